@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <stop_token>
+
+#include "zklock/deadline.h"
+#include "zklock/owner.h"
+
+namespace zklock {
+
+/// How one call acquires. Every member has a default: `mutex.acquire({.deadline = 2s})`.
+///
+/// Thread-safety: a value.
+struct AcquireOptions {
+  /// On whose behalf. Unset: the calling thread for calls that block; a new Owner::unique() for
+  /// callbacks, futures and coroutines, so that two of them never nest by accident.
+  std::optional<Owner> owner = std::nullopt;
+
+  /// One deadline for everything: connecting, queueing, queueing again on a new session.
+  Deadline deadline = Deadline::never();
+
+  /// Stops waiting: the contender leaves the queue, and the call ends without a Hold.
+  std::stop_token stop = {};
+};
+
+}  // namespace zklock

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "zklock/client_options.h"
+#include "zklock/deadline.h"
+
+namespace zklock {
+
+namespace recipes {
+class ClientCore;
+}
+
+/// The state of a client's connection, told to its listeners.
+///
+/// | told        | meaning                                                                      |
+/// |-------------|------------------------------------------------------------------------------|
+/// | connected   | a session was opened (the first, or a new one after `lost`)                  |
+/// | suspended   | the connection broke; holds stay valid for the rest of their leases          |
+/// | reconnected | the connection is back, with the same session                                |
+/// | lost        | the session has ended; its holds are lost; a new one is being opened         |
+enum class ConnectionState { connected, suspended, reconnected, lost };
+
+/// Keeps a listener registered; destroying it removes the listener, and waits for a call of it
+/// that is under way, except on the thread that runs that call.
+///
+/// Thread-safety: a distinct object may be used from any thread.
+class [[nodiscard]] Subscription {
+ public:
+  Subscription() noexcept = default;
+  explicit Subscription(std::function<void()> cancel) noexcept : cancel_(std::move(cancel)) {}
+  Subscription(Subscription&& other) noexcept : cancel_(std::exchange(other.cancel_, nullptr)) {}
+  Subscription& operator=(Subscription&& other) noexcept {
+    if (this != &other) {
+      cancel();
+      cancel_ = std::exchange(other.cancel_, nullptr);
+    }
+    return *this;
+  }
+  ~Subscription() { cancel(); }
+  void cancel() noexcept {
+    if (auto f = std::exchange(cancel_, nullptr)) f();
+  }
+
+ private:
+  std::function<void()> cancel_;
+};
+
+/// A connection to a ZooKeeper ensemble, and the sessions on it, one after the other.
+///
+/// It reconnects by itself, and opens a new session when the old one has expired. Share one Client
+/// among all locks of a process: it needs one TCP connection and a handful of threads, however
+/// many locks and waiters there are. Source: org.apache.curator.framework.CuratorFramework.
+///
+/// After fork() the client belongs to the parent. In the child every call throws Errc::forked, and
+/// destructors leave connection and threads alone; make a new Client there.
+///
+/// Thread-safety: all members may be called by any thread at any time, also from callbacks.
+class Client {
+ public:
+  /// Effects: checks the options and starts connecting. Does not block; no server needs to be up.
+  /// Throws: Error(invalid_hosts | invalid_option | invalid_acl | unsupported); then nothing was
+  /// opened.
+  explicit Client(ClientOptions options);
+  /// The same with the defaults of ClientOptions.
+  explicit Client(std::string hosts);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  /// Same as close().
+  ~Client();
+
+  /// Blocks until a session is connected. False when the deadline came first; the attempts go on.
+  /// Throws: Error(auth_failed | closed | forked).
+  bool wait_until_connected(Deadline deadline = Deadline::never());
+
+  /// Does not block. What it says may be out of date when it returns; a Hold knows better.
+  bool is_connected() const noexcept;
+
+  /// The current session's id; 0 while there is none.
+  std::int64_t session_id() const noexcept;
+
+  /// The session timeout as the servers granted it; 0 before the first connection.
+  std::chrono::milliseconds session_timeout() const noexcept;
+
+  /// Calls `listener` for every change from now on, in order, one call at a time, on the executor.
+  /// An exception that it throws is logged and dropped.
+  Subscription add_listener(std::function<void(ConnectionState)> listener);
+
+  /// Blocks until the servers have confirmed every release and withdrawal begun before the call
+  /// (or their session has ended). False when the deadline came first; they go on.
+  bool flush(Deadline deadline = Deadline::never());
+
+  /// Effects: holds turn `lost`, every waiting call ends with Error(closed), lock nodes are deleted
+  /// with the session. Blocks for at most about 10 seconds: for the servers' answer, and for user
+  /// callbacks that are under way (not for the one that calls close()). A second call, or one by
+  /// another thread, waits for the first.
+  void close() noexcept;
+
+ private:
+  friend class ReentrantMutex;
+  std::shared_ptr<recipes::ClientCore> core_;
+};
+
+}  // namespace zklock

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spdlog {
+class logger;
+}
+
+namespace zklock {
+
+/// A name and a secret for ZooKeeper's "digest" scheme. The secret is never logged.
+struct DigestCredential {
+  std::string user;
+  std::string password;
+};
+
+/// One entry of an access control list, as ZooKeeper knows it.
+struct AclEntry {
+  enum Permission : std::int32_t { read = 1, write = 2, create = 4, remove = 8, admin = 16, all = 31 };
+  std::int32_t permissions = all;
+  std::string scheme;  ///< "world", "auth", "digest", "ip", "x509", ...
+  std::string id;      ///< "anyone", "", "user:base64(sha1)", "10.0.0.0/8", ...
+};
+
+/// Who may do what with lock nodes and with the parents that zklock creates.
+///
+/// | policy        | lock node                              | parents created by zklock |
+/// |---------------|----------------------------------------|---------------------------|
+/// | open()        | this client: all; world: read          | world: all                |
+/// | creator_all() | this client: all; your credential: read| your credential: all      |
+/// | list(entries) | the entries                            | the entries               |
+///
+/// "This client" is a random credential that every Client makes for itself: nobody else can write
+/// its nodes, which is what makes an announced release trustworthy. Deleting is checked on the
+/// parent: whoever may delete below it can evict a contender. Existing parents are left as they
+/// are. With list(), a successor asks for the list of children at each hand-off, since others may
+/// be able to write the node.
+///
+/// Thread-safety: a value.
+class AclPolicy {
+ public:
+  enum class Kind { open, creator_all, list };
+
+  static AclPolicy open() { return AclPolicy(Kind::open, {}); }
+  /// Needs ClientOptions::digest; else the Client's constructor throws Errc::invalid_acl.
+  static AclPolicy creator_all() { return AclPolicy(Kind::creator_all, {}); }
+  /// An empty list makes the Client's constructor throw Errc::invalid_acl.
+  static AclPolicy list(std::vector<AclEntry> entries) {
+    return AclPolicy(Kind::list, std::move(entries));
+  }
+
+  Kind kind() const noexcept { return kind_; }
+  const std::vector<AclEntry>& entries() const noexcept { return entries_; }
+
+ private:
+  AclPolicy(Kind kind, std::vector<AclEntry> entries) : kind_(kind), entries_(std::move(entries)) {}
+  Kind kind_;
+  std::vector<AclEntry> entries_;
+};
+
+/// TLS to the servers. It needs a ZooKeeper C client built with OpenSSL (Debian 12's is not): else
+/// the Client's constructor throws Errc::unsupported. The C client verifies the chain of
+/// certificates, not the name of the host.
+struct TlsOptions {
+  std::string ca_file;
+  std::string certificate_file;
+  std::string key_file;
+  std::string key_password;
+};
+
+/// Runs a task on some thread, soon, and never before it returns. zklock calls it from a thread of
+/// its own that holds no lock.
+using Executor = std::function<void(std::function<void()>)>;
+
+/// How a Client connects and behaves.
+///
+/// Thread-safety: a value.
+struct ClientOptions {
+  /// "host:port,host:port/chroot". The chroot must exist.
+  std::string hosts;
+
+  /// The session timeout T that is asked for; the servers may negotiate another. A crashed
+  /// holder's lock passes on within T and two server ticks; a hold without contact to the quorum
+  /// is lost after at most two thirds of T.
+  std::chrono::milliseconds session_timeout{10'000};
+
+  /// How long a call that needs a server and has none waits, before it throws not_connected. A
+  /// contender that is in the queue waits on for its deadline instead.
+  std::chrono::milliseconds connection_timeout{15'000};
+
+  /// The pause between two attempts to open a new session grows from the first to the second.
+  std::chrono::milliseconds retry_delay_min{100};
+  std::chrono::milliseconds retry_delay_max{5'000};
+
+  /// Added to every connection before its first request.
+  std::optional<DigestCredential> digest;
+  AclPolicy acl = AclPolicy::open();
+  std::optional<TlsOptions> tls;
+
+  /// Where zklock, and the ZooKeeper C client under it, write their logs; nowhere when null. (The
+  /// C client's level of detail is one for the whole process.)
+  std::shared_ptr<spdlog::logger> logger;
+
+  /// A word for people, written into every lock node: which service this is. Cut to 64 bytes.
+  std::string application;
+
+  /// Runs callbacks, listeners and coroutines. By default the client has a few threads for it,
+  /// started when they are needed.
+  Executor executor;
+
+  /// Caps, in bytes of path names, on the lock nodes and on the watches of the session. A session
+  /// with more than about 1 MB of either cannot be closed or reconnected by ZooKeeper; beyond the
+  /// cap a call throws too_many_nodes or too_many_watches.
+  std::size_t max_node_bytes = 800'000;
+  std::size_t max_watch_bytes = 800'000;
+
+  /// How many requests may be under way at once; more wait in the client, in order.
+  std::size_t max_in_flight = 2'000;
+};
+
+}  // namespace zklock

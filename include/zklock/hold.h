@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "zklock/fencing_token.h"
+#include "zklock/lease_clock.h"
+#include "zklock/owner.h"
+
+namespace zklock {
+
+namespace recipes {
+class Contender;
+}
+
+/// What a hold is worth at this moment.
+///
+/// | state     | meaning                                                | turns into      |
+/// |-----------|--------------------------------------------------------|-----------------|
+/// | held      | connected, and the lease is valid: nobody else holds   | suspended, lost |
+/// | suspended | disconnected, but the lease is valid: nobody else holds| held, lost      |
+/// | lost      | the lease ran out, the session ended, the node was     | (final)         |
+/// |           | deleted, or the hold was released                      |                 |
+enum class HoldState { held, suspended, lost };
+
+/// One count of a lock, released when it is destroyed.
+///
+/// A Hold is given out by acquire() and its relatives. Several Holds of one owner share one node,
+/// one token and one fate; the lock passes on when the last of them (and the last lock() of that
+/// owner) is released. It may outlive its mutex and its client: then it is `lost`.
+///
+/// Thread-safety: a distinct Hold may be used from any thread, also one that did not acquire it;
+/// one Hold object is not to be used by two threads at once, except for the const members.
+class [[nodiscard]] Hold {
+ public:
+  /// Empty: operator bool is false. All members may be called; what they answer is safe (state()
+  /// is lost, token() is lower than every real one, release() does nothing).
+  Hold() noexcept = default;
+  Hold(Hold&& other) noexcept;
+  Hold& operator=(Hold&& other) noexcept;
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  /// Same as release().
+  ~Hold();
+
+  /// Effects: none; does not block. True while this object has its count, whether the hold is
+  /// still valid or lost; false for an empty, moved-from or released one. For the validity ask
+  /// state().
+  explicit operator bool() const noexcept { return contender_ != nullptr; }
+
+  /// The token of this grant; a reentrant grant repeats it. Does not block.
+  FencingToken token() const noexcept;
+
+  /// Effects: reads LeaseClock and answers; does not block and sends nothing. Once lost, always
+  /// lost. After a pause of the process (SIGSTOP, a sleeping machine) the first question already
+  /// takes the pause into account. What it leaves unsaid: the process may be paused between the
+  /// answer and what you do then; for that there is token().
+  HoldState state() const noexcept;
+
+  /// A token that is stopped once, when the hold is lost, and before another client can be
+  /// granted. It is not stopped by release(). Callbacks registered on it run on a thread of the
+  /// client that has nothing else to do; a callback that blocks delays no heartbeat. A token got
+  /// from a hold that is lost already, or from an empty one, is stopped.
+  std::stop_token lost() const noexcept;
+
+  /// Until when the hold is sure to be valid if no server is heard of any more. It moves forward
+  /// with every heartbeat (six in a session timeout). time_point::min() when lost.
+  LeaseClock::time_point valid_until() const noexcept;
+
+  /// The full path of the lock node (below the chroot), for a `check` operation of your own in a
+  /// ZooKeeper transaction. Empty for an empty Hold.
+  std::string node() const;
+
+  /// On whose behalf it is held. The calling thread for an empty Hold.
+  Owner owner() const noexcept;
+
+  /// Effects: gives the count back. With the last count of the owner, the lock is announced as
+  /// released and its node deleted in the background, again and again until the servers confirm
+  /// or the session ends. Does not block; any thread. Releasing a lost hold is quiet. To wait for
+  /// the servers' answer: Client::flush().
+  void release() noexcept;
+
+ private:
+  friend class recipes::Contender;
+  explicit Hold(std::shared_ptr<recipes::Contender> contender) noexcept;
+
+  std::shared_ptr<recipes::Contender> contender_;
+};
+
+}  // namespace zklock

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "zklock/fencing_token.h"
+
+namespace zklock {
+
+/// One contender of a lock, as its node tells. The texts were written by the contender's process:
+/// they are for people, are cut to 64 bytes each, and hold no control characters.
+///
+/// Thread-safety: a value.
+struct Participant {
+  std::string node;             ///< name of the node, without the lock's path
+  std::int32_t sequence = 0;    ///< its place in the order of arrival
+  bool holds = false;           ///< first in the queue: it holds, or is about to be told so
+  bool mine = false;            ///< it belongs to the client that asks
+  FencingToken token;           ///< the token it holds under, or would
+  std::int64_t session_id = 0;  ///< the ZooKeeper session that owns the node
+  /// When the servers created the node, by the wall clock of the leader.
+  std::chrono::system_clock::time_point since;
+
+  // Empty (and pid 0) where the node was not written by zklock.
+  std::string owner;
+  std::string host;
+  std::string application;
+  std::string thread;
+  std::int64_t pid = 0;
+};
+
+}  // namespace zklock

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "zklock/core/session.h"
+#include "zklock/core/status.h"
+#include "zklock/fencing_token.h"
+
+namespace zklock::client {
+
+using core::Instant;
+using core::SessionId;
+using core::Status;
+
+/// The requests that the lock protocol is made of. Paths are absolute, below the chroot.
+namespace request {
+
+/// create2, ephemeral and sequential: the reply has name, token, session.
+struct CreateContender {
+  std::string parent;
+  std::string prefix;  ///< "lock-"
+  std::string data;
+};
+/// exists: the reply has child_count.
+struct CountChildren {
+  std::string path;
+};
+/// The containers from the top to `path`, where they are missing. ok also when all exist already.
+/// no_node: the chroot does not exist.
+struct CreateParents {
+  std::string path;
+};
+/// get_children: the reply has children.
+struct ListChildren {
+  std::string path;
+};
+/// get: the reply has data, token (czxid), created_ms, ephemeral_owner.
+struct Get {
+  std::string path;
+};
+enum class WatchEvent { changed, deleted };
+/// get with a watch: as Get; after an ok reply `on_event` is called at most once, and not before
+/// the reply's handler returned. Any reply but ok registers nothing.
+struct GetAndWatch {
+  std::string path;
+  std::function<void(SessionId, WatchEvent)> on_event;
+};
+/// multi[check(path, any version)]: a quorum operation that changes nothing. Whether the node
+/// exists (ok) or not (no_node), the answer proves contact with the quorum.
+struct Check {
+  std::string path;
+};
+/// delete, any version.
+struct Delete {
+  std::string path;
+};
+/// multi{setData(path, "released"), delete(path)}: tells the watcher that the holder let go.
+struct AnnounceAndDelete {
+  std::string path;
+};
+
+}  // namespace request
+
+using Operation =
+    std::variant<request::CreateContender, request::CountChildren, request::CreateParents,
+                 request::ListChildren, request::Get, request::GetAndWatch, request::Check,
+                 request::Delete, request::AnnounceAndDelete>;
+
+/// One request. With `session` set it is carried out on that session or not at all
+/// (session_ended); else on the one that is current when it is sent.
+struct Request {
+  Operation operation;
+  SessionId session = {};
+};
+
+/// The answer to any request; which members are filled in is said at the request.
+struct Reply {
+  Status status = Status::server_error;
+  SessionId session;  ///< on which it was sent; 0 if it never was
+  Instant sent_at;    ///< not later than the first byte left; meaningful when it was sent
+  std::string detail; ///< the cause in words, for server_error, not_connected and the like
+  std::string name;   ///< the created node's name, without the parent
+  FencingToken token;
+  std::int32_t child_count = 0;
+  std::vector<std::string> children;
+  std::string data;
+  SessionId ephemeral_owner;
+  std::int64_t created_ms = 0;  ///< ctime, milliseconds since 1970
+};
+
+using ReplyHandler = std::function<void(Reply)>;
+
+/// Names a request under way, or a watch. 0: none.
+enum class RequestId : std::uint64_t {};
+
+/// A connected session, as told by SessionObserver::connected.
+struct SessionInfo {
+  SessionId id;
+  core::Duration timeout{};   ///< T as negotiated
+  Instant attempt_began;      ///< not later than the connection's handshake was sent
+  bool is_new = false;        ///< first connection of this session
+};
+
+/// What the coordinator tells of its sessions. Called one at a time, in order, with no lock held,
+/// from threads that must not be kept: implementations do not block and run no user code.
+class SessionObserver {
+ public:
+  virtual ~SessionObserver() = default;
+  /// Told before any request is sent over the connection.
+  virtual void connected(const SessionInfo& session) = 0;
+  /// The connection broke. Told before the replies `unknown` of the requests it took along.
+  virtual void suspended(SessionId session) = 0;
+  /// Expired (session_ended), refused (auth_failed), or closed. Told before the replies of the
+  /// requests that were bound to it.
+  virtual void ended(SessionId session, Status why) = 0;
+  /// A quorum operation (create, multi, delete) that was sent at `sent_at` has been answered; told
+  /// before its reply is handed out.
+  virtual void acknowledged(SessionId session, Instant sent_at) = 0;
+};
+
+/// The one seam between the lock protocol and ZooKeeper: all I/O goes through it, and the tests
+/// put a simulated ensemble in its place.
+///
+/// It owns the connection: reconnects, opens a new session when the old one ended, and holds back
+/// what is submitted meanwhile. Requests of one session are carried out in the order of
+/// submission, and answered in that order.
+///
+/// Thread-safety: all members, from any thread.
+class Coordinator {
+ public:
+  virtual ~Coordinator() = default;
+
+  /// Starts connecting; events go to `observer`, which must outlive close().
+  virtual void start(SessionObserver& observer) = 0;
+
+  /// Every request gets exactly one reply. `handler` is called with no lock held, never from
+  /// within submit(), on a thread that must not be kept; it may call any member but close().
+  virtual RequestId submit(Request request, ReplyHandler handler) = 0;
+
+  /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon.
+  virtual void abandon(RequestId request) = 0;
+
+  /// Ends the interest of one GetAndWatch, whether or not it has been answered: `on_event` will
+  /// not be called any more (a call that has begun may still be running). The servers' watch goes
+  /// when no other interest in the path is left.
+  virtual void unwatch(RequestId get_and_watch) = 0;
+
+  /// Ends the session and answers everything that is left with `closed`. Blocks until no handler
+  /// runs any more. Not to be called from a handler.
+  virtual void close() = 0;
+
+  /// What stands in the way of a connection, in words; for the texts of errors.
+  virtual std::string trouble() const = 0;
+};
+
+}  // namespace zklock::client

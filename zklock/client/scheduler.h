@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "zklock/core/session.h"
+
+namespace zklock::client {
+
+enum class TimerId : std::uint64_t {};  // 0: none
+
+/// The clock and the timers: the second seam that the tests replace.
+///
+/// Thread-safety: all members, from any thread.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  virtual core::Instant now() const noexcept = 0;
+  /// Calls `task` once, at `when` or soon after, with no lock held, on a thread that must not be
+  /// kept; never from within at(). Tasks due at different times run in that order.
+  virtual TimerId at(core::Instant when, std::function<void()> task) = 0;
+  /// The task will not be called any more; one that has begun may still be running.
+  virtual void cancel(TimerId timer) noexcept = 0;
+};
+
+}  // namespace zklock::client

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "zklock/client/coordinator.h"
+#include "zklock/client/scheduler.h"
+#include "zklock/client_options.h"
+
+namespace zklock::client {
+
+/// Checks the options that concern the connection; throws Error.
+void validate(const ClientOptions& options);
+
+/// A coordinator on the ZooKeeper C client. The options have been validated.
+std::unique_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options);
+
+}  // namespace zklock::client

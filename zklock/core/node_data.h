@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zklock::core {
+
+/// What a contender writes into its node: who it is, for people and for recovery.
+///
+/// A text of "key=value" lines under the line "zklock 1". Values are cut to 64 bytes (at a whole
+/// UTF-8 character); control characters and invalid UTF-8 become '?'. Unknown keys are skipped, so
+/// that versions can live side by side; a text that does not begin with "zklock 1" was not written
+/// by zklock.
+struct NodeData {
+  std::string attempt;      ///< unique over all creates of all clients
+  std::string owner;
+  std::string host;
+  std::string thread;
+  std::string application;
+  std::int64_t pid = 0;
+  /// The creator promises that nobody else can write the node, and that it writes it only to
+  /// announce its release.
+  bool announces = false;
+
+  std::string encode() const;
+  static std::optional<NodeData> parse(std::string_view text);
+};
+
+/// What the holder writes on release, in one transaction with the deletion.
+inline constexpr std::string_view released_data = "released";
+
+/// `text` as it may be shown to people and logs: cut to `max_bytes` at a whole character, control
+/// characters (C0, DEL, C1) and invalid UTF-8 replaced by '?'.
+std::string printable(std::string_view text, std::size_t max_bytes);
+
+}  // namespace zklock::core

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace zklock::core {
+
+/// How a request ended, as far as the lock protocol needs to know.
+///
+/// | status          | was it carried out?          | what to do                                |
+/// |-----------------|------------------------------|-------------------------------------------|
+/// | ok              | yes                          |                                           |
+/// | unknown         | perhaps (the reply was lost) | find out, or repeat what is idempotent    |
+/// | session_ended   | no, or undone by the ending  | start afresh on the next session          |
+/// | not_sent        | no (abandoned before)        |                                           |
+/// | not_connected   | no (no server in time)       | tell the caller                           |
+/// | throttled       | no                           | again, a little later                     |
+/// | closed          | no, or undone by the closing | tell the caller                           |
+/// | (all others)    | no                           | decide, or tell the caller                |
+enum class Status {
+  ok,
+  unknown,
+  session_ended,
+  not_sent,
+  not_connected,
+  throttled,
+  closed,
+  no_node,
+  node_exists,
+  not_empty,
+  no_auth,
+  auth_failed,
+  invalid_acl,
+  quota_exceeded,
+  read_only,
+  too_many_nodes,
+  too_many_watches,
+  server_error,
+};
+
+constexpr std::string_view to_string(Status s) noexcept {
+  switch (s) {
+    case Status::ok: return "ok";
+    case Status::unknown: return "outcome unknown";
+    case Status::session_ended: return "session ended";
+    case Status::not_sent: return "not sent";
+    case Status::not_connected: return "not connected";
+    case Status::throttled: return "throttled";
+    case Status::closed: return "closed";
+    case Status::no_node: return "no such node";
+    case Status::node_exists: return "node exists";
+    case Status::not_empty: return "node has children";
+    case Status::no_auth: return "not authorized";
+    case Status::auth_failed: return "authentication failed";
+    case Status::invalid_acl: return "invalid ACL";
+    case Status::quota_exceeded: return "quota exceeded";
+    case Status::read_only: return "server is read-only";
+    case Status::too_many_nodes: return "too many nodes in the session";
+    case Status::too_many_watches: return "too many watches in the session";
+    case Status::server_error: return "server error";
+  }
+  return "";
+}
+
+}  // namespace zklock::core
