@@ -21,8 +21,13 @@
 
 namespace zklock {
 
+namespace core {
+enum class CountKind;
+}
 namespace recipes {
 class LockEngine;
+struct Outcome;
+struct Wanted;
 }
 
 /// What becomes of a waiter whose node went: its session expired, or somebody deleted it.
@@ -109,7 +114,8 @@ class ReentrantMutex {
 
   /// Does not block, except that starting may take a lock for microseconds. `handler` is called
   /// exactly once, on the client's executor; what it throws is logged and dropped. No thread waits
-  /// meanwhile. Errors go to the handler, except Error(forked), which is thrown.
+  /// meanwhile. Errors go to the handler; only Error(closed | forked), when there is no executor any
+  /// more, is thrown.
   void async_acquire(AcquireOptions options, AcquireHandler handler);
 
   /// The same as a future, which becomes ready exactly once, with a Hold (empty when the deadline
@@ -143,8 +149,11 @@ class ReentrantMutex {
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);
+  void start(AcquireOptions options, std::function<void(recipes::Outcome)> done);
+  recipes::Wanted wanted(Owner owner, Deadline deadline, core::CountKind kind) const;
 
   std::shared_ptr<recipes::LockEngine> engine_;
+  MutexOptions options_;
 };
 
 /// What co_acquire() returns: to be awaited once, at once.

@@ -118,9 +118,11 @@ class SessionObserver {
   /// Expired (session_ended), refused (auth_failed), or closed. Told before the replies of the
   /// requests that were bound to it.
   virtual void ended(SessionId session, Status why) = 0;
-  /// A quorum operation (create, multi, delete) that was sent at `sent_at` has been answered; told
-  /// before its reply is handed out.
-  virtual void acknowledged(SessionId session, Instant sent_at) = 0;
+  /// The servers have answered a request that was sent at `sent_at`; told before its reply is
+  /// handed out. Not told for requests that failed without an answer (unknown, session_ended).
+  /// `by_quorum`: the operation went through the quorum (create, multi, delete), whatever its
+  /// status; reads are answered by one server alone.
+  virtual void answered(SessionId session, Instant sent_at, bool by_quorum) = 0;
 };
 
 /// The one seam between the lock protocol and ZooKeeper: all I/O goes through it, and the tests

@@ -23,6 +23,10 @@ inline constexpr Sequence first_unusable_sequence{2'147'000'000};
 
 inline constexpr std::string_view lock_prefix = "lock-";
 
+/// The number of a contender's name, found without copying the name; nothing for every name that
+/// NodeName::parse refuses.
+std::optional<Sequence> parse_sequence(std::string_view text) noexcept;
+
 /// The name of a contender's node.
 ///
 /// | whose               | looks like                             | own format |

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process of the demo: its threads queue for one lock, again and again, and use the shared
+// resource while they hold it. The demo program starts several of these.
+
+#include <atomic>
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <zklock/zklock.h>
+
+#include "shared_resource.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using example::SharedResource;
+using example::Turn;
+using zklock::Hold;
+using zklock::LeaseClock;
+
+// A special turn: the first thread's second one.
+enum class Special { none, nest, wait_to_be_killed };
+constexpr int kSpecialThread = 1;
+constexpr int kSpecialRound = 2;
+
+struct Contender {
+  zklock::ReentrantMutex& mutex;
+  SharedResource& resource;
+  int process;
+  int thread;
+  Special special;
+
+  std::uint64_t who() const {
+    return (static_cast<std::uint64_t>(::getpid()) << 8U) | static_cast<std::uint64_t>(thread);
+  }
+
+  void take_a_turn(int round) const {
+    const auto asked = LeaseClock::now();
+    const Hold hold = mutex.acquire({.deadline = 30s});
+    if (!hold) throw std::runtime_error("no turn within 30 s");
+
+    Turn& turn = resource.enter(who(), hold.token().zxid);
+    turn.process = process;
+    turn.thread = thread;
+    turn.asked = asked;
+    turn.granted = LeaseClock::now();
+    // The last ten digits of the node's name: its place in the order of arrival.
+    const std::string node = hold.node();
+    turn.arrival = std::stoll(node.substr(node.size() - 10));
+    turn.state = Turn::inside;
+
+    std::this_thread::sleep_for(20ms);  // the work
+    if (thread == kSpecialThread && round == kSpecialRound) {
+      if (special == Special::nest) nest(turn);
+      if (special == Special::wait_to_be_killed) wait_to_be_killed(turn);
+    }
+    if (hold.state() == zklock::HoldState::lost) throw std::runtime_error("the lock was lost");
+    resource.leave(who(), turn);
+  }
+
+  // The thread that holds may lock again, as often as it likes; nobody gets in between.
+  void nest(Turn& turn) const {
+    const Hold second = mutex.acquire();
+    resource.enter_again(who(), second.token().zxid);
+    {
+      const Hold third = mutex.acquire();
+      resource.enter_again(who(), third.token().zxid);
+      turn.depth = mutex.hold_count();
+    }
+    resource.enter_again(who(), second.token().zxid);
+  }
+
+  void wait_to_be_killed(const Turn& turn) const {
+    resource.turn_to_kill = static_cast<int>(&turn - resource.turns.data());
+    std::this_thread::sleep_for(30s);
+    throw std::runtime_error("nobody killed this process");
+  }
+};
+
+int contend(const std::string& hosts, const std::string& path, SharedResource& resource,
+            int process, int threads, int rounds, Special special) {
+  zklock::ClientOptions options;
+  options.hosts = hosts;
+  options.session_timeout = 4s;  // a killed holder's lock passes on about this much later
+  options.application = "demo " + std::string(1, static_cast<char>('A' + process));
+  zklock::Client client(options);
+  zklock::ReentrantMutex mutex(client, path);
+  if (!client.wait_until_connected(15s)) throw std::runtime_error("no connection within 15 s");
+
+  ++resource.processes_ready;
+  while (!resource.start) std::this_thread::sleep_for(1ms);
+
+  std::atomic<int> failures = 0;
+  {
+    std::vector<std::jthread> workers;
+    for (int thread = 1; thread <= threads; ++thread) {
+      workers.emplace_back([&, thread] {
+        const Contender contender{mutex, resource, process, thread, special};
+        try {
+          for (int round = 1; round <= rounds; ++round) contender.take_a_turn(round);
+        } catch (const std::exception& e) {
+          std::cerr << options.application << thread << ": " << e.what() << std::endl;
+          ++failures;
+        }
+      });
+    }
+  }
+  // Releases go on in the background: wait for the servers' answer.
+  if (!client.flush(10s)) throw std::runtime_error("releases were not confirmed within 10 s");
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 8) {
+    std::cerr << "usage: contender HOSTS PATH RESOURCE_FILE PROCESS THREADS ROUNDS "
+                 "none|nest|wait_to_be_killed\n";
+    return 2;
+  }
+  try {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // do not outlive the demo
+    const int fd = ::open(argv[3], O_RDWR | O_CLOEXEC);
+    SharedResource& resource = example::map_shared_resource(fd, /*create=*/false);
+    const std::string special = argv[7];
+    return contend(argv[1], argv[2], resource, std::stoi(argv[4]), std::stoi(argv[5]),
+                   std::stoi(argv[6]),
+                   special == "nest"                ? Special::nest
+                   : special == "wait_to_be_killed" ? Special::wait_to_be_killed
+                                                    : Special::none);
+  } catch (const std::exception& e) {
+    std::cerr << "contender " << argv[4] << ": " << e.what() << std::endl;
+    return 1;
+  }
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job, end to end: three processes of three threads each queue for one lock. One of them
+// nests three deep, one is killed while it holds. Prints who had the lock when, then checks what
+// zklock promises; the exit status says whether all of it held.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zklock/zklock.h>
+
+#include "promise.h"
+#include "shared_resource.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using example::SharedResource;
+using example::Turn;
+using zklock::Deadline;
+using zklock::LeaseClock;
+
+constexpr int kProcesses = 3;
+constexpr int kThreads = 3;
+constexpr int kRounds = 4;
+constexpr int kNesting = 1;  // process B
+constexpr int kDoomed = 2;   // process C
+
+// A child process; killed when the demo ends before it.
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& arguments) {
+    std::vector<char*> argv;
+    for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(nullptr);
+    const int error = ::posix_spawn(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
+    if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
+  }
+  ~Child() {
+    if (!ended()) kill();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool ended() {
+    if (!reaped_) reaped_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
+    return reaped_;
+  }
+  // SIGKILL, and wait until the process is certainly gone.
+  void kill() {
+    ::kill(pid_, SIGKILL);
+    if (!reaped_) reaped_ = ::waitpid(pid_, &status_, 0) == pid_;
+  }
+  bool succeeded() { return ended() && WIFEXITED(status_) && WEXITSTATUS(status_) == 0; }
+
+ private:
+  pid_t pid_ = -1;
+  bool reaped_ = false;
+  int status_ = 0;
+};
+
+std::string name(int process) {
+  return {static_cast<char>('A' + process)};
+}
+std::string name(const Turn& turn) {
+  return name(turn.process) + std::to_string(turn.thread);
+}
+
+double ms(LeaseClock::duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
+
+std::string seconds(LeaseClock::duration d) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << std::chrono::duration<double>(d).count() << " s";
+  return text.str();
+}
+
+// What is printed, in colour if it goes to a terminal.
+class Timeline {
+ public:
+  Timeline() : colour_(::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr) {}
+
+  void begin(LeaseClock::time_point start) {
+    start_ = start;
+    std::cout << "\n      time  who    waited       held      token  arrival no.\n";
+  }
+
+  void turn(const Turn& t) const {
+    std::ostringstream line;
+    line << std::fixed << std::setprecision(3) << std::setw(8)
+         << std::chrono::duration<double>(t.granted - start_).count() << " s  " << name(t)
+         << std::setprecision(0) << std::setw(7) << ms(t.granted - t.asked) << " ms" << std::setw(8)
+         << ms(t.released - t.granted) << " ms" << std::setw(11) << t.token << std::setw(13)
+         << t.arrival;
+    if (t.depth > 1) line << "  nested " << t.depth << " deep with one token";
+    if (t.state == Turn::killed) line << "  killed";
+    static constexpr std::array kColours = {"36", "33", "35"};
+    std::cout << paint(kColours.at(static_cast<std::size_t>(t.process) % kColours.size()),
+                       line.str())
+              << std::endl;
+  }
+
+  void event(const std::string& text) const {
+    std::cout << paint("1", "  ----  " + text) << std::endl;
+  }
+
+  // Remembers whether everything has held so far.
+  void check(bool holds, const std::string& text) {
+    std::cout << (holds ? paint("32", "  ok      ") : paint("31", "  FAILED  ")) << text
+              << std::endl;
+    all_hold_ = all_hold_ && holds;
+  }
+  bool all_hold() const { return all_hold_; }
+
+ private:
+  std::string paint(const char* colour, const std::string& text) const {
+    return colour_ ? "\033[" + std::string(colour) + "m" + text + "\033[0m" : text;
+  }
+
+  bool colour_;
+  bool all_hold_ = true;
+  LeaseClock::time_point start_;
+};
+
+bool wait_for(Deadline deadline, const std::function<bool()>& fact) {
+  while (!fact()) {
+    if (deadline.has_passed(LeaseClock::now())) return false;
+    std::this_thread::sleep_for(2ms);
+  }
+  return true;
+}
+
+class Demo {
+ public:
+  explicit Demo(const std::string& hosts)
+      : hosts_(hosts),
+        path_("/zklock-demo-" + std::to_string(LeaseClock::now().time_since_epoch().count()) + "-" +
+              std::to_string(::getpid())),
+        client_(hosts),
+        mutex_(client_, path_),
+        // No file to be left behind; the children inherit the descriptor.
+        memory_(::memfd_create("zklock-demo", 0)),
+        resource_(example::map_shared_resource(memory_, /*create=*/true)) {}
+  ~Demo() { ::close(memory_); }
+  Demo(const Demo&) = delete;
+  Demo& operator=(const Demo&) = delete;
+
+  bool run() {
+    if (!client_.wait_until_connected(15s)) throw std::runtime_error("no connection within 15 s");
+    std::cout << kProcesses << " processes with " << kThreads << " threads each queue for " << path_
+              << " on " << hosts_ << ", " << kRounds << " times a thread:\n";
+    start_children();
+    timeline_.begin(LeaseClock::now());
+    resource_.start = true;
+    kill_a_holder();
+    const bool finished = wait_for(overall_, [this] {
+      print_turns();
+      return std::all_of(children_.begin(), children_.end(), [](auto& c) { return c->ended(); });
+    });
+    print_turns();
+    check(finished);
+    return timeline_.all_hold();
+  }
+
+ private:
+  void start_children() {
+    const auto contender =
+        std::filesystem::read_symlink("/proc/self/exe").replace_filename("contender");
+    for (int p = 0; p < kProcesses; ++p) {
+      const char* special = p == kNesting ? "nest" : p == kDoomed ? "wait_to_be_killed" : "none";
+      children_.push_back(std::make_unique<Child>(std::vector<std::string>{
+          contender.string(), hosts_, path_, "/proc/self/fd/" + std::to_string(memory_),
+          std::to_string(p), std::to_string(kThreads), std::to_string(kRounds), special}));
+      std::cout << "  process " << name(p) << ": pid " << children_.back()->pid() << '\n';
+    }
+    if (!wait_for(overall_, [this] { return resource_.processes_ready == kProcesses; })) {
+      throw std::runtime_error("the processes did not connect in time");
+    }
+  }
+
+  // Prints the turns that have ended since the last call, in the order of the grants.
+  void print_turns() {
+    const std::size_t count = resource_.turn_count;
+    while (printed_ < count && resource_.turns.at(printed_).state >= Turn::left) {
+      timeline_.turn(resource_.turns.at(printed_++));
+    }
+  }
+
+  void kill_a_holder() {
+    const bool seen = wait_for(overall_, [this] {
+      print_turns();
+      return resource_.turn_to_kill >= 0;
+    });
+    if (!seen) throw std::runtime_error("the holder that is to be killed did not get its turn");
+    Turn& turn = resource_.turns.at(static_cast<std::size_t>(resource_.turn_to_kill));
+
+    timeline_.event(name(turn) + " holds, and the queue is: " + queue());
+    Child& child = *children_.at(kDoomed);
+    child.kill();
+    killed_at_ = LeaseClock::now();
+    // The servers find out when the session times out: not before this is done.
+    resource_.bury(turn);
+    print_turns();
+    timeline_.event("process " + name(kDoomed) + " (pid " + std::to_string(child.pid()) +
+                    ") was killed with SIGKILL; nobody tells the others");
+
+    const auto next = static_cast<std::size_t>(resource_.turn_to_kill) + 1;
+    const bool passed_on = wait_for(overall_, [&] {
+      return resource_.turn_count > next && resource_.turns.at(next).state != Turn::none;
+    });
+    if (passed_on) {
+      passed_on_after_ = resource_.turns.at(next).granted - killed_at_;
+      timeline_.event("the lock passed on by itself, " + seconds(passed_on_after_) +
+                      " later (session timeout: 4.0 s asked for)");
+    }
+  }
+
+  // Everybody in the queue, in order, by the names of this demo.
+  std::string queue() {
+    std::string text;
+    for (const zklock::Participant& p : mutex_.participants(10s)) {
+      const auto child = std::find_if(children_.begin(), children_.end(),
+                                      [&](auto& c) { return c->pid() == p.pid; });
+      if (!text.empty()) text += ", ";
+      text += (child == children_.end() ? "?" : name(static_cast<int>(child - children_.begin()))) +
+              " no. " + std::to_string(p.sequence);
+    }
+    return text;
+  }
+
+  void check(bool finished) {
+    const auto turns = static_cast<int>(resource_.turn_count);
+    int out_of_order = 0;
+    int tokens_not_higher = resource_.stale_tokens;
+    int left = 0;
+    int of_survivors = 0;
+    int deepest = 0;
+    for (int i = 0; i < turns; ++i) {
+      const Turn& t = resource_.turns.at(static_cast<std::size_t>(i));
+      if (t.state == Turn::left) ++left;
+      if (t.process != kDoomed) ++of_survivors;
+      deepest = std::max(deepest, t.depth);
+      if (i == 0) continue;
+      const Turn& before = resource_.turns.at(static_cast<std::size_t>(i - 1));
+      if (t.arrival <= before.arrival) ++out_of_order;
+      if (t.token <= before.token) ++tokens_not_higher;
+    }
+    // Nobody else knows the path: what is there now is left over.
+    const std::size_t left_over = mutex_.participants(10s).size();
+
+    std::cout << "\nChecks, over " << turns << " grants:\n";
+    timeline_.check(resource_.overlaps == 0,
+                    "overlaps: " + std::to_string(resource_.overlaps.load()));
+    timeline_.check(resource_.work_done == left,
+                    "updates lost: " + std::to_string(left - resource_.work_done));
+    timeline_.check(tokens_not_higher == 0, "tokens strictly increasing");
+    timeline_.check(out_of_order == 0, "grants in the order of arrival");
+    timeline_.check(deepest == 3, "one holder nested " + std::to_string(deepest) + " deep");
+    timeline_.check(passed_on_after_ > 0s, "the killed holder's lock passed on by itself");
+    timeline_.check(
+        finished && of_survivors == (kProcesses - 1) * kThreads * kRounds,
+        "every thread of the living processes had all its turns: " + std::to_string(of_survivors));
+    for (int p = 0; p < kProcesses; ++p) {
+      if (p == kDoomed) continue;
+      timeline_.check(children_.at(static_cast<std::size_t>(p))->succeeded(),
+                      "process " + name(p) + " met no error");
+    }
+    timeline_.check(left_over == 0,
+                    "lock directory empty: " + std::to_string(left_over) + " nodes left");
+  }
+
+  std::string hosts_;
+  std::string path_;
+  zklock::Client client_;
+  zklock::ReentrantMutex mutex_;
+  int memory_;
+  SharedResource& resource_;
+  std::vector<std::unique_ptr<Child>> children_;
+  Timeline timeline_;
+  Deadline overall_{50s};
+  std::size_t printed_ = 0;
+  LeaseClock::time_point killed_at_;
+  LeaseClock::duration passed_on_after_{0};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return example::run(argc, argv, [](const std::string& hosts) {
+    if (!Demo(hosts).run()) throw std::runtime_error("not everything held");
+    std::cout << "\nEverything held.\n";
+  });
+}

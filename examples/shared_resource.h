@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zklock/lease_clock.h>
+
+namespace example {
+
+// One turn of one thread. Its holder writes it; everybody reads it, also when the holder's process
+// is dead. LeaseClock is one clock for all processes of a machine.
+struct Turn {
+  enum State : int { none, inside, left, killed };
+  std::atomic<int> state{none};  // `left` and `killed` publish the rest
+  int process = 0;               // 0, 1, 2: printed as A, B, C
+  int thread = 0;                // 1, 2, 3
+  int depth = 1;                 // how deep the holder nested
+  std::int64_t token = 0;
+  std::int64_t arrival = 0;  // the sequence number that ZooKeeper gave to the contender's node
+  zklock::LeaseClock::time_point asked;
+  zklock::LeaseClock::time_point granted;
+  zklock::LeaseClock::time_point released;
+};
+
+// A resource for one thread of one process at a time, in memory that the processes share. It keeps
+// nobody out: it notices when two are inside at once.
+class SharedResource {
+ public:
+  static constexpr std::size_t kMaxTurns = 1024;
+
+  // `who` is any number but 0, unlike everybody else's.
+  Turn& enter(std::uint64_t who, std::int64_t token) {
+    if (holder_.exchange(who) != 0) ++overlaps;
+    if (token <= highest_token_.exchange(token)) ++stale_tokens;
+    work_seen_ = work_done;
+    const std::size_t index = turn_count.fetch_add(1);
+    if (index >= kMaxTurns) throw std::length_error("the log of turns is full");
+    turns[index].token = token;
+    return turns[index];
+  }
+
+  // The same holder once more, with the same token.
+  void enter_again(std::uint64_t who, std::int64_t token) {
+    if (holder_ != who) ++overlaps;
+    if (highest_token_ != token) ++stale_tokens;
+  }
+
+  void leave(std::uint64_t who, Turn& turn) {
+    work_done = work_seen_ + 1;  // had somebody else been inside meanwhile, his work would be lost
+    if (!holder_.compare_exchange_strong(who, 0)) ++overlaps;
+    turn.released = zklock::LeaseClock::now();
+    turn.state = Turn::left;
+  }
+
+  // On behalf of a holder whose process is certainly gone.
+  void bury(Turn& turn) {
+    holder_ = 0;
+    turn.released = zklock::LeaseClock::now();
+    turn.state = Turn::killed;
+  }
+
+  std::atomic<int> processes_ready{0};
+  std::atomic<bool> start{false};
+  std::atomic<int> turn_to_kill{-1};  // the index of a turn whose holder waits to be killed
+
+  std::atomic<int> overlaps{0};
+  std::atomic<int> stale_tokens{0};
+  std::int64_t work_done = 0;  // deliberately not atomic: the lock is to protect it
+  std::atomic<std::size_t> turn_count{0};
+  std::array<Turn, kMaxTurns> turns;
+
+ private:
+  std::atomic<std::uint64_t> holder_{0};
+  std::atomic<std::int64_t> highest_token_{0};
+  std::int64_t work_seen_ = 0;
+};
+
+// Maps the resource in the file `fd`; with `create`, a new one.
+inline SharedResource& map_shared_resource(int fd, bool create) {
+  void* memory = MAP_FAILED;
+  if (!create || ::ftruncate(fd, sizeof(SharedResource)) == 0) {
+    memory = ::mmap(nullptr, sizeof(SharedResource), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  if (memory == MAP_FAILED) {
+    throw std::system_error(errno, std::generic_category(), "mapping the shared resource");
+  }
+  return create ? *new (memory) SharedResource : *static_cast<SharedResource*>(memory);
+}
+
+}  // namespace example

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs a build of zklock to a temporary prefix, builds the project of this folder against it,
+# once with find_package and once with make and pkg-config, and runs both on a server:
+#   tests/consumer/run.sh BUILD_DIR
+#   tests/consumer/run.sh --shared BUILD_DIR    first builds a shared zklock, in BUILD_DIR/shared
+set -euo pipefail
+
+shared=false
+if [[ ${1-} == --shared ]]; then
+  shared=true
+  shift
+fi
+if (($# != 1)); then
+  echo "usage: $0 [--shared] BUILD_DIR" >&2
+  exit 2
+fi
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$here/../..
+
+# Compiler and sanitizers as the library was built with.
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+CXX=$(cached CMAKE_CXX_COMPILER)
+generator=$(cached CMAKE_GENERATOR)
+build_type=$(cached CMAKE_BUILD_TYPE)
+sanitize=$(cached ZKLOCK_SANITIZE)
+flags=
+if [[ -n $sanitize ]]; then flags=-fsanitize=$sanitize; fi
+export CXX
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/zklock-consumer.XXXXXX")
+trap 'rm -rf -- "$work"' EXIT
+prefix=$work/prefix
+
+if $shared; then
+  cmake -S "$root" -B "$build/shared" -G "$generator" -DCMAKE_BUILD_TYPE="$build_type" \
+    -DZKLOCK_SANITIZE="$sanitize" -DBUILD_SHARED_LIBS=ON \
+    -DZKLOCK_BUILD_TESTS=OFF -DZKLOCK_BUILD_EXAMPLES=OFF
+  build=$build/shared
+  cmake --build "$build" --parallel 2
+fi
+cmake --install "$build" --prefix "$prefix"
+
+echo "Installed:"
+(cd "$prefix" && find . ! -type d | sort)
+if find "$prefix/include" ! -type d ! -path '*/include/zklock/*.h' | grep -q .; then
+  echo "something else than public headers was installed in include/" >&2
+  exit 1
+fi
+
+# CMake. What find_package finds in the system must not stand in for what was installed.
+cmake -S "$here" -B "$work/cmake" -G "$generator" -DCMAKE_BUILD_TYPE="$build_type" \
+  -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_PREFIX_PATH="$prefix"
+grep "^zklock_DIR:PATH=$prefix/" "$work/cmake/CMakeCache.txt"
+cmake --build "$work/cmake" --verbose
+
+# make and pkg-config.
+mkdir "$work/make"
+cp "$here/Makefile" "$here/consumer.cpp" "$work/make"
+libdir=$(dirname "$(find "$prefix" -name 'libzklock.*' | head -n 1)")
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+CXXFLAGS=$flags LDFLAGS=$flags make -C "$work/make"
+
+# A shared zklock is found through the run path by the first, through the environment by the second.
+"$root/examples/with_server.sh" "$work/cmake/consumer" {}
+LD_LIBRARY_PATH=$libdir "$root/examples/with_server.sh" "$work/make/consumer" {}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every interleaving of two contenders over one acquire and one release each, with one fault at
+// every point of it.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/model/lock_world.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+enum class Fault {
+  none,
+  reply_lost,    ///< the next request is carried out, its reply breaks the connection
+  request_lost,  ///< the next request breaks the connection, not carried out
+  expired,       ///< the servers end the session
+  disconnected,  ///< the connection breaks here and now
+  cancelled,     ///< the caller gives up
+};
+constexpr Fault all_faults[] = {Fault::reply_lost, Fault::request_lost, Fault::expired,
+                                Fault::disconnected, Fault::cancelled};
+
+const char* name(Fault fault) {
+  switch (fault) {
+    case Fault::none: return "none";
+    case Fault::reply_lost: return "reply lost, applied";
+    case Fault::request_lost: return "request lost, not applied";
+    case Fault::expired: return "session expired";
+    case Fault::disconnected: return "disconnected";
+    case Fault::cancelled: return "cancelled";
+  }
+  return "";
+}
+
+/// One thing that can happen next. Between two of them every client takes in all that it is told:
+/// what a client does with news touches nobody else before the servers take its next request.
+struct Choice {
+  enum class Kind { serve, release, fault, reconnect } kind;
+  std::size_t client = 0;
+  Fault fault = Fault::none;
+
+  std::string text() const {
+    static constexpr const char* kinds[] = {"serve", "release", "fault", "reconnect"};
+    std::string t = std::string(kinds[static_cast<int>(kind)]) + " " + std::to_string(client);
+    return kind == Kind::fault ? t + " (" + name(fault) + ")" : t;
+  }
+};
+
+/// One run of the two contenders along given choices.
+class Run {
+ public:
+  Run() : lock_(2) {
+    lock_.connect_all();
+    // The parent exists, unless the run is about its making.
+    lock_.world().ensemble().create_container("/locks");
+    lock_.world().ensemble().create_container(LockWorld::path);
+    for (std::size_t c = 0; c < 2; ++c) lock_.acquire(c);
+    settle();
+  }
+
+  std::vector<Choice> choices(bool may_fault) {
+    std::vector<Choice> enabled;
+    for (std::size_t c = 0; c < 2; ++c) {
+      if (lock_.world().client(c).can_serve()) enabled.push_back({Choice::Kind::serve, c});
+      const CallResult& call = lock_.call(c);
+      if (call.granted() && call.hold) enabled.push_back({Choice::Kind::release, c});
+      if (!lock_.world().client(c).is_connected()) {
+        enabled.push_back({Choice::Kind::reconnect, c});
+      }
+      const bool over = call.outcomes > 0 && !call.hold;
+      if (!may_fault || (over && lock_.core(c).work().idle())) continue;
+      for (const Fault fault : all_faults) enabled.push_back({Choice::Kind::fault, c, fault});
+    }
+    return enabled;
+  }
+
+  void take(const Choice& choice) {
+    World& world = lock_.world();
+    switch (choice.kind) {
+      case Choice::Kind::serve:
+        world.run({Step::Kind::serve, choice.client});
+        break;
+      case Choice::Kind::release: lock_.release(choice.client); break;
+      case Choice::Kind::reconnect: world.reconnect(choice.client); break;
+      case Choice::Kind::fault: strike(choice); break;
+    }
+    settle();
+  }
+
+  /// Lets everything come to its end, and says what is wrong then.
+  std::string finish() {
+    for (int round = 0; round < 4; ++round) {
+      for (std::size_t c = 0; c < 2; ++c) {
+        lock_.release(c);
+        if (!lock_.world().client(c).is_connected()) lock_.world().reconnect(c);
+      }
+      lock_.world().run_for(2s);
+    }
+    return lock_.violation_at_rest();
+  }
+  std::string violation() { return lock_.violation(); }
+
+  /// What the servers and the calls look like: two runs that look the same go on the same.
+  std::string picture() {
+    std::string text;
+    for (const auto& [path, node] : lock_.world().ensemble().tree().nodes()) {
+      text += path + "=" + std::to_string(node.owner.value) + (node.data == "released" ? "!" : "");
+    }
+    for (std::size_t c = 0; c < 2; ++c) text += lock_.world().client(c).picture() + call_picture(c);
+    return text;
+  }
+
+ private:
+  void strike(const Choice& choice) {
+    World& world = lock_.world();
+    const std::size_t c = choice.client;
+    switch (choice.fault) {
+      case Fault::none: break;
+      case Fault::reply_lost: world.lose_reply(c); break;
+      case Fault::request_lost: world.lose_request(c); break;
+      case Fault::expired: world.expire(c); break;
+      case Fault::disconnected: world.disconnect(c, OnTheWay::dropped); break;
+      case Fault::cancelled: lock_.cancel(c); break;
+    }
+  }
+
+  void settle() {
+    World& world = lock_.world();
+    for (bool busy = true; busy;) {
+      busy = false;
+      for (std::size_t c = 0; c < 2; ++c) {
+        for (const auto kind : {Step::Kind::receive, Step::Kind::task}) {
+          const bool can = kind == Step::Kind::receive ? world.client(c).can_receive()
+                                                       : !world.dispatcher(c).empty();
+          if (!can) continue;
+          world.run({kind, c});
+          busy = true;
+        }
+      }
+    }
+  }
+
+  std::string call_picture(std::size_t c) {
+    const CallResult& call = lock_.call(c);
+    return "|" + std::to_string(call.outcomes) + (call.hold ? "h" : "-") + call.node +
+           (call.error ? call.error->what() : "") + ";";
+  }
+
+  LockWorld lock_;
+};
+
+/// Depth first over the choices; each path is run anew from the start.
+class Explorer {
+ public:
+  /// How many faults one path may have.
+  explicit Explorer(int faults) : faults_(faults) {}
+
+  void explore() { descend({}, faults_); }
+  std::uint64_t runs() const { return runs_; }
+  std::uint64_t ends() const { return ends_; }
+  const std::string& failure() const { return failure_; }
+
+ private:
+  void descend(const std::vector<Choice>& path, int faults_left) {
+    if (!failure_.empty()) return;
+    Run run;
+    ++runs_;
+    for (const Choice& choice : path) run.take(choice);
+    if (report(run.violation(), path)) return;
+    if (!seen_.insert(run.picture() + std::to_string(faults_left)).second) return;
+    const auto choices = run.choices(faults_left > 0);
+    if (choices.empty() || path.size() >= most_choices) {
+      ++ends_;
+      report(run.finish(), path);
+      return;
+    }
+    // What stands now must come to a good end too, whatever else could happen.
+    if (report(run.finish(), path)) return;
+    for (const Choice& choice : choices) {
+      auto longer = path;
+      longer.push_back(choice);
+      descend(longer, faults_left - (choice.kind == Choice::Kind::fault ? 1 : 0));
+    }
+  }
+
+  bool report(const std::string& violation, const std::vector<Choice>& path) {
+    if (violation.empty()) return false;
+    failure_ = violation + " after:";
+    for (const Choice& choice : path) failure_ += "\n  " + choice.text();
+    return true;
+  }
+
+  static constexpr std::size_t most_choices = 40;
+  const int faults_;
+  std::set<std::string> seen_;
+  std::uint64_t runs_ = 0;
+  std::uint64_t ends_ = 0;
+  std::string failure_;
+};
+
+TEST(Interleavings, OfTwoContendersWithoutFaults) {
+  Explorer explorer(0);
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", static_cast<int>(explorer.runs()));
+  EXPECT_GT(explorer.runs(), 50U);
+}
+
+TEST(Interleavings, OfTwoContendersWithOneFaultAnywhere) {
+  Explorer explorer(1);
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", static_cast<int>(explorer.runs()));
+  EXPECT_GT(explorer.runs(), 1000U);
+}
+
+TEST(Interleavings, OfTwoContendersWithTwoFaultsAnywhere) {
+  Explorer explorer(2);
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", static_cast<int>(explorer.runs()));
+  EXPECT_GT(explorer.runs(), 10000U);
+}
+
+}  // namespace
+}  // namespace zklock::model

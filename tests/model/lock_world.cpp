@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/lock_world.h"
+
+#include <set>
+#include <utility>
+
+namespace zklock::model {
+
+namespace {
+
+/// A port that the world owns.
+template <class T>
+std::shared_ptr<T> borrowed(T& object) {
+  return {std::shared_ptr<void>(), &object};
+}
+
+}  // namespace
+
+LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces)
+    : world_(clients, options) {
+  for (std::size_t c = 0; c < clients; ++c) {
+    cores_.push_back(recipes::ClientCore::make(
+        {.coordinator = borrowed<client::Coordinator>(world_.client(c)),
+         .scheduler = borrowed<client::Scheduler>(world_.scheduler(c)),
+         .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c))},
+        {.hosts = "sim",
+         .application = "test",
+         .host = "host",
+         .announces = announces,
+         .logger = nullptr}));
+  }
+}
+
+LockWorld::~LockWorld() {
+  watchers_.clear();
+  calls_.clear();
+  for (const auto& core : cores_) core->close();
+}
+
+std::shared_ptr<recipes::LockEngine> LockWorld::engine(std::size_t c, const char* lock) {
+  return cores_.at(c)->engine(core::LockPath(lock));
+}
+
+void LockWorld::connect_all() {
+  for (std::size_t c = 0; c < world_.clients(); ++c) {
+    if (!world_.client(c).is_connected()) world_.reconnect(c);
+  }
+  world_.run_all();
+}
+
+std::size_t LockWorld::acquire(std::size_t client, Request request) {
+  const std::size_t index = calls_.size();
+  calls_.push_back(std::make_unique<CallResult>(CallResult{
+      .client = client, .owner = request.owner, .hold = {}, .error = {}, .token = {}, .node = {}}));
+  tickets_.emplace_back();
+  watchers_.emplace_back();
+  said_lost_.push_back(false);
+  lost_told_.push_back(std::make_shared<std::size_t>(0));
+  const Deadline deadline =
+      !request.timeout ? Deadline::never() : Deadline::after(world_.now(), *request.timeout);
+  tickets_[index] = engine(client)->acquire(
+      {.owner = request.owner,
+       .deadline = deadline,
+       .kind = request.kind,
+       .queue_again = request.queue_again,
+       .done = [this, index](recipes::Outcome outcome) { ended(index, std::move(outcome)); }});
+  return index;
+}
+
+void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
+  CallResult& call = *calls_.at(index);
+  ++call.outcomes;
+  call.error = std::move(outcome.error);
+  if (!outcome.contender) return;
+  call.hold = outcome.contender->make_hold();
+  call.token = call.hold.token();
+  call.node = call.hold.node();
+  watchers_[index] =
+      std::make_unique<std::stop_callback<Watcher>>(call.hold.lost(), Watcher{lost_told_[index]});
+  if (call.token < last_token_) violation_ = "G1: a grant with a lower token";
+  last_token_ = call.token;
+}
+
+void LockWorld::cancel(std::size_t call) {
+  engine(calls_[call]->client)->cancel(tickets_[call]);
+}
+
+void LockWorld::release(std::size_t call) {
+  watchers_[call].reset();
+  calls_[call]->hold.release();
+}
+
+std::vector<std::string> LockWorld::nodes() const {
+  const Node* parent = world_.ensemble().find(path);
+  return parent ? parent->children : std::vector<std::string>{};
+}
+
+std::size_t LockWorld::held() const {
+  std::set<FencingToken> grants;  // nested holds are one
+  for (const auto& call : calls_) {
+    // A paused process is not asked.
+    if (world_.client(call->client).is_paused()) continue;
+    if (call->hold && call->hold.state() != HoldState::lost) grants.insert(call->token);
+  }
+  return grants.size();
+}
+
+std::string LockWorld::violation() {
+  if (!violation_.empty()) return violation_;
+  if (held() > 1) return "G2: more than one hold is valid";
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    const CallResult& call = *calls_[i];
+    if (call.outcomes > 1) return "calls: one ended twice";
+    if (*lost_told_[i] > 1) return "G3: the loss was told twice";
+    if (!call.hold || world_.client(call.client).is_paused()) continue;
+    const bool lost = call.hold.state() == HoldState::lost;
+    if (said_lost_[i] && !lost) return "G3: held again after lost";
+    said_lost_[i] = lost;
+    if (!lost && *lost_told_[i] > 0) return "G3: the loss was told, but it is held";
+    if (lost && !call.hold.lost().stop_requested()) return "G3: lost, but the token is not stopped";
+  }
+  return {};
+}
+
+std::string LockWorld::violation_at_rest() {
+  if (std::string now = violation(); !now.empty()) return now;
+  for (const auto& call : calls_) {
+    if (call->outcomes != 1) return "calls: one never ended";
+  }
+  if (!nodes().empty()) return "G5: node " + nodes().front() + " is left";
+  for (std::size_t c = 0; c < world_.clients(); ++c) {
+    if (world_.client(c).server_watches() != 0) return "G5: a watch is left";
+    if (world_.client(c).live_interests() != 0) return "G5: an interest is left";
+    if (!cores_[c]->work().idle()) return "G5: background work is left";
+    if (!cores_[c]->keeper().deserted()) return "G5: a member is left";
+  }
+  return {};
+}
+
+}  // namespace zklock::model

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/model/world.h"
+#include "zklock/hold.h"
+#include "zklock/recipes/client_core.h"
+#include "zklock/recipes/contender.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::model {
+
+/// What came of one acquiring call.
+struct CallResult {
+  std::size_t client = 0;
+  Owner owner;
+  int outcomes = 0;  ///< must end at 1
+  Hold hold;
+  std::optional<Error> error;
+  FencingToken token;  ///< of the grant, also after the release
+  std::string node;    ///< of the grant
+  bool granted() const noexcept { return token.zxid != 0; }
+};
+
+/// The production engine, one client core for every simulated client, and the invariants that hold
+/// at every moment whatever happens:
+///
+/// | name  | checked                                                                        |
+/// |-------|--------------------------------------------------------------------------------|
+/// | G1    | the tokens of the grants rise in the order of the grants                       |
+/// | G2    | at most one hold says `held` or `suspended`                                    |
+/// | G3    | a hold that once said lost never says anything else; its stop_token fires once |
+/// | G5    | at_rest(): no node, watch, interest, background work is left                   |
+/// | calls | every call ends exactly once                                                   |
+class LockWorld {
+ public:
+  explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true);
+  ~LockWorld();
+  LockWorld(const LockWorld&) = delete;
+  LockWorld& operator=(const LockWorld&) = delete;
+
+  static constexpr const char* path = "/locks/a";
+
+  World& world() noexcept { return world_; }
+  recipes::ClientCore& core(std::size_t c) { return *cores_.at(c); }
+  std::shared_ptr<recipes::LockEngine> engine(std::size_t c, const char* lock = path);
+
+  /// All clients connected, and nothing under way.
+  void connect_all();
+
+  struct Request {
+    Owner owner = Owner::unique();
+    std::optional<Duration> timeout = std::nullopt;  ///< none: never; zero: a single attempt
+    core::CountKind kind = core::CountKind::hold;
+    bool queue_again = true;
+  };
+  /// Which call: an index for the members below.
+  std::size_t acquire(std::size_t client, Request request);
+  std::size_t acquire(std::size_t client) { return acquire(client, Request{}); }
+  void cancel(std::size_t call);
+  void release(std::size_t call);
+  CallResult& call(std::size_t i) { return *calls_.at(i); }
+  std::size_t calls() const noexcept { return calls_.size(); }
+  std::size_t lost_told(std::size_t call) const { return *lost_told_.at(call); }
+
+  /// The names of the nodes under the lock, in no order.
+  std::vector<std::string> nodes() const;
+  /// How many grants are valid.
+  std::size_t held() const;
+  /// Empty, or the first invariant that does not hold at this moment.
+  std::string violation();
+  /// The same of what must be so when all calls have ended and all holds were released.
+  std::string violation_at_rest();
+
+ private:
+  struct Watcher {
+    std::shared_ptr<std::size_t> told;
+    void operator()() const noexcept { ++*told; }
+  };
+  void ended(std::size_t index, recipes::Outcome outcome);
+
+  mutable World world_;
+  std::vector<std::shared_ptr<recipes::ClientCore>> cores_;
+  std::vector<std::unique_ptr<CallResult>> calls_;
+  std::vector<recipes::Ticket> tickets_;
+  std::vector<std::shared_ptr<std::size_t>> lost_told_;
+  std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
+  std::vector<bool> said_lost_;
+  FencingToken last_token_;
+  std::string violation_;
+};
+
+}  // namespace zklock::model

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/model/world.h"
+
+namespace zklock::model {
+
+using namespace client::request;
+
+/// A client that writes down all it is told, in order, as one word each: "connected!" (a new
+/// session), "connected", "suspended", "ended session ended", "answered", "quorum", and for
+/// requests the label they were given: "label: ok", "label changed".
+class Recorder : public client::SessionObserver {
+ public:
+  Recorder(World& world, std::size_t c) : world_(world), c_(c) {}
+
+  SimCoordinator& coordinator() { return world_.client(c_); }
+  void start() { coordinator().start(*this); }
+  /// Starts, and runs until it is connected.
+  void connect() {
+    start();
+    world_.run_all();
+    log.clear();
+  }
+
+  RequestId send(const std::string& label, Operation operation, SessionId session = {}) {
+    ++sent_;
+    return coordinator().submit({std::move(operation), session}, [this, label](Reply reply) {
+      log.emplace_back(label + ": " + std::string(to_string(reply.status)));
+      replies[label] = std::move(reply);
+      ++answered_;
+    });
+  }
+  RequestId create(const std::string& label, const std::string& parent = "/p",
+                   SessionId session = {}) {
+    return send(label, CreateContender{parent, "lock-", label}, session);
+  }
+  RequestId watch(const std::string& label, const std::string& path) {
+    return send(label,
+                GetAndWatch{path, [this, label](SessionId, WatchEvent event) {
+                              log.emplace_back(
+                                  label + (event == WatchEvent::changed ? " changed" : " deleted"));
+                            }});
+  }
+  /// Submitted without a reply so far; counts a second reply too.
+  std::ptrdiff_t open_requests() const { return sent_ - answered_; }
+  std::vector<std::string> take_log() { return std::exchange(log, {}); }
+
+  void connected(const client::SessionInfo& info) override {
+    sessions.push_back(info);
+    log.emplace_back(info.is_new ? "connected!" : "connected");
+  }
+  void suspended(SessionId) override { log.emplace_back("suspended"); }
+  void ended(SessionId, Status why) override {
+    log.emplace_back("ended " + std::string(to_string(why)));
+  }
+  void answered(SessionId, Instant sent_at, bool by_quorum) override {
+    if (log_answers) log.emplace_back(by_quorum ? "quorum" : "answered");
+    last_answered = sent_at;
+  }
+
+  std::vector<std::string> log;
+  std::map<std::string, Reply> replies;
+  std::vector<client::SessionInfo> sessions;
+  Instant last_answered;
+  bool log_answers = false;
+
+ private:
+  World& world_;
+  std::size_t c_;
+  std::ptrdiff_t sent_ = 0;
+  std::ptrdiff_t answered_ = 0;
+};
+
+using Log = std::vector<std::string>;
+
+}  // namespace zklock::model

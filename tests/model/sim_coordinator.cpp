@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/sim_coordinator.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+namespace zklock::model {
+
+using client::request::GetAndWatch;
+
+namespace {
+
+/// Whether the servers give this answer; the others come from the client's own side.
+bool is_servers_answer(Status status) {
+  switch (status) {
+    case Status::ok:
+    case Status::throttled:
+    case Status::no_node:
+    case Status::node_exists:
+    case Status::not_empty:
+    case Status::no_auth:
+    case Status::auth_failed:
+    case Status::invalid_acl:
+    case Status::quota_exceeded:
+    case Status::read_only:
+    case Status::server_error: return true;
+    case Status::unknown:
+    case Status::session_ended:
+    case Status::not_sent:
+    case Status::not_connected:
+    case Status::closed:
+    case Status::too_many_nodes:
+    case Status::too_many_watches: return false;
+  }
+  return false;
+}
+
+/// Whether a server may give this answer alone, also where it would have to ask the quorum.
+bool is_from_one_server(Status status) {
+  return status == Status::throttled || status == Status::read_only ||
+         status == Status::auth_failed || status == Status::server_error;
+}
+
+}  // namespace
+
+const std::string* SimCoordinator::watched_path(const Request& request) {
+  const auto* get = std::get_if<GetAndWatch>(&request.operation);
+  return get == nullptr ? nullptr : &get->path;
+}
+
+SimCoordinator::SimCoordinator(SimClock& clock, SimEnsemble& ensemble, Process process,
+                               ClientOptions options)
+    : clock_(clock), ensemble_(ensemble), process_(process), options_(options) {
+  ensemble_.attach(*this);
+}
+
+void SimCoordinator::start(client::SessionObserver& observer) {
+  observer_ = &observer;
+  begin_attempt();
+}
+
+// Submission: nothing happens but that things are queued.
+
+RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) {
+  ++counts_[request.operation.index()];
+  Pending pending;
+  pending.id = RequestId{++last_id_};
+  pending.request = std::move(request);
+  pending.handler = std::move(handler);
+  const RequestId id = pending.id;
+  const SessionId bound = pending.request.session;
+  if (closed_) {
+    answer_locally(std::move(pending), Status::closed);
+  } else if (bound != SessionId{} && bound != session_) {
+    answer_locally(std::move(pending), Status::session_ended);
+  } else if (gate_open_) {
+    send(std::move(pending));
+  } else {
+    hold(std::move(pending));
+  }
+  return id;
+}
+
+void SimCoordinator::send(Pending pending) {
+  pending.session = session_;
+  pending.sent_at = last_send_ = clock_.now();
+  in_flight_.push_back(std::move(pending));
+  to_server_.emplace_back(NextRequest{});
+}
+
+void SimCoordinator::hold(Pending pending) {
+  if (pending.request.session == SessionId{}) {
+    pending.timer =
+        clock_.at(process_, clock_.now() + options_.connection_timeout, [this, id = pending.id] {
+          const auto late = std::find_if(held_.begin(), held_.end(),
+                                         [id](const Pending& p) { return p.id == id; });
+          Pending given_up = std::move(*late);
+          held_.erase(late);
+          given_up.timer = {};
+          answer_locally(std::move(given_up), Status::not_connected,
+                         "no server within the connection timeout");
+        });
+  }
+  held_.push_back(std::move(pending));
+}
+
+void SimCoordinator::flush_held() {
+  while (!held_.empty()) {
+    Pending pending = std::move(held_.front());
+    held_.pop_front();
+    clock_.cancel(std::exchange(pending.timer, {}));
+    const SessionId bound = pending.request.session;
+    if (bound != SessionId{} && bound != session_) {
+      answer_locally(std::move(pending), Status::session_ended);
+    } else {
+      send(std::move(pending));
+    }
+  }
+}
+
+void SimCoordinator::answer_locally(Pending pending, Status status, const char* detail) {
+  clock_.cancel(std::exchange(pending.timer, {}));
+  to_client_.emplace_back(LocalReply{std::move(pending), status, detail});
+}
+
+void SimCoordinator::abandon(RequestId request) {
+  const auto found = std::find_if(held_.begin(), held_.end(),
+                                  [request](const Pending& p) { return p.id == request; });
+  if (found == held_.end()) return;
+  Pending pending = std::move(*found);
+  held_.erase(found);
+  answer_locally(std::move(pending), Status::not_sent);
+}
+
+void SimCoordinator::unwatch(RequestId get_and_watch) {
+  const auto same = [get_and_watch](const auto& other) { return other.id == get_and_watch; };
+  if (const auto interest = std::find_if(interests_.begin(), interests_.end(), same);
+      interest != interests_.end()) {
+    const std::string path = std::move(interest->path);
+    interests_.erase(interest);
+    drop_watch_if_unused(path);
+    return;
+  }
+  for (auto* queue : {&in_flight_, &held_}) {
+    const auto pending = std::find_if(queue->begin(), queue->end(), same);
+    if (pending != queue->end()) pending->unwatched = true;
+  }
+}
+
+void SimCoordinator::drop_watch_if_unused(const std::string& path) {
+  // A get-watch under way counts: the removal would arrive after it and take its watch along. Its
+  // reply asks again.
+  const auto wants = [&path](const Pending& pending) {
+    const std::string* watched = watched_path(pending.request);
+    return watched != nullptr && *watched == path;
+  };
+  if (!armed_.contains(path) ||
+      std::any_of(interests_.begin(), interests_.end(),
+                  [&path](const Interest& i) { return i.path == path; }) ||
+      std::any_of(in_flight_.begin(), in_flight_.end(), wants)) {
+    return;
+  }
+  armed_.erase(path);
+  last_send_ = clock_.now();
+  to_server_.emplace_back(RemoveWatch{path});
+}
+
+void SimCoordinator::close() {
+  if (closed_) return;
+  closed_ = true;
+  // With no connection nothing is sent: the session stays until its timeout.
+  if (link_ == Link::up && !isolated_) ensemble_.end_session(server_session_);
+  std::vector<Pending> left;
+  const auto take = [this, &left](Pending& pending) {
+    clock_.cancel(std::exchange(pending.timer, {}));
+    left.push_back(std::move(pending));
+  };
+  for (Pending& pending : in_flight_) take(pending);
+  for (Pending& pending : held_) take(pending);
+  for (ToClient& message : to_client_) {
+    if (auto* local = std::get_if<LocalReply>(&message)) take(local->pending);
+  }
+  in_flight_.clear();
+  held_.clear();
+  to_client_.clear();
+  drop_network(OnTheWay::dropped);
+  link_ = Link::down;
+  interests_.clear();
+  gate_open_ = told_connected_ = false;
+  const SessionId session = std::exchange(session_, {});
+  if (session != SessionId{} && observer_ != nullptr) observer_->ended(session, Status::closed);
+  std::sort(left.begin(), left.end(),
+            [](const Pending& a, const Pending& b) { return a.id < b.id; });
+  for (Pending& pending : left) {
+    LocalReply message{std::move(pending), Status::closed, ""};
+    receive_one(message);
+  }
+}
+
+std::string SimCoordinator::trouble() const {
+  switch (link_) {
+    case Link::down: return closed_ ? "closed" : "the network is down";
+    case Link::opening: return "waiting for a server";
+    case Link::up: return {};
+    case Link::refused: return "the session has expired";
+    case Link::closed: return "the server closed the connection";
+  }
+  return {};
+}
+
+// What the client is told.
+
+void SimCoordinator::receive() {
+  if (!can_receive()) return;
+  if (const auto* reply = std::get_if<ServerReply>(&to_client_.front());
+      reply != nullptr &&
+      take_matching(lost_replies_, kind_of(in_flight_.front().request.operation))) {
+    break_link(OnTheWay::dropped);
+    return;
+  }
+  ToClient message = std::move(to_client_.front());
+  to_client_.pop_front();
+  std::visit([this](auto& m) { receive_one(m); }, message);
+}
+
+void SimCoordinator::receive_one(Connected& message) {
+  session_ = message.info.id;
+  told_connected_ = true;
+  last_send_ = clock_.now();
+  observer_->connected(message.info);
+  if (!told_connected_) return;
+  if (!interests_.empty()) {
+    for (const Interest& interest : interests_) armed_.insert(interest.path);
+    to_server_.emplace_back(SetWatches{last_zxid_, {armed_.begin(), armed_.end()}});
+  }
+  flush_held();
+  gate_open_ = true;
+  ping_at(last_send_ + options_.session_timeout / 3);
+}
+
+void SimCoordinator::receive_one(const Refused& message) {
+  link_ = Link::down;
+  session_ = {};
+  interests_.clear();
+  last_zxid_ = 0;
+  observer_->ended(message.session, Status::session_ended);
+  for (auto pending = held_.begin(); pending != held_.end();) {
+    if (pending->request.session != message.session) {
+      ++pending;
+      continue;
+    }
+    answer_locally(std::move(*pending), Status::session_ended);
+    pending = held_.erase(pending);
+  }
+  begin_attempt();
+}
+
+void SimCoordinator::receive_one(ServerReply& message) {
+  Pending pending = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  --served_;
+  last_zxid_ = message.zxid;
+  Reply& reply = message.reply;
+  const std::string* watched = watched_path(pending.request);
+  if (watched != nullptr) {
+    if (reply.status == Status::ok) {
+      armed_.insert(*watched);
+      auto& on_event = std::get<GetAndWatch>(pending.request.operation).on_event;
+      if (!pending.unwatched) interests_.push_back({pending.id, *watched, std::move(on_event)});
+    }
+    drop_watch_if_unused(*watched);
+  }
+  if (is_servers_answer(reply.status)) {
+    observer_->answered(reply.session, reply.sent_at,
+                        is_quorum_operation(kind_of(pending.request.operation)) &&
+                            !is_from_one_server(reply.status));
+  }
+  pending.handler(std::move(reply));
+  if (ping_overdue_) ping_when_idle();
+}
+
+void SimCoordinator::receive_one(const Event& message) {
+  armed_.erase(message.path);
+  // One by one, for a handler may end the interest of another.
+  for (;;) {
+    const auto interest =
+        std::find_if(interests_.begin(), interests_.end(),
+                     [&message](const Interest& i) { return i.path == message.path; });
+    if (interest == interests_.end()) return;
+    const auto on_event = std::move(interest->on_event);
+    interests_.erase(interest);
+    on_event(session_, message.event);
+  }
+}
+
+void SimCoordinator::receive_one(ClosedByServer) {
+  break_link(OnTheWay::dropped);
+  begin_attempt();
+}
+
+void SimCoordinator::receive_one(const Suspended& message) {
+  observer_->suspended(message.session);
+}
+
+void SimCoordinator::receive_one(LocalReply& message) {
+  Reply reply;
+  reply.status = message.status;
+  reply.session = message.pending.session;
+  reply.sent_at = message.pending.sent_at;
+  reply.detail = message.detail;
+  message.pending.handler(std::move(reply));
+}
+
+void SimCoordinator::begin_attempt() {
+  if (link_ != Link::down || closed_ || observer_ == nullptr) return;
+  link_ = Link::opening;
+  to_server_.emplace_back(Handshake{session_, clock_.now()});
+}
+
+void SimCoordinator::break_link(OnTheWay on_the_way) {
+  if (link_ == Link::down) return;
+  drop_network(on_the_way);
+  link_ = Link::down;
+  gate_open_ = false;
+  if (!std::exchange(told_connected_, false)) return;
+  to_client_.emplace_back(Suspended{session_});
+  for (Pending& pending : in_flight_) {
+    answer_locally(std::move(pending), Status::unknown, "the connection broke");
+  }
+  in_flight_.clear();
+}
+
+void SimCoordinator::drop_network(OnTheWay on_the_way) {
+  if (on_the_way == OnTheWay::linger && link_ == Link::up) {
+    for (std::size_t i = served_; i < in_flight_.size(); ++i) {
+      Pending copy;
+      copy.session = in_flight_[i].session;
+      copy.request = in_flight_[i].request;
+      late_.push_back(std::move(copy));
+    }
+  }
+  to_server_.clear();
+  std::erase_if(to_client_, [](const ToClient& message) {
+    return !std::holds_alternative<Suspended>(message) &&
+           !std::holds_alternative<LocalReply>(message);
+  });
+  served_ = 0;
+  watches_.clear();
+  armed_.clear();
+  if (std::exchange(isolated_, false)) {  // the next server is in touch with the quorum
+    stale_.reset();
+    missed_.clear();
+  }
+  touch_waits_ = ping_overdue_ = false;
+  clock_.cancel(std::exchange(relay_timer_, {}));
+  clock_.cancel(std::exchange(ping_timer_, {}));
+}
+
+void SimCoordinator::ping_at(Instant when) {
+  ping_timer_ = clock_.at(process_, when, [this] {
+    ping_timer_ = {};
+    ping_when_idle();
+  });
+}
+
+void SimCoordinator::ping_when_idle() {
+  const Instant due = last_send_ + options_.session_timeout / 3;
+  ping_overdue_ = false;
+  if (clock_.now() < due) {
+    ping_at(due);
+  } else if (!in_flight_.empty()) {
+    ping_overdue_ = true;  // none is sent while something is outstanding
+  } else {
+    last_send_ = clock_.now();
+    if (link_ == Link::up) touch();
+    ping_at(last_send_ + options_.session_timeout / 3);
+  }
+}
+
+bool SimCoordinator::take_matching(KindFilters& filters, OperationKind kind) {
+  const auto match = std::find_if(filters.begin(), filters.end(),
+                                  [kind](const auto& f) { return !f || *f == kind; });
+  if (match == filters.end()) return false;
+  filters.erase(match);
+  return true;
+}
+
+std::size_t SimCoordinator::requests() const {
+  return std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
+}
+
+std::size_t SimCoordinator::live_interests() const {
+  const auto waiting = [](const Pending& p) { return watched_path(p.request) && !p.unwatched; };
+  return interests_.size() +
+         static_cast<std::size_t>(std::count_if(in_flight_.begin(), in_flight_.end(), waiting) +
+                                  std::count_if(held_.begin(), held_.end(), waiting));
+}
+
+std::size_t SimCoordinator::unanswered() const {
+  const auto local = std::count_if(to_client_.begin(), to_client_.end(), [](const ToClient& m) {
+    return std::holds_alternative<LocalReply>(m);
+  });
+  return in_flight_.size() + held_.size() + static_cast<std::size_t>(local);
+}
+
+}  // namespace zklock::model

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's end of a simulated connection, and its faults.
+#include <algorithm>
+#include <utility>
+
+#include "tests/model/sim_coordinator.h"
+
+namespace zklock::model {
+
+bool SimCoordinator::can_serve() const noexcept {
+  if (to_server_.empty() || (link_ != Link::up && link_ != Link::opening)) return false;
+  if (!isolated_) return true;
+  // What comes behind a quorum operation waits for it.
+  if (std::holds_alternative<Handshake>(to_server_.front())) return false;
+  return !std::holds_alternative<NextRequest>(to_server_.front()) ||
+         !is_quorum_operation(kind_of(in_flight_[served_].request.operation));
+}
+
+void SimCoordinator::serve() {
+  if (!can_serve()) return;
+  const ToServer message = std::move(to_server_.front());
+  to_server_.pop_front();
+  std::visit([this](const auto& m) { serve_one(m); }, message);
+}
+
+void SimCoordinator::serve_one(const Handshake& handshake) {
+  late_.clear();  // the session has moved: what comes through the old server is rejected
+  if (handshake.wanted != SessionId{} && !ensemble_.is_alive(handshake.wanted)) {
+    link_ = Link::refused;
+    to_client_.emplace_back(Refused{handshake.wanted});
+    return;
+  }
+  const bool is_new = handshake.wanted == SessionId{};
+  if (is_new) catch_up();
+  server_session_ = is_new ? ensemble_.open_session(options_.session_timeout) : handshake.wanted;
+  ensemble_.set_timeout(server_session_, options_.session_timeout);
+  ensemble_.touch(server_session_);  // the leader itself is asked, nothing is relayed
+  link_ = Link::up;
+  to_client_.push_back(
+      Connected{{server_session_, options_.session_timeout, handshake.began, is_new}});
+}
+
+void SimCoordinator::serve_one(NextRequest) {
+  const OperationKind kind = kind_of(in_flight_[served_].request.operation);
+  if (take_matching(lost_requests_, kind)) {
+    break_link(OnTheWay::dropped);
+    return;
+  }
+  if (stale_ && is_quorum_operation(kind)) catch_up();
+  if (link_ != Link::up) return;  // the session turned out to be gone
+  touch();
+  to_client_.emplace_back(ServerReply{answer(in_flight_[served_]), server_zxid()});
+  ++served_;
+}
+
+Reply SimCoordinator::answer(const Pending& pending) {
+  const Operation& operation = pending.request.operation;
+  const OperationKind kind = kind_of(operation);
+  const auto injected = std::find_if(injected_.begin(), injected_.end(),
+                                     [kind](const Injected& i) { return i.kind == kind; });
+  const auto carry_out = [&] {
+    return is_quorum_operation(kind) ? ensemble_.apply(server_session_, operation)
+                                     : read(server_tree(), operation);
+  };
+  Reply reply;
+  if (injected == injected_.end()) {
+    reply = carry_out();
+    const std::string* watched = watched_path(pending.request);
+    if (watched != nullptr && reply.status == Status::ok) watches_.insert(*watched);
+  } else {
+    if (injected->carried_out) carry_out();
+    reply.status = injected->status;
+    injected_.erase(injected);
+  }
+  reply.session = pending.session;
+  reply.sent_at = pending.sent_at;
+  return reply;
+}
+
+void SimCoordinator::serve_one(const RemoveWatch& request) {
+  touch();
+  watches_.erase(request.path);
+}
+
+void SimCoordinator::serve_one(const SetWatches& request) {
+  touch();
+  for (const std::string& path : request.paths) {
+    const Node* node = server_tree().find(path);
+    if (node == nullptr) {
+      to_client_.emplace_back(Event{path, WatchEvent::deleted});
+    } else if (node->mzxid > request.last_zxid) {
+      to_client_.emplace_back(Event{path, WatchEvent::changed});
+    } else {
+      watches_.insert(path);
+    }
+  }
+}
+
+void SimCoordinator::arrive_late() {
+  if (late_.empty()) return;
+  const Pending pending = std::move(late_.front());
+  late_.pop_front();
+  // Nobody waits for the reply, and a session that is gone does nothing.
+  ensemble_.apply(pending.session, pending.request.operation);
+}
+
+void SimCoordinator::on_node_event(const std::string& path, WatchEvent event) {
+  if (stale_) {
+    missed_.emplace_back(path, event);
+  } else {
+    fire(path, event);
+  }
+}
+
+void SimCoordinator::fire(const std::string& path, WatchEvent event) {
+  const auto watch = watches_.find(path);
+  if (watch == watches_.end()) return;
+  watches_.erase(watch);
+  to_client_.emplace_back(Event{path, event});
+}
+
+void SimCoordinator::on_session_gone(SessionId session) {
+  if (link_ != Link::up || session != server_session_ || stale_) return;
+  watches_.clear();
+  link_ = Link::closed;
+  to_client_.emplace_back(ClosedByServer{});
+}
+
+void SimCoordinator::touch() {
+  if (isolated_) {
+    touch_waits_ = true;
+  } else if (options_.relay_interval == Duration::zero()) {
+    ensemble_.touch(server_session_);
+  } else if (!std::exchange(touch_waits_, true)) {
+    relay_touch();
+  }
+}
+
+void SimCoordinator::relay_touch() {
+  if (relay_timer_ != TimerId{}) return;
+  // A touch at the very time of a relay has just missed it.
+  const Duration interval = options_.relay_interval;
+  const Duration passed = (clock_.now().time_since_epoch() - options_.relay_phase) % interval;
+  const Duration wait = passed < Duration::zero() ? -passed : interval - passed;
+  relay_timer_ = clock_.at(clock_.now() + wait, [this] {
+    relay_timer_ = {};
+    if (!isolated_ && std::exchange(touch_waits_, false)) ensemble_.touch(server_session_);
+  });
+}
+
+void SimCoordinator::stay_behind() {
+  if (stale_) return;
+  stale_ = ensemble_.tree();
+  stale_zxid_ = ensemble_.last_zxid();
+}
+
+void SimCoordinator::catch_up() {
+  if (!stale_ || isolated_) return;
+  stale_.reset();
+  for (const auto& [path, event] : std::exchange(missed_, {})) fire(path, event);
+  if (link_ == Link::up && !ensemble_.is_alive(server_session_)) on_session_gone(server_session_);
+}
+
+// Faults.
+
+void SimCoordinator::disconnect(OnTheWay on_the_way) {
+  break_link(on_the_way);
+}
+
+void SimCoordinator::reconnect() {
+  begin_attempt();
+}
+
+void SimCoordinator::expire() {
+  ensemble_.end_session(link_ == Link::up ? server_session_ : session_);
+}
+
+void SimCoordinator::isolate() {
+  if (link_ != Link::up && link_ != Link::opening) return;
+  stay_behind();
+  isolated_ = true;
+}
+
+void SimCoordinator::heal() {
+  if (!std::exchange(isolated_, false)) return;
+  catch_up();
+  if (link_ == Link::up && std::exchange(touch_waits_, false)) touch();
+}
+
+void SimCoordinator::lag() {
+  stay_behind();
+}
+
+void SimCoordinator::pause() {
+  paused_ = true;
+  clock_.hold(process_);
+}
+
+void SimCoordinator::resume() {
+  paused_ = false;
+  clock_.release(process_);
+}
+
+}  // namespace zklock::model

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <utility>
+
+#include "zklock/client/dispatcher.h"
+
+namespace zklock::model {
+
+/// Keeps the tasks of one simulated process until the driver runs them, first in, first out.
+class SimDispatcher final : public client::Dispatcher {
+ public:
+  void post(std::function<void()> task) override { tasks_.push_back(std::move(task)); }
+
+  bool empty() const noexcept { return tasks_.empty(); }
+  std::size_t size() const noexcept { return tasks_.size(); }
+  /// False: there is none.
+  bool run_next() {
+    if (tasks_.empty()) return false;
+    const auto task = std::move(tasks_.front());
+    tasks_.pop_front();
+    task();
+    return true;
+  }
+
+ private:
+  std::deque<std::function<void()>> tasks_;
+};
+
+}  // namespace zklock::model

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/sim_ensemble.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "zklock/core/node_data.h"
+
+namespace zklock::model {
+
+using namespace client::request;
+
+namespace {
+
+template <OperationKind kind, class Alternative>
+constexpr bool names =
+    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(kind), Operation>,
+                   Alternative>;
+static_assert(names<OperationKind::create_contender, CreateContender>);
+static_assert(names<OperationKind::count_children, CountChildren>);
+static_assert(names<OperationKind::create_parents, CreateParents>);
+static_assert(names<OperationKind::list_children, ListChildren>);
+static_assert(names<OperationKind::get, Get>);
+static_assert(names<OperationKind::get_and_watch, GetAndWatch>);
+static_assert(names<OperationKind::check, Check>);
+static_assert(names<OperationKind::remove, Delete>);
+static_assert(names<OperationKind::announce_and_delete, AnnounceAndDelete>);
+
+std::string_view parent_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == 0 ? path.substr(0, 1) : path.substr(0, slash);
+}
+
+std::string_view name_of(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string child_of(const std::string& parent, std::string_view name) {
+  std::string path = parent == "/" ? std::string() : parent;
+  return path.append("/").append(name);
+}
+
+Reply status_only(Status status) {
+  Reply reply;
+  reply.status = status;
+  return reply;
+}
+
+Reply contents(const Node* node) {
+  if (node == nullptr) return status_only(Status::no_node);
+  Reply reply = status_only(Status::ok);
+  reply.data = node->data;
+  reply.token = {node->czxid};
+  reply.ephemeral_owner = node->owner;
+  reply.created_ms = node->created_ms;
+  return reply;
+}
+
+Reply child_count(const Node* node) {
+  if (node == nullptr) return status_only(Status::no_node);
+  Reply reply = status_only(Status::ok);
+  reply.child_count = static_cast<std::int32_t>(node->children.size());
+  return reply;
+}
+
+Reply children(const Node* node) {
+  if (node == nullptr) return status_only(Status::no_node);
+  Reply reply = status_only(Status::ok);
+  reply.children = node->children;
+  return reply;
+}
+
+}  // namespace
+
+bool is_quorum_operation(OperationKind kind) noexcept {
+  switch (kind) {
+    case OperationKind::create_contender:
+    case OperationKind::create_parents:
+    case OperationKind::check:
+    case OperationKind::remove:
+    case OperationKind::announce_and_delete: return true;
+    case OperationKind::count_children:
+    case OperationKind::list_children:
+    case OperationKind::get:
+    case OperationKind::get_and_watch: return false;
+  }
+  return false;
+}
+
+const Node* Tree::find(std::string_view path) const {
+  const auto found = nodes_.find(path);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+Node* Tree::find(std::string_view path) {
+  return const_cast<Node*>(std::as_const(*this).find(path));
+}
+
+Node& Tree::add(std::string path, Node node) {
+  Node* parent = find(parent_of(path));
+  parent->children.emplace_back(name_of(path));
+  // The counter sticks at its end.
+  if (parent->counter != std::numeric_limits<std::int32_t>::max()) ++parent->counter;
+  return nodes_.insert_or_assign(std::move(path), std::move(node)).first->second;
+}
+
+void Tree::remove(const std::string& path) {
+  auto& siblings = find(parent_of(path))->children;
+  const auto self = std::find(siblings.begin(), siblings.end(), name_of(path));
+  std::swap(*self, siblings.back());
+  siblings.pop_back();
+  nodes_.erase(path);
+}
+
+Reply read(const Tree& tree, const Operation& operation) {
+  const auto not_a_read = [] {
+    assert(false && "a quorum operation");
+    return status_only(Status::server_error);
+  };
+  return std::visit(Overloaded{
+                        [&](const CountChildren& r) { return child_count(tree.find(r.path)); },
+                        [&](const ListChildren& r) { return children(tree.find(r.path)); },
+                        [&](const Get& r) { return contents(tree.find(r.path)); },
+                        [&](const GetAndWatch& r) { return contents(tree.find(r.path)); },
+                        [&](const CreateContender&) { return not_a_read(); },
+                        [&](const CreateParents&) { return not_a_read(); },
+                        [&](const Check&) { return not_a_read(); },
+                        [&](const Delete&) { return not_a_read(); },
+                        [&](const AnnounceAndDelete&) { return not_a_read(); },
+                    },
+                    operation);
+}
+
+Reply SimEnsemble::apply(SessionId session, const Operation& operation) {
+  if (!is_alive(session)) return status_only(Status::session_ended);
+  const auto from_tree = [&] { return read(tree_, operation); };
+  return std::visit(
+      Overloaded{
+          [&](const CreateContender& r) { return create_contender(session, r); },
+          [&](const CreateParents& r) { return status_only(create_parents(r.path)); },
+          [&](const Check& r) {
+            return status_only(find(r.path) != nullptr ? Status::ok : Status::no_node);
+          },
+          [&](const Delete& r) { return status_only(remove(r.path)); },
+          [&](const AnnounceAndDelete& r) { return status_only(announce_and_delete(r.path)); },
+          [&](const CountChildren&) { return from_tree(); },
+          [&](const ListChildren&) { return from_tree(); },
+          [&](const Get&) { return from_tree(); },
+          [&](const GetAndWatch&) { return from_tree(); },
+      },
+      operation);
+}
+
+Reply SimEnsemble::create_contender(SessionId session, const CreateContender& request) {
+  if (find(request.parent) == nullptr) return status_only(Status::no_node);
+  auto name = create_sequential(request.parent, request.prefix, request.data, session);
+  if (!name) return status_only(Status::node_exists);
+  Reply reply = status_only(Status::ok);
+  reply.name = std::move(*name);
+  reply.token = {zxid_};
+  return reply;
+}
+
+Status SimEnsemble::create_parents(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string level = path.substr(0, end);
+    if (find(level) == nullptr) {
+      if (const Status status = create_container(level); status != Status::ok) return status;
+    }
+    if (end == std::string::npos) return Status::ok;
+  }
+}
+
+Status SimEnsemble::announce_and_delete(const std::string& path) {
+  if (const Status status = check_remove(path); status != Status::ok) return status;
+  ++zxid_;
+  Node& node = *tree_.find(path);
+  node.data = core::released_data;
+  node.mzxid = zxid_;
+  notify(path, WatchEvent::changed);
+  erase(path);
+  return Status::ok;
+}
+
+Status SimEnsemble::check_create(const std::string& path) const {
+  const Node* parent = find(parent_of(path));
+  if (parent == nullptr) return Status::no_node;
+  if (parent->owner != SessionId{}) return Status::server_error;  // ephemerals have no children
+  return find(path) == nullptr ? Status::ok : Status::node_exists;
+}
+
+Status SimEnsemble::check_remove(const std::string& path) const {
+  const Node* node = find(path);
+  if (node == nullptr) return Status::no_node;
+  return node->children.empty() ? Status::ok : Status::not_empty;
+}
+
+Status SimEnsemble::create(const std::string& path, std::string data, SessionId owner) {
+  if (owner != SessionId{} && !is_alive(owner)) return Status::session_ended;
+  if (const Status status = check_create(path); status != Status::ok) return status;
+  add(path, std::move(data), owner, false);
+  return Status::ok;
+}
+
+Status SimEnsemble::create_container(const std::string& path) {
+  if (const Status status = check_create(path); status != Status::ok) return status;
+  add(path, {}, {}, true);
+  return Status::ok;
+}
+
+std::optional<std::string> SimEnsemble::create_sequential(const std::string& parent,
+                                                          std::string_view prefix, std::string data,
+                                                          SessionId owner) {
+  const Node* node = find(parent);
+  if (node == nullptr) return std::nullopt;
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "%010d", node->counter);
+  std::string name = std::string(prefix) + digits;
+  if (create(child_of(parent, name), std::move(data), owner) != Status::ok) return std::nullopt;
+  return name;
+}
+
+Status SimEnsemble::set_data(const std::string& path, std::string data) {
+  Node* node = tree_.find(path);
+  if (node == nullptr) return Status::no_node;
+  node->data = std::move(data);
+  node->mzxid = ++zxid_;
+  notify(path, WatchEvent::changed);
+  return Status::ok;
+}
+
+Status SimEnsemble::remove(const std::string& path) {
+  if (const Status status = check_remove(path); status != Status::ok) return status;
+  ++zxid_;
+  erase(path);
+  return Status::ok;
+}
+
+void SimEnsemble::set_counter(const std::string& path, std::int32_t next) {
+  tree_.find(path)->counter = next;
+}
+
+std::size_t SimEnsemble::reap_containers() {
+  std::vector<std::string> paths;
+  for (const auto& [path, node] : tree_.nodes()) {
+    if (node.container) paths.push_back(path);
+  }
+  std::reverse(paths.begin(), paths.end());  // what lies below comes first
+  std::size_t reaped = 0;
+  for (const std::string& path : paths) {
+    const Node& node = *find(path);
+    if (node.counter == 0 || !node.children.empty()) continue;
+    remove(path);
+    ++reaped;
+  }
+  return reaped;
+}
+
+void SimEnsemble::restart() {
+  zxid_ = ((zxid_ >> 32) + 1) << 32;
+  for (auto& [id, session] : sessions_) session.last_touch = clock_.now();
+}
+
+Node& SimEnsemble::add(std::string path, std::string data, SessionId owner, bool container) {
+  if (owner != SessionId{}) sessions_.at(owner).ephemerals.push_back(path);
+  Node node;
+  node.data = std::move(data);
+  node.czxid = node.mzxid = ++zxid_;
+  node.created_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now().time_since_epoch())
+          .count();
+  node.owner = owner;
+  node.container = container;
+  return tree_.add(std::move(path), std::move(node));
+}
+
+void SimEnsemble::erase(const std::string& path) {
+  const auto session = sessions_.find(find(path)->owner);
+  if (session != sessions_.end()) std::erase(session->second.ephemerals, path);
+  tree_.remove(path);
+  notify(path, WatchEvent::deleted);
+}
+
+void SimEnsemble::notify(const std::string& path, WatchEvent event) {
+  for (Server* server : servers_) server->on_node_event(path, event);
+}
+
+SessionId SimEnsemble::open_session(Duration timeout) {
+  const SessionId id{++last_session_};
+  ++zxid_;
+  Session& session = sessions_[id];
+  session.timeout = timeout;
+  session.last_touch = clock_.now();
+  watch_over(id, session);
+  return id;
+}
+
+void SimEnsemble::watch_over(SessionId id, Session& session) {
+  if (session.timeout == Duration::zero()) return;
+  session.timer = clock_.at(session.last_touch + session.timeout, [this, id] {
+    Session& own = sessions_.at(id);
+    own.timer = {};
+    if (own.last_touch + own.timeout <= clock_.now()) {
+      end_session(id);
+    } else {
+      watch_over(id, own);
+    }
+  });
+}
+
+void SimEnsemble::touch(SessionId session) {
+  const auto found = sessions_.find(session);
+  if (found != sessions_.end()) found->second.last_touch = clock_.now();
+}
+
+void SimEnsemble::set_timeout(SessionId session, Duration timeout) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end() || found->second.timeout == timeout) return;
+  clock_.cancel(std::exchange(found->second.timer, {}));
+  found->second.timeout = timeout;
+  watch_over(session, found->second);
+}
+
+void SimEnsemble::end_session(SessionId session) {
+  auto ended = sessions_.extract(session);
+  if (ended.empty()) return;
+  clock_.cancel(ended.mapped().timer);
+  ++zxid_;
+  for (const std::string& path : ended.mapped().ephemerals) erase(path);
+  for (Server* server : servers_) server->on_session_gone(session);
+}
+
+std::optional<Instant> SimEnsemble::last_touch(SessionId session) const {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return std::nullopt;
+  return found->second.last_touch;
+}
+
+std::vector<std::string> SimEnsemble::ephemerals(SessionId session) const {
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? std::vector<std::string>() : found->second.ephemerals;
+}
+
+}  // namespace zklock::model

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/sim_ensemble.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/sim_dispatcher.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace client::request;
+
+constexpr std::int32_t last_sequence = std::numeric_limits<std::int32_t>::max();
+
+class SimEnsembleTest : public ::testing::Test, public SimEnsemble::Server {
+ protected:
+  SimEnsembleTest() {
+    ensemble.attach(*this);
+    ensemble.create_container("/p");
+    session = ensemble.open_session(6s);
+  }
+  Reply create(const std::string& parent = "/p") {
+    return ensemble.apply(session, CreateContender{parent, "lock-", "data"});
+  }
+  void on_node_event(const std::string& path, WatchEvent event) override {
+    events.push_back(path + (event == WatchEvent::changed ? " changed" : " deleted"));
+  }
+  void on_session_gone(SessionId id) override { gone.push_back(id); }
+
+  SimClock clock;
+  SimEnsemble ensemble{clock};
+  SessionId session;
+  std::vector<std::string> events;
+  std::vector<SessionId> gone;
+};
+
+TEST(SimClock, RunsTimersInOrderOfTimeAndThenOfSubmission) {
+  SimClock clock;
+  const Instant start = clock.now();
+  std::string ran;
+  clock.at(start + 2s, [&] { ran += 'c'; });
+  clock.at(start + 1s, [&] { ran += 'a'; });
+  const TimerId cancelled = clock.at(start + 1s, [&] { ran += 'x'; });
+  clock.at(start + 1s, [&] {
+    ran += 'b';
+    clock.at(start, [&] { ran += '!'; });  // overdue: runs at once, not back in time
+  });
+  clock.cancel(cancelled);
+  EXPECT_EQ(clock.next_due(), start + 1s);
+  EXPECT_TRUE(clock.run_next());
+  EXPECT_EQ(ran, "a");
+  clock.advance_to(start + 1500ms);
+  EXPECT_EQ(ran, "ab!");
+  EXPECT_EQ(clock.now(), start + 1500ms);
+  EXPECT_TRUE(clock.run_next());
+  EXPECT_FALSE(clock.run_next());
+  EXPECT_EQ(ran, "ab!c");
+  EXPECT_EQ(clock.next_due(), std::nullopt);
+}
+
+TEST(SimClock, TimersOfAHeldProcessAreOverdueAfterwards) {
+  SimClock clock;
+  ProcessClock process(clock, 1);
+  const Instant start = clock.now();
+  std::string ran;
+  process.at(start + 1s, [&] { ran += 'p'; });
+  clock.at(start + 2s, [&] { ran += 's'; });
+  clock.hold(1);
+  clock.advance_to(start + 5s);
+  EXPECT_EQ(ran, "s");
+  EXPECT_EQ(clock.next_due(), std::nullopt);
+  clock.release(1);
+  EXPECT_EQ(clock.next_due(), start + 5s);
+  clock.advance_to(start + 5s);
+  EXPECT_EQ(ran, "sp");
+}
+
+TEST(SimDispatcher, KeepsTasksUntilTheyAreRun) {
+  SimDispatcher dispatcher;
+  std::string ran;
+  dispatcher.post([&] {
+    ran += 'a';
+    dispatcher.post([&] { ran += 'c'; });
+  });
+  dispatcher.post([&] { ran += 'b'; });
+  EXPECT_EQ(ran, "");
+  while (dispatcher.run_next()) {
+  }
+  EXPECT_EQ(ran, "abc");
+}
+
+TEST_F(SimEnsembleTest, NamesCountTheCreatesUnderTheParent) {
+  EXPECT_EQ(create().name, "lock-0000000000");
+  EXPECT_EQ(ensemble.create("/p/foreign"), Status::ok);  // counts as well
+  EXPECT_EQ(ensemble.remove("/p/lock-0000000000"), Status::ok);
+  EXPECT_EQ(create().name, "lock-0000000002");
+}
+
+TEST_F(SimEnsembleTest, TokensGrowOverDeletionOfTheParentAndRestarts) {
+  const Reply first = create();
+  ensemble.remove("/p/" + first.name);
+  EXPECT_EQ(ensemble.reap_containers(), 1u);
+  EXPECT_EQ(create().status, Status::no_node);
+  EXPECT_EQ(ensemble.apply(session, CreateParents{"/p"}).status, Status::ok);
+  const Reply second = create();
+  EXPECT_EQ(second.name, first.name);
+  EXPECT_GT(second.token, first.token);
+  ensemble.restart();
+  EXPECT_GT(create().token, second.token);
+  EXPECT_EQ(ensemble.apply(session, Get{"/p/" + second.name}).token, second.token);
+}
+
+TEST_F(SimEnsembleTest, TheCounterSticksAtItsEnd) {
+  ensemble.set_counter("/p", last_sequence);
+  EXPECT_EQ(create().name, "lock-2147483647");
+  EXPECT_EQ(create().status, Status::node_exists);
+  ensemble.remove("/p/lock-2147483647");
+  EXPECT_EQ(create().name, "lock-2147483647");
+}
+
+TEST_F(SimEnsembleTest, CreatesMissingParentsAsContainers) {
+  EXPECT_EQ(ensemble.apply(session, CreateParents{"/a/b/c"}).status, Status::ok);
+  EXPECT_EQ(ensemble.apply(session, CreateParents{"/a/b/c"}).status, Status::ok);
+  EXPECT_TRUE(ensemble.find("/a/b")->container);
+  create("/a/b/c");
+  EXPECT_EQ(ensemble.reap_containers(), 0u);  // one is in use, "/p" never had children
+  ensemble.end_session(session);
+  EXPECT_EQ(ensemble.reap_containers(), 3u);
+  EXPECT_EQ(ensemble.find("/a"), nullptr);
+  EXPECT_NE(ensemble.find("/p"), nullptr);
+}
+
+TEST_F(SimEnsembleTest, ReadsTellWhatIsThere) {
+  const Reply created = create();
+  const Reply got = ensemble.apply(session, Get{"/p/" + created.name});
+  EXPECT_EQ(got.data, "data");
+  EXPECT_EQ(got.token, created.token);
+  EXPECT_EQ(got.ephemeral_owner, session);
+  EXPECT_EQ(ensemble.apply(session, CountChildren{"/p"}).child_count, 1);
+  EXPECT_EQ(ensemble.apply(session, ListChildren{"/p"}).children,
+            std::vector<std::string>{created.name});
+  for (const Operation& operation :
+       {Operation{Get{"/x"}}, Operation{CountChildren{"/x"}}, Operation{ListChildren{"/x"}},
+        Operation{GetAndWatch{"/x", {}}}, Operation{Check{"/x"}}, Operation{Delete{"/x"}},
+        Operation{AnnounceAndDelete{"/x"}}, Operation{CreateContender{"/x", "lock-", ""}}}) {
+    EXPECT_EQ(ensemble.apply(session, operation).status, Status::no_node);
+  }
+  EXPECT_EQ(ensemble.apply(session, Delete{"/p"}).status, Status::not_empty);
+  EXPECT_EQ(ensemble.create("/p/" + created.name + "/below"), Status::server_error);
+}
+
+TEST_F(SimEnsembleTest, CheckChangesNothing) {
+  const std::int64_t zxid = ensemble.last_zxid();
+  EXPECT_EQ(ensemble.apply(session, Check{"/p"}).status, Status::ok);
+  EXPECT_EQ(ensemble.last_zxid(), zxid);
+  EXPECT_TRUE(events.empty());
+}
+
+TEST_F(SimEnsembleTest, AnnouncedDeletionIsOneTransaction) {
+  const std::string path = "/p/" + create().name;
+  const std::int64_t zxid = ensemble.last_zxid();
+  EXPECT_EQ(ensemble.apply(session, AnnounceAndDelete{path}).status, Status::ok);
+  EXPECT_EQ(ensemble.last_zxid(), zxid + 1);
+  EXPECT_EQ(events, (std::vector<std::string>{path + " changed", path + " deleted"}));
+  EXPECT_TRUE(ensemble.ephemerals(session).empty());
+}
+
+TEST_F(SimEnsembleTest, ASessionExpiresWhenItIsNotTouchedForItsTimeout) {
+  const Instant start = clock.now();
+  create();
+  create();
+  clock.advance_to(start + 4s);
+  ensemble.touch(session);
+  clock.advance_to(start + 10s - 1ns);
+  EXPECT_TRUE(ensemble.is_alive(session));
+  EXPECT_EQ(ensemble.ephemerals(session).size(), 2u);
+  clock.advance_to(start + 10s);
+  EXPECT_FALSE(ensemble.is_alive(session));
+  EXPECT_EQ(gone, std::vector<SessionId>{session});
+  EXPECT_EQ(events,
+            (std::vector<std::string>{"/p/lock-0000000000 deleted", "/p/lock-0000000001 deleted"}));
+  EXPECT_EQ(create().status, Status::session_ended);
+  EXPECT_EQ(clock.pending(), 0u);
+}
+
+TEST_F(SimEnsembleTest, ANewTimeoutCountsFromTheLastTouch) {
+  const Instant start = clock.now();
+  ensemble.set_timeout(session, 2s);
+  const SessionId immortal = ensemble.open_session(0s);
+  clock.advance_to(start + 2s);
+  EXPECT_FALSE(ensemble.is_alive(session));
+  clock.advance_to(start + 24h);
+  EXPECT_TRUE(ensemble.is_alive(immortal));
+}
+
+TEST_F(SimEnsembleTest, ANewLeaderGivesEverySessionItsFullTimeout) {
+  const Instant start = clock.now();
+  clock.advance_to(start + 5s);
+  ensemble.restart();
+  clock.advance_to(start + 10s);
+  EXPECT_TRUE(ensemble.is_alive(session));
+  clock.advance_to(start + 11s);
+  EXPECT_FALSE(ensemble.is_alive(session));
+}
+
+}  // namespace
+}  // namespace zklock::model

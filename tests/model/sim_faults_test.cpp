@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/recorder.h"
+#include "tests/model/world.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SimFaultsTest : public ::testing::Test {
+ protected:
+  SimFaultsTest() {
+    world.ensemble().create_container("/p");
+    client.connect();
+  }
+  SimCoordinator& coordinator() { return world.client(0); }
+  std::size_t children() { return world.ensemble().find("/p")->children.size(); }
+
+  World world{2};
+  Recorder client{world, 0};
+};
+
+TEST_F(SimFaultsTest, ABreakTakesAlongWhatIsInFlight) {
+  client.create("applied");
+  client.create("not applied");
+  world.run({Step::Kind::serve, 0});
+  world.disconnect(0);
+  client.create("held");
+  EXPECT_TRUE(client.log.empty());
+  world.run_all();
+  EXPECT_EQ(children(), 1u);
+  EXPECT_EQ(client.take_log(),
+            (Log{"suspended", "applied: outcome unknown", "not applied: outcome unknown"}));
+  const Instant attempt = world.now();
+  world.reconnect(0);
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"connected", "held: ok"}));
+  EXPECT_EQ(client.sessions.back().id, client.sessions.front().id);
+  EXPECT_EQ(client.sessions.back().attempt_began, attempt);
+  EXPECT_EQ(children(), 2u);
+}
+
+TEST_F(SimFaultsTest, SuspendedComesFirstEvenWhenTheReconnectIsFaster) {
+  client.create("lost");
+  world.disconnect(0);
+  world.reconnect(0);
+  world.run({Step::Kind::serve, 0});
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"suspended", "lost: outcome unknown", "connected"}));
+}
+
+TEST_F(SimFaultsTest, AnAttemptThatBreaksIsNotTold) {
+  world.disconnect(0);
+  world.reconnect(0);
+  world.run({Step::Kind::serve, 0});
+  world.disconnect(0);
+  world.reconnect(0);
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"suspended", "connected"}));
+}
+
+TEST_F(SimFaultsTest, ALostReplyIsCarriedOutAndALostRequestIsNot) {
+  world.lose_reply(0);
+  client.create("reply");
+  world.run_all();
+  EXPECT_EQ(children(), 1u);
+  EXPECT_EQ(client.take_log(), (Log{"suspended", "reply: outcome unknown"}));
+  world.reconnect(0);
+  world.lose_request(0, OperationKind::create_contender);
+  client.send("other", CountChildren{"/p"});
+  client.create("request");
+  world.run_all();
+  EXPECT_EQ(children(), 1u);
+  EXPECT_EQ(client.log,
+            (Log{"connected", "suspended", "other: outcome unknown", "request: outcome unknown"}));
+}
+
+TEST_F(SimFaultsTest, ALateCreateArrivesBeforeTheSessionMovesOrNotAtAll) {
+  client.create("late");
+  world.disconnect(0, OnTheWay::linger);
+  EXPECT_EQ(children(), 0u);
+  world.run({Step::Kind::late, 0});
+  EXPECT_EQ(children(), 1u);
+  world.reconnect(0);
+  world.run_all();
+  client.create("too late");
+  world.disconnect(0, OnTheWay::linger);
+  world.reconnect(0);
+  world.run({Step::Kind::serve, 0});
+  EXPECT_FALSE(coordinator().can_arrive_late());
+  world.run_all();
+  EXPECT_EQ(children(), 1u);
+  EXPECT_EQ(client.log, (Log{"suspended", "late: outcome unknown", "connected", "suspended",
+                             "too late: outcome unknown", "connected"}));
+}
+
+TEST_F(SimFaultsTest, ALateCreateOfADeadSessionIsRejected) {
+  client.create("late");
+  world.disconnect(0, OnTheWay::linger);
+  world.expire(0);
+  world.run_all();
+  EXPECT_EQ(children(), 0u);
+}
+
+TEST_F(SimFaultsTest, WatchesAreSetAgainAndTellWhatWasMissed) {
+  for (const char* path : {"/p/gone", "/p/announced", "/p/changed", "/p/same"}) {
+    world.ensemble().create(path);
+    client.watch(path, path);
+  }
+  world.run_all();
+  world.disconnect(0);
+  EXPECT_EQ(coordinator().server_watches(), 0u);
+  EXPECT_EQ(coordinator().live_interests(), 4u);
+  world.ensemble().remove("/p/gone");
+  world.ensemble().apply(world.ensemble().open_session(0s), AnnounceAndDelete{"/p/announced"});
+  world.ensemble().set_data("/p/changed", "2");
+  world.run_all();
+  client.log.clear();
+  world.reconnect(0);
+  world.run_all();
+  EXPECT_EQ(client.take_log(),
+            (Log{"connected", "/p/announced deleted", "/p/changed changed", "/p/gone deleted"}));
+  EXPECT_EQ(coordinator().server_watches(), 1u);
+  world.ensemble().remove("/p/same");
+  world.run_all();
+  EXPECT_EQ(client.log, Log{"/p/same deleted"});
+}
+
+TEST_F(SimFaultsTest, AnUnwatchWithoutConnectionIsNotSetAgain) {
+  world.ensemble().create("/p/x");
+  const RequestId watch = client.watch("w", "/p/x");
+  world.run_all();
+  world.disconnect(0);
+  coordinator().unwatch(watch);
+  world.ensemble().remove("/p/x");
+  world.reconnect(0);
+  EXPECT_EQ(world.run_all(), 3u);  // suspended, the handshake and its answer: nothing else is sent
+  EXPECT_EQ(client.log, (Log{"w: ok", "suspended", "connected"}));
+}
+
+TEST_F(SimFaultsTest, AnEventLostWithTheConnectionIsToldAgain) {
+  world.ensemble().create("/p/x");
+  client.watch("w", "/p/x");
+  world.run_all();
+  world.ensemble().set_data("/p/x", "2");  // its event is on the way
+  world.disconnect(0);
+  world.reconnect(0);
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"w: ok", "suspended", "connected", "w changed"}));
+}
+
+TEST_F(SimFaultsTest, AGetWatchWhoseReplyIsLostWatchesNothing) {
+  world.ensemble().create("/p/x");
+  world.lose_reply(0);
+  client.watch("w", "/p/x");
+  world.run_all();
+  world.reconnect(0);
+  world.run_all();
+  world.ensemble().remove("/p/x");
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"suspended", "w: outcome unknown", "connected"}));
+  EXPECT_EQ(coordinator().live_interests() + coordinator().server_watches(), 0u);
+}
+
+TEST_F(SimFaultsTest, AnExpiredSessionLosesItsConnectionNodesAndWatches) {
+  world.ensemble().create("/p/x");
+  client.create("mine");
+  client.watch("w", "/p/x");
+  world.run_all();
+  client.log.clear();
+  world.expire(0);
+  EXPECT_EQ(children(), 1u);
+  client.create("in flight");
+  client.create("bound", "/p", coordinator().session());
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"suspended", "in flight: outcome unknown", "bound: outcome unknown",
+                             "ended session ended", "connected!"}));
+  EXPECT_EQ(children(), 1u);
+  EXPECT_EQ(coordinator().live_interests() + coordinator().server_watches(), 0u);
+  EXPECT_EQ(world.ensemble().session_count(), 1u);
+}
+
+TEST_F(SimFaultsTest, PingsKeepAnIdleSessionAliveAndAPausedOneExpires) {
+  world.run_for(60s);
+  EXPECT_TRUE(client.log.empty());
+  const SessionId session = coordinator().session();
+  bool ran = false;
+  world.pause(0);
+  world.scheduler(0).at(world.now() + 1s, [&] { ran = true; });
+  world.dispatcher(0).post([&] { ran = true; });
+  world.run_for(6s);
+  EXPECT_FALSE(world.ensemble().is_alive(session));
+  EXPECT_TRUE(client.log.empty());
+  EXPECT_FALSE(ran);
+  world.resume(0);
+  world.run_all();
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(client.log, (Log{"suspended", "ended session ended", "connected!"}));
+}
+
+TEST_F(SimFaultsTest, NoPingWhileSomethingIsOutstanding) {
+  const SessionId session = coordinator().session();
+  client.send("unserved", Get{"/p"});
+  const Instant sent = world.now();
+  world.clock().advance_to(sent + 5s);
+  EXPECT_EQ(world.ensemble().last_touch(session), sent);
+  world.run_all();
+  EXPECT_EQ(world.ensemble().last_touch(session), sent + 5s);
+  world.run_until(sent + 20s);
+  EXPECT_TRUE(world.ensemble().is_alive(session));
+}
+
+TEST_F(SimFaultsTest, AnIsolatedServerAnswersReadsFromAnOldTree) {
+  world.ensemble().create("/p/x", "old");
+  client.watch("before", "/p/x");
+  world.run_all();
+  world.isolate(0);
+  world.ensemble().set_data("/p/x", "new");
+  world.ensemble().create("/p/y");
+  client.watch("during", "/p/x");
+  client.send("list", ListChildren{"/p"});
+  world.run_all();
+  EXPECT_EQ(client.take_log(), (Log{"before: ok", "during: ok", "list: ok"}));
+  EXPECT_EQ(client.replies["during"].data, "old");
+  EXPECT_EQ(client.replies["list"].children, std::vector<std::string>{"x"});
+  client.create("quorum");
+  client.send("behind it", CountChildren{"/p"});
+  world.run_for(3s);
+  EXPECT_TRUE(client.log.empty());
+  world.heal(0);
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"before changed", "during changed", "quorum: ok", "behind it: ok"}));
+  EXPECT_EQ(client.replies["behind it"].child_count, 3);
+}
+
+TEST_F(SimFaultsTest, TheQuorumExpiresAnIsolatedSessionAndItsClientDoesNotLearnOfIt) {
+  client.create("mine");
+  world.run_all();
+  const SessionId session = coordinator().session();
+  const Instant isolated = world.now();
+  world.isolate(0);
+  world.run_until(isolated + 6s - 1ns);
+  EXPECT_TRUE(world.ensemble().is_alive(session));
+  world.run_until(isolated + 6s);
+  EXPECT_FALSE(world.ensemble().is_alive(session));
+  EXPECT_EQ(children(), 0u);
+  client.send("read", CountChildren{"/p"});
+  client.send("check", Check{"/p"});
+  world.run_for(2s);
+  EXPECT_EQ(client.take_log(), (Log{"mine: ok", "read: ok"}));
+  EXPECT_EQ(client.replies["read"].child_count, 1);
+  world.heal(0);
+  world.run_all();
+  EXPECT_EQ(client.log,
+            (Log{"suspended", "check: outcome unknown", "ended session ended", "connected!"}));
+}
+
+TEST_F(SimFaultsTest, ABreakEndsTheIsolation) {
+  world.isolate(0);
+  client.create("stuck");
+  world.run_all();
+  world.disconnect(0);
+  world.reconnect(0);
+  client.create("again");
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"suspended", "stuck: outcome unknown", "connected", "again: ok"}));
+  EXPECT_EQ(children(), 1u);
+}
+
+TEST_F(SimFaultsTest, AServerThatStaysBehindCatchesUpWithTheClientsOwnWrites) {
+  client.create("lost");
+  world.disconnect(0, OnTheWay::linger);
+  coordinator().lag();
+  world.run({Step::Kind::late, 0});
+  world.reconnect(0);
+  client.send("too early", ListChildren{"/p"});
+  client.send("check", Check{"/p"});
+  client.send("list", ListChildren{"/p"});
+  world.run_all();
+  EXPECT_EQ(client.replies["too early"].children.size(), 0u);
+  EXPECT_EQ(client.replies["list"].children.size(), 1u);
+}
+
+TEST_F(SimFaultsTest, TouchesReachTheLeaderOnTheGrid) {
+  World grid(1, {.session_timeout = 6s, .relay_interval = 1500ms, .relay_phase = 400ms});
+  Recorder slow(grid, 0);
+  slow.connect();  // the handshake is told at once
+  const SessionId session = grid.client(0).session();
+  const Instant start = grid.now();
+  EXPECT_EQ(grid.ensemble().last_touch(session), start);
+  slow.send("a", Get{"/"});
+  grid.run_until(start + 400ms - 1ns);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start);
+  grid.run_until(start + 400ms);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start + 400ms);
+  slow.send("b", Get{"/"});  // has just missed the relay
+  grid.run_until(start + 1900ms - 1ns);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start + 400ms);
+  grid.run_until(start + 1900ms);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start + 1900ms);
+  slow.send("c", Get{"/"});
+  grid.run_for(1s);
+  grid.isolate(0);  // takes along what was not relayed yet
+  grid.run_until(start + 7900ms - 1ns);
+  EXPECT_TRUE(grid.ensemble().is_alive(session));
+  grid.run_until(start + 7900ms);
+  EXPECT_FALSE(grid.ensemble().is_alive(session));
+}
+
+TEST_F(SimFaultsTest, AShortIsolationDelaysTheTouches) {
+  World grid(1, {.session_timeout = 6s, .relay_interval = 1500ms});
+  Recorder slow(grid, 0);
+  slow.connect();
+  const SessionId session = grid.client(0).session();
+  const Instant start = grid.now();
+  slow.send("a", Get{"/"});
+  grid.run_all();
+  grid.isolate(0);
+  grid.run_until(start + 2s);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start);
+  grid.heal(0);
+  grid.run_until(start + 3s);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start + 3s);
+}
+
+TEST_F(SimFaultsTest, InjectedAnswersAreGivenOnceAndToTheirKindOnly) {
+  world.fail_next(0, OperationKind::create_contender, Status::quota_exceeded);
+  world.fail_next(0, OperationKind::create_contender, Status::unknown, true);
+  client.send("count", CountChildren{"/p"});
+  client.create("first");
+  client.create("second");
+  client.create("third");
+  world.run_all();
+  EXPECT_EQ(client.log,
+            (Log{"count: ok", "first: quota exceeded", "second: outcome unknown", "third: ok"}));
+  EXPECT_EQ(children(), 2u);
+}
+
+TEST_F(SimFaultsTest, ServersRestartWithTheirNodesAndSessions) {
+  client.create("mine");
+  world.run_all();
+  const auto token = client.replies["mine"].token;
+  world.restart_servers();
+  world.reconnect(0);
+  client.create("next");
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"mine: ok", "suspended", "connected", "next: ok"}));
+  EXPECT_GT(client.replies["next"].token, token);
+  EXPECT_EQ(children(), 2u);
+}
+
+TEST_F(SimFaultsTest, RunUntilWaitsForAFact) {
+  client.create("c");
+  EXPECT_TRUE(world.run_until([&] { return client.replies.contains("c"); }));
+  world.disconnect(0);
+  client.create("d");
+  EXPECT_FALSE(world.run_until([&] { return client.replies.contains("d"); }, 1s));
+  EXPECT_TRUE(world.run_until([&] { return client.replies.contains("d"); }, 20s));
+}
+
+TEST_F(SimFaultsTest, AWorldThatNeverRestsIsNoticed) {
+  std::function<void()> again = [&] { world.dispatcher(0).post(again); };
+  again();
+  EXPECT_THROW(world.run_all(1000), std::runtime_error);
+}
+
+// Random schedules with every fault: each request gets exactly one reply, and nothing is left.
+class SimFaultsSweep {
+ public:
+  explicit SimFaultsSweep(unsigned seed) : random_(seed) {
+    world_.ensemble().create("/p");
+    world_.ensemble().create("/p/x");
+    for (Recorder& client : clients_) client.start();
+  }
+  // What happened, as text.
+  std::string run() {
+    for (int i = 0; i < 300; ++i) turn();
+    for (std::size_t c = 0; c < clients_.size(); ++c) {
+      world_.resume(c);
+      world_.heal(c);
+      world_.client(c).catch_up();
+      world_.reconnect(c);
+    }
+    // Faults that wait for their request may still break connections.
+    for (int i = 0; i < 40; ++i) {
+      world_.run_for(1s);
+      for (std::size_t c = 0; c < clients_.size(); ++c) world_.reconnect(c);
+    }
+    std::string story;
+    for (std::size_t c = 0; c < clients_.size(); ++c) {
+      EXPECT_EQ(clients_[c].open_requests(), 0);
+      EXPECT_EQ(world_.client(c).unanswered(), 0u);
+      EXPECT_LE(world_.client(c).server_watches(), world_.client(c).live_interests());
+      world_.client(c).close();
+      EXPECT_EQ(world_.client(c).server_watches() + world_.client(c).live_interests(), 0u);
+      for (const std::string& line : clients_[c].log) story += line + '\n';
+    }
+    world_.run_for(1min);
+    EXPECT_EQ(world_.ensemble().session_count(), 0u);
+    EXPECT_EQ(world_.clock().pending(), 0u);
+    EXPECT_EQ(world_.ensemble().find("/p")->children, std::vector<std::string>{"x"});
+    return story;
+  }
+
+ private:
+  std::size_t pick(std::size_t n) { return random_() % n; }
+  void turn() {
+    const std::size_t c = pick(clients_.size());
+    if (pick(3) == 0) {
+      submit(c);
+    } else if (pick(12) == 0) {
+      break_something(c);
+    } else {
+      world_.steps(steps_);
+      if (!steps_.empty()) world_.run(steps_[pick(steps_.size())]);
+    }
+  }
+  void submit(std::size_t c) {
+    Recorder& client = clients_[c];
+    const std::string label = std::to_string(++labels_);
+    switch (pick(6)) {
+      case 0: client.create(label); return;
+      case 1: client.create(label, "/p", world_.client(c).session()); return;
+      case 2: client.send(label, CountChildren{"/p"}); return;
+      case 3: client.send(label, Check{"/p"}); return;
+      case 4: watches_.emplace_back(c, client.watch(label, "/p/x")); return;
+      default:
+        if (watches_.empty()) return;
+        const auto& [owner, id] = watches_[pick(watches_.size())];
+        world_.client(owner).unwatch(id);
+        world_.client(owner).abandon(id);
+    }
+  }
+  void break_something(std::size_t c) {
+    switch (pick(13)) {
+      case 0: world_.disconnect(c); return;
+      case 1: world_.disconnect(c, OnTheWay::linger); return;
+      case 2: world_.expire(c); return;
+      case 3: world_.lose_reply(c); return;
+      case 4: world_.lose_request(c); return;
+      case 5: world_.isolate(c); return;
+      case 6: world_.heal(c); return;
+      case 7: world_.pause(c); return;
+      case 8: world_.resume(c); return;
+      case 9: world_.client(c).lag(); return;
+      case 10: world_.ensemble().set_data("/p/x", "changed"); return;
+      case 11: world_.fail_next(c, OperationKind::get_and_watch, Status::throttled); return;
+      default: world_.reconnect(c); return;
+    }
+  }
+
+  std::mt19937 random_;
+  World world_{3, {.relay_interval = 1500ms, .relay_phase = 100ms}};
+  std::array<Recorder, 3> clients_{Recorder{world_, 0}, Recorder{world_, 1}, Recorder{world_, 2}};
+  std::vector<Step> steps_;
+  std::vector<std::pair<std::size_t, RequestId>> watches_;
+  int labels_ = 0;
+};
+
+TEST(SimFaultsSweepTest, EveryRequestGetsExactlyOneReplyUnderEveryFault) {
+  for (unsigned seed = 1; seed <= 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    SimFaultsSweep(seed).run();
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(SimFaultsSweepTest, TheSameSeedTellsTheSameStory) {
+  const std::string story = SimFaultsSweep(7).run();
+  EXPECT_FALSE(story.empty());
+  EXPECT_EQ(story, SimFaultsSweep(7).run());
+  EXPECT_NE(story, SimFaultsSweep(8).run());
+}
+
+}  // namespace
+}  // namespace zklock::model

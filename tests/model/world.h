@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tests/model/sim_clock.h"
+#include "tests/model/sim_coordinator.h"
+#include "tests/model/sim_dispatcher.h"
+#include "tests/model/sim_ensemble.h"
+
+namespace zklock::model {
+
+/// One thing that may happen next.
+struct Step {
+  enum class Kind {
+    serve,    ///< the server of `client` takes its next request
+    receive,  ///< the process of `client` takes what it is told next
+    task,     ///< the dispatcher of `client` runs its next task
+    late,     ///< a request of `client` arrives through a connection that broke
+    timer,    ///< time moves on to the next timer, of whomever it is
+  };
+  Kind kind;
+  std::size_t client = 0;
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+/// A simulated ZooKeeper and its clients, and the driver that decides what happens next. Nothing
+/// happens by itself. The same calls give the same world, always.
+class World {
+ public:
+  explicit World(std::size_t clients = 1, ClientOptions options = {});
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  SimClock& clock() noexcept { return clock_; }
+  Instant now() const noexcept { return clock_.now(); }
+  SimEnsemble& ensemble() noexcept { return ensemble_; }
+  std::size_t clients() const noexcept { return clients_.size(); }
+  SimCoordinator& client(std::size_t c) { return clients_.at(c)->coordinator; }
+  client::Scheduler& scheduler(std::size_t c) { return clients_.at(c)->clock; }
+  SimDispatcher& dispatcher(std::size_t c) { return clients_.at(c)->dispatcher; }
+
+  std::vector<Step> steps() const;
+  /// The same into a vector that is used again.
+  void steps(std::vector<Step>& enabled) const;
+  /// A step that is not enabled does nothing.
+  void run(const Step& step);
+
+  /// Takes turns among the clients until nothing is left to do at this time, and says how many
+  /// steps it took. Throws std::runtime_error when that exceeds `limit`.
+  std::size_t run_all(std::size_t limit = 1'000'000);
+  /// run_all(), and all that happens as time goes on.
+  void run_until(Instant when);
+  void run_for(Duration duration) { run_until(now() + duration); }
+  /// Until `done` says so. False: it did not within `limit` of virtual time.
+  bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::minutes(10));
+
+  // Faults; see SimCoordinator.
+  void disconnect(std::size_t c, OnTheWay on_the_way = OnTheWay::dropped) {
+    client(c).disconnect(on_the_way);
+  }
+  void reconnect(std::size_t c) { client(c).reconnect(); }
+  void expire(std::size_t c) { client(c).expire(); }
+  void lose_reply(std::size_t c, std::optional<OperationKind> kind = {}) {
+    client(c).lose_reply(kind);
+  }
+  void lose_request(std::size_t c, std::optional<OperationKind> kind = {}) {
+    client(c).lose_request(kind);
+  }
+  void isolate(std::size_t c) { client(c).isolate(); }
+  void heal(std::size_t c) { client(c).heal(); }
+  void fail_next(std::size_t c, OperationKind kind, Status status, bool carried_out = false) {
+    client(c).fail_next(kind, status, carried_out);
+  }
+  void pause(std::size_t c) { client(c).pause(); }
+  void resume(std::size_t c) { client(c).resume(); }
+  /// All servers at once: every connection breaks, and there is a new leader.
+  void restart_servers();
+
+ private:
+  struct Client {
+    Client(World& world, Process process, const ClientOptions& options)
+        : clock(world.clock_, process),
+          coordinator(world.clock_, world.ensemble_, process, options) {}
+    ProcessClock clock;
+    SimDispatcher dispatcher;
+    SimCoordinator coordinator;
+  };
+  /// Every step that is enabled now, and takes no time, once; says how many.
+  std::size_t run_round();
+  bool can_run_task(const Client& c) const {
+    return !c.dispatcher.empty() && !c.coordinator.is_paused();
+  }
+
+  SimClock clock_;
+  SimEnsemble ensemble_{clock_};
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<Step> enabled_;
+};
+
+}  // namespace zklock::model

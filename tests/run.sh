@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds and runs every test, with one command on a fresh Debian 12: installs what is missing, then
+#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests
+#   tsan    g++ with ThreadSanitizer: unit, model, conformance and integration tests
+#   clang   clang++, optimized, warnings are errors: everything is compiled; unit tests, examples,
+#           packaging, format
+# With --quick only the first. The tests start their own ZooKeeper servers, on free ports, and stop
+# them. Builds go to build/asan, build/tsan and build/clang; a log of each phase lies beside them.
+# Ends with CTest's summary of the last phase; the exit status is 0 if every phase passed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+phases=(asan tsan clang)
+case "${1-}" in
+  "") ;;
+  --quick) phases=(asan) ;;
+  *)
+    echo "usage: $0 [--quick]" >&2
+    exit 2
+    ;;
+esac
+
+# shellcheck source=tests/support/install_packages.sh
+source tests/support/install_packages.sh
+zklock_install "${zklock_tests_packages[@]}"
+
+unset ZKLOCK_HOSTS  # the tests are to run on servers of their own
+export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.supp second_deadlock_stack=1"
+export CTEST_PARALLEL_LEVEL=2
+mkdir -p build
+
+launcher=()
+if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+
+# The sanitizers of g++ 12 cannot work where the kernel spreads addresses very widely
+# (vm.mmap_rnd_bits); the tests are then run without that.
+without_aslr=()
+probe=$(mktemp -d "${TMPDIR:-/tmp}/zklock-probe.XXXXXX")
+trap 'rm -rf -- "$probe"' EXIT
+for sanitizer in address thread; do
+  echo 'int main() {}' | g++ -x c++ -fsanitize="$sanitizer" -o "$probe/$sanitizer" -
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    if ! "$probe/$sanitizer" 2>/dev/null; then
+      without_aslr=(setarch "$(uname -m)" --addr-no-randomize)
+      break
+    fi
+  done
+done
+
+run_phase() {
+  local phase=$1 selection=()
+  case "$phase" in
+    tsan) selection=(--label-regex '^(unit|model|conformance|integration)$') ;;
+    clang) selection=(--label-regex '^(unit|example|packaging|format)$') ;;
+  esac
+  cmake --preset "$phase" "${launcher[@]}" &&
+    "${without_aslr[@]}" cmake --build --preset "$phase" --parallel 2 &&
+    "${without_aslr[@]}" ctest --test-dir "build/$phase" "${selection[@]}" --output-on-failure \
+      --no-tests=error --timeout 300
+}
+
+failed=0
+summary=()
+for phase in "${phases[@]}"; do
+  echo
+  echo "=== $phase"
+  begun=$SECONDS
+  verdict=passed
+  if ! run_phase "$phase" 2>&1 | tee "build/$phase.log"; then
+    verdict=FAILED
+    failed=1
+  fi
+  counts=$(grep -E '^[0-9]+% tests passed' "build/$phase.log" || echo "no tests were run")
+  summary+=("$(printf '%-6s %-7s %5d s   %s' "$phase" "$verdict" $((SECONDS - begun)) "$counts")")
+done
+
+echo
+echo "=== all phases, ${SECONDS} s"
+printf '%s\n' "${summary[@]}"
+
+# CTest's summary once more, as the last words.
+echo
+echo "=== $phase"
+sed -n '/% tests passed/,$p' "build/$phase.log"
+exit "$failed"

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/free_ports.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+namespace zklock::testing {
+namespace {
+
+constexpr std::uint32_t kFirstPort = 20000;
+constexpr std::uint32_t kPortCount =
+    12000;  // ends below 32768, where Linux's ephemeral range starts
+
+// Each call gives the next candidate. The walk starts at random and does not come back to a port
+// soon: a client left over from an earlier test must not meet a new server on its old port.
+std::uint16_t next_candidate() {
+  static std::atomic<std::uint32_t> counter{std::random_device{}()};
+  return static_cast<std::uint16_t>(kFirstPort + counter.fetch_add(1) % kPortCount);
+}
+
+// Claims are names of abstract Unix sockets: the kernel gives each to one process at a time and
+// frees it when that process dies, nothing stays on disk, and they are scoped to the network
+// namespace just as ports are. Returns -1 when the port is claimed already.
+int claim(std::uint16_t port) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "zklock-test-port-" + std::to_string(port);
+  std::memcpy(address.sun_path + 1, name.data(), name.size());  // a leading NUL: abstract
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+bool can_bind(std::uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  // As the servers do: a port in TIME_WAIT counts as free, one being listened on does not.
+  const int on = 1;
+  (void)::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return bound;
+}
+
+}  // namespace
+
+FreePorts::FreePorts(std::size_t count) {
+  ports_.reserve(count);
+  claims_.reserve(count);
+  for (std::uint32_t tried = 0; tried < kPortCount && ports_.size() < count; ++tried) {
+    const std::uint16_t port = next_candidate();
+    const int fd = claim(port);
+    if (fd < 0) continue;
+    if (!can_bind(port)) {
+      ::close(fd);
+      continue;
+    }
+    ports_.push_back(port);
+    claims_.push_back(fd);
+  }
+  if (ports_.size() < count) {
+    release();
+    throw std::runtime_error("no " + std::to_string(count) + " free loopback ports");
+  }
+}
+
+FreePorts::~FreePorts() { release(); }
+
+void FreePorts::release() noexcept {
+  for (const int fd : claims_) ::close(fd);
+  claims_.clear();
+}
+
+}  // namespace zklock::testing

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The Debian packages that zklock needs, and a function that installs those that are missing. To be
+# sourced; run as a program it installs everything that is named on its command line:
+#   tests/support/install_packages.sh demo     what the library, the examples and the demo need
+#   tests/support/install_packages.sh tests    that, and what tests/run.sh needs on top
+
+zklock_demo_packages=(
+  g++ cmake ninja-build
+  libzookeeper-mt-dev libboost-thread-dev libspdlog-dev
+  libzookeeper-java libslf4j-java openjdk-17-jre-headless
+)
+zklock_tests_packages=(
+  "${zklock_demo_packages[@]}"
+  clang clang-format libgtest-dev make pkg-config
+)
+
+# zklock_install PACKAGE...: installs those that are missing. Asks apt-get for nothing, and needs no
+# rights, when nothing is missing. Where there is no dpkg the tools may still be there: then it only
+# says what is needed, and leaves it to the build to find out.
+zklock_install() {
+  if ! command -v dpkg-query >/dev/null; then
+    echo "This is not Debian: please see to it that the equivalents of these are installed: $*" >&2
+    return 0
+  fi
+  local package missing=()
+  for package in "$@"; do
+    # shellcheck disable=SC2016  # ${Status} is dpkg-query's
+    if [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true) != *" installed" ]]; then
+      missing+=("$package")
+    fi
+  done
+  if ((${#missing[@]} == 0)); then return 0; fi
+
+  local as_root=()
+  if ((EUID != 0)); then
+    if ! command -v sudo >/dev/null; then
+      echo "Missing packages, and neither root nor sudo to install them. Please run as root:" >&2
+      echo "  apt-get install ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "Installing: ${missing[*]}" >&2
+  as_root+=(env DEBIAN_FRONTEND=noninteractive)
+  "${as_root[@]}" apt-get update -qq >&2
+  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
+  set -euo pipefail
+  case "${1-}" in
+    demo) zklock_install "${zklock_demo_packages[@]}" ;;
+    tests) zklock_install "${zklock_tests_packages[@]}" ;;
+    *)
+      echo "usage: $0 demo|tests" >&2
+      exit 2
+      ;;
+  esac
+fi

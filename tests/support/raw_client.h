@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#ifndef THREADED
+#define THREADED  // zookeeper.h hides the synchronous calls without it
+#endif
+#include <zookeeper/zookeeper.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace zklock::testing {
+
+// A failed connect. It knows whether the server said that the session does not exist.
+class ConnectError : public std::runtime_error {
+ public:
+  ConnectError(const std::string& what, bool session_expired)
+      : std::runtime_error(what), session_expired_(session_expired) {}
+  bool session_expired() const noexcept { return session_expired_; }
+
+ private:
+  bool session_expired_;
+};
+
+struct StatReply {
+  int rc = ZOK;
+  Stat stat{};
+};
+struct CreateReply {
+  int rc = ZOK;
+  std::string path;  // with the sequence number; relative to the chroot
+  Stat stat{};
+};
+struct DataReply {
+  int rc = ZOK;
+  std::string data;
+  Stat stat{};
+};
+struct ChildrenReply {
+  int rc = ZOK;
+  std::vector<std::string> names;  // sorted
+};
+struct AclEntry {
+  int perms = 0;
+  std::string scheme;
+  std::string id;
+  friend bool operator==(const AclEntry&, const AclEntry&) = default;
+};
+struct AclReply {
+  int rc = ZOK;
+  std::vector<AclEntry> entries;
+  Stat stat{};
+};
+
+struct RawClientOptions {
+  std::chrono::milliseconds session_timeout{10000};
+  std::chrono::milliseconds connect_timeout{30000};
+  const clientid_t* session = nullptr;  // take over this session instead of opening one
+};
+
+// A second, synchronous opinion of what is on the server: the raw C client and nothing else. All
+// members return the C client's codes (ZOK, ZNONODE, ...); only connecting throws. The calls may be
+// made from any thread, but none while close() or the destructor runs.
+class RawClient {
+ public:
+  // Connects to "host:port,host:port[/chroot]". Throws ConnectError.
+  explicit RawClient(const std::string& hosts, const RawClientOptions& options = {});
+  ~RawClient();
+  RawClient(RawClient&&) noexcept;
+  RawClient& operator=(RawClient&&) noexcept;
+
+  // Ends the session on the server, and with it its ephemeral nodes. Later calls give
+  // ZINVALIDSTATE.
+  int close();
+
+  int state() const;  // ZOO_CONNECTED_STATE, ZOO_EXPIRED_SESSION_STATE, ...
+  std::int64_t session_id() const;
+  std::array<char, 16> session_password() const;
+  std::chrono::milliseconds negotiated_timeout() const;
+
+  // `flags`: 0, ZOO_EPHEMERAL, ZOO_EPHEMERAL_SEQUENTIAL, ZOO_CONTAINER, ...
+  CreateReply create(const std::string& path, const std::string& data = {}, int flags = 0,
+                     const ACL_vector& acl = ZOO_OPEN_ACL_UNSAFE);
+  int delete_node(const std::string& path, int version = -1);
+  // The node with all below it, also while others still create there. ZOK when it is gone already.
+  int delete_recursive(const std::string& path);
+  StatReply set_data(const std::string& path, const std::string& data, int version = -1);
+  DataReply get_data(const std::string& path);
+  StatReply exists(const std::string& path);
+  ChildrenReply children(const std::string& path);
+  AclReply get_acl(const std::string& path);
+  // "user:password"; returns when the server has taken it.
+  int add_digest(const std::string& credential);
+
+ private:
+  struct State;
+  int delete_children(const std::string& path);
+  zhandle_t* handle() const;
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace zklock::testing

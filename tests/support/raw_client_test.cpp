@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/raw_client.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/expire_session.h"
+#include "support/host_list.h"
+#include "support/shared_server.h"
+#include "support/test_chroot.h"
+#include "support/wait_for.h"
+
+namespace zklock::testing {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(HostList, RepeatsAnEntryWhenTheCountIsEven) {
+  EXPECT_EQ(with_odd_address_count("127.0.0.1:1"), "127.0.0.1:1");
+  EXPECT_EQ(with_odd_address_count("127.0.0.1:1,127.0.0.1:2/a"),
+            "127.0.0.1:1,127.0.0.1:2,127.0.0.1:2/a");
+  EXPECT_EQ(with_odd_address_count("127.0.0.1:1,127.0.0.1:2,127.0.0.1:3/a/b"),
+            "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3/a/b");
+  EXPECT_EQ(with_odd_address_count(""), "");
+}
+
+TEST(RawClient, CreatesReadsWritesDeletes) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient client(chroot.hosts());
+  const auto made = client.create("/n", "one");
+  ASSERT_EQ(made.rc, ZOK);
+  EXPECT_EQ(made.path, "/n");
+  EXPECT_GT(made.stat.czxid, 0);
+  EXPECT_EQ(client.create("/n").rc, ZNODEEXISTS);
+  EXPECT_EQ(client.create("/none/n").rc, ZNONODE);
+
+  EXPECT_EQ(client.get_data("/n").data, "one");
+  EXPECT_EQ(client.set_data("/n", "two", 7).rc, ZBADVERSION);
+  EXPECT_EQ(client.set_data("/n", "two").stat.version, 1);
+  EXPECT_EQ(client.get_data("/n").stat.version, 1);
+  EXPECT_EQ(client.exists("/n").stat.czxid, made.stat.czxid);
+  EXPECT_EQ(client.exists("/none").rc, ZNONODE);
+  EXPECT_EQ(client.get_data("/none").rc, ZNONODE);
+  EXPECT_EQ(client.delete_node("/n", 0), ZBADVERSION);
+  EXPECT_EQ(client.delete_node("/n"), ZOK);
+  EXPECT_EQ(client.delete_node("/n"), ZNONODE);
+}
+
+TEST(RawClient, LargeAndBinaryDataComesBackWhole) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient client(chroot.hosts());
+  std::string data(100000, 'x');
+  data[500] = '\0';
+  ASSERT_EQ(client.create("/large", data).rc, ZOK);
+  EXPECT_EQ(client.get_data("/large").data, data);
+  ASSERT_EQ(client.create("/empty").rc, ZOK);
+  EXPECT_EQ(client.get_data("/empty").data, "");
+}
+
+TEST(RawClient, SequencesContainersAndChildren) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient client(chroot.hosts());
+  ASSERT_EQ(client.create("/c", {}, ZOO_CONTAINER).rc, ZOK);
+  EXPECT_EQ(client.create("/c/lock-", {}, ZOO_EPHEMERAL_SEQUENTIAL).path, "/c/lock-0000000000");
+  EXPECT_EQ(client.create("/c/lock-", {}, ZOO_EPHEMERAL_SEQUENTIAL).path, "/c/lock-0000000001");
+  EXPECT_EQ(client.exists("/c/lock-0000000000").stat.ephemeralOwner, client.session_id());
+  const std::vector<std::string> expected = {"lock-0000000000", "lock-0000000001"};
+  EXPECT_EQ(client.children("/c").names, expected);
+  EXPECT_EQ(client.children("/none").rc, ZNONODE);
+
+  EXPECT_EQ(client.close(), ZOK);
+  EXPECT_EQ(client.close(), ZINVALIDSTATE);
+  EXPECT_EQ(client.exists("/c").rc, ZINVALIDSTATE);
+  EXPECT_EQ(RawClient(chroot.hosts()).children("/c").names.size(), 0U) << "close ends the session";
+}
+
+TEST(RawClient, DigestAndAcl) {
+  TestChroot chroot(SharedServer::hosts());
+  chroot.also_remove_as("me:secret");
+  RawClient owner(chroot.hosts());
+  RawClient other(chroot.hosts());
+  ASSERT_EQ(owner.add_digest("me:secret"), ZOK);
+  ASSERT_EQ(owner.create("/mine", "x", 0, ZOO_CREATOR_ALL_ACL).rc, ZOK);
+  ASSERT_EQ(owner.create("/mine/below", "x", 0, ZOO_CREATOR_ALL_ACL).rc, ZOK);
+  EXPECT_EQ(other.get_data("/mine").rc, ZNOAUTH);
+  EXPECT_EQ(other.delete_recursive("/mine"), ZNOAUTH);
+  const auto acl = owner.get_acl("/mine");
+  ASSERT_EQ(acl.entries.size(), 1U);
+  EXPECT_EQ(acl.entries[0].scheme, "digest");
+  EXPECT_EQ(acl.entries[0].perms, static_cast<int>(ZOO_PERM_ALL));
+  ASSERT_EQ(other.add_digest("me:secret"), ZOK);
+  EXPECT_EQ(other.get_data("/mine").data, "x");
+}
+
+TEST(RawClient, ConnectFailureThrows) {
+  EXPECT_THROW(RawClient(""), ConnectError);
+  RawClientOptions options;
+  options.connect_timeout = milliseconds(50);
+  EXPECT_THROW(RawClient("127.0.0.1:1", options), ConnectError);
+}
+
+TEST(TestChroot, IsUniqueTellsWhatIsLeftAndRemovesIt) {
+  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs the super digest";
+  const std::string hosts = SharedServer::hosts();
+  RawClient root(hosts);
+  std::string path;
+  {
+    const TestChroot chroot(hosts);
+    const TestChroot second(hosts);
+    path = chroot.path();
+    EXPECT_NE(path, second.path());
+    EXPECT_TRUE(chroot.is_empty());
+    RawClient client(chroot.hosts());
+    ASSERT_EQ(client.add_digest("me:secret"), ZOK);
+    ASSERT_EQ(client.create("/a").rc, ZOK);
+    ASSERT_EQ(client.create("/a/b", {}, 0, ZOO_CREATOR_ALL_ACL).rc, ZOK);
+    ASSERT_EQ(client.create("/a/b/c", {}, 0, ZOO_CREATOR_ALL_ACL).rc, ZOK);
+    EXPECT_FALSE(chroot.is_empty());
+    EXPECT_NE(std::string(chroot.is_empty().message()).find(" a"), std::string::npos);
+  }
+  EXPECT_EQ(root.exists(path).rc, ZNONODE);
+}
+
+TEST(ExpireSession, PasswordDerivesFromTheId) {
+  for (int i = 0; i < 3; ++i) {
+    const RawClient client(SharedServer::hosts());
+    EXPECT_EQ(session_password(client.session_id()), client.session_password());
+  }
+}
+
+TEST(ExpireSession, ByIdEndsTheSessionForItsOwner) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient observer(chroot.hosts());
+  for (int round = 0; round < 5; ++round) {
+    RawClient owner(chroot.hosts());
+    ASSERT_EQ(owner.create("/mine", {}, ZOO_EPHEMERAL).rc, ZOK);
+    expire_session(SharedServer::hosts(), owner.session_id());
+    EXPECT_EQ(observer.exists("/mine").rc, ZNONODE);
+    EXPECT_TRUE(eventually([&] { return owner.state() == ZOO_EXPIRED_SESSION_STATE; }));
+    EXPECT_NE(owner.exists("/").rc, ZOK);
+  }
+}
+
+TEST(ExpireSession, UnknownSessionOrWrongPasswordThrows) {
+  const std::string hosts = SharedServer::hosts();
+  RawClient owner(hosts);
+  std::array<char, 16> wrong = owner.session_password();
+  wrong[3] = static_cast<char>(wrong[3] ^ 1);
+  EXPECT_THROW(expire_session(hosts, owner.session_id(), wrong), ConnectError);
+  EXPECT_EQ(owner.exists("/").rc, ZOK) << "a wrong password must not touch the session";
+  expire_session(hosts, owner.session_id(), owner.session_password());
+  EXPECT_THROW(expire_session(hosts, owner.session_id()), ConnectError);
+}
+
+}  // namespace
+}  // namespace zklock::testing

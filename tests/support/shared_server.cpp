@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/shared_server.h"
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace zklock::testing {
+namespace {
+
+std::string given_hosts() {
+  const char* hosts = std::getenv("ZKLOCK_HOSTS");
+  return hosts != nullptr ? hosts : "";
+}
+
+// Before main, so that a binary with GoogleTest's own main has it too. GoogleTest owns it.
+SharedServer& instance() {
+  static auto* const environment = new SharedServer();
+  return *environment;
+}
+[[maybe_unused]] const auto* const kRegistered = ::testing::AddGlobalTestEnvironment(&instance());
+
+}  // namespace
+
+std::string SharedServer::hosts() {
+  const std::string given = given_hosts();
+  return given.empty() ? instance().start_once()->hosts() : given;
+}
+
+ZooKeeperServer* SharedServer::server() {
+  return given_hosts().empty() ? instance().start_once() : nullptr;
+}
+
+ZooKeeperServer* SharedServer::start_once() {
+  const std::lock_guard guard(mutex_);
+  if (!server_) {
+    auto starting = std::make_unique<ZooKeeperServer>();
+    starting->start();
+    if (!starting->wait_until_serving()) {
+      throw std::runtime_error("ZooKeeper does not serve:\n" + starting->log());
+    }
+    server_ = std::move(starting);
+  }
+  return server_.get();
+}
+
+void SharedServer::TearDown() {
+  const std::lock_guard guard(mutex_);
+  server_.reset();
+}
+
+}  // namespace zklock::testing

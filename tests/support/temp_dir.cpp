@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/temp_dir.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+namespace zklock::testing {
+
+TempDir::TempDir() : owner_(::getpid()) {
+  std::string name = (std::filesystem::temp_directory_path() / "zklock-test-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), "mkdtemp " + name);
+  }
+  path_ = name;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  if (::getpid() == owner_) std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace zklock::testing

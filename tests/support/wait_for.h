@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace zklock::testing {
+
+// Polls `predicate` until it holds or `timeout` has passed; returns whether it held. It is asked at
+// least once, and once more at the end, so that a slow machine does not turn a fact into a failure.
+// The only place in the tests that sleeps.
+template <typename Predicate>
+[[nodiscard]] bool eventually(Predicate&& predicate,
+                              std::chrono::milliseconds timeout = std::chrono::seconds(10),
+                              std::chrono::milliseconds interval = std::chrono::milliseconds(5)) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (predicate()) return true;
+    std::this_thread::sleep_for(interval);
+  }
+  return static_cast<bool>(predicate());
+}
+
+}  // namespace zklock::testing

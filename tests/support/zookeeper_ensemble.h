@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/free_ports.h"
+#include "support/zookeeper_server.h"
+
+namespace zklock::testing {
+
+// Real ZooKeeper servers that form one quorum, each with the controls of ZooKeeperServer. Members
+// count from 0. Thread-safety is that of ZooKeeperServer.
+class ZooKeeperEnsemble {
+ public:
+  // `options` applies to every member; its my_id is ignored.
+  explicit ZooKeeperEnsemble(const ZooKeeperOptions& options = {}, std::size_t size = 3);
+
+  // Each on all members; start() does not wait.
+  void start();
+  void stop();
+
+  std::size_t size() const noexcept { return members_.size(); }
+  ZooKeeperServer& operator[](std::size_t index) { return *members_.at(index); }
+  const ZooKeeperServer& operator[](std::size_t index) const { return *members_.at(index); }
+
+  // Waits until every member that runs and is not paused serves, and exactly one of them leads.
+  [[nodiscard]] bool wait_until_serving(
+      std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
+
+  // The member that serves as leader; empty while there is none, or two say so. Paused members are
+  // not asked.
+  std::optional<std::size_t> leader() const;
+  // The first member that serves as follower.
+  std::optional<std::size_t> follower() const;
+
+  // "127.0.0.1:a,127.0.0.1:b,...": all members.
+  std::string hosts() const;
+  // The logs of all members, for a failure message.
+  std::string log() const;
+
+ private:
+  // Per member; empty: not asked, or not serving.
+  std::vector<std::optional<std::string>> modes() const;
+
+  FreePorts peer_ports_;  // two per member: quorum, election
+  std::vector<std::unique_ptr<ZooKeeperServer>> members_;
+};
+
+}  // namespace zklock::testing

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/callback_threads.h"
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <future>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "support/wait_for.h"
+#include "thread_facts.h"
+
+namespace zklock::client {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::eventually;
+
+// Bounds no test that passes.
+constexpr auto ample = std::chrono::minutes(1);
+
+TEST(CallbackThreads, HasNoThreadBeforeTheFirstTask) {
+  CallbackThreads threads(nullptr);
+  EXPECT_EQ(threads.thread_count(), 0U);
+  std::promise<std::thread::id> ran_on;
+  threads.post([&] { ran_on.set_value(std::this_thread::get_id()); });
+  EXPECT_NE(ran_on.get_future().get(), std::this_thread::get_id());
+  EXPECT_EQ(threads.thread_count(), 1U);
+}
+
+TEST(CallbackThreads, ABlockedTaskHoldsUpNoOtherUpToTheMaximum) {
+  CallbackThreads threads(nullptr, {.max_threads = 8});
+  std::latch all(8);  // none of them ends before all have begun
+  for (int i = 0; i < 8; ++i) threads.post([&] { all.arrive_and_wait(); });
+  all.wait();
+  EXPECT_LE(threads.thread_count(), 8U);
+}
+
+TEST(CallbackThreads, BeyondTheMaximumTasksQueueInOrder) {
+  CallbackThreads threads(nullptr, {.max_threads = 1});
+  std::promise<void> go;
+  std::vector<int> ran;  // unguarded: one thread
+  threads.post([&] { go.get_future().get(); });
+  for (int i = 0; i < 100; ++i) threads.post([&, i] { ran.push_back(i); });
+  EXPECT_EQ(threads.thread_count(), 1U);
+  go.set_value();
+  EXPECT_TRUE(threads.drain_for(ample));
+  ASSERT_EQ(ran.size(), 100U);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
+}
+
+TEST(CallbackThreads, AMaximumOfZeroIsOne) {
+  CallbackThreads threads(nullptr, {.max_threads = 0});
+  std::promise<void> ran;
+  threads.post([&] { ran.set_value(); });
+  ran.get_future().get();
+}
+
+TEST(CallbackThreads, AnIdleThreadIsUsedAgain) {
+  CallbackThreads threads(nullptr, {.idle_time = ample});
+  pid_t first = 0;
+  for (int i = 0; i < 5; ++i) {
+    std::promise<pid_t> ran_on;
+    threads.post([&] { ran_on.set_value(::gettid()); });
+    const pid_t tid = ran_on.get_future().get();
+    if (i == 0) first = tid;
+    EXPECT_EQ(tid, first);
+    ASSERT_TRUE(eventually([&] { return testing::thread_state(tid) == 'S'; }));
+  }
+  EXPECT_EQ(threads.thread_count(), 1U);
+}
+
+TEST(CallbackThreads, IdleThreadsEndAndComeAgain) {
+  CallbackThreads threads(nullptr, {.idle_time = 1ms});
+  for (int round = 0; round < 3; ++round) {
+    std::latch all(4);
+    for (int i = 0; i < 4; ++i) threads.post([&] { all.arrive_and_wait(); });
+    all.wait();
+    EXPECT_TRUE(eventually([&] { return threads.thread_count() == 0; }));
+  }
+}
+
+TEST(CallbackThreads, AnIdleTimeWithoutEndIsUnderstood) {
+  CallbackThreads threads(nullptr, {.idle_time = std::chrono::milliseconds::max()});
+  std::promise<void> ran;
+  threads.post([&] { ran.set_value(); });
+  ran.get_future().get();
+  EXPECT_TRUE(threads.drain_for(core::Duration::max()));
+}
+
+TEST(CallbackThreads, HandsOnExceptionsAndGoesOn) {
+  std::mutex mutex;
+  std::vector<std::string> caught;
+  CallbackThreads threads(
+      [&](const std::exception_ptr& e) {
+        const std::lock_guard lock(mutex);
+        try {
+          std::rethrow_exception(e);
+        } catch (const std::exception& known) {
+          caught.emplace_back(known.what());
+        } catch (...) {
+          caught.emplace_back("unknown");
+        }
+      },
+      {.max_threads = 1});
+  threads.post([] { throw std::runtime_error("first"); });
+  threads.post([] { throw 42; });
+  bool ran = false;
+  threads.post([&] { ran = true; });
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(caught, (std::vector<std::string>{"first", "unknown"}));
+}
+
+TEST(CallbackThreads, AnExceptionWithoutAListenerIsDropped) {
+  CallbackThreads threads(nullptr);
+  threads.post([] { throw std::runtime_error("nobody listens"); });
+  EXPECT_TRUE(threads.drain_for(ample));
+}
+
+TEST(CallbackThreads, DrainRunsWhatIsQueuedAndEndsTheThreads) {
+  CallbackThreads threads(nullptr, {.max_threads = 2, .idle_time = ample});
+  std::atomic<int> ran = 0;
+  auto owned = std::make_shared<int>();
+  for (int i = 0; i < 100; ++i) threads.post([&ran, owned] { ++ran; });
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_EQ(ran, 100);
+  EXPECT_EQ(threads.thread_count(), 0U);
+  EXPECT_EQ(owned.use_count(), 1) << "what the tasks own is gone too";
+}
+
+TEST(CallbackThreads, TakesNothingAfterTheDrainBegan) {
+  CallbackThreads threads(nullptr);
+  EXPECT_TRUE(threads.drain_for(0s));
+  auto owned = std::make_shared<int>();
+  threads.post([owned] { ADD_FAILURE(); });
+  EXPECT_EQ(owned.use_count(), 1);
+  EXPECT_EQ(threads.thread_count(), 0U);
+  EXPECT_TRUE(threads.drain_for(ample));
+}
+
+TEST(CallbackThreads, TasksMayPostWhileItDrains) {
+  CallbackThreads threads(nullptr, {.max_threads = 1});
+  std::promise<void> go;
+  std::atomic<int> ran = 0;
+  std::function<void()> chain = [&] {
+    if (++ran < 10) threads.post(chain);
+  };
+  threads.post([&] {
+    go.get_future().get();
+    threads.post(chain);
+  });
+  EXPECT_FALSE(threads.drain_for(0s));
+  go.set_value();
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_EQ(ran, 10);
+}
+
+TEST(CallbackThreads, DrainGivesUpOnABlockedTaskWhichGoesOnAlone) {
+  std::promise<void> go;
+  const auto gone = go.get_future().share();
+  std::promise<pid_t> thread;
+  auto ran = std::make_shared<std::atomic<int>>(0);
+  std::promise<void> last;
+  {
+    CallbackThreads threads([ran](const std::exception_ptr&) { ++*ran; }, {.max_threads = 1});
+    threads.post([&, ran] {
+      thread.set_value(::gettid());
+      gone.get();
+      ++*ran;
+      throw std::runtime_error("for the listener, which is still there");
+    });
+    threads.post([ran] { ++*ran; });
+    threads.post([&last] { last.set_value(); });
+    EXPECT_FALSE(threads.drain_for(1ms));
+  }
+  go.set_value();
+  last.get_future().get();
+  EXPECT_EQ(*ran, 3) << "what was queued runs";
+  const pid_t tid = thread.get_future().get();
+  EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
+}
+
+TEST(CallbackThreads, DrainWaitsForTheTaskThatRuns) {
+  CallbackThreads threads(nullptr);
+  std::promise<void> begun;
+  std::promise<void> go;
+  std::atomic<bool> ended = false;
+  threads.post([&] {
+    begun.set_value();
+    go.get_future().get();
+    ended = true;
+  });
+  begun.get_future().get();
+  std::thread releaser([&] { go.set_value(); });
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(ended);
+  releaser.join();
+}
+
+TEST(CallbackThreads, ATaskThatDrainsDoesNotWaitForItself) {
+  CallbackThreads threads(nullptr, {.max_threads = 2});
+  std::promise<bool> drained;
+  std::atomic<int> ran = 0;
+  threads.post([&] {
+    for (int i = 0; i < 10; ++i) threads.post([&] { ++ran; });
+    drained.set_value(threads.drain_for(ample) && ran == 10);
+  });
+  EXPECT_TRUE(drained.get_future().get());
+}
+
+TEST(CallbackThreads, TwoTasksThatDrainDoNotWaitForEachOther) {
+  CallbackThreads threads(nullptr);
+  std::latch both(2);
+  std::promise<bool> first;
+  std::promise<bool> second;
+  for (auto* result : {&first, &second}) {
+    threads.post([&threads, &both, result] {
+      both.arrive_and_wait();
+      result->set_value(threads.drain_for(ample));
+    });
+  }
+  // The one that comes second may find the other gone, or still there: either way it is drained.
+  EXPECT_TRUE(first.get_future().get());
+  EXPECT_TRUE(second.get_future().get());
+}
+
+TEST(CallbackThreads, MayBeDestroyedByATask) {
+  auto threads = std::make_unique<CallbackThreads>(nullptr);
+  std::promise<pid_t> destroyed;
+  std::latch assigned(1);
+  threads->post([&] {
+    assigned.wait();
+    threads.reset();
+    destroyed.set_value(::gettid());
+  });
+  assigned.count_down();
+  const pid_t tid = destroyed.get_future().get();
+  EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
+}
+
+// An executor on a thread of the user's own.
+class UserThread {
+ public:
+  ~UserThread() { stop(); }
+  void post(std::function<void()> task) {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  void run_all() {
+    for (;;) {
+      std::function<void()> task;
+      {
+        const std::lock_guard lock(mutex_);
+        if (tasks_.empty()) return;
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+      task();
+    }
+  }
+  void start() {
+    thread_ = std::thread([this] {
+      while (!stopping_) {
+        run_all();
+        std::this_thread::yield();
+      }
+    });
+  }
+  void stop() {
+    stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  void drop_all() {
+    const std::lock_guard lock(mutex_);
+    tasks_.clear();
+  }
+  std::size_t size() {
+    const std::lock_guard lock(mutex_);
+    return tasks_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::function<void()>> tasks_;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+TEST(CallbackThreadsExecutor, RunsTheTasksAndADrainWaitsForThem) {
+  UserThread user;
+  CallbackThreads threads(
+      nullptr, {.executor = [&](std::function<void()> task) { user.post(std::move(task)); }});
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < 10; ++i) threads.post([&] { ++ran; });
+  EXPECT_FALSE(threads.drain_for(1ms)) << "they have not run";
+  EXPECT_EQ(ran, 0);
+  user.start();
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_EQ(ran, 10);
+}
+
+TEST(CallbackThreadsExecutor, IsCalledFromAThreadOfThePool) {
+  std::promise<std::thread::id> called_on;
+  CallbackThreads threads(nullptr, {.executor = [&](const std::function<void()>& task) {
+                            called_on.set_value(std::this_thread::get_id());
+                            task();
+                          }});
+  bool ran = false;
+  threads.post([&] { ran = true; });
+  EXPECT_NE(called_on.get_future().get(), std::this_thread::get_id());
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_TRUE(ran);
+}
+
+TEST(CallbackThreadsExecutor, WhatItThrowsIsToldAndTheTaskRunsOnce) {
+  for (const bool runs_it_first : {false, true}) {
+    std::atomic<int> told = 0;
+    std::atomic<int> ran = 0;
+    CallbackThreads threads([&](const std::exception_ptr&) { ++told; },
+                            {.executor = [&](const std::function<void()>& task) {
+                              if (runs_it_first) task();
+                              throw std::runtime_error("full");
+                            }});
+    threads.post([&] { ++ran; });
+    EXPECT_TRUE(threads.drain_for(ample));
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(ran, 1);
+  }
+}
+
+TEST(CallbackThreadsExecutor, ExceptionsOfTasksAreToldAndDoNotReachIt) {
+  std::atomic<int> told = 0;
+  std::atomic<bool> reached = false;
+  CallbackThreads threads([&](const std::exception_ptr&) { ++told; },
+                          {.executor = [&](const std::function<void()>& task) {
+                            try {
+                              task();
+                            } catch (...) {
+                              reached = true;
+                            }
+                          }});
+  threads.post([] { throw std::runtime_error("x"); });
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_EQ(told, 1);
+  EXPECT_FALSE(reached);
+}
+
+TEST(CallbackThreadsExecutor, ADrainDoesNotWaitForWhatItDropped) {
+  UserThread user;
+  CallbackThreads threads(
+      nullptr, {.executor = [&](std::function<void()> task) { user.post(std::move(task)); }});
+  auto owned = std::make_shared<int>();
+  threads.post([owned] { ADD_FAILURE(); });
+  ASSERT_TRUE(eventually([&] { return user.size() == 1; }));
+  user.drop_all();
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_EQ(owned.use_count(), 1);
+}
+
+TEST(CallbackThreadsExecutor, ItsTasksMayPostAndDrain) {
+  UserThread user;
+  CallbackThreads threads(
+      nullptr, {.executor = [&](std::function<void()> task) { user.post(std::move(task)); }});
+  std::promise<bool> drained;
+  std::atomic<bool> ran = false;
+  threads.post([&] {
+    threads.post([&] { ran = true; });
+    EXPECT_TRUE(eventually([&] { return user.size() == 1; }));
+    user.run_all();
+    drained.set_value(threads.drain_for(ample));
+  });
+  user.start();
+  EXPECT_TRUE(drained.get_future().get());
+  EXPECT_TRUE(ran);
+}
+
+TEST(CallbackThreadsExecutor, TasksOutliveThePoolThere) {
+  UserThread user;
+  std::atomic<bool> ran = false;
+  {
+    CallbackThreads threads(
+        nullptr, {.executor = [&](std::function<void()> task) { user.post(std::move(task)); }});
+    threads.post([&] { ran = true; });
+    ASSERT_TRUE(eventually([&] { return user.size() == 1; }));
+  }
+  user.run_all();
+  EXPECT_TRUE(ran);
+}
+
+TEST(CallbackThreads, ManyThreadsMayPost) {
+  CallbackThreads threads(nullptr, {.max_threads = 4, .idle_time = 1ms});
+  std::atomic<int> ran = 0;
+  std::vector<std::thread> users;
+  for (int t = 0; t < 4; ++t) {
+    users.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        threads.post([&] { ++ran; });
+        if (i % 50 == 0) std::this_thread::sleep_for(2ms);  // lets idle threads end in between
+      }
+    });
+  }
+  for (auto& user : users) user.join();
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_EQ(ran, 2000);
+}
+
+}  // namespace
+}  // namespace zklock::client

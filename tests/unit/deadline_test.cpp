@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_CHRONO_HEADER_ONLY
+#include "zklock/deadline.h"
+
+#include <chrono>
+#include <limits>
+#include <ratio>
+#include <string>
+#include <type_traits>
+
+#include <boost/chrono/duration.hpp>
+#include <boost/chrono/system_clocks.hpp>
+#include <gtest/gtest.h>
+
+namespace zklock {
+namespace {
+
+using namespace std::chrono_literals;
+using Point = Deadline::time_point;
+
+static_assert(DurationLike<std::chrono::seconds>);
+static_assert(DurationLike<std::chrono::duration<double, std::ratio<1, 3>>>);
+static_assert(DurationLike<boost::chrono::milliseconds>);
+static_assert(DurationLike<boost::chrono::duration<double>>);
+static_assert(!DurationLike<int>);
+static_assert(!DurationLike<Point>);
+static_assert(TimePointLike<std::chrono::steady_clock::time_point>);
+static_assert(TimePointLike<std::chrono::system_clock::time_point>);
+static_assert(TimePointLike<boost::chrono::steady_clock::time_point>);
+static_assert(TimePointLike<boost::chrono::system_clock::time_point>);
+static_assert(!TimePointLike<std::chrono::seconds>);
+static_assert(std::is_convertible_v<boost::chrono::seconds, Deadline>);
+static_assert(std::is_convertible_v<boost::chrono::steady_clock::time_point, Deadline>);
+static_assert(!std::is_convertible_v<int, Deadline>, "seconds? milliseconds?");
+static_assert(!std::is_convertible_v<std::string, Deadline>);
+
+static_assert(Deadline().is_never());
+static_assert(Deadline::never() == Deadline());
+static_assert(Deadline::never().at() == Point::max());
+static_assert(Deadline::passed().has_passed(Point(0ns)));
+static_assert(Deadline::passed() < Deadline::never());
+static_assert(Deadline::after(Point(5s), 3s).at() == Point(8s));
+
+constexpr Point start = Point(std::chrono::hours(1000));
+
+TEST(Deadline, CountsFromTheStart) {
+  EXPECT_EQ(Deadline::after(start, 1ns).at(), start + 1ns);
+  EXPECT_EQ(Deadline::after(start, 1500us).at(), start + 1500us);
+  EXPECT_EQ(Deadline::after(start, 24h).at(), start + 24h);
+  EXPECT_EQ(Deadline::after(start, std::chrono::duration<double>(0.25)).at(), start + 250ms);
+  EXPECT_EQ(Deadline::after(start, std::chrono::duration<float, std::ratio<60>>(0.5F)).at(),
+            start + 30s);
+  EXPECT_EQ(Deadline::after(start, boost::chrono::milliseconds(7)).at(), start + 7ms);
+}
+
+TEST(Deadline, IsExactToTheNanosecondOverYears) {
+  for (const auto d : {1ns, 999'999'999ns, std::chrono::nanoseconds(24h * 365 * 100) + 1ns}) {
+    const auto error = Deadline::after(start, d).at() - (start + d);
+    EXPECT_LE(error, 1ns) << d.count();
+    EXPECT_GE(error, -1ns) << d.count();
+  }
+}
+
+TEST(Deadline, ZeroAndLessHavePassed) {
+  EXPECT_EQ(Deadline::after(start, 0s), Deadline::passed());
+  EXPECT_EQ(Deadline::after(start, -1ns), Deadline::passed());
+  EXPECT_EQ(Deadline::after(start, std::chrono::hours::min()), Deadline::passed());
+  EXPECT_EQ(Deadline::after(start, std::chrono::nanoseconds::min()), Deadline::passed());
+  EXPECT_EQ(Deadline::after(start, std::chrono::duration<double>(-0.0)), Deadline::passed());
+}
+
+TEST(Deadline, WhatIsTooLongIsNever) {
+  EXPECT_TRUE(Deadline::after(start, std::chrono::hours::max()).is_never());
+  EXPECT_TRUE(Deadline::after(start, std::chrono::seconds::max()).is_never());
+  EXPECT_TRUE(Deadline::after(start, std::chrono::nanoseconds::max()).is_never());
+  EXPECT_TRUE(Deadline::after(start, boost::chrono::hours::max()).is_never());
+  EXPECT_TRUE(Deadline::after(Point::max(), 1h).is_never());
+  EXPECT_TRUE(Deadline::after(start, Point::max() - start).is_never());
+  EXPECT_FALSE(Deadline::after(start, Point::max() - start - 10s).is_never());
+}
+
+TEST(Deadline, FloatingPointExtremes) {
+  using Seconds = std::chrono::duration<double>;
+  using Limits = std::numeric_limits<double>;
+  EXPECT_EQ(Deadline::after(start, Seconds(Limits::quiet_NaN())), Deadline::passed());
+  EXPECT_EQ(Deadline::after(start, Seconds(-Limits::infinity())), Deadline::passed());
+  EXPECT_EQ(Deadline::after(start, Seconds(Limits::lowest())), Deadline::passed());
+  EXPECT_TRUE(Deadline::after(start, Seconds(Limits::infinity())).is_never());
+  EXPECT_TRUE(Deadline::after(start, Seconds(Limits::max())).is_never());
+  EXPECT_EQ(Deadline::after(start, Seconds(Limits::denorm_min())).at(), start);
+}
+
+// Whatever the clock says between two readings of it, the deadline lies between them.
+template <class Make>
+void expect_in_an_hour(Make make, LeaseClock::duration tolerance) {
+  const auto before = LeaseClock::now();
+  const Deadline deadline = make();
+  const auto after = LeaseClock::now();
+  EXPECT_GE(deadline.at(), before + 1h - tolerance);
+  EXPECT_LE(deadline.at(), after + 1h + tolerance);
+}
+
+TEST(Deadline, DurationsCountFromNow) {
+  expect_in_an_hour([]() -> Deadline { return 1h; }, 2ns);
+  expect_in_an_hour([]() -> Deadline { return boost::chrono::hours(1); }, 2ns);
+}
+
+TEST(Deadline, ForeignTimePointsAreTakenByTheirDistanceFromNow) {
+  // The clocks are read one after the other; and a wall clock may be slewed meanwhile.
+  const auto tolerance = 10s;
+  expect_in_an_hour([]() -> Deadline { return std::chrono::steady_clock::now() + 1h; }, tolerance);
+  expect_in_an_hour([]() -> Deadline { return std::chrono::system_clock::now() + 1h; }, tolerance);
+  expect_in_an_hour(
+      []() -> Deadline { return boost::chrono::steady_clock::now() + boost::chrono::hours(1); },
+      tolerance);
+  expect_in_an_hour(
+      []() -> Deadline { return boost::chrono::system_clock::now() + boost::chrono::hours(1); },
+      tolerance);
+}
+
+TEST(Deadline, OwnTimePointsAreTakenAsTheyAre) {
+  EXPECT_EQ(Deadline(start).at(), start);
+  EXPECT_TRUE(Deadline(Point::max()).is_never());
+}
+
+TEST(Deadline, ForeignExtremes) {
+  EXPECT_EQ(Deadline(std::chrono::system_clock::time_point::min()), Deadline::passed());
+  EXPECT_EQ(Deadline(std::chrono::steady_clock::time_point::min()), Deadline::passed());
+  EXPECT_EQ(Deadline(std::chrono::system_clock::time_point()), Deadline::passed());
+  // Centuries away at least: no timer is set for it.
+  const Point far = Point(Point::max().time_since_epoch() / 2);
+  EXPECT_GT(Deadline(std::chrono::system_clock::time_point::max()).at(), far);
+  EXPECT_GT(Deadline(std::chrono::steady_clock::time_point::max()).at(), far);
+}
+
+TEST(Deadline, PassesAtItsMomentAndNotBefore) {
+  const Deadline deadline(start);
+  EXPECT_FALSE(deadline.has_passed(start - 1ns));
+  EXPECT_TRUE(deadline.has_passed(start));
+  EXPECT_TRUE(deadline.has_passed(start + 1ns));
+  EXPECT_FALSE(Deadline::never().has_passed(Point::max() - 1ns));
+}
+
+TEST(Deadline, OrdersByMoment) {
+  EXPECT_LT(Deadline(start), Deadline(start + 1ns));
+  EXPECT_LT(Deadline(start), Deadline::never());
+  EXPECT_GT(Deadline(start), Deadline::passed());
+}
+
+}  // namespace
+}  // namespace zklock

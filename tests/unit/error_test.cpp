@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/error.h"
+
+#include <set>
+#include <string>
+#include <type_traits>
+
+#include <gtest/gtest.h>
+
+namespace zklock {
+namespace {
+
+constexpr int first_code = static_cast<int>(Errc::invalid_path);
+constexpr int last_code = static_cast<int>(Errc::would_deadlock);
+
+TEST(Error, ReadsAsASentenceOfOperationPathCauseAndCode) {
+  const Error error(Errc::not_connected, "lock", "/locks/a", "no server within 2000 ms");
+  EXPECT_STREQ(error.what(), "lock /locks/a: no server within 2000 ms [zklock:4]");
+  EXPECT_EQ(error.path(), "/locks/a");
+  EXPECT_EQ(error.errc(), Errc::not_connected);
+}
+
+TEST(Error, LeavesOutWhatIsNotThere) {
+  EXPECT_STREQ(Error(Errc::closed, "flush", "", "the client was closed").what(),
+               "flush: the client was closed [zklock:9]");
+  EXPECT_STREQ(Error(Errc::closed, "", "/a", "gone").what(), "/a: gone [zklock:9]");
+  EXPECT_STREQ(Error(Errc::closed, "", "", "gone").what(), "gone [zklock:9]");
+}
+
+TEST(Error, TakesTheCodesMessageForAMissingCause) {
+  EXPECT_EQ(Error(Errc::session_expired, "lock", "/a").what(),
+            "lock /a: " + make_error_code(Errc::session_expired).message() + " [zklock:5]");
+}
+
+TEST(Error, NumbersAreStable) {
+  EXPECT_EQ(static_cast<int>(Errc::invalid_path), 1);
+  EXPECT_EQ(static_cast<int>(Errc::lock_lost), 7);
+  EXPECT_EQ(static_cast<int>(Errc::no_auth), 11);
+  EXPECT_EQ(static_cast<int>(Errc::sequence_exhausted), 16);
+  EXPECT_EQ(static_cast<int>(Errc::would_deadlock), 22);
+}
+
+TEST(Error, EveryCodeHasAMessageOfItsOwn) {
+  std::set<std::string> messages;
+  for (int code = first_code; code <= last_code; ++code) {
+    const std::string message = error_category().message(code);
+    EXPECT_NE(message, error_category().message(0)) << code;
+    EXPECT_TRUE(messages.insert(message).second) << message;
+    EXPECT_NE(message.back(), '.') << message;
+  }
+}
+
+TEST(Error, NamesUnknownCodes) {
+  EXPECT_EQ(error_category().message(0), "unknown error");
+  EXPECT_EQ(error_category().message(last_code + 1), "unknown error");
+}
+
+TEST(Error, ComparesAsAnErrorCode) {
+  EXPECT_STREQ(error_category().name(), "zklock");
+  const std::error_code code = Errc::no_auth;
+  EXPECT_EQ(code, Errc::no_auth);
+  EXPECT_NE(code, std::error_code(11, std::generic_category()));
+  try {
+    throw Error(Errc::no_auth, "lock", "/a");
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), Errc::no_auth);
+  }
+}
+
+TEST(Error, CopiesStandAlone) {
+  std::string text;
+  {
+    const Error original(Errc::closed, "lock", "/locks/with/a/rather/long/path", "cause");
+    const Error copy = original;  // NOLINT(performance-unnecessary-copy-initialization)
+    EXPECT_NE(static_cast<const void*>(copy.what()), static_cast<const void*>(original.what()));
+    text = copy.what();
+  }
+  EXPECT_EQ(text, "lock /locks/with/a/rather/long/path: cause [zklock:9]");
+}
+
+}  // namespace
+}  // namespace zklock

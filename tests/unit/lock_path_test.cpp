@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/lock_path.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "zklock/error.h"
+
+namespace zklock::core {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What the refusal says; "accepted" when there is none.
+std::string refusal(const std::string& path) {
+  try {
+    const LockPath accepted(path);
+    EXPECT_EQ(accepted.str(), path);
+    return "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.errc(), Errc::invalid_path);
+    return e.what();
+  }
+}
+
+TEST(LockPath, AcceptsWhatZooKeeperTakes) {
+  for (const std::string path :
+       {"/a", "/locks/a", "/a b", "/...", "/.a", "/a.", "/..a/b..", "/zookeepers", "/a/zookeeper",
+        "/zookeeper2/a", "/ä/€/\xEF\xBF\xAF", "/\xC2\xA0", "/\xED\x9F\xBF", "/\xEF\xA4\x80", "/a~",
+        "/lock-0000000001"}) {
+    EXPECT_EQ(refusal(path), "accepted") << path;
+  }
+}
+
+TEST(LockPath, SaysWhatIsWrong) {
+  EXPECT_EQ(refusal(""), "lock: the path is empty [zklock:1]");
+  EXPECT_EQ(refusal("a/b"), "lock a/b: the path does not begin with a slash [zklock:1]");
+  EXPECT_EQ(refusal("/"), "lock /: the root cannot be a lock path [zklock:1]");
+  EXPECT_EQ(refusal("/a/"), "lock /a/: the path ends with a slash [zklock:1]");
+  EXPECT_THAT(refusal("//"), HasSubstr("empty component"));
+  EXPECT_THAT(refusal("//a"), HasSubstr("empty component"));
+  EXPECT_THAT(refusal("/a//b"), HasSubstr("empty component"));
+  EXPECT_THAT(refusal("/./a"), HasSubstr("\".\" component"));
+  EXPECT_THAT(refusal("/a/."), HasSubstr("\".\" component"));
+  EXPECT_THAT(refusal("/a/../b"), HasSubstr("\"..\" component"));
+  EXPECT_THAT(refusal("/.."), HasSubstr("\"..\" component"));
+}
+
+TEST(LockPath, LeavesTheServersTheirOwn) {
+  EXPECT_THAT(refusal("/zookeeper"), HasSubstr("reserved"));
+  EXPECT_THAT(refusal("/zookeeper/"), HasSubstr("reserved"));
+  EXPECT_THAT(refusal("/zookeeper/quota/a"), HasSubstr("reserved"));
+}
+
+TEST(LockPath, RefusesControlCharacters) {
+  for (const std::string& c :
+       {std::string("\0", 1), std::string("\x01"), std::string("\n"), std::string("\x1f"),
+        std::string("\x7f"), std::string("\xC2\x80"), std::string("\xC2\x9F")}) {
+    EXPECT_THAT(refusal("/a" + c + "b"), HasSubstr("lock /a?b: the path has a control character"));
+  }
+}
+
+TEST(LockPath, RefusesWhatTheServersRefuse) {
+  // U+E000, U+F8FF, U+FFF0, U+FFFF; and U+10000, U+1F600, U+10FFFF: surrogates on the servers.
+  for (const std::string c : {"\xEE\x80\x80", "\xEF\xA3\xBF", "\xEF\xBF\xB0", "\xEF\xBF\xBF",
+                              "\xF0\x90\x80\x80", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_THAT(refusal("/a" + c), HasSubstr("a character that ZooKeeper does not allow"));
+  }
+}
+
+TEST(LockPath, RefusesInvalidUtf8) {
+  for (const std::string c : {"\x80", "\xC3", "\xC0\xAF", "\xED\xA0\x80", "\xFF"}) {
+    EXPECT_THAT(refusal("/a" + c), HasSubstr("not valid UTF-8"));
+  }
+  EXPECT_EQ(refusal("/a\xFFz"), "lock /a?z: the path is not valid UTF-8 [zklock:1]");
+}
+
+TEST(LockPath, RefusesLongPathsAndShowsTheirBeginning) {
+  EXPECT_EQ(refusal("/" + std::string(1023, 'a')), "accepted");
+  const std::string text = refusal("/" + std::string(1024, 'a'));
+  EXPECT_THAT(text, HasSubstr("longer than 1024 bytes"));
+  EXPECT_THAT(text, HasSubstr("/aaaa"));
+  EXPECT_THAT(text, Not(HasSubstr(std::string(200, 'a'))));
+}
+
+TEST(LockPath, NamesItsChildren) {
+  EXPECT_EQ(LockPath("/a/b").child("lock-0000000001"), "/a/b/lock-0000000001");
+}
+
+}  // namespace
+}  // namespace zklock::core

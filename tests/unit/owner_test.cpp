@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/owner.h"
+
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "zklock/recipes/process_identity.h"
+
+namespace zklock {
+namespace {
+
+using ::testing::MatchesRegex;
+
+Owner owner_of_new_thread() {
+  Owner owner = Owner::this_thread();
+  std::thread([&] { owner = Owner::this_thread(); }).join();
+  return owner;
+}
+
+// What `text` gives in a fork()ed child.
+template <class Text>
+std::string in_child(Text text) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string answer = text();
+    const auto written = ::write(ends[1], answer.data(), answer.size());
+    ::_exit(written == static_cast<ssize_t>(answer.size()) ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string answer(4096, '\0');
+  const auto got = ::read(ends[0], answer.data(), answer.size());
+  answer.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  ::close(ends[0]);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  return answer;
+}
+
+TEST(Owner, AThreadIsTheSameOwnerForItsWholeLife) {
+  EXPECT_EQ(Owner::this_thread(), Owner::this_thread());
+  const Owner before = Owner::this_thread();
+  owner_of_new_thread();
+  static_cast<void>(Owner::unique());
+  EXPECT_EQ(Owner::this_thread(), before);
+}
+
+TEST(Owner, ThreadsAreDifferentOwnersAlsoWhenTheirIdsAreReused) {
+  std::unordered_set<Owner> owners{Owner::this_thread()};
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(owners.insert(owner_of_new_thread()).second);
+}
+
+TEST(Owner, ConcurrentThreadsAreDifferentOwners) {
+  std::vector<Owner> owners(64, Owner::this_thread());
+  std::vector<std::thread> threads;
+  for (Owner& owner : owners) {
+    threads.emplace_back([&owner] { owner = Owner::this_thread(); });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(std::set<Owner>(owners.begin(), owners.end()).size(), owners.size());
+}
+
+TEST(Owner, UniqueIsUnlikeEveryOther) {
+  const Owner a = Owner::unique();
+  const Owner copy = a;
+  EXPECT_EQ(a, copy);
+  EXPECT_NE(a, Owner::unique());
+  EXPECT_NE(a, Owner::this_thread());
+  EXPECT_NE(a, owner_of_new_thread());
+}
+
+struct AskedAtTheEnd {
+  Owner* result = nullptr;
+  ~AskedAtTheEnd() {
+    if (result != nullptr) *result = Owner::this_thread();
+  }
+};
+thread_local AskedAtTheEnd made_before;
+thread_local AskedAtTheEnd made_after;
+
+TEST(Owner, IsTheSameInDestructorsOfThreadLocalObjects) {
+  Owner during = Owner::unique();
+  Owner early = Owner::unique();
+  Owner late = Owner::unique();
+  std::thread([&] {
+    made_before.result = &early;
+    during = Owner::this_thread();
+    made_after.result = &late;
+  }).join();
+  EXPECT_EQ(early, during);
+  EXPECT_EQ(late, during);
+}
+
+TEST(Owner, PrintsProcessAndSerial) {
+  const Owner a = Owner::unique();
+  const Owner b = Owner::unique();
+  EXPECT_THAT(a.to_string(), MatchesRegex("[0-9a-f]{16}-[1-9][0-9]*"));
+  EXPECT_EQ(a.to_string().substr(0, 17), b.to_string().substr(0, 17));
+  EXPECT_NE(a.to_string(), b.to_string());
+}
+
+TEST(Owner, AForkedChildHasOwnersOfItsOwn) {
+  const std::string parent = Owner::this_thread().to_string();
+  const auto ask = [] { return Owner::this_thread().to_string(); };
+  const std::string first = in_child(ask);
+  const std::string second = in_child(ask);
+  EXPECT_THAT(first, MatchesRegex("[0-9a-f]{16}-[1-9][0-9]*"));
+  EXPECT_NE(first, parent);
+  EXPECT_NE(second, parent);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(Owner::this_thread().to_string(), parent);
+}
+
+TEST(Owner, WhatTheParentMadeIsForeignInTheChild) {
+  const Owner mine = Owner::this_thread();
+  EXPECT_EQ(in_child([&] { return Owner::this_thread() == mine ? "same" : "other"; }), "other");
+}
+
+TEST(ProcessIdentity, ForksAreCounted) {
+  const auto before = recipes::fork_generation();
+  EXPECT_EQ(in_child([] { return std::to_string(recipes::fork_generation()); }),
+            std::to_string(before + 1));
+  EXPECT_EQ(
+      in_child([] { return in_child([] { return std::to_string(recipes::fork_generation()); }); }),
+      std::to_string(before + 2));
+  EXPECT_EQ(recipes::fork_generation(), before);
+}
+
+TEST(ProcessIdentity, TellsHostAndProcess) {
+  const auto identity = recipes::process_identity();
+  EXPECT_NE(identity.id, 0U);
+  EXPECT_EQ(identity.id, recipes::process_id());
+  EXPECT_EQ(identity.pid, ::getpid());
+  char host[256] = {};
+  ASSERT_EQ(::gethostname(host, sizeof host - 1), 0);
+  EXPECT_EQ(identity.host, host);
+  EXPECT_EQ(in_child([] { return std::to_string(recipes::process_identity().pid == ::getpid()); }),
+            "1");
+}
+
+}  // namespace
+}  // namespace zklock

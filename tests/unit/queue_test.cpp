@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/queue.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zklock::core {
+namespace {
+
+using Verdict = Decision::Verdict;
+using Children = std::vector<std::string>;
+
+TEST(Queue, TheOnlyContenderIsFirst) {
+  const auto decision = decide(Children{"lock-0000000007"}, "lock-0000000007");
+  EXPECT_EQ(decision.verdict, Verdict::first);
+  EXPECT_EQ(decision.predecessor, "");
+  EXPECT_EQ(decision.position, 0U);
+}
+
+TEST(Queue, WaitsForTheNearestBefore) {
+  const Children children{"lock-0000000009", "lock-0000000001", "lock-0000000007",
+                          "lock-0000000004", "lock-0000000002"};
+  const auto decision = decide(children, "lock-0000000007");
+  EXPECT_EQ(decision.verdict, Verdict::behind);
+  EXPECT_EQ(decision.predecessor, "lock-0000000004");
+  EXPECT_EQ(decision.position, 3U);
+}
+
+TEST(Queue, AMissingNodeIsNeverAGrant) {
+  EXPECT_EQ(decide({}, "lock-0000000001").verdict, Verdict::vanished);
+  EXPECT_EQ(decide(Children{"lock-0000000002"}, "lock-0000000001").verdict, Verdict::vanished);
+  const auto behind = decide(Children{"lock-0000000001"}, "lock-0000000002");
+  EXPECT_EQ(behind.verdict, Verdict::vanished);
+  EXPECT_EQ(behind.predecessor, "");
+  EXPECT_EQ(behind.position, 0U);
+  // The same number, but another node.
+  EXPECT_EQ(decide(Children{"a-lock-0000000001"}, "lock-0000000001").verdict, Verdict::vanished);
+}
+
+TEST(Queue, ANameThatIsNoContendersIsNeverAGrant) {
+  EXPECT_EQ(decide(Children{"config"}, "config").verdict, Verdict::vanished);
+  EXPECT_EQ(decide(Children{""}, "").verdict, Verdict::vanished);
+}
+
+TEST(Queue, ForeignChildrenCountForNothing) {
+  const Children children{"config",           "lock-", "lock-9999999999",
+                          "lock-00000000001", "",      "lock-0000000005"};
+  EXPECT_EQ(decide(children, "lock-0000000005").verdict, Verdict::first);
+}
+
+TEST(Queue, ContendersOfOtherLibrariesCount) {
+  const Children children{"_c_0a-lock-0000000004", "lock-0000000005", "0b__lock__0000000003"};
+  const auto decision = decide(children, "lock-0000000005");
+  EXPECT_EQ(decision.predecessor, "_c_0a-lock-0000000004");
+  EXPECT_EQ(decision.position, 2U);
+}
+
+TEST(Queue, ACounterPastItsEndIsEarlierNotLater) {
+  const Children children{"lock-2147483647", "lock--2147483648"};
+  EXPECT_EQ(decide(children, "lock--2147483648").verdict, Verdict::first);
+  EXPECT_EQ(decide(children, "lock-2147483647").predecessor, "lock--2147483648");
+}
+
+TEST(Queue, TheTextDecidesBetweenEqualNumbers) {
+  const Children children{"c-lock-2147483647", "a-lock-2147483647", "b-lock-2147483647"};
+  EXPECT_EQ(decide(children, "a-lock-2147483647").verdict, Verdict::first);
+  EXPECT_EQ(decide(children, "b-lock-2147483647").predecessor, "a-lock-2147483647");
+  EXPECT_EQ(decide(children, "c-lock-2147483647").predecessor, "b-lock-2147483647");
+}
+
+TEST(Queue, ListsContendersInOrder) {
+  const Children children{"x", "lock-0000000009", "b__lock__0000000001", "lock-0000000001"};
+  std::vector<std::string> texts;
+  for (const auto& name : contenders(children)) texts.push_back(name.text);
+  EXPECT_EQ(texts, (Children{"b__lock__0000000001", "lock-0000000001", "lock-0000000009"}));
+  EXPECT_TRUE(contenders({}).empty());
+}
+
+// What decide() should say, the slow way: sort everybody and look at who stands before.
+Decision reference(const Children& children, const std::string& own) {
+  std::vector<NodeName> queue;
+  for (const auto& child : children) {
+    if (const auto name = NodeName::parse(child)) queue.push_back(*name);
+  }
+  std::sort(queue.begin(), queue.end(), [](const NodeName& a, const NodeName& b) {
+    return std::pair(a.sequence.value, a.text) < std::pair(b.sequence.value, b.text);
+  });
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    if (queue[i].text != own) continue;
+    if (i == 0) return {Verdict::first, "", 0};
+    return {Verdict::behind, queue[i - 1].text, i};
+  }
+  return {};
+}
+
+Children random_children(std::mt19937& random) {
+  const Children prefixes{"lock-",     "_c_1-lock-", "_c_2-lock-", "ab__lock__", "lock--",
+                          "__lock__-", "config",     "lock-0",     "lock-1",     "lock-2"};
+  const auto pick = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };
+  // Few numbers, so that many are equal; or many, close to the end of the counter.
+  const auto numbers = 1 + pick(40);
+  const auto base = pick(3) == 0 ? 2'147'483'640U : 0U;
+  std::set<std::string> names;
+  const auto count = pick(60);
+  for (unsigned i = 0; i < count; ++i) {
+    auto number = std::to_string(base + pick(numbers));
+    number.insert(0, 10 - number.size(), '0');
+    names.insert(prefixes[pick(static_cast<unsigned>(prefixes.size()))] + number);
+  }
+  Children children(names.begin(), names.end());
+  std::shuffle(children.begin(), children.end(), random);
+  return children;
+}
+
+TEST(Queue, AgreesWithTheReferenceOnRandomLists) {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    std::mt19937 random(seed);
+    const Children children = random_children(random);
+    Children asked = children;
+    asked.insert(asked.end(), {"lock-0000000003", "_c_3-lock-0000000003", "none"});
+    for (const auto& own : asked) {
+      const Decision wanted = reference(children, own);
+      const Decision got = decide(children, own);
+      ASSERT_EQ(got.verdict, wanted.verdict) << "seed " << seed << ", " << own;
+      ASSERT_EQ(got.predecessor, wanted.predecessor) << "seed " << seed << ", " << own;
+      ASSERT_EQ(got.position, wanted.position) << "seed " << seed << ", " << own;
+    }
+  }
+}
+
+TEST(Queue, ExactlyOneIsFirstAndTheOthersFormOneChain) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const Children children = random_children(random);
+    const auto queue = contenders(children);
+    std::set<std::string> watched;
+    int first = 0;
+    for (const auto& name : queue) {
+      const auto decision = decide(children, name.text);
+      if (decision.verdict == Verdict::first) ++first;
+      if (decision.verdict == Verdict::behind) {
+        EXPECT_TRUE(watched.insert(decision.predecessor).second) << "two watch one: a herd";
+      }
+    }
+    EXPECT_EQ(first, queue.empty() ? 0 : 1) << "seed " << seed;
+    EXPECT_EQ(watched.size(), queue.empty() ? 0 : queue.size() - 1);
+  }
+}
+
+TEST(Queue, AcceptsLongQueues) {
+  Children children;
+  for (std::int32_t i = 0; i < 10'000; ++i) children.push_back(NodeName::make({i}).text);
+  std::shuffle(children.begin(), children.end(), std::mt19937(1));
+  const auto decision = decide(children, "lock-0000009999");
+  EXPECT_EQ(decision.predecessor, "lock-0000009998");
+  EXPECT_EQ(decision.position, 9'999U);
+}
+
+}  // namespace
+}  // namespace zklock::core

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/serial.h"
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "zklock/client/callback_threads.h"
+
+namespace zklock::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Runs a task when the test says so.
+class StepByStep : public Dispatcher {
+ public:
+  void post(std::function<void()> task) override { tasks.push_back(std::move(task)); }
+  void step() {
+    auto task = std::move(tasks.front());
+    tasks.pop_front();
+    task();
+  }
+  std::deque<std::function<void()>> tasks;
+};
+
+TEST(Serial, GivesTheDispatcherOneTaskAtATime) {
+  const auto dispatcher = std::make_shared<StepByStep>();
+  Serial serial(dispatcher);
+  std::vector<int> ran;
+  for (int i = 0; i < 3; ++i) serial.post([&ran, i] { ran.push_back(i); });
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(dispatcher->tasks.size(), 1U);
+    EXPECT_EQ(ran.size(), static_cast<std::size_t>(i));
+    dispatcher->step();
+  }
+  EXPECT_TRUE(dispatcher->tasks.empty());
+  serial.post([&ran] { ran.push_back(3); });
+  dispatcher->step();
+  EXPECT_EQ(ran, (std::vector{0, 1, 2, 3}));
+}
+
+TEST(Serial, AnExceptionGoesToTheDispatcherAndTheNextTaskRuns) {
+  const auto dispatcher = std::make_shared<StepByStep>();
+  Serial serial(dispatcher);
+  bool ran = false;
+  serial.post([] { throw std::runtime_error("x"); });
+  serial.post([&] { ran = true; });
+  EXPECT_THROW(dispatcher->step(), std::runtime_error);
+  ASSERT_EQ(dispatcher->tasks.size(), 1U);
+  dispatcher->step();
+  EXPECT_TRUE(ran);
+}
+
+TEST(Serial, ATaskMayPost) {
+  const auto dispatcher = std::make_shared<StepByStep>();
+  Serial serial(dispatcher);
+  bool ran = false;
+  serial.post([&] { serial.post([&] { ran = true; }); });
+  dispatcher->step();
+  EXPECT_FALSE(ran) << "not within the first";
+  dispatcher->step();
+  EXPECT_TRUE(ran);
+}
+
+TEST(Serial, WhatIsLeftRunsAfterItsDestruction) {
+  const auto dispatcher = std::make_shared<StepByStep>();
+  int ran = 0;
+  {
+    Serial serial(dispatcher);
+    for (int i = 0; i < 3; ++i) serial.post([&] { ++ran; });
+  }
+  while (!dispatcher->tasks.empty()) dispatcher->step();
+  EXPECT_EQ(ran, 3);
+}
+
+TEST(Serial, ATaskMayDestroyIt) {
+  const auto dispatcher = std::make_shared<StepByStep>();
+  auto serial = std::make_unique<Serial>(dispatcher);
+  int ran = 0;
+  serial->post([&] { serial.reset(); });
+  serial->post([&] { ++ran; });
+  while (!dispatcher->tasks.empty()) dispatcher->step();
+  EXPECT_EQ(ran, 1);
+}
+
+TEST(Serial, KeepsOrderAndExclusionOnManyThreads) {
+  const auto threads = std::make_shared<CallbackThreads>(nullptr);
+  Serial serial(threads);
+  constexpr int count = 1000;
+  std::vector<int> ran;  // unguarded: the tasks exclude each other
+  std::atomic<int> inside = 0;
+  for (int i = 0; i < count; ++i) {
+    serial.post([&, i] {
+      EXPECT_EQ(++inside, 1);
+      ran.push_back(i);
+      --inside;
+    });
+  }
+  EXPECT_TRUE(threads->drain_for(1min)) << "a drain runs the whole line";
+  std::vector<int> wanted(count);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  EXPECT_EQ(ran, wanted);
+}
+
+TEST(Serial, TwoLinesDoNotWaitForEachOther) {
+  const auto threads = std::make_shared<CallbackThreads>(nullptr);
+  Serial slow(threads);
+  Serial quick(threads);
+  std::promise<void> go;
+  slow.post([&] { go.get_future().get(); });
+  std::promise<void> ran;
+  quick.post([&] { ran.set_value(); });
+  ran.get_future().get();
+  go.set_value();
+  EXPECT_TRUE(threads->drain_for(1min));
+}
+
+TEST(Serial, ManyThreadsMayPost) {
+  const auto threads = std::make_shared<CallbackThreads>(nullptr);
+  Serial serial(threads);
+  int sum = 0;  // unguarded: the tasks exclude each other
+  std::vector<std::thread> users;
+  for (int t = 0; t < 4; ++t) {
+    users.emplace_back([&] {
+      for (int i = 0; i < 250; ++i) serial.post([&] { ++sum; });
+    });
+  }
+  for (auto& user : users) user.join();
+  EXPECT_TRUE(threads->drain_for(1min));
+  EXPECT_EQ(sum, 1000);
+}
+
+}  // namespace
+}  // namespace zklock::client

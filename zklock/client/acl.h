@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zookeeper/zookeeper.h>
+
+#include <optional>
+#include <vector>
+
+#include "zklock/client_options.h"
+
+namespace zklock::client {
+
+/// An access control list in the form of the C client.
+///
+/// Thread-safety: a constant value.
+class Acl {
+ public:
+  explicit Acl(std::vector<AclEntry> entries);
+  Acl(const Acl&) = delete;  // view_ points into entries_
+  Acl& operator=(const Acl&) = delete;
+
+  const ACL_vector& c_acl() const noexcept { return view_; }
+  const std::vector<AclEntry>& entries() const noexcept { return entries_; }
+
+ private:
+  std::vector<AclEntry> entries_;
+  std::vector<ACL> acls_;
+  ACL_vector view_{};
+};
+
+/// What AclPolicy's table says of lock nodes, for a client whose own credential is `own`.
+std::vector<AclEntry> node_acl(const AclPolicy& policy, const DigestCredential& own,
+                               const std::optional<DigestCredential>& user);
+
+/// What AclPolicy's table says of the parents that zklock creates.
+std::vector<AclEntry> parent_acl(const AclPolicy& policy,
+                                 const std::optional<DigestCredential>& user);
+
+}  // namespace zklock::client

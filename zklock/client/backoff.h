@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+namespace zklock::client {
+
+/// The pauses between attempts: they double from `min` to `max`, and each is shortened at random by
+/// up to a half, so that many clients do not come back at the same moment.
+///
+/// Thread-safety: none, its owner locks.
+class Backoff {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+
+  /// `random()` is between 0 and 1.
+  Backoff(Milliseconds min, Milliseconds max, std::function<double()> random)
+      : min_(min), max_(max), next_(min), random_(std::move(random)) {}
+
+  Milliseconds next() {
+    const Milliseconds whole = std::min(next_, max_);
+    next_ = std::min(whole * 2, max_);
+    const auto cut = static_cast<double>(whole.count()) * random_() / 2;
+    return whole - Milliseconds(static_cast<Milliseconds::rep>(cut));
+  }
+
+  void reset() { next_ = min_; }
+
+ private:
+  const Milliseconds min_;
+  const Milliseconds max_;
+  Milliseconds next_;
+  std::function<double()> random_;
+};
+
+}  // namespace zklock::client

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zookeeper/zookeeper.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "zklock/client/acl.h"
+#include "zklock/client/coordinator.h"
+#include "zklock/client/node_ledger.h"
+#include "zklock/client/request_registry.h"
+#include "zklock/client/watch_registry.h"
+
+namespace zklock::client {
+
+class Call;
+
+/// One call of the C client that has not been completed.
+struct Flight {
+  std::shared_ptr<Call> call;
+  std::size_t part = 0;  ///< which of the call's requests it is
+};
+using Flights = std::unordered_map<Ticket, Flight>;
+
+/// What a Call needs to be sent and answered; all of one session.
+struct Wire {
+  zhandle_t* handle;  ///< null: it is being closed, and nothing can be sent
+  SessionId session;
+  CompletionSink& sink;
+  Flights& flights;
+  WatchRegistry& watches;
+  NodeLedger& nodes;
+  const Acl& node_acl;
+  const Acl& parent_acl;
+  /// Paths whose watch is to be removed at the servers, for the caller to see to.
+  std::vector<std::string>& removals;
+};
+
+/// A request with its handler, from submission to reply: how it is put on the wire, and how its
+/// reply is made of the completions.
+///
+/// Thread-safety: none, its owner locks.
+class Call : public std::enable_shared_from_this<Call> {
+ public:
+  enum class Sent {
+    yes,
+    /// The session has ended: nothing was sent.
+    handle_is_dead,
+    /// Nothing was sent and never will be; the reply says why.
+    refused,
+  };
+
+  Call(RequestId id, SessionId bound_to, ReplyHandler handler, Instant submitted)
+      : id_(id), bound_to_(bound_to), submitted_(submitted), handler_(std::move(handler)) {}
+  virtual ~Call() = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  RequestId id() const noexcept { return id_; }
+  /// The session it is bound to; 0: any.
+  SessionId bound_to() const noexcept { return bound_to_; }
+  Instant submitted() const noexcept { return submitted_; }
+  /// Null for what the client does on its own account.
+  ReplyHandler& handler() noexcept { return handler_; }
+  Reply& reply() noexcept { return reply_; }
+
+  Sent send(const Wire& wire);
+  /// Uses one completion; returns whether the reply is complete.
+  virtual bool complete(std::size_t part, const Completion& completion, const Wire& wire) = 0;
+
+  /// Whether that part is an operation of the quorum.
+  virtual bool is_write(std::size_t part) const noexcept = 0;
+  /// GetAndWatch, before it is sent: be a plain Get.
+  virtual void forget_watch() noexcept {}
+
+ protected:
+  /// Issues the requests of the call. A code other than ZOK: the first one could not be sent.
+  virtual int issue(const Wire& wire) = 0;
+
+  /// `call_c(data)` makes one call of the C client.
+  template <typename CallC>
+  int request(const Wire& wire, std::size_t part, CallC&& call_c) {
+    auto& registry = RequestRegistry::instance();
+    const Ticket ticket = registry.expect(wire.sink);
+    wire.flights.emplace(ticket, Flight{shared_from_this(), part});
+    const int code = call_c(RequestRegistry::as_pointer(ticket));
+    if (code == ZOK) return ZOK;
+    registry.forget(ticket);
+    wire.flights.erase(ticket);
+    return code;
+  }
+
+  /// Sets the reply's status and detail.
+  void answer(int code);
+  void refuse(Status status, std::string detail);
+
+ private:
+  const RequestId id_;
+  const SessionId bound_to_;
+  const Instant submitted_;
+  ReplyHandler handler_;
+  Reply reply_;
+  bool refused_ = false;
+};
+
+/// `chroot`: empty or a path, below which the request's paths are.
+std::shared_ptr<Call> make_call(const std::string& chroot, RequestId id, Request request,
+                                ReplyHandler handler, Instant submitted);
+
+/// Removes the servers' watch on a full path, unless somebody wants it when the call is sent.
+std::shared_ptr<Call> make_watch_removal(RequestId id, SessionId session, std::string path,
+                                         Instant submitted);
+
+}  // namespace zklock::client

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/callback_threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "zklock/client/start_thread.h"
+
+namespace zklock::client {
+namespace {
+
+// Added to the present it stays within the clock's range.
+constexpr std::chrono::hours longest_wait{24 * 365};
+
+}  // namespace
+
+class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
+ public:
+  Pool(std::function<void(std::exception_ptr)> on_exception, CallbackThreadsOptions options)
+      : on_exception_(std::move(on_exception)), options_(std::move(options)) {
+    options_.max_threads = std::max<std::size_t>(options_.max_threads, 1);
+    options_.idle_time = std::min<std::chrono::milliseconds>(options_.idle_time, longest_wait);
+  }
+
+  void post(std::function<void()> task);
+  bool drain_for(core::Duration longest) noexcept;
+  void orphan() noexcept;
+  std::size_t thread_count() const noexcept;
+
+ private:
+  using Threads = std::list<std::thread>;
+  using Task = std::function<void()>;
+  class Handover;
+
+  void add_thread();
+  void work(Threads::iterator self) noexcept;
+  bool wait_for_task(std::unique_lock<std::mutex>& lock);
+  void leave(std::unique_lock<std::mutex>& lock, Threads::iterator self) noexcept;
+  void begin(Task task) noexcept;
+  void hand_over(Task task) noexcept;
+  void call(Task& task) noexcept;
+  void report() noexcept;
+  void task_ended() noexcept;
+  static void join(Threads threads) noexcept;
+
+  const std::function<void(std::exception_ptr)> on_exception_;
+  CallbackThreadsOptions options_;  // constant after construction
+
+  /// The pool whose task the calling thread runs.
+  static constinit thread_local const Pool* current_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_;      // the queue is not empty, or draining_ was set
+  std::condition_variable progress_;  // what drain_for() waits for may have come
+  // Guarded by mutex_:
+  std::deque<Task> queue_;
+  Threads threads_;
+  Threads ended_;  // past their last task, to be joined
+  std::size_t idle_ = 0;
+  std::size_t running_ = 0;          // tasks begun and not ended, on whatever thread
+  std::size_t draining_inside_ = 0;  // of these, the ones that are in drain_for()
+  bool draining_ = false;
+  bool orphaned_ = false;  // nobody is left to join threads
+};
+
+constinit thread_local const CallbackThreads::Pool* CallbackThreads::Pool::current_ = nullptr;
+
+/// A task on its way through the user's executor, which may copy it, drop it, or run it and throw.
+class CallbackThreads::Pool::Handover {
+ public:
+  Handover(std::shared_ptr<Pool> pool, Task task)
+      : pool_(std::move(pool)), task_(std::move(task)) {}
+  Handover(const Handover&) = delete;
+  Handover& operator=(const Handover&) = delete;
+  ~Handover() {
+    if (begun_.load()) return;
+    task_ = nullptr;
+    pool_->task_ended();
+  }
+  void run() noexcept {
+    if (begun_.exchange(true)) return;
+    pool_->call(task_);
+    pool_->task_ended();
+  }
+
+ private:
+  const std::shared_ptr<Pool> pool_;
+  std::atomic<bool> begun_ = false;
+  Task task_;
+};
+
+void CallbackThreads::Pool::post(Task task) {
+  const std::lock_guard lock(mutex_);
+  if (draining_ && current_ != this) return;
+  queue_.push_back(std::move(task));
+  if (queue_.size() <= idle_) {
+    work_.notify_one();
+  } else if (threads_.size() < options_.max_threads) {
+    try {
+      add_thread();
+    } catch (...) {
+      // The threads that there are will come to it; but somebody must.
+      if (!threads_.empty()) return;
+      queue_.pop_back();
+      throw;
+    }
+  }
+}
+
+void CallbackThreads::Pool::add_thread() {
+  const auto self = threads_.emplace(threads_.end());
+  try {
+    *self =
+        start_thread("zklock-callback", [pool = shared_from_this(), self] { pool->work(self); });
+  } catch (...) {
+    threads_.erase(self);
+    throw;
+  }
+}
+
+void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
+  std::unique_lock lock(mutex_);
+  while (wait_for_task(lock)) {
+    Task task = std::move(queue_.front());
+    queue_.pop_front();
+    ++running_;
+    lock.unlock();
+    begin(std::move(task));
+    lock.lock();
+  }
+  leave(lock, self);
+}
+
+/// False: there was none for so long, or there will be none, that the thread is to end.
+bool CallbackThreads::Pool::wait_for_task(std::unique_lock<std::mutex>& lock) {
+  const auto until = std::chrono::steady_clock::now() + options_.idle_time;
+  ++idle_;
+  work_.wait_until(lock, until, [this] { return !queue_.empty() || draining_; });
+  --idle_;
+  return !queue_.empty();
+}
+
+void CallbackThreads::Pool::leave(std::unique_lock<std::mutex>& lock,
+                                  Threads::iterator self) noexcept {
+  Threads others;
+  if (orphaned_) {
+    self->detach();
+    threads_.erase(self);
+  } else {
+    // Each thread that ends joins those before it, so that at most one is left unjoined.
+    others.swap(ended_);
+    ended_.splice(ended_.end(), threads_, self);
+  }
+  progress_.notify_all();
+  lock.unlock();
+  join(std::move(others));
+}
+
+void CallbackThreads::Pool::join(Threads threads) noexcept {
+  for (std::thread& thread : threads) {
+    // The pool may be destroyed by a thread_local object of one of its threads.
+    if (thread.get_id() == std::this_thread::get_id()) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
+}
+
+void CallbackThreads::Pool::begin(Task task) noexcept {
+  if (options_.executor) {
+    hand_over(std::move(task));
+  } else {
+    call(task);
+    task_ended();
+  }
+}
+
+void CallbackThreads::Pool::hand_over(Task task) noexcept {
+  const auto handover = std::make_shared<Handover>(shared_from_this(), std::move(task));
+  try {
+    options_.executor([handover] { handover->run(); });
+  } catch (...) {
+    report();
+    handover->run();  // unless the executor has begun it: then this does nothing
+  }
+}
+
+void CallbackThreads::Pool::call(Task& task) noexcept {
+  // Restored, not cleared: an executor may run tasks of one pool within those of another.
+  const Pool* const before = std::exchange(current_, this);
+  try {
+    task();
+  } catch (...) {
+    report();
+  }
+  task = nullptr;  // what it owns goes before a drain ends
+  current_ = before;
+}
+
+void CallbackThreads::Pool::report() noexcept {
+  if (on_exception_) on_exception_(std::current_exception());
+}
+
+void CallbackThreads::Pool::task_ended() noexcept {
+  const std::lock_guard lock(mutex_);
+  --running_;
+  progress_.notify_all();
+}
+
+bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
+  const auto wait = std::clamp<core::Duration>(longest, core::Duration(0), longest_wait);
+  const auto until = std::chrono::steady_clock::now() + wait;
+  const bool inside = current_ == this;
+
+  std::unique_lock lock(mutex_);
+  draining_ = true;
+  work_.notify_all();
+  if (inside) {
+    ++draining_inside_;
+    progress_.notify_all();
+  }
+  // Tasks that drain do not wait for each other.
+  const bool drained = progress_.wait_until(lock, until, [&] {
+    const std::size_t excepted = inside ? draining_inside_ : 0;
+    return queue_.empty() && running_ <= excepted && threads_.size() <= excepted;
+  });
+  if (inside) --draining_inside_;
+  Threads ended;
+  ended.swap(ended_);
+  lock.unlock();
+  join(std::move(ended));
+  return drained;
+}
+
+void CallbackThreads::Pool::orphan() noexcept {
+  std::unique_lock lock(mutex_);
+  orphaned_ = true;
+  Threads ended;
+  ended.swap(ended_);
+  lock.unlock();
+  join(std::move(ended));
+}
+
+std::size_t CallbackThreads::Pool::thread_count() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return threads_.size();
+}
+
+CallbackThreads::CallbackThreads(std::function<void(std::exception_ptr)> on_exception,
+                                 CallbackThreadsOptions options)
+    : pool_(std::make_shared<Pool>(std::move(on_exception), std::move(options))) {}
+
+CallbackThreads::~CallbackThreads() {
+  drain_for(core::Duration(0));
+  pool_->orphan();
+}
+
+void CallbackThreads::post(std::function<void()> task) {
+  pool_->post(std::move(task));
+}
+
+bool CallbackThreads::drain_for(core::Duration longest) noexcept {
+  return pool_->drain_for(longest);
+}
+
+std::size_t CallbackThreads::thread_count() const noexcept {
+  return pool_->thread_count();
+}
+
+}  // namespace zklock::client

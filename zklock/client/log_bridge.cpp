@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/log_bridge.h"
+
+#include <spdlog/spdlog.h>
+#include <zookeeper/zookeeper.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "zklock/core/node_data.h"
+
+namespace zklock::client {
+namespace {
+
+constexpr std::size_t kMaxLine = 1024;
+
+struct Target {
+  std::shared_ptr<spdlog::logger> logger;
+  std::vector<std::string> secrets;
+};
+
+struct Slot {
+  std::mutex mutex;
+  std::shared_ptr<const Target> target;  // guarded by mutex
+};
+
+// Leaked: C threads of handles that were never closed may log while the process exits.
+class Table {
+ public:
+  static Table& instance() {
+    static Table* const table = new Table;
+    return *table;
+  }
+
+  // The index of the slot taken, or max_slots.
+  std::size_t take(const std::shared_ptr<const Target>& target) {
+    std::size_t index = 0;
+    for (; index < slots_.size(); ++index) {
+      const std::lock_guard guard(slots_[index].mutex);
+      if (slots_[index].target) continue;
+      slots_[index].target = target;
+      break;
+    }
+    adapt_level();
+    return index;
+  }
+
+  void release(std::size_t index) {
+    {
+      const std::lock_guard guard(slots_[index].mutex);
+      slots_[index].target.reset();
+    }
+    adapt_level();
+  }
+
+  std::shared_ptr<const Target> target(std::size_t index) {
+    const std::lock_guard guard(slots_[index].mutex);
+    return slots_[index].target;
+  }
+
+ private:
+  // The C client's level is one for the process: more than its default is asked for only while a
+  // logger wants it.
+  void adapt_level() {
+    const std::lock_guard level_guard(level_mutex_);
+    const bool wanted = std::any_of(slots_.begin(), slots_.end(), [](Slot& slot) {
+      const std::lock_guard guard(slot.mutex);
+      return slot.target && slot.target->logger->should_log(spdlog::level::debug);
+    });
+    if (wanted == debug_) return;
+    debug_ = wanted;
+    zoo_set_debug_level(wanted ? ZOO_LOG_LEVEL_DEBUG : ZOO_LOG_LEVEL_INFO);
+  }
+
+  std::array<Slot, LogBridge::max_slots> slots_;
+  std::mutex level_mutex_;
+  bool debug_ = false;  // guarded by level_mutex_
+};
+
+struct Line {
+  spdlog::level::level_enum level = spdlog::level::info;
+  std::string_view text;
+};
+
+// A line reads "2024-01-31 12:00:00,000:4711(0x7f..):ZOO_WARN@function@123: text".
+Line parse(std::string_view message) {
+  constexpr std::pair<std::string_view, spdlog::level::level_enum> kLevels[] = {
+      {":ZOO_ERROR@", spdlog::level::err},
+      {":ZOO_WARN@", spdlog::level::warn},
+      {":ZOO_INFO@", spdlog::level::info},
+      {":ZOO_DEBUG@", spdlog::level::debug},
+  };
+  Line line{spdlog::level::info, message};
+  auto first = std::string_view::npos;  // the text may quote a marker of its own
+  for (const auto& [marker, level] : kLevels) {
+    const auto at = message.find(marker);
+    if (at >= first) continue;
+    first = at;
+    line = {level, message.substr(at + marker.size())};
+  }
+  while (!line.text.empty() && (line.text.back() == '\n' || line.text.back() == '\r')) {
+    line.text.remove_suffix(1);
+  }
+  return line;
+}
+
+std::string without(std::string text, const std::vector<std::string>& secrets) {
+  constexpr std::string_view kHidden = "***";
+  for (const std::string& secret : secrets) {
+    if (secret.empty()) continue;
+    for (auto at = text.find(secret); at != std::string::npos;
+         at = text.find(secret, at + kHidden.size())) {
+      text.replace(at, secret.size(), kHidden);
+    }
+  }
+  return text;
+}
+
+// Called by C code: nothing may be thrown.
+void forward(std::size_t index, const char* message) noexcept {
+  try {
+    const auto target = Table::instance().target(index);
+    if (!target || message == nullptr) return;
+    const Line line = parse(message);
+    if (!target->logger->should_log(line.level)) return;
+    const std::string text = without(std::string(line.text), target->secrets);
+    target->logger->log(line.level, "zookeeper client: {}", core::printable(text, kMaxLine));
+  } catch (...) {  // a line less
+  }
+}
+
+template <std::size_t Index>
+void trampoline(const char* message) noexcept {
+  forward(Index, message);
+}
+
+void silent(const char* /*message*/) noexcept {}
+
+template <std::size_t... Index>
+constexpr auto make_trampolines(std::index_sequence<Index...> /*indices*/) {
+  return std::array<LogBridge::Callback, sizeof...(Index)>{&trampoline<Index>...};
+}
+constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<LogBridge::max_slots>());
+
+}  // namespace
+
+LogBridge::LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::string> secrets) {
+  if (!logger) return;
+  // The longest first: a secret within another must not spoil it.
+  std::sort(secrets.begin(), secrets.end(),
+            [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  slot_ = Table::instance().take(
+      std::make_shared<const Target>(Target{logger, std::move(secrets)}));
+  if (slot_ == no_slot) {
+    logger->warn("zklock: more than {} clients log; the ZooKeeper C client of this one is silent",
+                 max_slots);
+  }
+}
+
+LogBridge::~LogBridge() {
+  if (slot_ != no_slot) Table::instance().release(slot_);
+}
+
+LogBridge::Callback LogBridge::callback() const noexcept {
+  return slot_ == no_slot ? &silent : kTrampolines[slot_];
+}
+
+}  // namespace zklock::client

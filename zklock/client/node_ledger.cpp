@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/node_ledger.h"
+
+#include "zklock/client/node_path.h"
+
+namespace zklock::client {
+
+namespace {
+
+std::size_t size_of(std::string_view parent, std::string_view prefix) noexcept {
+  constexpr std::size_t kSequenceDigits = 10;
+  return parent.size() + 1 + prefix.size() + kSequenceDigits;
+}
+
+}  // namespace
+
+bool NodeLedger::reserve(std::string_view parent, std::string_view prefix) {
+  const std::size_t more = size_of(parent, prefix);
+  if (more > max_bytes_ - bytes_) return false;
+  bytes_ += more;
+  return true;
+}
+
+void NodeLedger::created(std::string_view parent, std::string_view prefix, std::string_view name) {
+  nodes_[join(parent, name)] = size_of(parent, prefix);
+}
+
+void NodeLedger::failed(std::string_view parent, std::string_view prefix) {
+  bytes_ -= size_of(parent, prefix);
+}
+
+void NodeLedger::unknown(std::string_view parent, std::string_view prefix) {
+  doubtful_.emplace(parent, size_of(parent, prefix));
+}
+
+void NodeLedger::deleted(const std::string& path) {
+  if (nodes_.contains(path)) return missing(path);
+  const auto node = doubtful_.find(std::string(parent_of(path)));
+  if (node == doubtful_.end()) return;
+  bytes_ -= node->second;
+  doubtful_.erase(node);
+}
+
+void NodeLedger::missing(const std::string& path) {
+  const auto node = nodes_.find(path);
+  if (node == nodes_.end()) return;
+  bytes_ -= node->second;
+  nodes_.erase(node);
+}
+
+void NodeLedger::clear() noexcept {
+  nodes_.clear();
+  doubtful_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace zklock::client

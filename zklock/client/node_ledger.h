@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace zklock::client {
+
+/// Keeps count of the bytes of path names of a session's ephemeral nodes: ZooKeeper cannot close a
+/// session whose nodes exceed about 1 MB.
+///
+/// Thread-safety: none, its owner locks.
+class NodeLedger {
+ public:
+  explicit NodeLedger(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  /// A create is about to be sent. False, and nothing changed: over the cap.
+  [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix);
+  /// What became of it: the node's name, ...
+  void created(std::string_view parent, std::string_view prefix, std::string_view name);
+  /// ... or that there is none, ...
+  void failed(std::string_view parent, std::string_view prefix);
+  /// ... or nobody knows: it counts until a node below `parent` goes that was not seen created.
+  void unknown(std::string_view parent, std::string_view prefix);
+
+  /// The node was deleted, ...
+  void deleted(const std::string& path);
+  /// ... or was found not to exist.
+  void missing(const std::string& path);
+
+  /// The session ended, and with it all nodes.
+  void clear() noexcept;
+
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  const std::size_t max_bytes_;
+  std::size_t bytes_ = 0;
+  std::unordered_map<std::string, std::size_t> nodes_;
+  std::multimap<std::string, std::size_t> doubtful_;  // by parent
+};
+
+}  // namespace zklock::client

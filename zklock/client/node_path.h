@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace zklock::client {
+
+inline std::string join(std::string_view parent, std::string_view name) {
+  std::string path(parent == "/" ? std::string_view() : parent);
+  path += '/';
+  path += name;
+  return path;
+}
+
+/// The servers' name of a path below the chroot (which is empty for none). The C client could put
+/// it in front itself, but frees it twice where a transaction meets the end of the session.
+inline std::string full_path(std::string_view chroot, std::string_view path) {
+  std::string full(chroot);
+  if (path != "/" || chroot.empty()) full += path;
+  return full;
+}
+
+/// Whether the C client will take it.
+inline bool is_valid_path(std::string_view path) noexcept {
+  if (path.empty() || path.front() != '/') return false;
+  while (path.size() > 1) {
+    path.remove_prefix(1);
+    const std::string_view name = path.substr(0, path.find('/'));
+    if (name.empty() || name == "." || name == "..") return false;
+    for (const char c : name) {
+      if (static_cast<unsigned char>(c) < 0x20) return false;
+    }
+    path.remove_prefix(name.size());
+    if (path == "/") return false;
+  }
+  return true;
+}
+
+/// "/" for the children of the root.
+inline std::string_view parent_of(std::string_view path) noexcept {
+  const auto slash = path.rfind('/');
+  return slash == 0 || slash == std::string_view::npos ? std::string_view("/")
+                                                       : path.substr(0, slash);
+}
+
+inline std::string_view name_of(std::string_view path) noexcept {
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zklock/client/acl.h"
+#include "zklock/client/answer_thread.h"
+#include "zklock/client/call.h"
+#include "zklock/client/connection_string.h"
+#include "zklock/client/coordinator.h"
+#include "zklock/client/log_bridge.h"
+#include "zklock/client/node_ledger.h"
+#include "zklock/client/session_thread.h"
+#include "zklock/client/watch_registry.h"
+#include "zklock/client/zk_handle.h"
+#include "zklock/client_options.h"
+
+namespace zklock::client {
+
+/// The coordinator on the ZooKeeper C client.
+///
+/// | phase      | handle | what is submitted                  | left by                             |
+/// |------------|--------|------------------------------------|-------------------------------------|
+/// | none       | no     | held                               | open()                              |
+/// | connecting | yes    | held                               | connected event -> greeting         |
+/// | greeting   | yes    | held; the observer is being told   | -> connected                        |
+/// | connected  | yes    | sent, max_in_flight at once        | connection lost -> suspended        |
+/// | suspended  | yes    | held                               | connected event -> greeting         |
+/// | dead       | yes    | held; what is bound to the session | shut() -> none                      |
+///                         is answered after what it had sent
+/// Expiry, refusal and close() lead from every phase with a handle to dead.
+///
+/// Four threads work here: the session thread opens and closes handles, the C client's completion
+/// thread brings events and replies, the answer thread brings the replies that need no server, and
+/// the C client's I/O thread runs none of this code. Order of submission is order on the wire
+/// because every call of the C client is made under mutex_.
+class ZkCoordinator final : public Coordinator,
+                            private CompletionSink,
+                            private ZkHandle::Listener,
+                            private SessionThread::Host {
+ public:
+  explicit ZkCoordinator(const ClientOptions& options);
+  ~ZkCoordinator() override;
+
+  void start(SessionObserver& observer) override;
+  RequestId submit(Request request, ReplyHandler handler) override;
+  void abandon(RequestId request) override;
+  void unwatch(RequestId get_and_watch) override;
+  void close() override;
+  std::string trouble() const override;
+
+ private:
+  enum class Phase { none, connecting, greeting, connected, suspended, dead };
+  using CallPtr = std::shared_ptr<Call>;
+
+  // From the session thread.
+  bool open() override;
+  void shut() override;
+
+  // From the completion thread.
+  void on_session_event(int state) override;
+  void on_watch_event(int type, const std::string& path) override;
+  void completed(Ticket ticket, const Completion& completion) override;
+  void on_connected();
+  void on_suspended();
+  void on_ended(Status why);
+
+  // From the answer thread: answers requests that no server could be found for in time, and returns
+  // when the next one is due.
+  std::optional<Instant> answer_overdue();
+
+  // All below require mutex_.
+  void pump();              // sends what is held, as far as may be
+  bool send(const CallPtr& call);  // false: it stays held
+  void hold_removals(std::vector<std::string>& paths);
+  Wire wire(std::vector<std::string>& removals);
+  bool is_current(SessionId session) const;
+  void answer(const CallPtr& call, Status status, std::string detail);
+  void answer_leftovers(SessionId session, Status status);
+  std::string trouble_text() const;
+  bool ready() const noexcept { return phase_ == Phase::connected; }
+  // The end of the wait for a server.
+  Instant due(const Call& call) const;
+
+  // Calls the observer, one call at a time; nothing of a session after its end.
+  template <typename Tell>
+  void tell(SessionId session, Tell&& tell_observer);
+  void tell_ended(SessionId session, Status why);
+
+  void log_info(const std::string& text) const;
+  void log_warn(const std::string& text) const;
+
+  const ClientOptions options_;
+  const ConnectionString hosts_;
+  const DigestCredential own_credential_;
+  const Acl node_acl_;
+  const Acl parent_acl_;
+  const LogBridge log_bridge_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable opened_;
+  // Guarded by mutex_:
+  Phase phase_ = Phase::none;
+  std::unique_ptr<ZkHandle> handle_;
+  SessionId session_;           // 0 before the handle's first connection
+  Instant connected_since_;     // the session
+  Instant disconnected_since_;  // the client
+  Instant attempt_began_;       // not later than the next handshake
+  Instant heard_of_;            // a time at or before which the servers last heard of the session
+  std::map<RequestId, CallPtr> held_;  // in the order of submission
+  Flights flights_;
+  WatchRegistry watches_;
+  NodeLedger nodes_;
+  std::uint64_t last_id_ = 0;
+  std::string open_error_;  // why there is no handle
+  bool refused_ = false;    // the servers refused a credential: for ever
+  bool closing_ = false;
+  bool silenced_ = false;   // completions are left for shut()
+
+  std::mutex telling_;
+  // Guarded by telling_:
+  SessionObserver* observer_ = nullptr;
+  SessionId told_ended_;
+
+  AnswerThread answers_;
+  SessionThread session_thread_;
+};
+
+}  // namespace zklock::client

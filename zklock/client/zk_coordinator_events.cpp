@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to sessions: opened and closed by the session thread, connected, lost and expired on
+// the C client's completion thread.
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <utility>
+
+#include "zklock/client/zk_coordinator.h"
+#include "zklock/client/zk_error.h"
+
+namespace zklock::client {
+namespace {
+
+std::string hex(SessionId session) {
+  char text[24] = {};
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(session.value));
+  return text;
+}
+
+std::string in_ms(core::Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()) +
+         " ms";
+}
+
+}  // namespace
+
+template <typename Tell>
+void ZkCoordinator::tell(SessionId session, Tell&& tell_observer) {
+  // Not mutex_: whatever the observer calls here may take that.
+  const std::lock_guard guard(telling_);
+  if (observer_ == nullptr || session == SessionId{} || session == told_ended_) return;
+  tell_observer(*observer_);
+}
+
+void ZkCoordinator::tell_ended(SessionId session, Status why) {
+  tell(session, [&](SessionObserver& observer) {
+    told_ended_ = session;
+    observer.ended(session, why);
+  });
+}
+
+// --- The session thread
+
+bool ZkCoordinator::open() {
+  const Instant began = LeaseClock::now();
+  ZkHandle::Options handle_options;
+  handle_options.servers = hosts_.for_c_client();  // asks the resolver
+  handle_options.session_timeout = options_.session_timeout;
+  handle_options.tls = options_.tls;
+  handle_options.log = log_bridge_.callback();
+  std::string why;
+  std::unique_ptr<ZkHandle> handle;
+  if (handle_options.servers.empty()) {
+    why = "none of the hosts " + hosts_.servers_text() + " could be resolved";
+  } else {
+    handle = ZkHandle::open(handle_options, *this, why);
+  }
+  std::vector<DigestCredential> credentials = {own_credential_};
+  if (options_.digest) credentials.push_back(*options_.digest);
+  const bool usable = handle && handle->authenticate(credentials, why);
+  if (!usable) log_warn(why);
+
+  const std::lock_guard guard(mutex_);
+  open_error_ = why;
+  if (!handle) return false;
+  handle_ = std::move(handle);
+  attempt_began_ = began;
+  heard_of_ = began;
+  phase_ = usable ? Phase::connecting : Phase::dead;
+  opened_.notify_all();
+  if (!usable) session_thread_.retire(SessionThread::Next::with_care);
+  return true;
+}
+
+void ZkCoordinator::shut() {
+  std::unique_ptr<ZkHandle> handle;
+  SessionId session;
+  bool alive = false;
+  {
+    const std::lock_guard guard(mutex_);
+    alive = phase_ != Phase::dead;
+    // Only close() ends a living session. What is answered from now on is answered `closed`.
+    silenced_ = alive;
+    phase_ = Phase::dead;
+    handle = std::move(handle_);
+    session = session_;
+  }
+  if (alive) tell_ended(session, Status::closed);
+  handle.reset();
+
+  const std::lock_guard guard(mutex_);
+  Status status = Status::session_ended;
+  if (refused_) status = Status::auth_failed;
+  if (closing_) status = Status::closed;
+  answer_leftovers(session, status);
+  watches_.clear();
+  nodes_.clear();
+  session_ = {};
+  silenced_ = false;
+  phase_ = Phase::none;
+  if (refused_) {
+    for (const auto& [id, call] : held_) answer(call, Status::auth_failed, trouble_text());
+    held_.clear();
+  }
+  answers_.poke();
+}
+
+void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
+  RequestRegistry::instance().forget_all(*this);
+  std::map<RequestId, CallPtr> lost;  // in the order of submission; one call may have many flights
+  for (auto& [ticket, flight] : flights_) lost.emplace(flight.call->id(), flight.call);
+  flights_.clear();
+  for (const auto& [id, call] : lost) answer(call, status, {});
+  if (session == SessionId{}) return;
+  for (auto next = held_.begin(); next != held_.end();) {
+    if (next->second->bound_to() == session) {
+      answer(next->second, status, {});
+      next = held_.erase(next);
+    } else {
+      ++next;
+    }
+  }
+}
+
+// --- The C client's completion thread
+
+void ZkCoordinator::on_session_event(int state) {
+  {
+    std::unique_lock lock(mutex_);
+    // The first event may be faster than open().
+    opened_.wait(lock, [this] { return phase_ != Phase::none; });
+    if (phase_ == Phase::dead) return;
+  }
+  if (state == ZOO_CONNECTED_STATE) {
+    on_connected();
+  } else if (state == ZOO_CONNECTING_STATE) {
+    on_suspended();
+  } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+    on_ended(Status::session_ended);
+  } else if (state == ZOO_AUTH_FAILED_STATE) {
+    on_ended(Status::auth_failed);
+  }
+}
+
+void ZkCoordinator::on_connected() {
+  SessionInfo info;
+  {
+    const std::lock_guard guard(mutex_);
+    if (phase_ == Phase::dead) return;
+    info.id = handle_->session();
+    info.timeout = handle_->timeout();
+    info.is_new = session_ == SessionId{};
+    // If that connection is lost already, attempt_began_ may belong to a later one.
+    info.attempt_began = info.is_new || handle_->connected() ? attempt_began_ : heard_of_;
+    heard_of_ = info.attempt_began;
+    session_ = info.id;
+    if (info.is_new) connected_since_ = LeaseClock::now();
+    phase_ = Phase::greeting;
+  }
+  log_info(std::string("session ") + hex(info.id) + (info.is_new ? " opened" : " reconnected") +
+           ", timeout " + in_ms(info.timeout));
+  tell(info.id, [&](SessionObserver& observer) { observer.connected(info); });
+  const std::lock_guard guard(mutex_);
+  if (phase_ != Phase::greeting) return;
+  phase_ = Phase::connected;
+  pump();
+}
+
+void ZkCoordinator::on_suspended() {
+  const Instant noticed = LeaseClock::now();
+  SessionId session;
+  {
+    const std::lock_guard guard(mutex_);
+    if (phase_ != Phase::connected) return;
+    phase_ = Phase::suspended;
+    disconnected_since_ = noticed;
+    session = session_;
+    // The event may have waited for this thread while the C client went on: only when it has not
+    // come to the next handshake by now, that one is sure to be sent after `noticed`.
+    attempt_began_ = handle_->before_handshake() ? noticed : heard_of_;
+  }
+  log_warn("session " + hex(session) + " has lost its connection");
+  tell(session, [&](SessionObserver& observer) { observer.suspended(session); });
+  answers_.poke();
+}
+
+void ZkCoordinator::on_ended(Status why) {
+  SessionId session;
+  auto next = SessionThread::Next::never;
+  {
+    const std::lock_guard guard(mutex_);
+    if (phase_ == Phase::dead) return;
+    const Instant now = LeaseClock::now();
+    if (phase_ == Phase::connected) disconnected_since_ = now;
+    phase_ = Phase::dead;
+    session = session_;
+    if (why == Status::auth_failed) {
+      refused_ = true;
+    } else {
+      const bool lived = now - connected_since_ > options_.retry_delay_max;
+      next = lived ? SessionThread::Next::soon : SessionThread::Next::with_care;
+    }
+  }
+  log_warn("session " + hex(session) + ": " + std::string(core::to_string(why)));
+  tell_ended(session, why);
+  session_thread_.retire(next);
+}
+
+void ZkCoordinator::on_watch_event(int type, const std::string& path) {
+  auto event = request::WatchEvent::changed;
+  if (type == ZOO_DELETED_EVENT) {
+    event = request::WatchEvent::deleted;
+  } else if (type != ZOO_CHANGED_EVENT) {
+    return;
+  }
+  SessionId session;
+  std::vector<RequestId> ids;
+  {
+    const std::lock_guard guard(mutex_);
+    if (phase_ == Phase::dead || phase_ == Phase::none) return;
+    session = session_;
+    ids = watches_.fire(path);
+  }
+  for (const RequestId id : ids) {
+    WatchRegistry::OnEvent on_event;
+    {
+      const std::lock_guard guard(mutex_);
+      on_event = watches_.take_fired(id);
+    }
+    if (on_event) on_event(session, event);
+  }
+}
+
+void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
+  CallPtr call;
+  SessionId session;
+  Instant sent_at;
+  bool by_quorum = false;
+  bool complete = false;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto found = flights_.find(ticket);
+    if (silenced_ || found == flights_.end()) return;
+    call = std::move(found->second.call);
+    const std::size_t part = found->second.part;
+    flights_.erase(found);
+
+    by_quorum = call->is_write(part) && answered_by(completion.code) == AnsweredBy::quorum;
+    if (answered_by(completion.code) != AnsweredBy::nobody) {
+      session = call->reply().session;
+      sent_at = call->reply().sent_at;
+      heard_of_ = std::max(heard_of_, sent_at);
+    }
+    std::vector<std::string> removals;
+    complete = call->complete(part, completion, wire(removals));
+    hold_removals(removals);
+    pump();
+    // Where the C client says so by itself, it was closed because its session had ended.
+    Status& status = call->reply().status;
+    if (complete && status == Status::closed && !closing_) status = Status::session_ended;
+  }
+  // (Tells nothing when the session is 0: not answered.)
+  tell(session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
+  if (complete && call->handler()) call->handler()(std::move(call->reply()));
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zk_handle.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include "zklock/client/digest_id.h"
+#include "zklock/client/zk_error.h"
+
+#if ZKLOCK_HAS_TLS
+// The header hides it unless told that OpenSSL's headers are there, which nothing here needs.
+extern "C" zhandle_t* zookeeper_init_ssl(const char* host, const char* cert, watcher_fn fn,
+                                         int recv_timeout, const clientid_t* clientid,
+                                         void* context, int flags);
+#endif
+
+namespace zklock::client {
+namespace {
+
+// Besides the header's constants, zoo_state() gives 0 between two attempts.
+constexpr int kBetweenAttempts = 0;
+
+// The states are variables in the C header, and cannot be cases of a switch.
+bool is_before_handshake(int state) noexcept {
+  return state == kBetweenAttempts || state == ZOO_NOTCONNECTED_STATE ||
+         state == ZOO_CONNECTING_STATE;
+}
+
+}  // namespace
+
+bool tls_supported() noexcept {
+#if ZKLOCK_HAS_TLS
+  return true;
+#else
+  return false;
+#endif
+}
+
+std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& listener,
+                                         std::string& why) {
+  const int timeout_ms = static_cast<int>(options.session_timeout.count());
+  zhandle_t* handle = nullptr;
+  errno = 0;
+#if ZKLOCK_HAS_TLS
+  if (options.tls) {
+    const std::string files = options.tls->ca_file + "," + options.tls->certificate_file + "," +
+                              options.tls->key_file + "," + options.tls->key_password;
+    handle = ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &ZkHandle::on_event,
+                                  timeout_ms, nullptr, &listener, ZOO_NO_LOG_CLIENTENV);
+    // It takes no log callback; what it says before this line goes to the C client's own stream.
+    if (handle != nullptr) zoo_set_log_callback(handle, options.log);
+  } else
+#endif
+  {
+    handle = zookeeper_init2(options.servers.c_str(), &ZkHandle::on_event, timeout_ms, nullptr,
+                             &listener, ZOO_NO_LOG_CLIENTENV, options.log);
+  }
+  if (handle == nullptr) {
+    why = "the ZooKeeper C client cannot start: " + std::generic_category().message(errno);
+    return nullptr;
+  }
+  // The default looks the names up at every turn of the I/O loop, and a connected client starves
+  // when that fails.
+  zoo_set_servers_resolution_delay(handle, -1);
+  return std::unique_ptr<ZkHandle>(new ZkHandle(handle));
+}
+
+bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials, std::string& why) {
+  for (const DigestCredential& credential : credentials) {
+    const std::string secret = digest_secret(credential);
+    const int code = zoo_add_auth(handle_, "digest", secret.data(),
+                                  static_cast<int>(secret.size()), nullptr, nullptr);
+    if (code == ZOK) continue;
+    why = "the credential of user " + credential.user + " cannot be added: " + code_name(code);
+    return false;
+  }
+  return true;
+}
+
+ZkHandle::~ZkHandle() { zookeeper_close(handle_); }
+
+core::SessionId ZkHandle::session() const noexcept { return {zoo_client_id(handle_)->client_id}; }
+
+core::Duration ZkHandle::timeout() const noexcept {
+  return std::chrono::milliseconds(zoo_recv_timeout(handle_));
+}
+
+bool ZkHandle::connected() const noexcept { return zoo_state(handle_) == ZOO_CONNECTED_STATE; }
+
+bool ZkHandle::before_handshake() const noexcept {
+  return is_before_handshake(zoo_state(handle_));
+}
+
+void ZkHandle::on_event(zhandle_t* /*handle*/, int type, int state, const char* path,
+                        void* listener) {
+  auto& target = *static_cast<Listener*>(listener);
+  if (type == ZOO_SESSION_EVENT) {
+    target.on_session_event(state);
+  } else if (path != nullptr) {
+    target.on_watch_event(type, path);
+  }
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installs the library, its public headers, and what CMake and pkg-config need to find them.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(zklock_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/zklock)
+
+install(TARGETS zklock EXPORT zklockTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT zklockTargets NAMESPACE zklock:: DESTINATION ${zklock_cmake_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+get_target_property(zklock_library_type zklock TYPE)
+if(zklock_library_type STREQUAL "STATIC_LIBRARY")
+  set(ZKLOCK_IS_STATIC ON)
+else()
+  set(ZKLOCK_IS_STATIC OFF)
+endif()
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/zklockConfig.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/zklockConfig.cmake INSTALL_DESTINATION ${zklock_cmake_dir})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/zklockConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/zklockConfig.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/zklockConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/FindZooKeeperC.cmake
+  DESTINATION ${zklock_cmake_dir})
+
+# The prefix is only known when it is installed (cmake --install --prefix): zklock.pc names its
+# directories relative to itself.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(ZKLOCK_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+  set(ZKLOCK_PC_LIBDIR ${CMAKE_INSTALL_FULL_LIBDIR})
+  set(ZKLOCK_PC_INCLUDEDIR ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+else()
+  file(RELATIVE_PATH zklock_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  string(REGEX REPLACE "/$" "" zklock_up "${zklock_up}")
+  set(ZKLOCK_PC_PREFIX "\${pcfiledir}/${zklock_up}")
+  set(ZKLOCK_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+  set(ZKLOCK_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+
+# What else must be linked with a static zklock: where the libraries are, unless the linker looks
+# there anyway, and their names.
+set(zklock_pc_dependencies)
+foreach(library IN ITEMS ${ZooKeeperC_LIBRARY})
+  get_filename_component(directory ${library} DIRECTORY)
+  if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    list(APPEND zklock_pc_dependencies -L${directory})
+  endif()
+endforeach()
+if(Boost_LIBRARY_DIRS)
+  foreach(directory IN LISTS Boost_LIBRARY_DIRS)
+    if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+      list(APPEND zklock_pc_dependencies -L${directory})
+    endif()
+  endforeach()
+endif()
+list(APPEND zklock_pc_dependencies -lzookeeper_mt -lboost_thread -lspdlog)
+get_target_property(zklock_spdlog_needs spdlog::spdlog INTERFACE_LINK_LIBRARIES)
+if(zklock_spdlog_needs MATCHES "fmt::fmt")
+  list(APPEND zklock_pc_dependencies -lfmt)  # it uses a fmt outside itself
+endif()
+list(APPEND zklock_pc_dependencies -pthread)
+string(REPLACE ";" " " ZKLOCK_PC_DEPENDENCIES "${zklock_pc_dependencies}")
+
+# In a static-only installation `pkg-config --libs zklock` is to be enough, without --static.
+if(ZKLOCK_IS_STATIC)
+  set(ZKLOCK_PC_LIBS "-lzklock ${ZKLOCK_PC_DEPENDENCIES}")
+  set(ZKLOCK_PC_LIBS_PRIVATE "")
+else()
+  set(ZKLOCK_PC_LIBS "-lzklock")
+  set(ZKLOCK_PC_LIBS_PRIVATE "${ZKLOCK_PC_DEPENDENCIES}")
+endif()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/zklock.pc.in ${CMAKE_CURRENT_BINARY_DIR}/zklock.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/zklock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

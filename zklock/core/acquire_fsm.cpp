@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/acquire_fsm.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "zklock/core/node_data.h"
+#include "zklock/core/queue.h"
+
+namespace zklock::core {
+
+namespace {
+
+constexpr int most_parents_made = 16;
+
+/// The error of an answer that decides the acquire; the others are dealt with before.
+Errc error_of(Status status) {
+  switch (status) {
+    case Status::not_connected: return Errc::not_connected;
+    case Status::closed: return Errc::closed;
+    case Status::no_auth: return Errc::no_auth;
+    case Status::auth_failed: return Errc::auth_failed;
+    case Status::invalid_acl: return Errc::invalid_acl;
+    case Status::quota_exceeded: return Errc::quota_exceeded;
+    case Status::read_only: return Errc::read_only;
+    case Status::too_many_nodes: return Errc::too_many_nodes;
+    case Status::too_many_watches: return Errc::too_many_watches;
+    case Status::ok:
+    case Status::unknown:
+    case Status::session_ended:
+    case Status::not_sent:
+    case Status::throttled:
+    case Status::no_node:
+    case Status::node_exists:
+    case Status::not_empty:
+    case Status::server_error: return Errc::server_error;
+  }
+  return Errc::server_error;
+}
+
+}  // namespace
+
+AcquireFsm::AcquireFsm(std::string attempt, Policy policy)
+    : base_(std::move(attempt)), policy_(policy) {}
+
+AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
+  const SessionId bound = has_node() ? session_ : asked_session_;
+  return {.kind = kind, .text = std::move(text), .session = bound};
+}
+
+AcquireEffects AcquireFsm::start() {
+  return state_ == AcquireState::idle ? enqueue() : AcquireEffects{};
+}
+
+AcquireEffects AcquireFsm::enqueue() {
+  state_ = AcquireState::enqueuing;
+  session_ = {};
+  asked_session_ = {};
+  own_ = {};
+  own_deleted_ = false;
+  attempt_ = base_ + "." + std::to_string(++attempts_);
+  return {effect(Kind::create, attempt_)};
+}
+
+AcquireEffects AcquireFsm::created(const CreatedAnswer& answer) {
+  if (state_ != AcquireState::enqueuing) return {};
+  create_status_ = answer.status;
+  create_detail_ = answer.detail;
+  asked_session_ = answer.session;
+  if (answer.status != Status::ok) return {};
+  session_ = answer.session;
+  token_ = answer.token;
+  if (auto name = NodeName::parse(answer.name)) {
+    own_ = *std::move(name);
+  } else {
+    own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
+  }
+  return {};
+}
+
+AcquireEffects AcquireFsm::counted(Status status, SessionId session, int children,
+                                   bool lease_valid) {
+  if (state_ != AcquireState::enqueuing) return {};
+  if (!has_node()) return create_failed();
+  if (giving_up_) return end({remove_node()});
+  parents_made_ = 0;
+  // Past its end the counter prints a negative number.
+  if (own_.sequence >= first_unusable_sequence || own_.sequence.value < 0) return exhausted();
+  const bool known = status == Status::ok && session == session_;
+  if (known && children == 1) return first(lease_valid);
+  if (known && policy_.wait && own_.sequence.value > 0) {
+    return arm(NodeName::make({own_.sequence.value - 1}).text);
+  }
+  return list();
+}
+
+AcquireEffects AcquireFsm::create_failed() {
+  if (create_status_ == Status::unknown) {
+    // Only after an operation through the quorum does a list show all that the session had done.
+    state_ = AcquireState::proving;
+    return {effect(Kind::check_parent)};
+  }
+  if (giving_up_) return end();
+  if (create_status_ == Status::no_node) {
+    if (++parents_made_ > most_parents_made) {
+      return fail(Errc::server_error, "somebody keeps deleting the lock's path");
+    }
+    state_ = AcquireState::making_parents;
+    return {{.kind = Kind::create_parents}};
+  }
+  if (create_status_ == Status::node_exists) return exhausted();
+  if (create_status_ == Status::session_ended) return enqueue();
+  return answer_failed(create_status_, create_detail_);
+}
+
+AcquireEffects AcquireFsm::parents_created(Status status, std::string_view detail) {
+  if (state_ != AcquireState::making_parents) return {};
+  if (giving_up_) return end();
+  if (status == Status::ok || status == Status::session_ended) return enqueue();
+  if (status == Status::no_node) return fail(Errc::no_chroot);
+  return answer_failed(status, detail);
+}
+
+AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_view detail) {
+  if (state_ == AcquireState::proving) {
+    if (status == Status::unknown) return repeat();
+    if (status == Status::session_ended) return node_lost(Errc::session_expired);
+    // Whatever the quorum said of the parent, it has answered.
+    if (status != Status::ok && status != Status::no_node && status != Status::no_auth) {
+      return answer_failed(status, detail);
+    }
+    state_ = AcquireState::recovering;
+    return {effect(Kind::list)};
+  }
+  if (state_ != AcquireState::confirming) return {};
+  if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
+  if (status != Status::ok) return answer_failed(status, detail);
+  return lease_valid ? first(true) : pause();
+}
+
+AcquireEffects AcquireFsm::listed(Status status, const std::vector<std::string>& children,
+                                  bool lease_valid, std::string_view detail) {
+  if (state_ == AcquireState::recovering) {
+    if (status == Status::no_node) return giving_up_ ? end() : enqueue();
+    if (status != Status::ok) return answer_failed(status, detail);
+    candidates_ = contenders(children);
+    std::erase_if(candidates_, [](const NodeName& name) { return !name.own_format; });
+    return inspect_next();
+  }
+  if (state_ != AcquireState::listing) return {};
+  if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
+  if (status != Status::ok) return answer_failed(status, detail);
+  Decision decision = decide(children, own_.text);
+  switch (decision.verdict) {
+    case Decision::Verdict::first: return first(lease_valid);
+    case Decision::Verdict::behind:
+      if (!policy_.wait) return end({remove_node()});
+      return arm(std::move(decision.predecessor));
+    case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
+  }
+  return {};
+}
+
+AcquireEffects AcquireFsm::inspect_next() {
+  // A create that was not carried out before the quorum operation never will be.
+  if (candidates_.empty()) return giving_up_ ? end() : enqueue();
+  state_ = AcquireState::inspecting;
+  return {effect(Kind::inspect, candidates_.back().text)};
+}
+
+AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
+  if (state_ != AcquireState::inspecting) return {};
+  const bool is_other = answer.status == Status::no_node || answer.status == Status::no_auth;
+  if (answer.status != Status::ok && !is_other) return answer_failed(answer.status, answer.detail);
+  NodeName name = std::move(candidates_.back());
+  candidates_.pop_back();
+  const auto data = is_other ? std::nullopt : NodeData::parse(answer.data);
+  // A node of an older session is about to vanish: it is never ours, whatever it says.
+  if (!data || data->attempt != attempt_ || answer.ephemeral_owner != asked_session_) {
+    return inspect_next();
+  }
+  candidates_.clear();
+  own_ = std::move(name);
+  token_ = answer.token;
+  session_ = asked_session_;
+  if (giving_up_) return end({remove_node()});
+  if (own_.sequence >= first_unusable_sequence) return exhausted();
+  return list();
+}
+
+AcquireEffects AcquireFsm::list() {
+  state_ = AcquireState::listing;
+  return {effect(Kind::list)};
+}
+
+AcquireEffects AcquireFsm::arm(std::string predecessor) {
+  state_ = AcquireState::arming;
+  predecessor_ = std::move(predecessor);
+  return {effect(Kind::watch, predecessor_)};
+}
+
+AcquireEffects AcquireFsm::watched(Status status, std::string_view data, std::string_view detail) {
+  if (state_ != AcquireState::arming) return {};
+  if (status == Status::no_node) return list();
+  if (status != Status::ok) return answer_failed(status, detail);
+  const auto parsed = NodeData::parse(data);
+  predecessor_announces_ = parsed && parsed->announces;
+  state_ = AcquireState::waiting;
+  return own_deleted_ ? node_lost(Errc::node_deleted) : AcquireEffects{};
+}
+
+AcquireEffects AcquireFsm::predecessor_changed(bool lease_valid) {
+  if (state_ != AcquireState::waiting) return {};
+  // Only its creator can write such a node, and only to announce that it held and let go.
+  return predecessor_announces_ ? first(lease_valid) : list();
+}
+
+AcquireEffects AcquireFsm::predecessor_deleted() {
+  return state_ == AcquireState::waiting ? list() : AcquireEffects{};
+}
+
+AcquireEffects AcquireFsm::first(bool lease_valid) {
+  if (lease_valid) {
+    state_ = AcquireState::granted;
+    return {effect(Kind::grant)};
+  }
+  state_ = AcquireState::confirming;
+  return {effect(Kind::check_own)};
+}
+
+AcquireEffects AcquireFsm::session_ended(SessionId session) {
+  // Everywhere else an answer is on its way, which will say the same.
+  const bool unanswered = state_ == AcquireState::waiting || state_ == AcquireState::pausing;
+  if (!unanswered || !has_node() || session != session_) return {};
+  return node_lost(Errc::session_expired);
+}
+
+AcquireEffects AcquireFsm::own_node_deleted() {
+  if (!has_node()) return {};
+  own_deleted_ = true;  // an answer under way may not know it yet
+  const bool unanswered = state_ == AcquireState::waiting || state_ == AcquireState::pausing;
+  return unanswered ? node_lost(Errc::node_deleted) : AcquireEffects{};
+}
+
+AcquireEffects AcquireFsm::node_lost(Errc error) {
+  AcquireEffects effects;
+  if (state_ == AcquireState::waiting) effects.push_back({.kind = Kind::unwatch});
+  session_ = {};
+  if (giving_up_) return end(std::move(effects));
+  AcquireEffects more = policy_.queue_again ? enqueue() : fail(error);
+  effects.insert(effects.end(), more.begin(), more.end());
+  return effects;
+}
+
+AcquireEffects AcquireFsm::pause() {
+  paused_in_ = state_;
+  state_ = AcquireState::pausing;
+  return {{.kind = Kind::pause}};
+}
+
+AcquireEffects AcquireFsm::resume() {
+  if (state_ != AcquireState::pausing) return {};
+  state_ = paused_in_;
+  return repeat();
+}
+
+AcquireEffects AcquireFsm::repeat() {
+  switch (state_) {
+    case AcquireState::enqueuing: return enqueue();
+    case AcquireState::making_parents: return {{.kind = Kind::create_parents}};
+    case AcquireState::proving: return {effect(Kind::check_parent)};
+    case AcquireState::recovering:
+    case AcquireState::listing: return {effect(Kind::list)};
+    case AcquireState::inspecting: return inspect_next();
+    case AcquireState::arming: return {effect(Kind::watch, predecessor_)};
+    case AcquireState::confirming: return {effect(Kind::check_own)};
+    case AcquireState::removing_parent: return {{.kind = Kind::remove_parent}};
+    case AcquireState::idle:
+    case AcquireState::waiting:
+    case AcquireState::pausing:
+    case AcquireState::granted:
+    case AcquireState::ended: return {};
+  }
+  return {};
+}
+
+AcquireEffects AcquireFsm::exhausted() {
+  AcquireEffects effects;
+  if (has_node()) effects.push_back(remove_node());
+  if (std::exchange(parent_removed_, true)) {
+    AcquireEffects failed = fail(Errc::sequence_exhausted);
+    effects.insert(effects.end(), failed.begin(), failed.end());
+    return effects;
+  }
+  // With the parent the counter starts again; the tokens go on rising.
+  state_ = AcquireState::removing_parent;
+  effects.push_back({.kind = Kind::remove_parent});
+  return effects;
+}
+
+AcquireEffects AcquireFsm::parent_removed(Status status, std::string_view detail) {
+  if (state_ != AcquireState::removing_parent) return {};
+  if (giving_up_) return end();
+  if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
+    return enqueue();
+  }
+  if (status == Status::not_empty) return fail(Errc::sequence_exhausted);
+  return answer_failed(status, detail);
+}
+
+AcquireEffects AcquireFsm::give_up() {
+  giving_up_ = true;
+  switch (state_) {
+    case AcquireState::idle: return end();
+    case AcquireState::enqueuing:
+    case AcquireState::making_parents:
+    case AcquireState::removing_parent:
+    case AcquireState::proving:
+    case AcquireState::recovering:
+    case AcquireState::inspecting: return {{.kind = Kind::abandon}};
+    case AcquireState::arming:
+    case AcquireState::waiting: return end({{.kind = Kind::unwatch}, remove_node()});
+    case AcquireState::listing:
+    case AcquireState::confirming: return end({remove_node()});
+    case AcquireState::pausing:
+      if (has_node()) return end({remove_node()});
+      // A node may be there that is not found yet.
+      if (paused_in_ == AcquireState::enqueuing) return end();
+      return {};
+    case AcquireState::granted:
+    case AcquireState::ended: return {};
+  }
+  return {};
+}
+
+AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail) {
+  switch (status) {
+    case Status::unknown: return repeat();
+    case Status::session_ended: return node_lost(Errc::session_expired);
+    case Status::throttled: return pause();
+    case Status::not_sent: return end();
+    case Status::ok:
+    case Status::not_connected:
+    case Status::closed:
+    case Status::no_node:
+    case Status::node_exists:
+    case Status::not_empty:
+    case Status::no_auth:
+    case Status::auth_failed:
+    case Status::invalid_acl:
+    case Status::quota_exceeded:
+    case Status::read_only:
+    case Status::too_many_nodes:
+    case Status::too_many_watches:
+    case Status::server_error: break;
+  }
+  const bool says_enough = error_of(status) != Errc::server_error;
+  return fail(error_of(status), !detail.empty() ? detail
+                                : says_enough   ? std::string_view{}
+                                                : to_string(status));
+}
+
+AcquireEffect AcquireFsm::remove_node() {
+  AcquireEffect removal = effect(Kind::remove_node, own_.text);
+  session_ = {};
+  return removal;
+}
+
+AcquireEffects AcquireFsm::fail(Errc error, std::string_view cause) {
+  AcquireEffects effects;
+  if (has_node()) effects.push_back(remove_node());
+  effects.push_back({.kind = Kind::fail, .text = std::string(cause), .error = error});
+  state_ = AcquireState::ended;
+  return effects;
+}
+
+AcquireEffects AcquireFsm::end(AcquireEffects before) {
+  state_ = AcquireState::ended;
+  return before;
+}
+
+}  // namespace zklock::core

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zklock/core/node_name.h"
+#include "zklock/core/session.h"
+#include "zklock/core/status.h"
+#include "zklock/error.h"
+#include "zklock/fencing_token.h"
+
+namespace zklock::core {
+
+/// Where one contender's way to the lock stands. "Requests" are the answers it waits for there: it
+/// leaves a state only when they are all in, so no answer can be mistaken for another's.
+///
+/// | state             | requests           | answer or event            | next                      |
+/// |-------------------|--------------------|----------------------------|---------------------------|
+/// | idle              |                    | start()                    | enqueuing                 |
+/// | enqueuing         | create, count      | alone                      | granted or confirming     |
+/// |                   |                    | others, predecessor known  | arming (sequence - 1)     |
+/// |                   |                    | others, not known          | listing                   |
+/// |                   |                    | create: no node            | making_parents            |
+/// |                   |                    | create: unknown            | proving                   |
+/// |                   |                    | counter at its end         | removing_parent           |
+/// | making_parents    | create parents     | ok                         | enqueuing                 |
+/// | proving           | check              | answered by the quorum     | recovering                |
+/// | recovering        | list               | candidates                 | inspecting                |
+/// |                   |                    | none: it was never created | enqueuing                 |
+/// | inspecting        | get a candidate    | it is ours                 | listing                   |
+/// |                   |                    | it is not; the last one    | inspecting; enqueuing     |
+/// | listing           | list               | first                      | granted or confirming     |
+/// |                   |                    | behind                     | arming                    |
+/// |                   |                    | vanished                   | enqueuing, or ended       |
+/// | arming            | get and watch      | ok                         | waiting                   |
+/// |                   |                    | no node                    | listing                   |
+/// | waiting           |                    | released (trusted)         | granted or confirming     |
+/// |                   |                    | changed, deleted           | listing                   |
+/// |                   |                    | session or own node lost   | enqueuing, or ended       |
+/// | confirming        | check own node     | ok, lease valid            | granted                   |
+/// |                   |                    | ok, lease not yet valid    | pausing                   |
+/// |                   |                    | no node                    | enqueuing, or ended       |
+/// | pausing           | (timer)            | resume()                   | where it paused           |
+/// | removing_parent   | delete parent      | ok, no node                | enqueuing                 |
+/// |                   |                    | not empty                  | ended (sequence_exhausted)|
+/// | granted, ended    |                    |                            | (final)                   |
+///
+/// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
+/// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
+/// ends, at once if the node is known or was never asked for, else as soon as its fate is known.
+enum class AcquireState {
+  idle,
+  enqueuing,
+  making_parents,
+  proving,
+  recovering,
+  inspecting,
+  listing,
+  arming,
+  waiting,
+  confirming,
+  pausing,
+  removing_parent,
+  granted,
+  ended,
+};
+
+/// What the machine asks of its driver. `text` is what the comment names.
+struct AcquireEffect {
+  enum class Kind {
+    create,          ///< and count, in this order: a contender whose data carry the attempt `text`
+    create_parents,
+    check_parent,    ///< a quorum operation on the lock path
+    list,
+    inspect,         ///< get the child `text`
+    watch,           ///< get and watch the child `text`
+    unwatch,         ///< forget the last watch
+    check_own,       ///< a quorum operation on the own node
+    remove_parent,   ///< delete the lock path, if empty
+    remove_node,     ///< delete the child `text` in the background, until that is certain
+    pause,           ///< call resume() a little later
+    abandon,         ///< whatever has not been sent needs not be
+    grant,           ///< it holds: own_name(), token(), session()
+    fail,            ///< it never will: `error`, and the cause in `text` (may be empty)
+  };
+  Kind kind;
+  std::string text = {};
+  SessionId session = {};  ///< to which the request is bound; 0: whichever is current
+  Errc error = Errc::server_error;
+};
+
+using AcquireEffects = std::vector<AcquireEffect>;
+
+/// The answers, as far as the machine looks at them.
+struct CreatedAnswer {
+  Status status;
+  SessionId session;
+  std::string_view name;
+  FencingToken token;
+  std::string_view detail;
+};
+struct InspectedAnswer {
+  Status status;
+  std::string_view data;
+  SessionId ephemeral_owner;
+  FencingToken token;
+  std::string_view detail;
+};
+
+/// The way of one contender from its create to its grant: pure, one call in, effects out.
+///
+/// Thread-safety: none; its driver calls it under one mutex and carries out the effects in order
+/// before the next call.
+class AcquireFsm {
+ public:
+  struct Policy {
+    bool wait = true;         ///< false: a single attempt; ended, without error, if others stand before
+    bool queue_again = true;  ///< after losing the node; else an error
+  };
+
+  /// `attempt` must be unlike that of every other contender of every client, and without newline.
+  AcquireFsm(std::string attempt, Policy policy);
+
+  AcquireState state() const noexcept { return state_; }
+  const std::string& own_name() const noexcept { return own_.text; }
+  FencingToken token() const noexcept { return token_; }
+  /// The session of the own node; 0 while there is none.
+  SessionId session() const noexcept { return session_; }
+  bool has_node() const noexcept { return session_.value != 0; }
+  bool over() const noexcept { return state_ == AcquireState::ended; }
+
+  AcquireEffects start();
+  /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
+  AcquireEffects created(const CreatedAnswer& answer);
+  AcquireEffects counted(Status status, SessionId session, int children, bool lease_valid);
+  AcquireEffects parents_created(Status status, std::string_view detail);
+  AcquireEffects checked(Status status, bool lease_valid, std::string_view detail);
+  AcquireEffects listed(Status status, const std::vector<std::string>& children, bool lease_valid,
+                        std::string_view detail);
+  AcquireEffects inspected(const InspectedAnswer& answer);
+  AcquireEffects watched(Status status, std::string_view data, std::string_view detail);
+  AcquireEffects parent_removed(Status status, std::string_view detail);
+  /// Events.
+  AcquireEffects predecessor_changed(bool lease_valid);
+  AcquireEffects predecessor_deleted();
+  AcquireEffects session_ended(SessionId session);
+  AcquireEffects own_node_deleted();
+  AcquireEffects resume();
+  /// The caller waits no longer: after this there is no grant.
+  AcquireEffects give_up();
+
+ private:
+  using Kind = AcquireEffect::Kind;
+
+  AcquireEffects enqueue();
+  AcquireEffects create_failed();
+  AcquireEffects list();
+  AcquireEffects arm(std::string predecessor);
+  AcquireEffects first(bool lease_valid);
+  AcquireEffects inspect_next();
+  AcquireEffects node_lost(Errc error);
+  AcquireEffects pause();
+  AcquireEffects repeat();
+  AcquireEffects exhausted();
+  AcquireEffects end(AcquireEffects before = {});
+  AcquireEffects fail(Errc error, std::string_view cause = {});
+  AcquireEffects answer_failed(Status status, std::string_view detail);
+  AcquireEffect remove_node();
+  AcquireEffect effect(Kind kind, std::string text = {}) const;
+
+  const std::string base_;
+  const Policy policy_;
+  AcquireState state_ = AcquireState::idle;
+  AcquireState paused_in_ = AcquireState::idle;
+  bool giving_up_ = false;
+  int attempts_ = 0;             ///< creates so far; each has its own id
+  int parents_made_ = 0;         ///< in a row: bounds the race with whoever deletes the parent
+  bool parent_removed_ = false;  ///< at most once
+  Status create_status_ = Status::ok;
+  std::string create_detail_;
+  SessionId asked_session_;  ///< on which the create was sent
+  SessionId session_;
+  NodeName own_;
+  bool own_deleted_ = false;
+  FencingToken token_;
+  std::string attempt_;
+  std::string predecessor_;
+  bool predecessor_announces_ = false;
+  std::vector<NodeName> candidates_;  ///< newest last
+};
+
+}  // namespace zklock::core

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+
+#include "zklock/core/session.h"
+
+namespace zklock::core {
+
+/// How long a session is sure to live on the servers: the arithmetic of the lease.
+///
+/// The leader expires a session T after it last heard of it. A follower tells the leader of its
+/// sessions at every half tick, R <= T/4 (with the default minSessionTimeout of two ticks), naming
+/// those it got a packet of since the time before. So when an operation of the session, sent at t,
+/// went through the quorum, the session was alive then, and the leader had heard of it at the last
+/// half tick p in (t - R, t] if a packet had arrived at the follower in (p - R, p]; else at the one
+/// before, and so on. If the follower is cut off right after, nothing is heard later. Hence
+///
+///     lease = (a moment that the leader's last news is not older than) + T - T/12
+///
+/// where T/12 is for jitter and for clocks that run at different rates, and the moment is the
+/// later of two that can be proven:
+///
+/// | proof                                                          | moment              |
+/// |----------------------------------------------------------------|---------------------|
+/// | packets at most R apart, from before t - R until t             | t - R  (2T/3 left)  |
+/// | packets with a wider gap among them                            | the one before the gap |
+/// | nothing older than this connection's handshake, which is told  | t - R, or the handshake |
+/// |   to the leader at once                                        |   before a wider gap |
+/// | idle and settled(): the C client pings every T/3, never T/2    | t - 2R  (5T/12 left)|
+/// |   apart, so one arrived in (p - 2R, p]                         |                     |
+///
+/// A pause of the process stops the pings unseen by it: running() has to be called at least every
+/// T/12; a silence longer than T/6 is taken for a pause. A request under way for longer than R
+/// holds the pings up too. After either, and on a new connection, pings prove nothing until they
+/// have been flowing for long enough; until then (not settled()) heartbeats are needed also where
+/// nothing is held, so that the next acquire finds packets to stand on.
+///
+/// A packet arrived between its sending and its answer: both bounds are used, each where it is the
+/// careful one.
+///
+/// Thread-safety: none; pure.
+class LeaseEvidence {
+ public:
+  /// A connection was made at `now`; its handshake was sent at `attempt_began` or later. Packets
+  /// of an earlier connection say nothing about this one's server.
+  LeaseEvidence(Duration timeout, Instant attempt_began, Instant now);
+
+  /// The process runs.
+  void running(Instant now);
+  /// Whether pings alone prove enough at `now`.
+  bool settled(Instant now) const;
+
+  /// A request sent at `sent` has been answered at `now`. Later answers are of later requests.
+  void answered(Instant sent, Instant now);
+
+  /// Until when the session is sure to live, given that an operation that went through the quorum
+  /// was sent at `sent`. To be asked before answered() is told of that operation. May have passed.
+  Instant lease(Instant sent) const;
+
+ private:
+  struct Packet {
+    Instant sent;
+    Instant answered;
+  };
+
+  Instant proven_by_packets(Instant t) const;
+
+  Duration timeout_;
+  Duration relay_;
+  Instant handshake_;
+  Instant pinging_since_;
+  Instant last_seen_running_;
+  std::deque<Packet> packets_;  ///< newest last; thinned, and no older than needed
+};
+
+}  // namespace zklock::core

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/lock_path.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "zklock/core/node_data.h"
+#include "zklock/core/utf8.h"
+#include "zklock/error.h"
+
+namespace zklock::core {
+namespace {
+
+constexpr std::size_t max_path_bytes = 1024;
+constexpr std::size_t max_shown_bytes = 128;
+constexpr std::string_view reserved = "/zookeeper";
+
+/// What is wrong with the characters; empty when nothing is.
+std::string_view fault_of_characters(std::string_view path) noexcept {
+  while (!path.empty()) {
+    const auto character = first_character(path);
+    if (!character.valid) return "the path is not valid UTF-8";
+    const char32_t code = character.code;
+    if (is_control(code)) return "the path has a control character";
+    const bool private_use = code >= 0xE000 && code <= 0xF8FF;
+    const bool special = code >= 0xFFF0 && code <= 0xFFFF;
+    // The servers look at UTF-16: there these characters are pairs of refused surrogates.
+    const bool outside_plane_0 = code > 0xFFFF;
+    if (private_use || special || outside_plane_0) {
+      return "the path has a character that ZooKeeper does not allow";
+    }
+    path.remove_prefix(character.length);
+  }
+  return {};
+}
+
+/// What is wrong with a path that begins with a slash; empty when nothing is.
+std::string_view fault_of_components(std::string_view path) noexcept {
+  if (path == "/") return "the root cannot be a lock path";
+  if (path == reserved || (path.starts_with(reserved) && path[reserved.size()] == '/')) {
+    return "/zookeeper is reserved for the servers";
+  }
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const auto component = path.substr(0, path.find('/'));
+    path.remove_prefix(component.size());
+    if (component == ".") return "the path has a \".\" component";
+    if (component == "..") return "the path has a \"..\" component";
+    if (!component.empty()) continue;
+    return path.empty() ? "the path ends with a slash" : "the path has an empty component";
+  }
+  return {};
+}
+
+std::string_view fault_of(std::string_view path) noexcept {
+  if (path.empty()) return "the path is empty";
+  if (path.size() > max_path_bytes) return "the path is longer than 1024 bytes";
+  if (const auto fault = fault_of_characters(path); !fault.empty()) return fault;
+  if (path.front() != '/') return "the path does not begin with a slash";
+  return fault_of_components(path);
+}
+
+}  // namespace
+
+LockPath::LockPath(std::string path) : path_(std::move(path)) {
+  const auto fault = fault_of(path_);
+  if (!fault.empty()) {
+    throw Error(Errc::invalid_path, "lock", printable(path_, max_shown_bytes), fault);
+  }
+}
+
+std::string LockPath::child(std::string_view name) const {
+  std::string result;
+  result.reserve(path_.size() + 1 + name.size());
+  result.append(path_) += '/';
+  return result.append(name);
+}
+
+}  // namespace zklock::core

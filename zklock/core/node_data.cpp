@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/node_data.h"
+
+#include <charconv>
+#include <cstddef>
+#include <system_error>
+
+#include "zklock/core/utf8.h"
+
+namespace zklock::core {
+namespace {
+
+constexpr std::string_view first_line = "zklock 1";
+constexpr std::size_t max_value_bytes = 64;
+/// More than any version will write; whatever else lies in a node is not read to its end.
+constexpr std::size_t max_text_bytes = 8192;
+
+void append(std::string& text, std::string_view key, std::string_view value) {
+  if (value.empty()) return;
+  text.append(key) += '=';
+  text.append(printable(value, max_value_bytes)) += '\n';
+}
+
+/// Cuts the first line off `text`.
+std::string_view take_line(std::string_view& text) noexcept {
+  const auto end = text.find('\n');
+  const auto line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+std::int64_t parse_number(std::string_view text) noexcept {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  return result.ec == std::errc() && result.ptr == end ? value : 0;
+}
+
+void assign(NodeData& data, std::string_view key, std::string_view value) {
+  const auto for_people = [&] { return printable(value, max_value_bytes); };
+  if (key == "attempt") {
+    data.attempt = for_people();
+  } else if (key == "owner") {
+    data.owner = for_people();
+  } else if (key == "host") {
+    data.host = for_people();
+  } else if (key == "thread") {
+    data.thread = for_people();
+  } else if (key == "application") {
+    data.application = for_people();
+  } else if (key == "pid") {
+    data.pid = parse_number(value);
+  } else if (key == "announces") {
+    data.announces = value == "1";
+  }
+}
+
+}  // namespace
+
+std::string NodeData::encode() const {
+  std::string text(first_line);
+  text += '\n';
+  append(text, "attempt", attempt);
+  append(text, "owner", owner);
+  append(text, "host", host);
+  if (pid != 0) append(text, "pid", std::to_string(pid));
+  append(text, "thread", thread);
+  append(text, "application", application);
+  if (announces) append(text, "announces", "1");
+  return text;
+}
+
+std::optional<NodeData> NodeData::parse(std::string_view text) {
+  text = text.substr(0, max_text_bytes);
+  if (take_line(text) != first_line) return std::nullopt;
+  NodeData data;
+  while (!text.empty()) {
+    const auto line = take_line(text);
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos) continue;
+    assign(data, line.substr(0, equals), line.substr(equals + 1));
+  }
+  return data;
+}
+
+std::string printable(std::string_view text, std::size_t max_bytes) {
+  std::string result;
+  while (!text.empty()) {
+    const auto character = first_character(text);
+    const bool shown = character.valid && !is_control(character.code);
+    const auto bytes = shown ? text.substr(0, character.length) : std::string_view("?");
+    if (result.size() + bytes.size() > max_bytes) break;
+    result += bytes;
+    text.remove_prefix(character.length);
+  }
+  return result;
+}
+
+}  // namespace zklock::core

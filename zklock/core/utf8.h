@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace zklock::core {
+
+/// The first character of a text. What is not UTF-8 is taken one byte at a time.
+struct Utf8Character {
+  char32_t code = 0;       ///< meaningful when valid
+  std::size_t length = 1;  ///< in bytes
+  bool valid = false;
+};
+
+/// Pure; strict: refuses overlong forms, surrogates and what lies beyond U+10FFFF. `text` is not
+/// empty.
+constexpr Utf8Character first_character(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+
+  std::size_t length = 0;
+  char32_t code = 0;
+  char32_t lowest = 0;
+  if (lead >= 0xC2 && lead <= 0xDF) {
+    length = 2, code = lead & 0x1FU, lowest = 0x80;
+  } else if (lead >= 0xE0 && lead <= 0xEF) {
+    length = 3, code = lead & 0x0FU, lowest = 0x800;
+  } else if (lead >= 0xF0 && lead <= 0xF4) {
+    length = 4, code = lead & 0x07U, lowest = 0x10000;
+  } else {
+    return {};
+  }
+  if (text.size() < length) return {};
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < lowest || code > 0x10FFFF || surrogate) return {};
+  return {code, length, true};
+}
+
+/// C0, DEL and C1.
+constexpr bool is_control(char32_t code) noexcept {
+  return code < 0x20 || (code >= 0x7F && code <= 0x9F);
+}
+
+}  // namespace zklock::core

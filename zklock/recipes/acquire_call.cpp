@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/acquire_call.h"
+
+#include <utility>
+
+namespace zklock::recipes {
+
+std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine>& engine,
+                                                Wanted wanted, const std::stop_token& stop) {
+  std::shared_ptr<AcquireCall> call(new AcquireCall(engine));
+  if (stop.stop_requested()) {
+    wanted.done({});
+    return call;
+  }
+  if (stop.stop_possible()) {
+    // Kept alive, and the callback registered, until the call has ended: done() holds it.
+    wanted.done = [call, done = std::move(wanted.done)](Outcome outcome) { done(std::move(outcome)); };
+    call->on_stop_.emplace(stop, Cancel{call});
+  }
+  Ticket ticket = engine->acquire(std::move(wanted));
+  bool cancelled = false;
+  {
+    const std::lock_guard guard(call->mutex_);
+    call->ticket_ = ticket;
+    cancelled = call->cancelled_;
+  }
+  if (cancelled) engine->cancel(ticket);
+  return call;
+}
+
+void AcquireCall::cancel() {
+  std::optional<Ticket> ticket;
+  {
+    const std::lock_guard guard(mutex_);
+    cancelled_ = true;
+    ticket = ticket_;
+  }
+  if (ticket) engine_->cancel(*ticket);
+}
+
+}  // namespace zklock::recipes

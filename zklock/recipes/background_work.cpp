@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/background_work.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace zklock::recipes {
+
+BackgroundWork::Id BackgroundWork::begin() {
+  const std::lock_guard guard(mutex_);
+  under_way_.insert(++last_);
+  return Id{last_};
+}
+
+void BackgroundWork::end(Id id) noexcept {
+  const std::lock_guard guard(mutex_);
+  under_way_.erase(static_cast<std::uint64_t>(id));
+  ended_.notify_all();
+}
+
+bool BackgroundWork::idle() const {
+  const std::lock_guard guard(mutex_);
+  return under_way_.empty();
+}
+
+bool BackgroundWork::wait(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t mark = last_;
+  const auto done = [&] { return under_way_.empty() || *under_way_.begin() > mark; };
+  if (deadline.is_never()) {
+    ended_.wait(lock, done);
+    return true;
+  }
+  // In slices: a condition variable's clock stands still while the machine sleeps.
+  while (!done()) {
+    const auto now = LeaseClock::now();
+    if (deadline.has_passed(now)) return false;
+    const auto slice = std::min<LeaseClock::duration>(deadline.at() - now, std::chrono::seconds(1));
+    ended_.wait_for(lock, slice);
+  }
+  return true;
+}
+
+}  // namespace zklock::recipes

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/client_core.h"
+
+#include <pthread.h>
+#include <spdlog/logger.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "zklock/recipes/lock_engine.h"
+#include "zklock/recipes/process_identity.h"
+
+namespace zklock::recipes {
+
+namespace {
+
+/// Beyond every id that another client of this process had, or will have.
+std::string unique_prefix() {
+  static std::atomic<std::uint64_t> clients{0};
+  std::array<char, 40> text{};
+  const int length = std::snprintf(text.data(), text.size(), "%016llx-%llu-",
+                                   static_cast<unsigned long long>(process_id()),
+                                   static_cast<unsigned long long>(++clients));
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::string thread_name() {
+  std::array<char, 32> name{};
+  if (::pthread_getname_np(::pthread_self(), name.data(), name.size()) != 0) return {};
+  return name.data();
+}
+
+}  // namespace
+
+std::shared_ptr<ClientCore> ClientCore::make(Ports ports, Settings settings) {
+  std::shared_ptr<ClientCore> core(new ClientCore(std::move(ports), std::move(settings)));
+  core->coordinator().start(*core);
+  return core;
+}
+
+ClientCore::ClientCore(Ports ports, Settings settings)
+    : ports_(std::move(ports)),
+      settings_(std::move(settings)),
+      birth_(fork_generation()),
+      attempt_prefix_(unique_prefix()),
+      deleter_(*ports_.coordinator, *ports_.scheduler,
+               [this](const std::string& path, core::Status why) {
+                 warn("node " + path + " cannot be deleted (" + std::string(to_string(why)) +
+                      "); it goes with its session");
+               }),
+      keeper_(std::make_shared<SessionKeeper>(*ports_.coordinator, *ports_.scheduler)),
+      listeners_(ports_.dispatcher) {}
+
+ClientCore::~ClientCore() = default;
+
+bool ClientCore::forked() const noexcept { return fork_generation() != birth_; }
+
+void ClientCore::check_usable(const char* operation, const std::string& path) const {
+  if (forked()) throw Error(Errc::forked, operation, path);
+  if (closed()) throw Error(Errc::closed, operation, path);
+}
+
+void ClientCore::warn(const std::string& text) const noexcept {
+  if (settings_.logger) settings_.logger->warn(core::printable(text, 1024));
+}
+
+std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path) {
+  const std::lock_guard guard(mutex_);
+  auto& place = engines_[path.str()];
+  if (auto engine = place.lock()) return engine;
+  auto engine = std::make_shared<LockEngine>(shared_from_this(), path);
+  place = engine;
+  std::erase_if(engines_, [](const auto& entry) { return entry.second.expired(); });
+  return engine;
+}
+
+std::vector<std::shared_ptr<LockEngine>> ClientCore::engines() {
+  std::vector<std::shared_ptr<LockEngine>> alive;
+  const std::lock_guard guard(mutex_);
+  for (const auto& [path, engine] : engines_) {
+    if (auto shared = engine.lock()) alive.push_back(std::move(shared));
+  }
+  return alive;
+}
+
+std::string ClientCore::next_attempt() { return attempt_prefix_ + std::to_string(++attempts_); }
+
+core::NodeData ClientCore::identify(const Owner& owner) const {
+  static const std::int64_t pid = process_identity().pid;
+  return {.attempt = {},
+          .owner = owner.to_string(),
+          .host = settings_.host,
+          .thread = thread_name(),
+          .application = settings_.application,
+          .pid = pid,
+          .announces = settings_.announces};
+}
+
+bool ClientCore::wait_until_connected(Deadline deadline) {
+  check_usable("connect", settings_.hosts);
+  std::unique_lock lock(mutex_);
+  const auto decided = [&] { return connected_ || refused_ || closed(); };
+  while (!decided()) {
+    const auto now = LeaseClock::now();
+    if (deadline.has_passed(now)) return false;
+    // In slices: a condition variable's clock stands still while the machine sleeps.
+    const auto left = deadline.is_never() ? LeaseClock::duration(std::chrono::seconds(1))
+                                          : deadline.at() - now;
+    changed_.wait_for(lock, std::min<LeaseClock::duration>(left, std::chrono::seconds(1)));
+  }
+  if (closed()) throw Error(Errc::closed, "connect", settings_.hosts);
+  if (refused_) throw Error(Errc::auth_failed, "connect", settings_.hosts);
+  return true;
+}
+
+Subscription ClientCore::add_listener(std::function<void(ConnectionState)> listener) {
+  check_usable("add a listener", settings_.hosts);
+  return listeners_.add(std::move(listener));
+}
+
+void ClientCore::connected(const client::SessionInfo& session) {
+  keeper_->connected(session);
+  {
+    const std::lock_guard guard(mutex_);
+    connected_ = true;
+    changed_.notify_all();
+  }
+  listeners_.tell(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
+}
+
+void ClientCore::suspended(SessionId session) {
+  keeper_->suspended(session);
+  {
+    const std::lock_guard guard(mutex_);
+    connected_ = false;
+  }
+  listeners_.tell(ConnectionState::suspended);
+}
+
+void ClientCore::ended(SessionId session, core::Status why) {
+  keeper_->ended(session);
+  {
+    const std::lock_guard guard(mutex_);
+    connected_ = false;
+    refused_ = refused_ || why == core::Status::auth_failed;
+    changed_.notify_all();
+  }
+  listeners_.tell(ConnectionState::lost);
+}
+
+void ClientCore::answered(SessionId session, Instant sent_at, bool by_quorum) {
+  keeper_->answered(session, sent_at, by_quorum);
+}
+
+void ClientCore::close() noexcept {
+  if (closed_.exchange(true)) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return close_done_; });
+    return;
+  }
+  for (const auto& engine : engines()) engine->close();
+  keeper_->stop();
+  ports_.coordinator->close();
+  ports_.stop_threads();
+  const std::lock_guard guard(mutex_);
+  connected_ = false;
+  close_done_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace zklock::recipes

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "zklock/client.h"
+#include "zklock/client/coordinator.h"
+#include "zklock/client/deleter.h"
+#include "zklock/client/dispatcher.h"
+#include "zklock/client/scheduler.h"
+#include "zklock/core/lock_path.h"
+#include "zklock/core/node_data.h"
+#include "zklock/error.h"
+#include "zklock/owner.h"
+#include "zklock/recipes/background_work.h"
+#include "zklock/recipes/connection_listeners.h"
+#include "zklock/recipes/session_keeper.h"
+
+namespace zklock::recipes {
+
+class LockEngine;
+
+/// The seams, where tests put a simulation.
+struct Ports {
+  std::shared_ptr<client::Coordinator> coordinator;
+  std::shared_ptr<client::Scheduler> scheduler;
+  std::shared_ptr<client::Dispatcher> dispatcher;
+  /// Ends the threads behind scheduler and dispatcher; after the coordinator has been closed.
+  std::function<void()> stop_threads = [] {};
+};
+
+/// What every lock of one client shares.
+///
+/// Thread-safety: all members, from any thread. Made by make(), ended by close().
+class ClientCore : public client::SessionObserver, public std::enable_shared_from_this<ClientCore> {
+ public:
+  struct Settings {
+    std::string hosts;  ///< for the texts of errors
+    std::string application;
+    std::string host;
+    std::chrono::milliseconds connection_timeout{15'000};
+    bool announces = true;  ///< nobody else can write this client's nodes
+    std::shared_ptr<spdlog::logger> logger;
+  };
+
+  static std::shared_ptr<ClientCore> make(Ports ports, Settings settings);
+  ~ClientCore() override;
+
+  client::Coordinator& coordinator() noexcept { return *ports_.coordinator; }
+  client::Scheduler& scheduler() noexcept { return *ports_.scheduler; }
+  client::Dispatcher& dispatcher() noexcept { return *ports_.dispatcher; }
+  client::Deleter& deleter() noexcept { return deleter_; }
+  SessionKeeper& keeper() noexcept { return *keeper_; }
+  BackgroundWork& work() noexcept { return work_; }
+  const Settings& settings() const noexcept { return settings_; }
+
+  /// The engine of a path; the same one for as long as anybody uses it.
+  std::shared_ptr<LockEngine> engine(const core::LockPath& path);
+
+  /// Unlike that of every other contender of every client.
+  std::string next_attempt();
+  /// What a contender's node says of this process, and of the calling thread.
+  core::NodeData identify(const Owner& owner) const;
+
+  bool wait_until_connected(Deadline deadline);
+  Subscription add_listener(std::function<void(ConnectionState)> listener);
+  void close() noexcept;
+
+  bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  /// Whether this process is a fork()ed child of the one that made the client.
+  bool forked() const noexcept;
+  /// Throws Error(forked | closed).
+  void check_usable(const char* operation, const std::string& path) const;
+
+  void warn(const std::string& text) const noexcept;
+
+  /// SessionObserver.
+  void connected(const client::SessionInfo& session) override;
+  void suspended(SessionId session) override;
+  void ended(SessionId session, core::Status why) override;
+  void answered(SessionId session, Instant sent_at, bool by_quorum) override;
+
+ private:
+  ClientCore(Ports ports, Settings settings);
+  std::vector<std::shared_ptr<LockEngine>> engines();
+
+  const Ports ports_;
+  const Settings settings_;
+  const std::uint64_t birth_;  ///< the generation of the process, counted by fork()
+  const std::string attempt_prefix_;
+  std::atomic<std::uint64_t> attempts_{0};
+  BackgroundWork work_;
+  client::Deleter deleter_;
+  const std::shared_ptr<SessionKeeper> keeper_;
+  ConnectionListeners listeners_;
+  std::atomic<bool> closed_{false};
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::condition_variable changed_;
+  bool connected_ = false;
+  bool refused_ = false;  ///< the servers refused the credential
+  bool close_done_ = false;
+  std::unordered_map<std::string, std::weak_ptr<LockEngine>> engines_;
+};
+
+}  // namespace zklock::recipes

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/contender.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "zklock/core/node_name.h"
+
+namespace zklock::recipes {
+
+using core::AcquireState;
+using core::Ownership;
+namespace request = client::request;
+
+Contender::Contender(std::shared_ptr<LockEngine> engine, Owner owner,
+                     core::AcquireFsm::Policy policy)
+    : engine_(std::move(engine)),
+      owner_(owner),
+      policy_(policy),
+      fsm_(engine_->core().next_attempt(), policy) {}
+
+Contender::~Contender() = default;
+
+// ---- driving the machine ------------------------------------------------------------------------
+
+template <class Step>
+client::ReplyHandler Contender::on_reply(Step step) {
+  return [self = shared_from_this(), step](const client::Reply& reply) {
+    const LockEngine::Section section(*self->engine_);
+    self->run(step(*self, reply));
+  };
+}
+
+void Contender::start() {
+  core().keeper().enlist(shared_from_this());
+  run(fsm_.start());
+}
+
+void Contender::run(core::AcquireEffects effects) {
+  for (const Effect& effect : effects) carry_out(effect);
+  if (fsm_.over()) step_ended();
+}
+
+void Contender::carry_out(const Effect& effect) {
+  const std::string& path = engine_->path().str();
+  switch (effect.kind) {
+    case Effect::Kind::create: create(effect.text); return;
+    case Effect::Kind::create_parents:
+      submit(request::CreateParents{path}, {}, on_reply([](Contender& c, const auto& r) {
+               return c.fsm_.parents_created(r.status, r.detail);
+             }));
+      return;
+    case Effect::Kind::check_parent:
+      submit(request::Check{path}, effect.session, on_reply([](Contender& c, const auto& r) {
+               return c.fsm_.checked(r.status, false, r.detail);
+             }));
+      return;
+    case Effect::Kind::check_own:
+      submit(request::Check{engine_->path().child(fsm_.own_name())}, effect.session,
+             on_reply([](Contender& c, const auto& r) {
+               return c.fsm_.checked(r.status, c.lease_valid(), r.detail);
+             }));
+      return;
+    case Effect::Kind::list:
+      submit(request::ListChildren{path}, effect.session, on_reply([](Contender& c, const auto& r) {
+               return c.fsm_.listed(r.status, r.children, c.lease_valid(), r.detail);
+             }));
+      return;
+    case Effect::Kind::inspect:
+      submit(request::Get{engine_->path().child(effect.text)}, effect.session,
+             on_reply([](Contender& c, const auto& r) {
+               return c.fsm_.inspected({r.status, r.data, r.ephemeral_owner, r.token, r.detail});
+             }));
+      return;
+    case Effect::Kind::watch: watch_predecessor(effect); return;
+    case Effect::Kind::unwatch:
+      core().coordinator().unwatch(std::exchange(predecessor_watch_, {}));
+      return;
+    case Effect::Kind::remove_parent:
+      submit(request::Delete{path}, {}, on_reply([](Contender& c, const auto& r) {
+               return c.fsm_.parent_removed(r.status, r.detail);
+             }));
+      return;
+    case Effect::Kind::remove_node:
+      remove_node(effect.session, effect.text, client::Deleter::Manner::plainly);
+      return;
+    case Effect::Kind::pause: pause(); return;
+    case Effect::Kind::abandon:
+      core().coordinator().abandon(create_id_);
+      core().coordinator().abandon(count_id_);
+      return;
+    case Effect::Kind::grant: grant(); return;
+    case Effect::Kind::fail: fail(effect.error, effect.text); return;
+  }
+}
+
+void Contender::submit(client::Operation operation, SessionId session,
+                       client::ReplyHandler handler) {
+  core().coordinator().submit({.operation = std::move(operation), .session = session},
+                              std::move(handler));
+}
+
+void Contender::create(const std::string& attempt) {
+  core::NodeData data = core().identify(owner_);
+  data.attempt = attempt;
+  auto& coordinator = core().coordinator();
+  const std::string& path = engine_->path().str();
+  unwatch_own_node();
+  own_watch_due_ = false;
+  create_id_ = coordinator.submit(
+      {.operation = request::CreateContender{path, std::string(core::lock_prefix), data.encode()}},
+      on_reply([](Contender& c, const auto& r) {
+        c.had_node_ = c.had_node_ || r.status == core::Status::ok;
+        return c.fsm_.created({r.status, r.session, r.name, r.token, r.detail});
+      }));
+  count_id_ = coordinator.submit(
+      {.operation = request::CountChildren{path}}, on_reply([](Contender& c, const auto& r) {
+        return c.fsm_.counted(r.status, r.session, r.child_count, c.lease_valid());
+      }));
+}
+
+void Contender::watch_predecessor(const Effect& effect) {
+  request::GetAndWatch watch{.path = engine_->path().child(effect.text), .on_event = {}};
+  watch.on_event = [self = weak_from_this()](SessionId session, request::WatchEvent event) {
+    const auto contender = self.lock();
+    if (!contender) return;
+    const LockEngine::Section section(*contender->engine_);
+    if (session != contender->fsm_.session()) return;
+    contender->predecessor_watch_ = {};
+    contender->run(event == request::WatchEvent::changed
+                       ? contender->fsm_.predecessor_changed(contender->lease_valid())
+                       : contender->fsm_.predecessor_deleted());
+  };
+  predecessor_watch_ = core().coordinator().submit(
+      {.operation = std::move(watch), .session = effect.session},
+      on_reply([](Contender& c, const auto& r) {
+        if (r.status != core::Status::ok) c.predecessor_watch_ = {};
+        return c.fsm_.watched(r.status, r.data, r.detail);
+      }));
+}
+
+void Contender::pause() {
+  const auto delay = std::max<core::Duration>(core().keeper().timeout() / 24,
+                                              std::chrono::milliseconds(10));
+  core().scheduler().at(core().scheduler().now() + delay, [self = shared_from_this()] {
+    const LockEngine::Section section(*self->engine_);
+    self->run(self->fsm_.resume());
+  });
+}
+
+bool Contender::lease_valid() {
+  if (ownership_.state() != Ownership::State::waiting) return false;
+  term_ = core().keeper().valid_term(fsm_.session());
+  return term_ != nullptr;
+}
+
+// ---- waiting calls ------------------------------------------------------------------------------
+
+void Contender::join(Call call) {
+  if (ownership_.state() == Ownership::State::held && holds_validly()) {
+    ownership_.add(call.kind);
+    complete(call, {.contender = shared_from_this()});
+    return;
+  }
+  if (ownership_.state() != Ownership::State::waiting) {
+    complete(call, {.error = error(Errc::lock_lost,
+                                   "this owner's earlier hold was lost; unlock it first")});
+    return;
+  }
+  call.began = core().scheduler().now();
+  // A single attempt has no deadline of its own, but it is not to hang on a server that is gone.
+  const Deadline limit =
+      policy_.wait ? call.deadline
+                   : Deadline::after(call.began, core().settings().connection_timeout);
+  if (!limit.is_never()) {
+    call.timer =
+        core().scheduler().at(limit.at(), [self = weak_from_this(), ticket = call.ticket] {
+          if (const auto contender = self.lock()) {
+            const LockEngine::Section section(*contender->engine_);
+            contender->leave(ticket, Why::deadline);
+          }
+        });
+  }
+  calls_.push_back(std::move(call));
+}
+
+void Contender::leave(std::uint64_t ticket, Why why) {
+  const auto call = std::ranges::find(calls_, ticket, &Call::ticket);
+  if (call == calls_.end()) return;
+  Call leaving = std::move(*call);
+  calls_.erase(call);
+  complete(leaving, outcome_of(leaving, why));
+  if (calls_.empty()) give_up();
+}
+
+void Contender::leave_all(const void* on_behalf) {
+  std::vector<std::uint64_t> tickets;
+  for (const Call& call : calls_) {
+    if (call.on_behalf == on_behalf) tickets.push_back(call.ticket);
+  }
+  for (const std::uint64_t ticket : tickets) leave(ticket, Why::closed);
+}
+
+Outcome Contender::outcome_of(const Call& call, Why why) {
+  switch (why) {
+    case Why::cancelled: return {};
+    case Why::closed:
+      return {.error = error(Errc::closed, core().closed() ? std::string_view{}
+                                                           : "the mutex was destroyed meanwhile")};
+    case Why::deadline: break;
+  }
+  if (policy_.wait && (had_node_ || core().keeper().is_connected())) return {};
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
+      core().scheduler().now() - call.began);
+  std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
+  const std::string trouble = core().coordinator().trouble();
+  if (!trouble.empty()) cause += " (" + trouble + ")";
+  return {.error = error(Errc::not_connected, cause)};
+}
+
+void Contender::give_up() {
+  if (ownership_.state() != Ownership::State::waiting) return;
+  const auto self = shared_from_this();
+  ownership_.withdraw();
+  engine_->forget(*this);
+  core::AcquireEffects effects = fsm_.give_up();
+  if (!fsm_.over()) {
+    begun_work_ = true;
+    work_ = core().work().begin();
+  }
+  run(std::move(effects));
+}
+
+// The machine has come to its end without a grant: the node is gone, or on its way out.
+void Contender::step_ended() {
+  leave_session();
+  if (std::exchange(begun_work_, false)) core().work().end(work_);
+  if (ownership_.state() != Ownership::State::waiting) return;
+  const auto self = shared_from_this();
+  ownership_.withdraw();
+  engine_->forget(*this);
+  // A single attempt has failed. Calls of the same owner that came meanwhile and can wait go on.
+  std::vector<Call> calls = std::exchange(calls_, {});
+  std::shared_ptr<Contender> next;
+  for (Call& call : calls) {
+    if (policy_.wait || call.deadline.has_passed(core().scheduler().now())) {
+      complete(call, {});
+      continue;
+    }
+    if (!next) next = engine_->begin(owner_, {.wait = true, .queue_again = policy_.queue_again});
+    next->join(std::move(call));
+  }
+  if (next) next->start();
+}
+
+void Contender::fail(Errc code, const std::string& cause) {
+  for (Call& call : std::exchange(calls_, {})) complete(call, {.error = error(code, cause)});
+}
+
+void Contender::complete(Call& call, Outcome outcome) {
+  core().scheduler().cancel(call.timer);
+  engine_->later([done = std::move(call.done), result = std::move(outcome)] { done(result); });
+}
+
+Error Contender::error(Errc code, std::string_view cause) const {
+  return Error(code, "lock", engine_->path().str(), cause);
+}
+
+// ---- holding ------------------------------------------------------------------------------------
+
+void Contender::grant() {
+  ownership_.granted();
+  token_ = fsm_.token();
+  node_ = engine_->path().child(fsm_.own_name());
+  lost_source_ = std::stop_source();
+  for (Call& call : std::exchange(calls_, {})) {
+    ownership_.add(call.kind);
+    complete(call, {.contender = shared_from_this()});
+  }
+  // The term may have lapsed since it was asked for, and its members been told, without this one.
+  if (!term_->valid(core().scheduler().now())) lose(false);
+}
+
+bool Contender::holds_validly() {
+  if (ownership_.state() != Ownership::State::held) return false;
+  if (term_->valid(core().scheduler().now())) return true;
+  lose(false);
+  return false;
+}
+
+void Contender::lose(bool node_is_gone) {
+  if (!ownership_.lose()) return;
+  lost_.store(true, std::memory_order_release);
+  if (!node_is_gone) {
+    remove_node(fsm_.session(), fsm_.own_name(), client::Deleter::Manner::plainly);
+  }
+  leave_session();
+  engine_->later([dispatcher = &core().dispatcher(), source = lost_source_,
+                  keep = shared_from_this()]() mutable {
+    dispatcher->post([source]() mutable { source.request_stop(); });
+  });
+}
+
+core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::Manner manner) {
+  holds_validly();  // what has lapsed is deleted plainly, not announced
+  const bool held = ownership_.state() == Ownership::State::held;
+  const auto dropped = ownership_.drop(kind);
+  if (dropped != Ownership::Dropped::last) return dropped;
+  const auto self = shared_from_this();
+  lost_.store(true, std::memory_order_release);
+  engine_->forget(*this);
+  if (!held) return dropped;
+  if (!core().settings().announces) manner = client::Deleter::Manner::plainly;
+  remove_node(fsm_.session(), fsm_.own_name(), manner);
+  leave_session();
+  return dropped;
+}
+
+void Contender::remove_node(SessionId session, const std::string& name,
+                            client::Deleter::Manner manner) {
+  unwatch_own_node();
+  if (core().closed()) return;  // the session goes, and the node with it
+  const auto work = core().work().begin();
+  core().deleter().remove(session, engine_->path().child(name), manner,
+                          [client = core().weak_from_this(), work] {
+                            if (const auto alive = client.lock()) alive->work().end(work);
+                          });
+}
+
+void Contender::leave_session() noexcept {
+  core().keeper().dismiss(*this);
+  unwatch_own_node();
+}
+
+void Contender::close(std::vector<std::stop_source>& lost) {
+  for (Call& call : std::exchange(calls_, {})) complete(call, outcome_of(call, Why::closed));
+  if (ownership_.lose()) {
+    lost_.store(true, std::memory_order_release);
+    lost.push_back(lost_source_);
+  }
+  leave_session();
+}
+
+// ---- questions of a Hold ------------------------------------------------------------------------
+
+HoldState Contender::state() const noexcept {
+  if (lost_.load(std::memory_order_acquire)) return HoldState::lost;
+  if (!term_->valid(core().scheduler().now())) return HoldState::lost;
+  return core().keeper().is_connected() ? HoldState::held : HoldState::suspended;
+}
+
+std::stop_token Contender::lost() const noexcept {
+  if (state() != HoldState::lost || lost_source_.stop_requested()) return lost_source_.get_token();
+  // The thread that stops the token has not come to it yet, but the asker is to know.
+  std::stop_source stopped;
+  stopped.request_stop();
+  return stopped.get_token();
+}
+
+LeaseClock::time_point Contender::valid_until() const noexcept {
+  return state() == HoldState::lost ? LeaseClock::time_point::min() : term_->valid_until();
+}
+
+void Contender::release() noexcept {
+  if (core().forked()) return;
+  const auto self = shared_from_this();
+  const LockEngine::Section section(*engine_);
+  drop(core::CountKind::hold, client::Deleter::Manner::announced);
+}
+
+// ---- news of the session ------------------------------------------------------------------------
+
+void Contender::session_ended(SessionId session) {
+  const LockEngine::Section section(*engine_);
+  if (fsm_.state() != AcquireState::granted) {
+    run(fsm_.session_ended(session));
+  } else if (session == fsm_.session()) {
+    lose(true);
+  }
+}
+
+void Contender::term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) {
+  const LockEngine::Section section(*engine_);
+  if (fsm_.state() == AcquireState::granted && term == term_) lose(false);
+}
+
+// Most holds are shorter than a tick; the others get their node watched, so that somebody else's
+// deleting it is noticed.
+void Contender::tick() {
+  const LockEngine::Section section(*engine_);
+  const bool here = ownership_.state() == Ownership::State::waiting ||
+                    ownership_.state() == Ownership::State::held;
+  if (!here || !fsm_.has_node() || own_watch_ != client::RequestId{}) return;
+  if (std::exchange(own_watch_due_, true)) watch_own_node();
+}
+
+void Contender::watch_own_node() {
+  const std::string name = fsm_.own_name();
+  request::GetAndWatch watch{.path = engine_->path().child(name), .on_event = {}};
+  watch.on_event = [self = weak_from_this(), name](SessionId, request::WatchEvent event) {
+    const auto contender = self.lock();
+    if (!contender) return;
+    const LockEngine::Section section(*contender->engine_);
+    if (contender->fsm_.own_name() != name) return;
+    contender->own_watch_ = {};  // if it was only changed: again at the next tick
+    if (event == request::WatchEvent::deleted) contender->own_node_gone();
+  };
+  own_watch_ = core().coordinator().submit(
+      {.operation = std::move(watch), .session = fsm_.session()},
+      [self = shared_from_this(), name](const client::Reply& reply) {
+        const LockEngine::Section section(*self->engine_);
+        if (reply.status == core::Status::ok || self->fsm_.own_name() != name) return;
+        self->own_watch_ = {};  // again at the next tick
+        if (reply.status == core::Status::no_node) self->own_node_gone();
+      });
+}
+
+void Contender::unwatch_own_node() noexcept {
+  if (own_watch_ == client::RequestId{}) return;
+  core().coordinator().unwatch(std::exchange(own_watch_, {}));
+}
+
+void Contender::own_node_gone() {
+  if (!fsm_.has_node()) return;
+  if (fsm_.state() == AcquireState::granted) {
+    lose(true);
+  } else {
+    run(fsm_.own_node_deleted());
+  }
+}
+
+}  // namespace zklock::recipes

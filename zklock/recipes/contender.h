@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "zklock/core/acquire_fsm.h"
+#include "zklock/core/lease_term.h"
+#include "zklock/core/ownership.h"
+#include "zklock/hold.h"
+#include "zklock/recipes/lock_engine.h"
+#include "zklock/recipes/session_keeper.h"
+
+namespace zklock::recipes {
+
+/// One owner at one lock path, from its first wish to its last unlock: drives the acquire machine
+/// on the coordinator, and afterwards keeps the counts and the fate of the hold.
+///
+/// | standing  | in the engine's map | node           | ends with                                  |
+/// |-----------|---------------------|----------------|--------------------------------------------|
+/// | waiting   | yes                 | maybe          | grant; error; last waiting call cancelled  |
+/// | leaving   | no                  | maybe          | the machine knows that the node is gone    |
+/// | held      | yes                 | yes            | last count dropped; loss                   |
+/// | lost      | yes                 | being deleted  | last count dropped                         |
+/// | over      | no                  | being deleted  |                                            |
+///
+/// Thread-safety: the members of a Hold, and those of SessionMember, from any thread; the others
+/// within a Section of the engine.
+class Contender : public SessionMember, public std::enable_shared_from_this<Contender> {
+ public:
+  Contender(std::shared_ptr<LockEngine> engine, Owner owner, core::AcquireFsm::Policy policy);
+  ~Contender() override;
+
+  /// Within a Section.
+  struct Call {
+    std::uint64_t ticket = 0;
+    core::CountKind kind = core::CountKind::hold;
+    const void* on_behalf = nullptr;
+    Deadline deadline;
+    core::Instant began = {};
+    client::TimerId timer = {};
+    std::function<void(Outcome)> done = {};
+  };
+  void start();
+  /// A call waits with this contender, or nests if it holds.
+  void join(Call call);
+  enum class Why { deadline, cancelled, closed };
+  void leave(std::uint64_t ticket, Why why);
+  void leave_all(const void* on_behalf);
+  core::Ownership::Dropped drop(core::CountKind kind, client::Deleter::Manner manner);
+  /// The client is closing. What is to be told to the holder is left in `lost`.
+  void close(std::vector<std::stop_source>& lost);
+  const core::Ownership& ownership() const noexcept { return ownership_; }
+  bool holds_validly();
+  const std::string& own_name() const noexcept { return fsm_.own_name(); }
+
+  /// What a Hold asks; any thread, no Section.
+  Hold make_hold() { return Hold(shared_from_this()); }
+  FencingToken token() const noexcept { return token_; }
+  HoldState state() const noexcept;
+  std::stop_token lost() const noexcept;
+  LeaseClock::time_point valid_until() const noexcept;
+  const std::string& node() const noexcept { return node_; }
+  const Owner& owner() const noexcept { return owner_; }
+  void release() noexcept;
+
+  /// SessionMember; no Section.
+  void session_ended(SessionId session) override;
+  void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) override;
+  void tick() override;
+
+ private:
+  using Effect = core::AcquireEffect;
+
+  ClientCore& core() const noexcept { return engine_->core(); }
+  template <class Step>
+  client::ReplyHandler on_reply(Step step);
+  void run(core::AcquireEffects effects);
+  void carry_out(const Effect& effect);
+  void create(const std::string& attempt);
+  void watch_predecessor(const Effect& effect);
+  void pause();
+  void submit(client::Operation operation, SessionId session, client::ReplyHandler handler);
+  /// Within a Section: the lease as it stands, kept for the grant that may follow.
+  bool lease_valid();
+  void grant();
+  void fail(Errc error, const std::string& cause);
+  void step_ended();
+  void give_up();
+  void lose(bool node_is_gone);
+  void leave_session() noexcept;
+  void remove_node(SessionId session, const std::string& name, client::Deleter::Manner manner);
+  void watch_own_node();
+  void unwatch_own_node() noexcept;
+  void own_node_gone();
+  void complete(Call& call, Outcome outcome);
+  Outcome outcome_of(const Call& call, Why why);
+  Error error(Errc code, std::string_view cause) const;
+
+  const std::shared_ptr<LockEngine> engine_;
+  const Owner owner_;
+  const core::AcquireFsm::Policy policy_;
+
+  // guarded by the engine's mutex
+  core::AcquireFsm fsm_;
+  core::Ownership ownership_;
+  std::vector<Call> calls_;  ///< that wait
+  bool begun_work_ = false;
+  BackgroundWork::Id work_{};  ///< while leaving
+  bool had_node_ = false;      ///< a server was reached
+  client::RequestId create_id_{};
+  client::RequestId count_id_{};
+  client::RequestId predecessor_watch_{};
+  client::RequestId own_watch_{};
+  bool own_watch_due_ = false;  ///< the node has lived for a whole tick
+
+  // set before the grant is told, and constant from then on
+  FencingToken token_;
+  std::string node_;
+  std::shared_ptr<core::LeaseTerm> term_;
+  std::atomic<bool> lost_{false};
+  std::stop_source lost_source_{std::nostopstate};
+};
+
+}  // namespace zklock::recipes

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/hold.h"
+
+#include <utility>
+
+#include "zklock/recipes/contender.h"
+
+namespace zklock {
+
+Hold::Hold(std::shared_ptr<recipes::Contender> contender) noexcept
+    : contender_(std::move(contender)) {}
+
+Hold::Hold(Hold&& other) noexcept : contender_(std::move(other.contender_)) {}
+
+Hold& Hold::operator=(Hold&& other) noexcept {
+  if (this != &other) {
+    release();
+    contender_ = std::move(other.contender_);
+  }
+  return *this;
+}
+
+Hold::~Hold() { release(); }
+
+FencingToken Hold::token() const noexcept {
+  return contender_ ? contender_->token() : FencingToken{};
+}
+
+HoldState Hold::state() const noexcept {
+  return contender_ ? contender_->state() : HoldState::lost;
+}
+
+std::stop_token Hold::lost() const noexcept {
+  if (contender_) return contender_->lost();
+  std::stop_source stopped;
+  stopped.request_stop();
+  return stopped.get_token();
+}
+
+LeaseClock::time_point Hold::valid_until() const noexcept {
+  return contender_ ? contender_->valid_until() : LeaseClock::time_point::min();
+}
+
+std::string Hold::node() const { return contender_ ? contender_->node() : std::string(); }
+
+Owner Hold::owner() const noexcept {
+  return contender_ ? contender_->owner() : Owner::this_thread();
+}
+
+void Hold::release() noexcept {
+  if (const auto contender = std::exchange(contender_, nullptr)) contender->release();
+}
+
+}  // namespace zklock

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "zklock/core/acquire_fsm.h"
+#include "zklock/core/lock_path.h"
+#include "zklock/core/ownership.h"
+#include "zklock/deadline.h"
+#include "zklock/error.h"
+#include "zklock/owner.h"
+#include "zklock/recipes/client_core.h"
+#include "zklock/recipes/thread_exit.h"
+
+namespace zklock::recipes {
+
+class Contender;
+
+/// How an acquire ended: with a count of `contender`, or with an error, or with neither (the
+/// deadline passed, or it was cancelled).
+struct Outcome {
+  std::shared_ptr<Contender> contender = {};
+  std::optional<Error> error = {};
+};
+
+/// One call that wants the lock.
+struct Wanted {
+  Owner owner;
+  Deadline deadline;
+  core::CountKind kind = core::CountKind::hold;
+  bool queue_again = true;          ///< after losing the node
+  const void* on_behalf = nullptr;  ///< the public object, for cancel_all()
+  /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
+  std::function<void(Outcome)> done = {};
+};
+
+/// Names one waiting call.
+struct Ticket {
+  std::uint64_t number = 0;
+  std::weak_ptr<Contender> contender = {};
+};
+
+/// All that one client has to do with one lock path: its contenders, by owner. The one mutex of
+/// this class guards them all; what has to be called outside of it goes through the outbox.
+///
+/// Thread-safety: all members, from any thread.
+class LockEngine : public ThreadExitListener, public std::enable_shared_from_this<LockEngine> {
+ public:
+  LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path);
+
+  ClientCore& core() noexcept { return *core_; }
+  const core::LockPath& path() const noexcept { return path_; }
+
+  /// Nests, joins this owner's waiting contender, or queues. `wanted.done` may be called before
+  /// acquire() returns, but after all locks are released.
+  Ticket acquire(Wanted wanted);
+  /// Ends a waiting call with neither contender nor error; nothing if it has ended.
+  void cancel(const Ticket& ticket);
+  /// Ends all waiting calls made for `object` with Error(closed).
+  void cancel_all(const void* object);
+
+  /// Gives back one lock() of `owner`. False if there is none.
+  bool unlock(const Owner& owner);
+  /// Counts of a valid hold; 0 otherwise.
+  int count(const Owner& owner);
+  /// Public objects on this path come and go.
+  void attach();
+  /// True if that was the last one, and something is still locked by lock().
+  bool detach();
+  /// The node of `owner`'s contender, waiting or holding; empty without one.
+  std::string node_of(const Owner& owner);
+  /// The names of all this client's nodes in this queue.
+  std::vector<std::string> nodes();
+
+  /// The client is closing: waiting calls end with Error(closed), holds are lost.
+  void close();
+
+  void thread_exits(Owner owner) noexcept override;
+
+  /// Holds the mutex; on its end runs what was put into the outbox, with the mutex released.
+  class Section {
+   public:
+    explicit Section(LockEngine& engine) : engine_(engine), lock_(engine.mutex_) {}
+    ~Section();
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+
+   private:
+    LockEngine& engine_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  /// For contenders, within a Section.
+  void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
+  void forget(const Contender& contender) noexcept;
+  std::uint64_t next_ticket() noexcept { return ++last_ticket_; }
+  std::shared_ptr<Contender> begin(const Owner& owner, core::AcquireFsm::Policy policy);
+
+ private:
+  const std::shared_ptr<ClientCore> core_;
+  const core::LockPath path_;
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
+  std::vector<std::function<void()>> outbox_;
+  std::uint64_t last_ticket_ = 0;
+  std::size_t objects_ = 0;
+};
+
+}  // namespace zklock::recipes

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/owner.h"
+
+#include <atomic>
+#include <charconv>
+#include <iterator>
+
+#include "zklock/recipes/process_identity.h"
+
+namespace zklock {
+namespace {
+
+constinit std::atomic<std::uint64_t> last_serial{0};
+
+std::uint64_t next_serial() noexcept {
+  return last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// 0: not asked yet. Without a destructor, so that it keeps its value while the thread's other
+// objects are destroyed, in whatever order.
+constinit thread_local std::uint64_t thread_serial = 0;
+
+}  // namespace
+
+Owner Owner::this_thread() noexcept {
+  if (thread_serial == 0) thread_serial = next_serial();
+  // In a fork()ed child the serial goes on, and the process is another.
+  return {recipes::process_id(), thread_serial};
+}
+
+Owner Owner::unique() noexcept {
+  return {recipes::process_id(), next_serial()};
+}
+
+std::string Owner::to_string() const {
+  char digits[16];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), process_, 16).ptr;
+  std::string text(static_cast<std::size_t>(std::end(digits) - end), '0');
+  text.append(std::begin(digits), end) += '-';
+  return text += std::to_string(serial_);
+}
+
+}  // namespace zklock

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/queue_reader.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "zklock/core/queue.h"
+#include "zklock/recipes/blocking_call.h"
+
+namespace zklock::recipes {
+
+namespace {
+
+using core::Status;
+
+constexpr const char* operation = "participants";
+
+/// One round of requests, until all replies are in or the time is up.
+///
+/// Thread-safety: all members, from any thread.
+class Round {
+ public:
+  explicit Round(std::size_t requests) : replies_(requests), missing_(requests) {}
+
+  void arrived(std::size_t i, client::Reply reply) {
+    const std::lock_guard guard(mutex_);
+    if (over_) return;
+    replies_[i] = std::move(reply);
+    if (--missing_ > 0) return;
+    over_ = true;
+    done_.set(true);
+  }
+  void time_is_up() {
+    const std::lock_guard guard(mutex_);
+    if (!std::exchange(over_, true)) done_.set(false);
+  }
+  /// Blocks; an interruption point. Nothing when the time was up.
+  std::optional<std::vector<client::Reply>> wait() {
+    if (!done_.wait()) return std::nullopt;
+    return std::move(replies_);
+  }
+
+ private:
+  BlockingCall<bool> done_;
+  std::mutex mutex_;
+  // guarded by mutex_; replies_ belongs to the waiting thread once it is over
+  std::vector<client::Reply> replies_;
+  std::size_t missing_;
+  bool over_ = false;
+};
+
+/// What is not needed any more when the reader leaves, however it leaves.
+struct Cleanup {
+  ClientCore& core;
+  client::TimerId timer;
+  std::vector<client::RequestId> requests;
+  ~Cleanup() {
+    core.scheduler().cancel(timer);
+    for (const auto id : requests) core.coordinator().abandon(id);
+  }
+};
+
+/// The replies in the order of the requests.
+std::vector<client::Reply> read(LockEngine& engine, Deadline limit,
+                                std::vector<client::Operation> operations) {
+  if (operations.empty()) return {};
+  ClientCore& core = engine.core();
+  const auto round = std::make_shared<Round>(operations.size());
+  Cleanup cleanup{core, core.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    cleanup.requests.push_back(core.coordinator().submit(
+        {.operation = std::move(operations[i])},
+        [round, i](client::Reply reply) { round->arrived(i, std::move(reply)); }));
+  }
+  auto replies = round->wait();
+  if (!replies) {
+    throw Error(Errc::not_connected, operation, engine.path().str(),
+                "no answer in time " + core.coordinator().trouble());
+  }
+  return std::move(*replies);
+}
+
+Deadline bounded(LockEngine& engine, Deadline deadline) {
+  auto& core = engine.core();
+  return std::min(deadline,
+                  Deadline::after(core.scheduler().now(), core.settings().connection_timeout));
+}
+
+[[noreturn]] void fail(const LockEngine& engine, const client::Reply& reply) {
+  Errc code = Errc::server_error;
+  if (reply.status == Status::no_auth) code = Errc::no_auth;
+  if (reply.status == Status::closed) code = Errc::closed;
+  if (reply.status == Status::auth_failed) code = Errc::auth_failed;
+  if (reply.status == Status::not_connected) code = Errc::not_connected;
+  const std::string_view cause = reply.detail.empty() ? to_string(reply.status) : reply.detail;
+  throw Error(code, operation, engine.path().str(), cause);
+}
+
+bool try_again(Status status) {
+  return status == Status::unknown || status == Status::session_ended ||
+         status == Status::throttled;
+}
+
+std::vector<core::NodeName> read_queue_until(const std::shared_ptr<LockEngine>& engine,
+                                             Deadline limit) {
+  engine->core().check_usable(operation, engine->path().str());
+  // Each turn waits for a connection, or comes to the deadline.
+  for (;;) {
+    const auto replies =
+        read(*engine, limit, {client::request::ListChildren{engine->path().str()}});
+    const client::Reply& reply = replies.front();
+    if (reply.status == Status::no_node) return {};
+    if (reply.status == Status::ok) return core::contenders(reply.children);
+    if (!try_again(reply.status)) fail(*engine, reply);
+  }
+}
+
+Participant describe(const core::NodeName& name, const client::Reply& reply) {
+  Participant p;
+  p.node = core::printable(name.text, 128);
+  p.sequence = name.sequence.value;
+  p.token = reply.token;
+  p.session_id = reply.ephemeral_owner.value;
+  p.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(reply.created_ms));
+  if (const auto data = core::NodeData::parse(reply.data)) {
+    p.owner = data->owner;
+    p.host = data->host;
+    p.application = data->application;
+    p.thread = data->thread;
+    p.pid = data->pid;
+  }
+  return p;
+}
+
+}  // namespace
+
+std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
+                                       Deadline deadline) {
+  return read_queue_until(engine, bounded(*engine, deadline));
+}
+
+std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,
+                                           Deadline deadline) {
+  const Deadline limit = bounded(*engine, deadline);
+  for (;;) {
+    const auto queue = read_queue_until(engine, limit);
+    std::vector<client::Operation> reads;
+    for (const auto& name : queue) {
+      reads.emplace_back(client::request::Get{engine->path().child(name.text)});
+    }
+    const auto replies = read(*engine, limit, std::move(reads));
+    const bool lost = std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); });
+    if (lost) continue;
+    const auto mine = engine->nodes();
+    std::vector<Participant> participants;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      if (replies[i].status == Status::no_node) continue;
+      const bool readable = replies[i].status == Status::ok;
+      if (!readable && replies[i].status != Status::no_auth) fail(*engine, replies[i]);
+      Participant p = describe(queue[i], replies[i]);
+      p.holds = participants.empty();
+      p.mine = std::ranges::find(mine, queue[i].text) != mine.end();
+      participants.push_back(std::move(p));
+    }
+    return participants;
+  }
+}
+
+}  // namespace zklock::recipes

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zklock/deadline.h"
+#include "zklock/participant.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::recipes {
+
+/// Reads a lock's queue without contending. Both calls block, at most until `deadline` or for
+/// ClientOptions::connection_timeout, whichever comes first, and throw Error.
+
+/// The contenders' nodes, in the order of arrival.
+std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
+                                       Deadline deadline);
+
+/// The contenders with what their nodes say; those that vanish meanwhile are left out.
+std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,
+                                           Deadline deadline);
+
+}  // namespace zklock::recipes

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/session_keeper.h"
+
+#include <utility>
+
+namespace zklock::recipes {
+
+SessionKeeper::SessionKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler)
+    : coordinator_(coordinator), scheduler_(scheduler) {}
+
+void SessionKeeper::connected(const client::SessionInfo& session) {
+  const Instant now = scheduler_.now();
+  Term old;
+  {
+    const std::lock_guard guard(mutex_);
+    if (stopped_) return;
+    if (session_id_.load() != session.id.value) old = std::exchange(term_, nullptr);
+    session_id_ = session.id.value;
+    timeout_ = session.timeout.count();
+    connected_ = true;
+    evidence_.emplace(session.timeout, session.attempt_began, now);
+  }
+  if (old) tell_lapsed(old);
+  send_heartbeat(session.id, now);
+  schedule_tick(session.id);
+}
+
+void SessionKeeper::suspended(SessionId session) {
+  const std::lock_guard guard(mutex_);
+  if (session_id_.load() != session.value) return;
+  connected_ = false;
+  evidence_.reset();
+  scheduler_.cancel(std::exchange(tick_timer_, {}));
+}
+
+void SessionKeeper::ended(SessionId session) {
+  Term term;
+  {
+    const std::lock_guard guard(mutex_);
+    if (session_id_.load() != session.value) return;
+    connected_ = false;
+    session_id_ = 0;
+    evidence_.reset();
+    scheduler_.cancel(std::exchange(tick_timer_, {}));
+    term = std::exchange(term_, nullptr);
+  }
+  if (term) tell_lapsed(term);
+  for (const auto& member : members()) member->session_ended(session);
+}
+
+void SessionKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
+  const Instant now = scheduler_.now();
+  Term begun;
+  {
+    const std::lock_guard guard(mutex_);
+    if (!evidence_ || session_id_.load() != session.value) return;
+    evidence_->running(now);
+    if (by_quorum) {
+      const Instant until = evidence_->lease(sent_at);
+      if (!(term_ && term_->extend(until)) && now < until) {
+        begun = term_ = std::make_shared<core::LeaseTerm>(session, until);
+      }
+    }
+    evidence_->answered(sent_at, now);
+  }
+  if (begun) watch_term(begun);
+}
+
+std::shared_ptr<core::LeaseTerm> SessionKeeper::valid_term(SessionId session) {
+  const Instant now = scheduler_.now();
+  const std::lock_guard guard(mutex_);
+  if (!term_ || term_->session() != session || !term_->valid(now)) return nullptr;
+  return term_;
+}
+
+void SessionKeeper::enlist(const std::shared_ptr<SessionMember>& member) {
+  const std::lock_guard guard(mutex_);
+  members_.emplace(member.get(), member);
+}
+
+void SessionKeeper::dismiss(const SessionMember& member) noexcept {
+  const std::lock_guard guard(mutex_);
+  members_.erase(&member);
+}
+
+bool SessionKeeper::deserted() const {
+  const std::lock_guard guard(mutex_);
+  return members_.empty();
+}
+
+SessionKeeper::Members SessionKeeper::members() const {
+  Members alive;
+  const std::lock_guard guard(mutex_);
+  alive.reserve(members_.size());
+  for (const auto& [key, member] : members_) {
+    if (auto shared = member.lock()) alive.push_back(std::move(shared));
+  }
+  return alive;
+}
+
+void SessionKeeper::schedule_tick(SessionId session) {
+  const std::lock_guard guard(mutex_);
+  if (stopped_ || !connected_ || session_id_.load() != session.value) return;
+  scheduler_.cancel(tick_timer_);
+  tick_timer_ = scheduler_.at(scheduler_.now() + timeout() / 12,
+                              [self = weak_from_this(), session] {
+                                if (const auto keeper = self.lock()) keeper->tick(session);
+                              });
+}
+
+void SessionKeeper::tick(SessionId session) {
+  const Instant now = scheduler_.now();
+  bool due = false;
+  {
+    const std::lock_guard guard(mutex_);
+    if (!evidence_ || session_id_.load() != session.value) return;
+    evidence_->running(now);
+    const bool needed = !members_.empty() || !evidence_->settled(now);
+    // Half a tick of slack, or a tick that comes early would put it off by a whole one.
+    due = needed && now - last_heartbeat_ >= timeout() / 6 - timeout() / 24;
+  }
+  if (due) send_heartbeat(session, now);
+  schedule_tick(session);
+  for (const auto& member : members()) member->tick();
+}
+
+void SessionKeeper::send_heartbeat(SessionId session, Instant now) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (stopped_) return;
+    last_heartbeat_ = now;
+  }
+  // The root always exists, and its answer, whatever it is, has gone through the quorum.
+  coordinator_.submit({.operation = client::request::Check{"/"}, .session = session},
+                      [](const client::Reply&) {});
+}
+
+void SessionKeeper::watch_term(const Term& term) {
+  scheduler_.at(term->valid_until(), [self = weak_from_this(), term] {
+    if (const auto keeper = self.lock()) keeper->term_due(term);
+  });
+}
+
+void SessionKeeper::term_due(const Term& term) {
+  if (term->valid(scheduler_.now())) {
+    watch_term(term);
+  } else {
+    tell_lapsed(term);
+  }
+}
+
+void SessionKeeper::tell_lapsed(const Term& term) {
+  term->lapse();
+  for (const auto& member : members()) member->term_lapsed(term);
+}
+
+void SessionKeeper::stop() {
+  Term term;
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::exchange(stopped_, true)) return;
+    connected_ = false;
+    evidence_.reset();
+    scheduler_.cancel(std::exchange(tick_timer_, {}));
+    term = std::exchange(term_, nullptr);
+  }
+  if (term) tell_lapsed(term);
+}
+
+}  // namespace zklock::recipes
