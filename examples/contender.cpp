@@ -90,7 +90,7 @@ int contend(const std::string& hosts, const std::string& path, SharedResource& r
   zklock::ClientOptions options;
   options.hosts = hosts;
   options.session_timeout = 4s;  // a killed holder's lock passes on about this much later
-  options.application = "demo " + std::string(1, static_cast<char>('A' + process));
+  options.application = "demo";
   zklock::Client client(options);
   zklock::ReentrantMutex mutex(client, path);
   if (!client.wait_until_connected(15s)) throw std::runtime_error("no connection within 15 s");
@@ -103,11 +103,15 @@ int contend(const std::string& hosts, const std::string& path, SharedResource& r
     std::vector<std::jthread> workers;
     for (int thread = 1; thread <= threads; ++thread) {
       workers.emplace_back([&, thread] {
+        // The thread's name stands in its lock node, for people and for participants().
+        const std::string name = {static_cast<char>('A' + process),
+                                  static_cast<char>('0' + thread)};
+        ::pthread_setname_np(::pthread_self(), name.c_str());
         const Contender contender{mutex, resource, process, thread, special};
         try {
           for (int round = 1; round <= rounds; ++round) contender.take_a_turn(round);
         } catch (const std::exception& e) {
-          std::cerr << options.application << thread << ": " << e.what() << std::endl;
+          std::cerr << name << ": " << e.what() << std::endl;
           ++failures;
         }
       });

@@ -11,6 +11,7 @@
 #include <functional>
 #include <iomanip>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -46,6 +47,7 @@ class Child {
  public:
   explicit Child(const std::vector<std::string>& arguments) {
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);
     const int error = ::posix_spawn(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
@@ -232,15 +234,11 @@ class Demo {
     }
   }
 
-  // Everybody in the queue, in order, by the names of this demo.
+  // Everybody in the queue, in order, by the names of their threads.
   std::string queue() {
     std::string text;
     for (const zklock::Participant& p : mutex_.participants(10s)) {
-      const auto child = std::find_if(children_.begin(), children_.end(),
-                                      [&](auto& c) { return c->pid() == p.pid; });
-      if (!text.empty()) text += ", ";
-      text += (child == children_.end() ? "?" : name(static_cast<int>(child - children_.begin()))) +
-              " no. " + std::to_string(p.sequence);
+      text += (text.empty() ? "" : ", ") + p.thread + " (no. " + std::to_string(p.sequence) + ")";
     }
     return text;
   }

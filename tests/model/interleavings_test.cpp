@@ -19,12 +19,13 @@ enum class Fault {
   none,
   reply_lost,    ///< the next request is carried out, its reply breaks the connection
   request_lost,  ///< the next request breaks the connection, not carried out
-  expired,       ///< the servers end the session
+  expired,       ///< the connection breaks, and stays so until the session has expired
+  paused,        ///< the process stands still until the session has expired
   disconnected,  ///< the connection breaks here and now
   cancelled,     ///< the caller gives up
 };
 constexpr Fault all_faults[] = {Fault::reply_lost, Fault::request_lost, Fault::expired,
-                                Fault::disconnected, Fault::cancelled};
+                                Fault::paused,     Fault::disconnected, Fault::cancelled};
 
 const char* name(Fault fault) {
   switch (fault) {
@@ -32,6 +33,7 @@ const char* name(Fault fault) {
     case Fault::reply_lost: return "reply lost, applied";
     case Fault::request_lost: return "request lost, not applied";
     case Fault::expired: return "session expired";
+    case Fault::paused: return "paused until expired";
     case Fault::disconnected: return "disconnected";
     case Fault::cancelled: return "cancelled";
   }
@@ -67,12 +69,13 @@ class Run {
   std::vector<Choice> choices(bool may_fault) {
     std::vector<Choice> enabled;
     for (std::size_t c = 0; c < 2; ++c) {
-      if (lock_.world().client(c).can_serve()) enabled.push_back({Choice::Kind::serve, c});
-      const CallResult& call = lock_.call(c);
-      if (call.granted() && call.hold) enabled.push_back({Choice::Kind::release, c});
-      if (!lock_.world().client(c).is_connected()) {
+      if (lock_.world().client(c).can_serve()) {
+        enabled.push_back({Choice::Kind::serve, c});
+      } else if (!lock_.world().client(c).is_connected()) {
         enabled.push_back({Choice::Kind::reconnect, c});
       }
+      const CallResult& call = lock_.call(c);
+      if (call.granted() && call.hold) enabled.push_back({Choice::Kind::release, c});
       const bool over = call.outcomes > 0 && !call.hold;
       if (!may_fault || (over && lock_.core(c).work().idle())) continue;
       for (const Fault fault : all_faults) enabled.push_back({Choice::Kind::fault, c, fault});
@@ -82,6 +85,7 @@ class Run {
 
   void take(const Choice& choice) {
     World& world = lock_.world();
+    log_[choice.client] += choice.text();
     switch (choice.kind) {
       case Choice::Kind::serve:
         world.run({Step::Kind::serve, choice.client});
@@ -104,15 +108,21 @@ class Run {
     }
     return lock_.violation_at_rest();
   }
-  std::string violation() { return lock_.violation(); }
+  std::string violation() { return violation_.empty() ? lock_.violation() : violation_; }
 
-  /// What the servers and the calls look like: two runs that look the same go on the same.
+  /// Two runs with the same picture go on in the same way: the servers' nodes are the same, and
+  /// each client did the same things in the same order, and asked for the same as a result.
   std::string picture() {
     std::string text;
     for (const auto& [path, node] : lock_.world().ensemble().tree().nodes()) {
-      text += path + "=" + std::to_string(node.owner.value) + (node.data == "released" ? "!" : "");
+      text += path + "=" + std::to_string(node.owner.value) + ",";
     }
-    for (std::size_t c = 0; c < 2; ++c) text += lock_.world().client(c).picture() + call_picture(c);
+    for (std::size_t c = 0; c < 2; ++c) {
+      text += "|" + log_[c] + call_picture(c);
+      for (std::size_t kind = 0; kind < operation_kinds; ++kind) {
+        text += std::to_string(lock_.world().client(c).requests(OperationKind{kind})) + ".";
+      }
+    }
     return text;
   }
 
@@ -124,7 +134,16 @@ class Run {
       case Fault::none: break;
       case Fault::reply_lost: world.lose_reply(c); break;
       case Fault::request_lost: world.lose_request(c); break;
-      case Fault::expired: world.expire(c); break;
+      case Fault::expired:
+        world.disconnect(c);
+        world.run_for(outlives_any_session);
+        break;
+      case Fault::paused:
+        world.pause(c);
+        world.run_for(outlives_any_session);
+        violation_ = lock_.violation();
+        world.resume(c);
+        break;
       case Fault::disconnected: world.disconnect(c, OnTheWay::dropped); break;
       case Fault::cancelled: lock_.cancel(c); break;
     }
@@ -152,7 +171,10 @@ class Run {
            (call.error ? call.error->what() : "") + ";";
   }
 
+  static constexpr Duration outlives_any_session = 8s;
   LockWorld lock_;
+  std::string log_[2];
+  std::string violation_;
 };
 
 /// Depth first over the choices; each path is run anew from the start.
@@ -175,13 +197,15 @@ class Explorer {
     if (report(run.violation(), path)) return;
     if (!seen_.insert(run.picture() + std::to_string(faults_left)).second) return;
     const auto choices = run.choices(faults_left > 0);
-    if (choices.empty() || path.size() >= most_choices) {
+    if (choices.empty()) {
       ++ends_;
       report(run.finish(), path);
       return;
     }
-    // What stands now must come to a good end too, whatever else could happen.
-    if (report(run.finish(), path)) return;
+    if (path.size() == most_choices) {
+      report("I9: no end in sight", path);
+      return;
+    }
     for (const Choice& choice : choices) {
       auto longer = path;
       longer.push_back(choice);
@@ -196,7 +220,7 @@ class Explorer {
     return true;
   }
 
-  static constexpr std::size_t most_choices = 40;
+  static constexpr std::size_t most_choices = 60;  // more is a failure to come to an end
   const int faults_;
   std::set<std::string> seen_;
   std::uint64_t runs_ = 0;

@@ -32,9 +32,9 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces)
 }
 
 LockWorld::~LockWorld() {
+  for (const auto& core : cores_) core->close();
   watchers_.clear();
   calls_.clear();
-  for (const auto& core : cores_) core->close();
 }
 
 std::shared_ptr<recipes::LockEngine> LockWorld::engine(std::size_t c, const char* lock) {

@@ -5,8 +5,6 @@
 #include <chrono>
 #include <deque>
 #include <functional>
-#include <future>
-#include <latch>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -17,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "fact.h"
 #include "support/wait_for.h"
 #include "thread_facts.h"
 
@@ -25,6 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::eventually;
+using testing::Fact;
+using testing::Latch;
 
 // Bounds no test that passes.
 constexpr auto ample = std::chrono::minutes(1);
@@ -32,28 +33,47 @@ constexpr auto ample = std::chrono::minutes(1);
 TEST(CallbackThreads, HasNoThreadBeforeTheFirstTask) {
   CallbackThreads threads(nullptr);
   EXPECT_EQ(threads.thread_count(), 0U);
-  std::promise<std::thread::id> ran_on;
-  threads.post([&] { ran_on.set_value(std::this_thread::get_id()); });
-  EXPECT_NE(ran_on.get_future().get(), std::this_thread::get_id());
+  const Fact<std::thread::id> ran_on;
+  threads.post([&, ran_on] { ran_on.is(std::this_thread::get_id()); });
+  EXPECT_NE(ran_on.get(), std::this_thread::get_id());
   EXPECT_EQ(threads.thread_count(), 1U);
 }
 
 TEST(CallbackThreads, ABlockedTaskHoldsUpNoOtherUpToTheMaximum) {
   CallbackThreads threads(nullptr, {.max_threads = 8});
-  std::latch all(8);  // none of them ends before all have begun
-  for (int i = 0; i < 8; ++i) threads.post([&] { all.arrive_and_wait(); });
+  const Latch all(8);  // none of them ends before all have begun
+  for (int i = 0; i < 8; ++i) threads.post([&, all] { all.arrive_and_wait(); });
   all.wait();
   EXPECT_LE(threads.thread_count(), 8U);
 }
 
+TEST(CallbackThreads, OneIdleThreadIsNotCountedOnTwice) {
+  std::atomic<int> begun = 0;
+  const Fact<> end;
+  CallbackThreads threads(nullptr, {.idle_time = ample});
+  const Fact<pid_t> ran_on;
+  threads.post([ran_on] { ran_on.is(::gettid()); });
+  const pid_t tid = ran_on.get();
+  ASSERT_TRUE(eventually([&] { return testing::thread_state(tid) == 'S'; }));
+  for (int i = 0; i < 8; ++i) {
+    threads.post([&begun, end] {
+      ++begun;
+      end.get();
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return begun == 8; })) << "a task waits for a busy thread";
+  end.is_known();
+  EXPECT_TRUE(threads.drain_for(ample));
+}
+
 TEST(CallbackThreads, BeyondTheMaximumTasksQueueInOrder) {
-  CallbackThreads threads(nullptr, {.max_threads = 1});
-  std::promise<void> go;
+  const Fact<> go;
   std::vector<int> ran;  // unguarded: one thread
-  threads.post([&] { go.get_future().get(); });
+  CallbackThreads threads(nullptr, {.max_threads = 1});
+  threads.post([&, go] { go.get(); });
   for (int i = 0; i < 100; ++i) threads.post([&, i] { ran.push_back(i); });
   EXPECT_EQ(threads.thread_count(), 1U);
-  go.set_value();
+  go.is_known();
   EXPECT_TRUE(threads.drain_for(ample));
   ASSERT_EQ(ran.size(), 100U);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
@@ -61,18 +81,18 @@ TEST(CallbackThreads, BeyondTheMaximumTasksQueueInOrder) {
 
 TEST(CallbackThreads, AMaximumOfZeroIsOne) {
   CallbackThreads threads(nullptr, {.max_threads = 0});
-  std::promise<void> ran;
-  threads.post([&] { ran.set_value(); });
-  ran.get_future().get();
+  const Fact<> ran;
+  threads.post([&, ran] { ran.is_known(); });
+  ran.get();
 }
 
 TEST(CallbackThreads, AnIdleThreadIsUsedAgain) {
   CallbackThreads threads(nullptr, {.idle_time = ample});
   pid_t first = 0;
   for (int i = 0; i < 5; ++i) {
-    std::promise<pid_t> ran_on;
-    threads.post([&] { ran_on.set_value(::gettid()); });
-    const pid_t tid = ran_on.get_future().get();
+    const Fact<pid_t> ran_on;
+    threads.post([&, ran_on] { ran_on.is(::gettid()); });
+    const pid_t tid = ran_on.get();
     if (i == 0) first = tid;
     EXPECT_EQ(tid, first);
     ASSERT_TRUE(eventually([&] { return testing::thread_state(tid) == 'S'; }));
@@ -83,8 +103,8 @@ TEST(CallbackThreads, AnIdleThreadIsUsedAgain) {
 TEST(CallbackThreads, IdleThreadsEndAndComeAgain) {
   CallbackThreads threads(nullptr, {.idle_time = 1ms});
   for (int round = 0; round < 3; ++round) {
-    std::latch all(4);
-    for (int i = 0; i < 4; ++i) threads.post([&] { all.arrive_and_wait(); });
+    const Latch all(4);
+    for (int i = 0; i < 4; ++i) threads.post([&, all] { all.arrive_and_wait(); });
     all.wait();
     EXPECT_TRUE(eventually([&] { return threads.thread_count() == 0; }));
   }
@@ -92,9 +112,9 @@ TEST(CallbackThreads, IdleThreadsEndAndComeAgain) {
 
 TEST(CallbackThreads, AnIdleTimeWithoutEndIsUnderstood) {
   CallbackThreads threads(nullptr, {.idle_time = std::chrono::milliseconds::max()});
-  std::promise<void> ran;
-  threads.post([&] { ran.set_value(); });
-  ran.get_future().get();
+  const Fact<> ran;
+  threads.post([&, ran] { ran.is_known(); });
+  ran.get();
   EXPECT_TRUE(threads.drain_for(core::Duration::max()));
 }
 
@@ -151,58 +171,57 @@ TEST(CallbackThreads, TakesNothingAfterTheDrainBegan) {
 
 TEST(CallbackThreads, TasksMayPostWhileItDrains) {
   CallbackThreads threads(nullptr, {.max_threads = 1});
-  std::promise<void> go;
+  const Fact<> go;
   std::atomic<int> ran = 0;
   std::function<void()> chain = [&] {
     if (++ran < 10) threads.post(chain);
   };
   threads.post([&] {
-    go.get_future().get();
+    go.get();
     threads.post(chain);
   });
   EXPECT_FALSE(threads.drain_for(0s));
-  go.set_value();
+  go.is_known();
   EXPECT_TRUE(threads.drain_for(ample));
   EXPECT_EQ(ran, 10);
 }
 
 TEST(CallbackThreads, DrainGivesUpOnABlockedTaskWhichGoesOnAlone) {
-  std::promise<void> go;
-  const auto gone = go.get_future().share();
-  std::promise<pid_t> thread;
+  const Fact<> go;
+  const Fact<pid_t> thread;
   auto ran = std::make_shared<std::atomic<int>>(0);
-  std::promise<void> last;
+  const Fact<> last;
   {
     CallbackThreads threads([ran](const std::exception_ptr&) { ++*ran; }, {.max_threads = 1});
-    threads.post([&, ran] {
-      thread.set_value(::gettid());
-      gone.get();
+    threads.post([go, thread, ran] {
+      thread.is(::gettid());
+      go.get();
       ++*ran;
       throw std::runtime_error("for the listener, which is still there");
     });
     threads.post([ran] { ++*ran; });
-    threads.post([&last] { last.set_value(); });
+    threads.post([last] { last.is_known(); });
     EXPECT_FALSE(threads.drain_for(1ms));
   }
-  go.set_value();
-  last.get_future().get();
+  go.is_known();
+  last.get();
   EXPECT_EQ(*ran, 3) << "what was queued runs";
-  const pid_t tid = thread.get_future().get();
+  const pid_t tid = thread.get();
   EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
 }
 
 TEST(CallbackThreads, DrainWaitsForTheTaskThatRuns) {
   CallbackThreads threads(nullptr);
-  std::promise<void> begun;
-  std::promise<void> go;
+  const Fact<> begun;
+  const Fact<> go;
   std::atomic<bool> ended = false;
   threads.post([&] {
-    begun.set_value();
-    go.get_future().get();
+    begun.is_known();
+    go.get();
     ended = true;
   });
-  begun.get_future().get();
-  std::thread releaser([&] { go.set_value(); });
+  begun.get();
+  std::thread releaser([&, go] { go.is_known(); });
   EXPECT_TRUE(threads.drain_for(ample));
   EXPECT_TRUE(ended);
   releaser.join();
@@ -210,42 +229,42 @@ TEST(CallbackThreads, DrainWaitsForTheTaskThatRuns) {
 
 TEST(CallbackThreads, ATaskThatDrainsDoesNotWaitForItself) {
   CallbackThreads threads(nullptr, {.max_threads = 2});
-  std::promise<bool> drained;
+  const Fact<bool> drained;
   std::atomic<int> ran = 0;
-  threads.post([&] {
+  threads.post([&, drained] {
     for (int i = 0; i < 10; ++i) threads.post([&] { ++ran; });
-    drained.set_value(threads.drain_for(ample) && ran == 10);
+    drained.is(threads.drain_for(ample) && ran == 10);
   });
-  EXPECT_TRUE(drained.get_future().get());
+  EXPECT_TRUE(drained.get());
 }
 
 TEST(CallbackThreads, TwoTasksThatDrainDoNotWaitForEachOther) {
-  CallbackThreads threads(nullptr);
-  std::latch both(2);
-  std::promise<bool> first;
-  std::promise<bool> second;
-  for (auto* result : {&first, &second}) {
-    threads.post([&threads, &both, result] {
+  const Latch both(2);
+  const Fact<bool> first;
+  const Fact<bool> second;
+  const auto pool = std::make_shared<CallbackThreads>(nullptr);
+  for (const auto& result : {first, second}) {
+    pool->post([pool, both, result] {
       both.arrive_and_wait();
-      result->set_value(threads.drain_for(ample));
+      result.is(pool->drain_for(ample));
     });
   }
   // The one that comes second may find the other gone, or still there: either way it is drained.
-  EXPECT_TRUE(first.get_future().get());
-  EXPECT_TRUE(second.get_future().get());
+  EXPECT_TRUE(first.get());
+  EXPECT_TRUE(second.get());
 }
 
 TEST(CallbackThreads, MayBeDestroyedByATask) {
   auto threads = std::make_unique<CallbackThreads>(nullptr);
-  std::promise<pid_t> destroyed;
-  std::latch assigned(1);
-  threads->post([&] {
+  const Fact<pid_t> destroyed;
+  const Latch assigned(1);
+  threads->post([&threads, destroyed, assigned] {
     assigned.wait();
     threads.reset();
-    destroyed.set_value(::gettid());
+    destroyed.is(::gettid());
   });
   assigned.count_down();
-  const pid_t tid = destroyed.get_future().get();
+  const pid_t tid = destroyed.get();
   EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
 }
 
@@ -311,14 +330,14 @@ TEST(CallbackThreadsExecutor, RunsTheTasksAndADrainWaitsForThem) {
 }
 
 TEST(CallbackThreadsExecutor, IsCalledFromAThreadOfThePool) {
-  std::promise<std::thread::id> called_on;
+  const Fact<std::thread::id> called_on;
   CallbackThreads threads(nullptr, {.executor = [&](const std::function<void()>& task) {
-                            called_on.set_value(std::this_thread::get_id());
+                            called_on.is(std::this_thread::get_id());
                             task();
                           }});
   bool ran = false;
   threads.post([&] { ran = true; });
-  EXPECT_NE(called_on.get_future().get(), std::this_thread::get_id());
+  EXPECT_NE(called_on.get(), std::this_thread::get_id());
   EXPECT_TRUE(threads.drain_for(ample));
   EXPECT_TRUE(ran);
 }
@@ -372,16 +391,16 @@ TEST(CallbackThreadsExecutor, ItsTasksMayPostAndDrain) {
   UserThread user;
   CallbackThreads threads(
       nullptr, {.executor = [&](std::function<void()> task) { user.post(std::move(task)); }});
-  std::promise<bool> drained;
+  const Fact<bool> drained;
   std::atomic<bool> ran = false;
-  threads.post([&] {
+  threads.post([&, drained] {
     threads.post([&] { ran = true; });
     EXPECT_TRUE(eventually([&] { return user.size() == 1; }));
     user.run_all();
-    drained.set_value(threads.drain_for(ample));
+    drained.is(threads.drain_for(ample));
   });
   user.start();
-  EXPECT_TRUE(drained.get_future().get());
+  EXPECT_TRUE(drained.get());
   EXPECT_TRUE(ran);
 }
 

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <deque>
 #include <functional>
-#include <future>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -13,12 +12,14 @@
 
 #include <gtest/gtest.h>
 
+#include "fact.h"
 #include "zklock/client/callback_threads.h"
 
 namespace zklock::client {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Fact;
 
 // Runs a task when the test says so.
 class StepByStep : public Dispatcher {
@@ -115,12 +116,12 @@ TEST(Serial, TwoLinesDoNotWaitForEachOther) {
   const auto threads = std::make_shared<CallbackThreads>(nullptr);
   Serial slow(threads);
   Serial quick(threads);
-  std::promise<void> go;
-  slow.post([&] { go.get_future().get(); });
-  std::promise<void> ran;
-  quick.post([&] { ran.set_value(); });
-  ran.get_future().get();
-  go.set_value();
+  const Fact<> go;
+  slow.post([&, go] { go.get(); });
+  const Fact<> ran;
+  quick.post([&, ran] { ran.is_known(); });
+  ran.get();
+  go.is_known();
   EXPECT_TRUE(threads->drain_for(1min));
 }
 

@@ -14,7 +14,8 @@ namespace zklock::testing {
 // 'R' running, 'S' asleep, ...; 0 when this process has no such thread.
 inline char thread_state(pid_t tid) {
   std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/stat");
-  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  std::string stat;
+  std::getline(file, stat);  // nothing, too, when the thread ends at this moment
   const auto name_end = stat.rfind(')');
   return name_end == std::string::npos ? '\0' : stat.at(name_end + 2);
 }

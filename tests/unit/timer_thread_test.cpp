@@ -5,8 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <future>
-#include <latch>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -17,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include "fact.h"
 #include "support/wait_for.h"
 #include "thread_facts.h"
 #include "zklock/deadline.h"
@@ -27,40 +26,42 @@ namespace {
 using namespace std::chrono_literals;
 using core::Instant;
 using testing::eventually;
+using testing::Fact;
+using testing::Latch;
 
 constexpr TimerId none{0};
 
 TEST(TimerThread, RunsATaskWhenItIsDueAndNotBefore) {
   TimerThread timers;
-  std::promise<Instant> ran;
+  const Fact<Instant> ran;
   const Instant due = timers.now() + 20ms;
-  EXPECT_NE(timers.at(due, [&] { ran.set_value(timers.now()); }), none);
-  EXPECT_GE(ran.get_future().get(), due);
+  EXPECT_NE(timers.at(due, [&, ran] { ran.is(timers.now()); }), none);
+  EXPECT_GE(ran.get(), due);
 }
 
 TEST(TimerThread, WhatIsPastIsDueAtOnce) {
   TimerThread timers;
   for (const Instant when : {timers.now(), timers.now() - 1h, Instant(), Instant() - 1ns,
                              Instant::min(), Deadline::passed().at()}) {
-    std::promise<void> ran;
-    timers.at(when, [&] { ran.set_value(); });
-    ran.get_future().get();
+    const Fact<> ran;
+    timers.at(when, [&, ran] { ran.is_known(); });
+    ran.get();
   }
 }
 
 TEST(TimerThread, NeverRunsATaskWithinAt) {
   TimerThread timers;
-  std::promise<std::thread::id> ran_on;
-  timers.at(Instant(), [&] { ran_on.set_value(std::this_thread::get_id()); });
-  EXPECT_NE(ran_on.get_future().get(), std::this_thread::get_id());
+  const Fact<std::thread::id> ran_on;
+  timers.at(Instant(), [&, ran_on] { ran_on.is(std::this_thread::get_id()); });
+  EXPECT_NE(ran_on.get(), std::this_thread::get_id());
 
-  std::promise<bool> nested;
-  timers.at(Instant(), [&] {
+  const Fact<bool> nested;
+  timers.at(Instant(), [&timers, nested] {
     auto inside = std::make_shared<bool>(true);
-    timers.at(Instant(), [&nested, inside] { nested.set_value(*inside); });
+    timers.at(Instant(), [nested, inside] { nested.is(*inside); });
     *inside = false;
   });
-  EXPECT_FALSE(nested.get_future().get());
+  EXPECT_FALSE(nested.get());
 }
 
 TEST(TimerThread, RunsTasksInTheOrderOfTheirTimes) {
@@ -69,7 +70,7 @@ TEST(TimerThread, RunsTasksInTheOrderOfTheirTimes) {
     constexpr int count = 200;
     std::vector<std::pair<Instant, int>> wanted;
     std::vector<std::pair<Instant, int>> got;
-    std::latch all(count);
+    const Latch all(count);
     TimerThread timers;
     // All made before the first is due; many times are equal.
     const Instant start = timers.now() + 100ms;
@@ -90,29 +91,29 @@ TEST(TimerThread, RunsTasksInTheOrderOfTheirTimes) {
 }
 
 TEST(TimerThread, AnEarlierTimerIsNotHeldUpByALaterOne) {
-  TimerThread timers;
   std::atomic<bool> late_ran = false;
+  TimerThread timers;
   timers.at(timers.now() + 1h, [&] { late_ran = true; });
-  std::promise<void> asleep;
-  timers.at(Instant(), [&] { asleep.set_value(); });
-  asleep.get_future().get();
-  std::promise<void> ran;
-  timers.at(timers.now() + 5ms, [&] { ran.set_value(); });
-  ran.get_future().get();
+  const Fact<> asleep;
+  timers.at(Instant(), [&, asleep] { asleep.is_known(); });
+  asleep.get();
+  const Fact<> ran;
+  timers.at(timers.now() + 5ms, [&, ran] { ran.is_known(); });
+  ran.get();
   EXPECT_FALSE(late_ran);
 }
 
 TEST(TimerThread, ACancelledTaskDoesNotRunAndIsDestroyed) {
-  TimerThread timers;
   std::atomic<bool> ran = false;
+  TimerThread timers;
   auto owned = std::make_shared<int>();
   const Instant due = timers.now() + 10ms;
   const TimerId timer = timers.at(due, [&ran, owned] { ran = true; });
   timers.cancel(timer);
   EXPECT_EQ(owned.use_count(), 1);
-  std::promise<void> later;
-  timers.at(due + 1ms, [&] { later.set_value(); });
-  later.get_future().get();
+  const Fact<> later;
+  timers.at(due + 1ms, [&, later] { later.is_known(); });
+  later.get();
   EXPECT_FALSE(ran);
 }
 
@@ -120,36 +121,36 @@ TEST(TimerThread, CancellingWhatIsNotThereDoesNothing) {
   TimerThread timers;
   timers.cancel(none);
   timers.cancel(TimerId(12345));
-  std::promise<void> ran;
-  const TimerId timer = timers.at(Instant(), [&] { ran.set_value(); });
-  ran.get_future().get();
+  const Fact<> ran;
+  const TimerId timer = timers.at(Instant(), [&, ran] { ran.is_known(); });
+  ran.get();
   timers.cancel(timer);
   timers.cancel(timer);
 }
 
 TEST(TimerThread, ATaskMayCancelAnotherOrItself) {
-  TimerThread timers;
   std::atomic<bool> victim_ran = false;
-  std::promise<void> done;
-  const Instant due = timers.now() + 30ms;
   TimerId self = none;
   TimerId victim = none;
-  std::promise<void> ids_known;
-  const auto known = ids_known.get_future().share();
+  const Fact<> done;
+  const Fact<> ids_known;
+  TimerThread timers;
+  const Instant due = timers.now() + 30ms;
   self = timers.at(due, [&] {
-    known.get();
+    ids_known.get();
     timers.cancel(self);
     timers.cancel(victim);
   });
   victim = timers.at(due + 1ns, [&] { victim_ran = true; });
-  timers.at(due + 2ns, [&] { done.set_value(); });
-  ids_known.set_value();
-  done.get_future().get();
+  timers.at(due + 2ns, [&, done] { done.is_known(); });
+  ids_known.is_known();
+  done.get();
   EXPECT_FALSE(victim_ran);
 }
 
 TEST(TimerThread, ATaskIsDestroyedWithNoLockHeld) {
   struct Calls {
+    Calls(TimerThread& t, TimerId o) : timers(t), other(o) {}
     TimerThread& timers;
     TimerId other;
     ~Calls() { timers.cancel(other); }
@@ -159,9 +160,9 @@ TEST(TimerThread, ATaskIsDestroyedWithNoLockHeld) {
   const TimerId timer =
       timers.at(timers.now() + 1h, [c = std::make_shared<Calls>(timers, other)] {});
   timers.cancel(timer);
-  std::promise<void> ran;
-  timers.at(Instant(), [c = std::make_shared<Calls>(timers, other), &ran] { ran.set_value(); });
-  ran.get_future().get();
+  const Fact<> ran;
+  timers.at(Instant(), [c = std::make_shared<Calls>(timers, other), &ran] { ran.is_known(); });
+  ran.get();
 }
 
 TEST(TimerThread, NeverCostsNoThread) {
@@ -173,17 +174,17 @@ TEST(TimerThread, NeverCostsNoThread) {
   EXPECT_EQ(owned.use_count(), 1);
   EXPECT_EQ(testing::open_file_descriptors(), descriptors) << "started before it was needed";
   EXPECT_NE(timers.at(Instant(Instant::max().time_since_epoch() / 2), [owned] {}), none);
-  std::promise<void> ran;
-  timers.at(Instant(), [&] { ran.set_value(); });
-  ran.get_future().get();
+  const Fact<> ran;
+  timers.at(Instant(), [&, ran] { ran.is_known(); });
+  ran.get();
   EXPECT_EQ(owned.use_count(), 2);
 }
 
 TEST(TimerThread, SleepsAfterACancelledTimerRang) {
   TimerThread timers;
-  std::promise<pid_t> thread;
-  timers.at(Instant(), [&] { thread.set_value(::gettid()); });
-  const pid_t tid = thread.get_future().get();
+  const Fact<pid_t> thread;
+  timers.at(Instant(), [&, thread] { thread.is(::gettid()); });
+  const pid_t tid = thread.get();
   const Instant due = timers.now() + 10ms;
   timers.cancel(timers.at(due, [] {}));
   ASSERT_TRUE(eventually([&] { return timers.now() > due + 20ms; }));
@@ -191,19 +192,19 @@ TEST(TimerThread, SleepsAfterACancelledTimerRang) {
 }
 
 TEST(TimerThread, StopDropsWhatIsLeftAndWaitsForWhatRuns) {
+  const Fact<> begun;
+  const Fact<> go;
+  std::atomic<bool> ended = false;
   TimerThread timers;
   auto owned = std::make_shared<int>();
   timers.at(timers.now() + 1h, [owned] {});
-  std::promise<void> begun;
-  std::promise<void> go;
-  std::atomic<bool> ended = false;
   timers.at(Instant(), [&] {
-    begun.set_value();
-    go.get_future().get();
+    begun.is_known();
+    go.get();
     ended = true;
   });
-  begun.get_future().get();
-  std::thread releaser([&] { go.set_value(); });
+  begun.get();
+  std::thread releaser([&, go] { go.is_known(); });
   timers.stop();
   EXPECT_TRUE(ended);
   EXPECT_EQ(owned.use_count(), 1);
@@ -220,36 +221,36 @@ TEST(TimerThread, StopWakesASleepingThread) {
 }
 
 TEST(TimerThread, StopFromATaskDoesNotWait) {
-  TimerThread timers;
-  std::promise<void> stopped;
+  const Fact<> stopped;
   std::atomic<bool> another_ran = false;
-  std::latch both_there(2);
+  const Latch both_there(2);
+  TimerThread timers;
   timers.at(Instant(), [&] {
     both_there.arrive_and_wait();
     timers.stop();
-    stopped.set_value();
+    stopped.is_known();
   });
   timers.at(Instant() + 1ns, [&] { another_ran = true; });
   both_there.arrive_and_wait();
-  stopped.get_future().get();
+  stopped.get();
   timers.stop();
   EXPECT_FALSE(another_ran);
 }
 
 TEST(TimerThread, MayBeDestroyedByATask) {
   auto timers = std::make_unique<TimerThread>();
-  std::promise<void> destroyed;
-  std::promise<pid_t> thread;
-  std::latch assigned(1);
-  timers->at(Instant(), [&] {
+  const Fact<> destroyed;
+  const Fact<pid_t> thread;
+  const Latch assigned(1);
+  timers->at(Instant(), [&timers, destroyed, thread, assigned] {
     assigned.wait();
-    thread.set_value(::gettid());
+    thread.is(::gettid());
     timers.reset();
-    destroyed.set_value();
+    destroyed.is_known();
   });
   assigned.count_down();
-  const pid_t tid = thread.get_future().get();
-  destroyed.get_future().get();
+  const pid_t tid = thread.get();
+  destroyed.get();
   EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
 }
 
@@ -258,9 +259,9 @@ TEST(TimerThread, LeavesNoThreadAndNoDescriptor) {
   pid_t tid = 0;
   {
     TimerThread timers;
-    std::promise<pid_t> thread;
-    timers.at(Instant(), [&] { thread.set_value(::gettid()); });
-    tid = thread.get_future().get();
+    const Fact<pid_t> thread;
+    timers.at(Instant(), [&, thread] { thread.is(::gettid()); });
+    tid = thread.get();
     EXPECT_GT(testing::open_file_descriptors(), before);
   }
   EXPECT_EQ(testing::open_file_descriptors(), before);
@@ -269,13 +270,13 @@ TEST(TimerThread, LeavesNoThreadAndNoDescriptor) {
 
 TEST(TimerThread, TakesNoSignalsFromTheProgram) {
   TimerThread timers;
-  std::promise<sigset_t> mask;
-  timers.at(Instant(), [&] {
+  const Fact<sigset_t> mask;
+  timers.at(Instant(), [mask] {
     sigset_t blocked;
     ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-    mask.set_value(blocked);
+    mask.is(blocked);
   });
-  const sigset_t blocked = mask.get_future().get();
+  const sigset_t blocked = mask.get();
   for (const int s : {SIGTERM, SIGINT, SIGUSR1, SIGCHLD, SIGPIPE, SIGALRM}) {
     EXPECT_EQ(sigismember(&blocked, s), 1) << s;
   }
@@ -286,11 +287,11 @@ TEST(TimerThread, TakesNoSignalsFromTheProgram) {
 }
 
 TEST(TimerThread, ManyThreadsMayUseIt) {
-  TimerThread timers;
   constexpr int threads = 4;
   constexpr int rounds = 500;
   std::atomic<int> ran = 0;
   std::atomic<int> kept = 0;
+  TimerThread timers;
   std::vector<std::thread> users;
   for (int t = 0; t < threads; ++t) {
     users.emplace_back([&, t] {

@@ -27,6 +27,13 @@ struct Flight {
 };
 using Flights = std::unordered_map<Ticket, Flight>;
 
+/// What a completion leaves its call's owner to do.
+struct Chores {
+  std::vector<std::string> removals;    ///< paths whose watch is to be removed at the servers
+  std::vector<std::string> departures;  ///< paths that were asked for and do not exist any more
+  bool ask_for_nodes = false;           ///< there is a watch whose events may not come
+};
+
 /// What a Call needs to be sent and answered; all of one session.
 struct Wire {
   zhandle_t* handle;  ///< null: it is being closed, and nothing can be sent
@@ -37,8 +44,7 @@ struct Wire {
   NodeLedger& nodes;
   const Acl& node_acl;
   const Acl& parent_acl;
-  /// Paths whose watch is to be removed at the servers, for the caller to see to.
-  std::vector<std::string>& removals;
+  Chores& chores;
 };
 
 /// A request with its handler, from submission to reply: how it is put on the wire, and how its
@@ -115,5 +121,9 @@ std::shared_ptr<Call> make_call(const std::string& chroot, RequestId id, Request
 /// Removes the servers' watch on a full path, unless somebody wants it when the call is sent.
 std::shared_ptr<Call> make_watch_removal(RequestId id, SessionId session, std::string path,
                                          Instant submitted);
+
+/// Asks whether the full path still exists.
+std::shared_ptr<Call> make_presence_check(RequestId id, SessionId session, std::string path,
+                                          Instant submitted);
 
 }  // namespace zklock::client

@@ -17,7 +17,7 @@ struct CallbackThreadsOptions {
   std::size_t max_threads = 8;                 ///< at least 1
   std::chrono::milliseconds idle_time{3'000};  ///< how long a thread without work stays
   /// Where set, the threads only hand the tasks over to it.
-  Executor executor;
+  Executor executor = {};
 };
 
 /// The threads that run user code: none until there is something to run, more while tasks keep the

@@ -107,6 +107,10 @@ class CreateParentsCall final : public Call {
     codes_[part] = completion.code;
     if (--outstanding_ > 0) return false;
     answer(verdict());
+    // Only the chroot is not ours to create; a level that was there a moment ago may be again.
+    if (reply().status == Status::no_node && codes_.front() != ZNONODE) {
+      refuse(Status::throttled, "a parent was deleted meanwhile");
+    }
     return true;
   }
 
@@ -136,7 +140,8 @@ class CreateParentsCall final : public Call {
   }
 
   int verdict() const {
-    if (codes_.back() == ZOK) return ZOK;  // the last level exists
+    const int last = levels_.empty() ? codes_.back() : codes_[levels_.size() - 1];
+    if (last == ZOK || last == ZNODEEXISTS || codes_.back() == ZOK) return ZOK;
     for (const int code : codes_) {
       if (code != ZOK && code != ZNODEEXISTS) return code;
     }
@@ -190,7 +195,7 @@ class GetCall final : public Call {
   void forget_watch() noexcept override { watch_ = false; }
 
   bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
-    // Whoever may not read the node can still see it exist and go: `exists` is never checked.
+    // Whoever may not read the node can still see that it exists: that is never checked.
     if (watch_ && part == get && completion.code == ZNOAUTH) {
       reply().sent_at = LeaseClock::now();
       const int code = request(wire, exists, [&](const void* data) -> int {
@@ -234,11 +239,13 @@ class GetCall final : public Call {
   void settle(std::size_t part, int code, const Wire& wire) {
     answer(code);
     if (!watch_) return;
-    // The servers keep a watch on a node that `exists` did not find.
+    // The servers keep a watch on a node that `exists` did not find. Of one that it did find they
+    // tell only who may read the node, since 3.8.4 and 3.9.2 (CVE-2024-23944).
+    wire.chores.ask_for_nodes = part == exists;
     const bool kept = part == exists && reply().status == Status::no_node;
-    std::string remove = reply().status == Status::ok ? wire.watches.arm(id())
+    std::string remove = reply().status == Status::ok ? wire.watches.arm(id(), part == exists)
                                                       : wire.watches.fail(id(), kept);
-    if (!remove.empty()) wire.removals.push_back(std::move(remove));
+    if (!remove.empty()) wire.chores.removals.push_back(std::move(remove));
   }
 
   const std::string path_;
@@ -341,7 +348,7 @@ class WatchRemovalCall final : public Call {
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
     answer(completion.code);
     // Still there, and set again at the next server.
-    if (reply().status == Status::unknown) wire.removals.push_back(path_);
+    if (reply().status == Status::unknown) wire.chores.removals.push_back(path_);
     return true;
   }
 
@@ -361,7 +368,35 @@ class WatchRemovalCall final : public Call {
   const std::string path_;
 };
 
+class PresenceCheckCall final : public Call {
+ public:
+  PresenceCheckCall(RequestId id, SessionId session, std::string path, Instant submitted)
+      : Call(id, session, nullptr, submitted), path_(std::move(path)) {}
+
+  bool is_write(std::size_t /*part*/) const noexcept override { return false; }
+
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+    answer(completion.code);
+    if (reply().status == Status::no_node) wire.chores.departures.push_back(path_);
+    return true;
+  }
+
+ private:
+  int issue(const Wire& wire) override {
+    return request(wire, 0, [&](const void* data) {
+      return zoo_aexists(wire.handle, path_.c_str(), 0, &RequestRegistry::on_stat, data);
+    });
+  }
+
+  const std::string path_;
+};
+
 }  // namespace
+
+std::shared_ptr<Call> make_presence_check(RequestId id, SessionId session, std::string path,
+                                          Instant submitted) {
+  return std::make_shared<PresenceCheckCall>(id, session, std::move(path), submitted);
+}
 
 std::shared_ptr<Call> make_call(const std::string& chroot, RequestId id, Request request,
                                 ReplyHandler handler, Instant submitted) {

@@ -115,13 +115,15 @@ class SessionObserver {
   virtual void connected(const SessionInfo& session) = 0;
   /// The connection broke. Told before the replies `unknown` of the requests it took along.
   virtual void suspended(SessionId session) = 0;
-  /// Expired (session_ended), refused (auth_failed), or closed. Told before the replies of the
-  /// requests that were bound to it.
+  /// Expired (session_ended), refused (auth_failed: there will be no other session), or closed.
+  /// Told before the replies of the requests that were bound to it. Its watches go without a word.
   virtual void ended(SessionId session, Status why) = 0;
-  /// The servers have answered a request that was sent at `sent_at`; told before its reply is
-  /// handed out. Not told for requests that failed without an answer (unknown, session_ended).
-  /// `by_quorum`: the operation went through the quorum (create, multi, delete), whatever its
-  /// status; reads are answered by one server alone.
+  /// The servers have answered a request that was sent at `sent_at` (the first of them, where it
+  /// took several round trips); told before its reply is handed out. Not told for requests that
+  /// failed without an answer (unknown, session_ended), or were refused by the client itself.
+  /// `by_quorum`: the leader and a majority have seen it: a create, multi or delete that was
+  /// carried out, or refused for what the tree says (no_node, no_auth, ...). Reads, and refusals
+  /// that a single server can make (throttled, read_only, ...), are not.
   virtual void answered(SessionId session, Instant sent_at, bool by_quorum) = 0;
 };
 
@@ -141,7 +143,9 @@ class Coordinator {
   virtual void start(SessionObserver& observer) = 0;
 
   /// Every request gets exactly one reply. `handler` is called with no lock held, never from
-  /// within submit(), on a thread that must not be kept; it may call any member but close().
+  /// within submit(), on a thread that must not be kept; it may call any member but close(). A
+  /// request that is not bound to a session waits for one at most for
+  /// ClientOptions::connection_timeout, then it is answered `not_connected`.
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;
 
   /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon.

@@ -16,10 +16,12 @@ bool WatchRegistry::expect(RequestId id, const std::string& path, OnEvent on_eve
   return true;
 }
 
-std::string WatchRegistry::arm(RequestId id) {
+std::string WatchRegistry::arm(RequestId id, bool mute) {
   const auto found = interests_.find(id);
   if (found == interests_.end()) return {};
-  paths_[found->second.path].server_watches = true;
+  Path& path = paths_[found->second.path];
+  path.server_watches = true;
+  path.mute = path.mute || mute;
   if (found->second.state == State::unwanted) return drop(id);
   found->second.state = State::armed;
   return {};
@@ -64,6 +66,14 @@ WatchRegistry::OnEvent WatchRegistry::take_fired(RequestId id) {
   OnEvent on_event = std::move(found->second);
   fired_.erase(found);
   return on_event;
+}
+
+std::vector<std::string> WatchRegistry::mute_paths() const {
+  std::vector<std::string> paths;
+  for (const auto& [path, entry] : paths_) {
+    if (entry.mute) paths.push_back(path);
+  }
+  return paths;
 }
 
 bool WatchRegistry::may_remove(const std::string& path) {

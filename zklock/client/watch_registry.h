@@ -38,8 +38,9 @@ class WatchRegistry {
 
   // The next three return the path whose watch is to be removed at the servers, or an empty string.
 
-  /// Its reply was ok: the servers watch the path.
-  [[nodiscard]] std::string arm(RequestId id);
+  /// Its reply was ok: the servers watch the path. `mute`: but they may keep its events to
+  /// themselves, since the client may not read the node.
+  [[nodiscard]] std::string arm(RequestId id, bool mute = false);
   /// Its reply was not ok. `server_watches`: the servers watch the path nevertheless.
   [[nodiscard]] std::string fail(RequestId id, bool server_watches);
   /// Unwatch.
@@ -50,6 +51,9 @@ class WatchRegistry {
   std::vector<RequestId> fire(const std::string& path);
   /// Empty when it was cancelled.
   OnEvent take_fired(RequestId id);
+
+  /// The paths whose events may not come: to be asked for, as long as they are in this list.
+  std::vector<std::string> mute_paths() const;
 
   /// Asked before the removal of the servers' watch is sent. False: somebody wants the path again;
   /// the watch then stays, and is noted as theirs.
@@ -71,6 +75,7 @@ class WatchRegistry {
   struct Path {
     std::set<RequestId> interests;
     bool server_watches = false;
+    bool mute = false;
   };
 
   // Returns the path whose watch is to be removed at the servers, or an empty string.

@@ -49,7 +49,7 @@ ZkCoordinator::ZkCoordinator(const ClientOptions& options)
       disconnected_since_(LeaseClock::now()),
       watches_(options.max_watch_bytes),
       nodes_(options.max_node_bytes),
-      answers_([this] { return answer_overdue(); }),
+      answers_([this] { return do_what_is_due(); }),
       session_thread_(*this, make_backoff(options)) {}
 
 ZkCoordinator::~ZkCoordinator() { close(); }
@@ -68,7 +68,7 @@ void ZkCoordinator::start(SessionObserver& observer) {
 
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   const std::lock_guard guard(mutex_);
-  const RequestId id{++last_id_};
+  const RequestId id = next_id();
   const auto call = make_call(hosts_.chroot(), id, std::move(request), std::move(handler),
                               LeaseClock::now());
   if (closing_) {
@@ -100,9 +100,9 @@ void ZkCoordinator::unwatch(RequestId get_and_watch) {
     found->second->forget_watch();
     return;
   }
-  std::vector<std::string> paths;
-  if (auto path = watches_.cancel(get_and_watch); !path.empty()) paths.push_back(std::move(path));
-  hold_removals(paths);
+  const std::string path = watches_.cancel(get_and_watch);
+  if (path.empty()) return;
+  hold_removals({path});
   pump();
 }
 
@@ -144,7 +144,7 @@ std::string ZkCoordinator::trouble_text() const {
   return {};
 }
 
-Wire ZkCoordinator::wire(std::vector<std::string>& removals) {
+Wire ZkCoordinator::wire(Chores& chores) {
   return {handle_ ? handle_->get() : nullptr,
           session_,
           *this,
@@ -153,7 +153,7 @@ Wire ZkCoordinator::wire(std::vector<std::string>& removals) {
           nodes_,
           node_acl_,
           parent_acl_,
-          removals};
+          chores};
 }
 
 bool ZkCoordinator::send(const CallPtr& call) {
@@ -161,8 +161,8 @@ bool ZkCoordinator::send(const CallPtr& call) {
   // next connection, before the observer has heard of that; or, when the session has expired,
   // zoo_amulti would free memory that it has not allocated.
   if (!handle_->connected()) return false;
-  std::vector<std::string> removals;
-  const Call::Sent sent = call->send(wire(removals));
+  Chores none;  // those come with completions
+  const Call::Sent sent = call->send(wire(none));
   switch (sent) {
     case Call::Sent::yes: return true;
     case Call::Sent::handle_is_dead: return false;
@@ -183,11 +183,15 @@ void ZkCoordinator::pump() {
   }
 }
 
-void ZkCoordinator::hold_removals(std::vector<std::string>& paths) {
+void ZkCoordinator::hold(CallPtr call) {
   if (phase_ == Phase::dead || phase_ == Phase::none || session_ == SessionId{}) return;
-  for (std::string& path : paths) {
-    const RequestId id{++last_id_};
-    held_.emplace(id, make_watch_removal(id, session_, std::move(path), LeaseClock::now()));
+  const RequestId id = call->id();
+  held_.emplace(id, std::move(call));
+}
+
+void ZkCoordinator::hold_removals(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    hold(make_watch_removal(next_id(), session_, path, LeaseClock::now()));
   }
 }
 
@@ -203,10 +207,25 @@ Instant ZkCoordinator::due(const Call& call) const {
   return std::max(call.submitted(), disconnected_since_) + options_.connection_timeout;
 }
 
-std::optional<Instant> ZkCoordinator::answer_overdue() {
+std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
+  constexpr std::chrono::seconds kInterval{1};
+  // What has to wait for its turn would only get longer.
+  if (!held_.empty()) return now + kInterval;
+  const std::vector<std::string> paths = watches_.mute_paths();
+  if (paths.empty()) return std::nullopt;
+  if (now < next_presence_check_) return next_presence_check_;
+  next_presence_check_ = now + kInterval;
+  for (const std::string& path : paths) {
+    hold(make_presence_check(next_id(), session_, path, now));
+  }
+  pump();
+  return next_presence_check_;
+}
+
+std::optional<Instant> ZkCoordinator::do_what_is_due() {
   const std::lock_guard guard(mutex_);
-  if (ready()) return std::nullopt;
   const Instant now = LeaseClock::now();
+  if (ready()) return check_presence(now);
   for (auto next = held_.begin(); next != held_.end();) {
     const CallPtr& call = next->second;
     if (call->bound_to() != SessionId{}) {

@@ -70,18 +70,22 @@ class ZkCoordinator final : public Coordinator,
   void on_connected();
   void on_suspended();
   void on_ended(Status why);
+  void tell_of(const std::string& path, request::WatchEvent event);
 
-  // From the answer thread: answers requests that no server could be found for in time, and returns
-  // when the next one is due.
-  std::optional<Instant> answer_overdue();
+  // From the answer thread: answers requests that no server could be found for in time, asks for
+  // nodes whose events may not come, and returns when to be called again.
+  std::optional<Instant> do_what_is_due();
 
   // All below require mutex_.
   void pump();              // sends what is held, as far as may be
   bool send(const CallPtr& call);  // false: it stays held
-  void hold_removals(std::vector<std::string>& paths);
-  Wire wire(std::vector<std::string>& removals);
-  bool is_current(SessionId session) const;
+  void hold(CallPtr call);  // of the client's own
+  void hold_removals(const std::vector<std::string>& paths);
+  RequestId next_id() { return RequestId{++last_id_}; }
+  Wire wire(Chores& chores);
+  std::optional<Instant> check_presence(Instant now);
   void answer(const CallPtr& call, Status status, std::string detail);
+  void drain(std::unique_lock<std::mutex>& lock);
   void answer_leftovers(SessionId session, Status status);
   std::string trouble_text() const;
   bool ready() const noexcept { return phase_ == Phase::connected; }
@@ -105,6 +109,7 @@ class ZkCoordinator final : public Coordinator,
 
   mutable std::mutex mutex_;
   std::condition_variable opened_;
+  std::condition_variable drained_;
   // Guarded by mutex_:
   Phase phase_ = Phase::none;
   std::unique_ptr<ZkHandle> handle_;
@@ -121,7 +126,9 @@ class ZkCoordinator final : public Coordinator,
   std::string open_error_;  // why there is no handle
   bool refused_ = false;    // the servers refused a credential: for ever
   bool closing_ = false;
-  bool silenced_ = false;   // completions are left for shut()
+  bool silenced_ = false;   // completions go to silent_ for shut(), whatever they bring
+  std::map<RequestId, CallPtr> silent_;
+  Instant next_presence_check_;
 
   std::mutex telling_;
   // Guarded by telling_:

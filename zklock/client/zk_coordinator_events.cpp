@@ -83,10 +83,14 @@ void ZkCoordinator::shut() {
     // Only close() ends a living session. What is answered from now on is answered `closed`.
     silenced_ = alive;
     phase_ = Phase::dead;
-    handle = std::move(handle_);
     session = session_;
   }
   if (alive) tell_ended(session, Status::closed);
+  {
+    std::unique_lock lock(mutex_);
+    if (alive) drain(lock);
+    handle = std::move(handle_);
+  }
   handle.reset();
 
   const std::lock_guard guard(mutex_);
@@ -106,9 +110,20 @@ void ZkCoordinator::shut() {
   answers_.poke();
 }
 
+void ZkCoordinator::drain(std::unique_lock<std::mutex>& lock) {
+  // With replies still on their way the C client would close its socket on them: the reset that
+  // follows makes the server forget the request to close the session, which then lives on, with all
+  // its nodes, until it times out.
+  constexpr std::chrono::seconds kPatience{1};
+  drained_.wait_for(lock, kPatience,
+                    [this] { return flights_.empty() || !handle_->connected(); });
+}
+
 void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
   RequestRegistry::instance().forget_all(*this);
-  std::map<RequestId, CallPtr> lost;  // in the order of submission; one call may have many flights
+  // In the order of submission; one call may have many flights.
+  std::map<RequestId, CallPtr> lost = std::move(silent_);
+  silent_.clear();
   for (auto& [ticket, flight] : flights_) lost.emplace(flight.call->id(), flight.call);
   flights_.clear();
   for (const auto& [id, call] : lost) answer(call, status, {});
@@ -214,6 +229,10 @@ void ZkCoordinator::on_watch_event(int type, const std::string& path) {
   } else if (type != ZOO_CHANGED_EVENT) {
     return;
   }
+  tell_of(path, event);
+}
+
+void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) {
   SessionId session;
   std::vector<RequestId> ids;
   {
@@ -238,13 +257,19 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   Instant sent_at;
   bool by_quorum = false;
   bool complete = false;
+  Chores chores;
   {
     const std::lock_guard guard(mutex_);
     const auto found = flights_.find(ticket);
-    if (silenced_ || found == flights_.end()) return;
+    if (found == flights_.end()) return;
     call = std::move(found->second.call);
     const std::size_t part = found->second.part;
     flights_.erase(found);
+    if (silenced_) {
+      silent_.emplace(call->id(), call);
+      if (flights_.empty()) drained_.notify_all();
+      return;
+    }
 
     by_quorum = call->is_write(part) && answered_by(completion.code) == AnsweredBy::quorum;
     if (answered_by(completion.code) != AnsweredBy::nobody) {
@@ -252,10 +277,10 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
       sent_at = call->reply().sent_at;
       heard_of_ = std::max(heard_of_, sent_at);
     }
-    std::vector<std::string> removals;
-    complete = call->complete(part, completion, wire(removals));
-    hold_removals(removals);
+    complete = call->complete(part, completion, wire(chores));
+    hold_removals(chores.removals);
     pump();
+    if (chores.ask_for_nodes) answers_.poke();
     // Where the C client says so by itself, it was closed because its session had ended.
     Status& status = call->reply().status;
     if (complete && status == Status::closed && !closing_) status = Status::session_ended;
@@ -263,6 +288,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   // (Tells nothing when the session is 0: not answered.)
   tell(session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
   if (complete && call->handler()) call->handler()(std::move(call->reply()));
+  for (const std::string& path : chores.departures) tell_of(path, request::WatchEvent::deleted);
 }
 
 }  // namespace zklock::client

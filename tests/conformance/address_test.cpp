@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses at which there is no ZooKeeper, or not the one that is meant.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "conformance/lock_test.h"
+#include "support/free_ports.h"
+
+namespace zklock::testing {
+namespace {
+
+ClientOptions at(const std::string& hosts) {
+  ClientOptions options;
+  options.hosts = hosts;
+  options.session_timeout = 2s;
+  return options;
+}
+
+std::string lock_error(Client& client, Deadline deadline) {
+  ReentrantMutex mutex(client, kPath);
+  return error_text_of([&] { return mutex.acquire({.deadline = deadline}); });
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Address, ThatCannotBeParsedIsRefusedByTheConstructor) {
+  for (const std::string hosts :
+       {"", " ", ",", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:-1",
+        "127.0.0.1:2181x", "127.0.0.1:99999999999999999999", ":2181", "127.0.0.1:2181,",
+        ",127.0.0.1:2181", "127.0.0.1:2181,,127.0.0.1:2182", "127.0.0.1 :2181", "host name:2181",
+        "[::1:2181", "::1:2181", "127.0.0.1:2181//", "127.0.0.1:2181/a/", "127.0.0.1:2181/a//b",
+        "127.0.0.1:2181/../a", "127.0.0.1:2181/zookeeper", "127.0.0.1:2181/a\nb", "/chroot"}) {
+    const std::string text = error_text_of([&] { return std::make_unique<Client>(at(hosts)); });
+    EXPECT_TRUE(has(text, "[zklock:2]")) << '"' << hosts << "\": " << text;
+  }
+}
+
+TEST(Address, ThatIsLongOrHostileIsShownHarmlessly) {
+  const std::string text =
+      error_text_of([&] { return std::make_unique<Client>(at(std::string(9000, 'a') + "\x1b[2J")); });
+  EXPECT_TRUE(has(text, "[zklock:2]")) << text;
+  EXPECT_LT(text.size(), 1000U);
+  EXPECT_FALSE(has(text, "\x1b"));
+}
+
+TEST(Address, OptionsOutOfRangeAreRefused) {
+  const auto refused = [](auto change) {
+    ClientOptions options = at("127.0.0.1:1");
+    change(options);
+    return error_of([&] { return std::make_unique<Client>(options); });
+  };
+  EXPECT_EQ(refused([](auto& o) { o.session_timeout = 0ms; }), Errc::invalid_option);
+  EXPECT_EQ(refused([](auto& o) { o.session_timeout = -1ms; }), Errc::invalid_option);
+  EXPECT_EQ(refused([](auto& o) { o.connection_timeout = -1ms; }), Errc::invalid_option);
+  EXPECT_EQ(refused([](auto& o) { o.retry_delay_min = -1ms; }), Errc::invalid_option);
+  EXPECT_EQ(refused([](auto& o) { o.retry_delay_max = o.retry_delay_min - 1ms; }),
+            Errc::invalid_option);
+  EXPECT_EQ(refused([](auto& o) { o.max_in_flight = 0; }), Errc::invalid_option);
+  EXPECT_EQ(refused([](auto& o) { o.acl = AclPolicy::creator_all(); }), Errc::invalid_acl);
+  EXPECT_EQ(refused([](auto& o) { o.acl = AclPolicy::list({}); }), Errc::invalid_acl);
+  EXPECT_EQ(refused([](auto& o) {
+              o.tls = TlsOptions{.ca_file = "/nowhere/ca.pem",
+                                 .certificate_file = "/nowhere/cert.pem",
+                                 .key_file = "/nowhere/key.pem",
+                                 .key_password = "secret"};
+            }),
+            Errc::unsupported);
+}
+
+TEST(Address, ThatDoesNotResolveIsToldWithItsCause) {
+  Client client(at("no-such-host.invalid:2181"));
+  EXPECT_FALSE(client.wait_until_connected(200ms));
+  const auto deadline = LeaseClock::now() + 500ms;
+  const std::string text = lock_error(client, deadline);
+  EXPECT_GE(LeaseClock::now(), deadline);
+  EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
+  EXPECT_TRUE(has(text, "[zklock:4]")) << text;
+  EXPECT_TRUE(has(text, "no-such-host.invalid")) << text;
+  EXPECT_TRUE(has(text, "resolve")) << text;
+}
+
+TEST(Address, WithoutAServerIsToldByTheDeadline) {
+  const FreePorts unused(1);
+  const std::string address = "127.0.0.1:" + std::to_string(unused[0]);
+  Client client(at(address));
+  const auto deadline = LeaseClock::now() + 500ms;
+  const std::string text = lock_error(client, deadline);
+  EXPECT_GE(LeaseClock::now(), deadline);
+  EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
+  EXPECT_TRUE(has(text, "[zklock:4]")) << text;
+  EXPECT_TRUE(has(text, address)) << text;
+  EXPECT_FALSE(client.is_connected());
+  EXPECT_EQ(client.session_id(), 0);
+  EXPECT_EQ(client.session_timeout(), 0ms);
+  ReentrantMutex mutex(client, kPath);
+  EXPECT_EQ(error_of([&] { return mutex.participants(300ms); }), Errc::not_connected);
+  EXPECT_EQ(error_of([&] { return mutex.queue_position(std::nullopt, 300ms); }),
+            Errc::not_connected);
+}
+
+TEST(Address, WithoutAServerOneAttemptEndsWithTheConnectionTimeout) {
+  const FreePorts unused(1);
+  ClientOptions options = at("127.0.0.1:" + std::to_string(unused[0]));
+  options.connection_timeout = 300ms;
+  Client client(options);
+  ReentrantMutex mutex(client, kPath);
+  EXPECT_EQ(error_of([&] { return mutex.try_lock(); }), Errc::not_connected);
+  EXPECT_EQ(error_of([&] { return mutex.try_lock_for(-1s); }), Errc::not_connected);
+  // lock() itself needs a server no later than that either: it is not in a queue.
+  EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::not_connected);
+}
+
+class AddressTest : public LockTest {};
+
+TEST_F(AddressTest, WithAChrootThatDoesNotExist) {
+  Client client(at(chroot_.hosts() + "/not/there"));
+  const std::string text = lock_error(client, kPatience);
+  EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
+  EXPECT_TRUE(has(text, "[zklock:19]")) << text;
+  EXPECT_TRUE(has(text, "chroot")) << text;
+  EXPECT_EQ(raw().exists("/not").rc, ZNONODE);
+  // Where it is made meanwhile, the same client can lock.
+  ASSERT_EQ(raw().create("/not").rc, ZOK);
+  ASSERT_EQ(raw().create("/not/there").rc, ZOK);
+  EXPECT_EQ(lock_error(client, kPatience), "");
+}
+
+TEST_F(AddressTest, WithADeadServerAmongThem) {
+  const FreePorts unused(2);
+  const std::string dead = "127.0.0.1:" + std::to_string(unused[0]);
+  for (const std::string& hosts :
+       {dead + "," + chroot_.hosts(),
+        dead + ",127.0.0.1:" + std::to_string(unused[1]) + "," + chroot_.hosts()}) {
+    Client client(at(hosts));
+    EXPECT_TRUE(client.wait_until_connected(kPatience));
+    EXPECT_EQ(lock_error(client, kPatience), "");
+  }
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// Callbacks and futures: acquiring without a thread that waits.
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <iterator>
+#include <latch>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "conformance/chronicle.h"
+#include "conformance/lock_test.h"
+#include "conformance/log_capture.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+std::size_t threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+// What a handler was given.
+struct Result {
+  Hold hold;
+  std::exception_ptr error;
+  std::thread::id thread;
+};
+
+class Async : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+
+  static std::future<Result> acquire(ReentrantMutex& mutex, AcquireOptions options = {}) {
+    auto promise = std::make_shared<std::promise<Result>>();
+    mutex.async_acquire(std::move(options), [promise](Hold hold, std::exception_ptr error) {
+      promise->set_value({std::move(hold), std::move(error), std::this_thread::get_id()});
+    });
+    return promise->get_future();
+  }
+};
+
+TEST_F(Async, ACallbackGetsTheHold) {
+  auto first = acquire(mutex_);
+  Result result = get(first);
+  EXPECT_EQ(result.error, nullptr);
+  EXPECT_EQ(result.hold.state(), HoldState::held);
+  EXPECT_NE(result.thread, std::this_thread::get_id());
+  EXPECT_FALSE(mutex_.is_held_by_this_thread());  // it has an owner of its own
+
+  auto second = acquire(mutex_);
+  ASSERT_TRUE(reaches_nodes(2));  // and does not nest with another call
+  EXPECT_FALSE(is_ready(second));
+  result.hold.release();
+  EXPECT_TRUE(static_cast<bool>(get(second).hold));
+  EXPECT_TRUE(becomes_empty());  // a handler that drops the Hold releases
+}
+
+TEST_F(Async, AFutureGetsTheHold) {
+  auto first = mutex_.async_acquire();
+  Hold hold = get(first);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  auto second = mutex_.async_acquire(AcquireOptions{.owner = hold.owner()});
+  EXPECT_EQ(get(second).token(), hold.token());  // the owner that was named nests
+  hold.release();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Async, AFutureThatIsDroppedGivesTheLockBack) {
+  Hold hold = mutex_.acquire();
+  { auto dropped = mutex_.async_acquire(); }
+  ASSERT_TRUE(reaches_nodes(2));
+  hold.release();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Async, TheDeadlineGivesAnEmptyHoldWithoutAnError) {
+  const Hold hold = mutex_.acquire();
+  const auto deadline = LeaseClock::now() + 200ms;
+  auto callback = acquire(mutex_, {.deadline = deadline});
+  auto future = mutex_.async_acquire(AcquireOptions{.deadline = deadline});
+  auto at_once = acquire(mutex_, {.deadline = Deadline::passed()});
+  const Result result = get(callback);
+  EXPECT_GE(LeaseClock::now(), deadline);
+  EXPECT_FALSE(static_cast<bool>(result.hold));
+  EXPECT_EQ(result.error, nullptr);
+  EXPECT_FALSE(static_cast<bool>(get(future)));
+  const Result one_attempt = get(at_once);
+  EXPECT_FALSE(static_cast<bool>(one_attempt.hold));
+  EXPECT_EQ(one_attempt.error, nullptr);
+  EXPECT_TRUE(reaches_nodes(1));
+}
+
+TEST_F(Async, AStopGivesAnEmptyHoldWithoutAnError) {
+  const Hold hold = mutex_.acquire();
+  std::stop_source stop;
+  auto callback = acquire(mutex_, {.stop = stop.get_token()});
+  auto future = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
+  ASSERT_TRUE(reaches_nodes(3));
+  stop.request_stop();
+  const Result result = get(callback);
+  EXPECT_FALSE(static_cast<bool>(result.hold));
+  EXPECT_EQ(result.error, nullptr);
+  EXPECT_FALSE(static_cast<bool>(get(future)));
+  EXPECT_TRUE(reaches_nodes(1));
+
+  auto too_late = acquire(mutex_, {.stop = stop.get_token()});
+  const Result never_sent = get(too_late);
+  EXPECT_FALSE(static_cast<bool>(never_sent.hold));
+  EXPECT_EQ(never_sent.error, nullptr);
+}
+
+TEST_F(Async, ErrorsComeToTheHandlerAndTheFuture) {
+  ClientOptions nowhere = options();
+  nowhere.hosts = "127.0.0.1:1/nowhere";
+  Client lonely(nowhere);
+  ReentrantMutex mutex(lonely, kPath);
+  auto callback = acquire(mutex, {.deadline = 200ms});
+  auto future = mutex.async_acquire(AcquireOptions{.deadline = 200ms});
+  const Result result = get(callback);
+  EXPECT_FALSE(static_cast<bool>(result.hold));
+  ASSERT_NE(result.error, nullptr);
+  EXPECT_EQ(error_of([&] { std::rethrow_exception(result.error); }), Errc::not_connected);
+  EXPECT_EQ(error_of([&] { return get(future); }), Errc::not_connected);
+}
+
+TEST_F(Async, AHandlerThatThrowsIsLoggedAndTheOthersGoOn) {
+  const LogCapture log;
+  ClientOptions logged = options();
+  logged.logger = log.logger();
+  const auto client = connect(logged);
+  ReentrantMutex mutex(*client, kPath);
+  const auto subscription = client->add_listener(
+      [](ConnectionState) { throw std::runtime_error("thrown by the listener"); });
+
+  mutex.async_acquire({}, [](const Hold&, const std::exception_ptr&) {
+    throw std::runtime_error("thrown by the handler");
+  });
+  mutex.async_acquire({}, [](const Hold&, const std::exception_ptr&) { throw 42; });
+  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+  auto next = acquire(mutex);
+  EXPECT_TRUE(static_cast<bool>(get(next).hold));
+  EXPECT_TRUE(eventually([&] { return log.contains("thrown by the handler"); }, kPatience));
+  EXPECT_TRUE(becomes_empty());
+
+  expire_session(chroot_.hosts(), client->session_id());
+  EXPECT_TRUE(eventually([&] { return log.contains("thrown by the listener"); }, kPatience));
+  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+}
+
+TEST_F(Async, AHandlerThatBlocksDelaysNeitherHeartbeatsNorOtherLocks) {
+  const Hold other_hold = ReentrantMutex(*client_, "/other").acquire();
+  ReentrantMutex third(*client_, "/third");
+  std::latch go_on(1);
+  std::promise<void> entered;
+  std::promise<void> left;
+  mutex_.async_acquire({}, [&](const Hold&, const std::exception_ptr&) {
+    entered.set_value();
+    go_on.wait();
+    left.set_value();
+  });
+  auto has_entered = entered.get_future();
+  get(has_entered);
+  auto waiting = third.async_acquire();  // one before the blocked time, one after it
+  EXPECT_TRUE(static_cast<bool>(get(waiting)));
+
+  // The lease of the other hold goes on moving: heartbeats are sent and their answers come in.
+  const auto two_timeouts_later = LeaseClock::now() + 2 * client_->session_timeout();
+  EXPECT_TRUE(eventually(
+      [&] {
+        EXPECT_EQ(other_hold.state(), HoldState::held);
+        return LeaseClock::now() > two_timeouts_later;
+      },
+      kPatience));
+  EXPECT_EQ(other_hold.state(), HoldState::held);
+  EXPECT_FALSE(other_hold.lost().stop_requested());
+  EXPECT_GT(other_hold.valid_until(), two_timeouts_later);
+  auto callback = acquire(third);
+  EXPECT_TRUE(static_cast<bool>(get(callback).hold));
+  EXPECT_FALSE(is_free());  // the blocked handler's own hold, too, is there still
+
+  go_on.count_down();
+  auto has_left = left.get_future();
+  get(has_left);
+}
+
+// A user's executor: one thread.
+class OneThread {
+ public:
+  OneThread() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  void operator()(std::function<void()> task) {
+    {
+      const std::lock_guard guard(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    changed_.notify_one();
+  }
+  std::thread::id id() const { return thread_.get_id(); }
+
+ private:
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
+      const auto task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      lock.lock();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
+  std::jthread thread_;                      // last: it uses the others
+};
+
+TEST_F(Async, EverythingRunsOnTheUsersExecutor) {
+  OneThread executor;
+  Chronicle<std::thread::id> threads;
+  ClientOptions with_executor = options();
+  with_executor.executor = [&](std::function<void()> task) { executor(std::move(task)); };
+  const auto client = connect(with_executor);
+  const auto subscription =
+      client->add_listener([&](ConnectionState) { threads.add(std::this_thread::get_id()); });
+  ReentrantMutex mutex(*client, kPath);
+  const auto note = [&](const Hold&, const std::exception_ptr&) {
+    threads.add(std::this_thread::get_id());
+  };
+  for (int i = 0; i < 5; ++i) mutex.async_acquire({}, note);
+  ASSERT_TRUE(threads.reaches(5));
+  const Hold hold = mutex.acquire();
+  mutex.async_acquire({.deadline = Deadline::passed()}, note);
+  std::stop_source stop;
+  mutex.async_acquire({.stop = stop.get_token()}, note);
+  stop.request_stop();  // by this thread, which is not to run the handler
+  ASSERT_TRUE(threads.reaches(7));
+  expire_session(chroot_.hosts(), client->session_id());
+  ASSERT_TRUE(threads.reaches(10));  // suspended, lost, connected
+  mutex.async_acquire({}, note);
+  ASSERT_TRUE(threads.reaches(11));
+  client->close();
+  for (const auto& id : threads.all()) EXPECT_EQ(id, executor.id());
+}
+
+TEST_F(Async, AThousandWaitersWithoutAThreadEachAreGrantedInOrder) {
+  constexpr std::size_t kWaiters = 1000;
+  Chronicle<std::size_t> order;
+  Chronicle<FencingToken> tokens;
+  {
+    const auto warm_up = mutex_.async_acquire();
+    static_cast<void>(warm_up.wait_for(kPatience));
+  }
+  Hold hold = mutex_.acquire();
+  const std::size_t threads = threads_of_this_process();
+  for (std::size_t i = 0; i < kWaiters; ++i) {
+    mutex_.async_acquire({}, [&, i](const Hold& mine, const std::exception_ptr&) {
+      order.add(i);
+      tokens.add(mine.token());
+    });
+  }
+  ASSERT_TRUE(reaches_nodes(kWaiters + 1));
+  EXPECT_LE(threads_of_this_process(), threads + 8);
+  EXPECT_EQ(order.size(), 0U);
+  hold.release();
+  ASSERT_TRUE(tokens.reaches(kWaiters));
+  EXPECT_LE(threads_of_this_process(), threads + 8);
+  const auto granted = order.all();
+  const auto all_tokens = tokens.all();
+  for (std::size_t i = 0; i < kWaiters; ++i) {
+    ASSERT_EQ(granted[i], i);
+    if (i > 0) {
+      ASSERT_LT(all_tokens[i - 1], all_tokens[i]);
+    }
+  }
+  EXPECT_TRUE(becomes_empty());
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes under a lock path that are not zklock's: contenders are honoured, the rest is left alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <string>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+class ForeignContender : public LockTest {
+ protected:
+  static inline const std::string kUuid = "8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e";
+
+  const std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+
+  // The full path of a node that ends in a sequence number.
+  std::string enqueue(const std::string& prefix) {
+    static_cast<void>(raw().create(kPath));
+    const auto made = raw().create(kPath + "/" + prefix, "10.0.0.1", ZOO_EPHEMERAL_SEQUENTIAL);
+    EXPECT_EQ(made.rc, ZOK);
+    return made.path;
+  }
+  void wait_behind(const std::string& prefix) {
+    const std::string node = enqueue(prefix);
+    EXPECT_FALSE(mutex_.try_lock());
+    auto waiting = mutex_.async_acquire();
+    EXPECT_TRUE(reaches_nodes(2));
+    EXPECT_FALSE(is_ready(waiting));
+    EXPECT_EQ(raw().exists(node).rc, ZOK);
+    EXPECT_EQ(raw().delete_node(node), ZOK);
+    EXPECT_TRUE(static_cast<bool>(get(waiting)));
+    EXPECT_TRUE(becomes_empty());
+  }
+};
+
+TEST_F(ForeignContender, OfCuratorIsWaitedFor) { wait_behind("_c_" + kUuid + "-lock-"); }
+TEST_F(ForeignContender, OfAnOldCuratorIsWaitedFor) { wait_behind("lock-"); }
+TEST_F(ForeignContender, OfKazooIsWaitedFor) { wait_behind("8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"); }
+
+TEST_F(ForeignContender, WaitsForUs) {
+  Hold hold = mutex_.acquire();
+  const std::string ours = nodes().at(0);
+  const std::string foreign = enqueue("_c_" + kUuid + "-lock-");
+  EXPECT_EQ(mutex_.participants().at(1).node, foreign.substr(kPath.size() + 1));
+  // What a Curator does: it watches the node before its own.
+  EXPECT_EQ(raw().exists(kPath + "/" + ours).rc, ZOK);
+  auto behind = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  hold.release();
+  ASSERT_TRUE(eventually([&] { return raw().exists(kPath + "/" + ours).rc == ZNONODE; }));
+  EXPECT_FALSE(is_ready(behind));  // it is the foreign one's turn
+  EXPECT_EQ(raw().delete_node(foreign), ZOK);
+  EXPECT_TRUE(static_cast<bool>(get(behind)));
+}
+
+// A node of ours announces its release by changing. What anybody can change announces nothing.
+TEST_F(ForeignContender, ChangingItsDataReleasesNothing) {
+  const ZooKeeperServer* const server = SharedServer::server();
+  if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  for (const std::string prefix : {"lock-", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-"}) {
+    const std::string foreign = enqueue(prefix);
+    auto waiting = mutex_.async_acquire();
+    for (int round = 0; round < 3; ++round) {
+      // It waits, and after every change it waits again.
+      ASSERT_TRUE(eventually([&] { return watched(*server, foreign); }, kPatience));
+      ASSERT_EQ(raw().set_data(foreign, "released").rc, ZOK);
+    }
+    ASSERT_TRUE(eventually([&] { return watched(*server, foreign); }, kPatience));
+    EXPECT_FALSE(is_ready(waiting));
+    ASSERT_EQ(raw().delete_node(foreign), ZOK);
+    EXPECT_TRUE(static_cast<bool>(get(waiting)));
+    ASSERT_TRUE(becomes_empty());
+  }
+}
+
+TEST_F(ForeignContender, MayNotWriteOurNodes) {
+  const Hold hold = mutex_.acquire();
+  EXPECT_EQ(raw().set_data(hold.node(), "released").rc, ZNOAUTH);
+  EXPECT_EQ(raw().get_data(hold.node()).rc, ZOK);
+}
+
+TEST_F(ForeignContender, JunkIsIgnoredAndNeverDeleted) {
+  const std::vector<std::string> junk = {"junk",         "lock-",           "lock-abc",
+                                         "lock-123",     "lock-00000000001", "lock-9999999999",
+                                         "lock-000000000x", "read-0000000000", "0000000000"};
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  for (const std::string& name : junk) ASSERT_EQ(raw().create(kPath + "/" + name).rc, ZOK);
+  {
+    const Hold hold = mutex_.acquire({.deadline = kPatience});
+    EXPECT_EQ(hold.state(), HoldState::held);
+    EXPECT_EQ(mutex_.queue_position(), 0U);
+    EXPECT_FALSE(is_free());
+    auto waiting = mutex_.async_acquire(AcquireOptions{.deadline = 100ms});
+    EXPECT_FALSE(static_cast<bool>(get(waiting)));
+  }
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(reaches_nodes(junk.size()));
+  for (const std::string& name : junk) EXPECT_EQ(raw().exists(kPath + "/" + name).rc, ZOK) << name;
+}
+
+class Parent : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+};
+
+TEST_F(Parent, IsMadeWhereItIsMissingAndMayGoBetweenUses) {
+  ReentrantMutex mutex(*client_, "/a/b/c");
+  EXPECT_EQ(raw().exists("/a").rc, ZNONODE);  // constructing sends nothing
+  for (int round = 0; round < 3; ++round) {
+    {
+      const Hold hold = mutex.acquire({.deadline = kPatience});
+      EXPECT_EQ(hold.state(), HoldState::held);
+    }
+    ASSERT_TRUE(becomes_empty("/a/b/c"));
+    ASSERT_EQ(raw().delete_recursive(round == 1 ? "/a" : "/a/b/c"), ZOK);
+  }
+}
+
+// Many at once find the parent missing: one makes it, and all are queued.
+TEST_F(Parent, IsMadeByManyAtOnce) {
+  const auto other = connect();
+  std::vector<std::future<Hold>> all;
+  ReentrantMutex mutex(*client_, "/x/y");
+  ReentrantMutex others_mutex(*other, "/x/y");
+  for (int i = 0; i < 10; ++i) {
+    all.push_back(mutex.async_acquire());
+    all.push_back(others_mutex.async_acquire());
+  }
+  std::size_t granted = 0;
+  ASSERT_TRUE(eventually(
+      [&] {
+        for (auto& future : all) {
+          if (future.valid() && is_ready(future)) granted += future.get() ? 1U : 0U;
+        }
+        return granted == all.size();
+      },
+      kPatience));
+  EXPECT_TRUE(becomes_empty("/x/y"));
+}
+
+// One path may lie below another: the queue of the one is nothing to the other.
+TEST_F(Parent, MayBeALockItself) {
+  ReentrantMutex upper(*client_, "/a");
+  ReentrantMutex lower(*client_, "/a/b");
+  const Hold below = lower.acquire({.deadline = kPatience});
+  const Hold above = upper.acquire({.deadline = kPatience});
+  EXPECT_EQ(below.state(), HoldState::held);
+  EXPECT_EQ(above.state(), HoldState::held);
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// fork(): the child has nothing of the client, the parent keeps all of it.
+#include <gtest/gtest.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+// Runs `in_child` in a child of this process and returns its answer, which is its exit status;
+// nothing when it crashed or did not come to an end.
+std::optional<int> fork_and(const std::function<int()>& in_child) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(in_child());
+  EXPECT_GT(child, 0);
+  int status = 0;
+  const bool ended = eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, 30s);
+  if (!ended) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+    ADD_FAILURE() << "the child did not come to an end";
+  }
+  if (!WIFEXITED(status)) return std::nullopt;
+  return WEXITSTATUS(status);
+}
+
+// The number of the first of the calls that does not throw Errc::forked, from 1; 0: all do.
+int first_that_is_not_forked(const std::vector<std::function<void()>>& calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (error_of(calls[i]) != Errc::forked) return static_cast<int>(i) + 1;
+  }
+  return 0;
+}
+
+class Fork : public LockTest {
+ protected:
+  std::unique_ptr<Client> client_ = connect();
+  std::unique_ptr<ReentrantMutex> mutex_ = std::make_unique<ReentrantMutex>(*client_, kPath);
+};
+
+TEST_F(Fork, EveryCallOfTheChildThrowsForked) {
+  mutex_->lock();
+  const auto child = fork_and([this] {
+    return first_that_is_not_forked({
+        [this] { mutex_->lock(); },
+        [this] { mutex_->lock(std::stop_token{}); },
+        [this] { static_cast<void>(mutex_->try_lock()); },
+        [this] { static_cast<void>(mutex_->try_lock_for(1s)); },
+        [this] { static_cast<void>(mutex_->acquire()); },
+        [this] { static_cast<void>(mutex_->acquire({.deadline = Deadline::passed()})); },
+        [this] { mutex_->unlock(); },
+        [this] { mutex_->async_acquire({}, [](const Hold&, const std::exception_ptr&) {}); },
+        [this] { static_cast<void>(mutex_->async_acquire().get()); },
+        [this] { static_cast<void>(mutex_->participants()); },
+        [this] { static_cast<void>(mutex_->queue_position()); },
+        [this] { const ReentrantMutex another(*client_, "/another"); },
+        [this] { client_->wait_until_connected(1s); },
+        [this] { client_->flush(1s); },
+        [this] { static_cast<void>(client_->add_listener([](ConnectionState) {})); },
+    });
+  });
+  EXPECT_EQ(child, 0);
+  EXPECT_TRUE(mutex_->is_held_by_this_thread());
+  EXPECT_FALSE(is_free());
+  mutex_->unlock();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Fork, TheChildHoldsNothing) {
+  mutex_->lock();
+  const Hold hold = mutex_->acquire();
+  const auto child = fork_and([&] {
+    if (mutex_->is_held_by_this_thread()) return 1;
+    if (mutex_->hold_count() != 0) return 2;
+    if (client_->is_connected()) return 3;
+    return 0;
+  });
+  EXPECT_EQ(child, 0);
+  EXPECT_EQ(mutex_->hold_count(), 2);
+}
+
+TEST_F(Fork, TheChildsDestructorsTakeNothingFromTheParent) {
+  mutex_->lock();
+  std::optional<Hold> hold(mutex_->acquire());
+  std::optional<Hold> second(mutex_->acquire());
+  std::optional<Subscription> subscription(client_->add_listener([](ConnectionState) {}));
+  const auto child = fork_and([&] {
+    second->release();
+    hold.reset();
+    second.reset();
+    subscription.reset();
+    mutex_.reset();
+    client_->close();
+    client_.reset();
+    return 0;
+  });
+  EXPECT_EQ(child, 0);
+
+  // Longer than the session would live if its connection, or its heartbeats, had suffered.
+  const auto later = LeaseClock::now() + 3 * client_->session_timeout() / 2;
+  EXPECT_TRUE(eventually([&] { return LeaseClock::now() > later; }, kPatience));
+  EXPECT_EQ(hold->state(), HoldState::held);
+  EXPECT_EQ(mutex_->hold_count(), 3);
+  EXPECT_TRUE(client_->is_connected());
+  EXPECT_FALSE(is_free());
+  hold.reset();
+  second.reset();
+  mutex_->unlock();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Fork, WhileAThreadWaits) {
+  const auto other = connect();
+  ReentrantMutex others_mutex(*other, kPath);
+  Hold others_hold = others_mutex.acquire();
+  auto waiting = in_thread([this] { return mutex_->acquire(); });
+  ASSERT_TRUE(reaches_nodes(2));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(fork_and([&] {
+                mutex_.reset();
+                client_.reset();
+                return 0;
+              }),
+              0);
+  }
+  EXPECT_FALSE(is_ready(waiting));
+  others_hold.release();
+  EXPECT_EQ(get(waiting).state(), HoldState::held);
+}
+
+// A child makes a client of its own, and is another owner than its parent.
+TEST_F(Fork, AChildWithItsOwnClientIsAnotherOwner) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
+#endif
+  mutex_->lock();
+  const Owner parent = Owner::this_thread();
+  const auto child = fork_and([&] {
+    if (Owner::this_thread() == parent) return 1;
+    Client client(options());
+    ReentrantMutex mutex(client, kPath);
+    if (mutex.try_lock()) return 2;
+    ReentrantMutex another(client, "/another");
+    if (!another.try_lock_for(kPatience)) return 3;
+    another.unlock();
+    return 0;
+  });
+  EXPECT_EQ(child, 0);
+  EXPECT_TRUE(mutex_->is_held_by_this_thread());
+}
+
+}  // namespace
+}  // namespace zklock::testing

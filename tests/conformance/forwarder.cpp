@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/forwarder.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+namespace zklock::testing {
+namespace {
+
+constexpr int kTurnMs = 20;  // how soon cut(), mend() and the destructor take effect
+
+// A socket, closed with the last of its two threads.
+class Socket {
+ public:
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket() { ::close(fd_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  return address;
+}
+
+int tcp_socket() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), "socket");
+  return fd;
+}
+
+bool readable(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return ::poll(&waiting, 1, kTurnMs) > 0;
+}
+
+}  // namespace
+
+Forwarder::Forwarder(std::uint16_t target) : target_(target), listener_(tcp_socket()) {
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(listener_, generic, size) != 0 || ::listen(listener_, 16) != 0 ||
+      ::getsockname(listener_, generic, &size) != 0) {
+    const int error = errno;
+    ::close(listener_);
+    throw std::system_error(error, std::generic_category(), "bind");
+  }
+  port_ = ntohs(address.sin_port);
+  accepting_ = std::jthread([this] { accept_all(); });
+}
+
+Forwarder::~Forwarder() {
+  ended_ = true;
+  accepting_.join();
+  threads_.clear();
+  ::close(listener_);
+}
+
+void Forwarder::accept_all() {
+  while (!ended_) {
+    if (!readable(listener_) || cut_) continue;
+    const int accepted = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (accepted < 0) continue;
+    const auto here = std::make_shared<Socket>(accepted);
+    const auto there = std::make_shared<Socket>(tcp_socket());
+    const sockaddr_in address = loopback(target_);
+    if (::connect(there->fd(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+      continue;  // refused there: ended here
+    }
+    threads_.emplace_back([this, here, there] { pass(here->fd(), there->fd()); });
+    threads_.emplace_back([this, here, there] { pass(there->fd(), here->fd()); });
+  }
+}
+
+void Forwarder::pass(int from, int to) {
+  std::array<char, 16384> buffer{};
+  while (!ended_) {
+    if (cut_) {
+      ::poll(nullptr, 0, kTurnMs);
+      continue;
+    }
+    if (!readable(from)) continue;
+    const auto size = ::recv(from, buffer.data(), buffer.size(), 0);
+    if (size <= 0) break;
+    for (ssize_t sent = 0; sent < size;) {
+      const auto part = ::send(to, buffer.data() + sent, static_cast<std::size_t>(size - sent),
+                               MSG_NOSIGNAL);
+      if (part <= 0) break;
+      sent += part;
+    }
+  }
+  ::shutdown(from, SHUT_RDWR);
+  ::shutdown(to, SHUT_RDWR);
+}
+
+}  // namespace zklock::testing

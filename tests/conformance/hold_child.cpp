@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process that holds a lock and answers questions, for tests that pause or kill it.
+//
+//   zklock_hold_child <hosts> <path> <session timeout in ms> <pipe of commands>
+//
+// It writes "held <token>" when it has the lock. Then every line of the pipe gets one line as its
+// answer: "state" gives "<state> <token>", "told" gives how often it was told of the loss, "again"
+// gives "held <token>" of a new acquire, "exit" ends it.
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "zklock/zklock.h"
+
+namespace {
+
+using zklock::Hold;
+using zklock::HoldState;
+
+std::string name_of(HoldState state) {
+  switch (state) {
+    case HoldState::held: return "held";
+    case HoldState::suspended: return "suspended";
+    case HoldState::lost: return "lost";
+  }
+  return "?";
+}
+
+void say_state(const Hold& hold) {
+  // The state is asked first: before anything else has had a chance to run.
+  const HoldState state = hold.state();
+  std::cout << name_of(state) << ' ' << hold.token().zxid << std::endl;
+}
+
+int run(char** argv) {
+  zklock::ClientOptions options;
+  options.hosts = argv[1];
+  options.session_timeout = std::chrono::milliseconds(std::atoi(argv[3]));
+  options.application = "hold_child";
+  zklock::Client client(options);
+  zklock::ReentrantMutex mutex(client, argv[2]);
+
+  Hold hold = mutex.acquire();
+  std::atomic<int> told{0};
+  std::optional<std::stop_callback<std::function<void()>>> on_loss;
+  on_loss.emplace(hold.lost(), [&told] { ++told; });
+  say_state(hold);
+
+  std::ifstream commands(argv[4]);
+  std::string command;
+  while (std::getline(commands, command)) {
+    if (command == "state") {
+      say_state(hold);
+    } else if (command == "told") {
+      std::cout << told << std::endl;
+    } else if (command == "again") {
+      on_loss.reset();
+      hold.release();
+      hold = mutex.acquire();
+      say_state(hold);
+    } else if (command == "exit") {
+      return 0;
+    }
+  }
+  return 3;  // the pipe was closed
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 5) return 2;
+  try {
+    return run(argv);
+  } catch (const std::exception& error) {
+    std::cout << "error " << error.what() << std::endl;
+    return 1;
+  }
+}

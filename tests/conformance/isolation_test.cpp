@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client on a server that has lost its quorum: the connection is there, pings are answered, and
+// another client can be granted the lock. The hold must be lost before.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "conformance/chronicle.h"
+#include "conformance/forwarder.h"
+#include "conformance/lock_test.h"
+#include "support/free_ports.h"
+#include "support/zookeeper_ensemble.h"
+
+namespace zklock::testing {
+namespace {
+
+// Long after every session timeout here a server notices that it has lost its peers.
+const std::string kSyncLimit = "syncLimit=60";
+
+class IsolationTest : public ::testing::Test {
+ protected:
+  static constexpr std::chrono::milliseconds kTimeout{4000};
+
+  std::unique_ptr<Client> connect(const std::string& hosts) const {
+    ClientOptions options;
+    options.hosts = hosts;
+    options.session_timeout = kTimeout;
+    auto client = std::make_unique<Client>(options);
+    EXPECT_TRUE(client->wait_until_connected(kPatience));
+    return client;
+  }
+};
+
+// Member 1 sees the others only through a forwarder, which can be cut: then it is a follower
+// without a leader, and the others go on.
+class Isolation : public IsolationTest {
+ protected:
+  void SetUp() override {
+    // It makes no leader of the first: the two others elect one of themselves before it comes.
+    members_[1]->start();
+    members_[2]->start();
+    ASSERT_TRUE(members_[1]->wait_until_serving(kPatience)) << members_[1]->log();
+    ASSERT_TRUE(members_[2]->wait_until_serving(kPatience)) << members_[2]->log();
+    members_[0]->start();
+    ASSERT_TRUE(members_[0]->wait_until_serving(kPatience)) << members_[0]->log();
+    ASSERT_EQ(members_[0]->mode(), "follower");
+  }
+
+  static std::string server_line(std::size_t number, std::uint16_t quorum, std::uint16_t election) {
+    return "server." + std::to_string(number) + "=127.0.0.1:" + std::to_string(quorum) + ":" +
+           std::to_string(election);
+  }
+  std::unique_ptr<ZooKeeperServer> member(std::size_t number) const {
+    ZooKeeperOptions options;
+    options.my_id = static_cast<int>(number);
+    options.extra_config = {"initLimit=20", kSyncLimit};
+    for (std::size_t i = 1; i <= 3; ++i) {
+      const std::uint16_t quorum = ports_[2 * i - 2];
+      const bool forwarded = number == 1 && i != 1;
+      options.extra_config.push_back(
+          server_line(i, forwarded ? forwarders_[i - 2]->port() : quorum, ports_[2 * i - 1]));
+    }
+    return std::make_unique<ZooKeeperServer>(options);
+  }
+
+  void cut() {
+    for (const auto& forwarder : forwarders_) forwarder->cut();
+  }
+  void mend() {
+    for (const auto& forwarder : forwarders_) forwarder->mend();
+  }
+  std::string majority() const { return members_[1]->hosts() + "," + members_[2]->hosts(); }
+
+  const FreePorts ports_{6};
+  const std::array<std::unique_ptr<Forwarder>, 2> forwarders_{
+      std::make_unique<Forwarder>(ports_[2]), std::make_unique<Forwarder>(ports_[4])};
+  const std::array<std::unique_ptr<ZooKeeperServer>, 3> members_{member(1), member(2), member(3)};
+};
+
+TEST_F(Isolation, AHoldIsLostBeforeAnotherClientIsGranted) {
+  const auto isolated = connect(members_[0]->hosts());
+  const auto other = connect(majority());
+  ReentrantMutex mutex(*isolated, kPath);
+  ReentrantMutex others_mutex(*other, kPath);
+  Chronicle<std::string> events;
+  RawClient reader(members_[0]->hosts(), {.session_timeout = 20s});
+
+  Hold hold = mutex.acquire();
+  const std::stop_callback on_loss(hold.lost(), [&] {
+    EXPECT_EQ(hold.state(), HoldState::lost);
+    events.add("lost");
+  });
+  std::promise<FencingToken> granted;
+  others_mutex.async_acquire({}, [&](Hold others, const std::exception_ptr&) {
+    // The state is asked here: at the earliest moment at which there is another holder.
+    EXPECT_EQ(hold.state(), HoldState::lost);
+    events.add("granted");
+    granted.set_value(others.token());
+  });
+  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kPatience));
+  EXPECT_EQ(hold.state(), HoldState::held);
+
+  cut();
+  auto grant = granted.get_future();
+  EXPECT_GT(get(grant), hold.token());
+  ASSERT_TRUE(events.reaches(2));
+  EXPECT_EQ(events.all(), (std::vector<std::string>{"lost", "granted"}));
+  // To all appearances the isolated server was well, and the old hold too.
+  EXPECT_EQ(reader.exists(hold.node()).rc, ZOK);
+
+  mend();
+  const auto later = mutex.acquire({.owner = Owner::unique(), .deadline = kPatience});
+  EXPECT_TRUE(static_cast<bool>(later));  // the client is of use again
+  EXPECT_GT(later.token(), hold.token());
+}
+
+TEST_F(Isolation, AWaiterOnTheIsolatedSideIsNotGranted) {
+  const auto isolated = connect(members_[0]->hosts());
+  const auto other = connect(majority());
+  ReentrantMutex mutex(*isolated, kPath);
+  ReentrantMutex others_mutex(*other, kPath);
+  Hold others_hold = others_mutex.acquire();
+  auto waiting = mutex.async_acquire();
+  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kPatience));
+  cut();
+  // Its session ends on the side of the majority, and the lock is free for the next.
+  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 1; }, kPatience));
+  others_hold.release();
+  Hold second = others_mutex.acquire({.deadline = kPatience});
+  EXPECT_TRUE(static_cast<bool>(second));
+  EXPECT_FALSE(is_ready(waiting));
+  const FencingToken token = second.token();
+  mend();
+  ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kPatience));
+  EXPECT_FALSE(is_ready(waiting));
+  second.release();
+  EXPECT_GT(get(waiting).token(), token);
+}
+
+class IsolationWithoutQuorum : public IsolationTest {
+ protected:
+  static ZooKeeperOptions patient() {
+    ZooKeeperOptions patient;
+    patient.extra_config = {kSyncLimit};
+    return patient;
+  }
+  IsolationWithoutQuorum() : ensemble_(patient()) {
+    ensemble_.start();
+    EXPECT_TRUE(ensemble_.wait_until_serving(kPatience)) << ensemble_.log();
+  }
+  ZooKeeperEnsemble ensemble_;
+};
+
+TEST_F(IsolationWithoutQuorum, AHoldIsLostByItselfAndTheLockPassesOnWhenTheQuorumIsBack) {
+  const auto follower = ensemble_.follower();
+  ASSERT_TRUE(follower);
+  const auto client = connect(ensemble_[*follower].hosts());
+  const auto other = connect(ensemble_.hosts());
+  ReentrantMutex mutex(*client, kPath);
+  ReentrantMutex others_mutex(*other, kPath);
+  RawClient reader(ensemble_[*follower].hosts(), {.session_timeout = 20s});
+  Hold hold = mutex.acquire();
+  auto waiting = others_mutex.async_acquire();
+  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kPatience));
+
+  std::promise<LeaseClock::time_point> lost;
+  const std::stop_callback on_loss(hold.lost(), [&] { lost.set_value(LeaseClock::now()); });
+  for (std::size_t i = 0; i < ensemble_.size(); ++i) {
+    if (i != *follower) ensemble_[i].pause();
+  }
+  const auto paused = LeaseClock::now();
+  auto loss = lost.get_future();
+  const auto lost_at = get(loss);
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_EQ(reader.exists(hold.node()).rc, ZOK) << "its server does not know of it";
+  EXPECT_LT(lost_at, paused + client->session_timeout()) << "later than the servers could grant";
+  EXPECT_FALSE(is_ready(waiting));
+
+  for (std::size_t i = 0; i < ensemble_.size(); ++i) ensemble_[i].resume();
+  EXPECT_GT(get(waiting).token(), hold.token());
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// After any amount of use there is as much of everything as before.
+#include <gtest/gtest.h>
+
+#include <boost/thread/thread.hpp>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <future>
+#include <iterator>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+std::size_t entries(const char* directory) {
+  const std::filesystem::directory_iterator all(directory);
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// What this process has open, and how many threads.
+struct Resources {
+  std::size_t descriptors = entries("/proc/self/fd");
+  std::size_t threads = entries("/proc/self/task");
+};
+
+bool falls_to(const Resources& before) {
+  const bool fell = eventually(
+      [&] {
+        const Resources now;
+        return now.descriptors <= before.descriptors && now.threads <= before.threads;
+      },
+      kPatience);
+  const Resources now;
+  EXPECT_LE(now.descriptors, before.descriptors);
+  EXPECT_LE(now.threads, before.threads);
+  return fell;
+}
+
+class Leak : public LockTest {
+ protected:
+  bool no_watches() const {
+    const ZooKeeperServer* const server = SharedServer::server();
+    if (server == nullptr) return true;  // others watch there too
+    return eventually(
+        [&] { return ask_server(*server, "wchs").find("Total watches:0") != std::string::npos; },
+        kPatience);
+  }
+
+  // One of everything: granted, timed out, stopped, interrupted, dropped, thrown, asynchronous.
+  static void use(Client& client, int turn) {
+    ReentrantMutex mutex(client, kPath);
+    ReentrantMutex elsewhere(client, kPath + std::to_string(turn % 7));
+    const auto somebody = [&](AcquireOptions options) {
+      options.owner = Owner::unique();
+      return mutex.acquire(std::move(options));
+    };
+    mutex.lock();
+    mutex.lock();
+    mutex.unlock();
+    static_cast<void>(somebody({.deadline = Deadline::passed()}));
+    static_cast<void>(somebody({.deadline = 1ms}));
+    std::stop_source stop;
+    auto stopped = mutex.async_acquire(AcquireOptions{.stop = stop.get_token()});
+    { auto dropped = mutex.async_acquire(); }
+    mutex.async_acquire({}, [](const Hold&, const std::exception_ptr&) {});
+    stop.request_stop();
+    if (turn % 10 == 0) {
+      boost::thread waiting([&] {
+        try {
+          mutex.lock();
+          mutex.unlock();
+        } catch (const boost::thread_interrupted&) {
+        }
+      });
+      waiting.interrupt();
+      waiting.join();
+    }
+    mutex.unlock();
+    static_cast<void>(get(stopped));
+    const Hold other = elsewhere.acquire();
+    try {
+      const std::unique_lock lock(elsewhere);
+      throw std::runtime_error("in the critical section");
+    } catch (const std::runtime_error&) {
+    }
+    static_cast<void>(elsewhere.participants());
+  }
+};
+
+TEST_F(Leak, NothingIsLeftOnTheServerOrInTheProcess) {
+  const auto client = connect();
+  static_cast<void>(raw());
+  for (int i = 0; i < 50; ++i) use(*client, i);
+  EXPECT_TRUE(client->flush(kPatience));
+  const Resources before;
+  for (int i = 0; i < 500; ++i) use(*client, i);
+  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+  for (int i = 0; i < 7; ++i) EXPECT_TRUE(becomes_empty(kPath + std::to_string(i)));
+  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(no_watches());
+  EXPECT_TRUE(falls_to(before));
+}
+
+TEST_F(Leak, NothingIsLeftOfClients) {
+  static_cast<void>(raw());
+  const auto live_and_die = [this] {
+    const auto client = connect();
+    use(*client, 0);
+    const Hold hold = ReentrantMutex(*client, kPath).acquire();
+  };
+  for (int i = 0; i < 3; ++i) live_and_die();
+  const Resources before;
+  for (int i = 0; i < 10; ++i) live_and_die();
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(no_watches());
+  EXPECT_TRUE(falls_to(before));
+}
+
+TEST_F(Leak, NothingIsLeftOfSessions) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath);
+  static_cast<void>(raw());
+  const auto expire = [&] {
+    Hold hold = mutex.acquire({.deadline = kPatience});
+    auto waiting = mutex.async_acquire();
+    ASSERT_TRUE(reaches_nodes(2));
+    expire_session(chroot_.hosts(), client->session_id());
+    EXPECT_TRUE(static_cast<bool>(get(waiting)));
+    EXPECT_EQ(hold.state(), HoldState::lost);
+  };
+  for (int i = 0; i < 2; ++i) expire();
+  const Resources before;
+  for (int i = 0; i < 4; ++i) expire();
+  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(no_watches());
+  EXPECT_TRUE(falls_to(before));
+}
+
+TEST_F(Leak, FlushWaitsForWhatWasBegun) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath);
+  for (int i = 0; i < 20; ++i) {
+    mutex.acquire().release();
+    ASSERT_TRUE(client->flush(kPatience));
+    ASSERT_TRUE(nodes().empty());
+  }
+  Hold hold = mutex.acquire();
+  EXPECT_TRUE(client->flush(kPatience));  // a hold is no unfinished work
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReentrantMutex is a lockable of the standard library and of Boost.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <boost/chrono.hpp>
+#include <boost/thread/lock_algorithms.hpp>
+#include <boost/thread/lock_types.hpp>
+#include <chrono>
+#include <concepts>
+#include <future>
+#include <mutex>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+// [thread.req.lockable] of the standard.
+template <class L>
+concept Cpp17BasicLockable = requires(L& l) {
+  { l.lock() } -> std::same_as<void>;
+  { l.unlock() } -> std::same_as<void>;
+};
+template <class L>
+concept Cpp17Lockable = Cpp17BasicLockable<L> && requires(L& l) {
+  { l.try_lock() } -> std::same_as<bool>;
+};
+template <class L>
+concept Cpp17TimedLockable =
+    Cpp17Lockable<L> && requires(L& l, std::chrono::duration<double, std::ratio<3, 7>> odd) {
+      { l.try_lock_for(std::chrono::milliseconds(1)) } -> std::same_as<bool>;
+      { l.try_lock_for(odd) } -> std::same_as<bool>;
+      { l.try_lock_until(std::chrono::steady_clock::now()) } -> std::same_as<bool>;
+      { l.try_lock_until(std::chrono::system_clock::now()) } -> std::same_as<bool>;
+      { l.try_lock_until(LeaseClock::now()) } -> std::same_as<bool>;
+    };
+// What boost::unique_lock and boost::lock_guard ask for, with the clocks of Boost.
+template <class L>
+concept BoostTimedLockable =
+    Cpp17Lockable<L> && requires(L& l, boost::chrono::steady_clock::time_point at) {
+      { l.try_lock_for(boost::chrono::milliseconds(1)) } -> std::same_as<bool>;
+      { l.try_lock_until(at) } -> std::same_as<bool>;
+    };
+
+static_assert(Cpp17TimedLockable<ReentrantMutex>);
+static_assert(!std::copy_constructible<ReentrantMutex> && !std::move_constructible<ReentrantMutex>);
+static_assert(!std::is_copy_assignable_v<ReentrantMutex> &&
+              !std::is_move_assignable_v<ReentrantMutex>);
+static_assert(!std::copy_constructible<Client> && !std::move_constructible<Client>);
+
+static_assert(std::is_nothrow_default_constructible_v<Hold>);
+static_assert(std::is_nothrow_move_constructible_v<Hold> &&
+              std::is_nothrow_move_assignable_v<Hold> && std::is_nothrow_destructible_v<Hold> &&
+              std::is_nothrow_swappable_v<Hold>);
+static_assert(!std::copy_constructible<Hold> && !std::is_copy_assignable_v<Hold>);
+static_assert(noexcept(std::declval<Hold&>().release()) &&
+              noexcept(std::declval<const Hold&>().state()) &&
+              noexcept(std::declval<const Hold&>().lost()) &&
+              noexcept(std::declval<const Hold&>().token()));
+
+static_assert(std::regular<FencingToken> && std::totally_ordered<FencingToken>);
+static_assert(std::copyable<Owner> && std::totally_ordered<Owner>);
+static_assert(std::derived_from<Error, std::system_error>);
+
+// What must not compile.
+template <class M>
+concept LockableForANumber = requires(M& m) { m.try_lock_for(5); };
+template <class M>
+concept LockableUntilADuration = requires(M& m) { m.try_lock_until(std::chrono::seconds(5)); };
+template <class M>
+concept AcquirableWithANumber = requires(M& m) { m.acquire({.deadline = 5}); };
+template <class M>
+concept LockableWhileConst = requires(const M& m) { m.lock(); };
+template <class H>
+concept ComparableWithHold = requires(const H& h) { h == h; };
+template <class T>
+concept ComparableWithANumber = requires(const T& t) { t < 5; };
+template <class M>
+concept ConstructibleFromTemporaryClient = requires { M(Client("127.0.0.1:1"), "/lock"); };
+static_assert(!LockableForANumber<ReentrantMutex>);
+static_assert(!LockableUntilADuration<ReentrantMutex>);
+static_assert(!AcquirableWithANumber<ReentrantMutex>);
+static_assert(!LockableWhileConst<ReentrantMutex>);
+static_assert(!ConstructibleFromTemporaryClient<ReentrantMutex>);
+static_assert(!ComparableWithHold<Hold>);
+static_assert(!ComparableWithANumber<FencingToken> && !ComparableWithANumber<Owner>);
+static_assert(!std::is_convertible_v<Hold, bool> && std::is_constructible_v<bool, Hold>);
+static_assert(!std::default_initializable<Owner> && !std::constructible_from<Owner, int>);
+
+class Lockable : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+  // Somebody else, who has the lock from block() to unblock().
+  const std::unique_ptr<Client> other_ = connect();
+  ReentrantMutex others_mutex_{*other_, kPath};
+  Hold others_hold_;
+  void block() { others_hold_ = others_mutex_.acquire(); }
+  void unblock() { others_hold_.release(); }
+};
+
+TEST_F(Lockable, UniqueLockLocksAndUnlocks) {
+  {
+    const std::unique_lock lock(mutex_);
+    EXPECT_TRUE(lock.owns_lock());
+    EXPECT_TRUE(mutex_.is_held_by_this_thread());
+    EXPECT_FALSE(others_mutex_.try_lock());
+  }
+  EXPECT_FALSE(mutex_.is_held_by_this_thread());
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Lockable, UniqueLockInAllItsManners) {
+  block();
+  EXPECT_FALSE(std::unique_lock(mutex_, std::try_to_lock).owns_lock());
+  EXPECT_FALSE(std::unique_lock(mutex_, 50ms).owns_lock());
+  EXPECT_FALSE(std::unique_lock(mutex_, std::chrono::steady_clock::now() + 50ms).owns_lock());
+  EXPECT_FALSE(std::unique_lock(mutex_, std::chrono::system_clock::now() + 50ms).owns_lock());
+  std::unique_lock deferred(mutex_, std::defer_lock);
+  EXPECT_FALSE(deferred.try_lock());
+  EXPECT_FALSE(deferred.try_lock_for(50ms));
+  unblock();
+
+  EXPECT_TRUE(deferred.try_lock_for(kPatience));
+  deferred.unlock();
+  EXPECT_TRUE(deferred.try_lock_until(std::chrono::steady_clock::now() + kPatience));
+  deferred.unlock();
+  deferred.lock();
+  std::unique_lock adopted(*deferred.release(), std::adopt_lock);
+  EXPECT_TRUE(adopted.owns_lock());
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  adopted.unlock();
+  EXPECT_TRUE(std::unique_lock(mutex_, kPatience).owns_lock());
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Lockable, LockGuardReleasesWhenTheCriticalSectionThrows) {
+  EXPECT_THROW(
+      {
+        const std::lock_guard guard(mutex_);
+        throw std::runtime_error("in the critical section");
+      },
+      std::runtime_error);
+  EXPECT_EQ(mutex_.hold_count(), 0);
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_THROW(
+      {
+        const std::unique_lock lock(mutex_);
+        throw std::runtime_error("in the critical section");
+      },
+      std::runtime_error);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Lockable, ScopedLockTakesTwoInOppositeOrders) {
+  const int kThreads = std::getenv("KT") ? std::atoi(std::getenv("KT")) : 2;
+  constexpr int kRounds = 5;
+  std::atomic<int> inside{0};
+  std::atomic<int> overlaps{0};
+  std::atomic<int> done{0};
+  std::vector<std::future<void>> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    Client& client = i % 2 == 0 ? *client_ : *other_;
+    threads.push_back(in_thread([&, i] {
+      ReentrantMutex first(client, "/first");
+      ReentrantMutex second(client, "/second");
+      const auto enter = [&] {
+        if (++inside != 1) ++overlaps;
+        ++done;
+        --inside;
+      };
+      for (int round = 0; round < kRounds; ++round) {
+        if (i % 2 == 0) {
+          const std::scoped_lock both(first, second);
+          enter();
+        } else {
+          const std::scoped_lock both(second, first);
+          enter();
+        }
+      }
+    }));
+  }
+  for (auto& thread : threads) get(thread);
+  EXPECT_EQ(done, kThreads * kRounds);
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_TRUE(becomes_empty("/first"));
+  EXPECT_TRUE(becomes_empty("/second"));
+}
+
+TEST_F(Lockable, BoostUniqueLock) {
+  {
+    const boost::unique_lock<ReentrantMutex> lock(mutex_);
+    EXPECT_TRUE(lock.owns_lock());
+    EXPECT_FALSE(others_mutex_.try_lock());
+  }
+  block();
+  boost::unique_lock<ReentrantMutex> lock(mutex_, boost::try_to_lock);
+  EXPECT_FALSE(lock.owns_lock());
+  unblock();
+  lock.lock();
+  EXPECT_TRUE(mutex_.is_held_by_this_thread());
+  lock.unlock();
+  EXPECT_TRUE(becomes_empty());
+}
+
+// A template, so that the test fails, and not the build, where the clocks of Boost are not taken.
+template <class Mutex>
+void use_boost_clocks(Mutex& mutex, const std::function<void()>& unblock) {
+  if constexpr (BoostTimedLockable<Mutex>) {
+    boost::unique_lock<Mutex> lock(mutex, boost::defer_lock);
+    EXPECT_FALSE(lock.try_lock_for(boost::chrono::milliseconds(50)));
+    EXPECT_FALSE(lock.try_lock_until(boost::chrono::steady_clock::now()));
+    EXPECT_FALSE(lock.try_lock_until(boost::chrono::system_clock::now() +
+                                     boost::chrono::milliseconds(50)));
+    unblock();
+    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kPatience.count())));
+    lock.unlock();
+    EXPECT_TRUE(lock.try_lock_until(boost::chrono::steady_clock::now() +
+                                    boost::chrono::seconds(kPatience.count())));
+  } else {
+    FAIL() << "try_lock_for and try_lock_until do not take boost::chrono";
+  }
+}
+
+TEST_F(Lockable, BoostUniqueLockWithTheClocksOfBoost) {
+  block();
+  use_boost_clocks(mutex_, [this] { unblock(); });
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Lockable, BoostLockTakesTwo) {
+  ReentrantMutex second(*client_, "/second");
+  boost::lock(mutex_, second);
+  EXPECT_TRUE(mutex_.is_held_by_this_thread());
+  EXPECT_TRUE(second.is_held_by_this_thread());
+  second.unlock();
+  mutex_.unlock();
+
+  block();
+  EXPECT_EQ(boost::try_lock(second, mutex_), 1);  // the second of the two
+  EXPECT_FALSE(second.is_held_by_this_thread());
+  EXPECT_TRUE(becomes_empty("/second"));
+}
+
+}  // namespace
+}  // namespace zklock::testing

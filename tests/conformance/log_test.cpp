@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What zklock writes to the user's logger, and what it never does.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "conformance/lock_test.h"
+#include "conformance/log_capture.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+class Log : public LockTest {
+ protected:
+  const LogCapture log_;
+  ClientOptions logged() const {
+    ClientOptions logged = options();
+    logged.logger = log_.logger();
+    return logged;
+  }
+};
+
+TEST_F(Log, NoSecretIsWrittenAtAnyLevel) {
+  const std::string secret = "correct-horse-battery-staple";
+  ClientOptions with_secret = logged();
+  with_secret.digest = DigestCredential{"orders", secret};
+  with_secret.acl = AclPolicy::creator_all();
+  std::string errors;
+  {
+    const auto client = connect(with_secret);
+    ReentrantMutex mutex(*client, kPath);
+    EXPECT_TRUE(static_cast<bool>(mutex.acquire()));
+    expire_session(chroot_.hosts(), client->session_id());
+    EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+
+    ClientOptions stranger = with_secret;
+    stranger.digest->password = secret + "-not";
+    const auto other = connect(stranger);
+    ReentrantMutex others_mutex(*other, kPath);
+    errors += error_text_of([&] { others_mutex.lock(); });
+    client->close();
+    errors += error_text_of([&] { mutex.lock(); });
+  }
+  ClientOptions nowhere = with_secret;
+  nowhere.hosts = "127.0.0.1:1";
+  {
+    Client client(nowhere);
+    ReentrantMutex mutex(client, kPath);
+    errors += error_text_of([&] { return mutex.acquire({.deadline = 200ms}); });
+  }
+  nowhere.hosts = "127.0.0.1:port";
+  errors += error_text_of([&] { return std::make_unique<Client>(nowhere); });
+
+  EXPECT_NE(errors.find("[zklock:11]"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("[zklock:2]"), std::string::npos) << errors;
+  EXPECT_FALSE(log_.text().empty());
+  EXPECT_EQ(errors.find(secret), std::string::npos) << errors;
+  EXPECT_FALSE(log_.contains(secret));
+}
+
+TEST_F(Log, TheCClientWritesToTheUsersLogger) {
+  const auto client = connect(logged());
+  // The C client's own words for a connection that is up.
+  EXPECT_TRUE(eventually([this] { return log_.contains("session establishment complete"); }))
+      << log_.text();
+}
+
+TEST_F(Log, AMutexThatIsDestroyedWhileLockedIsTold) {
+  const auto client = connect(logged());
+  {
+    ReentrantMutex mutex(*client, kPath);
+    mutex.lock();
+  }
+  EXPECT_TRUE(log_.contains(kPath));
+  ReentrantMutex(*client, kPath).unlock();
+}
+
+TEST_F(Log, AThreadThatEndsWithoutUnlockingIsTold) {
+  const auto client = connect(logged());
+  ReentrantMutex mutex(*client, "/forgotten");
+  auto careless = in_thread([&] { mutex.lock(); });
+  get(careless);
+  EXPECT_TRUE(eventually([this] { return log_.contains("/forgotten"); }, kPatience));
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is in the queue, and where.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <string>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  EXPECT_EQ(::gethostname(name.data(), name.size() - 1), 0);
+  return name.data();
+}
+
+class Participants : public LockTest {
+ protected:
+  ClientOptions named(const std::string& application) const {
+    ClientOptions named = options();
+    named.application = application;
+    return named;
+  }
+  const std::unique_ptr<Client> client_ = connect(named("orders"));
+  ReentrantMutex mutex_{*client_, kPath};
+  const std::unique_ptr<Client> other_ = connect(named("billing"));
+  ReentrantMutex others_mutex_{*other_, kPath};
+};
+
+TEST_F(Participants, NobodyIsInAQueueThatDoesNotExist) {
+  EXPECT_TRUE(mutex_.participants().empty());
+  EXPECT_EQ(mutex_.queue_position(), std::nullopt);
+  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);  // asking creates nothing
+}
+
+TEST_F(Participants, TellsWhoIsWhoInOrder) {
+  // The clock of the leader is this machine's; ZooKeeper rounds to milliseconds.
+  const auto begun = std::chrono::system_clock::now() - 1s;
+  const Owner first = Owner::unique();
+  const Owner second = Owner::unique();
+  Hold hold = mutex_.acquire({.owner = first});
+  auto waiting = others_mutex_.async_acquire(AcquireOptions{.owner = second});
+  ASSERT_TRUE(reaches_nodes(2));
+  mutex_.async_acquire({}, [](const Hold&, const std::exception_ptr&) {});
+  ASSERT_TRUE(reaches_nodes(3));
+
+  const auto all = mutex_.participants();
+  ASSERT_EQ(all.size(), 3U);
+  const auto on_server = nodes();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Participant& p = all[i];
+    EXPECT_EQ(p.node, on_server[i]);
+    EXPECT_EQ(p.sequence, static_cast<std::int32_t>(i));
+    EXPECT_EQ(p.holds, i == 0);
+    EXPECT_EQ(p.mine, i != 1);
+    EXPECT_EQ(p.token.zxid, raw().exists(kPath + "/" + p.node).stat.czxid);
+    EXPECT_EQ(p.session_id, (i == 1 ? other_ : client_)->session_id());
+    EXPECT_EQ(p.application, i == 1 ? "billing" : "orders");
+    EXPECT_EQ(p.host, host_name());
+    EXPECT_EQ(p.pid, ::getpid());
+    EXPECT_GE(p.since, begun);
+    EXPECT_LE(p.since, std::chrono::system_clock::now() + 1s);
+    if (i > 0) {
+      EXPECT_GE(p.since, all[i - 1].since);
+    }
+  }
+  EXPECT_EQ(all[0].token, hold.token());
+  EXPECT_EQ(all[0].owner, first.to_string());
+  EXPECT_EQ(all[1].owner, second.to_string());
+  EXPECT_NE(all[2].owner, first.to_string());
+  // The other client sees the same queue with other eyes.
+  const auto others = others_mutex_.participants();
+  ASSERT_EQ(others.size(), 3U);
+  EXPECT_FALSE(others[0].mine);
+  EXPECT_TRUE(others[1].mine);
+
+  hold.release();
+  EXPECT_EQ(get(waiting).token(), all[1].token);
+}
+
+TEST_F(Participants, QueuePositionCountsWhoStandsBefore) {
+  const Owner waiter = Owner::unique();
+  Hold hold = others_mutex_.acquire();
+  EXPECT_EQ(others_mutex_.queue_position(), 0U);
+  EXPECT_EQ(mutex_.queue_position(), std::nullopt);  // this thread, at the other client
+
+  auto before = others_mutex_.async_acquire(AcquireOptions{});
+  ASSERT_TRUE(reaches_nodes(2));
+  auto waiting = mutex_.async_acquire(AcquireOptions{.owner = waiter});
+  ASSERT_TRUE(reaches_nodes(3));
+  EXPECT_EQ(mutex_.queue_position(waiter), 2U);
+  EXPECT_EQ(mutex_.queue_position(), std::nullopt);
+  hold.release();
+  Hold befores = get(before);
+  EXPECT_TRUE(eventually([&] { return mutex_.queue_position(waiter) == 1U; }, kPatience));
+  befores.release();
+  const Hold last = get(waiting);
+  EXPECT_TRUE(eventually([&] { return mutex_.queue_position(waiter) == 0U; }, kPatience));
+  EXPECT_EQ(mutex_.queue_position(Owner::unique()), std::nullopt);
+}
+
+TEST_F(Participants, ForeignNodesHaveNoTexts) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  const auto foreign = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
+                                    "10.0.0.1", ZOO_EPHEMERAL_SEQUENTIAL);
+  ASSERT_EQ(foreign.rc, ZOK);
+  ASSERT_EQ(raw().create(kPath + "/notes", "not a contender").rc, ZOK);
+  const auto all = mutex_.participants();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(kPath + "/" + all[0].node, foreign.path);
+  EXPECT_TRUE(all[0].holds);
+  EXPECT_FALSE(all[0].mine);
+  EXPECT_EQ(all[0].session_id, raw().session_id());
+  EXPECT_EQ(all[0].owner + all[0].host + all[0].application + all[0].thread, "");
+  EXPECT_EQ(all[0].pid, 0);
+}
+
+TEST_F(Participants, TextsAreCutAndHaveNoControlCharacters) {
+  const auto client = connect(named(std::string(100, 'x') + "\n\x1b[2J"));
+  const auto tricky = connect(named("a\nowner=forged\x1b[2J"));
+  ReentrantMutex mutex(*client, kPath);
+  ReentrantMutex trickys_mutex(*tricky, kPath);
+  const Hold hold = mutex.acquire();
+  auto waiting = trickys_mutex.async_acquire(AcquireOptions{});
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto all = mutex.participants();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_LE(all[0].application.size(), 64U);
+  EXPECT_EQ(all[0].application.rfind("xxxx", 0), 0U);
+  EXPECT_NE(all[1].owner, "forged");
+  for (const Participant& p : all) {
+    for (const char c : p.application) EXPECT_FALSE(c < ' ' && c >= 0) << p.application;
+  }
+}
+
+}  // namespace
+}  // namespace zklock::testing

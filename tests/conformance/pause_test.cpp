@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process that stands still, or dies, with the lock in its hands.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+
+#include "conformance/holder_process.h"
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+class Pause : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+};
+
+TEST_F(Pause, LongerThanTheSessionTheFirstQuestionSaysLost) {
+  HolderProcess other(chroot_.hosts(), kPath, 2s);
+  const auto granted = other.wait_until_held();
+  EXPECT_EQ(granted.state, "held");
+  auto waiting = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+
+  other.process().pause();
+  other.send("state");  // waits in the pipe for the process to go on
+  Hold hold = get(waiting);
+  EXPECT_GT(hold.token().zxid, granted.token);
+  EXPECT_EQ(hold.state(), HoldState::held);
+
+  other.process().resume();
+  const auto first_answer = other.receive_state();
+  EXPECT_EQ(first_answer.state, "lost");
+  EXPECT_EQ(first_answer.token, granted.token);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_TRUE(eventually(
+      [&] {
+        other.send("told");
+        return other.receive() == "1";
+      },
+      kPatience));
+
+  other.send("again");  // it queues behind us, with a new session
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto our_token = hold.token().zxid;
+  hold.release();
+  const auto again = other.receive_state();
+  EXPECT_EQ(again.state, "held");
+  EXPECT_GT(again.token, our_token);
+  other.send("told");
+  EXPECT_EQ(other.receive(), "1");
+}
+
+TEST_F(Pause, ShorterThanTheLeaseNothingIsLost) {
+  HolderProcess other(chroot_.hosts(), kPath, 20s);
+  const auto granted = other.wait_until_held();
+  other.process().pause();
+  other.send("state");
+  EXPECT_FALSE(mutex_.try_lock());
+  other.process().resume();
+  const auto answer = other.receive_state();
+  EXPECT_EQ(answer.state, "held");
+  EXPECT_EQ(answer.token, granted.token);
+  EXPECT_FALSE(mutex_.try_lock());
+  other.send("told");
+  EXPECT_EQ(other.receive(), "0");
+  other.send("exit");
+  const auto status = other.process().wait(kPatience);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->exit_code, 0);
+}
+
+// The lease is over, the session is not yet: nobody else can have it, and still it is lost.
+TEST_F(Pause, LongerThanTheLeaseIsLostEvenIfTheSessionLives) {
+  HolderProcess other(chroot_.hosts(), kPath, 8s);
+  const auto granted = other.wait_until_held();
+  other.process().pause();
+  other.send("state");
+  // Two thirds of the session timeout is the most that a lease can last.
+  const auto lease_is_over = LeaseClock::now() + 8000ms * 2 / 3 + 1ms;
+  EXPECT_TRUE(eventually([&] { return LeaseClock::now() > lease_is_over; }, kPatience));
+  other.process().resume();
+  const auto answer = other.receive_state();
+  EXPECT_EQ(answer.state, "lost");
+  EXPECT_EQ(answer.token, granted.token);
+  // What is lost is given up, although nobody has taken it away.
+  EXPECT_TRUE(static_cast<bool>(mutex_.acquire({.deadline = kPatience})));
+}
+
+TEST_F(Pause, AKilledHoldersLockPassesOn) {
+  HolderProcess other(chroot_.hosts(), kPath, 2s);
+  const auto granted = other.wait_until_held();
+  auto first = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  auto second = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  other.process().kill();
+  Hold hold = get(first);
+  EXPECT_GT(hold.token().zxid, granted.token);
+  EXPECT_FALSE(is_ready(second));
+  const auto token = hold.token();
+  hold.release();
+  EXPECT_GT(get(second).token(), token);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Pause, AKilledWaiterIsPassedOver) {
+  Hold hold = mutex_.acquire();
+  HolderProcess other(chroot_.hosts(), kPath, 2s);
+  ASSERT_TRUE(reaches_nodes(2));
+  auto behind = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  other.process().kill();
+  hold.release();
+  EXPECT_TRUE(static_cast<bool>(get(behind)));
+  EXPECT_TRUE(becomes_empty());
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection that breaks and comes back: the session, and what it holds, stays.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+
+#include "conformance/chronicle.h"
+#include "conformance/lock_test.h"
+#include "conformance/log_capture.h"
+
+namespace zklock::testing {
+namespace {
+
+class Reconnect : public OwnServerTest {
+ protected:
+  // The lease is to outlast a restart of the server.
+  static ClientOptions patient(ClientOptions options) {
+    options.session_timeout = 30s;
+    return options;
+  }
+};
+
+TEST_F(Reconnect, AHoldSurvivesARestartWithinItsLease) {
+  const auto client = connect(patient(options()));
+  ReentrantMutex mutex(*client, kPath);
+  Chronicle<ConnectionState> told;
+  const auto subscription = client->add_listener([&](ConnectionState s) { told.add(s); });
+  Hold hold = mutex.acquire();
+  const auto token = hold.token();
+  const auto session = client->session_id();
+
+  server_.kill_hard();
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kPatience));
+  EXPECT_TRUE(told.has(ConnectionState::suspended));
+  EXPECT_FALSE(client->is_connected());
+  EXPECT_TRUE(mutex.is_held_by_this_thread());  // the lease is valid
+  EXPECT_EQ(mutex.acquire().token(), token);    // it nests without a server
+  const auto lease = hold.valid_until();
+  EXPECT_GT(lease, LeaseClock::now());
+
+  server_.start();
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  EXPECT_TRUE(told.has(ConnectionState::reconnected));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::held; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.valid_until() > lease; }, kPatience));
+  EXPECT_EQ(hold.token(), token);
+  EXPECT_EQ(client->session_id(), session);
+  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_EQ(told.all(), (std::vector{ConnectionState::suspended, ConnectionState::reconnected}));
+  hold.release();
+  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(nodes().empty());
+}
+
+TEST_F(Reconnect, AWaiterKeepsItsPlace) {
+  const auto holder = connect(patient(options()));
+  const auto client = connect(patient(options()));
+  ReentrantMutex holders_mutex(*holder, kPath);
+  ReentrantMutex mutex(*client, kPath);
+  Hold hold = holders_mutex.acquire();
+  auto waiting = mutex.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto before = nodes();
+  kill_and_restart();
+  ASSERT_TRUE(eventually([&] { return holder->is_connected() && client->is_connected(); },
+                         kPatience));
+  EXPECT_EQ(nodes(), before);
+  EXPECT_FALSE(is_ready(waiting));
+  hold.release();
+  EXPECT_EQ(get(waiting).node(), kPath + "/" + before.at(1));
+}
+
+// What is released without a server is released when there is one.
+TEST_F(Reconnect, AReleaseWithoutAServerIsMadeUpFor) {
+  const auto client = connect(patient(options()));
+  ReentrantMutex mutex(*client, kPath);
+  Hold hold = mutex.acquire();
+  server_.kill_hard();
+  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kPatience));
+  hold.release();
+  EXPECT_EQ(mutex.hold_count(), 0);
+  EXPECT_FALSE(client->flush(100ms));
+  server_.start();
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  EXPECT_TRUE(client->flush(kPatience));
+  EXPECT_TRUE(nodes().empty());
+}
+
+// A server that stands still is a connection that is broken, although nobody says so.
+TEST_F(Reconnect, AHoldIsLostByItselfWhenTheServerStandsStill) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath);
+  const Hold hold = mutex.acquire();
+  std::promise<void> lost;
+  const std::stop_callback on_loss(hold.lost(), [&] { lost.set_value(); });
+  server_.pause();
+  const auto session_ends = LeaseClock::now() + client->session_timeout();
+  auto loss = lost.get_future();
+  get(loss);
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_LT(LeaseClock::now(), session_ends) << "before the servers could give the lock away";
+  server_.resume();
+  EXPECT_TRUE(becomes_empty());  // also if the session turns out to live
+}
+
+// Calls that begin without a server wait for one until their deadline.
+TEST_F(Reconnect, CallsWaitForTheServer) {
+  const auto client = connect(patient(options()));
+  ReentrantMutex mutex(*client, kPath);
+  server_.kill_hard();
+  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kPatience));
+  auto waiting = mutex.async_acquire(AcquireOptions{.deadline = kPatience});
+  auto short_one = mutex.async_acquire(AcquireOptions{.deadline = 200ms});
+  EXPECT_EQ(error_of([&] { return get(short_one); }), Errc::not_connected);
+  EXPECT_FALSE(client->wait_until_connected(50ms));
+  EXPECT_FALSE(is_ready(waiting));
+  server_.start();
+  EXPECT_EQ(get(waiting).state(), HoldState::held);
+}
+
+}  // namespace
+}  // namespace zklock::testing

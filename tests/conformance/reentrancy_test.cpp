@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owners nest; different owners exclude each other; what is released belongs to who releases it.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <optional>
+#include <utility>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+class Reentrancy : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+
+  static AcquireOptions at_once(const Owner& owner) {
+    return {.owner = owner, .deadline = Deadline::passed()};
+  }
+  // In another thread, with its own lock().
+  bool another_thread_gets_it() {
+    auto attempt = in_thread([this] { return mutex_.try_lock(); });
+    return get(attempt);
+  }
+};
+
+TEST_F(Reentrancy, ThreeDeep) {
+  mutex_.lock();
+  EXPECT_TRUE(mutex_.try_lock());
+  EXPECT_TRUE(mutex_.try_lock_for(kPatience));
+  EXPECT_EQ(mutex_.hold_count(), 3);
+  EXPECT_EQ(nodes().size(), 1U);
+
+  mutex_.unlock();
+  mutex_.unlock();
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_FALSE(is_free());
+
+  mutex_.unlock();
+  EXPECT_EQ(mutex_.hold_count(), 0);
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(is_free());
+}
+
+TEST_F(Reentrancy, TwoObjectsOnOnePathNest) {
+  ReentrantMutex second(*client_, kPath);
+  mutex_.lock();
+  second.lock();
+  EXPECT_EQ(mutex_.hold_count(), 2);
+  EXPECT_EQ(second.hold_count(), 2);
+  EXPECT_EQ(nodes().size(), 1U);
+  // What the one locked, the other may unlock.
+  mutex_.unlock();
+  mutex_.unlock();
+  EXPECT_EQ(error_of([&] { second.unlock(); }), Errc::not_owner);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Reentrancy, TwoPathsAndTwoClientsDoNotNest) {
+  ReentrantMutex elsewhere(*client_, "/elsewhere");
+  const auto other = connect();
+  ReentrantMutex of_other_client(*other, kPath);
+  mutex_.lock();
+  EXPECT_EQ(elsewhere.hold_count(), 0);
+  EXPECT_FALSE(of_other_client.try_lock());  // its registry is its client's
+  EXPECT_TRUE(elsewhere.try_lock());
+  elsewhere.unlock();
+  mutex_.unlock();
+}
+
+TEST_F(Reentrancy, ATokenRepeatsWithinAGrantAndGrowsWithTheNext) {
+  Hold first = mutex_.acquire();
+  const FencingToken token = first.token();
+  const std::string node = first.node();
+  EXPECT_GT(token, FencingToken{});
+  EXPECT_EQ(node.rfind(kPath + "/lock-", 0), 0U) << node;
+  EXPECT_EQ(raw().exists(node).stat.czxid, token.zxid);
+
+  Hold second = mutex_.acquire();
+  EXPECT_EQ(second.token(), token);
+  EXPECT_EQ(second.node(), node);
+  first.release();
+  EXPECT_EQ(mutex_.acquire().token(), token);
+  second.release();
+  EXPECT_GT(mutex_.acquire().token(), token);
+}
+
+TEST_F(Reentrancy, UnlockDoesNotTouchAHold) {
+  const Hold hold = mutex_.acquire();
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_EQ(mutex_.hold_count(), 1);
+
+  mutex_.lock();
+  EXPECT_EQ(mutex_.hold_count(), 2);
+  mutex_.unlock();
+  EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_FALSE(is_free());
+}
+
+TEST_F(Reentrancy, AHoldDoesNotTouchALock) {
+  mutex_.lock();
+  {
+    const Hold hold = mutex_.acquire();
+    EXPECT_EQ(mutex_.hold_count(), 2);
+  }
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  EXPECT_FALSE(is_free());
+  mutex_.unlock();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Reentrancy, UnlockByWhoDoesNotHoldChangesNothing) {
+  EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);  // nobody holds
+  mutex_.lock();
+  auto other_thread = in_thread([this] { return error_of([&] { mutex_.unlock(); }); });
+  EXPECT_EQ(get(other_thread), Errc::not_owner);
+  EXPECT_TRUE(mutex_.is_held_by_this_thread());
+  EXPECT_FALSE(is_free());
+  mutex_.unlock();
+  EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);  // once too often
+}
+
+TEST_F(Reentrancy, ThreadsExcludeEachOther) {
+  mutex_.lock();
+  EXPECT_FALSE(another_thread_gets_it());
+  mutex_.unlock();
+  EXPECT_TRUE(another_thread_gets_it());
+}
+
+TEST_F(Reentrancy, OneThreadLocksAndAnotherReleases) {
+  const Owner request = Owner::unique();
+  auto locking = in_thread([&] { return mutex_.acquire({.owner = request}); });
+  Hold hold = get(locking);
+  EXPECT_EQ(hold.owner(), request);
+  EXPECT_FALSE(mutex_.is_held_by_this_thread());
+  EXPECT_FALSE(is_free());
+  EXPECT_TRUE(static_cast<bool>(mutex_.acquire(at_once(request))));  // it nests from any thread
+
+  auto releasing = in_thread([moved = std::move(hold)]() mutable { moved.release(); });
+  get(releasing);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Reentrancy, APooledThreadDoesNotEnterTheLockOfAnotherRequest) {
+  const Owner first = Owner::unique();
+  const Owner second = Owner::unique();
+  auto one_pooled_thread = in_thread([&] {
+    Hold firsts = mutex_.acquire({.owner = first});
+    EXPECT_FALSE(static_cast<bool>(mutex_.acquire(at_once(second))));
+    EXPECT_FALSE(mutex_.try_lock());
+    EXPECT_EQ(mutex_.hold_count(), 0);
+    EXPECT_TRUE(static_cast<bool>(mutex_.acquire(at_once(first))));
+    firsts.release();
+    EXPECT_TRUE(static_cast<bool>(mutex_.acquire(at_once(second))));
+  });
+  get(one_pooled_thread);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Reentrancy, TwoThreadsWaitForOneOwnerWithOneNode) {
+  const auto other = connect();
+  ReentrantMutex others_mutex(*other, kPath);
+  Hold others_hold = others_mutex.acquire();
+  const Owner owner = Owner::unique();
+  const auto acquire = [&] { return mutex_.acquire({.owner = owner}); };
+  auto first = in_thread(acquire);
+  auto second = in_thread(acquire);
+  ASSERT_TRUE(reaches_nodes(2));  // the other's and one for both
+  auto third = in_thread([&] { return mutex_.acquire({.owner = owner, .deadline = 100ms}); });
+  EXPECT_FALSE(static_cast<bool>(get(third)));  // one of them may leave
+  EXPECT_EQ(nodes().size(), 2U);
+
+  others_hold.release();
+  Hold hold = get(first);
+  const Hold same = get(second);
+  EXPECT_EQ(hold.token(), same.token());
+  EXPECT_EQ(hold.node(), same.node());
+  hold.release();
+  EXPECT_EQ(same.state(), HoldState::held);
+  EXPECT_FALSE(is_free());
+}
+
+TEST_F(Reentrancy, ReleasingAnOldHoldAgainDoesNotReleaseANewerOne) {
+  Hold old = mutex_.acquire();
+  old.release();
+  const Hold newer = mutex_.acquire();
+  old.release();
+  old.release();
+  EXPECT_FALSE(static_cast<bool>(old));
+  EXPECT_EQ(newer.state(), HoldState::held);
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  EXPECT_FALSE(is_free());
+}
+
+TEST_F(Reentrancy, AMovedFromHoldIsEmptyAndSafe) {
+  Hold source = mutex_.acquire();
+  const FencingToken token = source.token();
+  Hold target = std::move(source);
+  Hold empty;
+  for (Hold* hold : {&source, &empty}) {  // NOLINT(bugprone-use-after-move)
+    EXPECT_FALSE(static_cast<bool>(*hold));
+    EXPECT_EQ(hold->state(), HoldState::lost);
+    EXPECT_LT(hold->token(), token);
+    EXPECT_TRUE(hold->lost().stop_requested());
+    EXPECT_EQ(hold->valid_until(), LeaseClock::time_point::min());
+    EXPECT_EQ(hold->node(), "");
+    EXPECT_EQ(hold->owner(), Owner::this_thread());
+    hold->release();
+  }
+  EXPECT_EQ(target.token(), token);
+  EXPECT_EQ(target.state(), HoldState::held);
+  EXPECT_EQ(mutex_.hold_count(), 1);
+
+  target = std::move(empty);  // releases what it had
+  EXPECT_EQ(mutex_.hold_count(), 0);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Reentrancy, AHoldAssignedToItselfStays) {
+  Hold hold = mutex_.acquire();
+  Hold& alias = hold;
+  hold = std::move(alias);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_EQ(mutex_.hold_count(), 1);
+}
+
+TEST_F(Reentrancy, AHoldMayOutliveItsMutex) {
+  std::optional<ReentrantMutex> mutex(std::in_place, *client_, kPath);
+  Hold hold = mutex->acquire();
+  mutex.reset();
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_FALSE(is_free());
+  hold.release();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Reentrancy, WhatADestroyedMutexLockedIsUnlockedThroughAnother) {
+  {
+    ReentrantMutex mutex(*client_, "/other");
+    mutex.lock();
+  }
+  ReentrantMutex again(*client_, "/other");
+  EXPECT_TRUE(again.is_held_by_this_thread());
+  again.unlock();
+  EXPECT_TRUE(becomes_empty("/other"));
+}
+
+TEST_F(Reentrancy, AThreadThatEndsWithoutUnlockingGivesTheLockBack) {
+  auto careless = in_thread([this] {
+    mutex_.lock();
+    mutex_.lock();
+  });
+  get(careless);
+  EXPECT_TRUE(mutex_.try_lock_for(kPatience));
+  mutex_.unlock();
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Closing and destroying, at any moment and from any thread.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+class Shutdown : public LockTest {
+ protected:
+  std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+  const std::unique_ptr<Client> other_ = connect();
+  ReentrantMutex others_mutex_{*other_, kPath};
+
+  // Of a client that may end it first, being told that its connection was taken over.
+  void end_session(const Client& client) const {
+    try {
+      expire_session(chroot_.hosts(), client.session_id());
+    } catch (const ConnectError& error) {
+      if (!error.session_expired()) throw;
+    }
+  }
+};
+
+TEST_F(Shutdown, EveryCallOfAClosedClientThrowsClosed) {
+  client_->close();
+  client_->close();
+  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return mutex_.try_lock(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return mutex_.acquire(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return mutex_.async_acquire().get(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { mutex_.async_acquire({}, [](const Hold&, const auto&) {}); }),
+            Errc::closed);
+  EXPECT_EQ(error_of([&] { return mutex_.participants(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return mutex_.queue_position(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return client_->wait_until_connected(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return ReentrantMutex(*client_, "/other").path(); }), Errc::closed);
+  EXPECT_FALSE(client_->is_connected());
+  EXPECT_TRUE(client_->flush());
+  EXPECT_EQ(mutex_.hold_count(), 0);
+}
+
+TEST_F(Shutdown, CloseWakesEveryWaiter) {
+  const Hold others_hold = others_mutex_.acquire();
+  std::vector<std::future<Hold>> waiting;
+  for (int i = 0; i < 3; ++i) waiting.push_back(in_thread([this] { return mutex_.acquire(); }));
+  for (int i = 0; i < 3; ++i) waiting.push_back(mutex_.async_acquire());
+  auto locking = in_thread([this] { mutex_.lock(); });
+  auto timed = in_thread([this] { return mutex_.try_lock_for(kPatience); });
+  std::promise<std::exception_ptr> handled;
+  mutex_.async_acquire({}, [&](const Hold& hold, std::exception_ptr error) {
+    EXPECT_FALSE(static_cast<bool>(hold));
+    handled.set_value(std::move(error));
+  });
+  ASSERT_TRUE(reaches_nodes(10));
+  auto closing = in_thread([this] { client_->close(); });
+  for (auto& future : waiting) EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { get(locking); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return get(timed); }), Errc::closed);
+  auto error = handled.get_future();
+  EXPECT_EQ(error_of([&] { std::rethrow_exception(get(error)); }), Errc::closed);
+  get(closing);
+  EXPECT_TRUE(reaches_nodes(1));
+  EXPECT_EQ(others_hold.state(), HoldState::held);
+}
+
+TEST_F(Shutdown, CloseLosesWhatIsHeld) {
+  std::atomic<int> fired{0};
+  Hold hold = mutex_.acquire();
+  mutex_.lock();
+  const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
+  const auto token = hold.token();
+  auto waiting = others_mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  client_->close();
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_EQ(fired, 1);
+  EXPECT_GT(get(waiting).token(), token);
+  mutex_.unlock();  // quiet
+  EXPECT_EQ(hold.token(), token);
+  hold.release();
+  EXPECT_EQ(fired, 1);
+}
+
+TEST_F(Shutdown, DestroyingTheClientWhileItHoldsIsHarmless) {
+  Hold hold = mutex_.acquire();
+  auto waiting = in_thread([this] { return mutex_.acquire(); });
+  ASSERT_TRUE(reaches_nodes(2));
+  client_.reset();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_TRUE(hold.lost().stop_requested());
+  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
+  EXPECT_TRUE(static_cast<bool>(others_mutex_.acquire({.deadline = kPatience})));
+  hold.release();
+}
+
+TEST_F(Shutdown, FromACallback) {
+  std::promise<void> closed;
+  mutex_.async_acquire({}, [&](Hold hold, const std::exception_ptr&) {
+    client_->close();
+    EXPECT_EQ(hold.state(), HoldState::lost);
+    closed.set_value();
+  });
+  auto has_closed = closed.get_future();
+  get(has_closed);
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
+}
+
+TEST_F(Shutdown, TheClientIsDestroyedByACallback) {
+  std::promise<void> destroyed;
+  mutex_.async_acquire({}, [&](const Hold&, const std::exception_ptr&) {
+    client_.reset();
+    destroyed.set_value();
+  });
+  auto has_destroyed = destroyed.get_future();
+  get(has_destroyed);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Shutdown, FromAListenerAndFromALoss) {
+  std::promise<void> closed;
+  auto has_closed = closed.get_future();
+  std::atomic<int> calls{0};
+  const auto subscription = client_->add_listener([&](ConnectionState) {
+    if (calls++ > 0) return;
+    client_->close();
+    closed.set_value();
+  });
+  end_session(*client_);
+  get(has_closed);
+  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
+
+  const Hold hold = others_mutex_.acquire();
+  std::promise<void> closed_by_loss;
+  auto has_closed_by_loss = closed_by_loss.get_future();
+  const std::stop_callback on_loss(hold.lost(), [&] {
+    other_->close();
+    closed_by_loss.set_value();
+  });
+  end_session(*other_);
+  get(has_closed_by_loss);
+  EXPECT_EQ(error_of([&] { others_mutex_.lock(); }), Errc::closed);
+}
+
+TEST_F(Shutdown, ByManyThreadsAtOnce) {
+  const Hold hold = mutex_.acquire();
+  std::vector<std::future<void>> closing;
+  for (int i = 0; i < 4; ++i) {
+    closing.push_back(in_thread([this] {
+      client_->close();
+      EXPECT_FALSE(client_->is_connected());
+    }));
+  }
+  for (auto& future : closing) get(future);
+  EXPECT_EQ(hold.state(), HoldState::lost);
+}
+
+TEST_F(Shutdown, DuringABurstOfCalls) {
+  for (int round = 0; round < 5; ++round) {
+    const auto client = connect();
+    ReentrantMutex mutex(*client, kPath);
+    std::atomic<bool> begun{false};
+    std::vector<std::future<void>> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.push_back(in_thread([&] {
+        for (;;) {
+          const auto error = error_of([&] { return mutex.acquire({.deadline = kPatience}); });
+          begun = true;
+          if (!error) continue;
+          EXPECT_EQ(error, Errc::closed);
+          return;
+        }
+      }));
+    }
+    EXPECT_TRUE(eventually([&] { return begun.load(); }, kPatience));
+    client->close();
+    for (auto& thread : threads) get(thread);
+  }
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Shutdown, DestroyingAMutexWakesItsWaiters) {
+  const Hold others_hold = others_mutex_.acquire();
+  auto mutex = std::make_unique<ReentrantMutex>(*client_, kPath);
+  auto waiting = in_thread([m = mutex.get()] { return m->acquire(); });
+  ASSERT_TRUE(reaches_nodes(2));
+  auto future = mutex->async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  auto of_another_object = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(4));
+  mutex.reset();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
+  EXPECT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(is_ready(of_another_object));  // the calls of another object wait on
+}
+
+TEST_F(Shutdown, WithoutAServerIsBounded) {
+  ZooKeeperServer server;
+  server.start();
+  ASSERT_TRUE(server.wait_until_serving());
+  ClientOptions elsewhere = options();
+  elsewhere.hosts = server.hosts();
+  auto client = connect(elsewhere);
+  Hold hold = ReentrantMutex(*client, kPath).acquire();
+  server.pause();  // takes everything and answers nothing
+  const auto begun = LeaseClock::now();
+  client.reset();
+  EXPECT_LT(LeaseClock::now() - begun, 20s);
+  EXPECT_EQ(hold.state(), HoldState::lost);
+
+  auto never_connected = std::make_unique<Client>(elsewhere);
+  never_connected.reset();
+  EXPECT_LT(LeaseClock::now() - begun, 40s);
+}
+
+}  // namespace
+}  // namespace zklock::testing

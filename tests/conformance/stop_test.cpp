@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stop_token ends the wait, and only the wait.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <stop_token>
+#include <thread>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+class Stop : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+  std::stop_source stop_;
+};
+
+TEST_F(Stop, RequestedBeforeTheCallNothingIsSent) {
+  stop_.request_stop();
+  EXPECT_FALSE(mutex_.lock(stop_.get_token()));
+  EXPECT_FALSE(static_cast<bool>(mutex_.acquire({.stop = stop_.get_token()})));
+  EXPECT_EQ(mutex_.hold_count(), 0);
+  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
+}
+
+TEST_F(Stop, RequestedWhileWaitingTheQueueIsLeft) {
+  const auto other = connect();
+  ReentrantMutex others_mutex(*other, kPath);
+  const Hold others_hold = others_mutex.acquire();
+  auto locking = in_thread([this] { return mutex_.lock(stop_.get_token()); });
+  ASSERT_TRUE(reaches_nodes(2));
+  auto acquiring = in_thread([this] { return mutex_.acquire({.stop = stop_.get_token()}); });
+  ASSERT_TRUE(reaches_nodes(3));
+  stop_.request_stop();
+  EXPECT_FALSE(get(locking));
+  EXPECT_FALSE(static_cast<bool>(get(acquiring)));
+  EXPECT_TRUE(reaches_nodes(1));
+  EXPECT_EQ(others_hold.state(), HoldState::held);
+}
+
+TEST_F(Stop, RequestedAfterTheGrantChangesNothing) {
+  const std::stop_token token = stop_.get_token();
+  EXPECT_TRUE(mutex_.lock(token));
+  const Hold hold = mutex_.acquire({.stop = token});
+  stop_.request_stop();
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_EQ(mutex_.hold_count(), 2);
+  mutex_.unlock();
+  EXPECT_FALSE(is_free());
+}
+
+TEST_F(Stop, StopsAJthread) {
+  const auto other = connect();
+  ReentrantMutex others_mutex(*other, kPath);
+  const Hold others_hold = others_mutex.acquire();
+  std::promise<bool> granted;
+  auto result = granted.get_future();
+  {
+    const std::jthread worker(
+        [&](const std::stop_token& stop) { granted.set_value(mutex_.lock(stop)); });
+    ASSERT_TRUE(reaches_nodes(2));
+  }
+  EXPECT_FALSE(get(result));
+  EXPECT_TRUE(reaches_nodes(1));
+}
+
+// At the very moment of the grant: either a Hold, or none and no node.
+TEST_F(Stop, RacingWithTheGrantIsEitherAHoldOrNoNode) {
+  const auto other = connect();
+  ReentrantMutex others_mutex(*other, kPath);
+  constexpr int kRounds = 40;
+  int granted = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    Hold others_hold = others_mutex.acquire();
+    std::stop_source stop;
+    auto waiting = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
+    ASSERT_TRUE(reaches_nodes(2));
+    auto releasing = in_thread([&] { others_hold.release(); });
+    stop.request_stop();
+    get(releasing);
+    const Hold hold = get(waiting);
+    if (hold) {
+      ++granted;
+      EXPECT_EQ(hold.state(), HoldState::held);
+      EXPECT_EQ(raw().exists(hold.node()).rc, ZOK);
+    } else {
+      ASSERT_TRUE(becomes_empty());
+    }
+  }
+  RecordProperty("granted", granted);
+  EXPECT_TRUE(becomes_empty());
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/zookeeper_server.h"
+#include "zklock/client/zookeeper.h"
+
+namespace zklock::client {
+
+namespace rq = request;
+
+/// How long a test waits for what must happen.
+inline constexpr std::chrono::seconds kPatience{30};
+
+/// One thing that the coordinator told, in order.
+struct Event {
+  enum class Kind { connected, suspended, ended, answered, reply, watch };
+  Kind kind{};
+  SessionId session{};
+  Status status = Status::ok;
+  int tag = 0;  ///< of a reply or watch
+  bool flag = false;  ///< connected: is_new; answered: by_quorum
+  Instant time{};     ///< connected: attempt_began; answered: sent_at
+  core::Duration timeout{};
+  rq::WatchEvent change{};
+};
+
+/// What was told, for questions and for waiting.
+class Journal : public SessionObserver {
+ public:
+  void add(const Event& event) {
+    const std::lock_guard guard(mutex_);
+    events_.push_back(event);
+    changed_.notify_all();
+  }
+
+  std::vector<Event> events() const {
+    const std::lock_guard guard(mutex_);
+    return events_;
+  }
+
+  template <typename Predicate>
+  std::size_t count(Predicate predicate) const {
+    const std::lock_guard guard(mutex_);
+    return count_locked(predicate);
+  }
+  std::size_t count(Event::Kind kind) const {
+    return count([kind](const Event& event) { return event.kind == kind; });
+  }
+
+  /// Waits until `number` events satisfy the predicate.
+  template <typename Predicate>
+  [[nodiscard]] bool wait(std::size_t number, Predicate predicate) const {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return count_locked(predicate) >= number; });
+  }
+  [[nodiscard]] bool wait(std::size_t number, Event::Kind kind) const {
+    return wait(number, [kind](const Event& event) { return event.kind == kind; });
+  }
+
+  Event last(Event::Kind kind) const {
+    const std::lock_guard guard(mutex_);
+    for (auto event = events_.rbegin(); event != events_.rend(); ++event) {
+      if (event->kind == kind) return *event;
+    }
+    throw std::logic_error("no such event");
+  }
+
+  void connected(const SessionInfo& session) override {
+    Event event{Event::Kind::connected, session.id};
+    event.flag = session.is_new;
+    event.time = session.attempt_began;
+    event.timeout = session.timeout;
+    add(event);
+  }
+  void suspended(SessionId session) override { add({Event::Kind::suspended, session}); }
+  void ended(SessionId session, Status why) override { add({Event::Kind::ended, session, why}); }
+  void answered(SessionId session, Instant sent_at, bool by_quorum) override {
+    Event event{Event::Kind::answered, session};
+    event.time = sent_at;
+    event.flag = by_quorum;
+    add(event);
+  }
+
+ private:
+  template <typename Predicate>
+  std::size_t count_locked(Predicate& predicate) const {
+    std::size_t number = 0;
+    for (const Event& event : events_) number += predicate(event) ? 1U : 0U;
+    return number;
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::vector<Event> events_;  // guarded by mutex_
+};
+
+/// A coordinator with a journal of all that it tells, and calls that wait for their reply.
+class Probe {
+ public:
+  explicit Probe(ClientOptions options)
+      : options_(std::move(options)), coordinator_(make_zookeeper_coordinator(options_)) {
+    coordinator_->start(journal_);
+  }
+  explicit Probe(const std::string& hosts) : Probe(with(hosts)) {}
+  ~Probe() { coordinator_->close(); }
+
+  static ClientOptions with(const std::string& hosts) {
+    ClientOptions options;
+    options.hosts = hosts;
+    options.session_timeout = std::chrono::seconds(10);
+    options.connection_timeout = std::chrono::seconds(60);
+    options.retry_delay_max = std::chrono::milliseconds(500);
+    return options;
+  }
+
+  Coordinator& operator*() { return *coordinator_; }
+  Coordinator* operator->() { return coordinator_.get(); }
+  Journal& journal() { return journal_; }
+
+  /// The session after the first connection.
+  SessionId session() {
+    if (!journal_.wait(1, Event::Kind::connected)) throw std::runtime_error("not connected");
+    return journal_.last(Event::Kind::connected).session;
+  }
+
+  /// Sends and does not wait; the reply is in the journal under `tag`.
+  RequestId send(int tag, Operation operation, SessionId session = {}) {
+    return coordinator_->submit({std::move(operation), session}, [this, tag](const Reply& reply) {
+      Event event{Event::Kind::reply, reply.session, reply.status};
+      event.tag = tag;
+      journal_.add(event);
+    });
+  }
+
+  Reply call(Operation operation, SessionId session = {}) {
+    return call_with_id(std::move(operation), session).second;
+  }
+
+  std::pair<RequestId, Reply> call_with_id(Operation operation, SessionId session = {}) {
+    struct Box {
+      std::mutex mutex;
+      std::condition_variable changed;
+      bool full = false;
+      Reply reply;
+    };
+    const auto box = std::make_shared<Box>();
+    const RequestId id =
+        coordinator_->submit({std::move(operation), session}, [box](Reply reply) {
+          const std::lock_guard guard(box->mutex);
+          box->reply = std::move(reply);
+          box->full = true;
+          box->changed.notify_all();
+        });
+    std::unique_lock lock(box->mutex);
+    if (!box->changed.wait_for(lock, kPatience, [&] { return box->full; })) {
+      throw std::runtime_error("no reply");
+    }
+    return {id, std::move(box->reply)};
+  }
+
+  /// A contender below `parent`; its path.
+  std::string contend(const std::string& parent, const std::string& data = "x") {
+    const Reply reply = call(rq::CreateContender{parent, "lock-", data});
+    if (reply.status != Status::ok) throw std::runtime_error("create: " + reply.detail);
+    return parent + "/" + reply.name;
+  }
+
+  /// Watches a node; its events are in the journal under `tag`.
+  rq::GetAndWatch watch(int tag, const std::string& path) {
+    return {path, [this, tag](SessionId session, rq::WatchEvent change) {
+              Event event{Event::Kind::watch, session};
+              event.tag = tag;
+              event.change = change;
+              journal_.add(event);
+            }};
+  }
+
+ private:
+  ClientOptions options_;
+  Journal journal_;
+  std::unique_ptr<Coordinator> coordinator_;
+};
+
+/// A server of its own, up and serving.
+inline std::unique_ptr<testing::ZooKeeperServer> serving(testing::ZooKeeperOptions options = {}) {
+  auto server = std::make_unique<testing::ZooKeeperServer>(std::move(options));
+  server->start();
+  if (!server->wait_until_serving()) throw std::runtime_error("no server: " + server->log());
+  return server;
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "integration/coordinator_probe.h"
+#include "support/free_ports.h"
+#include "support/raw_client.h"
+#include "support/shared_server.h"
+#include "support/test_chroot.h"
+#include "support/wait_for.h"
+#include "zklock/client/request_registry.h"
+
+namespace zklock::client {
+namespace {
+
+using testing::eventually;
+using testing::RawClient;
+using testing::SharedServer;
+using testing::TestChroot;
+using Kind = Event::Kind;
+
+std::size_t entries(const char* directory) {
+  const std::filesystem::directory_iterator begin(directory);
+  return static_cast<std::size_t>(std::distance(begin, std::filesystem::directory_iterator()));
+}
+
+Operation some_operation(Probe& probe, int i) {
+  switch (i % 3) {
+    case 0: return rq::CountChildren{"/p"};
+    case 1: return rq::CreateContender{"/p", "lock-", ""};
+    default: return probe.watch(i, "/p");
+  }
+}
+
+TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
+  const TestChroot chroot(SharedServer::hosts());
+  ASSERT_EQ(RawClient(chroot.hosts()).create("/p").rc, ZOK);
+  constexpr int kRequests = 200;
+  for (int round = 0; round < 50; ++round) {
+    ClientOptions options = Probe::with(chroot.hosts());
+    options.max_in_flight = round % 2 == 0 ? 2'000 : 20;
+    std::vector<std::atomic<int>> replies(kRequests);
+    std::atomic<int> late = 0;
+    std::atomic<bool> closed = false;
+    {
+      Probe probe(options);
+      (void)probe.session();
+      for (int i = 0; i < kRequests; ++i) {
+        probe->submit({some_operation(probe, i)}, [&, i](const Reply& reply) {
+          ++replies[static_cast<std::size_t>(i)];
+          if (reply.status != Status::ok && reply.status != Status::closed) ++late;
+          if (closed) ++late;
+        });
+        // Somewhere between "all are waiting" and "all are answered".
+        if (i == round * 4) (void)probe->trouble();
+      }
+      probe->close();
+      closed = true;
+      EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::closed);
+    }
+    for (int i = 0; i < kRequests; ++i) EXPECT_EQ(replies[static_cast<std::size_t>(i)], 1) << i;
+    EXPECT_EQ(late, 0);
+  }
+  EXPECT_EQ(RequestRegistry::instance().size(), 0U);
+  // The sessions were ended, not left to time out.
+  RawClient raw(chroot.hosts());
+  EXPECT_TRUE(eventually([&] { return raw.children("/p").names.empty(); }, std::chrono::seconds(5)))
+      << raw.children("/p").names.size();
+}
+
+TEST(ZkCoordinatorClose, TellsTheEndBeforeTheSessionEnds) {
+  const TestChroot chroot(SharedServer::hosts());
+  Probe probe(chroot.hosts());
+  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  probe.contend("/p");
+  probe.send(1, rq::CountChildren{"/p"});
+  probe->close();
+  const auto events = probe.journal().events();
+  bool ended = false;
+  for (const Event& event : events) {
+    if (event.kind == Kind::ended) ended = true;
+    if (event.kind == Kind::reply && event.status == Status::closed) {
+      EXPECT_TRUE(ended);
+    }
+    if (event.kind == Kind::answered) {
+      EXPECT_FALSE(ended);
+    }
+  }
+  EXPECT_TRUE(ended);
+}
+
+TEST(ZkCoordinatorClose, FromManyThreadsAndTwice) {
+  const TestChroot chroot(SharedServer::hosts());
+  Probe probe(chroot.hosts());
+  (void)probe.session();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      probe->close();
+      EXPECT_EQ(probe.journal().count(Kind::ended), 1U);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(probe.call(rq::CountChildren{"/"}).status, Status::closed) << "after the end";
+  EXPECT_EQ(probe.journal().count(Kind::ended), 1U);
+}
+
+TEST(ZkCoordinatorClose, WithoutAServerOrAStart) {
+  const testing::FreePorts dead(1);
+  const ClientOptions options = Probe::with("127.0.0.1:" + std::to_string(dead[0]));
+  Probe probe(options);
+  for (int i = 0; i < 10; ++i) probe.send(i, rq::CountChildren{"/"});
+  probe->close();
+  EXPECT_EQ(probe.journal().count(Kind::reply), 10U);
+  EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::closed);
+  EXPECT_EQ(probe.journal().count(Kind::ended), 0U) << "there was no session";
+
+  const auto unstarted = make_zookeeper_coordinator(options);
+  std::atomic<int> replies = 0;
+  unstarted->submit({rq::CountChildren{"/"}}, [&](const Reply& reply) {
+    EXPECT_EQ(reply.status, Status::closed);
+    ++replies;
+  });
+  unstarted->close();
+  EXPECT_EQ(replies, 1);
+}
+
+TEST(ZkCoordinatorClose, WhileSubmitting) {
+  const TestChroot chroot(SharedServer::hosts());
+  for (int round = 0; round < 10; ++round) {
+    Probe probe(chroot.hosts());
+    (void)probe.session();
+    std::atomic<int> submitted = 0;
+    std::atomic<int> replied = 0;
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        while (!stop && submitted < 20'000) {
+          ++submitted;
+          probe->submit({rq::CountChildren{"/"}}, [&](const Reply&) { ++replied; });
+        }
+      });
+    }
+    ASSERT_TRUE(eventually([&] { return replied > 100; }));
+    probe->close();
+    stop = true;
+    for (std::thread& thread : threads) thread.join();
+    probe->close();
+    EXPECT_EQ(replied, submitted);
+  }
+}
+
+TEST(ZkCoordinatorClose, LeavesNoThreadAndNoDescriptor) {
+  const TestChroot chroot(SharedServer::hosts());
+  { const Probe warm_up(chroot.hosts()); }
+  const std::size_t threads = entries("/proc/self/task");
+  const std::size_t descriptors = entries("/proc/self/fd");
+  for (int i = 0; i < 10; ++i) {
+    Probe probe(chroot.hosts());
+    EXPECT_EQ(probe.call(rq::CountChildren{"/"}).status, Status::ok);
+  }
+  EXPECT_TRUE(eventually([&] { return entries("/proc/self/task") <= threads; }));
+  EXPECT_LE(entries("/proc/self/fd"), descriptors);
+}
+
+}  // namespace
+}  // namespace zklock::client

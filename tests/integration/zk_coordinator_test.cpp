@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
+#include "integration/coordinator_probe.h"
+#include "support/raw_client.h"
+#include "support/shared_server.h"
+#include "support/test_chroot.h"
+#include "support/wait_for.h"
+#include "zklock/core/node_data.h"
+
+namespace zklock::client {
+namespace {
+
+using testing::RawClient;
+using testing::SharedServer;
+using testing::TestChroot;
+using Kind = Event::Kind;
+
+TEST(ZkCoordinator, CarriesOutEveryOperation) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  Probe probe(chroot.hosts());
+  const Instant before = LeaseClock::now();
+
+  EXPECT_EQ(probe.call(rq::CreateContender{"/a/b", "lock-", "me"}).status, Status::no_node);
+  EXPECT_EQ(probe.call(rq::CreateParents{"/a/b"}).status, Status::ok);
+  EXPECT_EQ(probe.call(rq::CreateParents{"/a/b"}).status, Status::ok) << "exists";
+
+  const Reply made = probe.call(rq::CreateContender{"/a/b", "lock-", "me"});
+  ASSERT_EQ(made.status, Status::ok) << made.detail;
+  EXPECT_EQ(made.name, "lock-0000000000");
+  EXPECT_EQ(made.session, probe.session());
+  EXPECT_GE(made.sent_at, before);
+  EXPECT_LE(made.sent_at, LeaseClock::now());
+  const auto seen = raw.get_data("/a/b/lock-0000000000");
+  EXPECT_EQ(seen.data, "me");
+  EXPECT_EQ(seen.stat.czxid, made.token.zxid);
+  EXPECT_EQ(seen.stat.ephemeralOwner, made.session.value);
+
+  EXPECT_EQ(probe.call(rq::CountChildren{"/a/b"}).child_count, 1);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/a/b"}).children,
+            std::vector<std::string>{"lock-0000000000"});
+  const Reply got = probe.call(rq::Get{"/a/b/lock-0000000000"});
+  EXPECT_EQ(got.data, "me");
+  EXPECT_EQ(got.token, made.token);
+  EXPECT_EQ(got.ephemeral_owner, made.session);
+  EXPECT_EQ(got.created_ms, seen.stat.ctime);
+  EXPECT_EQ(probe.call(rq::Check{"/a/b/lock-0000000000"}).status, Status::ok);
+  EXPECT_EQ(probe.call(rq::Delete{"/a/b"}).status, Status::not_empty);
+  EXPECT_EQ(probe.call(rq::AnnounceAndDelete{"/a/b/lock-0000000000"}).status, Status::ok);
+
+  const std::string gone = "/a/b/lock-0000000000";
+  for (const Operation& operation : std::vector<Operation>{
+           rq::AnnounceAndDelete{gone}, rq::Delete{gone}, rq::Check{gone}, rq::Get{gone},
+           probe.watch(0, gone), rq::ListChildren{gone}, rq::CountChildren{gone}}) {
+    const Reply reply = probe.call(operation);
+    EXPECT_EQ(reply.status, Status::no_node) << operation.index();
+    EXPECT_EQ(reply.detail, "ZNONODE (-101)");
+  }
+  const Reply second = probe.call(rq::CreateContender{"/a/b", "lock-", ""});
+  EXPECT_GT(second.token, made.token);
+  EXPECT_EQ(probe.call(rq::Get{"/a/b/" + second.name}).data, "");
+  EXPECT_EQ(probe.call(rq::Delete{"/a/b/" + second.name}).status, Status::ok);
+}
+
+TEST(ZkCoordinator, ParentsAreContainersThatTheServersClearAway) {
+  testing::ZooKeeperOptions options;
+  options.extra_jvm_flags = {"-Dznode.container.checkIntervalMs=100"};
+  const auto server = serving(options);
+  Probe probe(server->hosts());
+  ASSERT_EQ(probe.call(rq::CreateParents{"/a/b"}).status, Status::ok);
+  ASSERT_EQ(probe.call(rq::Delete{probe.contend("/a/b")}).status, Status::ok);
+  EXPECT_TRUE(testing::eventually(
+      [&] { return probe.call(rq::CountChildren{"/a"}).status == Status::no_node; }, kPatience));
+}
+
+TEST(ZkCoordinator, WorksWithoutAChroot) {
+  const TestChroot chroot(SharedServer::hosts());
+  Probe probe(SharedServer::hosts());
+  EXPECT_EQ(probe.call(rq::CreateParents{chroot.path() + "/p"}).status, Status::ok);
+  const std::string node = probe.contend(chroot.path() + "/p");
+  EXPECT_EQ(probe.call(probe.watch(1, node)).status, Status::ok);
+  EXPECT_EQ(probe.call(rq::Delete{node}).status, Status::ok);
+  ASSERT_TRUE(probe.journal().wait(1, Kind::watch));
+  EXPECT_EQ(probe.call(rq::CreateParents{"/"}).status, Status::ok);
+}
+
+TEST(ZkCoordinator, PipelinedRequestsSeeEachOtherInOrder) {
+  const TestChroot chroot(SharedServer::hosts());
+  Probe probe(chroot.hosts());
+  ASSERT_EQ(probe.call(rq::CreateParents{"/q"}).status, Status::ok);
+  std::vector<int> counts;
+  for (int i = 0; i < 100; ++i) {
+    probe.send(2 * i, rq::CreateContender{"/q", "lock-", "x"});
+    probe->submit({rq::CountChildren{"/q"}}, [&, i](const Reply& reply) {
+      counts.push_back(reply.child_count);
+      Event event{Kind::reply};
+      event.tag = 2 * i + 1;
+      probe.journal().add(event);
+    });
+  }
+  ASSERT_TRUE(probe.journal().wait(200, Kind::reply));
+  int tag = 0;
+  for (const Event& event : probe.journal().events()) {
+    if (event.kind == Kind::reply) {
+      EXPECT_EQ(event.tag, tag++);
+    }
+  }
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(counts[static_cast<std::size_t>(i)], i + 1);
+}
+
+TEST(ZkCoordinator, TellsOfSessionsAndAnswersBeforeReplies) {
+  const TestChroot chroot(SharedServer::hosts());
+  const Instant before = LeaseClock::now();
+  Probe probe(chroot.hosts());
+  probe.send(1, rq::CreateParents{"/p"});
+  probe.send(2, rq::Get{"/p"});
+  ASSERT_TRUE(probe.journal().wait(2, Kind::reply));
+  const auto events = probe.journal().events();
+  // Two creates' worth of parts: the create and the check that follows; then the read.
+  std::vector<Kind> kinds;
+  for (const Event& event : events) kinds.push_back(event.kind);
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::connected, Kind::answered, Kind::answered, Kind::reply,
+                                      Kind::answered, Kind::reply}));
+  EXPECT_TRUE(events[0].flag) << "is new";
+  EXPECT_GE(events[0].time, before);
+  EXPECT_EQ(events[0].timeout, std::chrono::seconds(10));
+  EXPECT_TRUE(events[1].flag) << "a create is of the quorum";
+  EXPECT_FALSE(events[2].flag) << "a read is not";
+  EXPECT_FALSE(events[4].flag);
+  EXPECT_LE(events[1].time, events[4].time);
+  probe->close();
+  EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::closed);
+}
+
+TEST(ZkCoordinator, SaysThatTheChrootIsMissing) {
+  const TestChroot chroot(SharedServer::hosts());
+  Probe probe(chroot.hosts() + "/missing");
+  EXPECT_EQ(probe.call(rq::CreateContender{"/p", "lock-", "x"}).status, Status::no_node);
+  EXPECT_EQ(probe.call(rq::CreateParents{"/p/q/r"}).status, Status::no_node);
+  EXPECT_EQ(probe.call(rq::CreateParents{"/"}).status, Status::no_node);
+}
+
+TEST(ZkCoordinator, ProtectsNodesOfAnOpenPolicyFromOthers) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  Probe probe(chroot.hosts());
+  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  const std::string node = probe.contend("/p", "mine");
+  EXPECT_EQ(raw.get_data(node).data, "mine");
+  EXPECT_EQ(raw.set_data(node, std::string(core::released_data)).rc, ZNOAUTH);
+  EXPECT_EQ(raw.children("/p").rc, ZOK);
+  const auto acl = raw.get_acl("/p");
+  EXPECT_EQ(acl.entries, (std::vector<testing::AclEntry>{{ZOO_PERM_ALL, "world", "anyone"}}));
+
+  Probe other(chroot.hosts());
+  EXPECT_EQ(other.call(rq::AnnounceAndDelete{node}).status, Status::no_auth)
+      << "every client has a credential of its own";
+  EXPECT_EQ(probe.call(rq::AnnounceAndDelete{node}).status, Status::ok);
+}
+
+TEST(ZkCoordinator, ProtectsNodesAndParentsOfCreatorAll) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  ClientOptions options = Probe::with(chroot.hosts());
+  options.digest = DigestCredential{"team", "a secret"};
+  options.acl = AclPolicy::creator_all();
+  Probe probe(options);
+  Probe colleague(options);
+  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  const std::string node = probe.contend("/p", "mine");
+
+  EXPECT_EQ(raw.get_data(node).rc, ZNOAUTH);
+  EXPECT_EQ(raw.children("/p").rc, ZNOAUTH);
+  EXPECT_EQ(raw.create("/p/lock-", "x", ZOO_EPHEMERAL_SEQUENTIAL).rc, ZNOAUTH);
+  EXPECT_EQ(raw.delete_node(node), ZNOAUTH);
+
+  EXPECT_EQ(colleague.call(rq::Get{node}).data, "mine");
+  EXPECT_EQ(colleague.call(rq::ListChildren{"/p"}).children.size(), 1U);
+  EXPECT_EQ(colleague.call(rq::AnnounceAndDelete{node}).status, Status::no_auth);
+  EXPECT_EQ(colleague.call(rq::Delete{node}).status, Status::ok) << "checked on the parent";
+}
+
+TEST(ZkCoordinator, UsesTheGivenList) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  ClientOptions options = Probe::with(chroot.hosts());
+  options.acl = AclPolicy::list({{AclEntry::all, "world", "anyone"}});
+  Probe probe(options);
+  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  EXPECT_EQ(raw.set_data(probe.contend("/p"), "theirs").rc, ZOK);
+  options.acl = AclPolicy::list({{AclEntry::all, "no-such-scheme", "x"}});
+  Probe wrong(options);
+  EXPECT_EQ(wrong.call(rq::CreateParents{"/p2"}).status, Status::invalid_acl);
+}
+
+TEST(ZkCoordinator, ParentsThatAllowNoCreating) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  ACL read_only[] = {{ZOO_PERM_READ, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
+  const ACL_vector acl{1, read_only};
+  ASSERT_EQ(raw.create("/root").rc, ZOK);
+  ASSERT_EQ(raw.create("/root/open").rc, ZOK);
+  ASSERT_EQ(raw.create("/shut", {}, 0, ZOO_OPEN_ACL_UNSAFE).rc, ZOK);
+  ASSERT_EQ(raw.create("/shut/below", {}, 0, ZOO_OPEN_ACL_UNSAFE).rc, ZOK);
+  ASSERT_EQ(raw.create("/shut/none", {}, 0, acl).rc, ZOK);
+  Probe probe(chroot.hosts());
+  EXPECT_EQ(probe.call(rq::CreateParents{"/root/open/new"}).status, Status::ok);
+  EXPECT_EQ(probe.call(rq::CreateParents{"/shut/none/new"}).status, Status::no_auth);
+  EXPECT_EQ(probe.call(rq::CreateParents{"/shut/none/new/deep"}).status, Status::no_auth);
+  EXPECT_EQ(probe.call(rq::CreateParents{"/shut/below"}).status, Status::ok);
+}
+
+TEST(ZkCoordinator, CapsTheNodesOfASession) {
+  const TestChroot chroot(SharedServer::hosts());
+  ClientOptions options = Probe::with(chroot.hosts());
+  const std::size_t one = (chroot.path() + "/p/lock-0000000000").size();
+  options.max_node_bytes = 3 * one;
+  Probe probe(options);
+  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(probe.call(rq::CreateContender{"/none", "lock-", ""}).status, Status::no_node)
+        << "what was not created does not count";
+  }
+  const std::string first = probe.contend("/p");
+  const std::string second = probe.contend("/p");
+  const std::string third = probe.contend("/p");
+  const Reply refused = probe.call(rq::CreateContender{"/p", "lock-", ""});
+  EXPECT_EQ(refused.status, Status::too_many_nodes);
+  EXPECT_EQ(refused.session, SessionId{}) << "not sent";
+  EXPECT_EQ(probe.call(rq::CountChildren{"/p"}).child_count, 3);
+
+  ASSERT_EQ(probe.call(rq::Delete{first}).status, Status::ok);
+  EXPECT_EQ(probe.call(rq::Delete{first}).status, Status::no_node) << "gives back once";
+  ASSERT_EQ(probe.call(rq::AnnounceAndDelete{second}).status, Status::ok);
+  probe.contend("/p");
+  probe.contend("/p");
+  EXPECT_EQ(probe.call(rq::CreateContender{"/p", "lock-", ""}).status, Status::too_many_nodes);
+
+  RawClient(chroot.hosts()).delete_node(third);
+  EXPECT_EQ(probe.call(rq::Check{third}).status, Status::no_node);
+  probe.contend("/p");
+}
+
+TEST(ZkCoordinator, ABurstIsSentInOrderAndNeverTooMuchAtOnce) {
+  const TestChroot chroot(SharedServer::hosts());
+  ClientOptions options = Probe::with(chroot.hosts());
+  options.max_in_flight = 500;
+  Probe probe(options);
+  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  const std::string node = probe.contend("/p");
+  constexpr int kBurst = 20'000;
+  int next = 0;
+  int wrong = 0;
+  std::mutex mutex;
+  std::condition_variable changed;
+  for (int i = 0; i < kBurst; ++i) {
+    probe->submit({rq::Get{node}}, [&, i](const Reply& reply) {
+      const std::lock_guard guard(mutex);
+      if (reply.status != Status::ok || i != next) ++wrong;
+      ++next;
+      changed.notify_all();
+    });
+  }
+  // The servers' own count of requests that wait for them stays below the cap.
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, 2 * kPatience, [&] { return next == kBurst; })) << next;
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(probe.journal().count(Kind::suspended), 0U);
+}
+
+TEST(ZkCoordinator, AnUnusablePathIsRefusedAndHarmsNothing) {
+  const TestChroot chroot(SharedServer::hosts());
+  Probe probe(chroot.hosts());
+  for (const char* path : {"/a//b", "/a/", "/a/../b", "/a\x01"}) {
+    EXPECT_EQ(probe.call(rq::AnnounceAndDelete{path}).status, Status::server_error) << path;
+    EXPECT_EQ(probe.call(rq::Check{path}).status, Status::server_error) << path;
+    EXPECT_EQ(probe.call(rq::Delete{path}).status, Status::server_error) << path;
+    EXPECT_EQ(probe.call(rq::CreateParents{path}).status, Status::server_error) << path;
+    EXPECT_EQ(probe.call(rq::ListChildren{path}).status, Status::server_error) << path;
+  }
+  EXPECT_EQ(probe.call(probe.watch(0, "/a//b")).status, Status::server_error);
+  EXPECT_EQ(probe.call(rq::CreateParents{"/a"}).status, Status::ok);
+}
+
+class LinesSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::string text() {
+    const std::lock_guard guard(mutex_);
+    return text_;
+  }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    text_.append(message.payload.begin(), message.payload.end()).append("\n");
+  }
+  void flush_() override {}
+  std::string text_;
+};
+
+TEST(ZkCoordinator, LogsToTheGivenLoggerAndNoSecret) {
+  const TestChroot chroot(SharedServer::hosts());
+  const auto sink = std::make_shared<LinesSink>();
+  ClientOptions options = Probe::with(chroot.hosts());
+  options.logger = std::make_shared<spdlog::logger>("test", sink);
+  options.logger->set_level(spdlog::level::trace);
+  options.digest = DigestCredential{"team", "open sesame"};
+  {
+    Probe probe(options);
+    ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+    probe.contend("/p");
+  }
+  const std::string text = sink->text();
+  EXPECT_NE(text.find("zklock: session 0x"), std::string::npos) << text;
+  EXPECT_NE(text.find("zookeeper client: "), std::string::npos) << text;
+  EXPECT_NE(text.find("Sending request"), std::string::npos) << "debug lines too";
+  EXPECT_EQ(text.find("open sesame"), std::string::npos);
+  EXPECT_EQ(text.find("zklock-0"), std::string::npos);
+}
+
+TEST(ZkCoordinator, IsSilentWithoutALogger) {
+  const TestChroot chroot(SharedServer::hosts());
+  ::testing::internal::CaptureStderr();
+  {
+    Probe probe(chroot.hosts());
+    EXPECT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace zklock::client

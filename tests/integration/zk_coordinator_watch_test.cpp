@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "integration/coordinator_probe.h"
+#include "support/raw_client.h"
+#include "support/wait_for.h"
+
+namespace zklock::client {
+namespace {
+
+using testing::eventually;
+using testing::RawClient;
+using Kind = Event::Kind;
+
+// What the server says of watches is said of all its clients: a server for these tests alone.
+class ZkCoordinatorWatch : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { server_ = serving().release(); }
+  static void TearDownTestSuite() {
+    delete server_;
+    server_ = nullptr;
+  }
+  void SetUp() override {
+    probe_ = std::make_unique<Probe>(hosts());
+    ASSERT_EQ(probe_->call(rq::CreateParents{parent_}).status, Status::ok);
+  }
+  void TearDown() override {
+    probe_.reset();
+    RawClient(hosts()).delete_recursive(parent_);
+  }
+
+  static std::string hosts() { return server_->hosts(); }
+  // Whether the server keeps a watch on the path.
+  static bool server_watches(const std::string& path) {
+    const auto answer = server_->four_letter_word("wchp");
+    return answer && ("\n" + *answer + "\n").find("\n" + path + "\n") != std::string::npos;
+  }
+  Probe& probe() { return *probe_; }
+
+  // Everything that was told of before is in the journal when this returns: same session, in order.
+  void settle() { (void)probe().call(rq::CountChildren{"/"}); }
+
+  const std::string parent_ = "/watched";
+  std::unique_ptr<Probe> probe_;
+
+  inline static testing::ZooKeeperServer* server_ = nullptr;
+};
+
+TEST_F(ZkCoordinatorWatch, AnAnnouncedReleaseIsOneChange) {
+  Probe other(hosts());
+  const std::string node = other.contend(parent_, "held");
+  const Reply reply = probe().call(probe().watch(1, node));
+  EXPECT_EQ(reply.status, Status::ok);
+  EXPECT_EQ(reply.data, "held");
+  EXPECT_EQ(reply.ephemeral_owner, other.session());
+  EXPECT_TRUE(server_watches(node));
+
+  ASSERT_EQ(other.call(rq::AnnounceAndDelete{node}).status, Status::ok);
+  ASSERT_TRUE(probe().journal().wait(1, Kind::watch));
+  const Event event = probe().journal().last(Kind::watch);
+  EXPECT_EQ(event.change, rq::WatchEvent::changed);
+  EXPECT_EQ(event.session, probe().session());
+  settle();
+  EXPECT_EQ(probe().journal().count(Kind::watch), 1U) << "and nothing more";
+  EXPECT_FALSE(server_watches(node));
+}
+
+TEST_F(ZkCoordinatorWatch, APlainDeleteIsADeletion) {
+  Probe other(hosts());
+  const std::string node = other.contend(parent_);
+  ASSERT_EQ(probe().call(probe().watch(1, node)).status, Status::ok);
+  ASSERT_EQ(other.call(rq::Delete{node}).status, Status::ok);
+  ASSERT_TRUE(probe().journal().wait(1, Kind::watch));
+  EXPECT_EQ(probe().journal().last(Kind::watch).change, rq::WatchEvent::deleted);
+  settle();
+  EXPECT_EQ(probe().journal().count(Kind::watch), 1U);
+}
+
+TEST_F(ZkCoordinatorWatch, TheReplyComesBeforeTheEvent) {
+  for (int i = 0; i < 100; ++i) {
+    const std::string node = probe().contend(parent_);
+    // All three are on the way together: the event of the delete races with the reply.
+    probe().send(i, probe().watch(i, node));
+    probe().send(-1, rq::Delete{node});
+  }
+  ASSERT_TRUE(probe().journal().wait(100, Kind::watch));
+  std::vector<bool> replied(100);
+  for (const Event& event : probe().journal().events()) {
+    if (event.tag < 0) continue;
+    if (event.kind == Kind::reply) replied[static_cast<std::size_t>(event.tag)] = true;
+    if (event.kind == Kind::watch) {
+      EXPECT_TRUE(replied[static_cast<std::size_t>(event.tag)]);
+    }
+  }
+}
+
+TEST_F(ZkCoordinatorWatch, UnwatchRemovesTheServersWatchWithTheLastInterest) {
+  const std::string node = probe().contend(parent_);
+  const auto [first, reply1] = probe().call_with_id(probe().watch(1, node));
+  const auto [second, reply2] = probe().call_with_id(probe().watch(2, node));
+  ASSERT_EQ(reply2.status, Status::ok);
+  probe()->unwatch(first);
+  settle();
+  EXPECT_TRUE(server_watches(node)) << "somebody else is interested";
+  probe()->unwatch(second);
+  settle();
+  EXPECT_FALSE(server_watches(node));
+  probe()->unwatch(second);
+  ASSERT_EQ(probe().call(rq::Delete{node}).status, Status::ok);
+  settle();
+  EXPECT_EQ(probe().journal().count(Kind::watch), 0U);
+}
+
+TEST_F(ZkCoordinatorWatch, UnwatchOfOneLeavesTheOther) {
+  const std::string node = probe().contend(parent_);
+  const auto [first, reply1] = probe().call_with_id(probe().watch(1, node));
+  const auto [second, reply2] = probe().call_with_id(probe().watch(2, node));
+  const auto [third, reply3] = probe().call_with_id(probe().watch(3, node));
+  probe()->unwatch(second);
+  ASSERT_EQ(probe().call(rq::Delete{node}).status, Status::ok);
+  ASSERT_TRUE(probe().journal().wait(2, Kind::watch));
+  settle();
+  std::vector<int> tags;
+  for (const Event& event : probe().journal().events()) {
+    if (event.kind == Kind::watch) tags.push_back(event.tag);
+  }
+  EXPECT_EQ(tags, (std::vector<int>{1, 3}));
+}
+
+TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReply) {
+  const std::string node = probe().contend(parent_);
+  for (int i = 0; i < 50; ++i) {
+    const RequestId id = probe().send(i, probe().watch(i, node));
+    probe()->unwatch(id);
+  }
+  ASSERT_TRUE(probe().journal().wait(50, Kind::reply));
+  settle();
+  EXPECT_FALSE(server_watches(node));
+  // And with one that stays, between two that go.
+  const RequestId before = probe().send(100, probe().watch(100, node));
+  probe().send(101, probe().watch(101, node));
+  const RequestId after = probe().send(102, probe().watch(102, node));
+  probe()->unwatch(before);
+  probe()->unwatch(after);
+  settle();
+  EXPECT_TRUE(server_watches(node));
+  ASSERT_EQ(probe().call(rq::Delete{node}).status, Status::ok);
+  ASSERT_TRUE(probe().journal().wait(1, Kind::watch));
+  settle();
+  EXPECT_EQ(probe().journal().count(Kind::watch), 1U);
+  EXPECT_EQ(probe().journal().last(Kind::watch).tag, 101);
+}
+
+TEST_F(ZkCoordinatorWatch, ANodeThatIsNotThereLeavesNoWatch) {
+  EXPECT_EQ(probe().call(probe().watch(1, parent_ + "/none")).status, Status::no_node);
+  EXPECT_FALSE(server_watches(parent_ + "/none"));
+}
+
+TEST_F(ZkCoordinatorWatch, ANodeThatMayNotBeReadIsWatchedAllTheSame) {
+  RawClient raw(hosts());
+  ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
+  const ACL_vector acl{1, nothing};
+  const auto made = raw.create(parent_ + "/lock-", "theirs", ZOO_EPHEMERAL_SEQUENTIAL, acl);
+  ASSERT_EQ(made.rc, ZOK);
+  EXPECT_EQ(probe().call(rq::Get{made.path}).status, Status::no_auth);
+  const Reply reply = probe().call(probe().watch(1, made.path));
+  ASSERT_EQ(reply.status, Status::ok) << reply.detail;
+  EXPECT_EQ(reply.data, "");
+  EXPECT_EQ(reply.token.zxid, made.stat.czxid);
+  EXPECT_EQ(reply.ephemeral_owner.value, raw.session_id());
+  EXPECT_EQ(raw.delete_node(made.path), ZOK);
+  ASSERT_TRUE(probe().journal().wait(1, Kind::watch));
+  EXPECT_EQ(probe().journal().last(Kind::watch).change, rq::WatchEvent::deleted);
+
+  // It may go between the two questions; the watch on a missing node must not stay.
+  for (int i = 0; i < 50; ++i) {
+    const auto next = raw.create(parent_ + "/lock-", "theirs", ZOO_EPHEMERAL_SEQUENTIAL, acl);
+    ASSERT_EQ(next.rc, ZOK);
+    probe().send(1000 + i, probe().watch(1000 + i, next.path));
+    probe().send(-1, rq::Delete{next.path});
+  }
+  ASSERT_TRUE(probe().journal().wait(100, Kind::reply));
+  settle();
+  settle();
+  EXPECT_TRUE(eventually([&] {
+    const auto answer = server_->four_letter_word("wchs");
+    return answer && answer->find("Total watches:0") != std::string::npos;
+  })) << *server_->four_letter_word("wchp");
+  EXPECT_TRUE(raw.children(parent_).names.empty());
+}
+
+TEST_F(ZkCoordinatorWatch, CapsTheWatchesOfASession) {
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 4; ++i) nodes.push_back(probe().contend(parent_));
+  ClientOptions options = Probe::with(hosts());
+  options.max_watch_bytes = 2 * nodes[0].size();
+  Probe small(options);
+  const auto [first, reply] = small.call_with_id(small.watch(0, nodes[0]));
+  ASSERT_EQ(reply.status, Status::ok);
+  EXPECT_EQ(small.call(small.watch(1, nodes[0])).status, Status::ok) << "counts once";
+  EXPECT_EQ(small.call(small.watch(2, nodes[1])).status, Status::ok);
+  EXPECT_EQ(small.call(small.watch(3, nodes[2])).status, Status::too_many_watches);
+  EXPECT_FALSE(server_watches(nodes[2]));
+  ASSERT_EQ(probe().call(rq::Delete{nodes[0]}).status, Status::ok);
+  ASSERT_TRUE(small.journal().wait(2, Kind::watch));
+  EXPECT_EQ(small.call(small.watch(4, nodes[2])).status, Status::ok) << "the event freed a place";
+  EXPECT_EQ(small.call(small.watch(5, nodes[3])).status, Status::too_many_watches);
+  EXPECT_EQ(small.call(small.watch(6, parent_ + "/none")).status, Status::too_many_watches);
+}
+
+}  // namespace
+}  // namespace zklock::client

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/lease_evidence.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "lease_world.h"
+
+namespace zklock::core {
+namespace {
+
+using lease_test::Connection;
+using lease_test::Servers;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+// ---- by hand, at every phase of the half tick ---------------------------------------------------
+
+/// A session of T = 48 s, so that R = 12 s, T/3 = 16 s, T/6 = 8 s and T/12 = 4 s.
+constexpr Duration T = seconds(48);
+constexpr Duration R = T / 4;
+
+/// A client that runs along a time line, with its ticks and the C client's pings, and the servers
+/// beside it.
+class Line {
+ public:
+  explicit Line(Duration handshake_takes = {})
+      : now_(began + handshake_takes),
+        last_sent_(now_),
+        last_tick_(now_),
+        servers_({.half_tick = R, .timeout = T}, began, false),
+        evidence_(T, began, now_) {}
+
+  Instant now() const { return now_; }
+  const LeaseEvidence& evidence() const { return evidence_; }
+
+  /// The process runs for `how_long` and sends nothing of its own.
+  void idle(Duration how_long) { pass(how_long, true); }
+  /// The process stands still: neither ticks nor pings.
+  void sleep(Duration how_long) { now_ += how_long; }
+
+  /// A quorum operation that arrives after `arrives` and is answered after `takes`; nothing else is
+  /// sent meanwhile. How much lease it gave, counted from its sending.
+  Duration operation(Duration takes = {}, Duration arrives = {}) {
+    const Instant sent = now_;
+    servers_.arrived(sent + arrives);
+    last_sent_ = sent;
+    pass(takes, false);
+    evidence_.running(now_);
+    const Instant lease = evidence_.lease(sent);
+    evidence_.answered(sent, now_);
+    expect_safe(lease, sent + arrives);
+    return lease - sent;
+  }
+
+ private:
+  static constexpr Instant began = Instant(seconds(1000));
+
+  void pass(Duration how_long, bool pings) {
+    const Instant until = now_ + how_long;
+    for (;;) {
+      const Instant tick = std::max(now_, last_tick_ + T / 12);
+      const Instant ping = pings ? std::max(now_, last_sent_ + T / 3) : Instant::max();
+      const Instant next = std::min(tick, ping);
+      if (next > until) break;
+      now_ = next;
+      if (ping == next) {
+        last_sent_ = now_;
+        servers_.arrived(now_);
+      }
+      if (tick == next) {
+        last_tick_ = now_;
+        evidence_.running(now_);
+      }
+    }
+    now_ = until;
+  }
+
+  void expect_safe(Instant lease, Instant arrived) const {
+    for (Duration phase{}; phase < R; phase += seconds(1) / 8) {
+      for (const Duration beside : {nanoseconds(-1), nanoseconds(0), nanoseconds(1)}) {
+        const Instant end = servers_.news(arrived, arrived + phase + beside) + T;
+        // Had it ended before, the operation would have been refused.
+        if (end < arrived) continue;
+        ASSERT_LE(lease, end - T / 12) << "phase " << phase.count() << ", sent " << arrived - began;
+      }
+    }
+    ASSERT_LE(lease, servers_.earliest_end(arrived) - T / 12);
+  }
+  friend std::ostream& operator<<(std::ostream& out, Duration d) { return out << d.count(); }
+
+  Instant now_;
+  Instant last_sent_;
+  Instant last_tick_;
+  Servers servers_;
+  LeaseEvidence evidence_;
+};
+
+TEST(LeaseEvidence, SteadyHeartbeatsGiveTwoThirds) {
+  Line line;
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(line.operation(), T * 2 / 3) << i;
+    line.idle(T / 6);
+  }
+}
+
+TEST(LeaseEvidence, SteadyHeartbeatsGiveTwoThirdsHoweverTheyTravel) {
+  for (const Duration takes : {T / 96, T / 48, T / 24}) {
+    for (const Duration arrives : {Duration{}, takes / 2, takes}) {
+      Line line;
+      for (int i = 0; i < 30; ++i) {
+        EXPECT_EQ(line.operation(takes, arrives), T * 2 / 3) << i;
+        line.idle(T / 6 - takes);
+      }
+    }
+  }
+}
+
+TEST(LeaseEvidence, RightAfterConnectingItIsTwoThirds) {
+  for (const Duration later : {Duration{}, nanoseconds(1), R / 2, R * 2 / 3}) {
+    Line line;
+    line.idle(later);
+    EXPECT_EQ(line.operation(), T * 2 / 3);
+  }
+}
+
+TEST(LeaseEvidence, ASlowHandshakeCountsFromItsBeginning) {
+  Line line(T / 2);
+  EXPECT_EQ(line.operation(), T - T / 2 - T / 12);
+}
+
+TEST(LeaseEvidence, TheHandshakeAloneGrowsOld) {
+  Line line;
+  line.idle(T / 3 - nanoseconds(1));  // just before the first ping
+  EXPECT_EQ(line.operation(), T - (T / 3 - nanoseconds(1)) - T / 12);
+}
+
+// The follower does not name a session for its handshake: a first packet in time does not carry
+// the news on to the next half tick.
+TEST(LeaseEvidence, AHandshakeIsNotRelayed) {
+  Line line;
+  line.idle(R - nanoseconds(2));
+  line.operation();
+  line.idle(R - nanoseconds(2));
+  EXPECT_LE(line.operation(), T / 2 - T / 12 + nanoseconds(8));
+}
+
+TEST(LeaseEvidence, AfterIdlingForLongThePingsCount) {
+  for (Duration extra{}; extra < T / 3; extra += seconds(1)) {
+    Line line;
+    line.idle(3 * T + extra);
+    EXPECT_TRUE(line.evidence().settled(line.now()));
+    EXPECT_EQ(line.operation(), T * 5 / 12);
+  }
+}
+
+TEST(LeaseEvidence, PingsCountOnlyOnceTheyHaveFlowedForLongEnough) {
+  Line line;
+  EXPECT_FALSE(line.evidence().settled(line.now()));
+  line.idle(T);
+  EXPECT_FALSE(line.evidence().settled(line.now()));
+  line.idle(T / 2);
+  EXPECT_TRUE(line.evidence().settled(line.now()));
+}
+
+TEST(LeaseEvidence, AfterAPauseThePingsDoNotCount) {
+  for (const Duration pause : {T / 5, T / 4, T / 3, T / 2, T * 5 / 6}) {
+    Line line;
+    line.idle(3 * T);
+    line.sleep(pause);
+    EXPECT_TRUE(line.evidence().settled(line.now())) << "not yet seen";
+    // The last known packet is 3T old: nothing is left to stand on.
+    EXPECT_LT(line.operation(), Duration{});
+    EXPECT_FALSE(line.evidence().settled(line.now()));
+    line.idle(T * 3 / 2);
+    EXPECT_TRUE(line.evidence().settled(line.now()));
+    EXPECT_EQ(line.operation(), T * 5 / 12);
+  }
+}
+
+TEST(LeaseEvidence, HeartbeatsAfterAPauseCountAgain) {
+  Line line;
+  line.idle(3 * T);
+  line.sleep(T * 3 / 4);
+  EXPECT_LT(line.operation(), Duration{});
+  line.idle(T / 6);
+  EXPECT_LT(line.operation(), Duration{}) << "the half tick may lie between the pause and the first";
+  line.idle(T / 6);
+  EXPECT_EQ(line.operation(), T * 2 / 3);
+}
+
+TEST(LeaseEvidence, ARequestUnderWayForLongHoldsThePingsUp) {
+  for (const Duration takes : {T / 5, T / 4, T / 3, T / 2}) {
+    Line line;
+    line.idle(3 * T);
+    line.operation(takes, takes);
+    EXPECT_FALSE(line.evidence().settled(line.now())) << takes.count();
+  }
+}
+
+// A ping at 0; a request just before the next is due, which arrives late; an operation after the
+// half tick after that. Nothing arrived for longer than two half ticks.
+TEST(LeaseEvidence, ASlowRequestMayTakeThePlaceOfAPing) {
+  for (const Duration takes : {T / 24, T / 12, T / 8, T / 6, T / 5, R}) {
+    for (Duration later{}; later <= R; later += T / 192) {
+      Line line;
+      line.idle(3 * T + T / 3 - nanoseconds(1));
+      line.operation(takes, takes);
+      line.idle(later);
+      line.operation();  // expects it to be safe
+    }
+  }
+}
+
+// A pause may hold up a ping, so that a request comes first, which is slow.
+TEST(LeaseEvidence, APauseTooShortToBeSeenAddsUpWithASlowRequest) {
+  for (Duration pause = T / 24; pause <= T / 4; pause += T / 48) {
+    for (Duration takes{}; takes <= R; takes += T / 48) {
+      for (Duration later{}; later <= R; later += T / 48) {
+        Line line;
+        line.idle(3 * T + T / 3 - nanoseconds(1));
+        line.sleep(pause);
+        line.operation(takes, takes);
+        line.idle(later);
+        line.operation();  // expects it to be safe
+      }
+    }
+  }
+}
+
+TEST(LeaseEvidence, ALongRequestIsWorthWhatIsLeftOfIt) {
+  Line line;
+  for (int i = 0; i < 10; ++i) {
+    line.operation();
+    line.idle(T / 6);
+  }
+  // Counted from its sending, the answer's lateness eats it up.
+  EXPECT_EQ(line.operation(T / 2), T * 2 / 3);
+}
+
+TEST(LeaseEvidence, AWideGapLetsTheNewsBeAsOldAsThePacketBeforeIt) {
+  Line line;
+  for (int i = 0; i < 10; ++i) {
+    line.operation();
+    line.idle(T / 6);
+  }
+  line.operation();
+  line.idle(T / 3 - nanoseconds(1));
+  EXPECT_EQ(line.operation(), T - (T / 3 - nanoseconds(1)) - T / 12);
+}
+
+TEST(LeaseEvidence, AReconnectBeginsAnew) {
+  Line old;
+  old.idle(4 * T);
+  EXPECT_TRUE(old.evidence().settled(old.now()));
+  const LeaseEvidence fresh(T, old.now(), old.now() + T / 48);
+  EXPECT_FALSE(fresh.settled(old.now() + T / 48));
+  EXPECT_EQ(fresh.lease(old.now() + T / 48), old.now() + T / 48 + T * 2 / 3);
+  EXPECT_EQ(fresh.lease(old.now() + T / 2), old.now() + T - T / 12);
+}
+
+TEST(LeaseEvidence, AnAttemptThatBeganInTheFutureCountsFromNow) {
+  const Instant now(seconds(100));
+  const LeaseEvidence evidence(T, now + T, now);
+  EXPECT_EQ(evidence.lease(now + T / 2), now + T - T / 12);
+}
+
+// ---- odd times ----------------------------------------------------------------------------------
+
+TEST(LeaseEvidence, ManyAnswersAtOneTimeAreOnePacket) {
+  const Instant t(seconds(1000));
+  LeaseEvidence evidence(T, t, t);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(evidence.lease(t), t + T * 2 / 3);
+    evidence.answered(t, t);
+  }
+  // A burst does not push out the packets that are needed.
+  for (int i = 0; i < 10'000; ++i) evidence.answered(t + i * R / 20'000, t + i * R / 20'000);
+  EXPECT_EQ(evidence.lease(t + R / 2), t + R / 2 + T * 2 / 3);
+}
+
+TEST(LeaseEvidence, TimeStandingStillOrAnswersOutOfOrderDoNoHarm) {
+  const Instant t(seconds(1000));
+  LeaseEvidence evidence(T, t, t);
+  evidence.running(t);
+  evidence.running(t - T);
+  evidence.answered(t + R, t + R);
+  evidence.answered(t + R / 2, t + R / 2);
+  evidence.running(t);
+  EXPECT_LE(evidence.lease(t + R), t + R + T * 2 / 3);
+  EXPECT_FALSE(evidence.settled(t - T));
+}
+
+TEST(LeaseEvidence, ATinyTimeoutDividesWithoutTrouble) {
+  for (std::int64_t timeout = 0; timeout <= 100; ++timeout) {
+    const Duration tiny(timeout);
+    Instant now(seconds(1));
+    LeaseEvidence evidence(tiny, now, now);
+    for (int i = 0; i < 200; ++i) {
+      evidence.running(now);
+      EXPECT_LE(evidence.lease(now), now + tiny);
+      evidence.answered(now, now + nanoseconds(i % 3));
+      now += nanoseconds(1 + i % 5);
+    }
+  }
+}
+
+// ---- at random ----------------------------------------------------------------------------------
+
+constexpr Duration random_timeout = nanoseconds(4'800'000'000);
+
+using Claim = Instant(const Connection::Operation&, const LeaseEvidence&);
+
+Instant claim_of_evidence(const Connection::Operation& operation, const LeaseEvidence& evidence) {
+  return evidence.lease(operation.sent);
+}
+
+/// The first of `seeds` connections in which the claim outlives the session's earliest end, less
+/// `reserve`. With `drift`, half of the clients' clocks run up to 1/24 faster or slower.
+std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditions conditions,
+                                       bool drift, Duration reserve, Claim claim) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    const Duration most = random_timeout / 24;
+    const auto spread = static_cast<std::uint64_t>(2 * most.count() + 1);
+    const Duration error(drift ? static_cast<std::int64_t>(std::mt19937_64(seed)() % spread) : 0);
+    const Duration measured = drift ? random_timeout - most + error : random_timeout;
+    conditions.timeout = random_timeout;
+    conditions.servers = {.half_tick = measured / 4, .timeout = measured};
+    bool lied = false;
+    Connection(seed, conditions)
+        .run(8, [&](const Connection::Operation& operation, const LeaseEvidence& evidence,
+                    const Servers& servers) {
+          if (!operation.by_quorum) return;
+          const Instant end = servers.earliest_end(operation.arrived) - reserve;
+          if (claim(operation, evidence) > end + nanoseconds(4)) lied = true;
+        });
+    if (lied) return seed;
+  }
+  return std::nullopt;
+}
+
+testing::AssertionResult never_lies(std::uint64_t seeds, const Connection::Conditions& conditions,
+                                    bool drift) {
+  // What is in reserve for clocks that differ is all there as long as they do not.
+  const Duration reserve = drift ? Duration{} : random_timeout / 12;
+  const auto seed = first_lie(seeds, conditions, drift, reserve, claim_of_evidence);
+  if (!seed) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "the lease outlives the session at seed " << *seed;
+}
+
+TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSession) {
+  EXPECT_TRUE(never_lies(100'000, {.handshake_is_named = true}, false));
+}
+
+TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionWithoutPauses) {
+  EXPECT_TRUE(never_lies(50'000, {.handshake_is_named = true, .pauses = false}, false));
+}
+
+TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionOfAReconnect) {
+  EXPECT_TRUE(never_lies(50'000, {.handshake_is_named = false}, false));
+}
+
+TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionByClocksThatDiffer) {
+  EXPECT_TRUE(never_lies(100'000, {.handshake_is_named = false}, true));
+}
+
+TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionWithPingsOnTheirWayForLonger) {
+  const Connection::Conditions slow{.pauses = false, .slowest_ping = random_timeout / 24};
+  EXPECT_TRUE(never_lies(50'000, slow, false));
+}
+
+// ---- why it is not simpler ----------------------------------------------------------------------
+
+// The age of the previous request alone says nothing of the half tick before it.
+Instant naive_claim(const Connection::Operation& operation, const LeaseEvidence&) {
+  const Duration age = operation.sent - operation.previous_sent;
+  const Duration quarter = random_timeout / 4;
+  return operation.sent + random_timeout - std::max(age, quarter) - random_timeout / 12;
+}
+
+TEST(LeaseEvidenceAtRandom, TheAgeOfThePreviousRequestIsNotEnough) {
+  const Connection::Conditions kind{.handshake_is_named = true, .pauses = false};
+  EXPECT_TRUE(first_lie(10'000, kind, false, Duration{}, naive_claim).has_value());
+}
+
+// By hand: packets at 0 and 23 s, the half ticks at 11, 23 - and 35 - s. The follower names the
+// session at 11 s; not at 23 s, for nothing has come; and is cut off when the operation of 34 s
+// has passed, before it can at 35 s. T after 11 s is 59 s: the naive formula says 66 s.
+TEST(LeaseEvidence, TheAgeOfThePreviousRequestIsNotEnough) {
+  const Instant zero(seconds(1000));
+  Servers servers({.half_tick = R, .timeout = T}, zero - T, false);
+  servers.arrived(zero);
+  servers.arrived(zero + seconds(23));
+  servers.arrived(zero + seconds(34));
+  const Instant sent = zero + seconds(34);
+  const Instant half_tick = zero + seconds(23) - nanoseconds(1);
+  const Instant end = servers.news(sent, half_tick) + T;
+  EXPECT_EQ(end, zero + seconds(59) - nanoseconds(1));
+  const Duration age = seconds(11);
+  EXPECT_GT(sent + T - std::max(age, R) - T / 12, end);
+
+  LeaseEvidence evidence(T, zero - T, zero - T);
+  evidence.answered(zero, zero);
+  evidence.answered(zero + seconds(23), zero + seconds(23));
+  EXPECT_LE(evidence.lease(sent), end - T / 12);
+}
+
+}  // namespace
+}  // namespace zklock::core

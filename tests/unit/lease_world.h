@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "zklock/core/lease_evidence.h"
+
+namespace zklock::core::lease_test {
+
+/// What the servers have heard of one session, and what the leader is sure to know in the worst
+/// case: written down from ZooKeeper's behaviour, and knowing nothing of LeaseEvidence.
+///
+/// The follower names to the leader, at every half tick, the sessions that it got a packet of since
+/// the half tick before. The leader's news of a session is the last half tick that named it, or
+/// the connection's handshake, which the leader itself answers. (The follower does not count a
+/// handshake that takes up an old session among the packets: Learner.revalidate touches nothing.)
+class Servers {
+ public:
+  struct Clock {
+    Duration half_tick;  ///< as the client's clock measures it
+    Duration timeout;    ///< likewise: how long after its last news the leader waits
+  };
+
+  Servers(Clock clock, Instant handshake, bool handshake_is_named)
+      : clock_(clock), handshake_(handshake) {
+    if (handshake_is_named) packets_.push_back(handshake);
+  }
+
+  /// The packets arrive in order.
+  void arrived(Instant at) { packets_.push_back(at); }
+
+  /// The leader's news when the follower is cut off right after `at`, had one of its half ticks
+  /// been at `any_half_tick`.
+  Instant news(Instant at, Instant any_half_tick) const {
+    const Duration whole = (at - any_half_tick) / clock_.half_tick * clock_.half_tick;
+    Instant tick = any_half_tick + whole;
+    if (tick > at) tick -= clock_.half_tick;
+    for (; tick > handshake_; tick -= clock_.half_tick) {
+      const auto after = std::upper_bound(packets_.begin(), packets_.end(), tick);
+      if (after != packets_.begin() && *(after - 1) > tick - clock_.half_tick) return tick;
+    }
+    return handshake_;
+  }
+
+  /// When the leader may expire the session, at the earliest, given that an operation which arrived
+  /// at `at` was still carried out, and nothing was heard after it.
+  Instant earliest_end(Instant at) const {
+    const Duration instant{1};
+    Instant earliest = at + clock_.timeout;
+    const auto consider = [&](Instant half_tick) {
+      const Instant end = news(at, half_tick) + clock_.timeout;
+      // Had it ended before, the operation would have been refused.
+      if (end >= at) earliest = std::min(earliest, end);
+    };
+    consider(at);
+    consider(at + instant);
+    // The news changes only where a half tick passes by a packet.
+    for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
+      consider(*packet - instant);
+      consider(*packet);
+      if (at - *packet > clock_.timeout + clock_.timeout / 2) break;
+    }
+    return earliest;
+  }
+
+ private:
+  Clock clock_;
+  Instant handshake_;
+  std::vector<Instant> packets_;
+};
+
+/// One connection of a client to a follower, driven at random: requests, the C client's pings, the
+/// keeper's ticks, pauses of the process.
+class Connection {
+ public:
+  struct Conditions {
+    Duration timeout{};
+    Servers::Clock servers{};
+    bool handshake_is_named = false;
+    bool pauses = true;
+    Duration slowest_ping{};  ///< from a ping's being due to its arrival
+  };
+  struct Operation {
+    Instant sent;
+    Instant arrived;
+    Instant answered;
+    Instant previous_sent;  ///< of the request before; the connecting, when it is the first
+    bool by_quorum;
+  };
+  /// Called when an operation has been answered, before the evidence is told.
+  using Look = std::function<void(const Operation&, const LeaseEvidence&, const Servers&)>;
+
+  Connection(std::uint64_t seed, const Conditions& conditions)
+      : random_(seed),
+        timeout_(conditions.timeout),
+        conditions_(conditions),
+        began_(Instant(std::chrono::hours(1))),
+        connected_(began_ + up_to(timeout_ / 3)),
+        servers_(conditions.servers, began_ + up_to(connected_ - began_),
+                 conditions.handshake_is_named),
+        evidence_(timeout_, began_, connected_) {
+    last_sent_ = last_arrival_ = last_answer_ = connected_;
+    next_tick_ = connected_ + timeout_ / 12;
+    requests_ = static_cast<int>(random_() % 5);
+    answers_ = static_cast<int>(random_() % 5);
+    next_request_ = connected_ + time_to_request();
+    plan_pause(connected_);
+  }
+
+  void run(int operations, const Look& look) {
+    while (operations > 0) {
+      const Event event = next_event();
+      if (conditions_.pauses && event.at >= pause_begins_ && event.at < pause_ends_) {
+        sleep();
+        continue;
+      }
+      switch (event.kind) {
+        case Kind::tick: tick(event.at); break;
+        case Kind::ping: ping(event.at); break;
+        case Kind::request: request(event.at); break;
+        case Kind::answer:
+          answer(event.at, look);
+          --operations;
+          break;
+      }
+      if (event.at >= pause_ends_) plan_pause(event.at);
+    }
+  }
+
+ private:
+  enum class Kind { tick, ping, request, answer };
+  struct Event {
+    Instant at;
+    Kind kind;
+  };
+
+  Duration up_to(Duration most) {
+    if (most.count() <= 0) return Duration{0};
+    return Duration(
+        static_cast<std::int64_t>(random_() % (static_cast<std::uint64_t>(most.count()) + 1)));
+  }
+  Duration about(Duration middle) { return middle - timeout_ / 96 + up_to(timeout_ / 48); }
+  bool one_in(unsigned n) { return random_() % n == 0; }
+
+  Duration time_to_request() {
+    const auto style = one_in(4) ? static_cast<int>(random_() % 6) : requests_;
+    switch (style) {
+      case 0: return timeout_ / 6;
+      case 1: return up_to(timeout_ / 6);
+      case 2: return about(timeout_ / 4);
+      case 3: return about(timeout_ / 3);
+      case 4: return up_to(timeout_ + timeout_ / 2);
+      default: return up_to(timeout_ / 200);
+    }
+  }
+  Duration time_to_answer() {
+    const auto style = one_in(6) ? static_cast<int>(random_() % 5) : answers_;
+    switch (style) {
+      case 0: return Duration{0};
+      case 1: return up_to(timeout_ / 500);
+      case 2: return up_to(timeout_ / 4);
+      case 3: return about(timeout_ / 4);
+      default: return up_to(one_in(4) ? timeout_ / 2 : timeout_ / 24);
+    }
+  }
+  void plan_pause(Instant now) {
+    pause_begins_ = now + up_to(timeout_ * (one_in(2) ? 1 : 4));
+    const Duration lengths[] = {up_to(timeout_ / 12), up_to(timeout_ / 6), about(timeout_ / 6),
+                                up_to(timeout_)};
+    pause_ends_ = pause_begins_ + std::max(lengths[random_() % 4], Duration{1});
+  }
+
+  /// What comes next; which of several at one time, at random.
+  Event next_event() {
+    std::vector<Event> events{{next_tick_, Kind::tick}, {next_request_, Kind::request}};
+    if (!outstanding_.empty()) {
+      events.push_back({outstanding_.front().answered, Kind::answer});
+    } else {
+      events.push_back({std::max(last_sent_ + timeout_ / 3, last_answer_), Kind::ping});
+    }
+    std::shuffle(events.begin(), events.end(), random_);
+    Event next = *std::min_element(events.begin(), events.end(),
+                                   [](const Event& a, const Event& b) { return a.at < b.at; });
+    // A pause has moved everything that was due meanwhile to its end.
+    next.at = std::max(next.at, slept_until_);
+    return next;
+  }
+  void sleep() {
+    slept_until_ = pause_ends_;
+    next_tick_ = std::max(next_tick_, slept_until_);
+    next_request_ = std::max(next_request_, slept_until_);
+    last_answer_ = std::max(last_answer_, slept_until_);
+    for (Operation& each : outstanding_) each.answered = std::max(each.answered, slept_until_);
+    plan_pause(slept_until_ + Duration{1});
+  }
+
+  void tick(Instant now) {
+    evidence_.running(now);
+    next_tick_ = now + timeout_ / 12 - timeout_ / 24 + up_to(timeout_ / 12);
+  }
+  void ping(Instant now) {
+    last_sent_ = now;
+    last_arrival_ = std::max(last_arrival_, now + up_to(conditions_.slowest_ping));
+    servers_.arrived(last_arrival_);
+  }
+  void request(Instant now) {
+    Operation operation{.sent = now,
+                        .arrived = now,
+                        .answered = now,
+                        .previous_sent = previous_request_.value_or(connected_),
+                        .by_quorum = !one_in(4)};
+    const Duration takes = time_to_answer();
+    const Duration ways[] = {Duration{0}, takes, up_to(takes)};
+    operation.arrived = std::max(last_arrival_, now + ways[random_() % 3]);
+    operation.answered = std::max({last_answer_, operation.arrived, now + takes});
+    last_sent_ = now;
+    last_arrival_ = operation.arrived;
+    last_answer_ = operation.answered;
+    previous_request_ = now;
+    servers_.arrived(operation.arrived);
+    outstanding_.push_back(operation);
+    next_request_ = now + std::max(time_to_request(), Duration{1});
+  }
+  void answer(Instant now, const Look& look) {
+    Operation operation = outstanding_.front();
+    outstanding_.pop_front();
+    operation.answered = now;
+    evidence_.running(now);
+    look(operation, evidence_, servers_);
+    evidence_.answered(operation.sent, now);
+  }
+
+  std::mt19937_64 random_;
+  Duration timeout_;
+  Conditions conditions_;
+  Instant began_;
+  Instant connected_;
+  Servers servers_;
+  LeaseEvidence evidence_;
+  Instant last_sent_;
+  Instant last_arrival_;
+  Instant last_answer_;
+  Instant next_tick_;
+  Instant next_request_;
+  Instant pause_begins_;
+  Instant pause_ends_;
+  Instant slept_until_;
+  std::optional<Instant> previous_request_;
+  std::deque<Operation> outstanding_;
+  int requests_ = 0;
+  int answers_ = 0;
+};
+
+}  // namespace zklock::core::lease_test

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/log_bridge.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
+namespace zklock::client {
+namespace {
+
+class LinesSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::vector<std::string> lines() {
+    const std::lock_guard guard(mutex_);
+    return lines_;
+  }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const auto level = spdlog::level::to_string_view(message.level);
+    lines_.push_back(std::string(level.data(), level.size()) + ": " +
+                     std::string(message.payload.data(), message.payload.size()));
+  }
+  void flush_() override {}
+  std::vector<std::string> lines_;
+};
+
+struct Log {
+  std::shared_ptr<LinesSink> sink = std::make_shared<LinesSink>();
+  std::shared_ptr<spdlog::logger> logger = std::make_shared<spdlog::logger>("test", sink);
+};
+
+TEST(LogBridge, FindsTheLevelAndTheText) {
+  Log log;
+  log.logger->set_level(spdlog::level::trace);
+  const LogBridge bridge(log.logger, {});
+  const auto write = bridge.callback();
+  write("2024-01-31 12:00:00,000:4711(0x7f0a):ZOO_ERROR@fn@12: one\n");
+  write("2024-01-31 12:00:00,000:4711(0x7f0a):ZOO_WARN@fn@12: two");
+  write("2024-01-31 12:00:00,000:4711(0x7f0a):ZOO_INFO@fn@12: says :ZOO_ERROR@");
+  write("2024-01-31 12:00:00,000:4711(0x7f0a):ZOO_DEBUG@fn@12: four");
+  write("no marker");
+  write("");
+  write(nullptr);
+  EXPECT_EQ(log.sink->lines(), (std::vector<std::string>{
+                                   "error: zookeeper client: fn@12: one",
+                                   "warning: zookeeper client: fn@12: two",
+                                   "info: zookeeper client: fn@12: says :ZOO_ERROR@",
+                                   "debug: zookeeper client: fn@12: four",
+                                   "info: zookeeper client: no marker",
+                                   "info: zookeeper client: ",
+                               }));
+}
+
+TEST(LogBridge, KeepsToTheLoggersLevel) {
+  Log log;
+  log.logger->set_level(spdlog::level::err);
+  const LogBridge bridge(log.logger, {});
+  bridge.callback()(":ZOO_WARN@fn@1: no");
+  bridge.callback()(":ZOO_ERROR@fn@1: yes");
+  EXPECT_EQ(log.sink->lines(), std::vector<std::string>{"error: zookeeper client: fn@1: yes"});
+}
+
+TEST(LogBridge, ControlCharactersAndLengthAreTamed) {
+  Log log;
+  const LogBridge bridge(log.logger, {});
+  bridge.callback()(":ZOO_WARN@a\x1b[31m\nb\xff");
+  EXPECT_EQ(log.sink->lines().back(), "warning: zookeeper client: a?[31m?b?");
+  bridge.callback()((":ZOO_WARN@" + std::string(100'000, 'x')).c_str());
+  EXPECT_LT(log.sink->lines().back().size(), 1200U);
+}
+
+TEST(LogBridge, SecretsAreHidden) {
+  Log log;
+  const LogBridge bridge(log.logger, {"sesame", "me:sesame", ""});
+  bridge.callback()(":ZOO_WARN@auth me:sesame and sesamesesame end");
+  EXPECT_EQ(log.sink->lines().back(), "warning: zookeeper client: auth *** and ****** end");
+}
+
+TEST(LogBridge, WithoutALoggerNothingIsWritten) {
+  ::testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  const LogBridge bridge(nullptr, {});
+  ASSERT_NE(bridge.callback(), nullptr);
+  bridge.callback()(":ZOO_ERROR@fn@1: text");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(LogBridge, EachHasItsLoggerUntilThePlacesAreUsedUp) {
+  std::vector<Log> logs(LogBridge::max_slots + 1);
+  std::vector<std::unique_ptr<LogBridge>> bridges;
+  for (const Log& log : logs) {
+    bridges.push_back(std::make_unique<LogBridge>(log.logger, std::vector<std::string>{}));
+  }
+  for (const auto& bridge : bridges) bridge->callback()(":ZOO_WARN@mine");
+  for (std::size_t i = 0; i < LogBridge::max_slots; ++i) {
+    EXPECT_EQ(logs[i].sink->lines(),
+              std::vector<std::string>{"warning: zookeeper client: mine"});
+  }
+  ASSERT_EQ(logs.back().sink->lines().size(), 1U);
+  EXPECT_NE(logs.back().sink->lines()[0].find("more than 64 clients"), std::string::npos);
+
+  // A place that is given back is used again, and its old logger hears no more.
+  const auto old = bridges[7]->callback();
+  bridges[7].reset();
+  old(":ZOO_WARN@late");
+  EXPECT_EQ(logs[7].sink->lines().size(), 1U);
+  const LogBridge again(logs.back().logger, {});
+  again.callback()(":ZOO_WARN@now");
+  EXPECT_EQ(logs.back().sink->lines().back(), "warning: zookeeper client: now");
+}
+
+TEST(LogBridge, FromManyThreadsWhileItGoes) {
+  Log log;
+  auto bridge = std::make_unique<LogBridge>(log.logger, std::vector<std::string>{"x"});
+  const auto write = bridge->callback();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([write] {
+      for (int k = 0; k < 1000; ++k) write(":ZOO_WARN@text");
+    });
+  }
+  bridge.reset();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(log.sink->lines().size(), 4000U);
+}
+
+}  // namespace
+}  // namespace zklock::client

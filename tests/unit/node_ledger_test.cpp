@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/node_ledger.h"
+
+#include <gtest/gtest.h>
+
+namespace zklock::client {
+namespace {
+
+// "/p/lock-0000000000"
+constexpr std::size_t kOne = 18;
+
+TEST(NodeLedger, CountsFromTheCreateToTheDelete) {
+  NodeLedger nodes(2 * kOne);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.created("/p", "lock-", "lock-0000000000");
+  EXPECT_EQ(nodes.bytes(), kOne);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  EXPECT_FALSE(nodes.reserve("/p", "lock-"));
+  nodes.failed("/p", "lock-");
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.deleted("/p/lock-0000000000");
+  nodes.deleted("/p/lock-0000000000");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+TEST(NodeLedger, ALostReplyCountsUntilItsNodeGoes) {
+  NodeLedger nodes(100);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.unknown("/p", "lock-");
+  nodes.missing("/p/lock-0000000007");
+  nodes.deleted("/q/lock-0000000007");
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.deleted("/p/lock-0000000007");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+TEST(NodeLedger, TheEndOfTheSessionForgetsAll) {
+  NodeLedger nodes(100);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.created("/p", "lock-", "lock-0000000000");
+  nodes.clear();
+  EXPECT_EQ(nodes.bytes(), 0U);
+  nodes.deleted("/p/lock-0000000000");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace zklock::client

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "zklock/client/backoff.h"
+#include "zklock/client/zk_handle.h"
+#include "zklock/client/zookeeper.h"
+#include "zklock/error.h"
+
+namespace zklock::client {
+namespace {
+
+using std::chrono::milliseconds;
+
+ClientOptions good() {
+  ClientOptions options;
+  options.hosts = "127.0.0.1:2181";
+  return options;
+}
+
+// The error after a change to good options; 0: none.
+Errc after(const std::function<void(ClientOptions&)>& change) {
+  ClientOptions options = good();
+  change(options);
+  try {
+    validate(options);
+  } catch (const Error& error) {
+    EXPECT_FALSE(std::string(error.what()).empty());
+    return error.errc();
+  }
+  return Errc{};
+}
+
+TEST(Validate, TheDefaultsAreGood) {
+  EXPECT_EQ(after([](ClientOptions&) {}), Errc{});
+}
+
+TEST(Validate, Hosts) {
+  EXPECT_EQ(after([](ClientOptions& o) { o.hosts = ""; }), Errc::invalid_hosts);
+  EXPECT_EQ(after([](ClientOptions& o) { o.hosts = "a"; }), Errc::invalid_hosts);
+}
+
+TEST(Validate, Durations) {
+  for (const long long ms : {-1LL, 0LL, 99LL, 3'600'001LL}) {
+    EXPECT_EQ(after([ms](ClientOptions& o) { o.session_timeout = milliseconds(ms); }),
+              Errc::invalid_option)
+        << ms;
+  }
+  EXPECT_EQ(after([](ClientOptions& o) { o.session_timeout = milliseconds(100); }), Errc{});
+  EXPECT_EQ(after([](ClientOptions& o) { o.connection_timeout = milliseconds(0); }),
+            Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) { o.connection_timeout = milliseconds::max(); }),
+            Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) { o.retry_delay_min = milliseconds(0); }),
+            Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) { o.retry_delay_max = o.retry_delay_min - milliseconds(1); }),
+            Errc::invalid_option);
+}
+
+TEST(Validate, Caps) {
+  EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 0; }), Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 1'000'000; }), Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) { o.max_node_bytes = 0; }), Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) { o.max_watch_bytes = 10'000'000; }), Errc::invalid_option);
+}
+
+TEST(Validate, CredentialsAndAcls) {
+  EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"", "x"}; }), Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"a:b", "x"}; }), Errc::invalid_option);
+  EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::creator_all(); }), Errc::invalid_acl);
+  EXPECT_EQ(after([](ClientOptions& o) {
+              o.acl = AclPolicy::creator_all();
+              o.digest = {"a", ""};
+            }),
+            Errc{});
+  EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::list({}); }), Errc::invalid_acl);
+  EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::list({{0, "world", "anyone"}}); }),
+            Errc::invalid_acl);
+  EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::list({{1, "", "anyone"}}); }),
+            Errc::invalid_acl);
+}
+
+TEST(Validate, Tls) {
+  if (tls_supported()) GTEST_SKIP() << "this C client has TLS";
+  EXPECT_EQ(after([](ClientOptions& o) { o.tls = {"ca", "cert", "key", ""}; }), Errc::unsupported);
+}
+
+TEST(Backoff, DoublesToTheMaximumAndIsCutAtRandom) {
+  double random = 0;
+  Backoff backoff(milliseconds(100), milliseconds(500), [&] { return random; });
+  EXPECT_EQ(backoff.next(), milliseconds(100));
+  random = 1;
+  EXPECT_EQ(backoff.next(), milliseconds(100)) << "half of 200";
+  random = 0.5;
+  EXPECT_EQ(backoff.next(), milliseconds(300));
+  random = 0;
+  EXPECT_EQ(backoff.next(), milliseconds(500));
+  EXPECT_EQ(backoff.next(), milliseconds(500));
+  backoff.reset();
+  EXPECT_EQ(backoff.next(), milliseconds(100));
+}
+
+}  // namespace
+}  // namespace zklock::client

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zk_error.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+#include <zookeeper/zookeeper.h>
+
+namespace zklock::client {
+namespace {
+
+using core::Status;
+
+TEST(ZkError, LostRepliesAreUnknown) {
+  for (const int code : {-4, -7, -2, -118}) {
+    EXPECT_EQ(to_status(code), Status::unknown) << code;
+    EXPECT_EQ(answered_by(code), AnsweredBy::nobody) << code;
+  }
+}
+
+TEST(ZkError, EveryOtherCode) {
+  EXPECT_EQ(to_status(ZOK), Status::ok);
+  EXPECT_EQ(to_status(ZSESSIONEXPIRED), Status::session_ended);
+  EXPECT_EQ(to_status(ZINVALIDSTATE), Status::session_ended);
+  EXPECT_EQ(to_status(ZCLOSING), Status::closed);
+  EXPECT_EQ(to_status(ZNONODE), Status::no_node);
+  EXPECT_EQ(to_status(ZNODEEXISTS), Status::node_exists);
+  EXPECT_EQ(to_status(ZNOTEMPTY), Status::not_empty);
+  EXPECT_EQ(to_status(ZNOAUTH), Status::no_auth);
+  EXPECT_EQ(to_status(ZAUTHFAILED), Status::auth_failed);
+  EXPECT_EQ(to_status(-124), Status::auth_failed);
+  EXPECT_EQ(to_status(ZINVALIDACL), Status::invalid_acl);
+  EXPECT_EQ(to_status(-125), Status::quota_exceeded);
+  EXPECT_EQ(to_status(ZNOTREADONLY), Status::read_only);
+  EXPECT_EQ(to_status(ZTHROTTLEDOP), Status::throttled);
+  // Sure to be none of those with a meaning of their own: nothing is to be repeated or adopted.
+  const std::set<int> special = {0,    -2,   -4,   -7,   -9,   -101, -102, -110, -111, -112,
+                                 -114, -115, -116, -118, -119, -124, -125, -127};
+  for (int code = -200; code <= 200; ++code) {
+    if (special.contains(code)) continue;
+    EXPECT_EQ(to_status(code), Status::server_error) << code;
+  }
+}
+
+TEST(ZkError, OnlyTheLeadersAnswersProveAQuorum) {
+  for (const int code : {0, -101, -102, -103, -108, -110, -111, -114, -125}) {
+    EXPECT_EQ(answered_by(code), AnsweredBy::quorum) << code;
+  }
+  for (const int code : {-115, -119, -120, -121, -123, -124, -127}) {
+    EXPECT_EQ(answered_by(code), AnsweredBy::server) << code;
+  }
+  for (const int code : {-1, -3, -5, -6, -8, -9, -13, -14, -15, -100, -112, -113, -116, -117, 7}) {
+    EXPECT_EQ(answered_by(code), AnsweredBy::nobody) << code;
+  }
+}
+
+TEST(ZkError, NamesForPeople) {
+  EXPECT_EQ(code_name(ZNOAUTH), "ZNOAUTH (-102)");
+  EXPECT_EQ(code_name(0), "ZOK (0)");
+  EXPECT_EQ(code_name(-125), "ZQUOTAEXCEEDED (-125)");
+  EXPECT_EQ(code_name(-999), "unknown code (-999)");
+}
+
+}  // namespace
+}  // namespace zklock::client
