@@ -113,7 +113,8 @@ class ReentrantMutex {
   Hold acquire(AcquireOptions options = {});
 
   /// Does not block, except that starting may take a lock for microseconds. `handler` is called
-  /// exactly once, on the client's executor; what it throws is logged and dropped. No thread waits
+  /// exactly once, on the client's executor (by this call itself if the client is closed at that
+  /// moment); what it throws is logged and dropped. No thread waits
   /// meanwhile. Errors go to the handler; only Error(closed | forked), when there is no executor any
   /// more, is thrown.
   void async_acquire(AcquireOptions options, AcquireHandler handler);

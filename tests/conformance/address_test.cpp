@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses at which there is no ZooKeeper, or not the one that is meant.
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
 #include "support/free_ports.h"
@@ -28,20 +28,39 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 TEST(Address, ThatCannotBeParsedIsRefusedByTheConstructor) {
-  for (const std::string hosts :
-       {"", " ", ",", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:-1",
-        "127.0.0.1:2181x", "127.0.0.1:99999999999999999999", ":2181", "127.0.0.1:2181,",
-        ",127.0.0.1:2181", "127.0.0.1:2181,,127.0.0.1:2182", "127.0.0.1 :2181", "host name:2181",
-        "[::1:2181", "::1:2181", "127.0.0.1:2181//", "127.0.0.1:2181/a/", "127.0.0.1:2181/a//b",
-        "127.0.0.1:2181/../a", "127.0.0.1:2181/zookeeper", "127.0.0.1:2181/a\nb", "/chroot"}) {
+  for (const std::string hosts : {"",
+                                  " ",
+                                  ",",
+                                  "127.0.0.1",
+                                  "127.0.0.1:",
+                                  "127.0.0.1:0",
+                                  "127.0.0.1:65536",
+                                  "127.0.0.1:-1",
+                                  "127.0.0.1:2181x",
+                                  "127.0.0.1:99999999999999999999",
+                                  ":2181",
+                                  "127.0.0.1:2181,",
+                                  ",127.0.0.1:2181",
+                                  "127.0.0.1:2181,,127.0.0.1:2182",
+                                  "127.0.0.1 :2181",
+                                  "host name:2181",
+                                  "[::1:2181",
+                                  "::1:2181",
+                                  "127.0.0.1:2181//",
+                                  "127.0.0.1:2181/a/",
+                                  "127.0.0.1:2181/a//b",
+                                  "127.0.0.1:2181/../a",
+                                  "127.0.0.1:2181/zookeeper",
+                                  "127.0.0.1:2181/a\nb",
+                                  "/chroot"}) {
     const std::string text = error_text_of([&] { return std::make_unique<Client>(at(hosts)); });
     EXPECT_TRUE(has(text, "[zklock:2]")) << '"' << hosts << "\": " << text;
   }
 }
 
 TEST(Address, ThatIsLongOrHostileIsShownHarmlessly) {
-  const std::string text =
-      error_text_of([&] { return std::make_unique<Client>(at(std::string(9000, 'a') + "\x1b[2J")); });
+  const std::string text = error_text_of(
+      [&] { return std::make_unique<Client>(at(std::string(9000, 'a') + "\x1b[2J")); });
   EXPECT_TRUE(has(text, "[zklock:2]")) << text;
   EXPECT_LT(text.size(), 1000U);
   EXPECT_FALSE(has(text, "\x1b"));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Callbacks and futures: acquiring without a thread that waits.
-#include <gtest/gtest.h>
-
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -15,6 +13,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"

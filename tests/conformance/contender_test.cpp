@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes under a lock path that are not zklock's: contenders are honoured, the rest is left alone.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <future>
 #include <memory>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
 
@@ -39,9 +39,15 @@ class ForeignContender : public LockTest {
   }
 };
 
-TEST_F(ForeignContender, OfCuratorIsWaitedFor) { wait_behind("_c_" + kUuid + "-lock-"); }
-TEST_F(ForeignContender, OfAnOldCuratorIsWaitedFor) { wait_behind("lock-"); }
-TEST_F(ForeignContender, OfKazooIsWaitedFor) { wait_behind("8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"); }
+TEST_F(ForeignContender, OfCuratorIsWaitedFor) {
+  wait_behind("_c_" + kUuid + "-lock-");
+}
+TEST_F(ForeignContender, OfAnOldCuratorIsWaitedFor) {
+  wait_behind("lock-");
+}
+TEST_F(ForeignContender, OfKazooIsWaitedFor) {
+  wait_behind("8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__");
+}
 
 TEST_F(ForeignContender, WaitsForUs) {
   Hold hold = mutex_.acquire();
@@ -86,9 +92,15 @@ TEST_F(ForeignContender, MayNotWriteOurNodes) {
 }
 
 TEST_F(ForeignContender, JunkIsIgnoredAndNeverDeleted) {
-  const std::vector<std::string> junk = {"junk",         "lock-",           "lock-abc",
-                                         "lock-123",     "lock-00000000001", "lock-9999999999",
-                                         "lock-000000000x", "read-0000000000", "0000000000"};
+  const std::vector<std::string> junk = {"junk",
+                                         "lock-",
+                                         "lock-abc",
+                                         "lock-123",
+                                         "lock-00000000001",
+                                         "lock-9999999999",
+                                         "lock-000000000x",
+                                         "read-0000000000",
+                                         "0000000000"};
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   for (const std::string& name : junk) ASSERT_EQ(raw().create(kPath + "/" + name).rc, ZOK);
   {

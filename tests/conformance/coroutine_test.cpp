@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // co_await.
-#include <gtest/gtest.h>
-
 #include <coroutine>
 #include <exception>
 #include <future>
@@ -10,6 +8,8 @@
 #include <string>
 #include <thread>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the servers or the library refuse, each with its typed error and a text that reads well.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <future>
-
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
 
@@ -23,11 +22,30 @@ class Errors : public LockTest {};
 
 TEST_F(Errors, InvalidPathsAreRefusedByTheConstructor) {
   const auto client = connect();
-  for (const std::string& path : std::vector<std::string>{
-           "", "lock", "lock/a", "/", "//", "//a", "/a//b", "/a/", "/.", "/..", "/a/.", "/a/../b",
-           "/./a", "/zookeeper", "/zookeeper/quota/a", "/a\nb", "/a\tb", "/a\x7f",
-           std::string("/a\0b", 4), "/a\xc2\x85", "/a\xff", "/a\xc3", "/a\xed\xa0\x80",
-           "/" + std::string(5000, 'a')}) {
+  for (const std::string& path : std::vector<std::string>{"",
+                                                          "lock",
+                                                          "lock/a",
+                                                          "/",
+                                                          "//",
+                                                          "//a",
+                                                          "/a//b",
+                                                          "/a/",
+                                                          "/.",
+                                                          "/..",
+                                                          "/a/.",
+                                                          "/a/../b",
+                                                          "/./a",
+                                                          "/zookeeper",
+                                                          "/zookeeper/quota/a",
+                                                          "/a\nb",
+                                                          "/a\tb",
+                                                          "/a\x7f",
+                                                          std::string("/a\0b", 4),
+                                                          "/a\xc2\x85",
+                                                          "/a\xff",
+                                                          "/a\xc3",
+                                                          "/a\xed\xa0\x80",
+                                                          "/" + std::string(5000, 'a')}) {
     const std::string text = error_text_of([&] { return ReentrantMutex(*client, path).path(); });
     EXPECT_TRUE(has(text, "[zklock:1]")) << '"' << path << "\": " << text;
     for (const char c : text) EXPECT_FALSE(c >= 0 && c < ' ') << "control character in " << text;
@@ -240,8 +258,9 @@ TEST_F(Quota, ExceededIsAnErrorAndGoesAway) {
     quota += part;
     ASSERT_EQ(top.create(quota).rc, ZOK);
   }
-  ASSERT_EQ(top.create(quota + "/zookeeper_limits", "count=-1,bytes=-1=;byteHardLimit=-1;"
-                                                    "countHardLimit=2")
+  ASSERT_EQ(top.create(quota + "/zookeeper_limits",
+                       "count=-1,bytes=-1=;byteHardLimit=-1;"
+                       "countHardLimit=2")
                 .rc,
             ZOK);
   ASSERT_EQ(top.create(quota + "/zookeeper_stats", "count=2,bytes=0").rc, ZOK);

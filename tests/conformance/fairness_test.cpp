@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // First come, first served; and tokens that only grow, whatever happens to the servers.
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <future>
 #include <memory>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // fork(): the child has nothing of the client, the parent keeps all of it.
-#include <gtest/gtest.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -12,6 +7,11 @@
 #include <memory>
 #include <optional>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "conformance/lock_test.h"
 

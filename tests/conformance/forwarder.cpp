@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/forwarder.h"
 
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <memory>
-#include <system_error>
 
 namespace zklock::testing {
 namespace {
@@ -99,8 +99,8 @@ void Forwarder::pass(int from, int to) {
     const auto size = ::recv(from, buffer.data(), buffer.size(), 0);
     if (size <= 0) break;
     for (ssize_t sent = 0; sent < size;) {
-      const auto part = ::send(to, buffer.data() + sent, static_cast<std::size_t>(size - sent),
-                               MSG_NOSIGNAL);
+      const auto part =
+          ::send(to, buffer.data() + sent, static_cast<std::size_t>(size - sent), MSG_NOSIGNAL);
       if (part <= 0) break;
       sent += part;
     }

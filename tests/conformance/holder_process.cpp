@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/holder_process.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "conformance/lock_test.h"
 #include "support/wait_for.h"
@@ -69,6 +69,8 @@ HolderProcess::Answer HolderProcess::receive_state() {
   return answer;
 }
 
-HolderProcess::Answer HolderProcess::wait_until_held() { return receive_state(); }
+HolderProcess::Answer HolderProcess::wait_until_held() {
+  return receive_state();
+}
 
 }  // namespace zklock::testing

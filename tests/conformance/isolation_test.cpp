@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client on a server that has lost its quorum: the connection is there, pings are answered, and
 // another client can be granted the lock. The hold must be lost before.
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cstddef>
 #include <future>
 #include <memory>
 #include <stop_token>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
 #include "conformance/forwarder.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // After any amount of use there is as much of everything as before.
-#include <gtest/gtest.h>
-
-#include <boost/thread/thread.hpp>
 #include <cstddef>
 #include <exception>
 #include <filesystem>
@@ -11,6 +8,9 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+
+#include <boost/thread/thread.hpp>
+#include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
 #include "support/expire_session.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <spdlog/logger.h>
-#include <spdlog/sinks/ringbuffer_sink.h>
-
 #include <cstddef>
 #include <memory>
 #include <string>
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
 
 namespace zklock::testing {
 

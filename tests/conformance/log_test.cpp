@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What zklock writes to the user's logger, and what it never does.
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"

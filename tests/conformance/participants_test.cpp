@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is in the queue, and where.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <array>
 #include <chrono>
 #include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "conformance/lock_test.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that stands still, or dies, with the lock in its hands.
-#include <gtest/gtest.h>
-
 #include <future>
 #include <memory>
+
+#include <gtest/gtest.h>
 
 #include "conformance/holder_process.h"
 #include "conformance/lock_test.h"

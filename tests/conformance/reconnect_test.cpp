@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection that breaks and comes back: the session, and what it holds, stays.
-#include <gtest/gtest.h>
-
 #include <future>
 #include <memory>
+
+#include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
@@ -63,8 +63,8 @@ TEST_F(Reconnect, AWaiterKeepsItsPlace) {
   ASSERT_TRUE(reaches_nodes(2));
   const auto before = nodes();
   kill_and_restart();
-  ASSERT_TRUE(eventually([&] { return holder->is_connected() && client->is_connected(); },
-                         kPatience));
+  ASSERT_TRUE(
+      eventually([&] { return holder->is_connected() && client->is_connected(); }, kPatience));
   EXPECT_EQ(nodes(), before);
   EXPECT_FALSE(is_ready(waiting));
   hold.release();

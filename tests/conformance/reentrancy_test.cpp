@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Owners nest; different owners exclude each other; what is released belongs to who releases it.
-#include <gtest/gtest.h>
-
 #include <future>
 #include <optional>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
 

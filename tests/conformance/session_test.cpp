@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of waiters and holders whose session or node goes.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
@@ -23,9 +23,7 @@ class Session : public LockTest {
   const std::unique_ptr<Client> client_ = connect();
   ReentrantMutex mutex_{*client_, kPath};
 
-  void expire(const Client& client) const {
-    expire_session(chroot_.hosts(), client.session_id());
-  }
+  void expire(const Client& client) const { expire_session(chroot_.hosts(), client.session_id()); }
   static bool becomes_lost(const Hold& hold) {
     return eventually([&] { return hold.state() == HoldState::lost; }, kPatience);
   }
@@ -45,8 +43,7 @@ TEST_F(WaitingSession, ExpiredIsQueuedAgainOnANewSession) {
   const std::string old_node = node_at(1);
   const auto old_session = client_->session_id();
   expire(*client_);
-  ASSERT_TRUE(eventually(
-      [&] { return nodes().size() == 2 && node_at(1) != old_node; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return nodes().size() == 2 && node_at(1) != old_node; }, kPatience));
   EXPECT_NE(raw().exists(node_at(1)).stat.ephemeralOwner, old_session);
   EXPECT_FALSE(is_ready(waiting));
   const FencingToken before = hold_.token();
@@ -65,8 +62,8 @@ TEST_F(WaitingSession, ExpiredStandsAtTheEndOfTheQueue) {
   ASSERT_TRUE(reaches_nodes(3));
   const std::string behinds_node = node_at(2);
   expire(*client_);
-  ASSERT_TRUE(eventually(
-      [&] { return nodes().size() == 3 && node_at(1) == behinds_node; }, kPatience));
+  ASSERT_TRUE(
+      eventually([&] { return nodes().size() == 3 && node_at(1) == behinds_node; }, kPatience));
   hold_.release();
   Hold hold = get(behind);
   EXPECT_FALSE(is_ready(waiting));
@@ -103,8 +100,7 @@ TEST_F(WaitingSession, DeletedNodeIsQueuedAgain) {
   ASSERT_TRUE(reaches_nodes(2));
   const std::string old_node = node_at(1);
   ASSERT_EQ(raw().delete_node(old_node), ZOK);
-  ASSERT_TRUE(eventually(
-      [&] { return nodes().size() == 2 && node_at(1) != old_node; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return nodes().size() == 2 && node_at(1) != old_node; }, kPatience));
   hold_.release();
   EXPECT_EQ(get(waiting).state(), HoldState::held);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Closing and destroying, at any moment and from any thread.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
 #include "support/expire_session.h"

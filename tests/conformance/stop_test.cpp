@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stop_token ends the wait, and only the wait.
-#include <gtest/gtest.h>
-
 #include <future>
 #include <stop_token>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
 

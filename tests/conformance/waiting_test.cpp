@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a call that waits ends without the lock, and that nothing of it is left.
-#include <gtest/gtest.h>
-
 #include <atomic>
-#include <boost/thread/thread.hpp>
 #include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
 #include <vector>
+
+#include <boost/thread/thread.hpp>
+#include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
 

@@ -26,7 +26,7 @@ struct Event {
   Kind kind{};
   SessionId session{};
   Status status = Status::ok;
-  int tag = 0;  ///< of a reply or watch
+  int tag = 0;        ///< of a reply or watch
   bool flag = false;  ///< connected: is_new; answered: by_quorum
   Instant time{};     ///< connected: attempt_began; answered: sent_at
   core::Duration timeout{};
@@ -153,13 +153,12 @@ class Probe {
       Reply reply;
     };
     const auto box = std::make_shared<Box>();
-    const RequestId id =
-        coordinator_->submit({std::move(operation), session}, [box](Reply reply) {
-          const std::lock_guard guard(box->mutex);
-          box->reply = std::move(reply);
-          box->full = true;
-          box->changed.notify_all();
-        });
+    const RequestId id = coordinator_->submit({std::move(operation), session}, [box](Reply reply) {
+      const std::lock_guard guard(box->mutex);
+      box->reply = std::move(reply);
+      box->full = true;
+      box->changed.notify_all();
+    });
     std::unique_lock lock(box->mutex);
     if (!box->changed.wait_for(lock, kPatience, [&] { return box->full; })) {
       throw std::runtime_error("no reply");

@@ -131,8 +131,9 @@ TEST(ZkCoordinatorFaults, ASessionThatEndedIsFollowedByANewOne) {
   ASSERT_TRUE(probe.journal().wait(1, Kind::ended));
   EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::session_ended);
   EXPECT_EQ(probe.journal().last(Kind::ended).session, old);
-  ASSERT_TRUE(probe.journal().wait(
-      1, [old](const Event& event) { return event.kind == Kind::connected && event.session > old; }));
+  ASSERT_TRUE(probe.journal().wait(1, [old](const Event& event) {
+    return event.kind == Kind::connected && event.session > old;
+  }));
   const Event fresh = probe.journal().last(Kind::connected);
   EXPECT_TRUE(fresh.flag);
 
@@ -244,6 +245,39 @@ TEST(ZkCoordinatorFaults, SaysWhyThereIsNoConnection) {
     return probe->trouble().find("none of the hosts no-such-host.invalid:2181 could be resolved") !=
            std::string::npos;
   })) << probe->trouble();
+}
+
+TEST(ZkCoordinatorFaults, OnlyWhatIsBoundToASessionWaitsForItsReturn) {
+  const auto server = serving();
+  ClientOptions options = Probe::with(server->hosts());
+  options.connection_timeout = std::chrono::milliseconds(200);
+  Probe probe(options);
+  const SessionId session = probe.session();
+  server->kill_hard();
+  ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
+  probe.send(1, rq::CountChildren{"/"}, session);
+  const Reply reply = probe.call(rq::CountChildren{"/"});
+  EXPECT_EQ(reply.status, Status::not_connected);
+  EXPECT_NE(reply.detail.find("has been lost for"), std::string::npos) << reply.detail;
+  EXPECT_EQ(probe.journal().count(Kind::reply), 0U);
+  restart(*server);
+  ASSERT_TRUE(probe.journal().wait(1, Kind::reply));
+  EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::ok);
+}
+
+TEST(ZkCoordinatorFaults, AnUnreadableNodeIsAskedForAfterAReconnectToo) {
+  const auto server = serving();
+  Probe probe(server->hosts());
+  RawClient raw(server->hosts());
+  ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
+  ASSERT_EQ(raw.create("/unreadable", "x", 0, ACL_vector{1, nothing}).rc, ZOK);
+  ASSERT_EQ(probe.call(probe.watch(1, "/unreadable")).status, Status::ok);
+  server->kill_hard();
+  ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
+  restart(*server);
+  EXPECT_EQ(RawClient(server->hosts()).delete_node("/unreadable"), ZOK);
+  ASSERT_TRUE(probe.journal().wait(1, Kind::watch));
+  EXPECT_EQ(probe.journal().last(Kind::watch).change, rq::WatchEvent::deleted);
 }
 
 TEST(ZkCoordinatorFaults, WaitsForAServerThatStartsLater) {

@@ -13,7 +13,10 @@ namespace zklock::model {
 /// Keeps the tasks of one simulated process until the driver runs them, first in, first out.
 class SimDispatcher final : public client::Dispatcher {
  public:
-  void post(std::function<void()> task) override { tasks_.push_back(std::move(task)); }
+  bool post(std::function<void()> task) override {
+    tasks_.push_back(std::move(task));
+    return true;
+  }
 
   bool empty() const noexcept { return tasks_.empty(); }
   std::size_t size() const noexcept { return tasks_.size(); }

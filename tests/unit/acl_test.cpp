@@ -39,7 +39,8 @@ TEST(Acl, CreatorAll) {
 }
 
 TEST(Acl, List) {
-  const AclPolicy policy = AclPolicy::list({{AclEntry::read, "ip", "10.0.0.0/8"}, {31, "auth", ""}});
+  const AclPolicy policy =
+      AclPolicy::list({{AclEntry::read, "ip", "10.0.0.0/8"}, {31, "auth", ""}});
   EXPECT_EQ(text(node_acl(policy, kOwn, kUser)), (Lines{"1 ip 10.0.0.0/8", "31 auth "}));
   EXPECT_EQ(text(parent_acl(policy, {})), (Lines{"1 ip 10.0.0.0/8", "31 auth "}));
 }

@@ -52,10 +52,19 @@ TEST(ConnectionString, SaysWhatIsWrong) {
   EXPECT_NE(refusal("[::1]").find("the port is missing"), std::string::npos);
   EXPECT_NE(refusal("a:1/x//y").find("the chroot \"/x//y\" is not a usable path"),
             std::string::npos);
-  for (const char* text :
-       {"a:0", "a:65536", "a:-1", "a:+1", "a:0x10", "a:1x", "a:", ":1", "a b:1", "a:1, b:2", "a\n:1",
-        "a:1,", ",a:1", "/x", "[::1:1", "[a]:1", "[]:1", "a]:1", "[::1]x:1", "[fe80::1%]:1",
-        "a:1/x/", "a:1/./x", "a:1/x/..", "a:1/x\x01", "ä:1", "a:99999999999999999999"}) {
+  for (const char* text : {"a:0",      "a:65536",
+                           "a:-1",     "a:+1",
+                           "a:0x10",   "a:1x",
+                           "a:",       ":1",
+                           "a b:1",    "a:1, b:2",
+                           "a\n:1",    "a:1,",
+                           ",a:1",     "/x",
+                           "[::1:1",   "[a]:1",
+                           "[]:1",     "a]:1",
+                           "[::1]x:1", "[fe80::1%]:1",
+                           "a:1/x/",   "a:1/./x",
+                           "a:1/x/..", "a:1/x\x01",
+                           "ä:1",      "a:99999999999999999999"}) {
     EXPECT_NE(refusal(text), "") << text;
   }
   EXPECT_NE(refusal(std::string(5000, 'a') + ":1"), "");

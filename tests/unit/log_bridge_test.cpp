@@ -101,8 +101,7 @@ TEST(LogBridge, EachHasItsLoggerUntilThePlacesAreUsedUp) {
   }
   for (const auto& bridge : bridges) bridge->callback()(":ZOO_WARN@mine");
   for (std::size_t i = 0; i < LogBridge::max_slots; ++i) {
-    EXPECT_EQ(logs[i].sink->lines(),
-              std::vector<std::string>{"warning: zookeeper client: mine"});
+    EXPECT_EQ(logs[i].sink->lines(), std::vector<std::string>{"warning: zookeeper client: mine"});
   }
   ASSERT_EQ(logs.back().sink->lines().size(), 1U);
   EXPECT_NE(logs.back().sink->lines()[0].find("more than 64 clients"), std::string::npos);

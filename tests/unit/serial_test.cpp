@@ -24,7 +24,10 @@ using testing::Fact;
 // Runs a task when the test says so.
 class StepByStep : public Dispatcher {
  public:
-  void post(std::function<void()> task) override { tasks.push_back(std::move(task)); }
+  bool post(std::function<void()> task) override {
+    tasks.push_back(std::move(task));
+    return true;
+  }
   void step() {
     auto task = std::move(tasks.front());
     tasks.pop_front();

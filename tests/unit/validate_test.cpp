@@ -55,8 +55,9 @@ TEST(Validate, Durations) {
             Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.retry_delay_min = milliseconds(0); }),
             Errc::invalid_option);
-  EXPECT_EQ(after([](ClientOptions& o) { o.retry_delay_max = o.retry_delay_min - milliseconds(1); }),
-            Errc::invalid_option);
+  EXPECT_EQ(
+      after([](ClientOptions& o) { o.retry_delay_max = o.retry_delay_min - milliseconds(1); }),
+      Errc::invalid_option);
 }
 
 TEST(Validate, Caps) {
@@ -76,9 +77,13 @@ TEST(Validate, CredentialsAndAcls) {
             }),
             Errc{});
   EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::list({}); }), Errc::invalid_acl);
-  EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::list({{0, "world", "anyone"}}); }),
+  EXPECT_EQ(after([](ClientOptions& o) {
+              o.acl = AclPolicy::list({{0, "world", "anyone"}});
+            }),
             Errc::invalid_acl);
-  EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::list({{1, "", "anyone"}}); }),
+  EXPECT_EQ(after([](ClientOptions& o) {
+              o.acl = AclPolicy::list({{1, "", "anyone"}});
+            }),
             Errc::invalid_acl);
 }
 

@@ -8,7 +8,9 @@
 namespace zklock::client {
 namespace {
 
-AclEntry world(AclEntry::Permission permissions) { return {permissions, "world", "anyone"}; }
+AclEntry world(AclEntry::Permission permissions) {
+  return {permissions, "world", "anyone"};
+}
 
 // By name and not as "auth": the servers would put every credential of the connection in its place.
 AclEntry digest(AclEntry::Permission permissions, const DigestCredential& credential) {

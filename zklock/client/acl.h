@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zookeeper/zookeeper.h>
-
 #include <optional>
 #include <vector>
+
+#include <zookeeper/zookeeper.h>
 
 #include "zklock/client_options.h"
 

@@ -8,8 +8,7 @@
 namespace zklock::client {
 
 AnswerThread::AnswerThread(std::function<std::optional<Instant>()> overdue)
-    : overdue_(std::move(overdue)),
-      thread_(start_thread("zklock-answers", [this] { run(); })) {}
+    : overdue_(std::move(overdue)), thread_(start_thread("zklock-answers", [this] { run(); })) {}
 
 AnswerThread::~AnswerThread() {
   {

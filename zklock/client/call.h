@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zookeeper/zookeeper.h>
-
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <zookeeper/zookeeper.h>
 
 #include "zklock/client/acl.h"
 #include "zklock/client/coordinator.h"

@@ -29,7 +29,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
     options_.idle_time = std::min<std::chrono::milliseconds>(options_.idle_time, longest_wait);
   }
 
-  void post(std::function<void()> task);
+  bool post(std::function<void()> task);
   bool drain_for(core::Duration longest) noexcept;
   void orphan() noexcept;
   std::size_t thread_count() const noexcept;
@@ -96,9 +96,9 @@ class CallbackThreads::Pool::Handover {
   Task task_;
 };
 
-void CallbackThreads::Pool::post(Task task) {
+bool CallbackThreads::Pool::post(Task task) {
   const std::lock_guard lock(mutex_);
-  if (draining_ && current_ != this) return;
+  if (draining_ && current_ != this) return false;
   queue_.push_back(std::move(task));
   if (queue_.size() <= idle_) {
     work_.notify_one();
@@ -107,11 +107,12 @@ void CallbackThreads::Pool::post(Task task) {
       add_thread();
     } catch (...) {
       // The threads that there are will come to it; but somebody must.
-      if (!threads_.empty()) return;
+      if (!threads_.empty()) return true;
       queue_.pop_back();
       throw;
     }
   }
+  return true;
 }
 
 void CallbackThreads::Pool::add_thread() {
@@ -263,8 +264,8 @@ CallbackThreads::~CallbackThreads() {
   pool_->orphan();
 }
 
-void CallbackThreads::post(std::function<void()> task) {
-  pool_->post(std::move(task));
+bool CallbackThreads::post(std::function<void()> task) {
+  return pool_->post(std::move(task));
 }
 
 bool CallbackThreads::drain_for(core::Duration longest) noexcept {

@@ -38,9 +38,9 @@ class CallbackThreads final : public Dispatcher {
   ~CallbackThreads() override;
 
   /// A task begins at once while fewer than `max_threads` are busy; else it waits for its turn.
-  /// After drain_for() has begun, only tasks may post; what others post is dropped.
+  /// After drain_for() has begun, only tasks may post; what others post is dropped (false).
   /// Throws: std::system_error when there is no thread and the system gives none; std::bad_alloc.
-  void post(std::function<void()> task) override;
+  bool post(std::function<void()> task) override;
 
   /// Effects: takes no more tasks, runs what is queued and waits for everything that runs, and for
   /// the threads to end. From within a task: except for that task. False when `longest` passed

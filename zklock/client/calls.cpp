@@ -90,8 +90,7 @@ class CreateParentsCall final : public Call {
  public:
   CreateParentsCall(const std::string& chroot, const request::CreateParents& operation,
                     RequestId id, SessionId session, ReplyHandler handler, Instant submitted)
-      : Call(id, session, std::move(handler), submitted),
-        last_(full_path(chroot, operation.path)) {
+      : Call(id, session, std::move(handler), submitted), last_(full_path(chroot, operation.path)) {
     for (auto end = last_.find('/', chroot.size() + 1); end != std::string::npos;
          end = last_.find('/', end + 1)) {
       levels_.push_back(last_.substr(0, end));
@@ -119,9 +118,9 @@ class CreateParentsCall final : public Call {
     int first = ZOK;
     for (std::size_t part = 0; part < codes_.size(); ++part) {
       const int code = request(wire, part, [&](const void* data) {
-        return part < levels_.size() ? create(wire, levels_[part], data)
-                                     : zoo_aexists(wire.handle, last_.c_str(), 0,
-                                                   &RequestRegistry::on_stat, data);
+        return part < levels_.size()
+                   ? create(wire, levels_[part], data)
+                   : zoo_aexists(wire.handle, last_.c_str(), 0, &RequestRegistry::on_stat, data);
       });
       if (part == 0) first = code;
       if (first != ZOK) return first;
@@ -413,8 +412,8 @@ std::shared_ptr<Call> make_call(const std::string& chroot, RequestId id, Request
           return std::make_shared<CreateContenderCall>(std::move(op), id, session,
                                                        std::move(handler), submitted);
         } else if constexpr (std::is_same_v<Op, request::CountChildren>) {
-          return std::make_shared<CountChildrenCall>(std::move(op), id, session,
-                                                     std::move(handler), submitted);
+          return std::make_shared<CountChildrenCall>(std::move(op), id, session, std::move(handler),
+                                                     submitted);
         } else if constexpr (std::is_same_v<Op, request::CreateParents>) {
           return std::make_shared<CreateParentsCall>(chroot, op, id, session, std::move(handler),
                                                      submitted);

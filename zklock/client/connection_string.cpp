@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/connection_string.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <memory>
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "zklock/core/lock_path.h"
 #include "zklock/core/node_data.h"
@@ -25,7 +25,9 @@ constexpr std::size_t kMaxLength = 4096;
   throw Error(Errc::invalid_hosts, "connect", core::printable(text, 256), why);
 }
 
-std::string quoted(std::string_view part) { return "\"" + core::printable(part, 128) + "\""; }
+std::string quoted(std::string_view part) {
+  return "\"" + core::printable(part, 128) + "\"";
+}
 
 bool is_alnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

@@ -32,10 +32,10 @@ class ConnectionString {
   /// Empty, or an absolute path.
   const std::string& chroot() const noexcept { return chroot_; }
 
-  /// The servers in the form of the C client (without the chroot), with an odd number of resolved addresses: with an
-  /// even one it may never find the live server again (ZOOKEEPER-2466). Servers that cannot be
-  /// resolved are left out, since one of them would keep the C client from opening a session at
-  /// all. Empty when none can. May block in the resolver.
+  /// The servers in the form of the C client (without the chroot), with an odd number of resolved
+  /// addresses: with an even one it may never find the live server again (ZOOKEEPER-2466). Servers
+  /// that cannot be resolved are left out, since one of them would keep the C client from opening a
+  /// session at all. Empty when none can. May block in the resolver.
   std::string for_c_client(const Resolver& resolve = resolve_host) const;
 
   /// The servers for people: "a:2181, b:2181".

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/digest_id.h"
 
-#include <sys/random.h>
-
 #include <array>
-#include <boost/uuid/detail/sha1.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <system_error>
+
+#include <boost/uuid/detail/sha1.hpp>
+#include <sys/random.h>
 
 namespace zklock::client {
 namespace {
@@ -57,7 +57,8 @@ DigestCredential random_credential() {
   std::array<unsigned char, 40> random{};
   for (std::size_t have = 0; have < random.size();) {
     const ssize_t got = ::getrandom(random.data() + have, random.size() - have, 0);
-    if (got < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "getrandom");
+    if (got < 0 && errno != EINTR)
+      throw std::system_error(errno, std::generic_category(), "getrandom");
     if (got > 0) have += static_cast<std::size_t>(got);
   }
   constexpr std::string_view kHex = "0123456789abcdef";

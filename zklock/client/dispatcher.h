@@ -12,7 +12,8 @@ class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
   /// Runs `task` soon, on a thread that may be kept for a while, never from within post().
-  virtual void post(std::function<void()> task) = 0;
+  /// False: no tasks are taken any more, and this one was dropped.
+  virtual bool post(std::function<void()> task) = 0;
 };
 
 }  // namespace zklock::client

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/log_bridge.h"
 
-#include <spdlog/spdlog.h>
-#include <zookeeper/zookeeper.h>
-
 #include <algorithm>
 #include <array>
 #include <mutex>
 #include <utility>
+
+#include <spdlog/spdlog.h>
+#include <zookeeper/zookeeper.h>
 
 #include "zklock/core/node_data.h"
 
@@ -151,8 +151,8 @@ LogBridge::LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::st
   // The longest first: a secret within another must not spoil it.
   std::sort(secrets.begin(), secrets.end(),
             [](const auto& a, const auto& b) { return a.size() > b.size(); });
-  slot_ = Table::instance().take(
-      std::make_shared<const Target>(Target{logger, std::move(secrets)}));
+  slot_ =
+      Table::instance().take(std::make_shared<const Target>(Target{logger, std::move(secrets)}));
   if (slot_ == no_slot) {
     logger->warn("zklock: more than {} clients log; the ZooKeeper C client of this one is silent",
                  max_slots);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zookeeper/zookeeper.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
+
+#include <zookeeper/zookeeper.h>
 
 namespace zklock::client {
 

@@ -10,7 +10,9 @@ namespace zklock::client {
 SessionThread::SessionThread(Host& host, Backoff backoff)
     : host_(host), backoff_(std::move(backoff)) {}
 
-SessionThread::~SessionThread() { stop(); }
+SessionThread::~SessionThread() {
+  stop();
+}
 
 void SessionThread::start() {
   const std::lock_guard thread_guard(thread_mutex_);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zk_coordinator.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <random>
 #include <utility>
+
+#include <spdlog/spdlog.h>
 
 #include "zklock/client/digest_id.h"
 #include "zklock/client/zk_error.h"
@@ -14,11 +14,18 @@
 namespace zklock::client {
 namespace {
 
-std::vector<std::string> secrets_of(const ClientOptions& options, const DigestCredential& own) {
-  std::vector<std::string> secrets = {own.password};
-  if (options.digest) {
-    secrets.push_back(digest_secret(*options.digest));
-    secrets.push_back(options.digest->password);
+std::vector<DigestCredential> credentials_of(const ClientOptions& options) {
+  std::vector<DigestCredential> credentials = {random_credential()};
+  if (options.digest) credentials.push_back(*options.digest);
+  return credentials;
+}
+
+std::vector<std::string> secrets_of(const ClientOptions& options,
+                                    const std::vector<DigestCredential>& credentials) {
+  std::vector<std::string> secrets;
+  for (const DigestCredential& credential : credentials) {
+    secrets.push_back(digest_secret(credential));
+    secrets.push_back(credential.password);
   }
   if (options.tls) secrets.push_back(options.tls->key_password);
   return secrets;
@@ -42,17 +49,19 @@ std::string seconds_since(Instant then) {
 ZkCoordinator::ZkCoordinator(const ClientOptions& options)
     : options_(options),
       hosts_(ConnectionString::parse(options.hosts)),
-      own_credential_(random_credential()),
-      node_acl_(node_acl(options.acl, own_credential_, options.digest)),
+      credentials_(credentials_of(options)),
+      node_acl_(node_acl(options.acl, credentials_.front(), options.digest)),
       parent_acl_(parent_acl(options.acl, options.digest)),
-      log_bridge_(options.logger, secrets_of(options, own_credential_)),
+      log_bridge_(options.logger, secrets_of(options, credentials_)),
       disconnected_since_(LeaseClock::now()),
       watches_(options.max_watch_bytes),
       nodes_(options.max_node_bytes),
       answers_([this] { return do_what_is_due(); }),
       session_thread_(*this, make_backoff(options)) {}
 
-ZkCoordinator::~ZkCoordinator() { close(); }
+ZkCoordinator::~ZkCoordinator() {
+  close();
+}
 
 void ZkCoordinator::start(SessionObserver& observer) {
   {
@@ -69,8 +78,8 @@ void ZkCoordinator::start(SessionObserver& observer) {
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   const std::lock_guard guard(mutex_);
   const RequestId id = next_id();
-  const auto call = make_call(hosts_.chroot(), id, std::move(request), std::move(handler),
-                              LeaseClock::now());
+  const auto call =
+      make_call(hosts_.chroot(), id, std::move(request), std::move(handler), LeaseClock::now());
   if (closing_) {
     answer(call, Status::closed, {});
   } else if (call->bound_to() != SessionId{} && call->bound_to() != session_) {
@@ -78,10 +87,9 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   } else if (refused_ && phase_ != Phase::dead) {
     answer(call, Status::auth_failed, trouble_text());
   } else {
-    const bool first = held_.empty();
     held_.emplace(id, call);
     pump();
-    if (first && !ready()) answers_.poke();
+    if (!ready() && call->bound_to() == SessionId{}) answers_.poke();
   }
   return id;
 }

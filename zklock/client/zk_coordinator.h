@@ -25,14 +25,14 @@ namespace zklock::client {
 
 /// The coordinator on the ZooKeeper C client.
 ///
-/// | phase      | handle | what is submitted                  | left by                             |
+/// | phase      | handle | what is submitted                  | left by |
 /// |------------|--------|------------------------------------|-------------------------------------|
-/// | none       | no     | held                               | open()                              |
-/// | connecting | yes    | held                               | connected event -> greeting         |
-/// | greeting   | yes    | held; the observer is being told   | -> connected                        |
-/// | connected  | yes    | sent, max_in_flight at once        | connection lost -> suspended        |
-/// | suspended  | yes    | held                               | connected event -> greeting         |
-/// | dead       | yes    | held; what is bound to the session | shut() -> none                      |
+/// | none       | no     | held                               | open() | | connecting | yes    |
+/// held                               | connected event -> greeting         | | greeting   | yes |
+/// held; the observer is being told   | -> connected                        | | connected  | yes |
+/// sent, max_in_flight at once        | connection lost -> suspended        | | suspended  | yes |
+/// held                               | connected event -> greeting         | | dead       | yes |
+/// held; what is bound to the session | shut() -> none                      |
 ///                         is answered after what it had sent
 /// Expiry, refusal and close() lead from every phase with a handle to dead.
 ///
@@ -77,9 +77,9 @@ class ZkCoordinator final : public Coordinator,
   std::optional<Instant> do_what_is_due();
 
   // All below require mutex_.
-  void pump();              // sends what is held, as far as may be
+  void pump();                     // sends what is held, as far as may be
   bool send(const CallPtr& call);  // false: it stays held
-  void hold(CallPtr call);  // of the client's own
+  void hold(CallPtr call);         // of the client's own
   void hold_removals(const std::vector<std::string>& paths);
   RequestId next_id() { return RequestId{++last_id_}; }
   Wire wire(Chores& chores);
@@ -102,7 +102,7 @@ class ZkCoordinator final : public Coordinator,
 
   const ClientOptions options_;
   const ConnectionString hosts_;
-  const DigestCredential own_credential_;
+  const std::vector<DigestCredential> credentials_;  // our own, and the user's
   const Acl node_acl_;
   const Acl parent_acl_;
   const LogBridge log_bridge_;
@@ -126,7 +126,7 @@ class ZkCoordinator final : public Coordinator,
   std::string open_error_;  // why there is no handle
   bool refused_ = false;    // the servers refused a credential: for ever
   bool closing_ = false;
-  bool silenced_ = false;   // completions go to silent_ for shut(), whatever they bring
+  bool silenced_ = false;  // completions go to silent_ for shut(), whatever they bring
   std::map<RequestId, CallPtr> silent_;
   Instant next_presence_check_;
 

@@ -56,10 +56,10 @@ bool ZkCoordinator::open() {
   } else {
     handle = ZkHandle::open(handle_options, *this, why);
   }
-  std::vector<DigestCredential> credentials = {own_credential_};
-  if (options_.digest) credentials.push_back(*options_.digest);
-  const bool usable = handle && handle->authenticate(credentials, why);
-  if (!usable) log_warn(why);
+  // Mostly all are taken here. Where the first attempt has failed already they are added on the
+  // connection, by on_connected(): in both cases before any request.
+  if (handle) (void)handle->authenticate(credentials_);
+  if (!handle) log_warn(why);
 
   const std::lock_guard guard(mutex_);
   open_error_ = why;
@@ -67,9 +67,8 @@ bool ZkCoordinator::open() {
   handle_ = std::move(handle);
   attempt_began_ = began;
   heard_of_ = began;
-  phase_ = usable ? Phase::connecting : Phase::dead;
+  phase_ = Phase::connecting;
   opened_.notify_all();
-  if (!usable) session_thread_.retire(SessionThread::Next::with_care);
   return true;
 }
 
@@ -115,8 +114,7 @@ void ZkCoordinator::drain(std::unique_lock<std::mutex>& lock) {
   // follows makes the server forget the request to close the session, which then lives on, with all
   // its nodes, until it times out.
   constexpr std::chrono::seconds kPatience{1};
-  drained_.wait_for(lock, kPatience,
-                    [this] { return flights_.empty() || !handle_->connected(); });
+  drained_.wait_for(lock, kPatience, [this] { return flights_.empty() || !handle_->connected(); });
 }
 
 void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
@@ -163,6 +161,8 @@ void ZkCoordinator::on_connected() {
   {
     const std::lock_guard guard(mutex_);
     if (phase_ == Phase::dead) return;
+    // It fails when the connection is lost again: the next one brings us back here.
+    if (!handle_->authenticate(credentials_)) return;
     info.id = handle_->session();
     info.timeout = handle_->timeout();
     info.is_new = session_ == SessionId{};
@@ -180,6 +180,7 @@ void ZkCoordinator::on_connected() {
   if (phase_ != Phase::greeting) return;
   phase_ = Phase::connected;
   pump();
+  answers_.poke();  // nothing is overdue now, but nodes may have to be asked for again
 }
 
 void ZkCoordinator::on_suspended() {

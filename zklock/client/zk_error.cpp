@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zk_error.h"
 
-#include <zookeeper/zookeeper.h>
-
 #include <string_view>
+
+#include <zookeeper/zookeeper.h>
 
 namespace zklock::client {
 namespace {

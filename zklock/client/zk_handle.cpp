@@ -5,7 +5,6 @@
 #include <system_error>
 
 #include "zklock/client/digest_id.h"
-#include "zklock/client/zk_error.h"
 
 #if ZKLOCK_HAS_TLS
 // The header hides it unless told that OpenSSL's headers are there, which nothing here needs.
@@ -65,27 +64,31 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
   return std::unique_ptr<ZkHandle>(new ZkHandle(handle));
 }
 
-bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials, std::string& why) {
-  for (const DigestCredential& credential : credentials) {
-    const std::string secret = digest_secret(credential);
-    const int code = zoo_add_auth(handle_, "digest", secret.data(),
-                                  static_cast<int>(secret.size()), nullptr, nullptr);
-    if (code == ZOK) continue;
-    why = "the credential of user " + credential.user + " cannot be added: " + code_name(code);
-    return false;
+bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
+  for (; authenticated_ < credentials.size(); ++authenticated_) {
+    const std::string secret = digest_secret(credentials[authenticated_]);
+    const int code = zoo_add_auth(handle_, "digest", secret.data(), static_cast<int>(secret.size()),
+                                  nullptr, nullptr);
+    if (code != ZOK) return false;
   }
   return true;
 }
 
-ZkHandle::~ZkHandle() { zookeeper_close(handle_); }
+ZkHandle::~ZkHandle() {
+  zookeeper_close(handle_);
+}
 
-core::SessionId ZkHandle::session() const noexcept { return {zoo_client_id(handle_)->client_id}; }
+core::SessionId ZkHandle::session() const noexcept {
+  return {zoo_client_id(handle_)->client_id};
+}
 
 core::Duration ZkHandle::timeout() const noexcept {
   return std::chrono::milliseconds(zoo_recv_timeout(handle_));
 }
 
-bool ZkHandle::connected() const noexcept { return zoo_state(handle_) == ZOO_CONNECTED_STATE; }
+bool ZkHandle::connected() const noexcept {
+  return zoo_state(handle_) == ZOO_CONNECTED_STATE;
+}
 
 bool ZkHandle::before_handshake() const noexcept {
   return is_before_handshake(zoo_state(handle_));

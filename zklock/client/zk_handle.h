@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zookeeper/zookeeper.h>
-
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <zookeeper/zookeeper.h>
 
 #include "zklock/client/log_bridge.h"
 #include "zklock/client_options.h"
@@ -40,8 +41,9 @@ class ZkHandle {
   /// Starts connecting; null, with the reason in `why`, when the C client refuses.
   static std::unique_ptr<ZkHandle> open(const Options& options, Listener& listener,
                                         std::string& why);
-  /// Adds the credentials; to be called before the first request. False, with the reason.
-  bool authenticate(const std::vector<DigestCredential>& credentials, std::string& why);
+  /// Adds the credentials that have not been added yet; before the first request. False where some
+  /// are left: the C client takes none between two attempts to connect. Not thread-safe.
+  bool authenticate(const std::vector<DigestCredential>& credentials);
 
   /// Ends the session, if it is connected. Blocks, up to 4.5 s; no callback runs any more when it
   /// returns. Completions that the C client lost stay in the RequestRegistry.
@@ -61,6 +63,7 @@ class ZkHandle {
   static void on_event(zhandle_t* handle, int type, int state, const char* path, void* listener);
 
   zhandle_t* const handle_;
+  std::size_t authenticated_ = 0;  // how many credentials have been added
 };
 
 /// Whether the C client that zklock was built with speaks TLS.

@@ -30,8 +30,8 @@ constexpr std::size_t kMostPathBytes = 1'000'000;
 void check_duration(const char* name, milliseconds value, milliseconds min, milliseconds max) {
   if (value >= min && value <= max) return;
   refuse(Errc::invalid_option, std::string(name) + " is " + std::to_string(value.count()) +
-                                   " ms, and must be from " + std::to_string(min.count()) +
-                                   " to " + std::to_string(max.count()) + " ms");
+                                   " ms, and must be from " + std::to_string(min.count()) + " to " +
+                                   std::to_string(max.count()) + " ms");
 }
 
 void check_count(const char* name, std::size_t value, std::size_t max) {

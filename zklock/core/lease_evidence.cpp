@@ -8,34 +8,39 @@ namespace zklock::core {
 LeaseEvidence::LeaseEvidence(Duration timeout, Instant attempt_began, Instant now)
     : timeout_(timeout),
       relay_(timeout / 4),
+      slack_(relay_ / 16),
       handshake_(std::min(attempt_began, now)),
       pinging_since_(now),
       last_seen_running_(now) {}
 
 void LeaseEvidence::running(Instant now) {
-  if (now - last_seen_running_ > timeout_ / 6) pinging_since_ = now;
+  if (now - last_seen_running_ > timeout_ / 8) pinging_since_ = now;
   last_seen_running_ = std::max(last_seen_running_, now);
 }
 
 bool LeaseEvidence::settled(Instant now) const {
   // The window (t - R - 2R, t] that the proof looks at, and one ping before it.
-  return now - pinging_since_ >= 3 * relay_ + timeout_ / 3;
+  return now - pinging_since_ >= 3 * (relay_ + slack_) + timeout_ / 3;
 }
 
 void LeaseEvidence::answered(Instant sent, Instant now) {
   running(now);
-  if (now - sent > relay_) pinging_since_ = now;
+  if (now - sent > timeout_ / 48) pinging_since_ = now;
   // Packets closer together than this prove nothing more than one of them.
   if (!packets_.empty() && sent - packets_.back().sent < timeout_ / 48) return;
   packets_.push_back({sent, now});
   // One packet that was surely relayed is as far back as anything looks.
-  while (packets_.size() > 1 && packets_[1].answered <= sent - relay_) packets_.pop_front();
+  while (packets_.size() > 1 && surely_relayed(packets_[1], sent)) packets_.pop_front();
 }
 
 Instant LeaseEvidence::lease(Instant sent) const {
   Instant heard = proven_by_packets(sent);
   if (settled(sent)) heard = std::max(heard, sent - 2 * relay_);
   return heard + timeout_ - timeout_ / 12;
+}
+
+bool LeaseEvidence::surely_relayed(const Packet& packet, Instant by) const {
+  return packet.answered <= by - relay_ - slack_;
 }
 
 // Walks back from the operation. The last half tick p lies somewhere in (t - R, t]; for every pair
@@ -45,13 +50,12 @@ Instant LeaseEvidence::proven_by_packets(Instant t) const {
   Instant heard = t - relay_;
   Instant next_arrived_by = t;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
-    if (next_arrived_by - packet->sent > relay_) heard = std::min(heard, packet->sent);
-    if (packet->answered <= t - relay_) return heard;
+    if (next_arrived_by - packet->sent > relay_ - slack_) heard = std::min(heard, packet->sent);
+    if (surely_relayed(*packet, t)) return heard;
     next_arrived_by = packet->answered;
   }
-  // The handshake went to the leader itself, and so needs no relaying.
-  if (next_arrived_by - handshake_ > relay_) heard = std::min(heard, handshake_);
-  return heard;
+  // No packet was surely relayed: the last news may be the handshake itself.
+  return std::min(heard, handshake_);
 }
 
 }  // namespace zklock::core

@@ -25,16 +25,19 @@ namespace zklock::core {
 /// |----------------------------------------------------------------|---------------------|
 /// | packets at most R apart, from before t - R until t             | t - R  (2T/3 left)  |
 /// | packets with a wider gap among them                            | the one before the gap |
-/// | nothing older than this connection's handshake, which is told  | t - R, or the handshake |
-/// |   to the leader at once                                        |   before a wider gap |
+/// | nothing older than this connection's handshake, which is told  | t - R, or the       |
+/// |   to the leader at once, and is not relayed again              |   handshake if older|
 /// | idle and settled(): the C client pings every T/3, never T/2    | t - 2R  (5T/12 left)|
 /// |   apart, so one arrived in (p - 2R, p]                         |                     |
 ///
-/// A pause of the process stops the pings unseen by it: running() has to be called at least every
-/// T/12; a silence longer than T/6 is taken for a pause. A request under way for longer than R
-/// holds the pings up too. After either, and on a new connection, pings prove nothing until they
-/// have been flowing for long enough; until then (not settled()) heartbeats are needed also where
-/// nothing is held, so that the next acquire finds packets to stand on.
+/// T/2 is the ping's T/3, and T/8 for a pause of the process that goes unseen, and T/48 for a
+/// request that takes the place of a ping and arrives late, and T/48 for clocks: the rates of the
+/// client's and the servers' may differ by one part in 24. So running() has to be called at least
+/// every T/12; a silence longer than T/8 is taken for a pause, during which nothing pinged; and a
+/// request under way for longer than T/48 held the pings up. After either, and on a new connection,
+/// pings prove nothing until they have been flowing for long enough; until then (not settled())
+/// heartbeats are needed also where nothing is held, so that the next acquire finds packets to
+/// stand on.
 ///
 /// A packet arrived between its sending and its answer: both bounds are used, each where it is the
 /// careful one.
@@ -64,10 +67,12 @@ class LeaseEvidence {
     Instant answered;
   };
 
+  bool surely_relayed(const Packet& packet, Instant by) const;
   Instant proven_by_packets(Instant t) const;
 
   Duration timeout_;
   Duration relay_;
+  Duration slack_;  ///< of relay_, by clocks that run at different rates
   Instant handshake_;
   Instant pinging_since_;
   Instant last_seen_running_;

@@ -39,7 +39,7 @@ std::optional<Sequence> parse_sequence(std::string_view text) noexcept;
 /// (%010d), or a minus sign and ten digits for a counter past its end. Everything else is not a
 /// contender, and is left alone.
 struct NodeName {
-  std::string text;   ///< the node's name, without the parent's path
+  std::string text;  ///< the node's name, without the parent's path
   Sequence sequence;
   bool own_format = false;
 

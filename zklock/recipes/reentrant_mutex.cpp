@@ -116,9 +116,11 @@ void ReentrantMutex::async_acquire(AcquireOptions options, AcquireHandler handle
                              handler = std::move(handler)](Outcome outcome) {
     // Shared, so that a task which is never run gives the hold back.
     auto hold = std::make_shared<Hold>(outcome.contender ? outcome.contender->make_hold() : Hold());
-    dispatcher->post([hold, handler, error = outcome.error] {
+    const auto call = [hold, handler, error = outcome.error] {
       handler(std::move(*hold), error ? std::make_exception_ptr(*error) : nullptr);
-    });
+    };
+    // The client is being closed at this very moment: only the caller's own thread is left.
+    if (!dispatcher->post(call)) call();
   });
 }
 

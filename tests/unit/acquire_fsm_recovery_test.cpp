@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+
+// What goes wrong on the way to a lock: lost replies, a counter at its end, parents that come and
+// go, nodes that somebody deletes, callers that wait no longer.
+namespace zklock::core::acquire_test {
+namespace {
+
+const std::string own = node(5);
+const std::string remove_own = "remove_node lock-0000000005 @a";
+
+// ---- the lost reply to a create -----------------------------------------------------------------
+
+TEST(AcquireRecovery, AsksTheQuorumThenListsThenReads) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.state(), State::proving);
+  EXPECT_EQ(steps.checked(Status::ok, false), "list @a");
+  EXPECT_EQ(steps.state(), State::recovering);
+  EXPECT_EQ(steps.listed({node(4), own}), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.state(), State::inspecting);
+  EXPECT_EQ(steps.inspected(data_of("id.1")), "list @a");
+  EXPECT_EQ(steps.state(), State::listing);
+  EXPECT_EQ(steps.fsm().own_name(), own);
+  EXPECT_EQ(steps.fsm().token().zxid, token_of_inspection);
+  EXPECT_EQ(steps.fsm().session(), session_a);
+  EXPECT_EQ(steps.listed({node(4), own}), "watch lock-0000000004 @a");
+}
+
+TEST(AcquireRecovery, WhateverTheQuorumSaysOfTheParentItHasAnswered) {
+  for (const Status status : {Status::ok, Status::no_node, Status::no_auth}) {
+    Steps steps = steps_in(State::proving);
+    EXPECT_EQ(steps.checked(status), "list @a");
+  }
+}
+
+TEST(AcquireRecovery, LooksAtTheNewestFirst) {
+  Steps steps = steps_in(State::recovering);
+  EXPECT_EQ(steps.listed({node(12), node(3), node(100), node(20)}), "inspect " + node(100) + " @a");
+  EXPECT_EQ(steps.inspected(data_of("other.1")), "inspect " + node(20) + " @a");
+  EXPECT_EQ(steps.inspected(Status::no_node), "inspect " + node(12) + " @a");
+  EXPECT_EQ(steps.inspected(Status::no_auth), "inspect " + node(3) + " @a");
+  EXPECT_EQ(steps.inspected(data_of("other.2")), "create id.2");
+}
+
+TEST(AcquireRecovery, LooksOnlyAtItsOwnFormat) {
+  Steps steps = steps_in(State::recovering);
+  EXPECT_EQ(steps.listed({"_c_1-lock-0000000009", "2__lock__0000000008", "config", "lock-7"}),
+            "create id.2");
+  EXPECT_EQ(steps.state(), State::enqueuing);
+}
+
+TEST(AcquireRecovery, AdoptsOnlyItsOwnAttempt) {
+  for (const std::string& data :
+       {data_of("id.2"), data_of("id.0"), data_of("id.11"), data_of("id"), data_of(""),
+        std::string(), std::string("id.1"), std::string("attempt=id.1\n"),
+        std::string(released_data), std::string("zklock 2\nattempt=id.1\n")}) {
+    Steps steps = steps_in(State::inspecting);
+    EXPECT_EQ(steps.inspected(data), "inspect lock-0000000004 @a") << data;
+    EXPECT_FALSE(steps.fsm().has_node());
+  }
+}
+
+TEST(AcquireRecovery, NeverAdoptsAnotherSessionsNode) {
+  for (const SessionId owner : {session_b, SessionId{}, SessionId{-1}}) {
+    Steps steps = steps_in(State::inspecting);
+    EXPECT_EQ(steps.inspected(data_of("id.1"), owner), "inspect lock-0000000004 @a");
+    EXPECT_EQ(steps.inspected(data_of("id.1"), owner), "create id.2");
+  }
+}
+
+TEST(AcquireRecovery, TheNextCreateIsAnotherAttempt) {
+  Steps steps = steps_in(State::inspecting);
+  steps.inspected(data_of("other"));
+  EXPECT_EQ(steps.inspected(data_of("other")), "create id.2");
+  EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.checked(Status::ok), "list @a");
+  EXPECT_EQ(steps.listed({node(5), node(6)}), "inspect lock-0000000006 @a");
+  EXPECT_EQ(steps.inspected(data_of("id.1")), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.inspected(data_of("id.2")), "list @a");
+}
+
+TEST(AcquireRecovery, WithoutAParentItWasNeverCreated) {
+  Steps steps = steps_in(State::recovering);
+  EXPECT_EQ(steps.listed(Status::no_node), "create id.2");
+}
+
+TEST(AcquireRecovery, RepeatsWhatGetsLostOnTheWay) {
+  Steps steps = steps_in(State::proving);
+  EXPECT_EQ(steps.checked(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.checked(Status::ok), "list @a");
+  EXPECT_EQ(steps.listed(Status::unknown), "list @a");
+  EXPECT_EQ(steps.listed({own}), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.inspected(Status::unknown), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.inspected(data_of("id.1")), "list @a");
+}
+
+TEST(AcquireRecovery, AsksOnTheSessionOfTheCreateAndNoOther) {
+  Steps steps = steps_in(State::enqueuing);
+  steps.created(Status::unknown, session_b);
+  EXPECT_EQ(steps.counted(Status::ok), "check_parent @b");
+  EXPECT_EQ(steps.checked(Status::ok), "list @b");
+  EXPECT_EQ(steps.listed({own}), "inspect lock-0000000005 @b");
+  EXPECT_EQ(steps.inspected(data_of("id.1"), session_b), "list @b");
+  EXPECT_EQ(steps.fsm().session(), session_b);
+}
+
+TEST(AcquireRecovery, ItIsTheAnswersThatTellOfTheSessionsEnd) {
+  for (const State state : {State::proving, State::recovering, State::inspecting}) {
+    Steps steps = steps_in(state);
+    EXPECT_EQ(steps.session_ended(), "");
+    EXPECT_EQ(steps.answer(Status::session_ended), "create id.2");
+  }
+}
+
+// ---- the end of the sequence --------------------------------------------------------------------
+
+TEST(AcquireSequence, TheLastUsableNumberIsUsed) {
+  Steps steps = steps_in(State::enqueuing);
+  steps.created(first_unusable_sequence.value - 1);
+  EXPECT_EQ(steps.counted(1), "grant @a");
+}
+
+TEST(AcquireSequence, AtItsEndTheOwnNodeAndTheParentAreRemoved) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  for (const std::int32_t number :
+       {first_unusable_sequence.value, Limits::max(), Limits::min(), -1}) {
+    Steps steps = steps_in(State::enqueuing);
+    steps.created(number);
+    EXPECT_EQ(steps.counted(1), "remove_node " + node(number) + " @a, remove_parent") << number;
+    EXPECT_EQ(steps.state(), State::removing_parent);
+    EXPECT_FALSE(steps.fsm().has_node());
+    EXPECT_EQ(steps.parent_removed(Status::ok), "create id.2");
+    steps.created(0);
+    EXPECT_EQ(steps.counted(1), "grant @a");
+  }
+}
+
+TEST(AcquireSequence, ANameThatCannotBeReadIsAnEndToo) {
+  for (const std::string name : {"lock-99999999999", "lock-", "lock-2147483648", ""}) {
+    Steps steps = steps_in(State::enqueuing);
+    steps.created_as(name);
+    const std::string removal = name.empty() ? "remove_node" : "remove_node " + name;
+    EXPECT_EQ(steps.counted(1), removal + " @a, remove_parent");
+  }
+}
+
+TEST(AcquireSequence, NodeExistsIsTheEndOfTheSequence) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.answer(Status::node_exists), "remove_parent");
+  EXPECT_EQ(steps.parent_removed(Status::no_node), "create id.2");
+}
+
+TEST(AcquireSequence, OthersInTheQueueMakeItAnError) {
+  Steps steps = steps_in(State::removing_parent);
+  EXPECT_EQ(steps.parent_removed(Status::not_empty), failure(Errc::sequence_exhausted));
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+TEST(AcquireSequence, TheParentIsRemovedOnlyOnce) {
+  Steps steps = steps_in(State::enqueuing);
+  steps.answer(Status::node_exists);
+  EXPECT_EQ(steps.parent_removed(Status::ok), "create id.2");
+  steps.created(first_unusable_sequence.value);
+  EXPECT_EQ(steps.counted(1), "remove_node " + node(first_unusable_sequence.value) + " @a, " +
+                                  failure(Errc::sequence_exhausted));
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+TEST(AcquireSequence, AnAdoptedNodeIsNoBetter) {
+  for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
+    Steps steps = steps_in(State::recovering);
+    EXPECT_EQ(steps.listed({node(number)}), "inspect " + node(number) + " @a");
+    EXPECT_EQ(steps.inspected(data_of("id.1")),
+              "remove_node " + node(number) + " @a, remove_parent");
+  }
+}
+
+// ---- parents that come and go -------------------------------------------------------------------
+
+TEST(AcquireParents, TheRaceWithWhoDeletesThemIsBounded) {
+  Steps steps = steps_in(State::enqueuing);
+  int made = 0;
+  std::string effects = steps.answer(Status::no_node);
+  while (effects == "create_parents" && made < 1000) {
+    ++made;
+    steps.parents_created(Status::ok);
+    effects = steps.answer(Status::no_node);
+  }
+  EXPECT_EQ(made, 16);
+  EXPECT_EQ(effects, failure(Errc::server_error, "somebody keeps deleting the lock's path"));
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+TEST(AcquireParents, ANodeMadeMeanwhileEndsTheRow) {
+  Steps steps = steps_in(State::enqueuing);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(steps.answer(Status::no_node), "create_parents") << i;
+    steps.parents_created(Status::ok);
+    steps.created(5);
+    steps.counted(Status::unknown);
+    ASSERT_EQ(steps.listed(Status::no_node).substr(0, 6), "create");
+  }
+}
+
+// ---- the own node deleted by somebody -----------------------------------------------------------
+
+TEST(AcquireOwnNode, DeletedWhileNothingIsUnderWay) {
+  EXPECT_EQ(steps_in(State::waiting).own_node_deleted(), "unwatch, create id.2");
+  EXPECT_EQ(steps_in(State::pausing).own_node_deleted(), "create id.2");
+  const AcquireFsm::Policy never{.queue_again = false};
+  EXPECT_EQ(steps_in(State::waiting, never).own_node_deleted(),
+            "unwatch, " + failure(Errc::node_deleted));
+  EXPECT_EQ(steps_in(State::pausing, never).own_node_deleted(), failure(Errc::node_deleted));
+}
+
+TEST(AcquireOwnNode, DeletedIsNotUndoneByAnAnswerUnderWay) {
+  Steps listing = steps_in(State::listing);
+  EXPECT_EQ(listing.own_node_deleted(), "");
+  EXPECT_EQ(listing.listed({own}), "create id.2");
+
+  Steps confirming = steps_in(State::confirming);
+  EXPECT_EQ(confirming.own_node_deleted(), "");
+  EXPECT_EQ(confirming.checked(Status::ok), "create id.2");
+
+  Steps arming = steps_in(State::arming);
+  EXPECT_EQ(arming.own_node_deleted(), "");
+  EXPECT_EQ(arming.watched(data_of("other")), "unwatch, create id.2");
+
+  Steps arming_in_vain = steps_in(State::arming);
+  EXPECT_EQ(arming_in_vain.own_node_deleted(), "");
+  EXPECT_EQ(arming_in_vain.watched(Status::no_node), "list @a");
+  EXPECT_EQ(arming_in_vain.listed({own}), "create id.2");
+}
+
+TEST(AcquireOwnNode, DeletedBeforeTheCountIsNeverGranted) {
+  for (const int children : {1, 2}) {
+    Steps steps = steps_in(State::enqueuing);
+    steps.created(5);
+    EXPECT_EQ(steps.own_node_deleted(), "");
+    steps.counted(children);
+    EXPECT_NE(steps.state(), State::granted);
+  }
+}
+
+TEST(AcquireOwnNode, DeletedWhereThereIsNoneIsNoNews) {
+  for (const State state : {State::idle, State::enqueuing, State::making_parents, State::proving,
+                            State::recovering, State::inspecting, State::removing_parent}) {
+    Steps steps = steps_in(state);
+    EXPECT_EQ(steps.own_node_deleted(), "") << to_string(state);
+    EXPECT_EQ(steps.state(), state);
+  }
+  // Nor does it stick to the next one.
+  Steps steps = steps_in(State::waiting);
+  steps.own_node_deleted();
+  steps.created(8);
+  EXPECT_EQ(steps.counted(1), "grant @a");
+}
+
+// ---- the session's end --------------------------------------------------------------------------
+
+TEST(AcquireSession, ItsEndWhileNothingIsUnderWay) {
+  EXPECT_EQ(steps_in(State::waiting).session_ended(), "unwatch, create id.2");
+  EXPECT_EQ(steps_in(State::pausing).session_ended(), "create id.2");
+  const AcquireFsm::Policy never{.queue_again = false};
+  EXPECT_EQ(steps_in(State::waiting, never).session_ended(),
+            "unwatch, " + failure(Errc::session_expired));
+}
+
+TEST(AcquireSession, AnotherSessionsEndIsNoNews) {
+  for (const State state : all_states) {
+    Steps steps = steps_in(state);
+    EXPECT_EQ(steps.session_ended(session_b), "") << to_string(state);
+    EXPECT_EQ(steps.state(), state);
+  }
+}
+
+TEST(AcquireSession, ElsewhereTheAnswerUnderWayTells) {
+  for (const State state : all_states) {
+    if (state == State::waiting || state == State::pausing) continue;
+    Steps steps = steps_in(state);
+    EXPECT_EQ(steps.session_ended(), "") << to_string(state);
+    EXPECT_EQ(steps.state(), state);
+  }
+}
+
+TEST(AcquireSession, TheNextNodeIsOfTheNextSession) {
+  Steps steps = steps_in(State::waiting);
+  steps.session_ended();
+  steps.created(9, session_b);
+  EXPECT_EQ(steps.counted(1, true, session_b), "grant @b");
+  EXPECT_EQ(steps.fsm().own_name(), node(9));
+}
+
+// A timer of an earlier pause comes late.
+TEST(AcquireSession, ALateTimerResumesNothing) {
+  Steps steps = steps_in(State::pausing);
+  EXPECT_EQ(steps.session_ended(), "create id.2");
+  EXPECT_EQ(steps.resume(), "");
+  EXPECT_EQ(steps.state(), State::enqueuing);
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

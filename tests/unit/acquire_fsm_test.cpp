@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/acquire_fsm.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+
+namespace zklock::core::acquire_test {
+namespace {
+
+const std::string own = node(5);
+const std::string remove_own = "remove_node lock-0000000005 @a";
+
+TEST(AcquireFsm, TheHelperReachesEveryState) {
+  for (const State state : all_states) EXPECT_EQ(steps_in(state).state(), state);
+}
+
+// ---- the rows of the table ----------------------------------------------------------------------
+
+TEST(AcquireFsm, StartsOnceWithACreate) {
+  Steps steps;
+  EXPECT_EQ(steps.start(), "create id.1");
+  EXPECT_EQ(steps.state(), State::enqueuing);
+  EXPECT_EQ(steps.start(), "");
+  EXPECT_FALSE(steps.fsm().has_node());
+}
+
+TEST(AcquireFsm, AloneIsGranted) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.created(5), "");
+  EXPECT_EQ(steps.counted(1), "grant @a");
+  EXPECT_EQ(steps.state(), State::granted);
+  EXPECT_EQ(steps.fsm().own_name(), own);
+  EXPECT_EQ(steps.fsm().token().zxid, token_of_create);
+  EXPECT_EQ(steps.fsm().session(), session_a);
+  EXPECT_FALSE(steps.fsm().over());
+}
+
+TEST(AcquireFsm, AloneWithoutALeaseIsConfirmed) {
+  Steps steps = steps_in(State::enqueuing);
+  steps.created(5);
+  EXPECT_EQ(steps.counted(1, false), "check_own @a");
+  EXPECT_EQ(steps.state(), State::confirming);
+}
+
+TEST(AcquireFsm, AmongOthersItWatchesThePredictedPredecessor) {
+  Steps steps = steps_in(State::enqueuing);
+  steps.created(5);
+  EXPECT_EQ(steps.counted(2), "watch lock-0000000004 @a");
+  EXPECT_EQ(steps.state(), State::arming);
+}
+
+TEST(AcquireFsm, WithoutAPredictionItLists) {
+  Steps first_name = steps_in(State::enqueuing);
+  first_name.created(0);
+  EXPECT_EQ(first_name.counted(2), "list @a");
+
+  Steps uncounted = steps_in(State::enqueuing);
+  uncounted.created(5);
+  EXPECT_EQ(uncounted.counted(Status::no_node), "list @a");
+
+  Steps of_another_session = steps_in(State::enqueuing);
+  of_another_session.created(5);
+  EXPECT_EQ(of_another_session.counted(1, true, session_b), "list @a") << "not even when alone";
+  EXPECT_EQ(of_another_session.state(), State::listing);
+}
+
+TEST(AcquireFsm, MakesTheParentsAndCreatesAgain) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.created(Status::no_node), "");
+  EXPECT_EQ(steps.counted(Status::no_node), "create_parents");
+  EXPECT_EQ(steps.state(), State::making_parents);
+  EXPECT_EQ(steps.parents_created(Status::ok), "create id.2");
+  EXPECT_EQ(steps.state(), State::enqueuing);
+}
+
+TEST(AcquireFsm, FirstInTheListIsGranted) {
+  Steps steps = steps_in(State::listing);
+  EXPECT_EQ(steps.listed({"config", node(9), own}), "grant @a");
+}
+
+TEST(AcquireFsm, FirstInTheListWithoutALeaseIsConfirmed) {
+  Steps steps = steps_in(State::listing);
+  EXPECT_EQ(steps.listed({own}, false), "check_own @a");
+  EXPECT_EQ(steps.state(), State::confirming);
+}
+
+TEST(AcquireFsm, BehindItWatchesTheNearest) {
+  Steps steps = steps_in(State::listing);
+  EXPECT_EQ(steps.listed({node(1), node(3), own, node(6)}), "watch lock-0000000003 @a");
+  EXPECT_EQ(steps.state(), State::arming);
+}
+
+TEST(AcquireFsm, VanishedIsNeverGranted) {
+  for (const Children& children : {Children{}, Children{node(6)}, Children{"x-" + own}}) {
+    Steps again = steps_in(State::listing);
+    EXPECT_EQ(again.listed(children), "create id.2");
+    EXPECT_FALSE(again.fsm().has_node());
+    Steps never = steps_in(State::listing, {.queue_again = false});
+    EXPECT_EQ(never.listed(children), failure(Errc::node_deleted));
+    EXPECT_EQ(never.state(), State::ended);
+  }
+}
+
+TEST(AcquireFsm, WaitsOnceArmed) {
+  Steps steps = steps_in(State::arming);
+  EXPECT_EQ(steps.watched(data_of("other")), "");
+  EXPECT_EQ(steps.state(), State::waiting);
+}
+
+TEST(AcquireFsm, NothingToWatchMeansToListAgain) {
+  Steps steps = steps_in(State::arming);
+  EXPECT_EQ(steps.watched(Status::no_node), "list @a");
+  EXPECT_EQ(steps.listed({own}), "grant @a");
+}
+
+TEST(AcquireFsm, AnAnnouncedReleaseIsAGrant) {
+  Steps steps = steps_in(State::waiting);
+  EXPECT_EQ(steps.predecessor_changed(), "grant @a");
+  Steps late = steps_in(State::waiting);
+  EXPECT_EQ(late.predecessor_changed(false), "check_own @a");
+}
+
+TEST(AcquireFsm, AChangeOfANodeThatPromisesNothingIsNone) {
+  const std::string promising_elsewhere = "zklock 2\nannounces=1\n";
+  for (const std::string& data :
+       {std::string(), data_of("other", false), std::string("announces=1\n"), promising_elsewhere,
+        std::string("zklock 1\nannounces=yes\n"), std::string(released_data)}) {
+    Steps steps = steps_in(State::arming);
+    EXPECT_EQ(steps.watched(data), "") << data;
+    EXPECT_EQ(steps.predecessor_changed(), "list @a") << data;
+    EXPECT_EQ(steps.state(), State::listing);
+  }
+}
+
+// What the one before had promised does not count for the next.
+TEST(AcquireFsm, TrustIsOfOnePredecessor) {
+  Steps steps = steps_in(State::waiting);
+  EXPECT_EQ(steps.predecessor_deleted(), "list @a");
+  EXPECT_EQ(steps.listed({node(2), own}), "watch lock-0000000002 @a");
+  steps.watched(data_of("kazoo", false));
+  EXPECT_EQ(steps.predecessor_changed(), "list @a");
+}
+
+TEST(AcquireFsm, APlainDeletionMeansToListAgain) {
+  Steps steps = steps_in(State::waiting);
+  EXPECT_EQ(steps.predecessor_deleted(), "list @a");
+  EXPECT_EQ(steps.listed({node(3), own}), "watch lock-0000000003 @a");
+}
+
+TEST(AcquireFsm, ConfirmedWithALeaseIsGranted) {
+  Steps steps = steps_in(State::confirming);
+  EXPECT_EQ(steps.checked(Status::ok), "grant @a");
+  EXPECT_EQ(steps.state(), State::granted);
+}
+
+TEST(AcquireFsm, ConfirmedWithoutALeasePausesAndAsksAgain) {
+  Steps steps = steps_in(State::confirming);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(steps.checked(Status::ok, false), "pause");
+    EXPECT_EQ(steps.state(), State::pausing);
+    EXPECT_EQ(steps.resume(), "check_own @a");
+    EXPECT_EQ(steps.state(), State::confirming);
+  }
+  EXPECT_EQ(steps.checked(Status::ok, true), "grant @a");
+}
+
+TEST(AcquireFsm, GrantedAndEndedAreFinal) {
+  for (const State state : {State::granted, State::ended}) {
+    Steps steps = steps_in(state);
+    EXPECT_EQ(steps.start() + steps.created(6) + steps.counted(1) + steps.listed({own}), "");
+    EXPECT_EQ(steps.parents_created(Status::ok) + steps.checked(Status::ok), "");
+    EXPECT_EQ(steps.inspected(data_of("id.1")) + steps.watched(data_of("other")), "");
+    EXPECT_EQ(steps.parent_removed(Status::ok) + steps.predecessor_changed(), "");
+    EXPECT_EQ(steps.predecessor_deleted() + steps.session_ended() + steps.own_node_deleted(), "");
+    EXPECT_EQ(steps.resume() + steps.give_up(), "");
+    EXPECT_EQ(steps.state(), state);
+  }
+}
+
+// ---- every state and every answer ---------------------------------------------------------------
+
+/// What asks again for that which is under way in `state`.
+std::string request_of(State state) {
+  switch (state) {
+    case State::enqueuing: return "create id.2";
+    case State::making_parents: return "create_parents";
+    case State::proving: return "check_parent @a";
+    case State::recovering:
+    case State::listing: return "list @a";
+    case State::inspecting: return "inspect lock-0000000005 @a";
+    case State::arming: return "watch lock-0000000004 @a";
+    case State::confirming: return "check_own @a";
+    case State::removing_parent: return "remove_parent";
+    default: return "";
+  }
+}
+
+bool has_node(State state) {
+  return state == State::listing || state == State::arming || state == State::confirming;
+}
+
+Errc error_of(Status status) {
+  switch (status) {
+    case Status::not_connected: return Errc::not_connected;
+    case Status::closed: return Errc::closed;
+    case Status::no_auth: return Errc::no_auth;
+    case Status::auth_failed: return Errc::auth_failed;
+    case Status::invalid_acl: return Errc::invalid_acl;
+    case Status::quota_exceeded: return Errc::quota_exceeded;
+    case Status::read_only: return Errc::read_only;
+    case Status::too_many_nodes: return Errc::too_many_nodes;
+    case Status::too_many_watches: return Errc::too_many_watches;
+    default: return Errc::server_error;
+  }
+}
+
+/// What decides nothing of itself ends the acquire, and takes the node along.
+std::string fatal(State state, Status status) {
+  const Errc error = error_of(status);
+  const auto cause = error == Errc::server_error ? core::to_string(status) : "";
+  return (has_node(state) ? remove_own + ", " : "") + failure(error, cause);
+}
+
+std::string expected(State state, Status status) {
+  const bool asks_the_quorum = state == State::proving;
+  switch (status) {
+    case Status::unknown: return state == State::enqueuing ? "check_parent @a" : request_of(state);
+    case Status::session_ended: return "create id.2";
+    case Status::throttled: return "pause";
+    case Status::no_node:
+      if (state == State::enqueuing) return "create_parents";
+      if (state == State::making_parents) return failure(Errc::no_chroot);
+      if (state == State::inspecting) return "inspect lock-0000000004 @a";
+      return asks_the_quorum || state == State::arming ? "list @a" : "create id.2";
+    case Status::no_auth:
+      if (state == State::inspecting) return "inspect lock-0000000004 @a";
+      return asks_the_quorum ? "list @a" : fatal(state, status);
+    case Status::node_exists:
+      return state == State::enqueuing ? "remove_parent" : fatal(state, status);
+    case Status::not_empty:
+      return state == State::removing_parent ? failure(Errc::sequence_exhausted)
+                                             : fatal(state, status);
+    default: return fatal(state, status);
+  }
+}
+
+TEST(AcquireFsm, EveryAnswerInEveryState) {
+  for (const State state : asking_states) {
+    for (const Status status : all_statuses) {
+      // Only what has been abandoned is not sent.
+      if (status == Status::ok || status == Status::not_sent) continue;
+      Steps steps = steps_in(state);
+      const std::string wanted = expected(state, status);
+      EXPECT_EQ(steps.answer(status), wanted)
+          << to_string(state) << ", " << core::to_string(status);
+      EXPECT_EQ(steps.fsm().over(), wanted.find("fail") != std::string::npos);
+    }
+  }
+}
+
+TEST(AcquireFsm, AThrottledRequestIsRepeatedLater) {
+  for (const State state : asking_states) {
+    Steps steps = steps_in(state);
+    steps.answer(Status::throttled);
+    EXPECT_EQ(steps.state(), State::pausing) << to_string(state);
+    EXPECT_EQ(steps.resume(), request_of(state)) << to_string(state);
+    EXPECT_EQ(steps.state(), state);
+    EXPECT_EQ(steps.resume(), "") << "it is not pausing any more";
+  }
+}
+
+TEST(AcquireFsm, AnEndedSessionIsAnErrorByPolicyOnlyOnceTheNodeMayHaveBeen) {
+  for (const State state : asking_states) {
+    Steps steps = steps_in(state, {.queue_again = false});
+    const bool never_was = state == State::enqueuing || state == State::making_parents ||
+                           state == State::removing_parent;
+    EXPECT_EQ(steps.answer(Status::session_ended),
+              never_was ? "create id.2" : failure(Errc::session_expired))
+        << to_string(state);
+  }
+}
+
+TEST(AcquireFsm, TheDetailIsTheCause) {
+  Steps steps = steps_in(State::listing);
+  EXPECT_EQ(steps.listed(Status::server_error, "ZBADARGUMENTS"),
+            remove_own + ", " + failure(Errc::server_error, "ZBADARGUMENTS"));
+  EXPECT_EQ(steps_in(State::enqueuing).answer(Status::no_auth, "why"),
+            failure(Errc::no_auth, "why"));
+}
+
+// An answer to something else, or one too many, changes nothing.
+TEST(AcquireFsm, AnswersThatNobodyWaitsForAreNone) {
+  for (const State state : all_states) {
+    Steps steps = steps_in(state);
+    std::string effects = steps.start();
+    if (state == State::idle) continue;
+    if (state != State::enqueuing) effects += steps.created(9) + steps.counted(1);
+    if (state != State::making_parents) effects += steps.parents_created(Status::ok);
+    if (state != State::proving && state != State::confirming) effects += steps.checked(Status::ok);
+    if (state != State::recovering && state != State::listing) effects += steps.listed({own});
+    if (state != State::inspecting) effects += steps.inspected(data_of("id.1"));
+    if (state != State::arming) effects += steps.watched(data_of("other"));
+    if (state != State::removing_parent) effects += steps.parent_removed(Status::ok);
+    if (state != State::waiting) effects += steps.predecessor_changed();
+    if (state != State::waiting) effects += steps.predecessor_deleted();
+    if (state != State::pausing) effects += steps.resume();
+    EXPECT_EQ(effects, "") << to_string(state);
+    EXPECT_EQ(steps.state(), state);
+  }
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

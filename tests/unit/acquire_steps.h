@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "zklock/core/acquire_fsm.h"
+#include "zklock/core/node_data.h"
+#include "zklock/core/node_name.h"
+
+namespace zklock::core::acquire_test {
+
+using State = AcquireState;
+using Kind = AcquireEffect::Kind;
+using Children = std::vector<std::string>;
+
+inline constexpr SessionId session_a{0xa};
+inline constexpr SessionId session_b{0xb};
+inline constexpr std::int64_t token_of_create = 77;
+inline constexpr std::int64_t token_of_inspection = 78;
+
+/// Every status a request can end with.
+inline constexpr Status all_statuses[] = {Status::ok,
+                                          Status::unknown,
+                                          Status::session_ended,
+                                          Status::not_sent,
+                                          Status::not_connected,
+                                          Status::throttled,
+                                          Status::closed,
+                                          Status::no_node,
+                                          Status::node_exists,
+                                          Status::not_empty,
+                                          Status::no_auth,
+                                          Status::auth_failed,
+                                          Status::invalid_acl,
+                                          Status::quota_exceeded,
+                                          Status::read_only,
+                                          Status::too_many_nodes,
+                                          Status::too_many_watches,
+                                          Status::server_error};
+
+inline std::string node(int sequence) {
+  return NodeName::make({sequence}).text;
+}
+
+inline std::string data_of(std::string_view attempt, bool announces = true) {
+  NodeData data;
+  data.attempt = attempt;
+  data.announces = announces;
+  return data.encode();
+}
+
+constexpr std::string_view to_string(Kind kind) {
+  switch (kind) {
+    case Kind::create: return "create";
+    case Kind::create_parents: return "create_parents";
+    case Kind::check_parent: return "check_parent";
+    case Kind::list: return "list";
+    case Kind::inspect: return "inspect";
+    case Kind::watch: return "watch";
+    case Kind::unwatch: return "unwatch";
+    case Kind::check_own: return "check_own";
+    case Kind::remove_parent: return "remove_parent";
+    case Kind::remove_node: return "remove_node";
+    case Kind::pause: return "pause";
+    case Kind::abandon: return "abandon";
+    case Kind::grant: return "grant";
+    case Kind::fail: return "fail";
+  }
+  return "?";
+}
+
+/// "remove_node lock-0000000005 @a, create id.2": kind, text, session; for `fail` also the code.
+inline std::string describe(const AcquireEffects& effects) {
+  std::string text;
+  for (const AcquireEffect& effect : effects) {
+    if (!text.empty()) text += ", ";
+    text += to_string(effect.kind);
+    if (effect.kind == Kind::fail) text += " " + make_error_code(effect.error).message();
+    if (!effect.text.empty()) text += (effect.kind == Kind::fail ? ": " : " ") + effect.text;
+    if (effect.session == session_a) text += " @a";
+    if (effect.session == session_b) text += " @b";
+  }
+  return text;
+}
+
+/// What describe() says of a failure.
+inline std::string failure(Errc error, std::string_view cause = {}) {
+  std::string text = "fail " + make_error_code(error).message();
+  if (!cause.empty()) text.append(": ").append(cause);
+  return text;
+}
+
+/// One machine, and short names for the answers it gets: they are of session a and without detail,
+/// where nothing else is said. Every call returns the effects as describe() writes them.
+class Steps {
+ public:
+  explicit Steps(AcquireFsm::Policy policy = {}) : fsm_("id", policy) {}
+
+  const AcquireFsm& fsm() const { return fsm_; }
+  State state() const { return fsm_.state(); }
+
+  std::string start() { return describe(fsm_.start()); }
+  std::string created(Status status, SessionId session = session_a, std::string_view detail = {}) {
+    return describe(fsm_.created({status, session, "", {}, detail}));
+  }
+  std::string created(int sequence, SessionId session = session_a) {
+    return created_as(node(sequence), session);
+  }
+  std::string created_as(std::string_view name, SessionId session = session_a) {
+    return describe(fsm_.created({Status::ok, session, name, {token_of_create}, ""}));
+  }
+  std::string counted(int children, bool lease_valid = true, SessionId session = session_a) {
+    return describe(fsm_.counted(Status::ok, session, children, lease_valid));
+  }
+  std::string counted(Status status) { return describe(fsm_.counted(status, session_a, 0, true)); }
+  std::string parents_created(Status status, std::string_view detail = {}) {
+    return describe(fsm_.parents_created(status, detail));
+  }
+  std::string checked(Status status, bool lease_valid = true, std::string_view detail = {}) {
+    return describe(fsm_.checked(status, lease_valid, detail));
+  }
+  std::string listed(const Children& children, bool lease_valid = true) {
+    return describe(fsm_.listed(Status::ok, children, lease_valid, ""));
+  }
+  std::string listed(Status status, std::string_view detail = {}) {
+    return describe(fsm_.listed(status, {}, true, detail));
+  }
+  std::string inspected(Status status, std::string_view detail = {}) {
+    return describe(fsm_.inspected({status, "", {}, {}, detail}));
+  }
+  std::string inspected(std::string_view data, SessionId owner = session_a) {
+    return describe(fsm_.inspected({Status::ok, data, owner, {token_of_inspection}, ""}));
+  }
+  std::string watched(Status status, std::string_view detail = {}) {
+    return describe(fsm_.watched(status, "", detail));
+  }
+  std::string watched(std::string_view data) {
+    return describe(fsm_.watched(Status::ok, data, ""));
+  }
+  std::string parent_removed(Status status, std::string_view detail = {}) {
+    return describe(fsm_.parent_removed(status, detail));
+  }
+  std::string predecessor_changed(bool lease_valid = true) {
+    return describe(fsm_.predecessor_changed(lease_valid));
+  }
+  std::string predecessor_deleted() { return describe(fsm_.predecessor_deleted()); }
+  std::string session_ended(SessionId session = session_a) {
+    return describe(fsm_.session_ended(session));
+  }
+  std::string own_node_deleted() { return describe(fsm_.own_node_deleted()); }
+  std::string resume() { return describe(fsm_.resume()); }
+  std::string give_up() { return describe(fsm_.give_up()); }
+
+  /// The answer to the one request that is under way in the present state; to the create, while
+  /// enqueuing, together with that of the count.
+  std::string answer(Status status, std::string_view detail = {}) {
+    switch (state()) {
+      case State::enqueuing: {
+        const std::string at_once = created(status, session_a, detail);
+        return at_once + counted(Status::ok);
+      }
+      case State::making_parents: return parents_created(status, detail);
+      case State::proving:
+      case State::confirming: return checked(status, true, detail);
+      case State::recovering:
+      case State::listing: return listed(status, detail);
+      case State::inspecting: return inspected(status, detail);
+      case State::arming: return watched(status, detail);
+      case State::removing_parent: return parent_removed(status, detail);
+      case State::idle:
+      case State::waiting:
+      case State::pausing:
+      case State::granted:
+      case State::ended: break;
+    }
+    return "nothing is under way";
+  }
+
+ private:
+  AcquireFsm fsm_;
+};
+
+/// A machine in `state`, by the shortest way. The own node, where there is one, is the fifth, and
+/// the recovery's candidates are the fourth and the fifth. `pausing` has paused while listing.
+inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
+  Steps steps(policy);
+  if (state == State::idle) return steps;
+  steps.start();
+  switch (state) {
+    case State::idle:
+    case State::enqueuing: break;
+    case State::making_parents: steps.answer(Status::no_node); break;
+    case State::proving:
+    case State::recovering:
+    case State::inspecting:
+      steps.answer(Status::unknown);
+      if (state != State::proving) steps.checked(Status::ok);
+      if (state == State::inspecting) steps.listed({node(5), node(4)});
+      break;
+    case State::listing:
+    case State::arming:
+    case State::waiting:
+    case State::pausing:
+      steps.created(5);
+      steps.counted(Status::server_error);
+      if (state == State::pausing) steps.listed(Status::throttled);
+      if (state == State::arming || state == State::waiting) steps.listed({node(4), node(5)});
+      if (state == State::waiting) steps.watched(data_of("other"));
+      break;
+    case State::confirming:
+    case State::granted:
+      steps.created(5);
+      steps.counted(1, state == State::granted);
+      break;
+    case State::removing_parent: steps.answer(Status::node_exists); break;
+    case State::ended: steps.answer(Status::closed); break;
+  }
+  return steps;
+}
+
+inline constexpr State all_states[] = {
+    State::idle,       State::enqueuing, State::making_parents,  State::proving, State::recovering,
+    State::inspecting, State::listing,   State::arming,          State::waiting, State::confirming,
+    State::pausing,    State::granted,   State::removing_parent, State::ended};
+
+/// Those in which a request is under way.
+inline constexpr State asking_states[] = {
+    State::enqueuing,  State::making_parents, State::proving,
+    State::recovering, State::inspecting,     State::listing,
+    State::arming,     State::confirming,     State::removing_parent};
+
+constexpr std::string_view to_string(State state) {
+  switch (state) {
+    case State::idle: return "idle";
+    case State::enqueuing: return "enqueuing";
+    case State::making_parents: return "making_parents";
+    case State::proving: return "proving";
+    case State::recovering: return "recovering";
+    case State::inspecting: return "inspecting";
+    case State::listing: return "listing";
+    case State::arming: return "arming";
+    case State::waiting: return "waiting";
+    case State::confirming: return "confirming";
+    case State::pausing: return "pausing";
+    case State::removing_parent: return "removing_parent";
+    case State::granted: return "granted";
+    case State::ended: return "ended";
+  }
+  return "?";
+}
+
+}  // namespace zklock::core::acquire_test
+
+namespace zklock::core {
+/// For the messages of failing expectations.
+inline void PrintTo(AcquireState state, std::ostream* out) {
+  *out << acquire_test::to_string(state);
+}
+}  // namespace zklock::core

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/lease_term.h"
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zklock::core {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr SessionId session{7};
+constexpr Instant end(seconds(100));
+constexpr Duration moment = nanoseconds(1);
+
+TEST(LeaseTerm, IsValidUntilItsEnd) {
+  LeaseTerm term(session, end);
+  EXPECT_EQ(term.session(), session);
+  EXPECT_EQ(term.valid_until(), end);
+  EXPECT_TRUE(term.valid(Instant{}));
+  EXPECT_TRUE(term.valid(end - moment));
+  EXPECT_EQ(term.valid_until(), end) << "a question in time changes nothing";
+}
+
+TEST(LeaseTerm, AQuestionTooLateMakesItLapse) {
+  for (const Duration late : {Duration{}, moment, Duration(seconds(1))}) {
+    LeaseTerm term(session, end);
+    EXPECT_FALSE(term.valid(end + late));
+    EXPECT_EQ(term.valid_until(), Instant::min());
+    EXPECT_FALSE(term.valid(end - seconds(1))) << "whatever time the next one brings";
+    EXPECT_FALSE(term.extend(end + seconds(10)));
+    EXPECT_FALSE(term.valid(end));
+  }
+}
+
+TEST(LeaseTerm, ExtendsAndNeverShortens) {
+  LeaseTerm term(session, end);
+  EXPECT_TRUE(term.extend(end + seconds(5)));
+  EXPECT_EQ(term.valid_until(), end + seconds(5));
+  EXPECT_TRUE(term.extend(end));
+  EXPECT_TRUE(term.extend(Instant::min()));
+  EXPECT_EQ(term.valid_until(), end + seconds(5));
+  EXPECT_TRUE(term.valid(end + seconds(5) - moment));
+  EXPECT_FALSE(term.valid(end + seconds(5)));
+}
+
+// Nobody has asked in between: the extension comes in time, though after the old end.
+TEST(LeaseTerm, MayBeExtendedAfterItsEndAsLongAsNobodyAsked) {
+  LeaseTerm term(session, end);
+  EXPECT_TRUE(term.extend(end + seconds(1)));
+  EXPECT_TRUE(term.valid(end));
+}
+
+TEST(LeaseTerm, LapsedByOrderItStaysSo) {
+  LeaseTerm term(session, end);
+  term.lapse();
+  EXPECT_FALSE(term.valid(Instant{}));
+  EXPECT_FALSE(term.extend(end + seconds(1)));
+  EXPECT_EQ(term.valid_until(), Instant::min());
+  term.lapse();
+  EXPECT_FALSE(term.valid(Instant{}));
+}
+
+TEST(LeaseTerm, OneThatBeganTooLateWasNeverValid) {
+  LeaseTerm term(session, Instant::min());
+  EXPECT_FALSE(term.valid(Instant::min()));
+  EXPECT_FALSE(term.extend(end));
+}
+
+/// What the threads of a race have seen, on one count that orders it all.
+struct Race {
+  LeaseTerm term{session, Instant(nanoseconds(1000))};
+  std::atomic<std::int64_t> now{0};
+  /// Set as soon as anybody saw it lapsed; who then sees it valid has been lied to.
+  std::atomic<bool> seen_lapsed{false};
+  std::atomic<int> lies{0};
+
+  void ask() {
+    const bool lapsed_before = seen_lapsed.load();
+    const bool valid = term.valid(Instant(nanoseconds(now.load())));
+    if (valid && lapsed_before) ++lies;
+    if (!valid) seen_lapsed.store(true);
+  }
+  void extend(std::int64_t by) {
+    const bool lapsed_before = seen_lapsed.load();
+    const std::int64_t until = now.load() + by;
+    if (term.extend(Instant(nanoseconds(until))) && lapsed_before) ++lies;
+  }
+};
+
+void run_race(std::uint32_t seed, bool with_order_to_lapse) {
+  Race race;
+  constexpr int threads = 4;
+  std::barrier begin(threads);
+  const auto body = [&](std::uint32_t which) {
+    std::mt19937 random(seed * threads + which);
+    begin.arrive_and_wait();
+    for (int i = 0; i < 400; ++i) {
+      race.now.fetch_add(static_cast<std::int64_t>(random() % 8));
+      switch (random() % 4) {
+        case 0: race.extend(static_cast<std::int64_t>(random() % 1000)); break;
+        case 1:
+          if (with_order_to_lapse && which == 0 && i > 200) race.term.lapse();
+          break;
+        default: race.ask(); break;
+      }
+    }
+  };
+  std::vector<std::jthread> running;
+  for (std::uint32_t which = 0; which < threads; ++which) running.emplace_back(body, which);
+  running.clear();
+  EXPECT_EQ(race.lies.load(), 0) << "seed " << seed;
+  if (with_order_to_lapse) {
+    EXPECT_FALSE(race.term.valid(Instant{})) << "seed " << seed;
+  }
+}
+
+TEST(LeaseTerm, OnceSeenLapsedNobodySeesItValid) {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) run_race(seed, false);
+}
+
+TEST(LeaseTerm, OnceOrderedToLapseNobodyExtendsIt) {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) run_race(seed, true);
+}
+
+}  // namespace
+}  // namespace zklock::core

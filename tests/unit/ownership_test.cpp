@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/ownership.h"
+
+#include <gtest/gtest.h>
+
+namespace zklock::core {
+namespace {
+
+using State = Ownership::State;
+using Dropped = Ownership::Dropped;
+
+/// With one count of each kind where there are any.
+Ownership in(State state) {
+  Ownership ownership;
+  if (state == State::waiting) return ownership;
+  if (state == State::over) {
+    ownership.withdraw();
+    return ownership;
+  }
+  ownership.granted();
+  ownership.add(CountKind::lock);
+  ownership.add(CountKind::hold);
+  if (state == State::lost) ownership.lose();
+  return ownership;
+}
+
+constexpr State all_states[] = {State::waiting, State::held, State::lost, State::over};
+constexpr CountKind all_kinds[] = {CountKind::lock, CountKind::hold};
+
+constexpr CountKind other(CountKind kind) {
+  return kind == CountKind::lock ? CountKind::hold : CountKind::lock;
+}
+
+TEST(Ownership, BeginsWaitingWithoutCounts) {
+  const Ownership ownership;
+  EXPECT_EQ(ownership.state(), State::waiting);
+  EXPECT_EQ(ownership.count(), 0);
+  EXPECT_EQ(ownership.count(CountKind::lock), 0);
+  EXPECT_EQ(ownership.count(CountKind::hold), 0);
+}
+
+TEST(Ownership, TheHelperReachesEveryState) {
+  for (const State state : all_states) {
+    const Ownership ownership = in(state);
+    EXPECT_EQ(ownership.state(), state);
+    EXPECT_EQ(ownership.count(), state == State::held || state == State::lost ? 2 : 0);
+  }
+}
+
+TEST(Ownership, GrantedHoldsWhoWaits) {
+  for (const State state : all_states) {
+    Ownership ownership = in(state);
+    ownership.granted();
+    EXPECT_EQ(ownership.state(), state == State::waiting ? State::held : state);
+  }
+}
+
+TEST(Ownership, LosesOnceWhatIsHeld) {
+  for (const State state : all_states) {
+    Ownership ownership = in(state);
+    const int counts = ownership.count();
+    EXPECT_EQ(ownership.lose(), state == State::held);
+    EXPECT_EQ(ownership.state(), state == State::held ? State::lost : state);
+    EXPECT_FALSE(ownership.lose());
+    EXPECT_EQ(ownership.count(), counts) << "what is lost has still to be given back";
+  }
+}
+
+TEST(Ownership, WithdrawsOnlyWhoWaits) {
+  for (const State state : all_states) {
+    Ownership ownership = in(state);
+    ownership.withdraw();
+    EXPECT_EQ(ownership.state(), state == State::waiting ? State::over : state);
+  }
+}
+
+TEST(Ownership, AddsOnlyToWhatIsHeld) {
+  for (const State state : all_states) {
+    for (const CountKind kind : all_kinds) {
+      Ownership ownership = in(state);
+      const int of_kind = ownership.count(kind);
+      const int of_other = ownership.count(other(kind));
+      const int added = state == State::held ? 1 : 0;
+      EXPECT_EQ(ownership.add(kind), added == 1);
+      EXPECT_EQ(ownership.count(kind), of_kind + added);
+      EXPECT_EQ(ownership.count(other(kind)), of_other);
+      EXPECT_EQ(ownership.state(), state);
+    }
+  }
+}
+
+TEST(Ownership, KeepsWhatItIsUntilTheLastCount) {
+  for (const State state : {State::held, State::lost}) {
+    for (const CountKind kind : all_kinds) {
+      Ownership ownership = in(state);
+      EXPECT_EQ(ownership.drop(kind), Dropped::kept);
+      EXPECT_EQ(ownership.state(), state);
+      EXPECT_EQ(ownership.count(kind), 0);
+      EXPECT_EQ(ownership.count(), 1);
+      EXPECT_EQ(ownership.drop(kind), Dropped::refused) << "the other kind's count is not its own";
+      EXPECT_EQ(ownership.state(), state);
+      EXPECT_EQ(ownership.count(), 1);
+      EXPECT_EQ(ownership.drop(other(kind)), Dropped::last);
+      EXPECT_EQ(ownership.state(), State::over);
+      EXPECT_EQ(ownership.count(), 0);
+    }
+  }
+}
+
+TEST(Ownership, RefusesToDropWhatIsNotThere) {
+  for (const State state : {State::waiting, State::over}) {
+    for (const CountKind kind : all_kinds) {
+      Ownership ownership = in(state);
+      EXPECT_EQ(ownership.drop(kind), Dropped::refused);
+      EXPECT_EQ(ownership.state(), state);
+      EXPECT_EQ(ownership.count(), 0);
+    }
+  }
+  // Granted, but nobody has got a count yet.
+  Ownership ownership;
+  ownership.granted();
+  EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::refused);
+  EXPECT_EQ(ownership.state(), State::held);
+}
+
+TEST(Ownership, OverIsOver) {
+  Ownership ownership = in(State::held);
+  ownership.drop(CountKind::lock);
+  ownership.drop(CountKind::hold);
+  ownership.granted();
+  ownership.withdraw();
+  EXPECT_FALSE(ownership.lose());
+  EXPECT_FALSE(ownership.add(CountKind::lock));
+  EXPECT_EQ(ownership.state(), State::over);
+}
+
+TEST(Ownership, CountsManyOfBothKinds) {
+  Ownership ownership;
+  ownership.granted();
+  for (int i = 0; i < 1000; ++i) {
+    ownership.add(CountKind::lock);
+    ownership.add(CountKind::hold);
+  }
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::hold), Dropped::kept);
+  for (int i = 1; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::kept);
+  EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::last);
+}
+
+}  // namespace
+}  // namespace zklock::core
