@@ -66,7 +66,7 @@ class [[nodiscard]] Hold {
   std::stop_token lost() const noexcept;
 
   /// Until when the hold is sure to be valid if no server is heard of any more. It moves forward
-  /// with every heartbeat (six in a session timeout). time_point::min() when lost.
+  /// with every heartbeat (ten in a session timeout). time_point::min() when lost.
   LeaseClock::time_point valid_until() const noexcept;
 
   /// The full path of the lock node (below the chroot), for a `check` operation of your own in a

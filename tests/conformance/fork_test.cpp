@@ -124,7 +124,7 @@ TEST_F(Fork, WhileAThreadWaits) {
   const auto other = connect();
   ReentrantMutex others_mutex(*other, kPath);
   Hold others_hold = others_mutex.acquire();
-  auto waiting = in_thread([this] { return mutex_->acquire(); });
+  auto waiting = in_thread([this] { return mutex_->acquire({.deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(2));
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(fork_and([&] {

@@ -38,7 +38,7 @@ class WaitingSession : public Session {
 };
 
 TEST_F(WaitingSession, ExpiredIsQueuedAgainOnANewSession) {
-  auto waiting = in_thread([this] { return mutex_.acquire(); });
+  auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(2));
   const std::string old_node = node_at(1);
   const auto old_session = client_->session_id();
@@ -85,7 +85,7 @@ TEST_F(WaitingSession, ExpiredKeepsItsDeadline) {
 
 TEST_F(WaitingSession, ExpiredIsAnErrorByPolicy) {
   ReentrantMutex mutex(*client_, kPath, kFail);
-  auto waiting = in_thread([&] { return mutex.acquire(); });
+  auto waiting = in_thread([&] { return mutex.acquire({.deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(2));
   expire(*client_);
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::session_expired);
@@ -96,7 +96,7 @@ TEST_F(WaitingSession, ExpiredIsAnErrorByPolicy) {
 }
 
 TEST_F(WaitingSession, DeletedNodeIsQueuedAgain) {
-  auto waiting = in_thread([this] { return mutex_.acquire(); });
+  auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(2));
   const std::string old_node = node_at(1);
   ASSERT_EQ(raw().delete_node(old_node), ZOK);
@@ -107,7 +107,7 @@ TEST_F(WaitingSession, DeletedNodeIsQueuedAgain) {
 
 TEST_F(WaitingSession, DeletedNodeIsAnErrorByPolicy) {
   ReentrantMutex mutex(*client_, kPath, kFail);
-  auto waiting = in_thread([&] { return mutex.acquire(); });
+  auto waiting = in_thread([&] { return mutex.acquire({.deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(2));
   ASSERT_EQ(raw().delete_node(node_at(1)), ZOK);
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::node_deleted);

@@ -53,7 +53,8 @@ TEST_F(Shutdown, EveryCallOfAClosedClientThrowsClosed) {
 TEST_F(Shutdown, CloseWakesEveryWaiter) {
   const Hold others_hold = others_mutex_.acquire();
   std::vector<std::future<Hold>> waiting;
-  for (int i = 0; i < 3; ++i) waiting.push_back(in_thread([this] { return mutex_.acquire(); }));
+  for (int i = 0; i < 3; ++i)
+    waiting.push_back(in_thread([this] { return mutex_.acquire({.deadline = kPatience}); }));
   for (int i = 0; i < 3; ++i) waiting.push_back(mutex_.async_acquire());
   auto locking = in_thread([this] { mutex_.lock(); });
   auto timed = in_thread([this] { return mutex_.try_lock_for(kPatience); });
@@ -94,7 +95,7 @@ TEST_F(Shutdown, CloseLosesWhatIsHeld) {
 
 TEST_F(Shutdown, DestroyingTheClientWhileItHoldsIsHarmless) {
   Hold hold = mutex_.acquire();
-  auto waiting = in_thread([this] { return mutex_.acquire(); });
+  auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(2));
   client_.reset();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
@@ -194,7 +195,7 @@ TEST_F(Shutdown, DuringABurstOfCalls) {
 TEST_F(Shutdown, DestroyingAMutexWakesItsWaiters) {
   const Hold others_hold = others_mutex_.acquire();
   auto mutex = std::make_unique<ReentrantMutex>(*client_, kPath);
-  auto waiting = in_thread([m = mutex.get()] { return m->acquire(); });
+  auto waiting = in_thread([m = mutex.get()] { return m->acquire({.deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(2));
   auto future = mutex->async_acquire();
   ASSERT_TRUE(reaches_nodes(3));

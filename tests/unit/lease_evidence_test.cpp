@@ -256,6 +256,15 @@ TEST(LeaseEvidence, AWideGapLetsTheNewsBeAsOldAsThePacketBeforeIt) {
   EXPECT_EQ(line.operation(), T - (T / 3 - nanoseconds(1)) - T / 12);
 }
 
+// The packet before the gap is kept for as long as the gap may hold the half tick.
+TEST(LeaseEvidence, AWideGapIsRememberedForTheNextOperation) {
+  const Instant zero(seconds(1000));
+  LeaseEvidence evidence(T, zero - 2 * T, zero - 2 * T);
+  evidence.answered(zero, zero);
+  evidence.answered(zero + T / 3, zero + T / 3);
+  EXPECT_EQ(evidence.lease(zero + T / 3 + T / 5), zero + T - T / 12);
+}
+
 TEST(LeaseEvidence, AReconnectBeginsAnew) {
   Line old;
   old.idle(4 * T);

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <random>
 #include <thread>
 #include <vector>
@@ -121,6 +123,40 @@ void run_race(std::uint32_t seed, bool with_order_to_lapse) {
   if (with_order_to_lapse) {
     EXPECT_FALSE(race.term.valid(Instant{})) << "seed " << seed;
   }
+}
+
+/// One thread extends a term for as long as another has not ended it by `end_it`: on many terms, so
+/// that the two meet at every point. How many of them are valid after all.
+template <typename EndIt>
+int revived(EndIt end_it) {
+  constexpr std::size_t rounds = 10'000;
+  std::deque<LeaseTerm> terms;
+  for (std::size_t i = 0; i < rounds; ++i) terms.emplace_back(session, end);
+  std::atomic<std::size_t> extending{0};
+  std::atomic<std::size_t> ended{0};
+  std::jthread extender([&] {
+    for (std::size_t i = 0; i < rounds; ++i) {
+      extending = i + 1;
+      for (int more = 1; ended <= i; ++more) {
+        terms[i].extend(end + more % 1000 * moment);
+        if (more % 64 == 0) std::this_thread::yield();
+      }
+    }
+  });
+  for (std::size_t i = 0; i < rounds; ++i) {
+    while (extending <= i) std::this_thread::yield();
+    end_it(terms[i]);
+    ended = i + 1;
+  }
+  extender.join();
+  int valid = 0;
+  for (LeaseTerm& term : terms) valid += term.valid(Instant{}) ? 1 : 0;
+  return valid;
+}
+
+TEST(LeaseTerm, AnExtensionThatComesTooLateRevivesNothing) {
+  EXPECT_EQ(revived([](LeaseTerm& term) { term.lapse(); }), 0);
+  EXPECT_EQ(revived([](LeaseTerm& term) { term.valid(end + seconds(1)); }), 0);
 }
 
 TEST(LeaseTerm, OnceSeenLapsedNobodySeesItValid) {

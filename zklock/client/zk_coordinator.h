@@ -85,6 +85,7 @@ class ZkCoordinator final : public Coordinator,
   Wire wire(Chores& chores);
   std::optional<Instant> check_presence(Instant now);
   void answer(const CallPtr& call, Status status, std::string detail);
+  void fit_status(Status& status) const;
   void drain(std::unique_lock<std::mutex>& lock);
   void answer_leftovers(SessionId session, Status status);
   std::string trouble_text() const;

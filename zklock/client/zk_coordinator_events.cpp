@@ -252,6 +252,14 @@ void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) 
   }
 }
 
+void ZkCoordinator::fit_status(Status& status) const {
+  // Where the C client speaks of closing, it was closed because its session had ended.
+  if (status == Status::closed && !closing_) status = Status::session_ended;
+  // A server can say so before the C client has noticed, which does that on its next connection.
+  // Until the observer has been told, nobody else is.
+  if (status == Status::session_ended && phase_ != Phase::dead) status = Status::unknown;
+}
+
 void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   CallPtr call;
   SessionId session;
@@ -282,9 +290,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
     hold_removals(chores.removals);
     pump();
     if (chores.ask_for_nodes) answers_.poke();
-    // Where the C client says so by itself, it was closed because its session had ended.
-    Status& status = call->reply().status;
-    if (complete && status == Status::closed && !closing_) status = Status::session_ended;
+    if (complete) fit_status(call->reply().status);
   }
   // (Tells nothing when the session is 0: not answered.)
   tell(session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });

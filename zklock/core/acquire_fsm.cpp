@@ -38,6 +38,17 @@ Errc error_of(Status status) {
   return Errc::server_error;
 }
 
+/// Where it is not known whether there is a node.
+bool looks_for_node(AcquireState state) {
+  return state == AcquireState::proving || state == AcquireState::recovering ||
+         state == AcquireState::inspecting;
+}
+
+// Past its end the counter prints a negative number.
+bool is_unusable(Sequence sequence) {
+  return sequence >= first_unusable_sequence || sequence.value < 0;
+}
+
 }  // namespace
 
 AcquireFsm::AcquireFsm(std::string attempt, Policy policy)
@@ -83,9 +94,9 @@ AcquireEffects AcquireFsm::counted(Status status, SessionId session, int childre
   if (state_ != AcquireState::enqueuing) return {};
   if (!has_node()) return create_failed();
   if (giving_up_) return end({remove_node()});
+  if (own_deleted_) return node_lost(Errc::node_deleted);
   parents_made_ = 0;
-  // Past its end the counter prints a negative number.
-  if (own_.sequence >= first_unusable_sequence || own_.sequence.value < 0) return exhausted();
+  if (is_unusable(own_.sequence)) return exhausted();
   const bool known = status == Status::ok && session == session_;
   if (known && children == 1) return first(lease_valid);
   if (known && policy_.wait && own_.sequence.value > 0) {
@@ -184,7 +195,7 @@ AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   token_ = answer.token;
   session_ = asked_session_;
   if (giving_up_) return end({remove_node()});
-  if (own_.sequence >= first_unusable_sequence) return exhausted();
+  if (is_unusable(own_.sequence)) return exhausted();
   return list();
 }
 
@@ -324,9 +335,7 @@ AcquireEffects AcquireFsm::give_up() {
     case AcquireState::confirming: return end({remove_node()});
     case AcquireState::pausing:
       if (has_node()) return end({remove_node()});
-      // A node may be there that is not found yet.
-      if (paused_in_ == AcquireState::enqueuing) return end();
-      return {};
+      return looks_for_node(paused_in_) ? AcquireEffects{} : end();
     case AcquireState::granted:
     case AcquireState::ended: return {};
   }
@@ -334,6 +343,8 @@ AcquireEffects AcquireFsm::give_up() {
 }
 
 AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail) {
+  // A node may be there: to end now would leave it. What is final all the same says so below.
+  if (looks_for_node(state_) && status == Status::server_error) return pause();
   switch (status) {
     case Status::unknown: return repeat();
     case Status::session_ended: return node_lost(Errc::session_expired);

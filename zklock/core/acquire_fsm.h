@@ -121,7 +121,8 @@ class AcquireFsm {
     bool queue_again = true;  ///< after losing the node; else an error
   };
 
-  /// `attempt` must be unlike that of every other contender of every client, and without newline.
+  /// `attempt` must be unlike that of every other contender of every client, and at most 48
+  /// printable bytes.
   AcquireFsm(std::string attempt, Policy policy);
 
   AcquireState state() const noexcept { return state_; }

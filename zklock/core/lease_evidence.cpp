@@ -14,13 +14,13 @@ LeaseEvidence::LeaseEvidence(Duration timeout, Instant attempt_began, Instant no
       last_seen_running_(now) {}
 
 void LeaseEvidence::running(Instant now) {
-  if (now - last_seen_running_ > timeout_ / 8) pinging_since_ = now;
+  if (now - last_seen_running_ > timeout_ / 16) pinging_since_ = now;
   last_seen_running_ = std::max(last_seen_running_, now);
 }
 
 bool LeaseEvidence::settled(Instant now) const {
-  // The window (t - R - 2R, t] that the proof looks at, and one ping before it.
-  return now - pinging_since_ >= 3 * (relay_ + slack_) + timeout_ / 3;
+  // For as far back as the proof looks, and one ping before that.
+  return now - pinging_since_ >= relay_ + slack_ + widest_ping_gap() + timeout_ / 3;
 }
 
 void LeaseEvidence::answered(Instant sent, Instant now) {
@@ -35,7 +35,7 @@ void LeaseEvidence::answered(Instant sent, Instant now) {
 
 Instant LeaseEvidence::lease(Instant sent) const {
   Instant heard = proven_by_packets(sent);
-  if (settled(sent)) heard = std::max(heard, sent - 2 * relay_);
+  if (settled(sent)) heard = std::max(heard, sent - relay_ - widest_ping_gap());
   return heard + timeout_ - timeout_ / 12;
 }
 
@@ -43,14 +43,18 @@ bool LeaseEvidence::surely_relayed(const Packet& packet, Instant by) const {
   return packet.answered <= by - relay_ - slack_;
 }
 
-// Walks back from the operation. The last half tick p lies somewhere in (t - R, t]; for every pair
-// of neighbours it may fall between, a gap wider than R lets the leader's news be as old as the
+Duration LeaseEvidence::widest_ping_gap() const {
+  return timeout_ / 3 + timeout_ / 16 + timeout_ / 48 + timeout_ / 48;
+}
+
+// Walks back from the operation. The last half tick lies somewhere in (t - R, t]; for every pair of
+// neighbours that it may fall between, a gap wider than R/2 lets the leader's news be as old as the
 // packet before the gap.
 Instant LeaseEvidence::proven_by_packets(Instant t) const {
   Instant heard = t - relay_;
   Instant next_arrived_by = t;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
-    if (next_arrived_by - packet->sent > relay_ - slack_) heard = std::min(heard, packet->sent);
+    if (next_arrived_by - packet->sent > (relay_ - slack_) / 2) heard = std::min(heard, packet->sent);
     if (surely_relayed(*packet, t)) return heard;
     next_arrived_by = packet->answered;
   }

@@ -10,34 +10,37 @@ namespace zklock::core {
 /// How long a session is sure to live on the servers: the arithmetic of the lease.
 ///
 /// The leader expires a session T after it last heard of it. A follower tells the leader of its
-/// sessions at every half tick, R <= T/4 (with the default minSessionTimeout of two ticks), naming
-/// those it got a packet of since the time before. So when an operation of the session, sent at t,
-/// went through the quorum, the session was alive then, and the leader had heard of it at the last
-/// half tick p in (t - R, t] if a packet had arrived at the follower in (p - R, p]; else at the one
-/// before, and so on. If the follower is cut off right after, nothing is heard later. Hence
+/// sessions at every half tick, naming those it got a packet of since the time before. How long
+/// half a tick is, the client does not know, but at most R = T/4 (with the default
+/// minSessionTimeout of two ticks). So when an operation of the session, sent at t, went through
+/// the quorum, the session was alive then, and the leader had heard of it at the last half tick
+/// after a packet, where all but the packets of the last R are sure to have had theirs. If the
+/// follower is cut off right after, nothing is heard later. Hence
 ///
 ///     lease = (a moment that the leader's last news is not older than) + T - T/12
 ///
 /// where T/12 is for jitter and for clocks that run at different rates, and the moment is the
-/// later of two that can be proven:
+/// latest of those that can be proven. Let g be the widest gap between packets that the last half
+/// tick before t may have fallen into. If g is at most half a tick, the news is from that half
+/// tick, so younger than R; else it is not older than the packet before the gap, younger than half
+/// a tick + g, which is less than 2g:
 ///
-/// | proof                                                          | moment              |
-/// |----------------------------------------------------------------|---------------------|
-/// | packets at most R apart, from before t - R until t             | t - R  (2T/3 left)  |
-/// | packets with a wider gap among them                            | the one before the gap |
-/// | nothing older than this connection's handshake, which is told  | t - R, or the       |
-/// |   to the leader at once, and is not relayed again              |   handshake if older|
-/// | idle and settled(): the C client pings every T/3, never T/2    | t - 2R  (5T/12 left)|
-/// |   apart, so one arrived in (p - 2R, p]                         |                     |
+/// | proof                                                          | moment                  |
+/// |----------------------------------------------------------------|-------------------------|
+/// | packets at most R/2 apart, from before t - R until t           | t - R    (2T/3 left)    |
+/// | packets with a wider gap among them                            | the one before the gap  |
+/// | nothing older than this connection's handshake, which is told  | t - R, or the handshake |
+/// |   to the leader at once, and is not relayed again              |   if that is older      |
+/// | idle and settled(): the C client pings, g at most 7T/16        | t - R - g  (11T/48 left)|
 ///
-/// T/2 is the ping's T/3, and T/8 for a pause of the process that goes unseen, and T/48 for a
+/// 7T/16 is the ping's T/3, and T/16 for a pause of the process that goes unseen, and T/48 for a
 /// request that takes the place of a ping and arrives late, and T/48 for clocks: the rates of the
 /// client's and the servers' may differ by one part in 24. So running() has to be called at least
-/// every T/12; a silence longer than T/8 is taken for a pause, during which nothing pinged; and a
+/// every T/20; a silence longer than T/16 is taken for a pause, during which nothing pinged; and a
 /// request under way for longer than T/48 held the pings up. After either, and on a new connection,
 /// pings prove nothing until they have been flowing for long enough; until then (not settled())
 /// heartbeats are needed also where nothing is held, so that the next acquire finds packets to
-/// stand on.
+/// stand on. Heartbeats every T/10 keep 2T/3.
 ///
 /// A packet arrived between its sending and its answer: both bounds are used, each where it is the
 /// careful one.
@@ -58,7 +61,8 @@ class LeaseEvidence {
   void answered(Instant sent, Instant now);
 
   /// Until when the session is sure to live, given that an operation that went through the quorum
-  /// was sent at `sent`. To be asked before answered() is told of that operation. May have passed.
+  /// was sent at `sent`. To be asked after running(), and before answered() is told of that
+  /// operation. May have passed.
   Instant lease(Instant sent) const;
 
  private:
@@ -67,6 +71,7 @@ class LeaseEvidence {
     Instant answered;
   };
 
+  Duration widest_ping_gap() const;
   bool surely_relayed(const Packet& packet, Instant by) const;
   Instant proven_by_packets(Instant t) const;
 

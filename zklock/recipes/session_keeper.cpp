@@ -102,7 +102,7 @@ void SessionKeeper::schedule_tick(SessionId session) {
   const std::lock_guard guard(mutex_);
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
   scheduler_.cancel(tick_timer_);
-  tick_timer_ = scheduler_.at(scheduler_.now() + timeout() / 12,
+  tick_timer_ = scheduler_.at(scheduler_.now() + timeout() / 20,
                               [self = weak_from_this(), session] {
                                 if (const auto keeper = self.lock()) keeper->tick(session);
                               });
@@ -117,7 +117,7 @@ void SessionKeeper::tick(SessionId session) {
     evidence_->running(now);
     const bool needed = !members_.empty() || !evidence_->settled(now);
     // Half a tick of slack, or a tick that comes early would put it off by a whole one.
-    due = needed && now - last_heartbeat_ >= timeout() / 6 - timeout() / 24;
+    due = needed && now - last_heartbeat_ >= timeout() / 10 - timeout() / 40;
   }
   if (due) send_heartbeat(session, now);
   schedule_tick(session);

@@ -38,7 +38,7 @@ class SessionMember {
 /// |--------------------|---------------------------------------------------------------------|
 /// | connected          | evidence starts anew; the term of a living session goes on           |
 /// | answered by quorum | the term is extended; if it had lapsed, or there is none, a new one |
-/// | tick, every T/12   | a heartbeat every T/6 while there are members or no settled evidence|
+/// | tick, every T/20   | a heartbeat every T/10 while there are members or no settled pings  |
 /// | term's end         | it lapses; its members are told                                     |
 /// | suspended          | no heartbeats; the term runs on to its end                          |
 /// | ended              | the term lapses; its members are told                               |

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "acquire_walk.h"
+
+namespace zklock::core::acquire_test {
+
+Walk::Walk(std::uint64_t seed)
+    : random_(seed),
+      policy_{.wait = !one_in(4), .queue_again = !one_in(4)},
+      fsm_("id", policy_),
+      parent_(!one_in(8)) {
+  // Near its end the counter has other things to show.
+  next_sequence_ = one_in(8) ? first_unusable_sequence.value - below(4) : below(3);
+  if (one_in(32)) next_sequence_ = std::numeric_limits<std::int32_t>::max() - below(2);
+  for (int others = below(4); parent_ && others > 0; --others) add_other();
+}
+
+void Walk::run(int steps) {
+  take(fsm_.start());
+  for (int i = 0; i < steps && wrong_.empty(); ++i) step();
+  calm_ = true;
+  if (!over_ && !granted() && one_in(2)) {
+    gave_up_ = true;
+    take(fsm_.give_up());
+  }
+  for (int i = 0; i < 1000 && !over_ && !granted() && wrong_.empty(); ++i) step();
+  if (!over_ && !granted()) blame("it has come to no end");
+  if (!outstanding_.empty() && granted()) blame("a request is left");
+  late_news();
+}
+
+void Walk::blame(const std::string& what) {
+  if (!wrong_.empty()) return;
+  wrong_ =
+      what + " (" + std::string(to_string(fsm_.state())) + ", own node " + fsm_.own_name() + ")";
+}
+
+// ---- what the machine asks for ------------------------------------------------------------------
+
+void Walk::take(const AcquireEffects& effects) {
+  for (const AcquireEffect& effect : effects) take(effect);
+  if (fsm_.over() && !over_) {
+    over_ = true;
+    check_end();
+  }
+  check_nodes();
+}
+
+void Walk::take(const AcquireEffect& effect) {
+  switch (effect.kind) {
+    case Kind::create:
+      ++creates_;
+      if (effect.text == attempt_) blame("an attempt was used twice");
+      if (gave_up_) blame("it queues again after giving up");
+      attempt_ = effect.text;
+      first_ = false;
+      submit(effect);
+      outstanding_.push_back(effect);  // the count goes with it
+      break;
+    case Kind::create_parents:
+    case Kind::check_parent:
+    case Kind::list:
+    case Kind::inspect:
+    case Kind::check_own:
+    case Kind::remove_parent: submit(effect); break;
+    case Kind::watch:
+      if (!policy_.wait) blame("a single attempt watches");
+      if (watched_) blame("it watches two");
+      submit(effect);
+      break;
+    case Kind::unwatch: watched_ = {}; break;
+    case Kind::remove_node: removal(effect); break;
+    case Kind::pause: ++pauses_; break;
+    case Kind::abandon: abandoned_ = true; break;
+    case Kind::grant: check_grant(effect); break;
+    case Kind::fail: break;
+  }
+}
+
+void Walk::submit(const AcquireEffect& effect) {
+  if (!outstanding_.empty()) blame("a second request: " + describe({effect}));
+  abandoned_ = false;
+  outstanding_.push_back(effect);
+}
+
+void Walk::removal(const AcquireEffect& effect) {
+  const auto sequence = parse_sequence(effect.text);
+  const auto node = sequence ? nodes_.find(sequence->value) : nodes_.end();
+  if (node == nodes_.end()) return;  // gone before
+  if (node->second.session != effect.session) return blame("it removes on another session");
+  if (++node->second.removes > 1) blame("it removes a node twice");
+}
+
+void Walk::check_grant(const AcquireEffect& effect) {
+  if (gave_up_) blame("granted after giving up");
+  if (!first_) blame("granted, but nothing said that it is first");
+  if (!lease_was_valid_) blame("granted without a lease");
+  if (effect.session != fsm_.session()) blame("granted on another session");
+  const auto own = find(fsm_.own_name());
+  if (own == nodes_.end()) return;  // it went, and the machine has not been told yet
+  if (own->second.zxid != fsm_.token().zxid) blame("granted with another's token");
+  if (own->second.removes > 0) blame("granted with a node that is being removed");
+  if (own != nodes_.begin() && own->second.session == session_) blame("granted behind another");
+}
+
+// Every node that the machine knew of is gone, or on its way out.
+void Walk::check_end() {
+  if (fsm_.has_node()) blame("it ended with a node");
+  for (const auto& [sequence, node] : nodes_) {
+    if (!node.ours() || node.removes == 1) continue;
+    if (node.known || !fate_open_) blame("it left its node " + std::to_string(sequence));
+  }
+}
+
+// Whatever happens, no more than one node of one contender stands in the queue to stay.
+void Walk::check_nodes() {
+  int staying = 0;
+  for (const auto& [sequence, node] : nodes_) staying += node.ours() && node.removes == 0 ? 1 : 0;
+  if (staying > 1) blame("it has two nodes");
+}
+
+// ---- what may happen ----------------------------------------------------------------------------
+
+void Walk::step() {
+  if (calm_) {
+    // The others go in turn; what is being removed goes.
+    if (outstanding_.empty() && !nodes_.empty()) {
+      const auto front = nodes_.begin();
+      if (!front->second.ours()) return remove_other(front);
+      if (front->second.removes > 0) return delete_node(front, false);
+    }
+  } else if (one_in(3)) {
+    return event();
+  }
+  if (deletion_to_tell_ && fsm_.state() != State::enqueuing && (calm_ || one_in(2))) {
+    const auto name = *std::exchange(deletion_to_tell_, {});
+    if (name == fsm_.own_name()) take(fsm_.own_node_deleted());
+    return;
+  }
+  if (!outstanding_.empty()) return answer();
+  if (pauses_ > 0) {
+    --pauses_;
+    take(fsm_.resume());
+  }
+}
+
+void Walk::event() {
+  switch (below(10)) {
+    case 0:
+      if (one_in(4)) end_session();
+      break;
+    case 1: {
+      const auto own = find(fsm_.own_name());
+      if (own == nodes_.end() || !one_in(4)) break;
+      deletion_to_tell_ = fsm_.own_name();
+      delete_node(own, false);
+      break;
+    }
+    case 2:
+      if (nodes_.empty()) parent_ = parent_ && !one_in(3);
+      break;
+    case 3:
+      if (one_in(6) && !over_ && !granted()) {
+        gave_up_ = true;
+        take(fsm_.give_up());
+      }
+      break;
+    default: others(); break;
+  }
+}
+
+void Walk::others() {
+  if (one_in(3) && parent_) return add_other();
+  if (nodes_.empty()) return;
+  const auto node = std::next(nodes_.begin(), below(static_cast<int>(nodes_.size())));
+  if (!node->second.ours()) return remove_other(node);
+  if (node->second.removes > 0) delete_node(node, false);
+}
+
+void Walk::add_other() {
+  if (next_sequence_ > std::numeric_limits<std::int32_t>::max()) return;
+  nodes_[static_cast<int>(next_sequence_++)] = {.attempt = "other." + std::to_string(below(3)),
+                                                .session = {},
+                                                .zxid = ++zxid_,
+                                                .announces = !one_in(4)};
+}
+
+// Only who holds announces its release; a node that promises nothing may change at any time.
+void Walk::remove_other(Nodes::iterator other) {
+  const bool holds = other == nodes_.begin();
+  const bool is_watched = watched_ && *watched_ == other->first;
+  if (is_watched && !other->second.announces && one_in(2)) {
+    watched_ = {};
+    take(fsm_.predecessor_changed(lease_valid()));
+    return;
+  }
+  delete_node(other, holds && other->second.announces && !one_in(3));
+}
+
+void Walk::delete_node(Nodes::iterator gone, bool announced) {
+  const bool is_watched = watched_ && *watched_ == gone->first;
+  nodes_.erase(gone);
+  if (!is_watched) return;
+  watched_ = {};
+  if (!announced) return take(fsm_.predecessor_deleted());
+  first_ = first_ || watch_is_trusted_;
+  take(fsm_.predecessor_changed(lease_valid()));
+}
+
+void Walk::end_session() {
+  const SessionId ended = session_;
+  ++session_.value;
+  std::erase_if(nodes_, [&](const auto& each) { return each.second.session == ended; });
+  take(fsm_.session_ended(ended));
+  watched_ = {};
+}
+
+// What comes after the end is news to nobody.
+void Walk::late_news() {
+  AcquireEffects effects = fsm_.resume();
+  for (const auto& more :
+       {fsm_.predecessor_changed(true), fsm_.predecessor_deleted(), fsm_.session_ended(session_),
+        fsm_.own_node_deleted(), fsm_.give_up(), fsm_.listed(Status::ok, children(), true, ""),
+        fsm_.watched(Status::ok, "", ""), fsm_.checked(Status::ok, true, "")}) {
+    effects.insert(effects.end(), more.begin(), more.end());
+  }
+  if (wrong_.empty() && !effects.empty()) blame("after its end: " + describe(effects));
+}
+
+Walk::Nodes::iterator Walk::find(const std::string& name) {
+  const auto sequence = parse_sequence(name);
+  const auto found = sequence ? nodes_.find(sequence->value) : nodes_.end();
+  return found != nodes_.end() && found->second.ours() ? found : nodes_.end();
+}
+
+Children Walk::children() const {
+  Children names{"config"};
+  for (const auto& [sequence, ignored] : nodes_) names.push_back(node(sequence));
+  return names;
+}
+
+// ---- answers ------------------------------------------------------------------------------------
+
+/// `ok`: as the servers see it.
+Status Walk::trouble(const AcquireEffect& request) {
+  if (request.session.value != 0 && request.session != session_) return Status::session_ended;
+  if (calm_ || !one_in(4)) return Status::ok;
+  if (one_in(12)) {
+    constexpr Status fatal[] = {Status::closed, Status::no_auth, Status::quota_exceeded,
+                                Status::server_error, Status::read_only};
+    return fatal[below(5)];
+  }
+  return one_in(3) ? Status::throttled : Status::unknown;
+}
+
+void Walk::answer() {
+  const AcquireEffect request = outstanding_.front();
+  outstanding_.pop_front();
+  const Status status = trouble(request);
+  switch (request.kind) {
+    case Kind::create:
+      if (!outstanding_.empty()) return answer_create(status);
+      return answer_count(status);
+    case Kind::create_parents: return answer_parents(status);
+    case Kind::list: return answer_list(status);
+    case Kind::inspect: return answer_inspect(request, status);
+    case Kind::watch: return answer_watch(request, status);
+    case Kind::check_parent:
+    case Kind::check_own: return answer_check(request, status);
+    case Kind::remove_parent: return answer_remove_parent(status);
+    default: return blame("no request");
+  }
+}
+
+void Walk::answer_create(Status status) {
+  if (abandoned_ && one_in(2)) status = Status::not_sent;
+  constexpr auto last = std::numeric_limits<std::int32_t>::max();
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  if (status == Status::ok && next_sequence_ > last) status = Status::node_exists;
+  const bool may_be = status == Status::unknown && parent_ && next_sequence_ <= last && one_in(2);
+  Node made{
+      .attempt = attempt_, .session = session_, .zxid = ++zxid_, .known = status == Status::ok};
+  const SessionId on = session_;
+  std::string name;
+  if (status == Status::ok || may_be) {
+    nodes_[static_cast<int>(next_sequence_)] = made;
+    if (status == Status::ok) name = node(static_cast<int>(next_sequence_));
+    ++next_sequence_;
+  }
+  take(fsm_.created({status, on, name, {made.zxid}, ""}));
+}
+
+void Walk::answer_count(Status status) {
+  if (abandoned_ && one_in(2)) status = Status::not_sent;
+  const int count = static_cast<int>(nodes_.size());
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  if (status == Status::ok && count == 1 && session_ == fsm_.session()) first_ = true;
+  take(fsm_.counted(status, session_, count, lease_valid()));
+}
+
+void Walk::answer_parents(Status status) {
+  parent_ = parent_ || status == Status::ok || (status == Status::unknown && one_in(2));
+  take(fsm_.parents_created(status, ""));
+}
+
+void Walk::answer_list(Status status) {
+  const bool recovers = fsm_.state() == State::recovering;
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  const bool is_own = !nodes_.empty() && find(fsm_.own_name()) == nodes_.begin();
+  if (status == Status::ok && !recovers && is_own) first_ = true;
+  if (status != Status::ok && recovers) fate_open_ = true;
+  take(fsm_.listed(status, children(), lease_valid(), ""));
+  if (!over_) fate_open_ = false;
+}
+
+void Walk::answer_inspect(const AcquireEffect& request, Status status) {
+  const auto sequence = parse_sequence(request.text);
+  const auto found = nodes_.find(sequence->value);
+  if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
+  // One's own nodes can be read.
+  if (status == Status::no_auth && found != nodes_.end() && found->second.ours()) {
+    status = Status::server_error;
+  }
+  InspectedAnswer answer{
+      .status = status, .data = {}, .ephemeral_owner = {}, .token = {}, .detail = {}};
+  std::string data;
+  if (status == Status::ok) {
+    Node& node = found->second;
+    data = data_of(node.attempt, node.announces);
+    answer.data = data;
+    answer.ephemeral_owner = node.ours() ? node.session : SessionId{-5};
+    answer.token = {node.zxid};
+    if (node.ours() && node.attempt == attempt_) {
+      node.known = true;
+      ++adopted_;
+    }
+  } else if (status != Status::no_node) {
+    fate_open_ = true;
+  }
+  take(fsm_.inspected(answer));
+  if (!over_) fate_open_ = false;
+}
+
+void Walk::answer_watch(const AcquireEffect& request, Status status) {
+  const auto found = nodes_.find(parse_sequence(request.text)->value);
+  if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
+  std::string data;
+  if (status == Status::ok) {
+    data = data_of(found->second.attempt, found->second.announces);
+    if (!over_) watched_ = found->first;
+    watch_is_trusted_ = found->second.announces;
+  }
+  take(fsm_.watched(status, data, ""));
+}
+
+void Walk::answer_check(const AcquireEffect& request, Status status) {
+  const bool proves = request.kind == Kind::check_parent;
+  const bool there = proves ? parent_ : find(fsm_.own_name()) != nodes_.end();
+  if (status == Status::ok && !there) status = Status::no_node;
+  if (proves && status != Status::ok && status != Status::no_node) fate_open_ = true;
+  take(fsm_.checked(status, lease_valid(), ""));
+  if (!over_) fate_open_ = false;
+}
+
+void Walk::answer_remove_parent(Status status) {
+  // The node that is being removed went ahead of it on the same connection.
+  std::erase_if(nodes_, [](const auto& each) { return each.second.removes > 0; });
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  if (status == Status::ok && !nodes_.empty()) status = Status::not_empty;
+  if (status == Status::ok || (status == Status::unknown && nodes_.empty() && one_in(2))) {
+    parent_ = false;
+    next_sequence_ = 0;
+  }
+  take(fsm_.parent_removed(status, ""));
+}
+
+namespace {
+
+TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
+  int granted = 0;
+  int gave_up = 0;
+  int adopted = 0;
+  int created_again = 0;
+  for (std::uint64_t seed = 0; seed < 100'000; ++seed) {
+    Walk walk(seed);
+    walk.run(80);
+    ASSERT_EQ(walk.wrong(), "") << "seed " << seed;
+    granted += walk.granted() ? 1 : 0;
+    gave_up += walk.gave_up() ? 1 : 0;
+    adopted += walk.adopted();
+    created_again += walk.creates() > 1 ? 1 : 0;
+  }
+  // A walk that leads nowhere would prove nothing.
+  EXPECT_GT(granted, 10'000);
+  EXPECT_GT(gave_up, 10'000);
+  EXPECT_GT(adopted, 1'000);
+  EXPECT_GT(created_again, 10'000);
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "acquire_steps.h"
+
+namespace zklock::core::acquire_test {
+
+/// One machine beside a small ZooKeeper of its own, which answers it as servers may, at random:
+/// replies get lost, sessions end, nodes are deleted, others come and go. What goes wrong is
+/// written down in words; empty means that all was well.
+class Walk {
+ public:
+  explicit Walk(std::uint64_t seed);
+
+  /// As many random steps, then whatever leads to the end without further trouble.
+  void run(int steps);
+
+  const std::string& wrong() const { return wrong_; }
+  bool granted() const { return fsm_.state() == State::granted; }
+  bool gave_up() const { return gave_up_; }
+  int creates() const { return creates_; }
+  int adopted() const { return adopted_; }
+
+ private:
+  struct Node {
+    std::string attempt;
+    SessionId session;  ///< 0: of another client, which lives on
+    std::int64_t zxid = 0;
+    bool announces = true;
+    bool known = false;  ///< the machine has been told of it
+    int removes = 0;     ///< asked for by the machine
+    bool ours() const { return session.value != 0; }
+  };
+  /// In the order of their names.
+  using Nodes = std::map<int, Node>;
+
+  bool one_in(unsigned n) { return random_() % n == 0; }
+  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  void blame(const std::string& what);
+
+  void take(const AcquireEffects& effects);
+  void take(const AcquireEffect& effect);
+  void submit(const AcquireEffect& effect);
+  void removal(const AcquireEffect& effect);
+  void check_grant(const AcquireEffect& effect);
+  void check_end();
+  void check_nodes();
+
+  void step();
+  void event();
+  void others();
+  void answer();
+  Status trouble(const AcquireEffect& request);
+  void answer_create(Status status);
+  void answer_count(Status status);
+  void answer_parents(Status status);
+  void answer_list(Status status);
+  void answer_inspect(const AcquireEffect& request, Status status);
+  void answer_watch(const AcquireEffect& request, Status status);
+  void answer_check(const AcquireEffect& request, Status status);
+  void answer_remove_parent(Status status);
+
+  void add_other();
+  void remove_other(Nodes::iterator other);
+  void delete_node(Nodes::iterator gone, bool announced);
+  void end_session();
+  void late_news();
+  bool lease_valid() { return lease_was_valid_ = calm_ || !one_in(4); }
+  Nodes::iterator find(const std::string& name);
+  Children children() const;
+
+  std::mt19937_64 random_;
+  AcquireFsm::Policy policy_;
+  AcquireFsm fsm_;
+  bool calm_ = false;  ///< no more trouble
+
+  // the servers
+  bool parent_ = true;
+  std::int64_t next_sequence_ = 0;
+  std::int64_t zxid_ = 100;
+  SessionId session_{1};
+  Nodes nodes_;
+  std::optional<int> watched_;
+  bool watch_is_trusted_ = false;
+
+  // between the servers and the machine
+  std::deque<AcquireEffect> outstanding_;
+  std::string attempt_;
+  bool abandoned_ = false;
+  int pauses_ = 0;
+  std::optional<std::string> deletion_to_tell_;
+
+  // what the machine may do now
+  bool first_ = false;  ///< it was told that it is first, since its node was made
+  bool lease_was_valid_ = false;
+  bool gave_up_ = false;
+  bool fate_open_ = false;  ///< it ended in an error before it could know of its node
+  bool over_ = false;
+
+  int creates_ = 0;
+  int adopted_ = 0;
+  std::string wrong_;
+};
+
+}  // namespace zklock::core::acquire_test
