@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 
@@ -83,7 +84,7 @@ class Deadline {
 
   static constexpr Deadline after_seconds(time_point start, long double wanted) noexcept {
     if (!(wanted > 0)) return passed();  // also a NaN
-    const auto room = time_point::max() - start;
+    const auto room = time_point::max() - std::max(start, time_point());
     const long double nanos = wanted * 1e9L;
     if (nanos >= static_cast<long double>(room.count())) return never();
     return Deadline(start + LeaseClock::duration(static_cast<LeaseClock::rep>(nanos)));

@@ -61,7 +61,8 @@ class [[nodiscard]] Hold {
 
   /// A token that is stopped once, when the hold is lost, and before another client can be
   /// granted. It is not stopped by release(). Callbacks registered on it run on a thread of the
-  /// client that has nothing else to do; a callback that blocks delays no heartbeat. A token got
+  /// client that has nothing else to do; one that blocks delays no heartbeat, and the tokens of
+  /// other holds only when more than 30 block at once. A token got
   /// from a hold that is lost already, or from an empty one, is stopped.
   std::stop_token lost() const noexcept;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <coroutine>
 #include <exception>
@@ -15,6 +14,7 @@
 
 #include "zklock/acquire_options.h"
 #include "zklock/client.h"
+#include "zklock/deadline.h"
 #include "zklock/hold.h"
 #include "zklock/owner.h"
 #include "zklock/participant.h"
@@ -90,13 +90,14 @@ class ReentrantMutex {
   bool try_lock();
 
   /// Blocks until the calling thread holds, or `timeout` has passed: then false. A timeout of zero
-  /// or less is try_lock(). If no server could be reached in all that time: throws not_connected.
-  template <class Rep, class Period>
-  bool try_lock_for(std::chrono::duration<Rep, Period> timeout) {
+  /// or less is try_lock(). Durations and clocks of boost::chrono will do. If no server could be
+  /// reached in all that time: throws not_connected.
+  template <DurationLike D>
+  bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
   }
-  template <class Clock, class Duration>
-  bool try_lock_until(std::chrono::time_point<Clock, Duration> at) {
+  template <TimePointLike T>
+  bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
 
@@ -113,8 +114,7 @@ class ReentrantMutex {
   Hold acquire(AcquireOptions options = {});
 
   /// Does not block, except that starting may take a lock for microseconds. `handler` is called
-  /// exactly once, on the client's executor (by this call itself if the client is closed at that
-  /// moment); what it throws is logged and dropped. No thread waits
+  /// exactly once, on the client's executor; what it throws is logged and dropped. No thread waits
   /// meanwhile. Errors go to the handler; only Error(closed | forked), when there is no executor any
   /// more, is thrown.
   void async_acquire(AcquireOptions options, AcquireHandler handler);

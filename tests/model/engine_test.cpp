@@ -346,11 +346,11 @@ TEST_F(EngineTest, CloseEndsEverything) {
   const auto waits = waiting(1);
   lock_.core(0).close();
   lock_.core(1).close();
+  lock_.world().run_all();
   EXPECT_EQ(error(waits), Errc::closed);
   EXPECT_EQ(lock_.call(held).hold.state(), HoldState::lost);
   EXPECT_EQ(lock_.lost_told(held), 1U);
-  const auto late = lock_.acquire(0);
-  EXPECT_EQ(error(late), Errc::closed);
+  EXPECT_THROW(lock_.acquire(0), Error);
   lock_.release(held);
 }
 
@@ -378,6 +378,45 @@ TEST_F(EngineTest, ThrottledIsTriedAgain) {
   lock_.world().run_for(1s);
   EXPECT_TRUE(lock_.call(call).granted());
   lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(EngineTest, AFailureDuringRecoveryLeavesNoNode) {
+  lock_.world().lose_reply(0, Kind::create_contender);
+  const auto call = lock_.acquire(0);
+  run();
+  lock_.world().fail_next(0, Kind::list_children, Status::no_auth);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(error(call), Errc::no_auth);
+  EXPECT_EQ(lock_.nodes().size(), 1U) << "there it is";
+  expect_rest();
+}
+
+TEST_F(EngineTest, ACallMovedToAnotherContenderCanStillBeCancelled) {
+  const auto first = granted(0);
+  const Owner owner = Owner::unique();
+  lock_.acquire(1, {.owner = owner, .timeout = 0s});
+  const auto patient = lock_.acquire(1, {.owner = owner});
+  run();
+  lock_.cancel(patient);
+  run();
+  EXPECT_EQ(lock_.call(patient).outcomes, 1);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  lock_.release(first);
+  expect_rest();
+}
+
+TEST_F(EngineTest, ATimedCallThatJoinsASingleAttemptKeepsItsDeadline) {
+  lock_.world().disconnect(0);
+  run();
+  const Owner owner = Owner::unique();
+  lock_.acquire(0, {.owner = owner, .timeout = 0s});
+  const auto timed = lock_.acquire(0, {.owner = owner, .timeout = 100ms});
+  lock_.world().run_for(100ms);
+  EXPECT_EQ(lock_.call(timed).outcomes, 1);
+  lock_.world().run_for(20s);
+  lock_.world().reconnect(0);
   expect_rest();
 }
 

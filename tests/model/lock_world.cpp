@@ -22,7 +22,8 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces)
     cores_.push_back(recipes::ClientCore::make(
         {.coordinator = borrowed<client::Coordinator>(world_.client(c)),
          .scheduler = borrowed<client::Scheduler>(world_.scheduler(c)),
-         .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c))},
+         .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
+         .losses = borrowed<client::Dispatcher>(world_.dispatcher(c))},
         {.hosts = "sim",
          .application = "test",
          .host = "host",
@@ -82,7 +83,7 @@ void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
 }
 
 void LockWorld::cancel(std::size_t call) {
-  engine(calls_[call]->client)->cancel(tickets_[call]);
+  engine(calls_[call]->client)->cancel(*tickets_[call]);
 }
 
 void LockWorld::release(std::size_t call) {

@@ -87,7 +87,7 @@ class LockWorld {
   mutable World world_;
   std::vector<std::shared_ptr<recipes::ClientCore>> cores_;
   std::vector<std::unique_ptr<CallResult>> calls_;
-  std::vector<recipes::Ticket> tickets_;
+  std::vector<std::optional<recipes::Ticket>> tickets_;
   std::vector<std::shared_ptr<std::size_t>> lost_told_;
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   std::vector<bool> said_lost_;

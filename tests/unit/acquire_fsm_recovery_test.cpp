@@ -306,5 +306,42 @@ TEST(AcquireSession, ALateTimerResumesNothing) {
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
+// What was never sent is answered by another thread than what was, and may overtake it.
+TEST(AcquireOrder, ACountThatIsAnsweredFirstIsKept) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.counted(Status::not_sent), "");
+  EXPECT_EQ(steps.created(5), "list @a");
+  EXPECT_TRUE(steps.fsm().has_node());
+
+  Steps failing = steps_in(State::enqueuing);
+  EXPECT_EQ(failing.counted(Status::ok), "");
+  EXPECT_EQ(failing.created(Status::too_many_nodes), failure(Errc::too_many_nodes));
+
+  Steps leaving = steps_in(State::enqueuing);
+  leaving.give_up();
+  EXPECT_EQ(leaving.counted(Status::not_sent), "");
+  EXPECT_EQ(leaving.created(5), "remove_node lock-0000000005 @a");
+  EXPECT_TRUE(leaving.fsm().over());
+}
+
+TEST(AcquireOrder, AnEarlyCountIsNoProofOfBeingAlone) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.counted(1), "");
+  EXPECT_EQ(steps.created(5), "check_own @a") << "the lease was not asked for";
+}
+
+// The caller is told at once; the node that may be there is looked for until that is known.
+TEST(AcquireRecovery, AFailureTellsTheCallerAndTheSearchGoesOn) {
+  Steps steps = steps_in(State::recovering);
+  EXPECT_EQ(steps.answer(Status::no_auth), failure(Errc::no_auth) + ", pause");
+  EXPECT_EQ(steps.resume(), "list @a");
+  EXPECT_EQ(steps.answer(Status::server_error), "pause") << "told once";
+  EXPECT_EQ(steps.give_up(), "");
+  EXPECT_EQ(steps.resume(), "list @a");
+  EXPECT_EQ(steps.listed({node(5)}), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.inspected(data_of("id.1")), "remove_node lock-0000000005 @a");
+  EXPECT_TRUE(steps.fsm().over());
+}
+
 }  // namespace
 }  // namespace zklock::core::acquire_test

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -21,9 +22,19 @@ using std::chrono::seconds;
 
 // ---- by hand, at every phase of the half tick ---------------------------------------------------
 
-/// A session of T = 48 s, so that R = 12 s, T/3 = 16 s, T/6 = 8 s and T/12 = 4 s.
+/// A session of T = 48 s, so that R = 12 s, T/3 = 16 s, T/10 = 4.8 s, T/12 = 4 s and T/48 = 1 s.
 constexpr Duration T = seconds(48);
 constexpr Duration R = T / 4;
+
+/// What is left of T with the news as old as pings alone let it be.
+constexpr Duration idle_lease = T * 11 / 48;
+/// For how long pings have to flow before they count: R with its slack, a gap, and a ping.
+constexpr Duration settling = R + R / 16 + T * 7 / 16 + T / 3;
+
+/// Half ticks that the servers may have; those just below a gap come on top.
+constexpr Duration half_ticks[] = {R,     R - nanoseconds(1),     T / 5,  T / 6,
+                                   T / 8, T / 8 - nanoseconds(1), T / 10, T / 10 - nanoseconds(1),
+                                   T / 40};
 
 /// A client that runs along a time line, with its ticks and the C client's pings, and the servers
 /// beside it.
@@ -33,7 +44,7 @@ class Line {
       : now_(began + handshake_takes),
         last_sent_(now_),
         last_tick_(now_),
-        servers_({.half_tick = R, .timeout = T}, began, false),
+        servers_(T, began, false),
         evidence_(T, began, now_) {}
 
   Instant now() const { return now_; }
@@ -41,6 +52,11 @@ class Line {
 
   /// The process runs for `how_long` and sends nothing of its own.
   void idle(Duration how_long) { pass(how_long, true); }
+  /// Just now the process is seen to run.
+  void tick() {
+    last_tick_ = now_;
+    evidence_.running(now_);
+  }
   /// The process stands still: neither ticks nor pings.
   void sleep(Duration how_long) { now_ += how_long; }
 
@@ -64,35 +80,40 @@ class Line {
   void pass(Duration how_long, bool pings) {
     const Instant until = now_ + how_long;
     for (;;) {
-      const Instant tick = std::max(now_, last_tick_ + T / 12);
+      const Instant due = std::max(now_, last_tick_ + T / 20);
       const Instant ping = pings ? std::max(now_, last_sent_ + T / 3) : Instant::max();
-      const Instant next = std::min(tick, ping);
+      const Instant next = std::min(due, ping);
       if (next > until) break;
       now_ = next;
       if (ping == next) {
         last_sent_ = now_;
         servers_.arrived(now_);
       }
-      if (tick == next) {
-        last_tick_ = now_;
-        evidence_.running(now_);
-      }
+      if (due == next) tick();
     }
     now_ = until;
   }
 
   void expect_safe(Instant lease, Instant arrived) const {
-    for (Duration phase{}; phase < R; phase += T / 384) {
+    for (const Duration half_tick : half_ticks) expect_safe(lease, arrived, half_tick);
+    for (const Duration half_tick : servers_.just_below_the_gaps(arrived, R)) {
+      expect_safe(lease, arrived, half_tick);
+    }
+  }
+  void expect_safe(Instant lease, Instant arrived, Duration half_tick) const {
+    for (Duration phase{}; phase < half_tick; phase += T / 384) {
       for (const Duration beside : {nanoseconds(-1), nanoseconds(0), nanoseconds(1)}) {
-        const Instant end = servers_.news(arrived, arrived + phase + beside) + T;
+        const Instant end = servers_.news(arrived, half_tick, arrived + phase + beside) + T;
         // Had it ended before, the operation would have been refused.
         if (end < arrived) continue;
         ASSERT_LE((lease - began).count(), (end - T / 12 - began).count())
-            << "a half tick at " << phase.count() << " after the arrival at "
-            << (arrived - began).count();
+            << "half ticks of " << half_tick.count() << ", one at " << phase.count()
+            << " after the arrival at " << (arrived - began).count();
       }
     }
-    ASSERT_LE((lease - began).count(), (servers_.earliest_end(arrived) - T / 12 - began).count());
+    ASSERT_LE((lease - began).count(),
+              (servers_.earliest_end(arrived, half_tick) - T / 12 - began).count())
+        << "half ticks of " << half_tick.count();
   }
 
   Instant now_;
@@ -106,19 +127,40 @@ TEST(LeaseEvidence, SteadyHeartbeatsGiveTwoThirds) {
   Line line;
   for (int i = 0; i < 30; ++i) {
     EXPECT_EQ(line.operation(), T * 2 / 3) << i;
-    line.idle(T / 6);
+    line.idle(T / 10);
   }
 }
 
 TEST(LeaseEvidence, SteadyHeartbeatsGiveTwoThirdsHoweverTheyTravel) {
-  for (const Duration takes : {T / 96, T / 48, T / 24}) {
+  for (const Duration takes : {T / 96, T / 80, T / 64}) {
     for (const Duration arrives : {Duration{}, takes / 2, takes}) {
       Line line;
       for (int i = 0; i < 30; ++i) {
         EXPECT_EQ(line.operation(takes, arrives), T * 2 / 3) << i;
-        line.idle(T / 6 - takes);
+        line.idle(T / 10 - takes);
       }
     }
+  }
+}
+
+// Half ticks shorter than the gap need not name the session in it.
+TEST(LeaseEvidence, HeartbeatsFartherApartThanHalfOfRGiveLess) {
+  const Duration widest = (R - R / 16) / 2;
+  for (const auto& [apart, full] : {std::pair{widest, true},
+                                    {widest + nanoseconds(1), false},
+                                    {T / 8, false},
+                                    {T / 6, false},
+                                    {T / 5, false},
+                                    {R, false}}) {
+    Line line;
+    Duration least = T;
+    for (int i = 0; i < 50; ++i) {
+      least = std::min(least, line.operation());
+      line.idle(apart);
+    }
+    // The newest packet that was surely relayed is the oldest that a gap may begin with.
+    const auto back = (R + R / 16 + apart - nanoseconds(1)) / apart;
+    EXPECT_EQ(least, full ? T * 2 / 3 : T - back * apart - T / 12) << apart.count();
   }
 }
 
@@ -148,7 +190,7 @@ TEST(LeaseEvidence, AHandshakeIsNotRelayed) {
   line.idle(R - nanoseconds(2));
   line.operation();
   line.idle(R - nanoseconds(2));
-  EXPECT_LE(line.operation(), T / 2 - T / 12 + nanoseconds(8));
+  EXPECT_EQ(line.operation(), T / 2 + nanoseconds(4) - T / 12);
 }
 
 TEST(LeaseEvidence, AfterIdlingForLongThePingsCount) {
@@ -156,32 +198,46 @@ TEST(LeaseEvidence, AfterIdlingForLongThePingsCount) {
     Line line;
     line.idle(3 * T + extra);
     EXPECT_TRUE(line.evidence().settled(line.now()));
-    EXPECT_EQ(line.operation(), T * 5 / 12);
+    EXPECT_EQ(line.operation(), idle_lease);
   }
 }
 
 TEST(LeaseEvidence, PingsCountOnlyOnceTheyHaveFlowedForLongEnough) {
   Line line;
   EXPECT_FALSE(line.evidence().settled(line.now()));
-  line.idle(T);
+  line.idle(settling - nanoseconds(1));
   EXPECT_FALSE(line.evidence().settled(line.now()));
-  line.idle(T / 2);
+  line.idle(nanoseconds(1));
   EXPECT_TRUE(line.evidence().settled(line.now()));
+  EXPECT_EQ(line.operation(), idle_lease);
 }
 
 TEST(LeaseEvidence, AfterAPauseThePingsDoNotCount) {
-  for (const Duration pause : {T / 5, T / 4, T / 3, T / 2, T * 5 / 6}) {
+  for (const Duration pause :
+       {T / 16 + nanoseconds(1), T / 12, T / 5, T / 4, T / 3, T / 2, T * 5 / 6}) {
     Line line;
     line.idle(3 * T);
+    line.tick();
     line.sleep(pause);
     EXPECT_TRUE(line.evidence().settled(line.now())) << "not yet seen";
     // The last known packet is 3T old: nothing is left to stand on.
     EXPECT_LT(line.operation(), Duration{});
     EXPECT_FALSE(line.evidence().settled(line.now()));
-    line.idle(T * 3 / 2);
+    line.idle(settling - nanoseconds(1));
+    EXPECT_FALSE(line.evidence().settled(line.now()));
+    line.idle(nanoseconds(1));
     EXPECT_TRUE(line.evidence().settled(line.now()));
-    EXPECT_EQ(line.operation(), T * 5 / 12);
+    EXPECT_EQ(line.operation(), idle_lease);
   }
+}
+
+TEST(LeaseEvidence, APauseTooShortToMatterIsNone) {
+  Line line;
+  line.idle(3 * T);
+  line.tick();
+  line.sleep(T / 16);
+  EXPECT_EQ(line.operation(), idle_lease);
+  EXPECT_TRUE(line.evidence().settled(line.now()));
 }
 
 TEST(LeaseEvidence, HeartbeatsAfterAPauseCountAgain) {
@@ -189,26 +245,30 @@ TEST(LeaseEvidence, HeartbeatsAfterAPauseCountAgain) {
   line.idle(3 * T);
   line.sleep(T * 3 / 4);
   EXPECT_LT(line.operation(), Duration{});
-  line.idle(T / 6);
-  EXPECT_LT(line.operation(), Duration{})
-      << "the half tick may lie between the pause and the first";
-  line.idle(T / 6);
+  for (int i = 0; i < 2; ++i) {
+    line.idle(T / 10);
+    EXPECT_LT(line.operation(), Duration{})
+        << "the half tick may lie between the pause and the first";
+  }
+  line.idle(T / 10);
   EXPECT_EQ(line.operation(), T * 2 / 3);
 }
 
 TEST(LeaseEvidence, ARequestUnderWayForLongHoldsThePingsUp) {
-  for (const Duration takes : {T / 5, T / 4, T / 3, T / 2}) {
+  for (const Duration takes : {Duration{}, T / 96, T / 48, T / 48 + nanoseconds(1), T / 40, T / 24,
+                               T / 12, T / 5, T / 4, T / 3, T / 2}) {
     Line line;
     line.idle(3 * T);
     line.operation(takes, takes);
-    EXPECT_FALSE(line.evidence().settled(line.now())) << takes.count();
+    EXPECT_EQ(line.evidence().settled(line.now()), takes <= T / 48) << takes.count();
   }
 }
 
 // A ping at 0; a request just before the next is due, which arrives late; an operation after the
-// half tick after that. Nothing arrived for longer than two half ticks.
+// half tick after that. Nothing arrived for longer than any half tick.
 TEST(LeaseEvidence, ASlowRequestMayTakeThePlaceOfAPing) {
-  for (const Duration takes : {T / 24, T / 12, T / 8, T / 6, T / 5, R}) {
+  for (const Duration takes :
+       {T / 96, T / 48, T / 48 + nanoseconds(1), T / 24, T / 12, T / 8, T / 6, T / 5, R}) {
     for (Duration later{}; later <= R; later += T / 192) {
       Line line;
       line.idle(3 * T + T / 3 - nanoseconds(1));
@@ -221,11 +281,12 @@ TEST(LeaseEvidence, ASlowRequestMayTakeThePlaceOfAPing) {
 
 // A pause may hold up a ping, so that a request comes first, which is slow.
 TEST(LeaseEvidence, APauseTooShortToBeSeenAddsUpWithASlowRequest) {
-  for (Duration pause = T / 24; pause <= T / 4; pause += T / 48) {
-    for (Duration takes{}; takes <= R; takes += T / 48) {
-      for (Duration later{}; later <= R; later += T / 48) {
+  for (Duration pause = T / 96; pause <= T / 8; pause += T / 96) {
+    for (Duration takes{}; takes <= R; takes += takes < T / 24 ? T / 96 : T / 24) {
+      for (Duration later{}; later <= R; later += T / 96) {
         Line line;
         line.idle(3 * T + T / 3 - nanoseconds(1));
+        line.tick();
         line.sleep(pause);
         line.operation(takes, takes);
         line.idle(later);
@@ -239,7 +300,7 @@ TEST(LeaseEvidence, ALongRequestIsWorthWhatIsLeftOfIt) {
   Line line;
   for (int i = 0; i < 10; ++i) {
     line.operation();
-    line.idle(T / 6);
+    line.idle(T / 10);
   }
   // Counted from its sending, the answer's lateness eats it up.
   EXPECT_EQ(line.operation(T / 2), T * 2 / 3);
@@ -249,10 +310,9 @@ TEST(LeaseEvidence, AWideGapLetsTheNewsBeAsOldAsThePacketBeforeIt) {
   Line line;
   for (int i = 0; i < 10; ++i) {
     line.operation();
-    line.idle(T / 6);
+    line.idle(T / 10);
   }
-  line.operation();
-  line.idle(T / 3 - nanoseconds(1));
+  line.idle(T / 3 - T / 10 - nanoseconds(1));
   EXPECT_EQ(line.operation(), T - (T / 3 - nanoseconds(1)) - T / 12);
 }
 
@@ -331,24 +391,46 @@ Instant claim_of_evidence(const Connection::Operation& operation, const LeaseEvi
   return evidence.lease(operation.sent);
 }
 
+/// How much longer than T = random_timeout the servers' T is, by the client's clock: up to 1/24
+/// either way, and every other time just that.
+Duration drift_of(std::mt19937_64& random) {
+  const Duration most = random_timeout / 24;
+  const auto spread = static_cast<std::uint64_t>(2 * most.count() + 1);
+  switch (random() % 4) {
+    case 0: return most;
+    case 1: return -most;
+    default: return Duration(static_cast<std::int64_t>(random() % spread)) - most;
+  }
+}
+
+/// Anything from a tenth of `longest`, and at times just that.
+Duration half_tick_of(std::mt19937_64& random, Duration longest) {
+  if (random() % 4 == 0) return longest;
+  const auto spread = static_cast<std::uint64_t>((longest - longest / 10).count() + 1);
+  return longest - Duration(static_cast<std::int64_t>(random() % spread));
+}
+
 /// The first of `seeds` connections in which the claim outlives the session's earliest end, less
-/// `reserve`. With `drift`, half of the clients' clocks run up to 1/24 faster or slower.
+/// `reserve`, at a half tick of the servers taken at random, or at the worst ones for the
+/// operation. With `drift`, the clients' clocks run faster or slower than the servers'.
 std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditions conditions,
                                        bool drift, Duration reserve, Claim claim) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    const Duration most = random_timeout / 24;
-    const auto spread = static_cast<std::uint64_t>(2 * most.count() + 1);
-    const Duration error(drift ? static_cast<std::int64_t>(std::mt19937_64(seed)() % spread) : 0);
-    const Duration measured = drift ? random_timeout - most + error : random_timeout;
+    std::mt19937_64 random(~seed);
     conditions.timeout = random_timeout;
-    conditions.servers = {.half_tick = measured / 4, .timeout = measured};
+    conditions.servers_timeout = random_timeout + (drift ? drift_of(random) : Duration{});
+    const Duration longest = conditions.servers_timeout / 4;
+    const Duration half_tick = half_tick_of(random, longest);
     bool lied = false;
     Connection(seed, conditions)
         .run(8, [&](const Connection::Operation& operation, const LeaseEvidence& evidence,
                     const Servers& servers) {
           if (!operation.by_quorum) return;
-          const Instant end = servers.earliest_end(operation.arrived) - reserve;
-          if (claim(operation, evidence) > end + nanoseconds(4)) lied = true;
+          Instant end = servers.earliest_end(operation.arrived, half_tick);
+          for (const Duration bad : servers.just_below_the_gaps(operation.arrived, longest)) {
+            end = std::min(end, servers.earliest_end(operation.arrived, bad));
+          }
+          if (claim(operation, evidence) > end - reserve + nanoseconds(4)) lied = true;
         });
     if (lied) return seed;
   }
@@ -381,7 +463,7 @@ TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionByClocksThatDiffer) {
 }
 
 TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionWithPingsOnTheirWayForLonger) {
-  const Connection::Conditions slow{.pauses = false, .slowest_ping = random_timeout / 24};
+  const Connection::Conditions slow{.slowest_ping = random_timeout / 24};
   EXPECT_TRUE(never_lies(50'000, slow, false));
 }
 
@@ -396,7 +478,7 @@ Instant naive_claim(const Connection::Operation& operation, const LeaseEvidence&
 
 TEST(LeaseEvidenceAtRandom, TheAgeOfThePreviousRequestIsNotEnough) {
   const Connection::Conditions kind{.handshake_is_named = true, .pauses = false};
-  EXPECT_TRUE(first_lie(10'000, kind, false, Duration{}, naive_claim).has_value());
+  EXPECT_TRUE(first_lie(10'000, kind, false, Duration{}, naive_claim));
 }
 
 // By hand: packets at 0 and 23 s, the half ticks at 11, 23 - and 35 - s. The follower names the
@@ -404,13 +486,13 @@ TEST(LeaseEvidenceAtRandom, TheAgeOfThePreviousRequestIsNotEnough) {
 // has passed, before it can at 35 s. T after 11 s is 59 s: the naive formula says 66 s.
 TEST(LeaseEvidence, TheAgeOfThePreviousRequestIsNotEnough) {
   const Instant zero(seconds(1000));
-  Servers servers({.half_tick = R, .timeout = T}, zero - T, false);
+  Servers servers(T, zero - T, false);
   servers.arrived(zero);
   servers.arrived(zero + seconds(23));
   servers.arrived(zero + seconds(34));
   const Instant sent = zero + seconds(34);
   const Instant half_tick = zero + seconds(23) - nanoseconds(1);
-  const Instant end = servers.news(sent, half_tick) + T;
+  const Instant end = servers.news(sent, R, half_tick) + T;
   EXPECT_EQ(end, zero + seconds(59) - nanoseconds(1));
   const Duration age = seconds(11);
   EXPECT_GT(sent + T - std::max(age, R) - T / 12, end);

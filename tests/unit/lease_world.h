@@ -21,15 +21,14 @@ namespace zklock::core::lease_test {
 /// the half tick before. The leader's news of a session is the last half tick that named it, or
 /// the connection's handshake, which the leader itself answers. (The follower does not count a
 /// handshake that takes up an old session among the packets: Learner.revalidate touches nothing.)
+///
+/// How long half a tick is has no bearing on what the client does: so it is asked for each time,
+/// and one history can be held against many.
 class Servers {
  public:
-  struct Clock {
-    Duration half_tick;  ///< as the client's clock measures it
-    Duration timeout;    ///< likewise: how long after its last news the leader waits
-  };
-
-  Servers(Clock clock, Instant handshake, bool handshake_is_named)
-      : clock_(clock), handshake_(handshake) {
+  /// `timeout`: as the client's clock measures it, how long after its last news the leader waits.
+  Servers(Duration timeout, Instant handshake, bool handshake_is_named)
+      : timeout_(timeout), handshake_(handshake) {
     if (handshake_is_named) packets_.push_back(handshake);
   }
 
@@ -38,26 +37,24 @@ class Servers {
 
   /// The leader's news when the follower is cut off right after `at`, had one of its half ticks
   /// been at `any_half_tick`.
-  Instant news(Instant at, Instant any_half_tick) const {
-    const Duration whole = (at - any_half_tick) / clock_.half_tick * clock_.half_tick;
-    Instant tick = any_half_tick + whole;
-    if (tick > at) tick -= clock_.half_tick;
-    for (; tick > handshake_; tick -= clock_.half_tick) {
-      const auto after = std::upper_bound(packets_.begin(), packets_.end(), tick);
-      if (after != packets_.begin() && *(after - 1) > tick - clock_.half_tick) return tick;
-    }
-    return handshake_;
+  Instant news(Instant at, Duration half_tick, Instant any_half_tick) const {
+    Instant tick = any_half_tick + (at - any_half_tick) / half_tick * half_tick;
+    if (tick > at) tick -= half_tick;
+    const auto after = std::upper_bound(packets_.begin(), packets_.end(), tick);
+    if (after == packets_.begin()) return handshake_;
+    // The first half tick at or after the last packet that was in time for any.
+    return tick - (tick - *(after - 1)) / half_tick * half_tick;
   }
 
   /// When the leader may expire the session, at the earliest, given that an operation which arrived
   /// at `at` was still carried out, and nothing was heard after it.
-  Instant earliest_end(Instant at) const {
+  Instant earliest_end(Instant at, Duration half_tick) const {
     const Duration instant{1};
-    Instant earliest = at + clock_.timeout;
-    const auto consider = [&](Instant half_tick) {
-      const Instant end = news(at, half_tick) + clock_.timeout;
+    Instant earliest = at + timeout_;
+    const auto consider = [&](Instant any_half_tick) {
+      const Instant end = news(at, half_tick, any_half_tick) + timeout_;
       // Had it ended before, the operation would have been refused.
-      if (end >= at) earliest = std::min(earliest, end);
+      earliest = std::min(earliest, std::max(end, at));
     };
     consider(at);
     consider(at + instant);
@@ -65,13 +62,28 @@ class Servers {
     for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
       consider(*packet - instant);
       consider(*packet);
-      if (at - *packet > clock_.timeout + clock_.timeout / 2) break;
+      if (at - *packet > timeout_ + timeout_ / 2) break;
     }
     return earliest;
   }
 
+  /// The half ticks, not longer than `longest`, that just miss naming the session in one of the
+  /// gaps which the last of them before `at` may fall into. They are the ones that hurt: a longer
+  /// one names it, and a shorter one is younger.
+  std::vector<Duration> just_below_the_gaps(Instant at, Duration longest) const {
+    std::vector<Duration> half_ticks;
+    Instant next = at;
+    for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
+      const Duration below = next - *packet - Duration{1};
+      if (below >= longest / 10 && below <= longest) half_ticks.push_back(below);
+      next = *packet;
+      if (at - *packet > longest) break;
+    }
+    return half_ticks;
+  }
+
  private:
-  Clock clock_;
+  Duration timeout_;
   Instant handshake_;
   std::vector<Instant> packets_;
 };
@@ -82,7 +94,7 @@ class Connection {
  public:
   struct Conditions {
     Duration timeout{};
-    Servers::Clock servers{};
+    Duration servers_timeout{};  ///< as the client's clock measures it
     bool handshake_is_named = false;
     bool pauses = true;
     Duration slowest_ping{};  ///< from a ping's being due to its arrival
@@ -103,13 +115,13 @@ class Connection {
         conditions_(conditions),
         began_(Instant(std::chrono::hours(1))),
         connected_(began_ + up_to(timeout_ / 3)),
-        servers_(conditions.servers, began_ + up_to(connected_ - began_),
+        servers_(conditions.servers_timeout, began_ + up_to(connected_ - began_),
                  conditions.handshake_is_named),
         evidence_(timeout_, began_, connected_) {
     last_sent_ = last_arrival_ = last_answer_ = connected_;
-    next_tick_ = connected_ + timeout_ / 12;
-    requests_ = static_cast<int>(random_() % 5);
-    answers_ = static_cast<int>(random_() % 5);
+    next_tick_ = connected_ + timeout_ / 20;
+    requests_ = static_cast<int>(random_() % 7);
+    answers_ = static_cast<int>(random_() % 6);
     next_request_ = connected_ + time_to_request();
     plan_pause(connected_);
   }
@@ -150,29 +162,32 @@ class Connection {
   bool one_in(unsigned n) { return random_() % n == 0; }
 
   Duration time_to_request() {
-    const auto style = one_in(4) ? static_cast<int>(random_() % 6) : requests_;
+    const auto style = one_in(4) ? static_cast<int>(random_() % 8) : requests_;
     switch (style) {
-      case 0: return timeout_ / 6;
-      case 1: return up_to(timeout_ / 6);
-      case 2: return about(timeout_ / 4);
-      case 3: return about(timeout_ / 3);
-      case 4: return up_to(timeout_ + timeout_ / 2);
+      case 0: return timeout_ / 10;
+      case 1: return up_to(timeout_ / 10);
+      case 2: return about(timeout_ / 8);
+      case 3: return up_to(timeout_ / 4);
+      case 4: return about(timeout_ / 4);
+      case 5: return about(timeout_ / 3);
+      case 6: return up_to(timeout_ + timeout_ / 2);
       default: return up_to(timeout_ / 200);
     }
   }
   Duration time_to_answer() {
-    const auto style = one_in(6) ? static_cast<int>(random_() % 5) : answers_;
+    const auto style = one_in(6) ? static_cast<int>(random_() % 6) : answers_;
     switch (style) {
       case 0: return Duration{0};
       case 1: return up_to(timeout_ / 500);
-      case 2: return up_to(timeout_ / 4);
-      case 3: return about(timeout_ / 4);
-      default: return up_to(one_in(4) ? timeout_ / 2 : timeout_ / 24);
+      case 2: return about(timeout_ / 48);
+      case 3: return up_to(timeout_ / 4);
+      case 4: return about(timeout_ / 4);
+      default: return up_to(one_in(4) ? timeout_ / 2 : timeout_ / 48);
     }
   }
   void plan_pause(Instant now) {
     pause_begins_ = now + up_to(timeout_ * (one_in(2) ? 1 : 4));
-    const Duration lengths[] = {up_to(timeout_ / 12), up_to(timeout_ / 6), about(timeout_ / 6),
+    const Duration lengths[] = {up_to(timeout_ / 16), up_to(timeout_ / 8), about(timeout_ / 16),
                                 up_to(timeout_)};
     pause_ends_ = pause_begins_ + std::max(lengths[random_() % 4], Duration{1});
   }
@@ -203,7 +218,7 @@ class Connection {
 
   void tick(Instant now) {
     evidence_.running(now);
-    next_tick_ = now + timeout_ / 12 - timeout_ / 24 + up_to(timeout_ / 12);
+    next_tick_ = now + timeout_ / 20 - timeout_ / 80 + up_to(timeout_ / 40);
   }
   void ping(Instant now) {
     last_sent_ = now;

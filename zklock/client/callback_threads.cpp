@@ -32,6 +32,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   bool post(std::function<void()> task);
   bool drain_for(core::Duration longest) noexcept;
   void orphan() noexcept;
+  bool runs_here() const noexcept { return current_ == this; }
   std::size_t thread_count() const noexcept;
 
  private:
@@ -271,6 +272,8 @@ bool CallbackThreads::post(std::function<void()> task) {
 bool CallbackThreads::drain_for(core::Duration longest) noexcept {
   return pool_->drain_for(longest);
 }
+
+bool CallbackThreads::runs_here() const noexcept { return pool_->runs_here(); }
 
 std::size_t CallbackThreads::thread_count() const noexcept {
   return pool_->thread_count();

@@ -47,6 +47,9 @@ class CallbackThreads final : public Dispatcher {
   /// first; the tasks go on. May be called again.
   bool drain_for(core::Duration longest) noexcept;
 
+  /// Whether the calling thread runs one of its tasks.
+  bool runs_here() const noexcept;
+
   /// How many threads there are at this moment.
   std::size_t thread_count() const noexcept;
 

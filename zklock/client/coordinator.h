@@ -132,7 +132,7 @@ class SessionObserver {
 ///
 /// It owns the connection: reconnects, opens a new session when the old one ended, and holds back
 /// what is submitted meanwhile. Requests of one session are carried out in the order of
-/// submission, and answered in that order.
+/// submission, and answered in that order; what is never sent may be answered out of turn.
 ///
 /// Thread-safety: all members, from any thread.
 class Coordinator {

@@ -69,29 +69,38 @@ AcquireEffects AcquireFsm::enqueue() {
   asked_session_ = {};
   own_ = {};
   own_deleted_ = false;
+  create_status_ = Status::ok;
+  create_answered_ = false;
+  early_count_.reset();
   attempt_ = base_ + "." + std::to_string(++attempts_);
   return {effect(Kind::create, attempt_)};
 }
 
 AcquireEffects AcquireFsm::created(const CreatedAnswer& answer) {
-  if (state_ != AcquireState::enqueuing) return {};
+  if (state_ != AcquireState::enqueuing || std::exchange(create_answered_, true)) return {};
   create_status_ = answer.status;
   create_detail_ = answer.detail;
   asked_session_ = answer.session;
-  if (answer.status != Status::ok) return {};
-  session_ = answer.session;
-  token_ = answer.token;
-  if (auto name = NodeName::parse(answer.name)) {
-    own_ = *std::move(name);
-  } else {
-    own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
+  if (answer.status == Status::ok) {
+    session_ = answer.session;
+    token_ = answer.token;
+    if (auto name = NodeName::parse(answer.name)) {
+      own_ = *std::move(name);
+    } else {
+      own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
+    }
   }
-  return {};
+  const auto early = std::exchange(early_count_, {});
+  return early ? counted(early->status, early->session, early->children, false) : AcquireEffects{};
 }
 
 AcquireEffects AcquireFsm::counted(Status status, SessionId session, int children,
                                    bool lease_valid) {
   if (state_ != AcquireState::enqueuing) return {};
+  if (!create_answered_) {
+    early_count_ = EarlyCount{status, session, children};
+    return {};
+  }
   if (!has_node()) return create_failed();
   if (giving_up_) return end({remove_node()});
   if (own_deleted_) return node_lost(Errc::node_deleted);
@@ -343,21 +352,19 @@ AcquireEffects AcquireFsm::give_up() {
 }
 
 AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail) {
-  // A node may be there: to end now would leave it. What is final all the same says so below.
-  if (looks_for_node(state_) && status == Status::server_error) return pause();
   switch (status) {
     case Status::unknown: return repeat();
     case Status::session_ended: return node_lost(Errc::session_expired);
     case Status::throttled: return pause();
     case Status::not_sent: return end();
+    case Status::closed:
+    case Status::auth_failed: return fail(error_of(status), detail);  // and the session goes
     case Status::ok:
     case Status::not_connected:
-    case Status::closed:
     case Status::no_node:
     case Status::node_exists:
     case Status::not_empty:
     case Status::no_auth:
-    case Status::auth_failed:
     case Status::invalid_acl:
     case Status::quota_exceeded:
     case Status::read_only:
@@ -365,10 +372,18 @@ AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail)
     case Status::too_many_watches:
     case Status::server_error: break;
   }
-  const bool says_enough = error_of(status) != Errc::server_error;
-  return fail(error_of(status), !detail.empty() ? detail
-                                : says_enough   ? std::string_view{}
-                                                : to_string(status));
+  const bool says_enough = !detail.empty() || error_of(status) != Errc::server_error;
+  const std::string_view cause = says_enough ? detail : to_string(status);
+  if (!looks_for_node(state_)) return fail(error_of(status), cause);
+  // The caller need not wait, but a node may be there, and is looked for until that is known.
+  AcquireEffects effects;
+  if (!std::exchange(giving_up_, true)) effects.push_back(failure(error_of(status), cause));
+  effects.push_back(pause().front());
+  return effects;
+}
+
+AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
+  return {.kind = Kind::fail, .text = std::string(cause), .error = error};
 }
 
 AcquireEffect AcquireFsm::remove_node() {
@@ -380,7 +395,7 @@ AcquireEffect AcquireFsm::remove_node() {
 AcquireEffects AcquireFsm::fail(Errc error, std::string_view cause) {
   AcquireEffects effects;
   if (has_node()) effects.push_back(remove_node());
-  effects.push_back({.kind = Kind::fail, .text = std::string(cause), .error = error});
+  if (!giving_up_) effects.push_back(failure(error, cause));
   state_ = AcquireState::ended;
   return effects;
 }

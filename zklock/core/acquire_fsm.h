@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,7 +51,9 @@ namespace zklock::core {
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
-/// ends, at once if the node is known or was never asked for, else as soon as its fate is known.
+/// ends, at once if the node is known or was never asked for, else as soon as its fate is known
+/// (after a failure in proving, recovering and inspecting too: the caller is told, the search goes
+/// on).
 enum class AcquireState {
   idle,
   enqueuing,
@@ -84,7 +87,7 @@ struct AcquireEffect {
     pause,           ///< call resume() a little later
     abandon,         ///< whatever has not been sent needs not be
     grant,           ///< it holds: own_name(), token(), session()
-    fail,            ///< it never will: `error`, and the cause in `text` (may be empty)
+    fail,            ///< it never will: `error`, and the cause in `text` (may be empty); once
   };
   Kind kind;
   std::string text = {};
@@ -169,6 +172,7 @@ class AcquireFsm {
   AcquireEffects end(AcquireEffects before = {});
   AcquireEffects fail(Errc error, std::string_view cause = {});
   AcquireEffects answer_failed(Status status, std::string_view detail);
+  static AcquireEffect failure(Errc error, std::string_view cause);
   AcquireEffect remove_node();
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
@@ -180,6 +184,14 @@ class AcquireFsm {
   int attempts_ = 0;             ///< creates so far; each has its own id
   int parents_made_ = 0;         ///< in a row: bounds the race with whoever deletes the parent
   bool parent_removed_ = false;  ///< at most once
+  /// A count that was answered before the create: what was never sent can overtake.
+  struct EarlyCount {
+    Status status;
+    SessionId session;
+    int children;
+  };
+  std::optional<EarlyCount> early_count_;
+  bool create_answered_ = false;
   Status create_status_ = Status::ok;
   std::string create_detail_;
   SessionId asked_session_;  ///< on which the create was sent

@@ -8,23 +8,20 @@ namespace zklock::recipes {
 std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine>& engine,
                                                 Wanted wanted, const std::stop_token& stop) {
   std::shared_ptr<AcquireCall> call(new AcquireCall(engine));
-  if (stop.stop_requested()) {
-    wanted.done({});
-    return call;
-  }
-  if (stop.stop_possible()) {
+  wanted.stopped = stop.stop_requested();
+  if (stop.stop_possible() && !wanted.stopped) {
     // Kept alive, and the callback registered, until the call has ended: done() holds it.
     wanted.done = [call, done = std::move(wanted.done)](Outcome outcome) { done(std::move(outcome)); };
     call->on_stop_.emplace(stop, Cancel{call});
   }
-  Ticket ticket = engine->acquire(std::move(wanted));
+  const Ticket ticket = engine->acquire(std::move(wanted));
   bool cancelled = false;
   {
     const std::lock_guard guard(call->mutex_);
     call->ticket_ = ticket;
     cancelled = call->cancelled_;
   }
-  if (cancelled) engine->cancel(ticket);
+  if (cancelled) call->engine_->cancel(ticket);
   return call;
 }
 

@@ -23,6 +23,12 @@ bool BackgroundWork::idle() const {
   return under_way_.empty();
 }
 
+void BackgroundWork::close() noexcept {
+  const std::lock_guard guard(mutex_);
+  under_way_.clear();
+  ended_.notify_all();
+}
+
 bool BackgroundWork::wait(Deadline deadline) {
   std::unique_lock lock(mutex_);
   const std::uint64_t mark = last_;

@@ -23,6 +23,8 @@ class BackgroundWork {
   /// Blocks until all that had begun before the call has ended; false when `deadline` came first.
   bool wait(Deadline deadline);
   bool idle() const;
+  /// All of it has ended with the session; what has not said so will not.
+  void close() noexcept;
 
  private:
   mutable std::mutex mutex_;

@@ -11,13 +11,16 @@
 #include "zklock/client/timer_thread.h"
 #include "zklock/client/zookeeper.h"
 #include "zklock/recipes/client_core.h"
+#include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/process_identity.h"
 
 namespace zklock {
 
 namespace {
 
-constexpr std::chrono::seconds patience_with_callbacks{5};
+constexpr std::chrono::seconds patience_with_callbacks{4};
+constexpr std::chrono::seconds patience_with_losses{1};
+constexpr std::size_t losses_told_at_once = 32;
 
 void log_escaped(const std::shared_ptr<spdlog::logger>& logger, const std::exception_ptr& error) {
   if (!logger) return;
@@ -37,17 +40,26 @@ ClientOptions with_defaults(std::string hosts) {
 }
 
 recipes::Ports open(const ClientOptions& options) {
-  auto timers = std::make_shared<client::TimerThread>();
-  auto callbacks = std::make_shared<client::CallbackThreads>(
-      [logger = options.logger](const std::exception_ptr& e) { log_escaped(logger, e); },
-      client::CallbackThreadsOptions{.executor = options.executor});
+  const auto on_exception = [logger = options.logger](const std::exception_ptr& e) {
+    log_escaped(logger, e);
+  };
+  const auto timers = std::make_shared<client::TimerThread>();
+  timers->at(LeaseClock::now(), [] {});  // its thread starts here, where failing is an exception
+  const auto callbacks = std::make_shared<client::CallbackThreads>(
+      on_exception, client::CallbackThreadsOptions{.executor = options.executor});
+  const auto losses = std::make_shared<client::CallbackThreads>(
+      on_exception, client::CallbackThreadsOptions{.max_threads = losses_told_at_once});
   return {.coordinator = client::make_zookeeper_coordinator(options),
           .scheduler = timers,
           .dispatcher = callbacks,
-          .stop_threads = [timers = timers.get(), callbacks = callbacks.get()] {
-            timers->stop();
-            callbacks->drain_for(patience_with_callbacks);
-          }};
+          .losses = losses,
+          .finish_losses = [losses] { losses->drain_for(patience_with_losses); },
+          .stop_threads =
+              [timers, callbacks] {
+                timers->stop();
+                callbacks->drain_for(patience_with_callbacks);
+              },
+          .in_callback = [callbacks, losses] { return callbacks->runs_here() || losses->runs_here(); }};
 }
 
 }  // namespace
@@ -68,8 +80,7 @@ Client::Client(std::string hosts) : Client(with_defaults(std::move(hosts))) {}
 
 Client::~Client() {
   if (core_->forked()) {
-    // Its threads and its connection are the parent's: nothing of it is to be touched, for ever.
-    static_cast<void>(new std::shared_ptr<recipes::ClientCore>(std::move(core_)));
+    recipes::keep_for_ever(std::move(core_));
     return;
   }
   close();

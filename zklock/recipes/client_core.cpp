@@ -43,6 +43,7 @@ std::shared_ptr<ClientCore> ClientCore::make(Ports ports, Settings settings) {
 ClientCore::ClientCore(Ports ports, Settings settings)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
+      pid_(process_identity().pid),
       birth_(fork_generation()),
       attempt_prefix_(unique_prefix()),
       deleter_(*ports_.coordinator, *ports_.scheduler,
@@ -72,7 +73,10 @@ std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path) {
   if (auto engine = place.lock()) return engine;
   auto engine = std::make_shared<LockEngine>(shared_from_this(), path);
   place = engine;
-  std::erase_if(engines_, [](const auto& entry) { return entry.second.expired(); });
+  if (engines_.size() >= prune_at_) {
+    std::erase_if(engines_, [](const auto& entry) { return entry.second.expired(); });
+    prune_at_ = 2 * engines_.size() + 16;
+  }
   return engine;
 }
 
@@ -88,13 +92,12 @@ std::vector<std::shared_ptr<LockEngine>> ClientCore::engines() {
 std::string ClientCore::next_attempt() { return attempt_prefix_ + std::to_string(++attempts_); }
 
 core::NodeData ClientCore::identify(const Owner& owner) const {
-  static const std::int64_t pid = process_identity().pid;
   return {.attempt = {},
           .owner = owner.to_string(),
           .host = settings_.host,
           .thread = thread_name(),
           .application = settings_.application,
-          .pid = pid,
+          .pid = pid_,
           .announces = settings_.announces};
 }
 
@@ -156,14 +159,17 @@ void ClientCore::answered(SessionId session, Instant sent_at, bool by_quorum) {
 
 void ClientCore::close() noexcept {
   if (closed_.exchange(true)) {
+    if (ports_.in_callback()) return;  // which the first call may be waiting for
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return close_done_; });
     return;
   }
   for (const auto& engine : engines()) engine->close();
   keeper_->stop();
+  ports_.finish_losses();
   ports_.coordinator->close();
   ports_.stop_threads();
+  work_.close();
   const std::lock_guard guard(mutex_);
   connected_ = false;
   close_done_ = true;

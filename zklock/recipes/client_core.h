@@ -33,9 +33,14 @@ class LockEngine;
 struct Ports {
   std::shared_ptr<client::Coordinator> coordinator;
   std::shared_ptr<client::Scheduler> scheduler;
-  std::shared_ptr<client::Dispatcher> dispatcher;
-  /// Ends the threads behind scheduler and dispatcher; after the coordinator has been closed.
+  std::shared_ptr<client::Dispatcher> dispatcher;  ///< for the user's callbacks
+  std::shared_ptr<client::Dispatcher> losses;      ///< for telling losses, and nothing else
+  /// Waits, within bounds, until the losses have been told; before the session is closed.
+  std::function<void()> finish_losses = [] {};
+  /// Ends the threads behind scheduler and dispatchers; after the coordinator has been closed.
   std::function<void()> stop_threads = [] {};
+  /// Whether the calling thread runs one of the user's callbacks.
+  std::function<bool()> in_callback = [] { return false; };
 };
 
 /// What every lock of one client shares.
@@ -58,6 +63,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   client::Coordinator& coordinator() noexcept { return *ports_.coordinator; }
   client::Scheduler& scheduler() noexcept { return *ports_.scheduler; }
   client::Dispatcher& dispatcher() noexcept { return *ports_.dispatcher; }
+  client::Dispatcher& losses() noexcept { return *ports_.losses; }
   client::Deleter& deleter() noexcept { return deleter_; }
   SessionKeeper& keeper() noexcept { return *keeper_; }
   BackgroundWork& work() noexcept { return work_; }
@@ -95,6 +101,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
 
   const Ports ports_;
   const Settings settings_;
+  const std::int64_t pid_;
   const std::uint64_t birth_;  ///< the generation of the process, counted by fork()
   const std::string attempt_prefix_;
   std::atomic<std::uint64_t> attempts_{0};
@@ -111,6 +118,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   bool refused_ = false;  ///< the servers refused the credential
   bool close_done_ = false;
   std::unordered_map<std::string, std::weak_ptr<LockEngine>> engines_;
+  std::size_t prune_at_ = 16;  ///< how many engines it takes to look for dead ones
 };
 
 }  // namespace zklock::recipes

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "zklock/client/serial.h"
+#include "zklock/recipes/fork_guard.h"
+#include "zklock/recipes/process_identity.h"
 
 namespace zklock::recipes {
 
@@ -72,7 +74,12 @@ Subscription ConnectionListeners::add(std::function<void(ConnectionState)> liste
     const std::lock_guard guard(list_->mutex);
     list_->listeners.push_back(added);
   }
-  return Subscription([list = list_, added] {
+  return Subscription([list = list_, added, birth = fork_generation()] {
+    if (fork_generation() != birth) {
+      keep_for_ever(list);
+      keep_for_ever(added);
+      return;
+    }
     {
       const std::lock_guard guard(list->mutex);
       std::erase(list->listeners, added);

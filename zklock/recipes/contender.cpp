@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "zklock/core/node_name.h"
+#include "zklock/recipes/fork_guard.h"
 
 namespace zklock::recipes {
 
@@ -18,6 +19,7 @@ Contender::Contender(std::shared_ptr<LockEngine> engine, Owner owner,
     : engine_(std::move(engine)),
       owner_(owner),
       policy_(policy),
+      identity_(engine_->core().identify(owner)),
       fsm_(engine_->core().next_attempt(), policy) {}
 
 Contender::~Contender() = default;
@@ -47,9 +49,9 @@ void Contender::carry_out(const Effect& effect) {
   switch (effect.kind) {
     case Effect::Kind::create: create(effect.text); return;
     case Effect::Kind::create_parents:
-      submit(request::CreateParents{path}, {}, on_reply([](Contender& c, const auto& r) {
-               return c.fsm_.parents_created(r.status, r.detail);
-             }));
+      create_id_ = submit(request::CreateParents{path}, {}, on_reply([](Contender& c, const auto& r) {
+                            return c.fsm_.parents_created(r.status, r.detail);
+                          }));
       return;
     case Effect::Kind::check_parent:
       submit(request::Check{path}, effect.session, on_reply([](Contender& c, const auto& r) {
@@ -78,9 +80,9 @@ void Contender::carry_out(const Effect& effect) {
       core().coordinator().unwatch(std::exchange(predecessor_watch_, {}));
       return;
     case Effect::Kind::remove_parent:
-      submit(request::Delete{path}, {}, on_reply([](Contender& c, const auto& r) {
-               return c.fsm_.parent_removed(r.status, r.detail);
-             }));
+      create_id_ = submit(request::Delete{path}, {}, on_reply([](Contender& c, const auto& r) {
+                            return c.fsm_.parent_removed(r.status, r.detail);
+                          }));
       return;
     case Effect::Kind::remove_node:
       remove_node(effect.session, effect.text, client::Deleter::Manner::plainly);
@@ -95,14 +97,14 @@ void Contender::carry_out(const Effect& effect) {
   }
 }
 
-void Contender::submit(client::Operation operation, SessionId session,
-                       client::ReplyHandler handler) {
-  core().coordinator().submit({.operation = std::move(operation), .session = session},
-                              std::move(handler));
+client::RequestId Contender::submit(client::Operation operation, SessionId session,
+                                    client::ReplyHandler handler) {
+  return core().coordinator().submit({.operation = std::move(operation), .session = session},
+                                     std::move(handler));
 }
 
 void Contender::create(const std::string& attempt) {
-  core::NodeData data = core().identify(owner_);
+  core::NodeData data = identity_;
   data.attempt = attempt;
   auto& coordinator = core().coordinator();
   const std::string& path = engine_->path().str();
@@ -170,9 +172,12 @@ void Contender::join(Call call) {
   }
   call.began = core().scheduler().now();
   // A single attempt has no deadline of its own, but it is not to hang on a server that is gone.
-  const Deadline limit =
-      policy_.wait ? call.deadline
-                   : Deadline::after(call.began, core().settings().connection_timeout);
+  core().scheduler().cancel(std::exchange(call.timer, {}));
+  Deadline limit = call.deadline;
+  if (!policy_.wait) {
+    const auto most = Deadline::after(call.began, core().settings().connection_timeout);
+    limit = limit.has_passed(call.began) ? most : std::min(limit, most);
+  }
   if (!limit.is_never()) {
     call.timer =
         core().scheduler().at(limit.at(), [self = weak_from_this(), ticket = call.ticket] {
@@ -222,14 +227,24 @@ Outcome Contender::outcome_of(const Call& call, Why why) {
 void Contender::give_up() {
   if (ownership_.state() != Ownership::State::waiting) return;
   const auto self = shared_from_this();
-  ownership_.withdraw();
-  engine_->forget(*this);
   core::AcquireEffects effects = fsm_.give_up();
+  depart();
+  run(std::move(effects));
+}
+
+// Nobody waits any more; the machine may still have to find out about its node.
+void Contender::depart() {
+  ownership_.withdraw();
   if (!fsm_.over()) {
     begun_work_ = true;
     work_ = core().work().begin();
   }
-  run(std::move(effects));
+  engine_->forget(*this);
+}
+
+void Contender::drop_calls() noexcept {
+  for (const Call& call : calls_) core().scheduler().cancel(call.timer);
+  calls_.clear();
 }
 
 // The machine has come to its end without a grant: the node is gone, or on its way out.
@@ -256,6 +271,7 @@ void Contender::step_ended() {
 
 void Contender::fail(Errc code, const std::string& cause) {
   for (Call& call : std::exchange(calls_, {})) complete(call, {.error = error(code, cause)});
+  if (!fsm_.over() && ownership_.state() == Ownership::State::waiting) depart();
 }
 
 void Contender::complete(Call& call, Outcome outcome) {
@@ -296,9 +312,13 @@ void Contender::lose(bool node_is_gone) {
     remove_node(fsm_.session(), fsm_.own_name(), client::Deleter::Manner::plainly);
   }
   leave_session();
-  engine_->later([dispatcher = &core().dispatcher(), source = lost_source_,
-                  keep = shared_from_this()]() mutable {
-    dispatcher->post([source]() mutable { source.request_stop(); });
+  tell_loss();
+}
+
+// Its callbacks are the user's, and may block: they run on threads that do nothing else.
+void Contender::tell_loss() {
+  engine_->later([losses = &core().losses(), source = lost_source_, keep = shared_from_this()] {
+    losses->post([source]() mutable { source.request_stop(); });
   });
 }
 
@@ -333,19 +353,16 @@ void Contender::leave_session() noexcept {
   unwatch_own_node();
 }
 
-void Contender::close(std::vector<std::stop_source>& lost) {
+void Contender::close() {
   for (Call& call : std::exchange(calls_, {})) complete(call, outcome_of(call, Why::closed));
-  if (ownership_.lose()) {
-    lost_.store(true, std::memory_order_release);
-    lost.push_back(lost_source_);
-  }
+  lose(true);
   leave_session();
 }
 
 // ---- questions of a Hold ------------------------------------------------------------------------
 
 HoldState Contender::state() const noexcept {
-  if (lost_.load(std::memory_order_acquire)) return HoldState::lost;
+  if (lost_.load(std::memory_order_acquire) || core().forked()) return HoldState::lost;
   if (!term_->valid(core().scheduler().now())) return HoldState::lost;
   return core().keeper().is_connected() ? HoldState::held : HoldState::suspended;
 }
@@ -363,8 +380,11 @@ LeaseClock::time_point Contender::valid_until() const noexcept {
 }
 
 void Contender::release() noexcept {
-  if (core().forked()) return;
   const auto self = shared_from_this();
+  if (core().forked()) {
+    keep_for_ever(self);
+    return;
+  }
   const LockEngine::Section section(*engine_);
   drop(core::CountKind::hold, client::Deleter::Manner::announced);
 }

@@ -51,9 +51,11 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   enum class Why { deadline, cancelled, closed };
   void leave(std::uint64_t ticket, Why why);
   void leave_all(const void* on_behalf);
+  /// Forgets the waiting calls, without a word: the caller hears of the failure by an exception.
+  void drop_calls() noexcept;
   core::Ownership::Dropped drop(core::CountKind kind, client::Deleter::Manner manner);
-  /// The client is closing. What is to be told to the holder is left in `lost`.
-  void close(std::vector<std::stop_source>& lost);
+  /// The client is closing: waiting calls end, a hold is lost.
+  void close();
   const core::Ownership& ownership() const noexcept { return ownership_; }
   bool holds_validly();
   const std::string& own_name() const noexcept { return fsm_.own_name(); }
@@ -84,14 +86,17 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void create(const std::string& attempt);
   void watch_predecessor(const Effect& effect);
   void pause();
-  void submit(client::Operation operation, SessionId session, client::ReplyHandler handler);
+  client::RequestId submit(client::Operation operation, SessionId session,
+                           client::ReplyHandler handler);
   /// Within a Section: the lease as it stands, kept for the grant that may follow.
   bool lease_valid();
   void grant();
   void fail(Errc error, const std::string& cause);
   void step_ended();
   void give_up();
+  void depart();
   void lose(bool node_is_gone);
+  void tell_loss();
   void leave_session() noexcept;
   void remove_node(SessionId session, const std::string& name, client::Deleter::Manner manner);
   void watch_own_node();
@@ -104,6 +109,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   const std::shared_ptr<LockEngine> engine_;
   const Owner owner_;
   const core::AcquireFsm::Policy policy_;
+  const core::NodeData identity_;
 
   // guarded by the engine's mutex
   core::AcquireFsm fsm_;
@@ -112,7 +118,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   bool begun_work_ = false;
   BackgroundWork::Id work_{};  ///< while leaving
   bool had_node_ = false;      ///< a server was reached
-  client::RequestId create_id_{};
+  client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
   client::RequestId predecessor_watch_{};
   client::RequestId own_watch_{};

@@ -15,32 +15,43 @@ LockEngine::Section::~Section() {
   // What is in the outbox may drop the last reference to a contender, and so come back here.
   const std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
   lock_.unlock();
-  for (const auto& task : outbox) task();
+  for (const auto& task : outbox) {
+    try {
+      task();
+    } catch (const std::exception& e) {  // no thread, no memory: of this one call, not of all
+      engine_.core_->warn("lock " + engine_.path_.str() + ": " + e.what());
+    }
+  }
 }
 
 Ticket LockEngine::acquire(Wanted wanted) {
   const Section section(*this);
-  if (core_->closed()) {
-    later([done = std::move(wanted.done),
-           error = Error(Errc::closed, "lock", path_.str())] { done({.error = error}); });
-    return {};
+  if (core_->closed()) throw Error(Errc::closed, "lock", path_.str());
+  const Ticket ticket{++last_ticket_, wanted.owner};
+  if (wanted.stopped) {
+    later([done = std::move(wanted.done)] { done({}); });
+    return ticket;
   }
-  std::shared_ptr<Contender> contender;
-  const auto found = contenders_.find(wanted.owner);
-  const bool is_new = found == contenders_.end();
-  if (is_new) {
-    const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
-    contender = begin(wanted.owner, {.wait = wait, .queue_again = wanted.queue_again});
-  } else {
-    contender = found->second;
+  Contender::Call call{.ticket = ticket.number,
+                       .kind = wanted.kind,
+                       .on_behalf = wanted.on_behalf,
+                       .deadline = wanted.deadline,
+                       .done = std::move(wanted.done)};
+  if (const auto found = contenders_.find(wanted.owner); found != contenders_.end()) {
+    const auto contender = found->second;
+    contender->join(std::move(call));
+    return ticket;
   }
-  const Ticket ticket{next_ticket(), contender};
-  contender->join({.ticket = ticket.number,
-                   .kind = wanted.kind,
-                   .on_behalf = wanted.on_behalf,
-                   .deadline = wanted.deadline,
-                   .done = std::move(wanted.done)});
-  if (is_new) contender->start();
+  const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
+  const auto contender = begin(wanted.owner, {.wait = wait, .queue_again = wanted.queue_again});
+  try {
+    contender->join(std::move(call));
+    contender->start();
+  } catch (...) {
+    contender->drop_calls();
+    forget(*contender);
+    throw;
+  }
   return ticket;
 }
 
@@ -56,9 +67,10 @@ void LockEngine::forget(const Contender& contender) noexcept {
 }
 
 void LockEngine::cancel(const Ticket& ticket) {
-  const auto contender = ticket.contender.lock();
-  if (!contender) return;
   const Section section(*this);
+  const auto found = contenders_.find(ticket.owner);
+  if (found == contenders_.end()) return;
+  const auto contender = found->second;
   contender->leave(ticket.number, Contender::Why::cancelled);
 }
 
@@ -92,6 +104,11 @@ void LockEngine::attach() {
 bool LockEngine::detach() {
   const Section section(*this);
   if (--objects_ > 0) return false;
+  if (core_->closed()) {
+    const auto dropped = std::exchange(contenders_, {});
+    later([dropped] {});  // they may hold the last reference to this engine's parts
+    return false;
+  }
   return std::ranges::any_of(contenders_, [](const auto& entry) {
     return entry.second->ownership().count(core::CountKind::lock) > 0;
   });
@@ -111,16 +128,13 @@ std::vector<std::string> LockEngine::nodes() {
 }
 
 void LockEngine::close() {
-  std::vector<std::stop_source> lost;
-  {
-    const Section section(*this);
-    const auto contenders = contenders_;
-    for (const auto& [owner, contender] : contenders) {
-      contender->close(lost);
-      if (contender->ownership().count() == 0) forget(*contender);
-    }
+  const Section section(*this);
+  const auto contenders = contenders_;
+  for (const auto& [owner, contender] : contenders) {
+    contender->close();
+    if (contender->ownership().count() == 0) forget(*contender);
   }
-  for (auto& source : lost) source.request_stop();
+  if (objects_ == 0) contenders_.clear();  // nobody is left to unlock
 }
 
 void LockEngine::thread_exits(Owner owner) noexcept {

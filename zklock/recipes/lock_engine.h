@@ -38,14 +38,15 @@ struct Wanted {
   core::CountKind kind = core::CountKind::hold;
   bool queue_again = true;          ///< after losing the node
   const void* on_behalf = nullptr;  ///< the public object, for cancel_all()
+  bool stopped = false;             ///< ends at once: the caller's stop came first
   /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
   std::function<void(Outcome)> done = {};
 };
 
 /// Names one waiting call.
 struct Ticket {
-  std::uint64_t number = 0;
-  std::weak_ptr<Contender> contender = {};
+  std::uint64_t number;
+  Owner owner;
 };
 
 /// All that one client has to do with one lock path: its contenders, by owner. The one mutex of
@@ -60,7 +61,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   const core::LockPath& path() const noexcept { return path_; }
 
   /// Nests, joins this owner's waiting contender, or queues. `wanted.done` may be called before
-  /// acquire() returns, but after all locks are released.
+  /// acquire() returns, but after all locks are released. Throws Error(closed), and whatever the
+  /// ports throw when the system gives no more; then there is no call.
   Ticket acquire(Wanted wanted);
   /// Ends a waiting call with neither contender nor error; nothing if it has ended.
   void cancel(const Ticket& ticket);
@@ -101,7 +103,6 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// For contenders, within a Section.
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
   void forget(const Contender& contender) noexcept;
-  std::uint64_t next_ticket() noexcept { return ++last_ticket_; }
   std::shared_ptr<Contender> begin(const Owner& owner, core::AcquireFsm::Policy policy);
 
  private:

@@ -14,7 +14,8 @@ namespace {
 
 using core::Status;
 
-constexpr const char* operation = "participants";
+constexpr const char* operation = "read the queue of";
+constexpr std::chrono::milliseconds pause_between_turns{50};
 
 /// One round of requests, until all replies are in or the time is up.
 ///
@@ -75,16 +76,19 @@ std::vector<client::Reply> read(LockEngine& engine, Deadline limit,
   }
   auto replies = round->wait();
   if (!replies) {
+    const std::string trouble = core.coordinator().trouble();
     throw Error(Errc::not_connected, operation, engine.path().str(),
-                "no answer in time " + core.coordinator().trouble());
+                trouble.empty() ? "no answer in time" : "no answer in time (" + trouble + ")");
   }
   return std::move(*replies);
 }
 
 Deadline bounded(LockEngine& engine, Deadline deadline) {
-  auto& core = engine.core();
-  return std::min(deadline,
-                  Deadline::after(core.scheduler().now(), core.settings().connection_timeout));
+  ClientCore& core = engine.core();
+  const core::Instant now = core.scheduler().now();
+  const auto most = Deadline::after(now, core.settings().connection_timeout);
+  // One that has passed means a single attempt.
+  return deadline.has_passed(now) ? most : std::min(deadline, most);
 }
 
 [[noreturn]] void fail(const LockEngine& engine, const client::Reply& reply) {
@@ -95,6 +99,13 @@ Deadline bounded(LockEngine& engine, Deadline deadline) {
   if (reply.status == Status::not_connected) code = Errc::not_connected;
   const std::string_view cause = reply.detail.empty() ? to_string(reply.status) : reply.detail;
   throw Error(code, operation, engine.path().str(), cause);
+}
+
+/// An interruption point.
+void pause(ClientCore& core) {
+  const auto call = std::make_shared<BlockingCall<bool>>();
+  core.scheduler().at(core.scheduler().now() + pause_between_turns, [call] { call->set(true); });
+  call->wait();
 }
 
 bool try_again(Status status) {
@@ -113,6 +124,7 @@ std::vector<core::NodeName> read_queue_until(const std::shared_ptr<LockEngine>& 
     if (reply.status == Status::no_node) return {};
     if (reply.status == Status::ok) return core::contenders(reply.children);
     if (!try_again(reply.status)) fail(*engine, reply);
+    pause(engine->core());
   }
 }
 
@@ -151,7 +163,10 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
     }
     const auto replies = read(*engine, limit, std::move(reads));
     const bool lost = std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); });
-    if (lost) continue;
+    if (lost) {
+      pause(engine->core());
+      continue;
+    }
     const auto mine = engine->nodes();
     std::vector<Participant> participants;
     for (std::size_t i = 0; i < queue.size(); ++i) {

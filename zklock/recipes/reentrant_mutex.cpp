@@ -7,6 +7,7 @@
 #include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/blocking_call.h"
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/queue_reader.h"
 #include "zklock/recipes/thread_exit.h"
@@ -59,7 +60,10 @@ ReentrantMutex::ReentrantMutex(Client& client, std::string path, MutexOptions op
 }
 
 ReentrantMutex::~ReentrantMutex() {
-  if (engine_->core().forked()) return;
+  if (engine_->core().forked()) {
+    recipes::keep_for_ever(std::move(engine_));
+    return;
+  }
   engine_->cancel_all(this);
   if (engine_->detach()) {
     engine_->core().warn("lock " + path() + ": the mutex is destroyed while locked");
@@ -75,11 +79,10 @@ Wanted ReentrantMutex::wanted(Owner owner, Deadline deadline, core::CountKind ki
 }
 
 bool ReentrantMutex::lock_until(Deadline deadline, std::stop_token stop) {
-  const auto contender = acquire_blocking(
-      engine_, wanted(Owner::this_thread(), deadline, core::CountKind::lock), stop);
-  if (!contender) return false;
-  recipes::call_at_thread_exit(engine_);
-  return true;
+  const auto engine = engine_;  // another thread may destroy this object meanwhile
+  recipes::call_at_thread_exit(engine);
+  return acquire_blocking(engine, wanted(Owner::this_thread(), deadline, core::CountKind::lock),
+                          stop) != nullptr;
 }
 
 void ReentrantMutex::lock() { lock_until(Deadline::never(), {}); }
@@ -96,9 +99,10 @@ void ReentrantMutex::unlock() {
 }
 
 Hold ReentrantMutex::acquire(AcquireOptions options) {
+  const auto engine = engine_;  // another thread may destroy this object meanwhile
   const Owner owner = options.owner.value_or(Owner::this_thread());
   const auto contender =
-      acquire_blocking(engine_, wanted(owner, options.deadline, core::CountKind::hold),
+      acquire_blocking(engine, wanted(owner, options.deadline, core::CountKind::hold),
                        options.stop);
   return contender ? contender->make_hold() : Hold();
 }
@@ -112,28 +116,32 @@ void ReentrantMutex::start(AcquireOptions options, std::function<void(Outcome)> 
 }
 
 void ReentrantMutex::async_acquire(AcquireOptions options, AcquireHandler handler) {
+  // What the handler owns must not die on the threads that bring the outcome: there is one copy,
+  // and it moves on to the executor. A task that is never run gives the hold back.
+  auto only = std::make_shared<AcquireHandler>(std::move(handler));
   start(std::move(options), [dispatcher = &engine_->core().dispatcher(),
-                             handler = std::move(handler)](Outcome outcome) {
-    // Shared, so that a task which is never run gives the hold back.
+                             only = std::move(only)](Outcome outcome) mutable {
     auto hold = std::make_shared<Hold>(outcome.contender ? outcome.contender->make_hold() : Hold());
-    const auto call = [hold, handler, error = outcome.error] {
-      handler(std::move(*hold), error ? std::make_exception_ptr(*error) : nullptr);
-    };
-    // The client is being closed at this very moment: only the caller's own thread is left.
-    if (!dispatcher->post(call)) call();
+    dispatcher->post([hold = std::move(hold), only = std::move(only), error = outcome.error] {
+      (*only)(std::move(*hold), error ? std::make_exception_ptr(*error) : nullptr);
+    });
   });
 }
 
 std::future<Hold> ReentrantMutex::async_acquire(AcquireOptions options) {
   auto promise = std::make_shared<std::promise<Hold>>();
   auto future = promise->get_future();
-  start(std::move(options), [promise](Outcome outcome) {
-    if (outcome.error) {
-      promise->set_exception(std::make_exception_ptr(*outcome.error));
-    } else {
-      promise->set_value(outcome.contender ? outcome.contender->make_hold() : Hold());
-    }
-  });
+  try {
+    start(std::move(options), [promise](Outcome outcome) {
+      if (outcome.error) {
+        promise->set_exception(std::make_exception_ptr(*outcome.error));
+      } else {
+        promise->set_value(outcome.contender ? outcome.contender->make_hold() : Hold());
+      }
+    });
+  } catch (...) {
+    promise->set_exception(std::current_exception());
+  }
   return future;
 }
 
