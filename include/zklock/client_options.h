@@ -24,7 +24,14 @@ struct DigestCredential {
 
 /// One entry of an access control list, as ZooKeeper knows it.
 struct AclEntry {
-  enum Permission : std::int32_t { read = 1, write = 2, create = 4, remove = 8, admin = 16, all = 31 };
+  enum Permission : std::int32_t {
+    read = 1,
+    write = 2,
+    create = 4,
+    remove = 8,
+    admin = 16,
+    all = 31
+  };
   std::int32_t permissions = all;
   std::string scheme;  ///< "world", "auth", "digest", "ip", "x509", ...
   std::string id;      ///< "anyone", "", "user:base64(sha1)", "10.0.0.0/8", ...

@@ -25,6 +25,10 @@ concept TimePointLike = requires(const T t) {
   { T::clock::now().time_since_epoch() } -> DurationLike;
 };
 
+/// A time point of any clock but LeaseClock.
+template <class T>
+concept ForeignTimePoint = TimePointLike<T> && !std::same_as<T, LeaseClock::time_point>;
+
 /// The moment by which a whole call is to end. One type for "after 5 s", "at 14:00" and "never":
 /// @code
 ///   mutex.acquire({.deadline = 5s});
@@ -54,12 +58,11 @@ class Deadline {
       : Deadline(after(LeaseClock::now(), from_now)) {}
 
   /// The moment `at` of another clock, as that clock stands now.
-  template <TimePointLike T>
-    requires(!std::same_as<T, time_point>)
+  template <ForeignTimePoint T>
   Deadline(T at) noexcept  // NOLINT(google-explicit-constructor)
-      : Deadline(after_seconds(LeaseClock::now(),
-                               seconds(at.time_since_epoch()) -
-                                   seconds(T::clock::now().time_since_epoch()))) {}
+      : Deadline(after_seconds(
+            LeaseClock::now(),
+            seconds(at.time_since_epoch()) - seconds(T::clock::now().time_since_epoch()))) {}
 
   /// `d` after `start`; the arithmetic never overflows.
   template <DurationLike D>

@@ -9,28 +9,28 @@ namespace zklock {
 
 /// Why an operation of zklock failed. The numbers are stable; new ones are added at the end.
 enum class Errc {
-  invalid_path = 1,     ///< the lock path is not a usable ZooKeeper path; nothing was sent
-  invalid_hosts,        ///< the connection string cannot be parsed; nothing was opened
-  invalid_option,       ///< an option has a value outside its range; nothing was sent
-  not_connected,        ///< no server could be reached in time; no node was left
-  session_expired,      ///< the session ended while waiting, and the policy was not to queue again
-  node_deleted,         ///< somebody deleted the waiting node, and the policy was not to queue again
-  lock_lost,            ///< this owner's earlier hold was lost and is not unlocked yet
-  not_owner,            ///< unlock by an owner that does not hold; nothing was changed
-  closed,               ///< the client was closed, or the mutex destroyed, while the call waited
-  forked,               ///< the client was made before fork(); it belongs to the parent process
-  no_auth,              ///< the ACL of the node or of its parent does not allow it
-  auth_failed,          ///< the servers refused the credential; the client is of no more use
-  invalid_acl,          ///< the ACL is empty, malformed, or needs a credential that is not given
-  quota_exceeded,       ///< a quota of the servers stands against the node
-  read_only,            ///< the server has lost its quorum and only reads are served
-  sequence_exhausted,   ///< the parent's sequence counter is at its end, and others still queue
-  too_many_nodes,       ///< the cap on this session's lock nodes (ClientOptions::max_node_bytes)
-  too_many_watches,     ///< the cap on this session's watches (ClientOptions::max_watch_bytes)
-  no_chroot,            ///< the chroot of the connection string does not exist
-  unsupported,          ///< the ZooKeeper client library was built without it (TLS)
-  server_error,         ///< any other answer of the servers; the text has its name
-  would_deadlock,       ///< the wait could never end (a read lock upgraded to write)
+  invalid_path = 1,    ///< the lock path is not a usable ZooKeeper path; nothing was sent
+  invalid_hosts,       ///< the connection string cannot be parsed; nothing was opened
+  invalid_option,      ///< an option has a value outside its range; nothing was sent
+  not_connected,       ///< no server could be reached in time; no node was left
+  session_expired,     ///< the session ended while waiting, and the policy was not to queue again
+  node_deleted,        ///< somebody deleted the waiting node, and the policy was not to queue again
+  lock_lost,           ///< this owner's earlier hold was lost and is not unlocked yet
+  not_owner,           ///< unlock by an owner that does not hold; nothing was changed
+  closed,              ///< the client was closed, or the mutex destroyed, while the call waited
+  forked,              ///< the client was made before fork(); it belongs to the parent process
+  no_auth,             ///< the ACL of the node or of its parent does not allow it
+  auth_failed,         ///< the servers refused the credential; the client is of no more use
+  invalid_acl,         ///< the ACL is empty, malformed, or needs a credential that is not given
+  quota_exceeded,      ///< a quota of the servers stands against the node
+  read_only,           ///< the server has lost its quorum and only reads are served
+  sequence_exhausted,  ///< the parent's sequence counter is at its end, and others still queue
+  too_many_nodes,      ///< the cap on this session's lock nodes (ClientOptions::max_node_bytes)
+  too_many_watches,    ///< the cap on this session's watches (ClientOptions::max_watch_bytes)
+  no_chroot,           ///< the chroot of the connection string does not exist
+  unsupported,         ///< the ZooKeeper client library was built without it (TLS)
+  server_error,        ///< any other answer of the servers; the text has its name
+  would_deadlock,      ///< the wait could never end (a read lock upgraded to write)
 };
 
 /// The category named "zklock" of Errc's codes.

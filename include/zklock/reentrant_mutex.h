@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <future>
@@ -28,7 +28,7 @@ namespace recipes {
 class LockEngine;
 struct Outcome;
 struct Wanted;
-}
+}  // namespace recipes
 
 /// What becomes of a waiter whose node went: its session expired, or somebody deleted it.
 enum class OnNodeLost {

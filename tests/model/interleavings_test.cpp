@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every interleaving of two contenders over one acquire and one release each, with one fault at
 // every point of it.
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tests/model/lock_world.h"
 
@@ -87,9 +87,7 @@ class Run {
     World& world = lock_.world();
     log_[choice.client] += choice.text();
     switch (choice.kind) {
-      case Choice::Kind::serve:
-        world.run({Step::Kind::serve, choice.client});
-        break;
+      case Choice::Kind::serve: world.run({Step::Kind::serve, choice.client}); break;
       case Choice::Kind::release: lock_.release(choice.client); break;
       case Choice::Kind::reconnect: world.reconnect(choice.client); break;
       case Choice::Kind::fault: strike(choice); break;

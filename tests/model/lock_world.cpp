@@ -19,16 +19,16 @@ std::shared_ptr<T> borrowed(T& object) {
 LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces)
     : world_(clients, options) {
   for (std::size_t c = 0; c < clients; ++c) {
-    cores_.push_back(recipes::ClientCore::make(
-        {.coordinator = borrowed<client::Coordinator>(world_.client(c)),
-         .scheduler = borrowed<client::Scheduler>(world_.scheduler(c)),
-         .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
-         .losses = borrowed<client::Dispatcher>(world_.dispatcher(c))},
-        {.hosts = "sim",
-         .application = "test",
-         .host = "host",
-         .announces = announces,
-         .logger = nullptr}));
+    cores_.push_back(
+        recipes::ClientCore::make({.coordinator = borrowed<client::Coordinator>(world_.client(c)),
+                                   .scheduler = borrowed<client::Scheduler>(world_.scheduler(c)),
+                                   .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
+                                   .losses = borrowed<client::Dispatcher>(world_.dispatcher(c))},
+                                  {.hosts = "sim",
+                                   .application = "test",
+                                   .host = "host",
+                                   .announces = announces,
+                                   .logger = nullptr}));
   }
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/child_process.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <csignal>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/wait_for.h"
 
@@ -61,9 +61,13 @@ void ChildProcess::pause() {
   (void)eventually([this] { return stopped_or_ended(); }, std::chrono::seconds(10), kPoll);
 }
 
-void ChildProcess::resume() { send(SIGCONT); }
+void ChildProcess::resume() {
+  send(SIGCONT);
+}
 
-void ChildProcess::terminate() { send(SIGTERM); }
+void ChildProcess::terminate() {
+  send(SIGTERM);
+}
 
 void ChildProcess::kill() {
   send(SIGKILL);

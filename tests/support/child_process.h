@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <mutex>
 #include <optional>
+
+#include <sys/types.h>
 
 #include "support/process_spawner.h"
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/four_letter_word.h"
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
 
 namespace zklock::testing {
 namespace {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/free_ports.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstring>
 #include <random>
 #include <stdexcept>
 #include <string>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 namespace zklock::testing {
 namespace {
@@ -80,7 +80,9 @@ FreePorts::FreePorts(std::size_t count) {
   }
 }
 
-FreePorts::~FreePorts() { release(); }
+FreePorts::~FreePorts() {
+  release();
+}
 
 void FreePorts::release() noexcept {
   for (const int fd : claims_) ::close(fd);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/host_list.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cstddef>
+
+#include <netdb.h>
+#include <sys/socket.h>
 
 namespace zklock::testing {
 namespace {

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/process_spawner.h"
 
-#include <fcntl.h>
-#include <linux/close_range.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
@@ -18,6 +12,12 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace zklock::testing {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace zklock::testing {
 

@@ -51,9 +51,13 @@ std::string join(const std::string& parent, const std::string& name) {
   return parent == "/" ? parent + name : parent + "/" + name;
 }
 
-int length(const std::string& text) { return static_cast<int>(text.size()); }
+int length(const std::string& text) {
+  return static_cast<int>(text.size());
+}
 
-std::string text_of(const char* text) { return text != nullptr ? text : ""; }
+std::string text_of(const char* text) {
+  return text != nullptr ? text : "";
+}
 
 }  // namespace
 
@@ -90,9 +94,13 @@ RawClient::~RawClient() = default;
 RawClient::RawClient(RawClient&&) noexcept = default;
 RawClient& RawClient::operator=(RawClient&&) noexcept = default;
 
-int RawClient::close() { return state_ ? state_->close() : static_cast<int>(ZINVALIDSTATE); }
+int RawClient::close() {
+  return state_ ? state_->close() : static_cast<int>(ZINVALIDSTATE);
+}
 
-zhandle_t* RawClient::handle() const { return state_ ? state_->zh : nullptr; }
+zhandle_t* RawClient::handle() const {
+  return state_ ? state_->zh : nullptr;
+}
 
 int RawClient::state() const {
   return handle() != nullptr ? zoo_state(handle()) : static_cast<int>(ZINVALIDSTATE);

@@ -4,8 +4,6 @@
 #ifndef THREADED
 #define THREADED  // zookeeper.h hides the synchronous calls without it
 #endif
-#include <zookeeper/zookeeper.h>
-
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -13,6 +11,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include <zookeeper/zookeeper.h>
 
 namespace zklock::testing {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <mutex>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "support/zookeeper_server.h"
 

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <fstream>
@@ -12,6 +9,9 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "support/child_process.h"
 #include "support/free_ports.h"

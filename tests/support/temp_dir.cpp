@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/temp_dir.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <string>
 #include <system_error>
+
+#include <unistd.h>
 
 namespace zklock::testing {
 

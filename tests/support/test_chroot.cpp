@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/test_chroot.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <cctype>
 #include <exception>
@@ -10,6 +8,8 @@
 #include <random>
 #include <stdexcept>
 #include <utility>
+
+#include <unistd.h>
 
 #include "support/raw_client.h"
 #include "support/zookeeper_server.h"

@@ -109,9 +109,13 @@ void ZooKeeperServer::resume() {
   if (process_) process_->resume();
 }
 
-bool ZooKeeperServer::running() const { return process_ && process_->running(); }
+bool ZooKeeperServer::running() const {
+  return process_ && process_->running();
+}
 
-bool ZooKeeperServer::paused() const { return process_ && process_->paused(); }
+bool ZooKeeperServer::paused() const {
+  return process_ && process_->paused();
+}
 
 bool ZooKeeperServer::wait_until_serving(milliseconds timeout) const {
   // A paused server does not answer: one question must not outlast the whole wait.
@@ -126,9 +130,13 @@ bool ZooKeeperServer::wait_until_serving(milliseconds timeout) const {
   return up;
 }
 
-bool ZooKeeperServer::serving() const { return mode().has_value(); }
+bool ZooKeeperServer::serving() const {
+  return mode().has_value();
+}
 
-std::optional<std::string> ZooKeeperServer::mode() const { return mode(kPatience); }
+std::optional<std::string> ZooKeeperServer::mode() const {
+  return mode(kPatience);
+}
 
 std::optional<std::string> ZooKeeperServer::mode(milliseconds patience) const {
   const auto answer = four_letter_word("srvr", patience);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/zookeeper_server.h"
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "support/four_letter_word.h"
 #include "support/raw_client.h"

@@ -273,7 +273,9 @@ bool CallbackThreads::drain_for(core::Duration longest) noexcept {
   return pool_->drain_for(longest);
 }
 
-bool CallbackThreads::runs_here() const noexcept { return pool_->runs_here(); }
+bool CallbackThreads::runs_here() const noexcept {
+  return pool_->runs_here();
+}
 
 std::size_t CallbackThreads::thread_count() const noexcept {
   return pool_->thread_count();

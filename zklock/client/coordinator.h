@@ -81,10 +81,10 @@ struct Request {
 /// The answer to any request; which members are filled in is said at the request.
 struct Reply {
   Status status = Status::server_error;
-  SessionId session;  ///< on which it was sent; 0 if it never was
-  Instant sent_at;    ///< not later than the first byte left; meaningful when it was sent
-  std::string detail; ///< the cause in words, for server_error, not_connected and the like
-  std::string name;   ///< the created node's name, without the parent
+  SessionId session;   ///< on which it was sent; 0 if it never was
+  Instant sent_at;     ///< not later than the first byte left; meaningful when it was sent
+  std::string detail;  ///< the cause in words, for server_error, not_connected and the like
+  std::string name;    ///< the created node's name, without the parent
   FencingToken token;
   std::int32_t child_count = 0;
   std::vector<std::string> children;
@@ -101,9 +101,9 @@ enum class RequestId : std::uint64_t {};
 /// A connected session, as told by SessionObserver::connected.
 struct SessionInfo {
   SessionId id;
-  core::Duration timeout{};   ///< T as negotiated
-  Instant attempt_began;      ///< not later than the connection's handshake was sent
-  bool is_new = false;        ///< first connection of this session
+  core::Duration timeout{};  ///< T as negotiated
+  Instant attempt_began;     ///< not later than the connection's handshake was sent
+  bool is_new = false;       ///< first connection of this session
 };
 
 /// What the coordinator tells of its sessions. Called one at a time, in order, with no lock held,

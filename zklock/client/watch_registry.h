@@ -15,12 +15,12 @@ namespace zklock::client {
 
 /// Who wants to hear of which path, in one session.
 ///
-/// | state of an interest | entered by                | an event of the path        | unwatch |
-/// |----------------------|---------------------------|-----------------------------|--------------|
-/// | expected             | expect(): sent            | not for it                  | -> unwanted |
-/// | unwanted             | cancel() before the reply | not for it                  | | | armed |
-/// arm(): the reply was ok   | -> fired                    | gone         | | fired | fire() | not
-/// for it (one time only)  | gone         |
+/// | interest | entered by                | an event of the path | cancel()    |
+/// |----------|---------------------------|----------------------|-------------|
+/// | expected | expect(): sent            | not for it           | -> unwanted |
+/// | unwanted | cancel() before the reply | not for it           |             |
+/// | armed    | arm(): the reply was ok   | -> fired             | gone        |
+/// | fired    | fire()                    | not for it (once)    | gone        |
 ///
 /// The servers' watch on a path serves all its interests; it is to be removed when the last one
 /// went without an event.

@@ -25,15 +25,16 @@ namespace zklock::client {
 
 /// The coordinator on the ZooKeeper C client.
 ///
-/// | phase      | handle | what is submitted                  | left by |
-/// |------------|--------|------------------------------------|-------------------------------------|
-/// | none       | no     | held                               | open() | | connecting | yes    |
-/// held                               | connected event -> greeting         | | greeting   | yes |
-/// held; the observer is being told   | -> connected                        | | connected  | yes |
-/// sent, max_in_flight at once        | connection lost -> suspended        | | suspended  | yes |
-/// held                               | connected event -> greeting         | | dead       | yes |
-/// held; what is bound to the session | shut() -> none                      |
-///                         is answered after what it had sent
+/// | phase      | handle | what is submitted                | left by                         |
+/// |------------|--------|----------------------------------|---------------------------------|
+/// | none       | no     | held                             | open()                          |
+/// | connecting | yes    | held                             | connected event -> greeting     |
+/// | greeting   | yes    | held; the observer is being told | -> connected                    |
+/// | connected  | yes    | sent, max_in_flight at once      | connection lost -> suspended    |
+/// | suspended  | yes    | held                             | connected event -> greeting     |
+/// | dead       | yes    | held; what is bound to the dead  | shut() -> none                  |
+/// |            |        | session is answered              |                                 |
+///
 /// Expiry, refusal and close() lead from every phase with a handle to dead.
 ///
 /// Four threads work here: the session thread opens and closes handles, the C client's completion

@@ -74,20 +74,20 @@ enum class AcquireState {
 /// What the machine asks of its driver. `text` is what the comment names.
 struct AcquireEffect {
   enum class Kind {
-    create,          ///< and count, in this order: a contender whose data carry the attempt `text`
+    create,  ///< and count, in this order: a contender whose data carry the attempt `text`
     create_parents,
-    check_parent,    ///< a quorum operation on the lock path
+    check_parent,  ///< a quorum operation on the lock path
     list,
-    inspect,         ///< get the child `text`
-    watch,           ///< get and watch the child `text`
-    unwatch,         ///< forget the last watch
-    check_own,       ///< a quorum operation on the own node
-    remove_parent,   ///< delete the lock path, if empty
-    remove_node,     ///< delete the child `text` in the background, until that is certain
-    pause,           ///< call resume() a little later
-    abandon,         ///< whatever has not been sent needs not be
-    grant,           ///< it holds: own_name(), token(), session()
-    fail,            ///< it never will: `error`, and the cause in `text` (may be empty); once
+    inspect,        ///< get the child `text`
+    watch,          ///< get and watch the child `text`
+    unwatch,        ///< forget the last watch
+    check_own,      ///< a quorum operation on the own node
+    remove_parent,  ///< delete the lock path, if empty
+    remove_node,    ///< delete the child `text` in the background, until that is certain
+    pause,          ///< call resume() a little later
+    abandon,        ///< whatever has not been sent needs not be
+    grant,          ///< it holds: own_name(), token(), session()
+    fail,           ///< it never will: `error`, and the cause in `text` (may be empty); once
   };
   Kind kind;
   std::string text = {};
@@ -120,7 +120,7 @@ struct InspectedAnswer {
 class AcquireFsm {
  public:
   struct Policy {
-    bool wait = true;         ///< false: a single attempt; ended, without error, if others stand before
+    bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
     bool queue_again = true;  ///< after losing the node; else an error
   };
 

@@ -54,7 +54,8 @@ Instant LeaseEvidence::proven_by_packets(Instant t) const {
   Instant heard = t - relay_;
   Instant next_arrived_by = t;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
-    if (next_arrived_by - packet->sent > (relay_ - slack_) / 2) heard = std::min(heard, packet->sent);
+    if (next_arrived_by - packet->sent > (relay_ - slack_) / 2)
+      heard = std::min(heard, packet->sent);
     if (surely_relayed(*packet, t)) return heard;
     next_arrived_by = packet->answered;
   }

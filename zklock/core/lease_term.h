@@ -40,7 +40,8 @@ class LeaseTerm {
     Instant current = valid_until_.load(std::memory_order_acquire);
     while (current != lapsed_mark) {
       if (until <= current) return true;
-      if (valid_until_.compare_exchange_weak(current, until, std::memory_order_acq_rel)) return true;
+      if (valid_until_.compare_exchange_weak(current, until, std::memory_order_acq_rel))
+        return true;
     }
     return false;
   }

@@ -15,7 +15,7 @@ namespace zklock::core {
 /// that versions can live side by side; a text that does not begin with "zklock 1" was not written
 /// by zklock.
 struct NodeData {
-  std::string attempt;      ///< unique over all creates of all clients
+  std::string attempt;  ///< unique over all creates of all clients
   std::string owner;
   std::string host;
   std::string thread;

@@ -21,8 +21,8 @@ namespace zklock::core {
 struct Decision {
   enum class Verdict { first, behind, vanished };
   Verdict verdict = Verdict::vanished;
-  std::string predecessor;    ///< of `behind`
-  std::size_t position = 0;   ///< how many contenders stand before it
+  std::string predecessor;   ///< of `behind`
+  std::size_t position = 0;  ///< how many contenders stand before it
 };
 
 /// Pure. Children that are not contenders count for nothing.

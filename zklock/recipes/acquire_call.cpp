@@ -11,7 +11,9 @@ std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine
   wanted.stopped = stop.stop_requested();
   if (stop.stop_possible() && !wanted.stopped) {
     // Kept alive, and the callback registered, until the call has ended: done() holds it.
-    wanted.done = [call, done = std::move(wanted.done)](Outcome outcome) { done(std::move(outcome)); };
+    wanted.done = [call, done = std::move(wanted.done)](Outcome outcome) {
+      done(std::move(outcome));
+    };
     call->on_stop_.emplace(stop, Cancel{call});
   }
   const Ticket ticket = engine->acquire(std::move(wanted));

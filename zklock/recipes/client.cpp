@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client.h"
 
-#include <spdlog/logger.h>
-
 #include <chrono>
 #include <exception>
 #include <utility>
+
+#include <spdlog/logger.h>
 
 #include "zklock/client/callback_threads.h"
 #include "zklock/client/timer_thread.h"
@@ -49,30 +49,30 @@ recipes::Ports open(const ClientOptions& options) {
       on_exception, client::CallbackThreadsOptions{.executor = options.executor});
   const auto losses = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.max_threads = losses_told_at_once});
-  return {.coordinator = client::make_zookeeper_coordinator(options),
-          .scheduler = timers,
-          .dispatcher = callbacks,
-          .losses = losses,
-          .finish_losses = [losses] { losses->drain_for(patience_with_losses); },
-          .stop_threads =
-              [timers, callbacks] {
-                timers->stop();
-                callbacks->drain_for(patience_with_callbacks);
-              },
-          .in_callback = [callbacks, losses] { return callbacks->runs_here() || losses->runs_here(); }};
+  return {
+      .coordinator = client::make_zookeeper_coordinator(options),
+      .scheduler = timers,
+      .dispatcher = callbacks,
+      .losses = losses,
+      .finish_losses = [losses] { losses->drain_for(patience_with_losses); },
+      .stop_threads =
+          [timers, callbacks] {
+            timers->stop();
+            callbacks->drain_for(patience_with_callbacks);
+          },
+      .in_callback = [callbacks, losses] { return callbacks->runs_here() || losses->runs_here(); }};
 }
 
 }  // namespace
 
 Client::Client(ClientOptions options) {
   client::validate(options);
-  recipes::ClientCore::Settings settings{
-      .hosts = options.hosts,
-      .application = options.application,
-      .host = recipes::process_identity().host,
-      .connection_timeout = options.connection_timeout,
-      .announces = options.acl.kind() != AclPolicy::Kind::list,
-      .logger = options.logger};
+  recipes::ClientCore::Settings settings{.hosts = options.hosts,
+                                         .application = options.application,
+                                         .host = recipes::process_identity().host,
+                                         .connection_timeout = options.connection_timeout,
+                                         .announces = options.acl.kind() != AclPolicy::Kind::list,
+                                         .logger = options.logger};
   core_ = recipes::ClientCore::make(open(options), std::move(settings));
 }
 
@@ -94,7 +94,9 @@ bool Client::is_connected() const noexcept {
   return !core_->forked() && core_->keeper().is_connected();
 }
 
-std::int64_t Client::session_id() const noexcept { return core_->keeper().session().value; }
+std::int64_t Client::session_id() const noexcept {
+  return core_->keeper().session().value;
+}
 
 std::chrono::milliseconds Client::session_timeout() const noexcept {
   return std::chrono::duration_cast<std::chrono::milliseconds>(core_->keeper().timeout());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/client_core.h"
 
-#include <pthread.h>
-#include <spdlog/logger.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
+
+#include <pthread.h>
+#include <spdlog/logger.h>
 
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/process_identity.h"
@@ -56,7 +56,9 @@ ClientCore::ClientCore(Ports ports, Settings settings)
 
 ClientCore::~ClientCore() = default;
 
-bool ClientCore::forked() const noexcept { return fork_generation() != birth_; }
+bool ClientCore::forked() const noexcept {
+  return fork_generation() != birth_;
+}
 
 void ClientCore::check_usable(const char* operation, const std::string& path) const {
   if (forked()) throw Error(Errc::forked, operation, path);
@@ -89,7 +91,9 @@ std::vector<std::shared_ptr<LockEngine>> ClientCore::engines() {
   return alive;
 }
 
-std::string ClientCore::next_attempt() { return attempt_prefix_ + std::to_string(++attempts_); }
+std::string ClientCore::next_attempt() {
+  return attempt_prefix_ + std::to_string(++attempts_);
+}
 
 core::NodeData ClientCore::identify(const Owner& owner) const {
   return {.attempt = {},
@@ -109,8 +113,8 @@ bool ClientCore::wait_until_connected(Deadline deadline) {
     const auto now = LeaseClock::now();
     if (deadline.has_passed(now)) return false;
     // In slices: a condition variable's clock stands still while the machine sleeps.
-    const auto left = deadline.is_never() ? LeaseClock::duration(std::chrono::seconds(1))
-                                          : deadline.at() - now;
+    const auto left =
+        deadline.is_never() ? LeaseClock::duration(std::chrono::seconds(1)) : deadline.at() - now;
     changed_.wait_for(lock, std::min<LeaseClock::duration>(left, std::chrono::seconds(1)));
   }
   if (closed()) throw Error(Errc::closed, "connect", settings_.hosts);

@@ -17,7 +17,8 @@ namespace zklock::recipes {
 /// the listener waits for it, except on that thread.
 class ConnectionListeners::Listener {
  public:
-  Listener(std::function<void(ConnectionState)> call, std::shared_ptr<client::Dispatcher> dispatcher)
+  Listener(std::function<void(ConnectionState)> call,
+           std::shared_ptr<client::Dispatcher> dispatcher)
       : call_(std::move(call)), line_(std::move(dispatcher)) {}
 
   static void tell(const std::shared_ptr<Listener>& self, ConnectionState state) {

@@ -49,9 +49,10 @@ void Contender::carry_out(const Effect& effect) {
   switch (effect.kind) {
     case Effect::Kind::create: create(effect.text); return;
     case Effect::Kind::create_parents:
-      create_id_ = submit(request::CreateParents{path}, {}, on_reply([](Contender& c, const auto& r) {
-                            return c.fsm_.parents_created(r.status, r.detail);
-                          }));
+      create_id_ =
+          submit(request::CreateParents{path}, {}, on_reply([](Contender& c, const auto& r) {
+                   return c.fsm_.parents_created(r.status, r.detail);
+                 }));
       return;
     case Effect::Kind::check_parent:
       submit(request::Check{path}, effect.session, on_reply([](Contender& c, const auto& r) {
@@ -134,17 +135,17 @@ void Contender::watch_predecessor(const Effect& effect) {
                        ? contender->fsm_.predecessor_changed(contender->lease_valid())
                        : contender->fsm_.predecessor_deleted());
   };
-  predecessor_watch_ = core().coordinator().submit(
-      {.operation = std::move(watch), .session = effect.session},
-      on_reply([](Contender& c, const auto& r) {
-        if (r.status != core::Status::ok) c.predecessor_watch_ = {};
-        return c.fsm_.watched(r.status, r.data, r.detail);
-      }));
+  predecessor_watch_ =
+      core().coordinator().submit({.operation = std::move(watch), .session = effect.session},
+                                  on_reply([](Contender& c, const auto& r) {
+                                    if (r.status != core::Status::ok) c.predecessor_watch_ = {};
+                                    return c.fsm_.watched(r.status, r.data, r.detail);
+                                  }));
 }
 
 void Contender::pause() {
-  const auto delay = std::max<core::Duration>(core().keeper().timeout() / 24,
-                                              std::chrono::milliseconds(10));
+  const auto delay =
+      std::max<core::Duration>(core().keeper().timeout() / 24, std::chrono::milliseconds(10));
   core().scheduler().at(core().scheduler().now() + delay, [self = shared_from_this()] {
     const LockEngine::Section section(*self->engine_);
     self->run(self->fsm_.resume());
@@ -179,13 +180,12 @@ void Contender::join(Call call) {
     limit = limit.has_passed(call.began) ? most : std::min(limit, most);
   }
   if (!limit.is_never()) {
-    call.timer =
-        core().scheduler().at(limit.at(), [self = weak_from_this(), ticket = call.ticket] {
-          if (const auto contender = self.lock()) {
-            const LockEngine::Section section(*contender->engine_);
-            contender->leave(ticket, Why::deadline);
-          }
-        });
+    call.timer = core().scheduler().at(limit.at(), [self = weak_from_this(), ticket = call.ticket] {
+      if (const auto contender = self.lock()) {
+        const LockEngine::Section section(*contender->engine_);
+        contender->leave(ticket, Why::deadline);
+      }
+    });
   }
   calls_.push_back(std::move(call));
 }
@@ -216,8 +216,8 @@ Outcome Contender::outcome_of(const Call& call, Why why) {
     case Why::deadline: break;
   }
   if (policy_.wait && (had_node_ || core().keeper().is_connected())) return {};
-  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
-      core().scheduler().now() - call.began);
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::milliseconds>(core().scheduler().now() - call.began);
   std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
   const std::string trouble = core().coordinator().trouble();
   if (!trouble.empty()) cause += " (" + trouble + ")";

@@ -116,8 +116,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   core::Ownership ownership_;
   std::vector<Call> calls_;  ///< that wait
   bool begun_work_ = false;
-  BackgroundWork::Id work_{};  ///< while leaving
-  bool had_node_ = false;      ///< a server was reached
+  BackgroundWork::Id work_{};      ///< while leaving
+  bool had_node_ = false;          ///< a server was reached
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
   client::RequestId predecessor_watch_{};

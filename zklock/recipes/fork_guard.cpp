@@ -12,7 +12,8 @@ struct Kept {
   std::shared_ptr<const void> object;
   Kept* next;
 };
-Kept* kept = nullptr;  // a child of fork() starts with one thread; a lost entry is kept all the same
+Kept* kept =
+    nullptr;  // a child of fork() starts with one thread; a lost entry is kept all the same
 
 }  // namespace
 

@@ -20,7 +20,9 @@ Hold& Hold::operator=(Hold&& other) noexcept {
   return *this;
 }
 
-Hold::~Hold() { release(); }
+Hold::~Hold() {
+  release();
+}
 
 FencingToken Hold::token() const noexcept {
   return contender_ ? contender_->token() : FencingToken{};
@@ -41,7 +43,9 @@ LeaseClock::time_point Hold::valid_until() const noexcept {
   return contender_ ? contender_->valid_until() : LeaseClock::time_point::min();
 }
 
-std::string Hold::node() const { return contender_ ? contender_->node() : std::string(); }
+std::string Hold::node() const {
+  return contender_ ? contender_->node() : std::string();
+}
 
 Owner Hold::owner() const noexcept {
   return contender_ ? contender_->owner() : Owner::this_thread();

@@ -162,7 +162,8 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       reads.emplace_back(client::request::Get{engine->path().child(name.text)});
     }
     const auto replies = read(*engine, limit, std::move(reads));
-    const bool lost = std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); });
+    const bool lost =
+        std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); });
     if (lost) {
       pause(engine->core());
       continue;

@@ -85,13 +85,17 @@ bool ReentrantMutex::lock_until(Deadline deadline, std::stop_token stop) {
                           stop) != nullptr;
 }
 
-void ReentrantMutex::lock() { lock_until(Deadline::never(), {}); }
+void ReentrantMutex::lock() {
+  lock_until(Deadline::never(), {});
+}
 
 bool ReentrantMutex::lock(std::stop_token stop) {
   return lock_until(Deadline::never(), std::move(stop));
 }
 
-bool ReentrantMutex::try_lock() { return lock_until(Deadline::passed(), {}); }
+bool ReentrantMutex::try_lock() {
+  return lock_until(Deadline::passed(), {});
+}
 
 void ReentrantMutex::unlock() {
   if (engine_->core().forked()) throw Error(Errc::forked, "unlock", path());
@@ -101,9 +105,8 @@ void ReentrantMutex::unlock() {
 Hold ReentrantMutex::acquire(AcquireOptions options) {
   const auto engine = engine_;  // another thread may destroy this object meanwhile
   const Owner owner = options.owner.value_or(Owner::this_thread());
-  const auto contender =
-      acquire_blocking(engine, wanted(owner, options.deadline, core::CountKind::hold),
-                       options.stop);
+  const auto contender = acquire_blocking(
+      engine, wanted(owner, options.deadline, core::CountKind::hold), options.stop);
   return contender ? contender->make_hold() : Hold();
 }
 
@@ -163,7 +166,9 @@ Hold ReentrantMutex::Awaitable::await_resume() {
   return std::move(hold_);
 }
 
-bool ReentrantMutex::is_held_by_this_thread() const { return hold_count() > 0; }
+bool ReentrantMutex::is_held_by_this_thread() const {
+  return hold_count() > 0;
+}
 
 int ReentrantMutex::hold_count() const {
   if (engine_->core().forked()) return 0;
@@ -183,6 +188,8 @@ std::optional<std::size_t> ReentrantMutex::queue_position(std::optional<Owner> o
   return static_cast<std::size_t>(found - queue.begin());
 }
 
-const std::string& ReentrantMutex::path() const noexcept { return engine_->path().str(); }
+const std::string& ReentrantMutex::path() const noexcept {
+  return engine_->path().str();
+}
 
 }  // namespace zklock

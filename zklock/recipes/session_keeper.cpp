@@ -102,10 +102,10 @@ void SessionKeeper::schedule_tick(SessionId session) {
   const std::lock_guard guard(mutex_);
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
   scheduler_.cancel(tick_timer_);
-  tick_timer_ = scheduler_.at(scheduler_.now() + timeout() / 20,
-                              [self = weak_from_this(), session] {
-                                if (const auto keeper = self.lock()) keeper->tick(session);
-                              });
+  tick_timer_ =
+      scheduler_.at(scheduler_.now() + timeout() / 20, [self = weak_from_this(), session] {
+        if (const auto keeper = self.lock()) keeper->tick(session);
+      });
 }
 
 void SessionKeeper::tick(SessionId session) {
