@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs every test, with one command on a fresh Debian 12: installs what is missing, then
-#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests
+#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the long ones
 #   tsan    g++ with ThreadSanitizer: unit, model, conformance and integration tests
 #   clang   clang++, optimized, warnings are errors: everything is compiled; unit tests, examples,
 #           packaging, format
@@ -51,6 +51,7 @@ done
 run_phase() {
   local phase=$1 selection=()
   case "$phase" in
+    asan) selection=(--label-exclude '^long$') ;;
     tsan) selection=(--label-regex '^(unit|model|conformance|integration)$') ;;
     clang) selection=(--label-regex '^(unit|example|packaging|format)$') ;;
   esac

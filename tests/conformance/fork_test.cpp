@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // fork(): the child has nothing of the client, the parent keeps all of it.
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "conformance/lock_test.h"
+#include "support/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -137,6 +140,75 @@ TEST_F(Fork, WhileAThreadWaits) {
   EXPECT_FALSE(is_ready(waiting));
   others_hold.release();
   EXPECT_EQ(get(waiting).state(), HoldState::held);
+}
+
+// 0 when all that the hold says is that it is lost.
+int first_that_is_not_lost(const Hold& hold) {
+  if (hold.state() != HoldState::lost) return 1;
+  if (!hold.lost().stop_requested()) return 2;
+  if (hold.valid_until() != LeaseClock::time_point::min()) return 3;
+  return 0;
+}
+
+TEST_F(Fork, AHoldIsLostInTheChild) {
+  const Hold hold = mutex_->acquire();
+  const std::stop_token lost = hold.lost();
+  EXPECT_EQ(fork_and([&] { return first_that_is_not_lost(hold); }), 0);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_FALSE(lost.stop_requested());
+  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_GT(hold.valid_until(), LeaseClock::now());
+}
+
+TEST_F(Fork, TheChildDestroysWhatAClosedClientLeft) {
+  mutex_->lock();
+  std::optional<Hold> hold(mutex_->acquire());
+  std::optional<Subscription> subscription(client_->add_listener([](ConnectionState) {}));
+  client_->close();
+  EXPECT_EQ(fork_and([&] {
+              const int wrong = first_that_is_not_lost(*hold);
+              hold.reset();
+              subscription.reset();
+              mutex_.reset();
+              client_.reset();
+              return wrong;
+            }),
+            0);
+  EXPECT_EQ(hold->state(), HoldState::lost);
+}
+
+TEST_F(Fork, TheChildDestroysWhatADestroyedClientLeft) {
+  mutex_->lock();
+  std::optional<Hold> hold(mutex_->acquire());
+  client_.reset();
+  EXPECT_EQ(fork_and([&] {
+              const int wrong = first_that_is_not_lost(*hold);
+              mutex_.reset();
+              hold.reset();
+              return wrong;
+            }),
+            0);
+}
+
+// The listener runs in the parent only: in the child nobody could end its call.
+TEST_F(Fork, TheChildDropsASubscriptionWhoseListenerRuns) {
+  std::promise<void> entered;
+  std::promise<void> go_on;
+  std::atomic<bool> first{true};
+  std::optional<Subscription> subscription(client_->add_listener([&](ConnectionState) {
+    if (!first.exchange(false)) return;
+    entered.set_value();
+    go_on.get_future().wait_for(kPatience);
+  }));
+  expire_session(chroot_.hosts(), client_->session_id());
+  auto has_entered = entered.get_future();
+  get(has_entered);
+  EXPECT_EQ(fork_and([&] {
+              subscription.reset();
+              return 0;
+            }),
+            0);
+  go_on.set_value();
 }
 
 // A child makes a client of its own, and is another owner than its parent.

@@ -208,6 +208,157 @@ TEST_F(Shutdown, DestroyingAMutexWakesItsWaiters) {
   EXPECT_FALSE(is_ready(of_another_object));  // the calls of another object wait on
 }
 
+// The callback runs because of the close that it calls once more.
+TEST_F(Shutdown, FromTheLossThatCloseTells) {
+  std::promise<void> closed_by_loss;
+  const Hold hold = mutex_.acquire();
+  const std::stop_callback on_loss(hold.lost(), [&] {
+    client_->close();
+    closed_by_loss.set_value();
+  });
+  auto closing = in_thread([this] { client_->close(); });
+  get(closing);
+  auto has_closed = closed_by_loss.get_future();
+  get(has_closed);
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Shutdown, FromALossWhileOthersClose) {
+  constexpr int kRounds = 10;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto client = connect();
+    ReentrantMutex mutex(*client, kPath);
+    const Hold hold = mutex.acquire();
+    std::atomic<bool> told{false};
+    std::promise<void> closed_by_loss;
+    const std::stop_callback on_loss(hold.lost(), [&] {
+      told = true;
+      client->close();
+      closed_by_loss.set_value();
+    });
+    // One that closes whatever happens, and one that does when the callback is about to.
+    const bool expire = round % 2 == 0;
+    auto behind = in_thread([&] {
+      EXPECT_TRUE(eventually([&] { return told.load(); }, kPatience, 0ms));
+      client->close();
+    });
+    if (expire) {
+      end_session(*client);
+    } else {
+      client->close();
+    }
+    get(behind);
+    auto has_closed = closed_by_loss.get_future();
+    get(has_closed);
+    EXPECT_EQ(hold.state(), HoldState::lost);
+    EXPECT_FALSE(client->is_connected());
+  }
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Shutdown, TheFutureOfAClosedClientHoldsTheError) {
+  client_->close();
+  std::future<Hold> future;
+  ASSERT_NO_THROW(future = mutex_.async_acquire());
+  ASSERT_TRUE(future.valid());
+  EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
+}
+
+TEST_F(Shutdown, WakesWhoFlushes) {
+  ZooKeeperServer server;
+  server.start();
+  ASSERT_TRUE(server.wait_until_serving());
+  ClientOptions elsewhere = options();
+  elsewhere.hosts = server.hosts();
+  const auto client = connect(elsewhere);
+  ReentrantMutex mutex(*client, kPath);
+  Hold hold = mutex.acquire();
+  server.pause();
+  hold.release();
+  EXPECT_FALSE(client->flush(Deadline::passed()));  // nobody confirms
+  auto flushing = in_thread([&] { return client->flush(); });
+  auto closing = in_thread([&] { client->close(); });
+  get(closing);
+  static_cast<void>(get(flushing));
+  EXPECT_TRUE(client->flush());
+}
+
+TEST_F(Shutdown, RacingWithAFlushEndsBoth) {
+  constexpr int kRounds = 50;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto client = connect();
+    ReentrantMutex mutex(*client, kPath);
+    mutex.acquire().release();
+    std::atomic<bool> begun{false};
+    auto flushing = in_thread([&] {
+      begun = true;
+      return client->flush();
+    });
+    EXPECT_TRUE(eventually([&] { return begun.load(); }, kPatience, 0ms));
+    client->close();
+    static_cast<void>(get(flushing));
+  }
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Shutdown, RacingWithALockIsEitherAGrantOrClosed) {
+  constexpr int kRounds = 50;
+  int granted = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto client = connect();
+    ReentrantMutex mutex(*client, kPath);
+    std::atomic<bool> begun{false};
+    auto locking = in_thread([&] {
+      begun = true;
+      return error_of([&] { mutex.lock(); });
+    });
+    EXPECT_TRUE(eventually([&] { return begun.load(); }, kPatience, 0ms));
+    client->close();
+    const auto error = get(locking);
+    if (error) {
+      EXPECT_EQ(error, Errc::closed);
+    } else {
+      ++granted;
+    }
+  }
+  RecordProperty("granted", granted);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Shutdown, RacingWithACallbackIsEitherAnOutcomeOrAnException) {
+  constexpr int kRounds = 50;
+  int thrown = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<int> handled{0};
+    std::atomic<bool> begun{false};
+    const auto client = connect();
+    ReentrantMutex mutex(*client, kPath);
+    auto starting = in_thread([&] {
+      begun = true;
+      return error_of([&] {
+        mutex.async_acquire({}, [&](const Hold& hold, const std::exception_ptr& error) {
+          EXPECT_EQ(static_cast<bool>(hold), error == nullptr);
+          ++handled;
+        });
+      });
+    });
+    EXPECT_TRUE(eventually([&] { return begun.load(); }, kPatience, 0ms));
+    client->close();
+    const auto error = get(starting);
+    if (error) {
+      ++thrown;
+      EXPECT_EQ(error, Errc::closed);
+      EXPECT_EQ(handled, 0) << "round " << round;
+    } else {
+      EXPECT_TRUE(eventually([&] { return handled == 1; }, kPatience)) << "round " << round;
+    }
+  }
+  RecordProperty("thrown", thrown);
+  EXPECT_TRUE(becomes_empty());
+}
+
 TEST_F(Shutdown, WithoutAServerIsBounded) {
   ZooKeeperServer server;
   server.start();

@@ -67,15 +67,16 @@ class Servers {
     return earliest;
   }
 
-  /// The half ticks, not longer than `longest`, that just miss naming the session in one of the
-  /// gaps which the last of them before `at` may fall into. They are the ones that hurt: a longer
-  /// one names it, and a shorter one is younger.
-  std::vector<Duration> just_below_the_gaps(Instant at, Duration longest) const {
+  /// The half ticks, not longer than `longest`, that hurt: in one of the gaps which the last of
+  /// them before `at` may fall into, they only just name the session right when the gap begins, and
+  /// not again until right before it ends. Longer ones miss it less often; shorter ones for less.
+  std::vector<Duration> that_miss_the_gaps(Instant at, Duration longest) const {
     std::vector<Duration> half_ticks;
     Instant next = at;
     for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
       const Duration below = next - *packet - Duration{1};
-      if (below >= longest / 10 && below <= longest) half_ticks.push_back(below);
+      const auto fewest = std::max<std::int64_t>((below + longest - Duration{1}) / longest, 1);
+      if (below / fewest >= longest / 10) half_ticks.push_back(below / fewest);
       next = *packet;
       if (at - *packet > longest) break;
     }

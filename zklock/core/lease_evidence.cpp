@@ -2,6 +2,7 @@
 #include "zklock/core/lease_evidence.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace zklock::core {
 
@@ -26,8 +27,9 @@ bool LeaseEvidence::settled(Instant now) const {
 void LeaseEvidence::answered(Instant sent, Instant now) {
   running(now);
   if (now - sent > timeout_ / 48) pinging_since_ = now;
-  // Packets closer together than this prove nothing more than one of them.
-  if (!packets_.empty() && sent - packets_.back().sent < timeout_ / 48) return;
+  // Between two packets closer together than this, a third proves nothing more.
+  const std::size_t kept = packets_.size();
+  if (kept > 1 && sent - packets_[kept - 2].sent < timeout_ / 48) packets_.pop_back();
   packets_.push_back({sent, now});
   // One packet that was surely relayed is as far back as anything looks.
   while (packets_.size() > 1 && surely_relayed(packets_[1], sent)) packets_.pop_front();

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests that wait for others in the client, and calls that are over before they are sent.
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+class InFlight : public LockTest {
+ protected:
+  static constexpr int kRounds = 200;
+
+  ClientOptions one_at_a_time() const {
+    ClientOptions one = options();
+    one.max_in_flight = 1;
+    return one;
+  }
+  const std::unique_ptr<Client> client_ = connect(one_at_a_time());
+  ReentrantMutex mutex_{*client_, kPath};
+
+  void nothing_is_left() {
+    EXPECT_TRUE(client_->flush(kPatience));
+    EXPECT_TRUE(becomes_empty());
+    EXPECT_EQ(mutex_.acquire({.deadline = kPatience}).state(), HoldState::held);
+    EXPECT_TRUE(becomes_empty());
+  }
+};
+
+TEST_F(InFlight, AStopAtOnceLeavesNoNode) {
+  ASSERT_EQ(mutex_.acquire().state(), HoldState::held);  // the parent is there
+  for (int round = 0; round < kRounds; ++round) {
+    std::stop_source stop;
+    auto waiting = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
+    stop.request_stop();
+    static_cast<void>(get(waiting));  // a Hold that is dropped, or none
+  }
+  nothing_is_left();
+}
+
+TEST_F(InFlight, ABurstOfStopsLeavesNoNode) {
+  std::vector<std::future<Hold>> waiting;
+  for (int round = 0; round < kRounds; ++round) {
+    std::stop_source stop;
+    waiting.push_back(mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()}));
+    stop.request_stop();
+  }
+  for (auto& future : waiting) static_cast<void>(get(future));
+  nothing_is_left();
+}
+
+}  // namespace
+}  // namespace zklock::testing
