@@ -82,7 +82,8 @@ TEST_F(Errors, ReadAsSentences) {
   const std::string closed = error_text_of([&] { mutex.lock(); });
   EXPECT_EQ(closed.rfind("lock /lock: ", 0), 0U) << closed;
   EXPECT_TRUE(has(closed, "[zklock:9]")) << closed;
-  EXPECT_TRUE(has(error_text_of([&] { return mutex.participants(); }), "read the queue of /lock: "));
+  EXPECT_TRUE(
+      has(error_text_of([&] { return mutex.participants(); }), "read the queue of /lock: "));
 }
 
 class Permissions : public LockTest {

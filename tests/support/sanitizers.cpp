@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sanitizers are not to report in this program.
+// What the sanitizers are not to report in a program that runs the ZooKeeper C client.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define ZKLOCK_ADDRESS_SANITIZER
