@@ -8,7 +8,8 @@ namespace zklock::recipes {
 
 BackgroundWork::Id BackgroundWork::begin() {
   const std::lock_guard guard(mutex_);
-  under_way_.insert(++last_);
+  ++last_;
+  if (!closed_) under_way_.insert(last_);
   return Id{last_};
 }
 
@@ -25,6 +26,7 @@ bool BackgroundWork::idle() const {
 
 void BackgroundWork::close() noexcept {
   const std::lock_guard guard(mutex_);
+  closed_ = true;
   under_way_.clear();
   ended_.notify_all();
 }

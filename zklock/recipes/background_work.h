@@ -23,7 +23,7 @@ class BackgroundWork {
   /// Blocks until all that had begun before the call has ended; false when `deadline` came first.
   bool wait(Deadline deadline);
   bool idle() const;
-  /// All of it has ended with the session; what has not said so will not.
+  /// All of it has ended with the session; what has not said so will not, nor what begins now.
   void close() noexcept;
 
  private:
@@ -31,6 +31,7 @@ class BackgroundWork {
   // guarded by mutex_
   std::condition_variable ended_;
   std::uint64_t last_ = 0;
+  bool closed_ = false;
   std::set<std::uint64_t> under_way_;
 };
 
