@@ -95,8 +95,9 @@ class Client {
   bool flush(Deadline deadline = Deadline::never());
 
   /// Effects: holds turn `lost`, every waiting call ends with Error(closed), lock nodes are deleted
-  /// with the session. Blocks for at most about 10 seconds: for the servers' answer, and for user
-  /// callbacks that are under way (not for the one that calls close()). A second call, or one by
+  /// with the session. Blocks for at most about 10 seconds (longer while the system's resolver does
+  /// not answer): for the servers' answer, and for user callbacks that are under way (not for the
+  /// one that calls close()). A second call, or one by
   /// another thread, waits for the first.
   void close() noexcept;
 

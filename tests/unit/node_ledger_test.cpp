@@ -34,6 +34,22 @@ TEST(NodeLedger, ALostReplyCountsUntilItsNodeGoes) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
+// A create whose reply was lost may never have been carried out: a list shows how many there can be.
+TEST(NodeLedger, AListBoundsWhatIsUnknown) {
+  NodeLedger nodes(1000);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+    nodes.unknown("/p", "lock-");
+  }
+  nodes.listed("/q", 0);
+  nodes.listed("/p", 5);
+  EXPECT_EQ(nodes.bytes(), 3 * kOne);
+  nodes.listed("/p", 1);
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.listed("/p", 0);
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
 TEST(NodeLedger, TheEndOfTheSessionForgetsAll) {
   NodeLedger nodes(100);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));

@@ -161,10 +161,12 @@ class ListChildrenCall final : public Call {
 
   bool is_write(std::size_t /*part*/) const noexcept override { return false; }
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& /*wire*/) override {
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
     answer(completion.code);
+    if (reply().status == Status::no_node) wire.nodes.listed(op_.path, 0);
     if (reply().status != Status::ok || completion.strings == nullptr) return true;
     const String_vector& names = *completion.strings;
+    wire.nodes.listed(op_.path, static_cast<std::size_t>(names.count));
     reply().children.assign(names.data, names.data + names.count);
     return true;
   }
@@ -199,6 +201,8 @@ class GetCall final : public Call {
       reply().sent_at = LeaseClock::now();
       const int code = request(wire, exists, [&](const void* data) -> int {
         if (wire.handle == nullptr) return ZINVALIDSTATE;
+        // Nothing is to be sent between a loss and the event that tells of it.
+        if (zoo_state(wire.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
         return zoo_aexists(wire.handle, path_.c_str(), 1, &RequestRegistry::on_stat, data);
       });
       if (code == ZOK) return false;

@@ -157,7 +157,8 @@ class Coordinator {
   virtual void unwatch(RequestId get_and_watch) = 0;
 
   /// Ends the session and answers everything that is left with `closed`. Blocks until no handler
-  /// runs any more. Not to be called from a handler.
+  /// runs any more. Not to be called from a handler. A second call waits for what was submitted
+  /// since, which is answered `closed`.
   virtual void close() = 0;
 
   /// What stands in the way of a connection, in words; for the texts of errors.

@@ -48,6 +48,14 @@ void NodeLedger::missing(const std::string& path) {
   nodes_.erase(node);
 }
 
+void NodeLedger::listed(const std::string& parent, std::size_t children) {
+  for (std::size_t n = doubtful_.count(parent); n > children; --n) {
+    const auto node = doubtful_.find(parent);
+    bytes_ -= node->second;
+    doubtful_.erase(node);
+  }
+}
+
 void NodeLedger::clear() noexcept {
   nodes_.clear();
   doubtful_.clear();

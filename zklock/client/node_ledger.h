@@ -31,6 +31,9 @@ class NodeLedger {
   /// ... or was found not to exist.
   void missing(const std::string& path);
 
+  /// `parent` was listed: no more than so many nodes below it can be there unknown.
+  void listed(const std::string& parent, std::size_t children);
+
   /// The session ended, and with it all nodes.
   void clear() noexcept;
 

@@ -17,7 +17,12 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
       tasks_.push_back(std::move(task));
       if (std::exchange(busy_, true)) return;
     }
-    dispatch();
+    try {
+      dispatch();
+    } catch (...) {
+      stand_idle();
+      throw;
+    }
   }
 
  private:
@@ -30,10 +35,21 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
     struct Next {
       Line& line;
       ~Next() {
-        if (line.has_more()) line.dispatch();
+        if (!line.has_more()) return;
+        try {
+          line.dispatch();
+        } catch (...) {  // no thread, no memory
+          line.stand_idle();
+        }
       }
     } const next{*this};
     take()();
+  }
+
+  /// What is in line waits for the next task, which tries again.
+  void stand_idle() {
+    const std::lock_guard lock(mutex_);
+    busy_ = false;
   }
 
   std::function<void()> take() {

@@ -9,7 +9,8 @@
 namespace zklock::client {
 
 /// Runs tasks on a dispatcher one after the other, in the order of post(). A task that throws
-/// leaves its exception to the dispatcher, and the next one runs all the same. When it is
+/// leaves its exception to the dispatcher, and the next one runs all the same. When the dispatcher
+/// cannot take a task (it throws), that task stays in line, and goes with the next. When it is
 /// destroyed, the tasks that are left still run.
 ///
 /// Thread-safety: all members, from any thread, tasks included.

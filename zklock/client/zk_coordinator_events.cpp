@@ -240,6 +240,7 @@ void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) 
     const std::lock_guard guard(mutex_);
     if (phase_ == Phase::dead || phase_ == Phase::none) return;
     session = session_;
+    if (event == request::WatchEvent::deleted) nodes_.missing(path);
     ids = watches_.fire(path);
   }
   for (const RequestId id : ids) {

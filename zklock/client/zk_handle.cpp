@@ -21,8 +21,8 @@ constexpr int kBetweenAttempts = 0;
 
 // The states are variables in the C header, and cannot be cases of a switch.
 bool is_before_handshake(int state) noexcept {
-  return state == kBetweenAttempts || state == ZOO_NOTCONNECTED_STATE ||
-         state == ZOO_CONNECTING_STATE;
+  // Not ZOO_CONNECTING_STATE: the C client leaves that only after it has sent the handshake.
+  return state == kBetweenAttempts || state == ZOO_NOTCONNECTED_STATE;
 }
 
 }  // namespace

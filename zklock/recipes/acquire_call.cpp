@@ -28,6 +28,7 @@ std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine
 }
 
 void AcquireCall::cancel() {
+  if (engine_->core().forked()) return;
   std::optional<Ticket> ticket;
   {
     const std::lock_guard guard(mutex_);

@@ -173,6 +173,7 @@ void ClientCore::close() noexcept {
   ports_.finish_losses();
   ports_.coordinator->close();
   ports_.stop_threads();
+  ports_.coordinator->close();  // now what the last timers submitted has been answered too
   work_.close();
   const std::lock_guard guard(mutex_);
   connected_ = false;

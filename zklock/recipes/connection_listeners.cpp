@@ -2,6 +2,7 @@
 #include "zklock/recipes/connection_listeners.h"
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -92,7 +93,12 @@ Subscription ConnectionListeners::add(std::function<void(ConnectionState)> liste
 void ConnectionListeners::tell(ConnectionState state) {
   // Under the mutex, so that all listeners hear of the states in one order.
   const std::lock_guard guard(list_->mutex);
-  for (const auto& listener : list_->listeners) Listener::tell(listener, state);
+  for (const auto& listener : list_->listeners) {
+    try {
+      Listener::tell(listener, state);
+    } catch (const std::exception&) {  // no thread, no memory: it is told with the next one
+    }
+  }
 }
 
 }  // namespace zklock::recipes

@@ -125,11 +125,12 @@ void Contender::create(const std::string& attempt) {
 
 void Contender::watch_predecessor(const Effect& effect) {
   request::GetAndWatch watch{.path = engine_->path().child(effect.text), .on_event = {}};
-  watch.on_event = [self = weak_from_this()](SessionId session, request::WatchEvent event) {
+  watch.on_event = [self = weak_from_this(), name = fsm_.own_name()](SessionId session,
+                                                                     request::WatchEvent event) {
     const auto contender = self.lock();
     if (!contender) return;
     const LockEngine::Section section(*contender->engine_);
-    if (session != contender->fsm_.session()) return;
+    if (session != contender->fsm_.session() || name != contender->fsm_.own_name()) return;
     contender->predecessor_watch_ = {};
     contender->run(event == request::WatchEvent::changed
                        ? contender->fsm_.predecessor_changed(contender->lease_valid())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/fork_guard.h"
 
+#include <atomic>
 #include <utility>
 
 namespace zklock::recipes {
@@ -12,13 +13,13 @@ struct Kept {
   std::shared_ptr<const void> object;
   Kept* next;
 };
-Kept* kept =
-    nullptr;  // a child of fork() starts with one thread; a lost entry is kept all the same
+std::atomic<Kept*> kept = nullptr;
 
 }  // namespace
 
 void keep_for_ever(std::shared_ptr<const void> object) noexcept {
-  kept = new Kept{std::move(object), kept};
+  const auto entry = new Kept{std::move(object), nullptr};
+  entry->next = kept.exchange(entry);
 }
 
 }  // namespace zklock::recipes
