@@ -25,6 +25,7 @@ using testing::Fact;
 class StepByStep : public Dispatcher {
  public:
   bool post(std::function<void()> task) override {
+    if (exhausted) throw std::runtime_error("no thread");
     tasks.push_back(std::move(task));
     return true;
   }
@@ -34,31 +35,18 @@ class StepByStep : public Dispatcher {
     task();
   }
   std::deque<std::function<void()>> tasks;
-};
-
-/// The system gives no thread, for a while.
-class Exhausted final : public Dispatcher {
- public:
-  bool post(std::function<void()> task) override {
-    if (exhausted) throw std::runtime_error("no thread");
-    tasks.push_back(std::move(task));
-    return true;
-  }
-  bool exhausted = true;
-  std::vector<std::function<void()>> tasks;
+  bool exhausted = false;  // the system gives no thread
 };
 
 TEST(Serial, WhatCouldNotBePostedGoesWithTheNext) {
-  const auto dispatcher = std::make_shared<Exhausted>();
+  const auto dispatcher = std::make_shared<StepByStep>();
   Serial serial(dispatcher);
   std::vector<int> ran;
+  dispatcher->exhausted = true;
   EXPECT_THROW(serial.post([&] { ran.push_back(1); }), std::runtime_error);
   dispatcher->exhausted = false;
   serial.post([&] { ran.push_back(2); });
-  for (std::size_t i = 0; i < dispatcher->tasks.size(); ++i) {
-    const auto task = dispatcher->tasks[i];  // it may add others
-    task();
-  }
+  while (!dispatcher->tasks.empty()) dispatcher->step();
   EXPECT_EQ(ran, (std::vector<int>{1, 2}));
 }
 
