@@ -254,8 +254,7 @@ void Contender::step_ended() {
   if (std::exchange(begun_work_, false)) core().work().end(work_);
   if (ownership_.state() != Ownership::State::waiting) return;
   const auto self = shared_from_this();
-  ownership_.withdraw();
-  engine_->forget(*this);
+  depart();
   // A single attempt has failed. Calls of the same owner that came meanwhile and can wait go on.
   std::vector<Call> calls = std::exchange(calls_, {});
   std::shared_ptr<Contender> next;
