@@ -102,7 +102,7 @@ class Client {
   void close() noexcept;
 
  private:
-  friend class ReentrantMutex;
+  friend class recipes::ClientCore;
   std::shared_ptr<recipes::ClientCore> core_;
 };
 

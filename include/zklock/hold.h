@@ -11,6 +11,9 @@
 
 namespace zklock {
 
+namespace core {
+enum class CountKind;
+}
 namespace recipes {
 class Contender;
 }
@@ -25,7 +28,7 @@ class Contender;
 /// |           | deleted, or the hold was released                      |                 |
 enum class HoldState { held, suspended, lost };
 
-/// One count of a lock, released when it is destroyed.
+/// One count of a lock, or some permits of a semaphore, released when it is destroyed.
 ///
 /// A Hold is given out by acquire() and its relatives. Several Holds of one owner share one node,
 /// one token and one fate; the lock passes on when the last of them (and the last lock() of that
@@ -74,6 +77,9 @@ class [[nodiscard]] Hold {
   /// ZooKeeper transaction. Empty for an empty Hold.
   std::string node() const;
 
+  /// How many permits of a Semaphore it stands for; 1 for a hold of a lock, 0 for an empty one.
+  int permits() const noexcept;
+
   /// On whose behalf it is held. The calling thread for an empty Hold.
   Owner owner() const noexcept;
 
@@ -85,9 +91,10 @@ class [[nodiscard]] Hold {
 
  private:
   friend class recipes::Contender;
-  explicit Hold(std::shared_ptr<recipes::Contender> contender) noexcept;
+  Hold(std::shared_ptr<recipes::Contender> contender, core::CountKind kind) noexcept;
 
   std::shared_ptr<recipes::Contender> contender_;
+  core::CountKind kind_{};
 };
 
 }  // namespace zklock

@@ -9,14 +9,25 @@
 
 namespace zklock {
 
+/// What a contender wants.
+///
+/// | access    | meaning                                                                     |
+/// |-----------|-----------------------------------------------------------------------------|
+/// | exclusive | to hold alone: a mutex, a writer                                            |
+/// | shared    | to hold together with others that do: a reader                              |
+/// | permits   | some permits of a semaphore                                                 |
+enum class Access { exclusive, shared, permits };
+
 /// One contender of a lock, as its node tells. The texts were written by the contender's process:
 /// they are for people, are cut to 64 bytes each, and hold no control characters.
 ///
 /// Thread-safety: a value.
 struct Participant {
-  std::string node;             ///< name of the node, without the lock's path
-  std::int32_t sequence = 0;    ///< its place in the order of arrival
-  bool holds = false;           ///< first in the queue: it holds, or is about to be told so
+  std::string node;           ///< name of the node, without the lock's path
+  std::int32_t sequence = 0;  ///< its place in the order of arrival
+  Access access = Access::exclusive;
+  int permits = 0;              ///< that it wants of a semaphore; else 0
+  bool holds = false;           ///< nobody is in its way: it holds, or is about to be told so
   bool mine = false;            ///< it belongs to the client that asks
   FencingToken token;           ///< the token it holds under, or would
   std::int64_t session_id = 0;  ///< the ZooKeeper session that owns the node

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <coroutine>
 #include <cstddef>
-#include <exception>
-#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -13,36 +10,19 @@
 #include <vector>
 
 #include "zklock/acquire_options.h"
+#include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
+#include "zklock/mutex_options.h"
 #include "zklock/owner.h"
 #include "zklock/participant.h"
 
 namespace zklock {
 
-namespace core {
-enum class CountKind;
-}
 namespace recipes {
-class LockEngine;
-struct Outcome;
-struct Wanted;
-}  // namespace recipes
-
-/// What becomes of a waiter whose node went: its session expired, or somebody deleted it.
-enum class OnNodeLost {
-  queue_again,  ///< at the end of the queue, within the same deadline
-  fail,         ///< the call throws session_expired or node_deleted
-};
-
-struct MutexOptions {
-  OnNodeLost on_node_lost = OnNodeLost::queue_again;
-};
-
-/// Receives the outcome of an asynchronous acquire: a Hold; or an empty Hold and no error (the
-/// deadline passed, or a stop was requested); or an empty Hold and an exception, an Error.
-using AcquireHandler = std::function<void(Hold, std::exception_ptr)>;
+class Lockable;
+}
 
 /// A fair, reentrant, fenced mutex over all processes that use the same path of one ensemble.
 ///
@@ -123,7 +103,6 @@ class ReentrantMutex {
   /// passed or a stop was requested) or an Error.
   std::future<Hold> async_acquire(AcquireOptions options = {});
 
-  class Awaitable;
   /// For coroutines: `Hold hold = co_await mutex.co_acquire();`. Resumes on the client's executor.
   /// Throws from co_await what acquire() throws.
   Awaitable co_acquire(AcquireOptions options = {});
@@ -150,29 +129,8 @@ class ReentrantMutex {
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);
-  void start(AcquireOptions options, std::function<void(recipes::Outcome)> done);
-  recipes::Wanted wanted(Owner owner, Deadline deadline, core::CountKind kind) const;
 
-  std::shared_ptr<recipes::LockEngine> engine_;
-  MutexOptions options_;
-};
-
-/// What co_acquire() returns: to be awaited once, at once.
-class ReentrantMutex::Awaitable {
- public:
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> caller);
-  Hold await_resume();
-
- private:
-  friend class ReentrantMutex;
-  Awaitable(ReentrantMutex& mutex, AcquireOptions options)
-      : mutex_(&mutex), options_(std::move(options)) {}
-
-  ReentrantMutex* mutex_;
-  AcquireOptions options_;
-  Hold hold_;
-  std::exception_ptr error_;
+  std::shared_ptr<recipes::Lockable> lockable_;
 };
 
 }  // namespace zklock

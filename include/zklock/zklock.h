@@ -3,6 +3,7 @@
 
 /// All of zklock.
 #include "zklock/acquire_options.h"
+#include "zklock/awaitable.h"
 #include "zklock/client.h"
 #include "zklock/client_options.h"
 #include "zklock/deadline.h"
@@ -10,6 +11,10 @@
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
 #include "zklock/lease_clock.h"
+#include "zklock/mutex.h"
+#include "zklock/mutex_options.h"
 #include "zklock/owner.h"
 #include "zklock/participant.h"
 #include "zklock/reentrant_mutex.h"
+#include "zklock/semaphore.h"
+#include "zklock/shared_mutex.h"

@@ -105,7 +105,7 @@ TEST_F(EngineTest, ReentryAsksNobodyAndRepeatsTheToken) {
   lock_.release(outer);
   run();
   EXPECT_EQ(client(0).requests(), 0U);
-  EXPECT_EQ(lock_.engine(0)->count(owner), 1);
+  EXPECT_EQ(lock_.engine(0)->ownership(owner).count(), 1);
   lock_.release(inner);
   expect_rest();
 }

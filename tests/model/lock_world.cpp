@@ -73,7 +73,7 @@ void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
   ++call.outcomes;
   call.error = std::move(outcome.error);
   if (!outcome.contender) return;
-  call.hold = outcome.contender->make_hold();
+  call.hold = outcome.contender->make_hold(core::CountKind::hold);
   call.token = call.hold.token();
   call.node = call.hold.node();
   watchers_[index] =

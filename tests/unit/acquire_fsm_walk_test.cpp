@@ -90,8 +90,8 @@ void Walk::submit(const AcquireEffect& effect) {
 }
 
 void Walk::removal(const AcquireEffect& effect) {
-  const auto sequence = parse_sequence(effect.text);
-  const auto node = sequence ? nodes_.find(sequence->value) : nodes_.end();
+  const auto place = parse_contention(effect.text);
+  const auto node = place ? nodes_.find(place->sequence.value) : nodes_.end();
   if (node == nodes_.end()) return;  // gone before
   if (node->second.session != effect.session) return blame("it removes on another session");
   if (++node->second.removes > 1) blame("it removes a node twice");
@@ -197,7 +197,7 @@ void Walk::remove_other(Nodes::iterator other) {
   const bool is_watched = watched_ && *watched_ == other->first;
   if (is_watched && !other->second.announces && one_in(2)) {
     watched_ = {};
-    take(fsm_.predecessor_changed(lease_valid()));
+    take(fsm_.predecessor_changed(node(other->first), lease_valid()));
     return;
   }
   delete_node(other, holds && other->second.announces && !one_in(3));
@@ -205,12 +205,13 @@ void Walk::remove_other(Nodes::iterator other) {
 
 void Walk::delete_node(Nodes::iterator gone, bool announced) {
   const bool is_watched = watched_ && *watched_ == gone->first;
+  const std::string name = node(gone->first);
   nodes_.erase(gone);
   if (!is_watched) return;
   watched_ = {};
-  if (!announced) return take(fsm_.predecessor_deleted());
+  if (!announced) return take(fsm_.predecessor_deleted(name));
   first_ = first_ || watch_is_trusted_;
-  take(fsm_.predecessor_changed(lease_valid()));
+  take(fsm_.predecessor_changed(name, lease_valid()));
 }
 
 void Walk::end_session() {
@@ -223,19 +224,21 @@ void Walk::end_session() {
 
 // What comes after the end is news to nobody.
 void Walk::late_news() {
+  const std::string any = last_watch_;
   AcquireEffects effects = fsm_.resume();
   for (const auto& more :
-       {fsm_.predecessor_changed(true), fsm_.predecessor_deleted(), fsm_.session_ended(session_),
-        fsm_.own_node_deleted(), fsm_.give_up(), fsm_.listed(Status::ok, children(), true, ""),
-        fsm_.watched(Status::ok, "", ""), fsm_.checked(Status::ok, true, "")}) {
+       {fsm_.predecessor_changed(any, true), fsm_.predecessor_deleted(any),
+        fsm_.session_ended(session_), fsm_.own_node_deleted(), fsm_.give_up(),
+        fsm_.listed(Status::ok, children(), true, ""), fsm_.watched(any, Status::ok, "", ""),
+        fsm_.checked(Status::ok, true, "")}) {
     effects.insert(effects.end(), more.begin(), more.end());
   }
   if (wrong_.empty() && !effects.empty()) blame("after its end: " + describe(effects));
 }
 
 Walk::Nodes::iterator Walk::find(const std::string& name) {
-  const auto sequence = parse_sequence(name);
-  const auto found = sequence ? nodes_.find(sequence->value) : nodes_.end();
+  const auto place = parse_contention(name);
+  const auto found = place ? nodes_.find(place->sequence.value) : nodes_.end();
   return found != nodes_.end() && found->second.ours() ? found : nodes_.end();
 }
 
@@ -320,8 +323,8 @@ void Walk::answer_list(Status status) {
 }
 
 void Walk::answer_inspect(const AcquireEffect& request, Status status) {
-  const auto sequence = parse_sequence(request.text);
-  const auto found = nodes_.find(sequence->value);
+  const auto place = parse_contention(request.text);
+  const auto found = nodes_.find(place->sequence.value);
   if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
   // One's own nodes can be read.
   if (status == Status::no_auth && found != nodes_.end() && found->second.ours()) {
@@ -348,7 +351,7 @@ void Walk::answer_inspect(const AcquireEffect& request, Status status) {
 }
 
 void Walk::answer_watch(const AcquireEffect& request, Status status) {
-  const auto found = nodes_.find(parse_sequence(request.text)->value);
+  const auto found = nodes_.find(parse_contention(request.text)->sequence.value);
   if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
   std::string data;
   if (status == Status::ok) {
@@ -356,7 +359,8 @@ void Walk::answer_watch(const AcquireEffect& request, Status status) {
     if (!over_) watched_ = found->first;
     watch_is_trusted_ = found->second.announces;
   }
-  take(fsm_.watched(status, data, ""));
+  last_watch_ = request.text;
+  take(fsm_.watched(request.text, status, data, ""));
 }
 
 void Walk::answer_check(const AcquireEffect& request, Status status) {

@@ -44,7 +44,7 @@ inline constexpr Status all_statuses[] = {Status::ok,
                                           Status::server_error};
 
 inline std::string node(int sequence) {
-  return NodeName::make({sequence}).text;
+  return NodeName::make(lock_prefix, {sequence}).text;
 }
 
 inline std::string data_of(std::string_view attempt, bool announces = true) {
@@ -96,7 +96,8 @@ inline std::string failure(Errc error, std::string_view cause = {}) {
 }
 
 /// One machine, and short names for the answers it gets: they are of session a and without detail,
-/// where nothing else is said. Every call returns the effects as describe() writes them.
+/// where nothing else is said. Every call returns the effects as describe() writes them. What is
+/// said of a watched node is said of the last one that the machine asked to watch.
 class Steps {
  public:
   explicit Steps(AcquireFsm::Policy policy = {}) : fsm_("id", policy) {}
@@ -115,7 +116,7 @@ class Steps {
     return describe(fsm_.created({Status::ok, session, name, {token_of_create}, ""}));
   }
   std::string counted(int children, bool lease_valid = true, SessionId session = session_a) {
-    return describe(fsm_.counted(Status::ok, session, children, lease_valid));
+    return note(fsm_.counted(Status::ok, session, children, lease_valid));
   }
   std::string counted(Status status) { return describe(fsm_.counted(status, session_a, 0, true)); }
   std::string parents_created(Status status, std::string_view detail = {}) {
@@ -125,7 +126,7 @@ class Steps {
     return describe(fsm_.checked(status, lease_valid, detail));
   }
   std::string listed(const Children& children, bool lease_valid = true) {
-    return describe(fsm_.listed(Status::ok, children, lease_valid, ""));
+    return note(fsm_.listed(Status::ok, children, lease_valid, ""));
   }
   std::string listed(Status status, std::string_view detail = {}) {
     return describe(fsm_.listed(status, {}, true, detail));
@@ -137,23 +138,29 @@ class Steps {
     return describe(fsm_.inspected({Status::ok, data, owner, {token_of_inspection}, ""}));
   }
   std::string watched(Status status, std::string_view detail = {}) {
-    return describe(fsm_.watched(status, "", detail));
+    return note(fsm_.watched(watched_, status, "", detail));
   }
   std::string watched(std::string_view data) {
-    return describe(fsm_.watched(Status::ok, data, ""));
+    return note(fsm_.watched(watched_, Status::ok, data, ""));
   }
   std::string parent_removed(Status status, std::string_view detail = {}) {
     return describe(fsm_.parent_removed(status, detail));
   }
-  std::string predecessor_changed(bool lease_valid = true) {
-    return describe(fsm_.predecessor_changed(lease_valid));
+  std::string watched_as(std::string_view name, Status status) {
+    return note(fsm_.watched(name, status, data_of("other"), ""));
   }
-  std::string predecessor_deleted() { return describe(fsm_.predecessor_deleted()); }
+  std::string predecessor_changed(bool lease_valid = true) {
+    return note(fsm_.predecessor_changed(watched_, lease_valid));
+  }
+  std::string predecessor_deleted() { return note(fsm_.predecessor_deleted(watched_)); }
+  std::string deleted(std::string_view name) { return note(fsm_.predecessor_deleted(name)); }
+  std::string changed(std::string_view name) { return note(fsm_.predecessor_changed(name, true)); }
+  std::string permits_changed(int all) { return note(fsm_.permits_changed(all)); }
   std::string session_ended(SessionId session = session_a) {
     return describe(fsm_.session_ended(session));
   }
   std::string own_node_deleted() { return describe(fsm_.own_node_deleted()); }
-  std::string resume() { return describe(fsm_.resume()); }
+  std::string resume() { return note(fsm_.resume()); }
   std::string give_up() { return describe(fsm_.give_up()); }
 
   /// The answer to the one request that is under way in the present state; to the create, while
@@ -182,7 +189,15 @@ class Steps {
   }
 
  private:
+  std::string note(const AcquireEffects& effects) {
+    for (const AcquireEffect& effect : effects) {
+      if (effect.kind == Kind::watch) watched_ = effect.text;
+    }
+    return describe(effects);
+  }
+
   AcquireFsm fsm_;
+  std::string watched_;
 };
 
 /// A machine in `state`, by the shortest way. The own node, where there is one, is the fifth, and

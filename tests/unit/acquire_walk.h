@@ -90,6 +90,7 @@ class Walk {
   Nodes nodes_;
   std::optional<int> watched_;
   bool watch_is_trusted_ = false;
+  std::string last_watch_;
 
   // between the servers and the machine
   std::deque<AcquireEffect> outstanding_;

@@ -14,9 +14,11 @@ namespace {
 std::optional<std::int32_t> value(std::string_view text) {
   const auto name = NodeName::parse(text);
   // The two ways to ask agree on every name of these tests.
-  EXPECT_EQ(parse_sequence(text), name ? std::optional(name->sequence) : std::nullopt) << text;
+  const auto contention = parse_contention(text);
+  EXPECT_EQ(contention.has_value(), name.has_value()) << text;
   if (!name) return std::nullopt;
   EXPECT_EQ(name->text, text);
+  EXPECT_EQ(name->sequence, contention->sequence);
   return name->sequence.value;
 }
 
@@ -25,8 +27,8 @@ TEST(NodeName, ReadsItsOwnFormat) {
   EXPECT_EQ(value("lock-0000000000"), 0);
   EXPECT_EQ(value("lock-2147483647"), 2147483647);
   EXPECT_EQ(value("lock--2147483648"), std::numeric_limits<std::int32_t>::min());
-  EXPECT_TRUE(NodeName::parse("lock-0000000042")->own_format);
-  EXPECT_TRUE(NodeName::parse("lock--2147483648")->own_format);
+  EXPECT_TRUE(NodeName::parse("lock-0000000042")->has_prefix(lock_prefix));
+  EXPECT_TRUE(NodeName::parse("lock--2147483648")->has_prefix(lock_prefix));
 }
 
 TEST(NodeName, ReadsTheFormatsOfOthers) {
@@ -35,8 +37,8 @@ TEST(NodeName, ReadsTheFormatsOfOthers) {
         "lock-lock-", "x__lock__lock-", "lock-__lock__", "lock-0000000001lock-", "xlock-"}) {
     EXPECT_EQ(value(prefix + "0000000042"), 42) << prefix;
     EXPECT_EQ(value(prefix + "-2147483648"), std::numeric_limits<std::int32_t>::min()) << prefix;
-    EXPECT_FALSE(NodeName::parse(prefix + "0000000042")->own_format) << prefix;
-    EXPECT_FALSE(NodeName::parse(prefix + "-2147483648")->own_format) << prefix;
+    EXPECT_FALSE(NodeName::parse(prefix + "0000000042")->has_prefix(lock_prefix)) << prefix;
+    EXPECT_FALSE(NodeName::parse(prefix + "-2147483648")->has_prefix(lock_prefix)) << prefix;
   }
 }
 
@@ -69,7 +71,7 @@ TEST(NodeName, EverythingElseIsNoContender) {
                                       "_lock__0000000042",
                                       "__lock_0000000042",
                                       "__lock___0000000042",
-                                      "__rlock__0000000042",
+                                      "_rlock__0000000042",
                                       "ock-0000000042"}) {
     EXPECT_EQ(value(text), std::nullopt) << text;
   }
@@ -79,28 +81,28 @@ TEST(NodeName, EverythingElseIsNoContender) {
 }
 
 TEST(NodeName, MakesWhatZooKeeperPrints) {
-  EXPECT_EQ(NodeName::make({0}).text, "lock-0000000000");
-  EXPECT_EQ(NodeName::make({42}).text, "lock-0000000042");
-  EXPECT_EQ(NodeName::make({2147483647}).text, "lock-2147483647");
-  EXPECT_EQ(NodeName::make({std::numeric_limits<std::int32_t>::min()}).text, "lock--2147483648");
+  EXPECT_EQ(NodeName::make(lock_prefix, {0}).text, "lock-0000000000");
+  EXPECT_EQ(NodeName::make(lock_prefix, {42}).text, "lock-0000000042");
+  EXPECT_EQ(NodeName::make(lock_prefix, {2147483647}).text, "lock-2147483647");
+  EXPECT_EQ(NodeName::make(lock_prefix, {std::numeric_limits<std::int32_t>::min()}).text,
+            "lock--2147483648");
 }
 
 TEST(NodeName, WhatItMakesItReads) {
   std::mt19937 random(7);
   std::uniform_int_distribution<std::int32_t> any(std::numeric_limits<std::int32_t>::min());
   for (int i = 0; i < 10'000; ++i) {
-    const auto made = NodeName::make({any(random)});
+    const auto made = NodeName::make(lock_prefix, {any(random)});
     const auto read = NodeName::parse(made.text);
     ASSERT_TRUE(read) << made.text;
     EXPECT_EQ(read->sequence, made.sequence);
     EXPECT_EQ(read->text, made.text);
-    EXPECT_TRUE(read->own_format);
-    EXPECT_TRUE(made.own_format);
+    EXPECT_TRUE(read->has_prefix(lock_prefix));
   }
 }
 
 TEST(NodeName, OneByteMoreOrLessIsNoContender) {
-  const std::string name = NodeName::make({1234567890}).text;
+  const std::string name = NodeName::make(lock_prefix, {1234567890}).text;
   for (std::size_t i = 0; i < name.size(); ++i) {
     EXPECT_EQ(value(name.substr(0, i) + name.substr(i + 1)), std::nullopt) << i;
   }
@@ -113,7 +115,7 @@ TEST(NodeName, OneByteMoreOrLessIsNoContender) {
 }
 
 TEST(NodeName, OrdersByArrivalThenText) {
-  const auto name = [](std::string_view text) { return *NodeName::parse(text); };
+  const auto name = [](std::string_view text) { return *parse_contention(text); };
   EXPECT_TRUE(name("lock-0000000001").before(name("a-lock-0000000002")));
   EXPECT_FALSE(name("a-lock-0000000002").before(name("lock-0000000001")));
   EXPECT_TRUE(name("lock--2147483648").before(name("lock-0000000000")));
@@ -121,6 +123,48 @@ TEST(NodeName, OrdersByArrivalThenText) {
   EXPECT_FALSE(name("b-lock-0000000001").before(name("a-lock-0000000001")));
   EXPECT_FALSE(name("lock-0000000001").before(name("lock-0000000001")));
   EXPECT_TRUE(name("alock-0000000001").before(name("\xC3\xA4lock-0000000001")));
+}
+
+TEST(NodeName, SaysWhatTheContenderWants) {
+  const auto access = [](std::string_view text) {
+    const auto read = parse_contention(text);
+    return read ? std::optional(read->access) : std::nullopt;
+  };
+  EXPECT_EQ(access("lock-0000000001"), Access::exclusive);
+  EXPECT_EQ(access("__WRIT__0000000001"), Access::exclusive);
+  EXPECT_EQ(access("_c_0a1b-__WRIT__0000000001"), Access::exclusive);
+  EXPECT_EQ(access("__READ__0000000001"), Access::shared);
+  EXPECT_EQ(access("_c_0a1b-__READ__0000000001"), Access::shared);
+  EXPECT_EQ(access("ab__lock__0000000001"), Access::exclusive);
+  EXPECT_EQ(access("ab__rlock__0000000001"), Access::shared);
+  EXPECT_EQ(access("__READ___0000000001"), std::nullopt);
+  EXPECT_EQ(access("READ__0000000001"), std::nullopt);
+}
+
+TEST(NodeName, SaysHowManyPermitsAreWanted) {
+  const auto fixed = parse_contention(permits_prefix(2, 14) + "0000000007");
+  ASSERT_TRUE(fixed);
+  EXPECT_EQ(fixed->access, Access::permits);
+  EXPECT_EQ(fixed->permits, 2);
+  EXPECT_EQ(fixed->of, 14);
+  EXPECT_EQ(fixed->sequence.value, 7);
+  const auto shared = parse_contention("permits-2147483647--0000000007");
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->permits, 2147483647);
+  EXPECT_EQ(shared->of, 0);
+  EXPECT_EQ(shared->sequence.value, -7);
+  EXPECT_TRUE(NodeName::parse("permits-2-of-4-0000000007")->has_prefix("permits-2-of-4-"));
+  EXPECT_FALSE(NodeName::parse("permits-2-of-4-0000000007")->has_prefix("permits-2-of-"));
+}
+
+TEST(NodeName, PermitsThatNobodyPrintsAreNoContender) {
+  for (const std::string_view prefix :
+       {"permits-", "permits-0-", "permits--1-", "permits-01-", "permits-2147483648-",
+        "permits-1-of-", "permits-1-of-0-", "permits-1-of-02-", "permits-1-of-2", "permits-1-2-",
+        "permits-1-of-2-3-", "permits-+1-", "permits- 1-", "xpermits-1-", "permits-1---",
+        "permits-1-of-2---", "permits-1-OF-2-"}) {
+    EXPECT_EQ(value(std::string(prefix) + "0000000007"), std::nullopt) << prefix;
+  }
 }
 
 TEST(NodeName, TheCounterIsGivenUpWellBeforeItsEnd) {

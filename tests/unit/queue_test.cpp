@@ -15,10 +15,18 @@ namespace {
 using Verdict = Decision::Verdict;
 using Children = std::vector<std::string>;
 
+Decision decide(const Children& children, std::string_view own) {
+  return core::decide(children, own, QueueRule::mutex());
+}
+
+std::string predecessor(const Decision& decision) {
+  return decision.watch.size() == 1 ? decision.watch.front() : "";
+}
+
 TEST(Queue, TheOnlyContenderIsFirst) {
   const auto decision = decide(Children{"lock-0000000007"}, "lock-0000000007");
   EXPECT_EQ(decision.verdict, Verdict::first);
-  EXPECT_EQ(decision.predecessor, "");
+  EXPECT_EQ(predecessor(decision), "");
   EXPECT_EQ(decision.position, 0U);
 }
 
@@ -27,7 +35,7 @@ TEST(Queue, WaitsForTheNearestBefore) {
                           "lock-0000000004", "lock-0000000002"};
   const auto decision = decide(children, "lock-0000000007");
   EXPECT_EQ(decision.verdict, Verdict::behind);
-  EXPECT_EQ(decision.predecessor, "lock-0000000004");
+  EXPECT_EQ(predecessor(decision), "lock-0000000004");
   EXPECT_EQ(decision.position, 3U);
 }
 
@@ -36,7 +44,7 @@ TEST(Queue, AMissingNodeIsNeverAGrant) {
   EXPECT_EQ(decide(Children{"lock-0000000002"}, "lock-0000000001").verdict, Verdict::vanished);
   const auto behind = decide(Children{"lock-0000000001"}, "lock-0000000002");
   EXPECT_EQ(behind.verdict, Verdict::vanished);
-  EXPECT_EQ(behind.predecessor, "");
+  EXPECT_EQ(predecessor(behind), "");
   EXPECT_EQ(behind.position, 0U);
   // The same number, but another node.
   EXPECT_EQ(decide(Children{"a-lock-0000000001"}, "lock-0000000001").verdict, Verdict::vanished);
@@ -56,21 +64,21 @@ TEST(Queue, ForeignChildrenCountForNothing) {
 TEST(Queue, ContendersOfOtherLibrariesCount) {
   const Children children{"_c_0a-lock-0000000004", "lock-0000000005", "0b__lock__0000000003"};
   const auto decision = decide(children, "lock-0000000005");
-  EXPECT_EQ(decision.predecessor, "_c_0a-lock-0000000004");
+  EXPECT_EQ(predecessor(decision), "_c_0a-lock-0000000004");
   EXPECT_EQ(decision.position, 2U);
 }
 
 TEST(Queue, ACounterPastItsEndIsEarlierNotLater) {
   const Children children{"lock-2147483647", "lock--2147483648"};
   EXPECT_EQ(decide(children, "lock--2147483648").verdict, Verdict::first);
-  EXPECT_EQ(decide(children, "lock-2147483647").predecessor, "lock--2147483648");
+  EXPECT_EQ(predecessor(decide(children, "lock-2147483647")), "lock--2147483648");
 }
 
 TEST(Queue, TheTextDecidesBetweenEqualNumbers) {
   const Children children{"c-lock-2147483647", "a-lock-2147483647", "b-lock-2147483647"};
   EXPECT_EQ(decide(children, "a-lock-2147483647").verdict, Verdict::first);
-  EXPECT_EQ(decide(children, "b-lock-2147483647").predecessor, "a-lock-2147483647");
-  EXPECT_EQ(decide(children, "c-lock-2147483647").predecessor, "b-lock-2147483647");
+  EXPECT_EQ(predecessor(decide(children, "b-lock-2147483647")), "a-lock-2147483647");
+  EXPECT_EQ(predecessor(decide(children, "c-lock-2147483647")), "b-lock-2147483647");
 }
 
 TEST(Queue, ListsContendersInOrder) {
@@ -92,8 +100,9 @@ Decision reference(const Children& children, const std::string& own) {
   });
   for (std::size_t i = 0; i < queue.size(); ++i) {
     if (queue[i].text != own) continue;
-    if (i == 0) return {Verdict::first, "", 0};
-    return {Verdict::behind, queue[i - 1].text, i};
+    Decision decision{.verdict = i == 0 ? Verdict::first : Verdict::behind, .position = i};
+    if (i > 0) decision.watch.push_back(queue[i - 1].text);
+    return decision;
   }
   return {};
 }
@@ -127,7 +136,7 @@ TEST(Queue, AgreesWithTheReferenceOnRandomLists) {
       const Decision wanted = reference(children, own);
       const Decision got = decide(children, own);
       ASSERT_EQ(got.verdict, wanted.verdict) << "seed " << seed << ", " << own;
-      ASSERT_EQ(got.predecessor, wanted.predecessor) << "seed " << seed << ", " << own;
+      ASSERT_EQ(predecessor(got), predecessor(wanted)) << "seed " << seed << ", " << own;
       ASSERT_EQ(got.position, wanted.position) << "seed " << seed << ", " << own;
     }
   }
@@ -144,7 +153,7 @@ TEST(Queue, ExactlyOneIsFirstAndTheOthersFormOneChain) {
       const auto decision = decide(children, name.text);
       if (decision.verdict == Verdict::first) ++first;
       if (decision.verdict == Verdict::behind) {
-        EXPECT_TRUE(watched.insert(decision.predecessor).second) << "two watch one: a herd";
+        EXPECT_TRUE(watched.insert(predecessor(decision)).second) << "two watch one: a herd";
       }
     }
     EXPECT_EQ(first, queue.empty() ? 0 : 1) << "seed " << seed;
@@ -154,10 +163,11 @@ TEST(Queue, ExactlyOneIsFirstAndTheOthersFormOneChain) {
 
 TEST(Queue, AcceptsLongQueues) {
   Children children;
-  for (std::int32_t i = 0; i < 10'000; ++i) children.push_back(NodeName::make({i}).text);
+  for (std::int32_t i = 0; i < 10'000; ++i)
+    children.push_back(NodeName::make(lock_prefix, {i}).text);
   std::shuffle(children.begin(), children.end(), std::mt19937(1));
   const auto decision = decide(children, "lock-0000009999");
-  EXPECT_EQ(decision.predecessor, "lock-0000009998");
+  EXPECT_EQ(predecessor(decision), "lock-0000009998");
   EXPECT_EQ(decision.position, 9'999U);
 }
 

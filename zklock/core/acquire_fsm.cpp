@@ -44,6 +44,14 @@ bool looks_for_node(AcquireState state) {
          state == AcquireState::inspecting;
 }
 
+std::string odds(const Decision& decision, const AcquireFsm::Policy& policy) {
+  const auto count = [](std::int32_t of) {
+    return of == 0 ? "a shared number of permits" : std::to_string(of) + " permits";
+  };
+  return "others before it count on " + count(decision.rival) + ", this one on " +
+         count(policy.rule.of);
+}
+
 // Past its end the counter prints a negative number.
 bool is_unusable(Sequence sequence) {
   return sequence >= first_unusable_sequence || sequence.value < 0;
@@ -107,9 +115,11 @@ AcquireEffects AcquireFsm::counted(Status status, SessionId session, int childre
   parents_made_ = 0;
   if (is_unusable(own_.sequence)) return exhausted();
   const bool known = status == Status::ok && session == session_;
-  if (known && children == 1) return first(lease_valid);
-  if (known && policy_.wait && own_.sequence.value > 0) {
-    return arm(NodeName::make({own_.sequence.value - 1}).text);
+  if (known && children == 1 && policy_.rule.may_be_alone()) return first(lease_valid);
+  // Of the mutexes only: the others cannot know what kind of contender stands before them.
+  if (known && policy_.wait && own_.sequence.value > 0 && policy_.rule.prefix == lock_prefix) {
+    return arm({.watch = {NodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
+                .follows_release = true});
   }
   return list();
 }
@@ -164,19 +174,21 @@ AcquireEffects AcquireFsm::listed(Status status, const std::vector<std::string>&
     if (status == Status::no_node) return giving_up_ ? end() : enqueue();
     if (status != Status::ok) return answer_failed(status, detail);
     candidates_ = contenders(children);
-    std::erase_if(candidates_, [](const NodeName& name) { return !name.own_format; });
+    std::erase_if(candidates_,
+                  [this](const NodeName& name) { return !name.has_prefix(policy_.rule.prefix); });
     return inspect_next();
   }
   if (state_ != AcquireState::listing) return {};
   if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
   if (status != Status::ok) return answer_failed(status, detail);
-  Decision decision = decide(children, own_.text);
+  Decision decision = decide(children, own_.text, policy_.rule);
   switch (decision.verdict) {
     case Decision::Verdict::first: return first(lease_valid);
     case Decision::Verdict::behind:
       if (!policy_.wait) return end({remove_node()});
-      return arm(std::move(decision.predecessor));
+      return arm(std::move(decision));
     case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
+    case Decision::Verdict::at_odds: return fail(Errc::permits_mismatch, odds(decision, policy_));
   }
   return {};
 }
@@ -213,30 +225,74 @@ AcquireEffects AcquireFsm::list() {
   return {effect(Kind::list)};
 }
 
-AcquireEffects AcquireFsm::arm(std::string predecessor) {
-  state_ = AcquireState::arming;
-  predecessor_ = std::move(predecessor);
-  return {effect(Kind::watch, predecessor_)};
+AcquireEffects AcquireFsm::arm(Decision decision) {
+  place_ = std::move(decision);
+  out_of_date_ = false;
+  return watch_all();
 }
 
-AcquireEffects AcquireFsm::watched(Status status, std::string_view data, std::string_view detail) {
-  if (state_ != AcquireState::arming) return {};
-  if (status == Status::no_node) return list();
-  if (status != Status::ok) return answer_failed(status, detail);
-  const auto parsed = NodeData::parse(data);
-  predecessor_announces_ = parsed && parsed->announces;
+AcquireEffects AcquireFsm::watch_all() {
+  release_is_grant_ = false;
+  unanswered_ = place_.watch.size();
+  arming_status_ = Status::ok;
+  state_ = unanswered_ > 0 ? AcquireState::arming : AcquireState::waiting;
+  AcquireEffects effects;
+  for (const std::string& node : place_.watch) effects.push_back(effect(Kind::watch, node));
+  return effects;
+}
+
+bool AcquireFsm::watches(std::string_view node) const noexcept {
+  return std::ranges::find(place_.watch, node) != place_.watch.end();
+}
+
+// Of one watch nothing is left when it has failed or fired; of several the others are.
+AcquireEffects AcquireFsm::instead_of_watching(AcquireEffects next) const {
+  if (place_.watch.size() > 1) next.insert(next.begin(), {.kind = Kind::unwatch});
+  return next;
+}
+
+AcquireEffects AcquireFsm::watched(std::string_view node, Status status, std::string_view data,
+                                   std::string_view detail) {
+  if (state_ != AcquireState::arming || !watches(node)) return {};
+  if (status == Status::ok && place_.follows_release) {
+    const auto parsed = NodeData::parse(data);
+    release_is_grant_ = parsed && parsed->announces;
+  } else if (status == Status::no_node) {
+    out_of_date_ = true;
+  } else if (status != Status::ok && arming_status_ == Status::ok) {
+    arming_status_ = status;
+    arming_detail_ = detail;
+  }
+  if (--unanswered_ > 0) return {};
+  if (arming_status_ != Status::ok) {
+    return instead_of_watching(answer_failed(arming_status_, arming_detail_));
+  }
+  if (out_of_date_) return instead_of_watching(list());
   state_ = AcquireState::waiting;
   return own_deleted_ ? node_lost(Errc::node_deleted) : AcquireEffects{};
 }
 
-AcquireEffects AcquireFsm::predecessor_changed(bool lease_valid) {
-  if (state_ != AcquireState::waiting) return {};
+AcquireEffects AcquireFsm::predecessor_changed(std::string_view node, bool lease_valid) {
   // Only its creator can write such a node, and only to announce that it held and let go.
-  return predecessor_announces_ ? first(lease_valid) : list();
+  if (state_ == AcquireState::waiting && release_is_grant_ && watches(node)) {
+    return first(lease_valid);
+  }
+  return predecessor_deleted(node);
 }
 
-AcquireEffects AcquireFsm::predecessor_deleted() {
-  return state_ == AcquireState::waiting ? list() : AcquireEffects{};
+AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
+  if (!watches(node)) return {};  // of an earlier watch, and just too late to be called off
+  if (state_ == AcquireState::arming) out_of_date_ = true;
+  return state_ == AcquireState::waiting ? instead_of_watching(list()) : AcquireEffects{};
+}
+
+AcquireEffects AcquireFsm::permits_changed(std::int32_t all) {
+  if (std::exchange(policy_.rule.all, all) == all) return {};
+  out_of_date_ = true;
+  if (state_ != AcquireState::waiting) return {};
+  AcquireEffects effects{{.kind = Kind::unwatch}};
+  effects.push_back(list().front());
+  return effects;
 }
 
 AcquireEffects AcquireFsm::first(bool lease_valid) {
@@ -292,7 +348,7 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::recovering:
     case AcquireState::listing: return {effect(Kind::list)};
     case AcquireState::inspecting: return inspect_next();
-    case AcquireState::arming: return {effect(Kind::watch, predecessor_)};
+    case AcquireState::arming: return watch_all();
     case AcquireState::confirming: return {effect(Kind::check_own)};
     case AcquireState::removing_parent: return {{.kind = Kind::remove_parent}};
     case AcquireState::idle:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "zklock/core/node_name.h"
+#include "zklock/core/queue.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
 #include "zklock/error.h"
@@ -21,7 +22,7 @@ namespace zklock::core {
 /// | state             | requests           | answer or event            | next                      |
 /// |-------------------|--------------------|----------------------------|---------------------------|
 /// | idle              |                    | start()                    | enqueuing                 |
-/// | enqueuing         | create, count      | alone                      | granted or confirming     |
+/// | enqueuing         | create, count      | alone, and there is room   | granted or confirming     |
 /// |                   |                    | others, predecessor known  | arming (sequence - 1)     |
 /// |                   |                    | others, not known          | listing                   |
 /// |                   |                    | create: no node            | making_parents            |
@@ -34,12 +35,15 @@ namespace zklock::core {
 /// | inspecting        | get a candidate    | it is ours                 | listing                   |
 /// |                   |                    | it is not; the last one    | inspecting; enqueuing     |
 /// | listing           | list               | first                      | granted or confirming     |
-/// |                   |                    | behind                     | arming                    |
+/// |                   |                    | behind                     | arming; or waiting, if    |
+/// |                   |                    |                            | there is nobody to watch  |
 /// |                   |                    | vanished                   | enqueuing, or ended       |
-/// | arming            | get and watch      | ok                         | waiting                   |
-/// |                   |                    | no node                    | listing                   |
+/// |                   |                    | at odds                    | ended (permits_mismatch)  |
+/// | arming            | get and watch each | all ok                     | waiting                   |
+/// |                   |                    | no node, or an event       | listing                   |
 /// | waiting           |                    | released (trusted)         | granted or confirming     |
 /// |                   |                    | changed, deleted           | listing                   |
+/// |                   |                    | permits changed            | listing                   |
 /// |                   |                    | session or own node lost   | enqueuing, or ended       |
 /// | confirming        | check own node     | ok, lease valid            | granted                   |
 /// |                   |                    | ok, lease not yet valid    | pausing                   |
@@ -79,8 +83,8 @@ struct AcquireEffect {
     check_parent,  ///< a quorum operation on the lock path
     list,
     inspect,        ///< get the child `text`
-    watch,          ///< get and watch the child `text`
-    unwatch,        ///< forget the last watch
+    watch,          ///< get and watch the child `text`; one of several, perhaps
+    unwatch,        ///< forget all of these watches
     check_own,      ///< a quorum operation on the own node
     remove_parent,  ///< delete the lock path, if empty
     remove_node,    ///< delete the child `text` in the background, until that is certain
@@ -120,6 +124,7 @@ struct InspectedAnswer {
 class AcquireFsm {
  public:
   struct Policy {
+    QueueRule rule = QueueRule::mutex();
     bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
     bool queue_again = true;  ///< after losing the node; else an error
   };
@@ -135,6 +140,7 @@ class AcquireFsm {
   SessionId session() const noexcept { return session_; }
   bool has_node() const noexcept { return session_.value != 0; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
+  const QueueRule& rule() const noexcept { return policy_.rule; }
 
   AcquireEffects start();
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
@@ -145,11 +151,13 @@ class AcquireFsm {
   AcquireEffects listed(Status status, const std::vector<std::string>& children, bool lease_valid,
                         std::string_view detail);
   AcquireEffects inspected(const InspectedAnswer& answer);
-  AcquireEffects watched(Status status, std::string_view data, std::string_view detail);
+  AcquireEffects watched(std::string_view node, Status status, std::string_view data,
+                         std::string_view detail);
   AcquireEffects parent_removed(Status status, std::string_view detail);
   /// Events.
-  AcquireEffects predecessor_changed(bool lease_valid);
-  AcquireEffects predecessor_deleted();
+  AcquireEffects predecessor_changed(std::string_view node, bool lease_valid);
+  AcquireEffects predecessor_deleted(std::string_view node);
+  AcquireEffects permits_changed(std::int32_t all);
   AcquireEffects session_ended(SessionId session);
   AcquireEffects own_node_deleted();
   AcquireEffects resume();
@@ -162,7 +170,10 @@ class AcquireFsm {
   AcquireEffects enqueue();
   AcquireEffects create_failed();
   AcquireEffects list();
-  AcquireEffects arm(std::string predecessor);
+  AcquireEffects arm(Decision decision);
+  AcquireEffects watch_all();
+  AcquireEffects instead_of_watching(AcquireEffects next) const;
+  bool watches(std::string_view node) const noexcept;
   AcquireEffects first(bool lease_valid);
   AcquireEffects inspect_next();
   AcquireEffects node_lost(Errc error);
@@ -177,7 +188,7 @@ class AcquireFsm {
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
   const std::string base_;
-  const Policy policy_;
+  Policy policy_;  ///< constant but for the number of permits
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
   bool giving_up_ = false;
@@ -200,8 +211,13 @@ class AcquireFsm {
   bool own_deleted_ = false;
   FencingToken token_;
   std::string attempt_;
-  std::string predecessor_;
-  bool predecessor_announces_ = false;
+  Decision place_;                 ///< whom it waits for
+  bool release_is_grant_ = false;  ///< of the one that it waits for
+  bool out_of_date_ = false;       ///< something has happened since
+  /// While arming.
+  std::size_t unanswered_ = 0;
+  Status arming_status_ = Status::ok;  ///< the first that failed
+  std::string arming_detail_;
   std::vector<NodeName> candidates_;  ///< newest last
 };
 

@@ -28,6 +28,7 @@ std::string_view text(Errc e) noexcept {
     case Errc::unsupported: return "the ZooKeeper client library was built without support for it";
     case Errc::server_error: return "the server answered with an error";
     case Errc::would_deadlock: return "the wait could never end";
+    case Errc::permits_mismatch: return "other contenders count on another number of permits";
   }
   return "unknown error";
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "zklock/participant.h"
+
 namespace zklock::core {
 
 /// The number that ZooKeeper appends to a sequential node's name: how many children the parent
@@ -21,34 +23,52 @@ struct Sequence {
 /// of a full queue, creating at once, stay below it.
 inline constexpr Sequence first_unusable_sequence{2'147'000'000};
 
-inline constexpr std::string_view lock_prefix = "lock-";
+/// What the name of a contender's node says. It refers to the text that was parsed.
+struct Contention {
+  Sequence sequence = {};
+  Access access = Access::exclusive;
+  std::int32_t permits = 0;      ///< that it wants; 0 for the other kinds of access
+  std::int32_t of = 0;           ///< how many there are; 0 when the name does not say
+  std::string_view prefix = {};  ///< the name without the number
 
-/// The number of a contender's name, found without copying the name; nothing for every name that
-/// NodeName::parse refuses.
-std::optional<Sequence> parse_sequence(std::string_view text) noexcept;
+  std::string_view name = {};
 
-/// The name of a contender's node.
-///
-/// | whose               | looks like                             | own format |
-/// |---------------------|----------------------------------------|------------|
-/// | zklock              | lock-0000000042                        | yes        |
-/// | Curator, Go         | _c_<uuid>-lock-0000000042              | no         |
-/// | Kazoo               | <hex>__lock__0000000042                | no         |
-///
-/// What follows the last "lock-" or "__lock__" must be a number as ZooKeeper prints it: ten digits
-/// (%010d), or a minus sign and ten digits for a counter past its end. Everything else is not a
-/// contender, and is left alone.
-struct NodeName {
-  std::string text;  ///< the node's name, without the parent's path
-  Sequence sequence;
-  bool own_format = false;
-
-  static std::optional<NodeName> parse(std::string_view text);
-  /// The name in zklock's format.
-  static NodeName make(Sequence sequence);
-  /// In the order of arrival; the text decides between equal numbers (only a counter at its end
+  /// In the order of arrival; the name decides between equal numbers (only a counter at its end
   /// makes such).
-  bool before(const NodeName& other) const noexcept;
+  bool before(const Contention& other) const noexcept;
+};
+
+/// | whose                      | looks like                               | access    |
+/// |----------------------------|------------------------------------------|-----------|
+/// | zklock, a mutex            | lock-0000000042                          | exclusive |
+/// | zklock, a shared mutex     | __WRIT__0000000042, __READ__0000000042   | by name   |
+/// | zklock, a semaphore        | permits-2-of-4-0000000042                | permits   |
+/// |   with a shared count      | permits-2-0000000042                     | permits   |
+/// | Curator, Go: a mutex       | _c_<uuid>-lock-0000000042                | exclusive |
+/// | Curator: a read/write lock | _c_<uuid>-__WRIT__0000000042, __READ__   | by name   |
+/// | Kazoo: Lock, WriteLock     | <hex>__lock__0000000042                  | exclusive |
+/// | Kazoo: ReadLock            | <hex>__rlock__0000000042                 | shared    |
+///
+/// The number must be as ZooKeeper prints it: ten digits (%010d), or a minus sign and ten digits
+/// for a counter past its end. Everything else is not a contender, and is left alone.
+std::optional<Contention> parse_contention(std::string_view name) noexcept;
+
+/// The prefixes of zklock's own names.
+inline constexpr std::string_view lock_prefix = "lock-";
+inline constexpr std::string_view write_prefix = "__WRIT__";
+inline constexpr std::string_view read_prefix = "__READ__";
+/// `of` 0: the number is not said.
+std::string permits_prefix(std::int32_t permits, std::int32_t of);
+
+/// Of a contender's node: its name, without the parent's path.
+struct NodeName {
+  std::string text;
+  Sequence sequence;
+
+  /// Nothing for every name that parse_contention refuses.
+  static std::optional<NodeName> parse(std::string_view text);
+  static NodeName make(std::string_view prefix, Sequence sequence);
+  bool has_prefix(std::string_view prefix) const noexcept;
 };
 
 }  // namespace zklock::core

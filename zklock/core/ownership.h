@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include <array>
+#include <cstddef>
+#include <numeric>
 
 namespace zklock::core {
 
-/// How a count was taken, and so how it is given back: lock() by unlock(), a Hold by its release.
-enum class CountKind { lock, hold };
+/// How a count was taken, and so how it is given back: lock() by unlock(), lock_shared() by
+/// unlock_shared(), a Hold by its release.
+enum class CountKind { lock, hold, shared_lock, shared_hold };
+inline constexpr std::size_t count_kinds = 4;
+
+constexpr bool is_shared(CountKind kind) noexcept {
+  return kind == CountKind::shared_lock || kind == CountKind::shared_hold;
+}
 
 /// One owner's standing on one path: whether it waits or holds, and how many times.
 ///
@@ -26,8 +34,10 @@ class Ownership {
   enum class State { waiting, held, lost, over };
 
   State state() const noexcept { return state_; }
-  int count() const noexcept { return static_cast<int>(locks_ + holds_); }
-  int count(CountKind kind) const noexcept { return static_cast<int>(of(kind)); }
+  int count() const noexcept { return std::accumulate(counts_.begin(), counts_.end(), 0); }
+  int count(CountKind kind) const noexcept { return counts_[static_cast<std::size_t>(kind)]; }
+  /// Those that exclude everybody else.
+  int exclusive_count() const noexcept { return count(CountKind::lock) + count(CountKind::hold); }
 
   void granted() noexcept {
     if (state_ == State::waiting) state_ = State::held;
@@ -57,14 +67,10 @@ class Ownership {
   }
 
  private:
-  std::uint32_t& of(CountKind kind) noexcept { return kind == CountKind::lock ? locks_ : holds_; }
-  std::uint32_t of(CountKind kind) const noexcept {
-    return kind == CountKind::lock ? locks_ : holds_;
-  }
+  int& of(CountKind kind) noexcept { return counts_[static_cast<std::size_t>(kind)]; }
 
   State state_ = State::waiting;
-  std::uint32_t locks_ = 0;
-  std::uint32_t holds_ = 0;
+  std::array<int, count_kinds> counts_{};
 };
 
 }  // namespace zklock::core

@@ -2,50 +2,101 @@
 #include "zklock/core/queue.h"
 
 #include <algorithm>
-#include <optional>
+#include <limits>
 #include <utility>
 
 namespace zklock::core {
 namespace {
 
-/// As NodeName::before, on names that were not copied.
-struct Place {
-  Sequence sequence;
-  std::string_view text;
-  friend auto operator<=>(const Place&, const Place&) = default;
+struct Rival {
+  Contention place;
+  std::int64_t weight;  // never above 32 bits: sums fit
 };
+
+/// How much of the room `other`, standing before, takes from a contender of that rule.
+std::int64_t weight_of(const Contention& other, const QueueRule& rule) noexcept {
+  switch (rule.access) {
+    case Access::exclusive: return 1;
+    case Access::shared: return other.access == Access::shared ? 0 : 1;
+    case Access::permits:
+      return other.access == Access::permits ? other.permits
+                                             : std::numeric_limits<std::int32_t>::max();
+  }
+  return 1;
+}
+
+std::int64_t room_of(const QueueRule& rule) noexcept {
+  return rule.access == Access::permits ? std::int64_t{rule.all} - rule.wanted : 0;
+}
+
+bool at_odds(const Contention& other, const QueueRule& rule) noexcept {
+  return rule.access == Access::permits && other.access == Access::permits && other.of != rule.of;
+}
 
 }  // namespace
 
-Decision decide(std::span<const std::string> children, std::string_view own) {
-  Decision decision;
-  const auto own_sequence = parse_sequence(own);
-  if (!own_sequence) return decision;
-  const Place own_place{*own_sequence, own};
+QueueRule QueueRule::permits(std::int32_t wanted, std::int32_t all, bool shared) {
+  const std::int32_t of = shared ? 0 : all;
+  return {.access = Access::permits,
+          .prefix = permits_prefix(wanted, of),
+          .wanted = wanted,
+          .all = all,
+          .of = of};
+}
 
+Decision decide(std::span<const std::string> children, std::string_view own,
+                const QueueRule& rule) {
+  const auto own_place = parse_contention(own);
+  if (!own_place) return {};
+
+  Decision decision;
   bool seen = false;
-  std::optional<Place> nearest;
+  std::vector<Rival> rivals;
+  std::int64_t taken = 0;
   for (const std::string& child : children) {
-    if (child == own) {
-      seen = true;
-      continue;
-    }
-    const auto sequence = parse_sequence(child);
-    if (!sequence) continue;
-    const Place place{*sequence, child};
-    if (!(place < own_place)) continue;
+    seen = seen || child == own;
+    const auto other = parse_contention(child);
+    if (!other || !other->before(*own_place)) continue;
     ++decision.position;
-    if (!nearest || *nearest < place) nearest = place;
+    if (at_odds(*other, rule)) {
+      decision.verdict = Decision::Verdict::at_odds;
+      decision.rival = other->of;
+    }
+    const std::int64_t weight = weight_of(*other, rule);
+    taken += weight;
+    if (weight > 0) rivals.push_back({*other, weight});
   }
 
   if (!seen) return {};
-  if (!nearest) {
+  if (decision.verdict == Decision::Verdict::at_odds) return decision;
+  const std::int64_t room = room_of(rule);
+  if (taken <= room) {
     decision.verdict = Decision::Verdict::first;
     return decision;
   }
   decision.verdict = Decision::Verdict::behind;
-  decision.predecessor = nearest->text;
+  // Nearest first: they are the last to go, so they wake this contender least often in vain.
+  std::ranges::sort(rivals, [](const Rival& a, const Rival& b) { return b.place.before(a.place); });
+  decision.follows_release = rule.access != Access::permits && !rivals.empty() &&
+                             rivals.front().place.access == Access::exclusive;
+  std::int64_t watched = 0;
+  for (const Rival& rival : rivals) {
+    if (watched > room) break;
+    watched += rival.weight;
+    decision.watch.emplace_back(rival.place.name);
+  }
   return decision;
+}
+
+bool Holders::next_holds(const Contention& next) {
+  switch (next.access) {
+    case Access::exclusive: return exclusive_++ + shared_ == 0 && permits_ == 0;
+    case Access::shared: ++shared_; return exclusive_ == 0 && permits_ == 0;
+    case Access::permits:
+      permits_ += next.permits;
+      return exclusive_ + shared_ == 0 && permits_ <= (next.of > 0 ? next.of : all_);
+  }
+  return false;
 }
 
 std::vector<NodeName> contenders(std::span<const std::string> children) {
@@ -54,8 +105,9 @@ std::vector<NodeName> contenders(std::span<const std::string> children) {
   for (const std::string& child : children) {
     if (auto name = NodeName::parse(child)) result.push_back(std::move(*name));
   }
-  std::sort(result.begin(), result.end(),
-            [](const NodeName& a, const NodeName& b) { return a.before(b); });
+  std::ranges::sort(result, {}, [](const NodeName& name) {
+    return std::pair(name.sequence, std::string_view(name.text));
+  });
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,22 +12,74 @@
 
 namespace zklock::core {
 
+/// What one contender wants: the rule by which a list of children is judged.
+///
+/// Contenders are served in the order of arrival. One may be granted when those before it that are
+/// in its way weigh no more than there is room:
+///
+/// | access    | in its way: exclusive | shared | permits(k) | room                         |
+/// |-----------|-----------------------|--------|------------|------------------------------|
+/// | exclusive | 1                     | 1      | 1          | 0                            |
+/// | shared    | 1                     | -      | 1          | 0                            |
+/// | permits(k)| all                   | all    | k          | all permits less the own     |
+///
+/// So classes that meet at one path exclude each other, whichever they are. All that stand before
+/// count, waiting or holding: who wants much is not overtaken by those who want little.
+struct QueueRule {
+  Access access = Access::exclusive;
+  std::string prefix;       ///< of the own node
+  std::int32_t wanted = 1;  ///< permits
+  std::int32_t all = 1;     ///< permits that there are; may change while waiting, if shared
+  std::int32_t of = 0;      ///< the number that all contenders must agree on; 0: it is shared
+
+  static QueueRule mutex() { return {.prefix = std::string(lock_prefix)}; }
+  static QueueRule writer() { return {.prefix = std::string(write_prefix)}; }
+  static QueueRule reader() {
+    return {.access = Access::shared, .prefix = std::string(read_prefix)};
+  }
+  static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared);
+
+  /// Granted if nobody stands before it.
+  bool may_be_alone() const noexcept { return wanted <= all; }
+};
+
 /// What a list of children says about one contender.
 ///
-/// | verdict  | meaning                                                            |
-/// |----------|--------------------------------------------------------------------|
-/// | first    | no contender arrived before it: it may be granted                  |
-/// | behind   | it waits for `predecessor`, the nearest contender before it        |
-/// | vanished | its own node is not in the list; never to be taken for a grant     |
+/// | verdict  | meaning                                                                   |
+/// |----------|---------------------------------------------------------------------------|
+/// | first    | nobody is in its way: it may be granted                                    |
+/// | behind   | it waits until one of `watch` goes; while all are there it is not granted  |
+/// | vanished | its own node is not in the list; never to be taken for a grant            |
+/// | at_odds  | a contender before it counts on another number of permits, `rival`        |
 struct Decision {
-  enum class Verdict { first, behind, vanished };
+  enum class Verdict { first, behind, vanished, at_odds };
   Verdict verdict = Verdict::vanished;
-  std::string predecessor;   ///< of `behind`
+  /// The nearest before it that suffice to be in its way: one, or as many as permits. Empty when
+  /// more is wanted than there is: only a change of that can help.
+  std::vector<std::string> watch = {};
+  /// The one to watch is exclusive: when it held, nobody else did, and so its release is a grant.
+  bool follows_release = false;
   std::size_t position = 0;  ///< how many contenders stand before it
+  std::int32_t rival = 0;
 };
 
 /// Pure. Children that are not contenders count for nothing.
-Decision decide(std::span<const std::string> children, std::string_view own);
+Decision decide(std::span<const std::string> children, std::string_view own, const QueueRule& rule);
+
+/// Who, of contenders that come in the order of arrival, may hold at the same time: nobody before
+/// them is in their way. One object for one queue, asked from the front to the back.
+class Holders {
+ public:
+  /// `all`: how many permits there are, where the names do not say.
+  explicit Holders(std::int32_t all) : all_(all) {}
+  bool next_holds(const Contention& next);
+
+ private:
+  std::int32_t all_;
+  std::size_t exclusive_ = 0;
+  std::size_t shared_ = 0;
+  std::int64_t permits_ = 0;
+};
 
 /// The contenders among `children`, in the order of arrival.
 std::vector<NodeName> contenders(std::span<const std::string> children);

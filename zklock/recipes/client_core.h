@@ -58,6 +58,9 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   };
 
   static std::shared_ptr<ClientCore> make(Ports ports, Settings settings);
+  static const std::shared_ptr<ClientCore>& of(const Client& client) noexcept {
+    return client.core_;
+  }
   ~ClientCore() override;
 
   client::Coordinator& coordinator() noexcept { return *ports_.coordinator; }

@@ -14,13 +14,14 @@ using core::AcquireState;
 using core::Ownership;
 namespace request = client::request;
 
-Contender::Contender(std::shared_ptr<LockEngine> engine, Owner owner,
+Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
                      core::AcquireFsm::Policy policy)
     : engine_(std::move(engine)),
+      key_(key),
       owner_(owner),
-      policy_(policy),
+      policy_(std::move(policy)),
       identity_(engine_->core().identify(owner)),
-      fsm_(engine_->core().next_attempt(), policy) {}
+      fsm_(engine_->core().next_attempt(), policy_) {}
 
 Contender::~Contender() = default;
 
@@ -77,9 +78,7 @@ void Contender::carry_out(const Effect& effect) {
              }));
       return;
     case Effect::Kind::watch: watch_predecessor(effect); return;
-    case Effect::Kind::unwatch:
-      core().coordinator().unwatch(std::exchange(predecessor_watch_, {}));
-      return;
+    case Effect::Kind::unwatch: unwatch_predecessors(); return;
     case Effect::Kind::remove_parent:
       create_id_ = submit(request::Delete{path}, {}, on_reply([](Contender& c, const auto& r) {
                             return c.fsm_.parent_removed(r.status, r.detail);
@@ -111,8 +110,9 @@ void Contender::create(const std::string& attempt) {
   const std::string& path = engine_->path().str();
   unwatch_own_node();
   own_watch_due_ = false;
+  predecessor_watches_.clear();  // of a node that is gone
   create_id_ = coordinator.submit(
-      {.operation = request::CreateContender{path, std::string(core::lock_prefix), data.encode()}},
+      {.operation = request::CreateContender{path, policy_.rule.prefix, data.encode()}},
       on_reply([](Contender& c, const auto& r) {
         c.had_node_ = c.had_node_ || r.status == core::Status::ok;
         return c.fsm_.created({r.status, r.session, r.name, r.token, r.detail});
@@ -125,23 +125,40 @@ void Contender::create(const std::string& attempt) {
 
 void Contender::watch_predecessor(const Effect& effect) {
   request::GetAndWatch watch{.path = engine_->path().child(effect.text), .on_event = {}};
-  watch.on_event = [self = weak_from_this(), name = fsm_.own_name()](SessionId session,
-                                                                     request::WatchEvent event) {
+  watch.on_event = [self = weak_from_this(), name = fsm_.own_name(), node = effect.text](
+                       SessionId session, request::WatchEvent event) {
     const auto contender = self.lock();
     if (!contender) return;
     const LockEngine::Section section(*contender->engine_);
     if (session != contender->fsm_.session() || name != contender->fsm_.own_name()) return;
-    contender->predecessor_watch_ = {};
+    contender->forget_watch(node);
     contender->run(event == request::WatchEvent::changed
-                       ? contender->fsm_.predecessor_changed(contender->lease_valid())
-                       : contender->fsm_.predecessor_deleted());
+                       ? contender->fsm_.predecessor_changed(node, contender->lease_valid())
+                       : contender->fsm_.predecessor_deleted(node));
   };
-  predecessor_watch_ =
+  const auto id =
       core().coordinator().submit({.operation = std::move(watch), .session = effect.session},
-                                  on_reply([](Contender& c, const auto& r) {
-                                    if (r.status != core::Status::ok) c.predecessor_watch_ = {};
-                                    return c.fsm_.watched(r.status, r.data, r.detail);
+                                  on_reply([node = effect.text](Contender& c, const auto& r) {
+                                    if (r.status != core::Status::ok) c.forget_watch(node);
+                                    return c.fsm_.watched(node, r.status, r.data, r.detail);
                                   }));
+  predecessor_watches_.push_back({effect.text, id});
+}
+
+void Contender::forget_watch(const std::string& node) noexcept {
+  std::erase_if(predecessor_watches_,
+                [&](const PredecessorWatch& each) { return each.node == node; });
+}
+
+void Contender::unwatch_predecessors() noexcept {
+  for (const PredecessorWatch& each : predecessor_watches_) {
+    core().coordinator().unwatch(each.id);
+  }
+  predecessor_watches_.clear();
+}
+
+void Contender::permits_changed(std::int32_t all) {
+  run(fsm_.permits_changed(all));
 }
 
 void Contender::pause() {
@@ -161,15 +178,28 @@ bool Contender::lease_valid() {
 
 // ---- waiting calls ------------------------------------------------------------------------------
 
+std::optional<Error> Contender::refusal(core::CountKind kind) const {
+  if (ownership_.state() == Ownership::State::lost ||
+      ownership_.state() == Ownership::State::over) {
+    return error(Errc::lock_lost, "this owner's earlier hold was lost; unlock it first");
+  }
+  // Others that hold shared would wait for this owner as it for them.
+  const bool has_place = policy_.rule.access != Access::shared;
+  const bool keeps_it =
+      ownership_.state() == Ownership::State::waiting || ownership_.exclusive_count() > 0;
+  if (core::is_shared(kind) || (has_place && keeps_it)) return std::nullopt;
+  return error(Errc::would_deadlock, "this owner has the lock shared; unlock that first");
+}
+
 void Contender::join(Call call) {
-  if (ownership_.state() == Ownership::State::held && holds_validly()) {
-    ownership_.add(call.kind);
-    complete(call, {.contender = shared_from_this()});
+  const bool held = holds_validly();
+  if (auto refused = refusal(call.kind)) {
+    complete(call, {.error = std::move(refused)});
     return;
   }
-  if (ownership_.state() != Ownership::State::waiting) {
-    complete(call, {.error = error(Errc::lock_lost,
-                                   "this owner's earlier hold was lost; unlock it first")});
+  if (held) {
+    ownership_.add(call.kind);
+    complete(call, {.contender = shared_from_this()});
     return;
   }
   call.began = core().scheduler().now();
@@ -263,7 +293,11 @@ void Contender::step_ended() {
       complete(call, {});
       continue;
     }
-    if (!next) next = engine_->begin(owner_, {.wait = true, .queue_again = policy_.queue_again});
+    if (!next) {
+      core::AcquireFsm::Policy patient = policy_;
+      patient.wait = true;
+      next = engine_->begin(key_, owner_, std::move(patient));
+    }
     next->join(std::move(call));
   }
   if (next) next->start();
@@ -331,7 +365,9 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::
   lost_.store(true, std::memory_order_release);
   engine_->forget(*this);
   if (!held) return dropped;
-  if (!core().settings().announces) manner = client::Deleter::Manner::plainly;
+  // To whom it would matter: see Decision::follows_release.
+  const bool heard = policy_.rule.access == Access::exclusive;
+  if (!core().settings().announces || !heard) manner = client::Deleter::Manner::plainly;
   remove_node(fsm_.session(), fsm_.own_name(), manner);
   leave_session();
   return dropped;
@@ -379,14 +415,14 @@ LeaseClock::time_point Contender::valid_until() const noexcept {
   return state() == HoldState::lost ? LeaseClock::time_point::min() : term_->valid_until();
 }
 
-void Contender::release() noexcept {
+void Contender::release(core::CountKind kind) noexcept {
   const auto self = shared_from_this();
   if (core().forked()) {
     keep_for_ever(self);
     return;
   }
   const LockEngine::Section section(*engine_);
-  drop(core::CountKind::hold, client::Deleter::Manner::announced);
+  drop(kind, client::Deleter::Manner::announced);
 }
 
 // ---- news of the session ------------------------------------------------------------------------

@@ -32,7 +32,9 @@ namespace zklock::recipes {
 /// within a Section of the engine.
 class Contender : public SessionMember, public std::enable_shared_from_this<Contender> {
  public:
-  Contender(std::shared_ptr<LockEngine> engine, Owner owner, core::AcquireFsm::Policy policy);
+  /// `key`: under which the engine keeps it; `owner`: whom it names.
+  Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
+            core::AcquireFsm::Policy policy);
   ~Contender() override;
 
   /// Within a Section.
@@ -59,16 +61,19 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   const core::Ownership& ownership() const noexcept { return ownership_; }
   bool holds_validly();
   const std::string& own_name() const noexcept { return fsm_.own_name(); }
+  void permits_changed(std::int32_t all);
+  const Owner& key() const noexcept { return key_; }
 
   /// What a Hold asks; any thread, no Section.
-  Hold make_hold() { return Hold(shared_from_this()); }
+  Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
   FencingToken token() const noexcept { return token_; }
   HoldState state() const noexcept;
   std::stop_token lost() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
   const std::string& node() const noexcept { return node_; }
   const Owner& owner() const noexcept { return owner_; }
-  void release() noexcept;
+  std::int32_t permits() const noexcept { return policy_.rule.wanted; }
+  void release(core::CountKind kind) noexcept;
 
   /// SessionMember; no Section.
   void session_ended(SessionId session) override;
@@ -85,6 +90,10 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
   void watch_predecessor(const Effect& effect);
+  void forget_watch(const std::string& node) noexcept;
+  void unwatch_predecessors() noexcept;
+  /// Why a call cannot nest here; nothing when it can.
+  std::optional<Error> refusal(core::CountKind kind) const;
   void pause();
   client::RequestId submit(client::Operation operation, SessionId session,
                            client::ReplyHandler handler);
@@ -107,6 +116,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   Error error(Errc code, std::string_view cause) const;
 
   const std::shared_ptr<LockEngine> engine_;
+  const Owner key_;
   const Owner owner_;
   const core::AcquireFsm::Policy policy_;
   const core::NodeData identity_;
@@ -120,7 +130,11 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   bool had_node_ = false;          ///< a server was reached
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
-  client::RequestId predecessor_watch_{};
+  struct PredecessorWatch {
+    std::string node;
+    client::RequestId id;
+  };
+  std::vector<PredecessorWatch> predecessor_watches_;
   client::RequestId own_watch_{};
   bool own_watch_due_ = false;  ///< the node has lived for a whole tick
 

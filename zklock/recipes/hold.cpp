@@ -7,15 +7,16 @@
 
 namespace zklock {
 
-Hold::Hold(std::shared_ptr<recipes::Contender> contender) noexcept
-    : contender_(std::move(contender)) {}
+Hold::Hold(std::shared_ptr<recipes::Contender> contender, core::CountKind kind) noexcept
+    : contender_(std::move(contender)), kind_(kind) {}
 
-Hold::Hold(Hold&& other) noexcept : contender_(std::move(other.contender_)) {}
+Hold::Hold(Hold&& other) noexcept : contender_(std::move(other.contender_)), kind_(other.kind_) {}
 
 Hold& Hold::operator=(Hold&& other) noexcept {
   if (this != &other) {
     release();
     contender_ = std::move(other.contender_);
+    kind_ = other.kind_;
   }
   return *this;
 }
@@ -47,12 +48,16 @@ std::string Hold::node() const {
   return contender_ ? contender_->node() : std::string();
 }
 
+int Hold::permits() const noexcept {
+  return contender_ ? contender_->permits() : 0;
+}
+
 Owner Hold::owner() const noexcept {
   return contender_ ? contender_->owner() : Owner::this_thread();
 }
 
 void Hold::release() noexcept {
-  if (const auto contender = std::exchange(contender_, nullptr)) contender->release();
+  if (const auto contender = std::exchange(contender_, nullptr)) contender->release(kind_);
 }
 
 }  // namespace zklock

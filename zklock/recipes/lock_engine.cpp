@@ -37,13 +37,14 @@ Ticket LockEngine::acquire(Wanted wanted) {
                        .on_behalf = wanted.on_behalf,
                        .deadline = wanted.deadline,
                        .done = std::move(wanted.done)};
-  if (const auto found = contenders_.find(wanted.owner); found != contenders_.end()) {
-    const auto contender = found->second;
+  if (const auto contender = find(wanted.owner)) {
     contender->join(std::move(call));
     return ticket;
   }
   const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
-  const auto contender = begin(wanted.owner, {.wait = wait, .queue_again = wanted.queue_again});
+  const auto contender =
+      begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner),
+            {.rule = std::move(wanted.rule), .wait = wait, .queue_again = wanted.queue_again});
   try {
     contender->join(std::move(call));
     contender->start();
@@ -55,23 +56,28 @@ Ticket LockEngine::acquire(Wanted wanted) {
   return ticket;
 }
 
-std::shared_ptr<Contender> LockEngine::begin(const Owner& owner, core::AcquireFsm::Policy policy) {
-  auto contender = std::make_shared<Contender>(shared_from_this(), owner, policy);
-  contenders_[owner] = contender;
+std::shared_ptr<Contender> LockEngine::begin(const Owner& key, const Owner& owner,
+                                             core::AcquireFsm::Policy policy) {
+  auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy));
+  contenders_[key] = contender;
   return contender;
 }
 
+std::shared_ptr<Contender> LockEngine::find(const Owner& owner) const {
+  const auto found = contenders_.find(owner);
+  return found == contenders_.end() ? nullptr : found->second;
+}
+
 void LockEngine::forget(const Contender& contender) noexcept {
-  const auto found = contenders_.find(contender.owner());
+  const auto found = contenders_.find(contender.key());
   if (found != contenders_.end() && found->second.get() == &contender) contenders_.erase(found);
 }
 
 void LockEngine::cancel(const Ticket& ticket) {
   const Section section(*this);
-  const auto found = contenders_.find(ticket.owner);
-  if (found == contenders_.end()) return;
-  const auto contender = found->second;
-  contender->leave(ticket.number, Contender::Why::cancelled);
+  if (const auto contender = find(ticket.owner)) {
+    contender->leave(ticket.number, Contender::Why::cancelled);
+  }
 }
 
 void LockEngine::cancel_all(const void* object) {
@@ -80,20 +86,23 @@ void LockEngine::cancel_all(const void* object) {
   for (const auto& [owner, contender] : contenders) contender->leave_all(object);
 }
 
-bool LockEngine::unlock(const Owner& owner) {
+bool LockEngine::unlock(const Owner& owner, core::CountKind kind) {
   const Section section(*this);
-  const auto found = contenders_.find(owner);
-  if (found == contenders_.end()) return false;
-  const auto contender = found->second;
-  return contender->drop(core::CountKind::lock, client::Deleter::Manner::announced) !=
-         core::Ownership::Dropped::refused;
+  const auto contender = find(owner);
+  return contender && contender->drop(kind, client::Deleter::Manner::announced) !=
+                          core::Ownership::Dropped::refused;
 }
 
-int LockEngine::count(const Owner& owner) {
+core::Ownership LockEngine::ownership(const Owner& owner) {
   const Section section(*this);
-  const auto found = contenders_.find(owner);
-  if (found == contenders_.end() || !found->second->holds_validly()) return 0;
-  return found->second->ownership().count();
+  const auto contender = find(owner);
+  return contender && contender->holds_validly() ? contender->ownership() : core::Ownership();
+}
+
+void LockEngine::permits_changed(std::int32_t all) {
+  const Section section(*this);
+  const auto contenders = contenders_;
+  for (const auto& [owner, contender] : contenders) contender->permits_changed(all);
 }
 
 void LockEngine::attach() {
@@ -110,14 +119,16 @@ bool LockEngine::detach() {
     return false;
   }
   return std::ranges::any_of(contenders_, [](const auto& entry) {
-    return entry.second->ownership().count(core::CountKind::lock) > 0;
+    const core::Ownership& ownership = entry.second->ownership();
+    return ownership.count(core::CountKind::lock) > 0 ||
+           ownership.count(core::CountKind::shared_lock) > 0;
   });
 }
 
 std::string LockEngine::node_of(const Owner& owner) {
   const Section section(*this);
-  const auto found = contenders_.find(owner);
-  return found == contenders_.end() ? std::string() : found->second->own_name();
+  const auto contender = find(owner);
+  return contender ? contender->own_name() : std::string();
 }
 
 std::vector<std::string> LockEngine::nodes() {
@@ -142,13 +153,14 @@ void LockEngine::thread_exits(Owner owner) noexcept {
   bool dropped = false;
   {
     const Section section(*this);
-    const auto found = contenders_.find(owner);
-    if (found == contenders_.end()) return;
-    const auto contender = found->second;
+    const auto contender = find(owner);
+    if (!contender) return;
     // Plainly: nobody finished what the lock was for.
-    while (contender->drop(core::CountKind::lock, client::Deleter::Manner::plainly) !=
-           core::Ownership::Dropped::refused) {
-      dropped = true;
+    for (const auto kind : {core::CountKind::lock, core::CountKind::shared_lock}) {
+      while (contender->drop(kind, client::Deleter::Manner::plainly) !=
+             core::Ownership::Dropped::refused) {
+        dropped = true;
+      }
     }
   }
   if (dropped) core_->warn("lock " + path_.str() + ": a thread ended without unlocking it");

@@ -33,7 +33,9 @@ struct Outcome {
 
 /// One call that wants the lock.
 struct Wanted {
-  Owner owner;
+  Owner owner;                             ///< calls of equal owners nest
+  std::optional<Owner> on_behalf_of = {};  ///< whom node and Hold name; `owner` when unset
+  core::QueueRule rule = core::QueueRule::mutex();
   Deadline deadline;
   core::CountKind kind = core::CountKind::hold;
   bool queue_again = true;          ///< after losing the node
@@ -69,10 +71,12 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
-  /// Gives back one lock() of `owner`. False if there is none.
-  bool unlock(const Owner& owner);
-  /// Counts of a valid hold; 0 otherwise.
-  int count(const Owner& owner);
+  /// Gives back one count of `owner`. False if there is none.
+  bool unlock(const Owner& owner, core::CountKind kind);
+  /// The counts of a valid hold; all 0 otherwise.
+  core::Ownership ownership(const Owner& owner);
+  /// The number of permits has changed; for those that wait.
+  void permits_changed(std::int32_t all);
   /// Public objects on this path come and go.
   void attach();
   /// True if that was the last one, and something is still locked by lock().
@@ -103,9 +107,13 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// For contenders, within a Section.
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
   void forget(const Contender& contender) noexcept;
-  std::shared_ptr<Contender> begin(const Owner& owner, core::AcquireFsm::Policy policy);
+  std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
+                                   core::AcquireFsm::Policy policy);
 
  private:
+  /// Within a Section. Null without one.
+  std::shared_ptr<Contender> find(const Owner& owner) const;
+
   const std::shared_ptr<ClientCore> core_;
   const core::LockPath path_;
 

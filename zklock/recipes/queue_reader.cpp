@@ -152,8 +152,17 @@ std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine
   return read_queue_until(engine, bounded(*engine, deadline));
 }
 
+std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engine,
+                                         const Owner& owner, Deadline deadline) {
+  const auto queue = read_queue(engine, deadline);
+  const std::string node = engine->node_of(owner);
+  const auto found = std::ranges::find(queue, node, &core::NodeName::text);
+  if (node.empty() || found == queue.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - queue.begin());
+}
+
 std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,
-                                           Deadline deadline) {
+                                           Deadline deadline, std::int32_t all_permits) {
   const Deadline limit = bounded(*engine, deadline);
   for (;;) {
     const auto queue = read_queue_until(engine, limit);
@@ -170,12 +179,16 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
     }
     const auto mine = engine->nodes();
     std::vector<Participant> participants;
+    core::Holders holders(all_permits);
     for (std::size_t i = 0; i < queue.size(); ++i) {
       if (replies[i].status == Status::no_node) continue;
       const bool readable = replies[i].status == Status::ok;
       if (!readable && replies[i].status != Status::no_auth) fail(*engine, replies[i]);
       Participant p = describe(queue[i], replies[i]);
-      p.holds = participants.empty();
+      const auto wish = *core::parse_contention(queue[i].text);
+      p.access = wish.access;
+      p.permits = wish.permits;
+      p.holds = holders.next_holds(wish);
       p.mine = std::ranges::find(mine, queue[i].text) != mine.end();
       participants.push_back(std::move(p));
     }

@@ -19,8 +19,13 @@ namespace zklock::recipes {
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
                                        Deadline deadline);
 
+/// How many contenders stand before this client's contender of `owner`; nothing without one.
+std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engine,
+                                         const Owner& owner, Deadline deadline);
+
 /// The contenders with what their nodes say; those that vanish meanwhile are left out.
+/// `all_permits`: of a semaphore whose contenders' names do not say how many there are.
 std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,
-                                           Deadline deadline);
+                                           Deadline deadline, std::int32_t all_permits = 0);
 
 }  // namespace zklock::recipes

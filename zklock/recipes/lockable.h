@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "zklock/acquire_options.h"
+#include "zklock/awaitable.h"
+#include "zklock/client.h"
+#include "zklock/mutex_options.h"
+#include "zklock/recipes/fork_guard.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::recipes {
+
+/// What all public lock classes are made of: a path of a client, and every way to acquire there.
+///
+/// A call that another thread still runs keeps it, when the public object is destroyed.
+///
+/// Thread-safety: all members, from any thread.
+class Lockable : public std::enable_shared_from_this<Lockable> {
+ public:
+  /// How the calls of one face of a lock differ from those of another.
+  struct Kind {
+    core::QueueRule rule = core::QueueRule::mutex();
+    /// Calls of equal owners nest. Otherwise each call is on its own, whoever makes it.
+    bool nests = true;
+  };
+
+  /// Throws Error(invalid_path | closed | forked).
+  static std::shared_ptr<Lockable> make(Client& client, std::string path, MutexOptions options);
+  explicit Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options);
+  Lockable(const Lockable&) = delete;
+  Lockable& operator=(const Lockable&) = delete;
+  ~Lockable();
+  /// The public object goes: what waits for it ends with Error(closed).
+  static void object_destroyed(std::shared_ptr<Lockable> lockable) noexcept;
+
+  LockEngine& engine() const noexcept { return *engine_; }
+  const std::shared_ptr<LockEngine>& shared_engine() const noexcept { return engine_; }
+  const std::string& path() const noexcept { return engine_->path().str(); }
+
+  /// lock() and its relatives, for the calling thread. False: not granted, and the queue was left.
+  bool lock(const Kind& kind, Deadline deadline, const std::stop_token& stop);
+  /// Throws Error(not_owner | forked).
+  void unlock(core::CountKind count, const char* operation);
+
+  /// The owner is the calling thread by default.
+  Hold acquire(const Kind& kind, const AcquireOptions& options);
+  /// The owner is a new one by default.
+  void async_acquire(const Kind& kind, const AcquireOptions& options, AcquireHandler handler);
+  std::future<Hold> async_acquire(const Kind& kind, const AcquireOptions& options);
+  Awaitable co_acquire(Kind kind, AcquireOptions options);
+
+  /// Of the calling thread.
+  core::Ownership ownership() const;
+
+ private:
+  Wanted wanted(const Kind& kind, Owner owner, Deadline deadline, core::CountKind count) const;
+  /// Null: not granted.
+  std::shared_ptr<Contender> acquire_blocking(Wanted wanted, const std::stop_token& stop);
+  void start(const Kind& kind, const AcquireOptions& options, std::function<void(Outcome)> done);
+
+  const std::shared_ptr<LockEngine> engine_;
+  const MutexOptions options_;
+};
+
+}  // namespace zklock::recipes

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/shared_mutex.h"
+
+#include <utility>
+
+#include "zklock/recipes/lockable.h"
+#include "zklock/recipes/queue_reader.h"
+
+namespace zklock {
+
+using core::CountKind;
+using recipes::Lockable;
+
+namespace {
+
+Lockable::Kind write() {
+  return {.rule = core::QueueRule::writer()};
+}
+
+Lockable::Kind read() {
+  return {.rule = core::QueueRule::reader()};
+}
+
+}  // namespace
+
+SharedMutex::SharedMutex(Client& client, std::string path, MutexOptions options)
+    : lockable_(Lockable::make(client, std::move(path), options)) {}
+
+SharedMutex::~SharedMutex() {
+  Lockable::object_destroyed(std::move(lockable_));
+}
+
+bool SharedMutex::lock_until(Access access, Deadline deadline, std::stop_token stop) {
+  return lockable_->lock(access == Access::shared ? read() : write(), deadline, stop);
+}
+
+void SharedMutex::lock() {
+  lock_until(Access::exclusive, Deadline::never(), {});
+}
+
+bool SharedMutex::lock(std::stop_token stop) {
+  return lock_until(Access::exclusive, Deadline::never(), std::move(stop));
+}
+
+bool SharedMutex::try_lock() {
+  return lock_until(Access::exclusive, Deadline::passed(), {});
+}
+
+void SharedMutex::unlock() {
+  lockable_->unlock(CountKind::lock, "unlock");
+}
+
+void SharedMutex::lock_shared() {
+  lock_until(Access::shared, Deadline::never(), {});
+}
+
+bool SharedMutex::lock_shared(std::stop_token stop) {
+  return lock_until(Access::shared, Deadline::never(), std::move(stop));
+}
+
+bool SharedMutex::try_lock_shared() {
+  return lock_until(Access::shared, Deadline::passed(), {});
+}
+
+void SharedMutex::unlock_shared() {
+  lockable_->unlock(CountKind::shared_lock, "unlock shared");
+}
+
+Hold SharedMutex::acquire(AcquireOptions options) {
+  return lockable_->acquire(write(), options);
+}
+
+void SharedMutex::async_acquire(AcquireOptions options, AcquireHandler handler) {
+  lockable_->async_acquire(write(), options, std::move(handler));
+}
+
+std::future<Hold> SharedMutex::async_acquire(AcquireOptions options) {
+  return lockable_->async_acquire(write(), options);
+}
+
+Awaitable SharedMutex::co_acquire(AcquireOptions options) {
+  return lockable_->co_acquire(write(), std::move(options));
+}
+
+Hold SharedMutex::acquire_shared(AcquireOptions options) {
+  return lockable_->acquire(read(), options);
+}
+
+void SharedMutex::async_acquire_shared(AcquireOptions options, AcquireHandler handler) {
+  lockable_->async_acquire(read(), options, std::move(handler));
+}
+
+std::future<Hold> SharedMutex::async_acquire_shared(AcquireOptions options) {
+  return lockable_->async_acquire(read(), options);
+}
+
+Awaitable SharedMutex::co_acquire_shared(AcquireOptions options) {
+  return lockable_->co_acquire(read(), std::move(options));
+}
+
+int SharedMutex::write_count() const {
+  return lockable_->ownership().exclusive_count();
+}
+
+int SharedMutex::read_count() const {
+  const core::Ownership ownership = lockable_->ownership();
+  return ownership.count() - ownership.exclusive_count();
+}
+
+std::vector<Participant> SharedMutex::participants(Deadline deadline) const {
+  return recipes::read_participants(lockable_->shared_engine(), deadline);
+}
+
+std::vector<Participant> SharedMutex::writers(Deadline deadline) const {
+  auto all = participants(deadline);
+  std::erase_if(all, [](const Participant& each) { return each.access == Access::shared; });
+  return all;
+}
+
+std::vector<Participant> SharedMutex::readers(Deadline deadline) const {
+  auto all = participants(deadline);
+  std::erase_if(all, [](const Participant& each) { return each.access != Access::shared; });
+  return all;
+}
+
+const std::string& SharedMutex::path() const noexcept {
+  return lockable_->path();
+}
+
+}  // namespace zklock
