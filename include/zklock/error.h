@@ -31,7 +31,7 @@ enum class Errc {
   unsupported,         ///< the ZooKeeper client library was built without it (TLS)
   server_error,        ///< any other answer of the servers; the text has its name
   would_deadlock,      ///< the wait could never end (a read lock upgraded to write)
-  permits_mismatch,    ///< other contenders of the semaphore count on another number of permits
+  settings_mismatch,   ///< contenders before it have other settings (number of permits, ageing)
 };
 
 /// The category named "zklock" of Errc's codes.

@@ -15,6 +15,7 @@
 #include "zklock/mutex_options.h"
 #include "zklock/owner.h"
 #include "zklock/participant.h"
+#include "zklock/priority_mutex.h"
 #include "zklock/reentrant_mutex.h"
 #include "zklock/semaphore.h"
 #include "zklock/shared_mutex.h"

@@ -19,12 +19,13 @@ bool looks_for_node(AcquireState state) {
          state == AcquireState::inspecting;
 }
 
-std::string odds(const Decision& decision, const AcquireFsm::Policy& policy) {
-  const auto count = [](std::int32_t of) {
-    return of == 0 ? "a shared number of permits" : std::to_string(of) + " permits";
+std::string odds(const Decision& decision, const QueueRule& rule) {
+  const auto say = [&](std::int32_t permits, std::int32_t ageing) -> std::string {
+    if (rule.access == Access::weighted) return "an ageing of " + std::to_string(ageing);
+    return permits == 0 ? "a shared number of permits" : std::to_string(permits) + " permits";
   };
-  return "others before it count on " + count(decision.rival) + ", this one on " +
-         count(policy.rule.of);
+  return "others before it count on " + say(decision.rival, decision.rival) + ", this one on " +
+         say(rule.of, rule.ageing);
 }
 
 // Past its end the counter prints a negative number.
@@ -163,7 +164,8 @@ AcquireEffects AcquireFsm::listed(Status status, const std::vector<std::string>&
       if (!policy_.wait) return end({remove_node()});
       return arm(std::move(decision));
     case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
-    case Decision::Verdict::at_odds: return fail(Errc::permits_mismatch, odds(decision, policy_));
+    case Decision::Verdict::at_odds:
+      return fail(Errc::settings_mismatch, odds(decision, policy_.rule));
   }
   return {};
 }

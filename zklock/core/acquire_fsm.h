@@ -38,7 +38,7 @@ namespace zklock::core {
 /// |                   |                    | behind                     | arming; or waiting, if    |
 /// |                   |                    |                            | there is nobody to watch  |
 /// |                   |                    | vanished                   | enqueuing, or ended       |
-/// |                   |                    | at odds                    | ended (permits_mismatch)  |
+/// |                   |                    | at odds                    | ended (settings_mismatch)  |
 /// | arming            | get and watch each | all ok                     | waiting                   |
 /// |                   |                    | no node, or an event       | listing                   |
 /// | waiting           |                    | released (trusted)         | granted or confirming     |

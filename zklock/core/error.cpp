@@ -28,7 +28,7 @@ std::string_view text(Errc e) noexcept {
     case Errc::unsupported: return "the ZooKeeper client library was built without support for it";
     case Errc::server_error: return "the server answered with an error";
     case Errc::would_deadlock: return "the wait could never end";
-    case Errc::permits_mismatch: return "other contenders count on another number of permits";
+    case Errc::settings_mismatch: return "other contenders of the lock have other settings";
   }
   return "unknown error";
 }

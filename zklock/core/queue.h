@@ -23,6 +23,11 @@ namespace zklock::core {
 /// | shared    | 1                     | -      | 1          | 0                            |
 /// | permits(k)| all                   | all    | k          | all permits less the own     |
 ///
+/// Weighted access is another matter: it is the leave to ask for the mutex, which is a contender
+/// of its own. It goes to the first in the order of weight, as long as nobody has the mutex or
+/// waits for it; so `before` means, for a weighted contender: all that are not weighted, and the
+/// weighted ones that precede() it. To the others the weighted are no contenders.
+///
 /// So classes that meet at one path exclude each other, whichever they are. All that stand before
 /// count, waiting or holding: who wants much is not overtaken by those who want little.
 struct QueueRule {
@@ -31,6 +36,8 @@ struct QueueRule {
   std::int32_t wanted = 1;  ///< permits
   std::int32_t all = 1;     ///< permits that there are; may change while waiting, if shared
   std::int32_t of = 0;      ///< the number that all contenders must agree on; 0: it is shared
+  std::int32_t weight = 0;
+  std::int32_t ageing = 0;  ///< that all contenders must agree on; 0: none
 
   static QueueRule mutex() { return {.prefix = std::string(lock_prefix)}; }
   static QueueRule writer() { return {.prefix = std::string(write_prefix)}; }
@@ -38,10 +45,19 @@ struct QueueRule {
     return {.access = Access::shared, .prefix = std::string(read_prefix)};
   }
   static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared);
+  static QueueRule weighted(std::int32_t weight, std::int32_t ageing);
 
   /// Granted if nobody stands before it.
   bool may_be_alone() const noexcept { return wanted <= all; }
 };
+
+/// The order in which weighted contenders that agree on the ageing are served: the heavier first,
+/// those of equal weight in the order of arrival; and nobody is overtaken for ever. For each unit
+/// by which a later one is heavier it has `ageing` places of advance, a place being a number of the
+/// parent's counter. So a contender of weight w is overtaken at most by those that arrive within
+/// (heaviest - w) * ageing places of it. Whatever the time: it is an order of the names alone, the
+/// same for everybody.
+bool precedes(const Contention& a, const Contention& b) noexcept;
 
 /// What a list of children says about one contender.
 ///

@@ -69,9 +69,10 @@ void ClientCore::warn(const std::string& text) const noexcept {
   if (settings_.logger) settings_.logger->warn(core::printable(text, 1024));
 }
 
-std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path) {
+std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path,
+                                               const std::string& stage) {
   const std::lock_guard guard(mutex_);
-  auto& place = engines_[path.str()];
+  auto& place = engines_[path.str() + '\0' + stage];  // no path has such a character
   if (auto engine = place.lock()) return engine;
   auto engine = std::make_shared<LockEngine>(shared_from_this(), path);
   place = engine;

@@ -27,16 +27,18 @@ Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
 
 }  // namespace
 
-std::shared_ptr<Lockable> Lockable::make(Client& client, std::string path, MutexOptions options) {
+std::shared_ptr<Lockable> Lockable::make(Client& client, std::string path, MutexOptions options,
+                                         bool gated) {
   core::LockPath checked(std::move(path));
   const auto& core = ClientCore::of(client);
   core->check_usable("lock", checked.str());
-  return std::make_shared<Lockable>(core->engine(checked), options);
+  return std::make_shared<Lockable>(core->engine(checked), options, gated);
 }
 
-Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options)
-    : engine_(std::move(engine)), options_(options) {
+Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, bool gated)
+    : engine_(std::move(engine)), gate_(gated ? engine_->gate() : nullptr), options_(options) {
   engine_->attach();
+  if (gate_) gate_->attach();
 }
 
 Lockable::~Lockable() = default;
@@ -47,7 +49,13 @@ void Lockable::object_destroyed(std::shared_ptr<Lockable> lockable) noexcept {
     keep_for_ever(std::move(lockable));
     return;
   }
-  engine.cancel_all(lockable.get());
+  const std::atomic<bool>* const object = lockable->destroyed_.get();
+  *lockable->destroyed_ = true;
+  if (lockable->gate_) {
+    lockable->gate_->cancel_all(object);
+    lockable->gate_->detach();
+  }
+  engine.cancel_all(object);
   if (engine.detach()) {
     engine.core().warn("lock " + lockable->path() + ": the mutex is destroyed while locked");
   }
@@ -57,10 +65,11 @@ Wanted Lockable::wanted(const Kind& kind, Owner owner, Deadline deadline, CountK
   return {.owner = kind.nests ? owner : Owner::unique(),
           .on_behalf_of = owner,
           .rule = kind.rule,
+          .gate = kind.gate,
           .deadline = deadline,
           .kind = count,
           .queue_again = options_.on_node_lost == OnNodeLost::queue_again,
-          .on_behalf = this};
+          .on_behalf = destroyed_};
 }
 
 // Waits on the calling thread. Interrupted, it leaves the queue, and gives back a count that came

@@ -2,6 +2,7 @@
 #include "zklock/recipes/queue_reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -172,7 +173,8 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       pause(engine->core());
       continue;
     }
-    const auto mine = engine->nodes();
+    auto mine = engine->nodes();
+    std::ranges::move(engine->gate()->nodes(), std::back_inserter(mine));
     std::vector<Participant> participants;
     core::Holders holders(all_permits);
     for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -183,6 +185,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       const auto wish = *core::parse_contention(queue[i].text);
       p.access = wish.access;
       p.permits = wish.permits;
+      p.weight = wish.weight;
       p.holds = holders.next_holds(wish);
       p.mine = std::ranges::find(mine, queue[i].text) != mine.end();
       participants.push_back(std::move(p));
