@@ -102,6 +102,8 @@ class Client {
   void close() noexcept;
 
  private:
+  friend class MultiMutex;
+  friend class QuorumMutex;
   friend class ReentrantMutex;
   std::shared_ptr<recipes::ClientCore> core_;
 };
