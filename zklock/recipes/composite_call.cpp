@@ -158,6 +158,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
 }
 
 void CompositeCall::answered(std::size_t part, Outcome outcome) {
+  look_no_more();
   if (outcome.error) return failed(part, std::make_exception_ptr(*outcome.error));
   if (!outcome.contender) return carry_out(gathering_.answered(PartAnswer::none, late()));
   composite_->set_silent(part, false);
@@ -185,11 +186,15 @@ core::Duration CompositeCall::patience_with(core::Instant now, std::size_t parts
 
 void CompositeCall::look_later(std::uint64_t request) {
   auto& scheduler = composite_->part(gathering_.asked()).core().scheduler();
-  scheduler.at(scheduler.now() + patience_ / 4, [weak = weak_from_this(), request] {
+  look_ = scheduler.at(scheduler.now() + patience_ / 4, [weak = weak_from_this(), request] {
     if (const auto call = weak.lock()) {
       call->post([request](CompositeCall& c) { c.look_at_silence(request); });
     }
   });
+}
+
+void CompositeCall::look_no_more() {
+  composite_->part(gathering_.asked()).core().scheduler().cancel(std::exchange(look_, {}));
 }
 
 void CompositeCall::look_at_silence(std::uint64_t request) {

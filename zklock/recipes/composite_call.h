@@ -85,6 +85,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void failed(std::size_t part, std::exception_ptr error);
   void look_at_silence(std::uint64_t request);
   void look_later(std::uint64_t request);
+  void look_no_more();
   core::Duration patience_with(core::Instant now, std::size_t parts_left) const;
   bool late() const;
   void drop(std::size_t part);
@@ -106,6 +107,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   std::uint64_t request_ = 0;  ///< counts the asked parts, so that a timer knows its own
   core::Instant last_sign_{};  ///< of life, of the asked part
   core::Duration patience_{};  ///< with the asked part
+  client::TimerId look_{};     ///< at its silence
   bool closed_ = false;
   bool finished_ = false;
 

@@ -12,15 +12,13 @@ namespace zklock::recipes {
 HeldParts::HeldParts(const Owner& owner, std::vector<Part> parts, std::size_t needed)
     : owner_(owner), needed_(needed) {
   holds_.reserve(parts.size());
-  cores_.reserve(parts.size());
   for (Part& part : parts) {
+    if (part.hold) cores_.push_back(part.core);
     holds_.push_back(std::move(part.hold));
-    cores_.push_back(std::move(part.core));
   }
-  const auto taken = std::ranges::count_if(holds_, [](const Hold& h) { return bool{h}; });
-  tally_ = std::make_shared<Tally>(needed_, static_cast<std::size_t>(taken));
-  for (std::size_t i = 0; i < holds_.size(); ++i) {
-    if (holds_[i]) on_loss_.emplace_back(holds_[i].lost(), OnLoss{tally_, cores_[i]});
+  tally_ = std::make_shared<Tally>(needed_, cores_.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (holds_[i]) on_loss_.emplace_back(holds_[i].lost(), OnLoss{tally_, parts[i].core});
   }
 }
 

@@ -58,7 +58,7 @@ class HeldParts {
 
   const Owner owner_;
   const std::size_t needed_;
-  std::vector<std::shared_ptr<ClientCore>> cores_;
+  std::vector<std::shared_ptr<ClientCore>> cores_;  ///< of what was taken
   std::vector<Hold> holds_;
   std::shared_ptr<Tally> tally_;
   std::list<std::stop_callback<OnLoss>> on_loss_;
