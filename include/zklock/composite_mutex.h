@@ -88,7 +88,7 @@ class CompositeMutex {
   CompositeHold acquire(AcquireOptions options = {});
 
   /// Does not block; no thread waits meanwhile. `handler` is called exactly once, on the executor
-  /// of a client that is not closed; what it throws is logged and dropped. Only Error(closed |
+  /// of a client that is not closed (all are: on a thread of zklock); what it throws is logged and dropped. Only Error(closed |
   /// forked), when there is nothing left to wait with, is thrown, all other errors go to the
   /// handler.
   void async_acquire(AcquireOptions options, CompositeHandler handler);

@@ -69,6 +69,11 @@ TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingIsAnErrorByPolicy) {
   EXPECT_TRUE(becomes_empty("/a"));
   EXPECT_TRUE(reaches_nodes(1, "/b"));
   EXPECT_FALSE(failing.try_lock());  // it goes on; the other holds still
+
+  auto closed = failing.async_acquire();
+  ASSERT_TRUE(waits_for_b());
+  client_->close();
+  EXPECT_EQ(error_of([&] { return get(closed); }), Errc::closed);
 }
 
 TEST_F(MultiLoss, TheDeadlineHoldsOverASessionThatExpires) {

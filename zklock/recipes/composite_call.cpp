@@ -260,6 +260,9 @@ void CompositeCall::finish(CompositeOutcome outcome) {
 }
 
 std::exception_ptr CompositeCall::lost_error(std::size_t part) const {
+  if (composite_->part(part).core().closed()) {
+    return std::make_exception_ptr(Error(Errc::closed, "lock", composite_->part(part).path()));
+  }
   return std::make_exception_ptr(
       Error(Errc::lock_lost, "lock", composite_->part(part).path(),
             "it was taken, and lost again before all locks were; the policy is to fail"));
