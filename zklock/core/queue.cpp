@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace zklock::core {
@@ -15,22 +16,38 @@ struct Rival {
 
 /// How much of the room `other`, standing before, takes from a contender of that rule.
 std::int64_t weight_of(const Contention& other, const QueueRule& rule) noexcept {
+  constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
   switch (rule.access) {
     case Access::exclusive: return 1;
     case Access::shared: return other.access == Access::shared ? 0 : 1;
     case Access::permits:
-      return other.access == Access::permits ? other.permits
-                                             : std::numeric_limits<std::int32_t>::max();
+      if (other.access != Access::permits || other.of != rule.of) return everything;
+      return other.permits;
   }
-  return 1;
+  return everything;
 }
 
 std::int64_t room_of(const QueueRule& rule) noexcept {
   return rule.access == Access::permits ? std::int64_t{rule.all} - rule.wanted : 0;
 }
 
-bool at_odds(const Contention& other, const QueueRule& rule) noexcept {
-  return rule.access == Access::permits && other.access == Access::permits && other.of != rule.of;
+/// Of `rivals`, nearest first, those that suffice to take more than the room; none too many.
+std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_t room) {
+  std::size_t count = 0;
+  std::int64_t taken = 0;
+  while (taken <= room && count < rivals.size()) taken += rivals[count++].weight;
+  // The last one is needed, but it may be so heavy that some before it are not.
+  std::int64_t spare = taken - room - 1;
+  std::vector<std::string> names;
+  for (std::size_t i = count; i-- > 0;) {
+    if (rivals[i].weight <= spare) {
+      spare -= rivals[i].weight;
+    } else {
+      names.emplace_back(rivals[i].place.name);
+    }
+  }
+  std::ranges::reverse(names);
+  return names;
 }
 
 }  // namespace
@@ -53,22 +70,24 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   bool seen = false;
   std::vector<Rival> rivals;
   std::int64_t taken = 0;
+  std::optional<Contention> front;  // of those that want permits
   for (const std::string& child : children) {
     seen = seen || child == own;
     const auto other = parse_contention(child);
     if (!other || !other->before(*own_place)) continue;
     ++decision.position;
-    if (at_odds(*other, rule)) {
-      decision.verdict = Decision::Verdict::at_odds;
-      decision.rival = other->of;
-    }
+    if (other->access == Access::permits && (!front || other->before(*front))) front = other;
     const std::int64_t weight = weight_of(*other, rule);
     taken += weight;
     if (weight > 0) rivals.push_back({*other, weight});
   }
 
   if (!seen) return {};
-  if (decision.verdict == Decision::Verdict::at_odds) return decision;
+  if (rule.access == Access::permits && front && front->of != rule.of) {
+    decision.verdict = Decision::Verdict::at_odds;
+    decision.rival = front->of;
+    return decision;
+  }
   const std::int64_t room = room_of(rule);
   if (taken <= room) {
     decision.verdict = Decision::Verdict::first;
@@ -79,12 +98,7 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   std::ranges::sort(rivals, [](const Rival& a, const Rival& b) { return b.place.before(a.place); });
   decision.follows_release = rule.access != Access::permits && !rivals.empty() &&
                              rivals.front().place.access == Access::exclusive;
-  std::int64_t watched = 0;
-  for (const Rival& rival : rivals) {
-    if (watched > room) break;
-    watched += rival.weight;
-    decision.watch.emplace_back(rival.place.name);
-  }
+  decision.watch = enough_of(rivals, room);
   return decision;
 }
 
@@ -93,8 +107,10 @@ bool Holders::next_holds(const Contention& next) {
     case Access::exclusive: return exclusive_++ + shared_ == 0 && permits_ == 0;
     case Access::shared: ++shared_; return exclusive_ == 0 && permits_ == 0;
     case Access::permits:
+      if (permits_ == 0) of_ = next.of;
       permits_ += next.permits;
-      return exclusive_ + shared_ == 0 && permits_ <= (next.of > 0 ? next.of : all_);
+      at_odds_ = at_odds_ || next.of != of_;
+      return !at_odds_ && exclusive_ + shared_ == 0 && permits_ <= (of_ > 0 ? of_ : all_);
   }
   return false;
 }
