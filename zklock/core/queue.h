@@ -30,6 +30,10 @@ namespace zklock::core {
 ///
 /// So classes that meet at one path exclude each other, whichever they are. All that stand before
 /// count, waiting or holding: who wants much is not overtaken by those who want little.
+///
+/// How many permits there are is said by the first contender that wants some. Who says another
+/// number is refused, and as long as its node is there it is in the way of those behind it: so
+/// nobody else is refused on its account, and holders never count on different numbers.
 struct QueueRule {
   Access access = Access::exclusive;
   std::string prefix;       ///< of the own node
@@ -66,12 +70,12 @@ bool precedes(const Contention& a, const Contention& b) noexcept;
 /// | first    | nobody is in its way: it may be granted                                    |
 /// | behind   | it waits until one of `watch` goes; while all are there it is not granted  |
 /// | vanished | its own node is not in the list; never to be taken for a grant            |
-/// | at_odds  | a contender before it counts on another number of permits, `rival`        |
+/// | at_odds  | the first that wants the like counts on other settings: `rival`            |
 struct Decision {
   enum class Verdict { first, behind, vanished, at_odds };
   Verdict verdict = Verdict::vanished;
-  /// The nearest before it that suffice to be in its way: one, or as many as permits. Empty when
-  /// more is wanted than there is: only a change of that can help.
+  /// The nearest before it that suffice to be in its way, and none too many: one, or as many as
+  /// permits at most. Empty when more is wanted than there is: only a change of that can help.
   std::vector<std::string> watch = {};
   /// The one to watch is exclusive: when it held, nobody else did, and so its release is a grant.
   bool follows_release = false;
@@ -95,6 +99,8 @@ class Holders {
   std::size_t exclusive_ = 0;
   std::size_t shared_ = 0;
   std::int64_t permits_ = 0;
+  std::int32_t of_ = 0;  ///< what the first of those says
+  bool at_odds_ = false;
 };
 
 /// The contenders among `children`, in the order of arrival.

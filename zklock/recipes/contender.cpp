@@ -124,30 +124,31 @@ void Contender::create(const std::string& attempt) {
 }
 
 void Contender::watch_predecessor(const Effect& effect) {
+  // The same node may be watched again while an event of its earlier watch is on its way.
+  const std::uint64_t serial = ++last_watch_;
   request::GetAndWatch watch{.path = engine_->path().child(effect.text), .on_event = {}};
-  watch.on_event = [self = weak_from_this(), name = fsm_.own_name(), node = effect.text](
-                       SessionId session, request::WatchEvent event) {
+  watch.on_event = [self = weak_from_this(), serial, node = effect.text](
+                       SessionId, request::WatchEvent event) {
     const auto contender = self.lock();
     if (!contender) return;
     const LockEngine::Section section(*contender->engine_);
-    if (session != contender->fsm_.session() || name != contender->fsm_.own_name()) return;
-    contender->forget_watch(node);
+    if (!contender->forget_watch(serial)) return;
     contender->run(event == request::WatchEvent::changed
                        ? contender->fsm_.predecessor_changed(node, contender->lease_valid())
                        : contender->fsm_.predecessor_deleted(node));
   };
-  const auto id =
-      core().coordinator().submit({.operation = std::move(watch), .session = effect.session},
-                                  on_reply([node = effect.text](Contender& c, const auto& r) {
-                                    if (r.status != core::Status::ok) c.forget_watch(node);
-                                    return c.fsm_.watched(node, r.status, r.data, r.detail);
-                                  }));
-  predecessor_watches_.push_back({effect.text, id});
+  const auto id = core().coordinator().submit(
+      {.operation = std::move(watch), .session = effect.session},
+      on_reply([serial, node = effect.text](Contender& c, const auto& r) {
+        if (r.status != core::Status::ok) c.forget_watch(serial);
+        return c.fsm_.watched(node, r.status, r.data, r.detail);
+      }));
+  predecessor_watches_.push_back({serial, id});
 }
 
-void Contender::forget_watch(const std::string& node) noexcept {
-  std::erase_if(predecessor_watches_,
-                [&](const PredecessorWatch& each) { return each.node == node; });
+bool Contender::forget_watch(std::uint64_t serial) noexcept {
+  return std::erase_if(predecessor_watches_,
+                       [&](const PredecessorWatch& each) { return each.serial == serial; }) > 0;
 }
 
 void Contender::unwatch_predecessors() noexcept {
@@ -295,12 +296,22 @@ void Contender::step_ended() {
     }
     if (!next) {
       core::AcquireFsm::Policy patient = policy_;
+      patient.rule = rule_for(calls);
       patient.wait = true;
       next = engine_->begin(key_, owner_, std::move(patient));
     }
     next->join(std::move(call));
   }
   if (next) next->start();
+}
+
+// Calls that only read have joined one that was to write: they need not exclude anybody.
+core::QueueRule Contender::rule_for(const std::vector<Call>& calls) const {
+  const core::Instant now = core().scheduler().now();
+  const bool writes = std::ranges::any_of(calls, [now](const Call& call) {
+    return !core::is_shared(call.kind) && !call.deadline.has_passed(now);
+  });
+  return writes ? fsm_.rule() : core::QueueRule::reader();
 }
 
 void Contender::fail(Errc code, const std::string& cause) {

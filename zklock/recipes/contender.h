@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -90,7 +91,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
   void watch_predecessor(const Effect& effect);
-  void forget_watch(const std::string& node) noexcept;
+  /// False: it was called off, or has fired.
+  bool forget_watch(std::uint64_t serial) noexcept;
   void unwatch_predecessors() noexcept;
   /// Why a call cannot nest here; nothing when it can.
   std::optional<Error> refusal(core::CountKind kind) const;
@@ -102,6 +104,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void grant();
   void fail(Errc error, const std::string& cause);
   void step_ended();
+  core::QueueRule rule_for(const std::vector<Call>& waiting) const;
   void give_up();
   void depart();
   void lose(bool node_is_gone);
@@ -131,10 +134,11 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
   struct PredecessorWatch {
-    std::string node;
+    std::uint64_t serial;
     client::RequestId id;
   };
   std::vector<PredecessorWatch> predecessor_watches_;
+  std::uint64_t last_watch_ = 0;
   client::RequestId own_watch_{};
   bool own_watch_due_ = false;  ///< the node has lived for a whole tick
 
