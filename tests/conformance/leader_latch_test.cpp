@@ -1,0 +1,1 @@
+#include "conformance/lock_test.h"
