@@ -9,6 +9,7 @@
 #include "zklock/error.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
+#include "zklock/leader_election.h"
 #include "zklock/leader_latch.h"
 #include "zklock/leadership.h"
 #include "zklock/lease_clock.h"

@@ -28,12 +28,14 @@ enum class Event {
   due,
   lost,
   finished,
+  broke_off,  // finished with a failure
   interrupted,
   withdrawn,
   closed,
 };
-constexpr std::array kEvents{Event::wanted,    Event::granted, Event::failed,   Event::refused,
-                             Event::due,       Event::lost,    Event::finished, Event::interrupted,
+constexpr std::array kEvents{Event::wanted,    Event::granted,   Event::failed,
+                             Event::refused,   Event::due,       Event::lost,
+                             Event::finished,  Event::broke_off, Event::interrupted,
                              Event::withdrawn, Event::closed};
 
 Effects feed(LeadershipFsm& fsm, Event event, LeadershipFsm::Attempt attempt) {
@@ -45,6 +47,7 @@ Effects feed(LeadershipFsm& fsm, Event event, LeadershipFsm::Attempt attempt) {
     case Event::due: return fsm.due(attempt);
     case Event::lost: return fsm.lost(attempt);
     case Event::finished: return fsm.finished(attempt);
+    case Event::broke_off: return fsm.finished(attempt, true);
     case Event::interrupted: return fsm.interrupted();
     case Event::withdrawn: return fsm.withdrawn();
     case Event::closed: return fsm.closed();
@@ -84,8 +87,9 @@ struct Then {
 // What the table in the header says; nothing where it says nothing.
 std::optional<Then> expected(State state, Event event, bool again) {
   const State after = again ? State::contending : State::idle;
-  const auto plus_contend = [&](Effects effects) {
-    if (again) effects.push_back(Effect::contend);
+  const State after_failure = again ? State::backing_off : State::idle;
+  const auto plus = [&](Effects effects, Effect last) {
+    if (again) effects.push_back(last);
     return effects;
   };
   const std::map<std::pair<State, Event>, Then> table{
@@ -103,9 +107,14 @@ std::optional<Then> expected(State state, Event event, bool again) {
       {{State::leading, Event::interrupted}, {State::ending, {Effect::stop}}},
       {{State::leading, Event::withdrawn}, {State::ending, {Effect::stop}}},
       {{State::leading, Event::closed}, {State::closing, {Effect::stop}}},
-      {{State::leading, Event::finished}, {after, plus_contend({Effect::stop, Effect::release})}},
+      {{State::leading, Event::finished},
+       {after, plus({Effect::stop, Effect::release}, Effect::contend)}},
+      {{State::leading, Event::broke_off},
+       {after_failure, plus({Effect::stop, Effect::release}, Effect::pause)}},
+      {{State::ending, Event::broke_off}, {after_failure, plus({Effect::release}, Effect::pause)}},
+      {{State::closing, Event::broke_off}, {State::closed, {Effect::release}}},
       {{State::ending, Event::closed}, {State::closing, {}}},
-      {{State::ending, Event::finished}, {after, plus_contend({Effect::release})}},
+      {{State::ending, Event::finished}, {after, plus({Effect::release}, Effect::contend)}},
       {{State::closing, Event::finished}, {State::closed, {Effect::release}}},
       {{State::failed, Event::wanted}, {State::contending, {Effect::contend}}},
       {{State::failed, Event::withdrawn}, {State::idle, {}}},
@@ -139,7 +148,7 @@ TEST(LeadershipFsm, DoesWhatTheTableSays) {
 TEST(LeadershipFsm, WhatBelongsToAnEarlierAttemptChangesNothing) {
   for (const State state : kStates) {
     for (const Event event : {Event::granted, Event::failed, Event::refused, Event::due,
-                              Event::lost, Event::finished}) {
+                              Event::lost, Event::finished, Event::broke_off}) {
       LeadershipFsm fsm = in_state(state, true);
       if (fsm.attempt() == 0) continue;
       const Effects effects = feed(fsm, event, fsm.attempt() - 1);
@@ -279,10 +288,12 @@ struct World {
     }
     for (const auto a : running) {
       all.emplace_back([a](World& w) { w.apply(w.fsm.lost(a), a); });
-      all.emplace_back([a](World& w) {
-        w.running.erase(a);
-        w.apply(w.fsm.finished(a), a);
-      });
+      for (const bool failed : {false, true}) {
+        all.emplace_back([a, failed](World& w) {
+          w.running.erase(a);
+          w.apply(w.fsm.finished(a, failed), a);
+        });
+      }
     }
     for (const Event e : {Event::interrupted, Event::withdrawn}) {
       all.emplace_back([e](World& w) { w.apply(feed(w.fsm, e), w.fsm.attempt()); });

@@ -93,7 +93,7 @@ LeadershipEffects LeadershipFsm::lost(Attempt attempt) {
   return {Effect::stop};
 }
 
-LeadershipEffects LeadershipFsm::finished(Attempt attempt) {
+LeadershipEffects LeadershipFsm::finished(Attempt attempt, bool failed) {
   if (attempt != attempt_) return {};
   switch (state_) {
     case State::leading:
@@ -101,7 +101,10 @@ LeadershipEffects LeadershipFsm::finished(Attempt attempt) {
       LeadershipEffects effects;
       if (state_ == State::leading) effects.push_back(Effect::stop);
       effects.push_back(Effect::release);
-      if (wants()) {
+      if (wants() && failed) {
+        state_ = State::backing_off;
+        effects.push_back(Effect::pause);
+      } else if (wants()) {
         contend();
         effects.push_back(Effect::contend);
       } else {

@@ -35,7 +35,8 @@ namespace zklock::core {
 /// | closed      |                              | (final)                      |                 |
 ///
 /// (*) contending, with the effect `contend` at the end, if it was wanted since the grant and not
-/// withdrawn later, or if nothing was said and the policy is `again`; else idle.
+/// withdrawn later, or if nothing was said and the policy is `again`; else idle. When whoever led
+/// has failed: backing_off, with the effect `pause`, instead of contending.
 ///
 /// Every attempt to be elected has a number, and so has the leadership that comes of it: answers
 /// and events of an earlier one change nothing. A grant that comes too late is given back.
@@ -88,8 +89,8 @@ class LeadershipFsm {
   LeadershipEffects failed(Attempt attempt, bool for_good);
   LeadershipEffects due(Attempt attempt);
   LeadershipEffects lost(Attempt attempt);
-  /// Whoever led has returned.
-  LeadershipEffects finished(Attempt attempt);
+  /// Whoever led has returned, or `failed`.
+  LeadershipEffects finished(Attempt attempt, bool failed = false);
   /// The present leadership is to end; what follows is as after a loss.
   LeadershipEffects interrupted();
   /// As interrupted(), and it leaves the queue until it is wanted again.

@@ -127,7 +127,7 @@ void Candidacy::answered(Fsm::Attempt attempt, const Outcome& outcome) {
 }
 
 void Candidacy::begin(Hold hold) {
-  backoff_.reset();
+  if (!settings_.until_finished) backoff_.reset();
   tenure_ = std::make_shared<Tenure>(fsm_.attempt(), std::move(hold));
   began(tenure_);
   later([tenure = tenure_, candidacy = weak_from_this()] {
@@ -200,9 +200,10 @@ void Candidacy::withdraw() {
   run(fsm_.withdrawn());
 }
 
-void Candidacy::finished(Tenure::Number number) {
+void Candidacy::finished(Tenure::Number number, bool failed) {
   const Section section(*this);
-  run(fsm_.finished(number));
+  if (!failed) backoff_.reset();
+  run(fsm_.finished(number, failed));
 }
 
 void Candidacy::close() {

@@ -47,7 +47,8 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
   bool want();
   void interrupt();
   void withdraw();
-  void finished(Tenure::Number number);
+  /// Whoever led has returned; `failed` makes it wait a little before it contends again.
+  void finished(Tenure::Number number, bool failed);
   /// Nothing is begun any more. A leadership that goes on `until_finished` does.
   void close();
 

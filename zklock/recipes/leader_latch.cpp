@@ -60,6 +60,7 @@ class LatchCandidacy final : public Candidacy {
     }
     listeners_.wait();
   }
+  void forget_listeners() noexcept { listeners_.forget(); }
 
  private:
   void began(const std::shared_ptr<Tenure>& tenure) noexcept override { listeners_.began(tenure); }
@@ -80,6 +81,7 @@ LeaderLatch::~LeaderLatch() {
     return;
   }
   close();
+  candidacy_->forget_listeners();
 }
 
 void LeaderLatch::start() {

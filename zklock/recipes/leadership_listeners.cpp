@@ -168,6 +168,12 @@ void LeadershipListeners::finish() noexcept {
   for (const auto& listener : list_->copy()) listener->finish();
 }
 
+void LeadershipListeners::forget() noexcept {
+  std::vector<std::shared_ptr<Listener>> forgotten;  // destroyed after the lock
+  const std::lock_guard guard(list_->mutex);
+  list_->listeners.swap(forgotten);
+}
+
 void LeadershipListeners::wait() noexcept {
   const auto listeners = list_->copy();
   if (std::ranges::any_of(listeners, [](const auto& l) { return l->runs_here(); })) return;

@@ -36,6 +36,8 @@ class LeadershipListeners {
   /// Waits until no silenced listener's call is under way; not for its own caller's, nor for any
   /// when the calling thread runs one.
   void wait() noexcept;
+  /// Lets go of what the listeners own, which belongs to the user.
+  void forget() noexcept;
 
  private:
   class Listener;
