@@ -174,7 +174,8 @@ class Probe {
   }
 
   /// Watches a node; its events are in the journal under `tag`.
-  rq::GetAndWatch watch(int tag, const std::string& path) {
+  template <typename Operation = rq::GetAndWatch>
+  Operation watch(int tag, const std::string& path) {
     return {path, [this, tag](SessionId session, rq::WatchEvent change) {
               Event event{Event::Kind::watch, session};
               event.tag = tag;

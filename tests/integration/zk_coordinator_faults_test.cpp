@@ -85,8 +85,11 @@ TEST(ZkCoordinatorFaults, ALostReplyIsUnknownAndToldAfterTheLoss) {
   probe.send(5, probe.watch(5, node));
   probe.send(6, rq::ListChildren{"/p"});
   probe.send(7, rq::CreateParents{"/p/q"});
+  probe.send(8, rq::Transaction{node, {rq::write::Create{"/p/x"}, rq::write::Set{node, "x"}}});
+  probe.send(9, probe.watch<rq::ListAndWatch>(9, "/p"));
+  probe.send(10, probe.watch<rq::ExistsAndWatch>(10, "/p/none"));
   server->kill_hard();
-  ASSERT_TRUE(probe.journal().wait(7, Kind::reply));
+  ASSERT_TRUE(probe.journal().wait(10, Kind::reply));
   bool suspended = false;
   for (const Event& event : probe.journal().events()) {
     suspended = suspended || event.kind == Kind::suspended;
@@ -125,6 +128,32 @@ TEST(ZkCoordinatorFaults, AWatchSurvivesTheServersRestart) {
   ASSERT_EQ(other.call(rq::Delete{stays}).status, Status::ok);
   ASSERT_TRUE(probe.journal().wait(1, Kind::watch));
   EXPECT_EQ(probe.journal().last(Kind::watch).tag, 1);
+}
+
+TEST(ZkCoordinatorFaults, EveryKindOfWatchSurvivesTheServersRestart) {
+  const auto server = serving();
+  Probe probe(server->hosts());
+  ASSERT_EQ(probe.call(rq::CreateParents{"/list"}).status, Status::ok);
+  ASSERT_EQ(probe.call(rq::CreateParents{"/there"}).status, Status::ok);
+  ASSERT_EQ(probe.call(probe.watch<rq::ListAndWatch>(1, "/list")).status, Status::ok);
+  ASSERT_EQ(probe.call(probe.watch<rq::ExistsAndWatch>(2, "/absent")).status, Status::no_node);
+  ASSERT_EQ(probe.call(probe.watch<rq::ExistsAndWatch>(3, "/there")).status, Status::ok);
+  server->kill_hard();
+  ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
+  restart(*server);
+  ASSERT_EQ(probe.call(rq::Check{"/there"}).status, Status::ok);
+  EXPECT_EQ(probe.journal().count(Kind::watch), 0U);
+  probe.contend("/list");
+  ASSERT_EQ(probe.call(rq::CreateParents{"/absent"}).status, Status::ok);
+  ASSERT_EQ(probe.call(rq::Delete{"/there"}).status, Status::ok);
+  ASSERT_TRUE(probe.journal().wait(3, Kind::watch));
+  const auto events = of_kind(probe.journal(), Kind::watch);
+  const std::vector expected = {rq::WatchEvent::children, rq::WatchEvent::created,
+                                rq::WatchEvent::deleted};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(events[i].tag, static_cast<int>(i) + 1);
+    EXPECT_EQ(events[i].change, expected[i]);
+  }
 }
 
 TEST(ZkCoordinatorFaults, ASessionThatEndedIsFollowedByANewOne) {

@@ -38,7 +38,21 @@ class ZkCoordinatorWatch : public ::testing::Test {
     const auto answer = server_->four_letter_word("wchp");
     return answer && ("\n" + *answer + "\n").find("\n" + path + "\n") != std::string::npos;
   }
+  // How many watches the server keeps, of both kinds.
+  static int watch_count() {
+    const auto answer = server_->four_letter_word("mntr");
+    const std::string key = "zk_watch_count\t";
+    const auto at = answer ? answer->find(key) : std::string::npos;
+    return at == std::string::npos ? -1 : std::stoi(answer->substr(at + key.size()));
+  }
   Probe& probe() { return *probe_; }
+  std::vector<Event> watch_events() {
+    std::vector<Event> chosen;
+    for (const Event& event : probe().journal().events()) {
+      if (event.kind == Kind::watch) chosen.push_back(event);
+    }
+    return chosen;
+  }
 
   // Everything that was told of before is in the journal when this returns: same session, in order.
   void settle() { (void)probe().call(rq::CountChildren{"/"}); }
@@ -209,6 +223,115 @@ TEST_F(ZkCoordinatorWatch, CapsTheWatchesOfASession) {
   EXPECT_EQ(small.call(small.watch(4, nodes[2])).status, Status::ok) << "the event freed a place";
   EXPECT_EQ(small.call(small.watch(5, nodes[3])).status, Status::too_many_watches);
   EXPECT_EQ(small.call(small.watch(6, parent_ + "/none")).status, Status::too_many_watches);
+}
+
+TEST_F(ZkCoordinatorWatch, AListIsToldOfItsChildrenOnceAndOfItsOwnEnd) {
+  const std::string list = parent_ + "/list";
+  ASSERT_EQ(probe().call(rq::CreateParents{list}).status, Status::ok);
+  ASSERT_EQ(probe().call(probe().watch<rq::ListAndWatch>(1, list)).status, Status::ok);
+  EXPECT_EQ(watch_count(), 1);
+  const std::string child = probe().contend(list);
+  probe().contend(list);
+  ASSERT_TRUE(probe().journal().wait(1, Kind::watch));
+  settle();
+  ASSERT_EQ(watch_events().size(), 1U) << "once";
+  EXPECT_EQ(watch_events()[0].change, rq::WatchEvent::children);
+  EXPECT_EQ(watch_events()[0].session, probe().session());
+
+  const Reply reply = probe().call(probe().watch<rq::ListAndWatch>(2, list));
+  EXPECT_EQ(reply.children.size(), 2U);
+  // What the children say is nobody's business here.
+  ASSERT_EQ(probe().call(rq::Transaction{child, {rq::write::Set{child, "new"}}}).status,
+            Status::ok);
+  settle();
+  EXPECT_EQ(watch_events().size(), 1U);
+  ASSERT_EQ(probe().call(rq::Delete{child}).status, Status::ok);
+  ASSERT_TRUE(probe().journal().wait(2, Kind::watch));
+  EXPECT_EQ(watch_events()[1].change, rq::WatchEvent::children);
+
+  RawClient raw(hosts());
+  ASSERT_EQ(raw.create(parent_ + "/empty").rc, ZOK);
+  ASSERT_EQ(probe().call(probe().watch<rq::ListAndWatch>(3, parent_ + "/empty")).status,
+            Status::ok);
+  ASSERT_EQ(raw.delete_node(parent_ + "/empty"), ZOK);
+  ASSERT_TRUE(probe().journal().wait(3, Kind::watch));
+  EXPECT_EQ(watch_events()[2].change, rq::WatchEvent::deleted);
+  EXPECT_EQ(probe().call(probe().watch<rq::ListAndWatch>(4, parent_ + "/empty")).status,
+            Status::no_node);
+  EXPECT_EQ(watch_count(), 0);
+}
+
+TEST_F(ZkCoordinatorWatch, ExistenceIsWatchedOfWhatIsThereAndOfWhatIsNot) {
+  RawClient raw(hosts());
+  const std::string node = parent_ + "/node";
+  const auto exists = [&](int tag) { return probe().watch<rq::ExistsAndWatch>(tag, node); };
+  EXPECT_EQ(probe().call(exists(1)).status, Status::no_node);
+  EXPECT_TRUE(server_watches(node));
+  ASSERT_EQ(raw.create(node, "first").rc, ZOK);
+  ASSERT_TRUE(probe().journal().wait(1, Kind::watch));
+  EXPECT_EQ(watch_events()[0].change, rq::WatchEvent::created);
+
+  const Reply there = probe().call(exists(2));
+  EXPECT_EQ(there.status, Status::ok);
+  EXPECT_EQ(there.token.zxid, raw.exists(node).stat.czxid);
+  EXPECT_EQ(there.created_ms, raw.exists(node).stat.ctime);
+  EXPECT_EQ(there.version, 0);
+  EXPECT_EQ(there.child_count, 0);
+  EXPECT_EQ(there.ephemeral_owner, SessionId{});
+  EXPECT_EQ(there.data, "");
+  ASSERT_EQ(raw.set_data(node, "second").rc, ZOK);
+  ASSERT_TRUE(probe().journal().wait(2, Kind::watch));
+  EXPECT_EQ(watch_events()[1].change, rq::WatchEvent::changed);
+
+  ASSERT_EQ(raw.create(node + "/child").rc, ZOK);
+  const Reply again = probe().call(exists(3));
+  EXPECT_EQ(again.version, 1);
+  EXPECT_EQ(again.child_count, 1);
+  EXPECT_EQ(probe().call(rq::Get{node}).version, 1);
+  ASSERT_EQ(raw.delete_node(node + "/child"), ZOK);
+  settle();
+  EXPECT_EQ(watch_events().size(), 2U) << "children are another matter";
+  ASSERT_EQ(raw.delete_node(node), ZOK);
+  ASSERT_TRUE(probe().journal().wait(3, Kind::watch));
+  EXPECT_EQ(watch_events()[2].change, rq::WatchEvent::deleted);
+
+  const auto [absent, reply] = probe().call_with_id(exists(4));
+  ASSERT_EQ(reply.status, Status::no_node);
+  probe()->unwatch(absent);
+  settle();
+  EXPECT_FALSE(server_watches(node));
+}
+
+TEST_F(ZkCoordinatorWatch, TheWatchesOfOnePathComeAndGoApart) {
+  RawClient raw(hosts());
+  const std::string node = parent_ + "/both";
+  ASSERT_EQ(raw.create(node).rc, ZOK);
+  const auto [data, reply1] = probe().call_with_id(probe().watch(1, node));
+  const auto [list, reply2] = probe().call_with_id(probe().watch<rq::ListAndWatch>(2, node));
+  const auto [exists, reply3] = probe().call_with_id(probe().watch<rq::ExistsAndWatch>(3, node));
+  ASSERT_EQ(reply3.status, Status::ok);
+  EXPECT_EQ(watch_count(), 2);
+  probe()->unwatch(list);
+  settle();
+  EXPECT_EQ(watch_count(), 1);
+  EXPECT_TRUE(server_watches(node));
+  ASSERT_EQ(probe().call(probe().watch<rq::ListAndWatch>(4, node)).status, Status::ok);
+  probe()->unwatch(data);
+  settle();
+  EXPECT_EQ(watch_count(), 2) << "it is the other's too";
+  probe()->unwatch(exists);
+  settle();
+  EXPECT_EQ(watch_count(), 1);
+  EXPECT_FALSE(server_watches(node));
+  ASSERT_EQ(probe().call(probe().watch(5, node)).status, Status::ok);
+  ASSERT_EQ(raw.delete_node(node), ZOK);
+  ASSERT_TRUE(probe().journal().wait(2, Kind::watch));
+  settle();
+  ASSERT_EQ(watch_events().size(), 2U);
+  EXPECT_EQ(watch_events()[0].tag, 4);
+  EXPECT_EQ(watch_events()[1].tag, 5);
+  EXPECT_EQ(watch_events()[1].change, rq::WatchEvent::deleted);
+  EXPECT_EQ(watch_count(), 0);
 }
 
 }  // namespace

@@ -13,6 +13,16 @@ namespace zklock::model {
 
 using namespace client::request;
 
+constexpr const char* to_string(WatchEvent event) {
+  switch (event) {
+    case WatchEvent::created: return "created";
+    case WatchEvent::changed: return "changed";
+    case WatchEvent::children: return "children";
+    case WatchEvent::deleted: return "deleted";
+  }
+  return "";
+}
+
 /// A client that writes down all it is told, in order, as one word each: "connected!" (a new
 /// session), "connected", "suspended", "ended session ended", "answered", "quorum", and for
 /// requests the label they were given: "label: ok", "label changed".
@@ -42,11 +52,12 @@ class Recorder : public client::SessionObserver {
     return send(label, CreateContender{parent, "lock-", label}, session);
   }
   RequestId watch(const std::string& label, const std::string& path) {
-    return send(label,
-                GetAndWatch{path, [this, label](SessionId, WatchEvent event) {
-                              log.emplace_back(
-                                  label + (event == WatchEvent::changed ? " changed" : " deleted"));
-                            }});
+    return send(label, GetAndWatch{path, logs(label)});
+  }
+  client::request::OnWatchEvent logs(const std::string& label) {
+    return [this, label](SessionId, WatchEvent event) {
+      log.emplace_back(label + " " + to_string(event));
+    };
   }
   /// Submitted without a reply so far; counts a second reply too.
   std::ptrdiff_t open_requests() const { return sent_ - answered_; }

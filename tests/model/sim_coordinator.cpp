@@ -7,7 +7,9 @@
 
 namespace zklock::model {
 
+using client::request::ExistsAndWatch;
 using client::request::GetAndWatch;
+using client::request::ListAndWatch;
 
 namespace {
 
@@ -19,6 +21,7 @@ bool is_servers_answer(Status status) {
     case Status::no_node:
     case Status::node_exists:
     case Status::not_empty:
+    case Status::bad_version:
     case Status::no_auth:
     case Status::auth_failed:
     case Status::invalid_acl:
@@ -44,9 +47,30 @@ bool is_from_one_server(Status status) {
 
 }  // namespace
 
-const std::string* SimCoordinator::watched_path(const Request& request) {
-  const auto* get = std::get_if<GetAndWatch>(&request.operation);
-  return get == nullptr ? nullptr : &get->path;
+std::optional<Watch> SimCoordinator::watch_of(const Request& request) {
+  return std::visit(Overloaded{
+                        [](const GetAndWatch& r) { return std::optional(Watch{r.path}); },
+                        [](const ExistsAndWatch& r) { return std::optional(Watch{r.path}); },
+                        [](const ListAndWatch& r) {
+                          return std::optional(Watch{r.path, WatchKind::children});
+                        },
+                        [](const auto& /*watches nothing*/) { return std::optional<Watch>(); },
+                    },
+                    request.operation);
+}
+
+client::request::OnWatchEvent SimCoordinator::take_on_event(Request& request) {
+  return std::visit(
+      [](auto& r) -> client::request::OnWatchEvent {
+        if constexpr (requires { r.on_event; }) return std::move(r.on_event);
+        return {};
+      },
+      request.operation);
+}
+
+bool SimCoordinator::arms(const Request& request, Status status) {
+  return status == Status::ok ||
+         (status == Status::no_node && std::holds_alternative<ExistsAndWatch>(request.operation));
 }
 
 SimCoordinator::SimCoordinator(SimClock& clock, SimEnsemble& ensemble, Process process,
@@ -133,13 +157,13 @@ void SimCoordinator::abandon(RequestId request) {
   answer_locally(std::move(pending), Status::not_sent);
 }
 
-void SimCoordinator::unwatch(RequestId get_and_watch) {
-  const auto same = [get_and_watch](const auto& other) { return other.id == get_and_watch; };
+void SimCoordinator::unwatch(RequestId request) {
+  const auto same = [request](const auto& other) { return other.id == request; };
   if (const auto interest = std::find_if(interests_.begin(), interests_.end(), same);
       interest != interests_.end()) {
-    const std::string path = std::move(interest->path);
+    const Watch watch = std::move(interest->watch);
     interests_.erase(interest);
-    drop_watch_if_unused(path);
+    drop_watch_if_unused(watch);
     return;
   }
   for (auto* queue : {&in_flight_, &held_}) {
@@ -148,22 +172,19 @@ void SimCoordinator::unwatch(RequestId get_and_watch) {
   }
 }
 
-void SimCoordinator::drop_watch_if_unused(const std::string& path) {
-  // A get-watch under way counts: the removal would arrive after it and take its watch along. Its
+void SimCoordinator::drop_watch_if_unused(const Watch& watch) {
+  // A request under way counts: the removal would arrive after it and take its watch along. Its
   // reply asks again.
-  const auto wants = [&path](const Pending& pending) {
-    const std::string* watched = watched_path(pending.request);
-    return watched != nullptr && *watched == path;
-  };
-  if (!armed_.contains(path) ||
+  if (!armed_.contains(watch) ||
       std::any_of(interests_.begin(), interests_.end(),
-                  [&path](const Interest& i) { return i.path == path; }) ||
-      std::any_of(in_flight_.begin(), in_flight_.end(), wants)) {
+                  [&watch](const Interest& i) { return i.watch == watch; }) ||
+      std::any_of(in_flight_.begin(), in_flight_.end(),
+                  [&watch](const Pending& p) { return watch_of(p.request) == watch; })) {
     return;
   }
-  armed_.erase(path);
+  armed_.erase(watch);
   last_send_ = clock_.now();
-  to_server_.emplace_back(RemoveWatch{path});
+  to_server_.emplace_back(RemoveWatch{watch});
 }
 
 void SimCoordinator::close() {
@@ -231,8 +252,8 @@ void SimCoordinator::receive_one(Connected& message) {
   observer_->connected(message.info);
   if (!told_connected_) return;
   if (!interests_.empty()) {
-    for (const Interest& interest : interests_) armed_.insert(interest.path);
-    to_server_.emplace_back(SetWatches{last_zxid_, {armed_.begin(), armed_.end()}});
+    for (const Interest& interest : interests_) armed_[interest.watch] = interest.absent;
+    to_server_.emplace_back(SetWatches{last_zxid_, armed_});
   }
   flush_held();
   gate_open_ = true;
@@ -262,14 +283,16 @@ void SimCoordinator::receive_one(ServerReply& message) {
   --served_;
   last_zxid_ = message.zxid;
   Reply& reply = message.reply;
-  const std::string* watched = watched_path(pending.request);
-  if (watched != nullptr) {
-    if (reply.status == Status::ok) {
-      armed_.insert(*watched);
-      auto& on_event = std::get<GetAndWatch>(pending.request.operation).on_event;
-      if (!pending.unwatched) interests_.push_back({pending.id, *watched, std::move(on_event)});
+  if (const auto watch = watch_of(pending.request)) {
+    if (arms(pending.request, reply.status)) {
+      const bool absent = reply.status == Status::no_node;
+      armed_[*watch] = absent;
+      auto on_event = take_on_event(pending.request);
+      if (!pending.unwatched) {
+        interests_.push_back({pending.id, *watch, absent, std::move(on_event)});
+      }
     }
-    drop_watch_if_unused(*watched);
+    drop_watch_if_unused(*watch);
   }
   if (is_servers_answer(reply.status)) {
     observer_->answered(reply.session, reply.sent_at,
@@ -281,12 +304,14 @@ void SimCoordinator::receive_one(ServerReply& message) {
 }
 
 void SimCoordinator::receive_one(const Event& message) {
-  armed_.erase(message.path);
+  const auto is_for = [&message](const Watch& watch) {
+    return watch.path == message.path && concerns(message.event, watch.kind);
+  };
+  std::erase_if(armed_, [&is_for](const auto& armed) { return is_for(armed.first); });
   // One by one, for a handler may end the interest of another.
   for (;;) {
-    const auto interest =
-        std::find_if(interests_.begin(), interests_.end(),
-                     [&message](const Interest& i) { return i.path == message.path; });
+    const auto interest = std::find_if(interests_.begin(), interests_.end(),
+                                       [&is_for](const Interest& i) { return is_for(i.watch); });
     if (interest == interests_.end()) return;
     const auto on_event = std::move(interest->on_event);
     interests_.erase(interest);
@@ -391,7 +416,7 @@ std::size_t SimCoordinator::requests() const {
 }
 
 std::size_t SimCoordinator::live_interests() const {
-  const auto waiting = [](const Pending& p) { return watched_path(p.request) && !p.unwatched; };
+  const auto waiting = [](const Pending& p) { return watch_of(p.request) && !p.unwatched; };
   return interests_.size() +
          static_cast<std::size_t>(std::count_if(in_flight_.begin(), in_flight_.end(), waiting) +
                                   std::count_if(held_.begin(), held_.end(), waiting));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,11 +16,14 @@
 #include "tests/model/sim_clock.h"
 #include "tests/model/sim_ensemble.h"
 #include "zklock/client/coordinator.h"
+#include "zklock/client/watch.h"
 
 namespace zklock::model {
 
 using client::Request;
 using client::RequestId;
+using client::Watch;
+using client::WatchKind;
 
 struct ClientOptions {
   Duration session_timeout = std::chrono::seconds(6);  ///< as negotiated at the next handshake
@@ -57,7 +61,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void start(client::SessionObserver& observer) override;
   RequestId submit(Request request, client::ReplyHandler handler) override;
   void abandon(RequestId request) override;
-  void unwatch(RequestId get_and_watch) override;
+  void unwatch(RequestId request) override;
   void close() override;
   std::string trouble() const override;
 
@@ -100,7 +104,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   std::size_t requests() const;  ///< submitted since the last reset, of all kinds
   void reset_counts() { counts_.fill(0); }
   std::size_t server_watches() const noexcept { return watches_.size(); }
-  std::size_t live_interests() const;  ///< GetAndWatch that may still call on_event
+  std::size_t live_interests() const;  ///< that may still call on_event
   std::size_t unanswered() const;      ///< requests without a reply
   ClientOptions& options() noexcept { return options_; }
 
@@ -112,12 +116,13 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     SessionId session;
     Instant sent_at;
     TimerId timer{};         // while held: gives up
-    bool unwatched = false;  // a GetAndWatch that nobody waits for
+    bool unwatched = false;  // it has a watch that nobody waits for
   };
   struct Interest {
     RequestId id;
-    std::string path;
-    std::function<void(SessionId, WatchEvent)> on_event;
+    Watch watch;
+    bool absent;  // the node, by the reply
+    client::request::OnWatchEvent on_event;
   };
   struct Injected {
     OperationKind kind;
@@ -132,11 +137,13 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   };
   struct NextRequest {};
   struct RemoveWatch {
-    std::string path;
+    Watch watch;
   };
+  /// The watches of a session, with whether the client believes the node to be absent.
+  using Armed = std::map<Watch, bool>;
   struct SetWatches {
     std::int64_t last_zxid;
-    std::vector<std::string> paths;
+    Armed watches;
   };
   using ToServer = std::variant<Handshake, NextRequest, RemoveWatch, SetWatches>;
 
@@ -202,10 +209,14 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void begin_attempt();
   void break_link(OnTheWay on_the_way);
   void drop_network(OnTheWay on_the_way);
-  void drop_watch_if_unused(const std::string& path);
+  void drop_watch_if_unused(const Watch& watch);
   void ping_at(Instant when);
   void ping_when_idle();
-  static const std::string* watched_path(const Request& request);  // null: it watches nothing
+  static std::optional<Watch> watch_of(const Request& request);
+  static client::request::OnWatchEvent take_on_event(Request& request);
+  static bool arms(const Request& request, Status status);
+  static std::optional<WatchEvent> missed_event(const Node* node, const Watch& watch, bool absent,
+                                                std::int64_t last_zxid);
   static bool take_matching(KindFilters& filters, OperationKind kind);
 
   SimClock& clock_;
@@ -221,7 +232,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   // The server's end.
   SessionId server_session_;
   std::size_t served_ = 0;  // how many of in_flight_ have arrived
-  std::set<std::string, std::less<>> watches_;
+  std::set<Watch> watches_;
   bool isolated_ = false;
   std::optional<Tree> stale_;
   std::int64_t stale_zxid_ = 0;
@@ -240,7 +251,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   std::deque<Pending> in_flight_;
   std::deque<Pending> held_;
   std::vector<Interest> interests_;
-  std::set<std::string, std::less<>> armed_;  // paths that the server watches, as far as it told
+  Armed armed_;  // what the server watches, as far as it told
   std::int64_t last_zxid_ = 0;
   Instant last_send_;
   TimerId ping_timer_{};

@@ -65,8 +65,8 @@ Reply SimCoordinator::answer(const Pending& pending) {
   Reply reply;
   if (injected == injected_.end()) {
     reply = carry_out();
-    const std::string* watched = watched_path(pending.request);
-    if (watched != nullptr && reply.status == Status::ok) watches_.insert(*watched);
+    const auto watch = watch_of(pending.request);
+    if (watch && arms(pending.request, reply.status)) watches_.insert(*watch);
   } else {
     if (injected->carried_out) carry_out();
     reply.status = injected->status;
@@ -79,21 +79,34 @@ Reply SimCoordinator::answer(const Pending& pending) {
 
 void SimCoordinator::serve_one(const RemoveWatch& request) {
   touch();
-  watches_.erase(request.path);
+  watches_.erase(request.watch);
 }
 
 void SimCoordinator::serve_one(const SetWatches& request) {
   touch();
-  for (const std::string& path : request.paths) {
-    const Node* node = server_tree().find(path);
-    if (node == nullptr) {
-      to_client_.emplace_back(Event{path, WatchEvent::deleted});
-    } else if (node->mzxid > request.last_zxid) {
-      to_client_.emplace_back(Event{path, WatchEvent::changed});
+  for (const auto& [watch, absent] : request.watches) {
+    const Node* node = server_tree().find(watch.path);
+    if (const auto event = missed_event(node, watch, absent, request.last_zxid)) {
+      to_client_.emplace_back(Event{watch.path, *event});
     } else {
-      watches_.insert(path);
+      watches_.insert(watch);
     }
   }
+}
+
+std::optional<WatchEvent> SimCoordinator::missed_event(const Node* node, const Watch& watch,
+                                                       bool absent, std::int64_t last_zxid) {
+  if (absent) return node == nullptr ? std::nullopt : std::optional(WatchEvent::created);
+  if (node == nullptr) return WatchEvent::deleted;
+  switch (watch.kind) {
+    case WatchKind::data:
+      if (node->mzxid > last_zxid) return WatchEvent::changed;
+      break;
+    case WatchKind::children:
+      if (node->pzxid > last_zxid) return WatchEvent::children;
+      break;
+  }
+  return std::nullopt;
 }
 
 void SimCoordinator::arrive_late() {
@@ -113,10 +126,10 @@ void SimCoordinator::on_node_event(const std::string& path, WatchEvent event) {
 }
 
 void SimCoordinator::fire(const std::string& path, WatchEvent event) {
-  const auto watch = watches_.find(path);
-  if (watch == watches_.end()) return;
-  watches_.erase(watch);
-  to_client_.emplace_back(Event{path, event});
+  const auto fired = std::erase_if(watches_, [&](const Watch& watch) {
+    return watch.path == path && concerns(event, watch.kind);
+  });
+  if (fired > 0) to_client_.emplace_back(Event{path, event});
 }
 
 void SimCoordinator::on_session_gone(SessionId session) {

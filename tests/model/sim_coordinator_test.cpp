@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/model/sim_coordinator.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/model/recorder.h"
@@ -276,6 +278,131 @@ TEST_F(SimCoordinatorTest, AHandlerMayEndTheInterestOfAnother) {
   world.run_all();
   EXPECT_EQ(client.log, (Log{"first: ok", "second: ok", "first"}));
   EXPECT_EQ(coordinator().live_interests(), 0u);
+}
+
+TEST_F(SimCoordinatorTest, AListWatchTellsOfChildrenAndOfTheEnd) {
+  client.connect();
+  other.connect();
+  client.send("list", ListAndWatch{"/p", client.logs("list")});
+  client.watch("data", "/p");
+  world.run_all();
+  EXPECT_EQ(coordinator().server_watches(), 2u) << "they are two to the servers";
+  client.log.clear();
+  other.create("a");
+  world.run_all();
+  EXPECT_EQ(client.take_log(), Log{"list children"});
+  other.create("b");
+  world.run_all();
+  EXPECT_TRUE(client.log.empty()) << "once";
+  const RequestId again = client.send("again", ListAndWatch{"/p", client.logs("again")});
+  client.send("list", ListAndWatch{"/p", client.logs("list")});
+  world.run_all();
+  EXPECT_EQ(client.replies["again"].children.size(), 2u);
+  coordinator().unwatch(again);
+  client.log.clear();
+  other.send("x", Delete{"/p/lock-0000000000"});
+  other.send("x", Delete{"/p/lock-0000000001"});
+  world.run_all();
+  EXPECT_EQ(client.take_log(), Log{"list children"});
+  client.send("list", ListAndWatch{"/p", client.logs("list")});
+  client.send("none", ListAndWatch{"/none", client.logs("none")});
+  world.run_all();
+  client.log.clear();
+  other.send("x", Delete{"/p"});
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"data deleted", "list deleted"}));
+  EXPECT_EQ(coordinator().server_watches() + coordinator().live_interests(), 0u);
+}
+
+TEST_F(SimCoordinatorTest, AnExistsWatchWaitsForTheNodeToComeAndToGo) {
+  client.connect();
+  const auto exists = [&](const std::string& label) {
+    return client.send(label, ExistsAndWatch{"/p/x", client.logs(label)});
+  };
+  exists("come");
+  const RequestId unwanted = exists("unwanted");
+  client.watch("get", "/p/x");  // registers nothing, and takes nothing along
+  world.run_all();
+  coordinator().unwatch(unwanted);
+  world.run_all();
+  EXPECT_EQ(client.take_log(),
+            (Log{"come: no such node", "unwanted: no such node", "get: no such node"}));
+  EXPECT_EQ(coordinator().server_watches(), 1u);
+  world.ensemble().create("/p/x", "1");
+  world.run_all();
+  EXPECT_EQ(client.take_log(), Log{"come created"});
+  exists("change");
+  world.run_all();
+  world.ensemble().set_data("/p/x", "2");
+  world.run_all();
+  EXPECT_EQ(client.take_log(), (Log{"change: ok", "change changed"}));
+  EXPECT_EQ(client.replies["change"].data, "");
+  EXPECT_EQ(client.replies["change"].version, 0);
+  exists("go");
+  world.run_all();
+  EXPECT_EQ(client.replies["go"].version, 1);
+  world.ensemble().remove("/p/x");
+  world.run_all();
+  EXPECT_EQ(client.take_log(), (Log{"go: ok", "go deleted"}));
+  EXPECT_EQ(coordinator().server_watches() + coordinator().live_interests(), 0u);
+  const RequestId last = exists("last");
+  world.run_all();
+  coordinator().unwatch(last);
+  world.run_all();
+  EXPECT_EQ(coordinator().server_watches(), 0u);
+}
+
+TEST_F(SimCoordinatorTest, TheNextServerTellsOfWhatWasMissedOfEveryKindOfWatch) {
+  client.connect();
+  auto& ensemble = world.ensemble();
+  for (const char* path : {"/list", "/busy", "/doomed", "/known", "/set"}) ensemble.create(path);
+  for (const char* path : {"/list", "/busy", "/doomed"}) {
+    client.send(path, ListAndWatch{path, client.logs(path)});
+  }
+  for (const char* path : {"/known", "/set", "/absent", "/coming"}) {
+    client.send(path, ExistsAndWatch{path, client.logs(path)});
+  }
+  world.run_all();
+  world.disconnect(0);
+  world.run_all();
+  client.log.clear();
+  ensemble.create("/busy/child");
+  ensemble.set_data("/list", "not a child");
+  ensemble.remove("/doomed");
+  ensemble.set_data("/set", "2");
+  ensemble.create("/coming");
+  world.reconnect(0);
+  world.run_all();
+  std::sort(client.log.begin(), client.log.end());
+  EXPECT_EQ(client.take_log(), (Log{"/busy children", "/coming created", "/doomed deleted",
+                                    "/set changed", "connected"}));
+  EXPECT_EQ(coordinator().server_watches(), 3u);
+  ensemble.create("/absent");
+  ensemble.create("/list/child");
+  ensemble.remove("/known");
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"/absent created", "/list children", "/known deleted"}));
+}
+
+TEST_F(SimCoordinatorTest, ATransactionIsOfTheQuorum) {
+  client.connect();
+  client.log_answers = true;
+  client.send("ok", Transaction{"/p", {write::Create{"/p/x"}}});
+  client.send("fails", Transaction{"/p", {write::Create{"/p/x"}}});
+  world.run_all();
+  world.fail_next(0, OperationKind::transaction, Status::throttled);
+  client.send("throttled", Transaction{"/p", {}});
+  world.run_all();
+  EXPECT_EQ(client.take_log(), (Log{"quorum", "ok: ok", "quorum", "fails: node exists", "answered",
+                                    "throttled: throttled"}));
+  EXPECT_EQ(client.replies["fails"].failed_operation, 1);
+  coordinator().isolate();
+  client.send("isolated", Transaction{"/p", {}});
+  world.run_all();
+  EXPECT_TRUE(client.log.empty());
+  coordinator().heal();
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"quorum", "isolated: ok"}));
 }
 
 TEST_F(SimCoordinatorTest, CountsRequestsByKind) {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "zklock/core/node_data.h"
+#include "zklock/client/transactions.h"
 
 namespace zklock::model {
 
@@ -28,6 +28,9 @@ static_assert(names<OperationKind::get_and_watch, GetAndWatch>);
 static_assert(names<OperationKind::check, Check>);
 static_assert(names<OperationKind::remove, Delete>);
 static_assert(names<OperationKind::announce_and_delete, AnnounceAndDelete>);
+static_assert(names<OperationKind::list_and_watch, ListAndWatch>);
+static_assert(names<OperationKind::exists_and_watch, ExistsAndWatch>);
+static_assert(names<OperationKind::transaction, Transaction>);
 
 std::string_view parent_of(std::string_view path) {
   const auto slash = path.rfind('/');
@@ -49,20 +52,20 @@ Reply status_only(Status status) {
   return reply;
 }
 
-Reply contents(const Node* node) {
+Reply stat(const Node* node) {
   if (node == nullptr) return status_only(Status::no_node);
   Reply reply = status_only(Status::ok);
-  reply.data = node->data;
   reply.token = {node->czxid};
   reply.ephemeral_owner = node->owner;
   reply.created_ms = node->created_ms;
+  reply.child_count = static_cast<std::int32_t>(node->children.size());
+  reply.version = node->version;
   return reply;
 }
 
-Reply child_count(const Node* node) {
-  if (node == nullptr) return status_only(Status::no_node);
-  Reply reply = status_only(Status::ok);
-  reply.child_count = static_cast<std::int32_t>(node->children.size());
+Reply contents(const Node* node) {
+  Reply reply = stat(node);
+  if (node != nullptr) reply.data = node->data;
   return reply;
 }
 
@@ -81,11 +84,14 @@ bool is_quorum_operation(OperationKind kind) noexcept {
     case OperationKind::create_parents:
     case OperationKind::check:
     case OperationKind::remove:
-    case OperationKind::announce_and_delete: return true;
+    case OperationKind::announce_and_delete:
+    case OperationKind::transaction: return true;
     case OperationKind::count_children:
     case OperationKind::list_children:
     case OperationKind::get:
-    case OperationKind::get_and_watch: return false;
+    case OperationKind::get_and_watch:
+    case OperationKind::list_and_watch:
+    case OperationKind::exists_and_watch: return false;
   }
   return false;
 }
@@ -121,8 +127,10 @@ Reply read(const Tree& tree, const Operation& operation) {
     return status_only(Status::server_error);
   };
   return std::visit(Overloaded{
-                        [&](const CountChildren& r) { return child_count(tree.find(r.path)); },
+                        [&](const CountChildren& r) { return stat(tree.find(r.path)); },
+                        [&](const ExistsAndWatch& r) { return stat(tree.find(r.path)); },
                         [&](const ListChildren& r) { return children(tree.find(r.path)); },
+                        [&](const ListAndWatch& r) { return children(tree.find(r.path)); },
                         [&](const Get& r) { return contents(tree.find(r.path)); },
                         [&](const GetAndWatch& r) { return contents(tree.find(r.path)); },
                         [&](const CreateContender&) { return not_a_read(); },
@@ -130,26 +138,25 @@ Reply read(const Tree& tree, const Operation& operation) {
                         [&](const Check&) { return not_a_read(); },
                         [&](const Delete&) { return not_a_read(); },
                         [&](const AnnounceAndDelete&) { return not_a_read(); },
+                        [&](const Transaction&) { return not_a_read(); },
                     },
                     operation);
 }
 
 Reply SimEnsemble::apply(SessionId session, const Operation& operation) {
   if (!is_alive(session)) return status_only(Status::session_ended);
-  const auto from_tree = [&] { return read(tree_, operation); };
+  if (!is_quorum_operation(kind_of(operation))) return read(tree_, operation);
   return std::visit(
       Overloaded{
           [&](const CreateContender& r) { return create_contender(session, r); },
           [&](const CreateParents& r) { return status_only(create_parents(r.path)); },
-          [&](const Check& r) {
-            return status_only(find(r.path) != nullptr ? Status::ok : Status::no_node);
-          },
+          [&](const Check& r) { return transaction(session, client::as_transaction(r)); },
           [&](const Delete& r) { return status_only(remove(r.path)); },
-          [&](const AnnounceAndDelete& r) { return status_only(announce_and_delete(r.path)); },
-          [&](const CountChildren&) { return from_tree(); },
-          [&](const ListChildren&) { return from_tree(); },
-          [&](const Get&) { return from_tree(); },
-          [&](const GetAndWatch&) { return from_tree(); },
+          [&](const AnnounceAndDelete& r) {
+            return transaction(session, client::as_transaction(r));
+          },
+          [&](const Transaction& r) { return transaction(session, r); },
+          [&](const auto& /*read*/) { return status_only(Status::server_error); },
       },
       operation);
 }
@@ -174,15 +181,57 @@ Status SimEnsemble::create_parents(const std::string& path) {
   }
 }
 
-Status SimEnsemble::announce_and_delete(const std::string& path) {
-  if (const Status status = check_remove(path); status != Status::ok) return status;
-  ++zxid_;
-  Node& node = *tree_.find(path);
-  node.data = core::released_data;
-  node.mzxid = zxid_;
-  notify(path, WatchEvent::changed);
-  erase(path);
-  return Status::ok;
+Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
+  if (request.guard.empty() && request.writes.empty()) return status_only(Status::server_error);
+  std::vector<Write> operations;
+  if (!request.guard.empty()) operations.emplace_back(write::CheckVersion{request.guard});
+  operations.insert(operations.end(), request.writes.begin(), request.writes.end());
+
+  // A single operation changes nothing where it fails.
+  std::optional<Tree> before;
+  if (operations.size() > 1) before = tree_;
+  const std::int64_t zxid_before = zxid_;
+  const std::vector<std::string> ephemerals_before = ephemerals(session);
+  progress_.emplace();
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const Status status = carry_out(session, operations[i]);
+    if (status == Status::ok) continue;
+    progress_.reset();
+    if (before) tree_ = std::move(*before);
+    zxid_ = zxid_before;
+    sessions_.at(session).ephemerals = ephemerals_before;
+    Reply reply = status_only(status);
+    reply.failed_operation = static_cast<int>(i);
+    return reply;
+  }
+  const Progress done = *std::exchange(progress_, std::nullopt);
+  for (const auto& [path, event] : done.events) notify(path, event);
+  return status_only(Status::ok);
+}
+
+Status SimEnsemble::carry_out(SessionId session, const Write& operation) {
+  return std::visit(
+      Overloaded{
+          [&](const write::Create& w) {
+            return create(w.path, w.data, w.ephemeral ? session : SessionId{});
+          },
+          [&](const write::Set& w) {
+            const Status status = check_version(w.path, w.version);
+            return status == Status::ok ? set_data(w.path, w.data) : status;
+          },
+          [&](const write::Remove& w) {
+            const Status status = check_version(w.path, w.version);
+            return status == Status::ok ? remove(w.path) : status;
+          },
+          [&](const write::CheckVersion& w) { return check_version(w.path, w.version); },
+      },
+      operation);
+}
+
+Status SimEnsemble::check_version(const std::string& path, std::int32_t version) const {
+  const Node* node = find(path);
+  if (node == nullptr) return Status::no_node;
+  return version == -1 || version == node->version ? Status::ok : Status::bad_version;
 }
 
 Status SimEnsemble::check_create(const std::string& path) const {
@@ -227,14 +276,15 @@ Status SimEnsemble::set_data(const std::string& path, std::string data) {
   Node* node = tree_.find(path);
   if (node == nullptr) return Status::no_node;
   node->data = std::move(data);
-  node->mzxid = ++zxid_;
+  node->mzxid = next_zxid();
+  ++node->version;
   notify(path, WatchEvent::changed);
   return Status::ok;
 }
 
 Status SimEnsemble::remove(const std::string& path) {
   if (const Status status = check_remove(path); status != Status::ok) return status;
-  ++zxid_;
+  next_zxid();
   erase(path);
   return Status::ok;
 }
@@ -268,23 +318,40 @@ Node& SimEnsemble::add(std::string path, std::string data, SessionId owner, bool
   if (owner != SessionId{}) sessions_.at(owner).ephemerals.push_back(path);
   Node node;
   node.data = std::move(data);
-  node.czxid = node.mzxid = ++zxid_;
+  node.czxid = node.mzxid = node.pzxid = next_zxid();
   node.created_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now().time_since_epoch())
           .count();
   node.owner = owner;
   node.container = container;
-  return tree_.add(std::move(path), std::move(node));
+  Node& added = tree_.add(path, std::move(node));
+  tree_.find(parent_of(path))->pzxid = zxid_;
+  notify(path, WatchEvent::created);
+  notify(std::string(parent_of(path)), WatchEvent::children);
+  return added;
 }
 
 void SimEnsemble::erase(const std::string& path) {
   const auto session = sessions_.find(find(path)->owner);
   if (session != sessions_.end()) std::erase(session->second.ephemerals, path);
   tree_.remove(path);
+  const std::string parent(parent_of(path));
+  tree_.find(parent)->pzxid = zxid_;
   notify(path, WatchEvent::deleted);
+  notify(parent, WatchEvent::children);
+}
+
+std::int64_t SimEnsemble::next_zxid() {
+  // What one transaction changes is one change.
+  if (!progress_ || !std::exchange(progress_->changes, true)) ++zxid_;
+  return zxid_;
 }
 
 void SimEnsemble::notify(const std::string& path, WatchEvent event) {
+  if (progress_) {
+    progress_->events.emplace_back(path, event);
+    return;
+  }
   for (Server* server : servers_) server->on_node_event(path, event);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/model/sim_clock.h"
@@ -39,6 +40,9 @@ enum class OperationKind : std::size_t {
   check,
   remove,
   announce_and_delete,
+  list_and_watch,
+  exists_and_watch,
+  transaction,
 };
 inline constexpr std::size_t operation_kinds = std::variant_size_v<Operation>;
 
@@ -52,6 +56,8 @@ struct Node {
   std::string data;
   std::int64_t czxid = 0;
   std::int64_t mzxid = 0;
+  std::int64_t pzxid = 0;  ///< of the last child that came or went
+  std::int32_t version = 0;
   std::int64_t created_ms = 0;
   SessionId owner;  ///< of an ephemeral node; 0: it is none
   bool container = false;
@@ -139,17 +145,27 @@ class SimEnsemble {
   };
   Reply create_contender(SessionId session, const client::request::CreateContender& request);
   Status create_parents(const std::string& path);
-  Status announce_and_delete(const std::string& path);
+  Reply transaction(SessionId session, const client::request::Transaction& request);
+  Status carry_out(SessionId session, const client::request::Write& write);
+  Status check_version(const std::string& path, std::int32_t version) const;
   Status check_create(const std::string& path) const;
   Status check_remove(const std::string& path) const;
   Node& add(std::string path, std::string data, SessionId owner, bool container);
   void erase(const std::string& path);
   void notify(const std::string& path, WatchEvent event);
+  std::int64_t next_zxid();
   void watch_over(SessionId id, Session& session);
 
   SimClock& clock_;
   Tree tree_;
   std::int64_t zxid_ = std::int64_t{1} << 32;
+  /// While a transaction is carried out: its events, which are told when it has succeeded, and
+  /// whether it has a zxid already.
+  struct Progress {
+    std::vector<std::pair<std::string, WatchEvent>> events;
+    bool changes = false;
+  };
+  std::optional<Progress> progress_;
   std::int64_t last_session_ = 0x100;
   std::map<SessionId, Session> sessions_;
   std::vector<Server*> servers_;

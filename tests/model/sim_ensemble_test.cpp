@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/recorder.h"
 #include "tests/model/sim_dispatcher.h"
 
 namespace zklock::model {
@@ -26,7 +27,7 @@ class SimEnsembleTest : public ::testing::Test, public SimEnsemble::Server {
     return ensemble.apply(session, CreateContender{parent, "lock-", "data"});
   }
   void on_node_event(const std::string& path, WatchEvent event) override {
-    events.push_back(path + (event == WatchEvent::changed ? " changed" : " deleted"));
+    events.push_back(path + " " + to_string(event));
   }
   void on_session_gone(SessionId id) override { gone.push_back(id); }
 
@@ -145,7 +146,9 @@ TEST_F(SimEnsembleTest, ReadsTellWhatIsThere) {
   for (const Operation& operation :
        {Operation{Get{"/x"}}, Operation{CountChildren{"/x"}}, Operation{ListChildren{"/x"}},
         Operation{GetAndWatch{"/x", {}}}, Operation{Check{"/x"}}, Operation{Delete{"/x"}},
-        Operation{AnnounceAndDelete{"/x"}}, Operation{CreateContender{"/x", "lock-", ""}}}) {
+        Operation{AnnounceAndDelete{"/x"}}, Operation{ListAndWatch{"/x", {}}},
+        Operation{ExistsAndWatch{"/x", {}}}, Operation{Transaction{"/x", {}}},
+        Operation{CreateContender{"/x", "lock-", ""}}}) {
     EXPECT_EQ(ensemble.apply(session, operation).status, Status::no_node);
   }
   EXPECT_EQ(ensemble.apply(session, Delete{"/p"}).status, Status::not_empty);
@@ -154,6 +157,7 @@ TEST_F(SimEnsembleTest, ReadsTellWhatIsThere) {
 
 TEST_F(SimEnsembleTest, CheckChangesNothing) {
   const std::int64_t zxid = ensemble.last_zxid();
+  events.clear();
   EXPECT_EQ(ensemble.apply(session, Check{"/p"}).status, Status::ok);
   EXPECT_EQ(ensemble.last_zxid(), zxid);
   EXPECT_TRUE(events.empty());
@@ -162,10 +166,73 @@ TEST_F(SimEnsembleTest, CheckChangesNothing) {
 TEST_F(SimEnsembleTest, AnnouncedDeletionIsOneTransaction) {
   const std::string path = "/p/" + create().name;
   const std::int64_t zxid = ensemble.last_zxid();
+  events.clear();
   EXPECT_EQ(ensemble.apply(session, AnnounceAndDelete{path}).status, Status::ok);
   EXPECT_EQ(ensemble.last_zxid(), zxid + 1);
-  EXPECT_EQ(events, (std::vector<std::string>{path + " changed", path + " deleted"}));
+  EXPECT_EQ(events, (Log{path + " changed", path + " deleted", "/p children"}));
   EXPECT_TRUE(ensemble.ephemerals(session).empty());
+}
+
+TEST_F(SimEnsembleTest, ATransactionIsCarriedOutWholeAndTellsThenOfEveryChange) {
+  const std::string own = "/p/" + create().name;
+  ensemble.create("/old", "1");
+  ensemble.create("/gone");
+  events.clear();
+  const std::int64_t zxid = ensemble.last_zxid();
+  const Transaction writes{
+      own,
+      {write::Create{"/new", "n"}, write::Create{"/p/mine", "m", true}, write::Set{"/old", "2", 0},
+       write::CheckVersion{"/old", 1}, write::Remove{"/gone", 0}}};
+  const Reply reply = ensemble.apply(session, writes);
+  EXPECT_EQ(reply.status, Status::ok);
+  EXPECT_EQ(reply.failed_operation, -1);
+  EXPECT_EQ(ensemble.last_zxid(), zxid + 1);
+  EXPECT_EQ(ensemble.find("/new")->owner, SessionId{});
+  EXPECT_EQ(ensemble.find("/p/mine")->owner, session);
+  EXPECT_EQ(ensemble.find("/p/mine")->czxid, ensemble.find("/new")->czxid);
+  EXPECT_EQ(ensemble.find("/old")->data, "2");
+  EXPECT_EQ(ensemble.apply(session, Get{"/old"}).version, 1);
+  EXPECT_EQ(events, (Log{"/new created", "/ children", "/p/mine created", "/p children",
+                         "/old changed", "/gone deleted", "/ children"}));
+  // One that changes nothing is none.
+  EXPECT_EQ(ensemble.apply(session, Transaction{own, {}}).status, Status::ok);
+  EXPECT_EQ(ensemble.last_zxid(), zxid + 1);
+  EXPECT_EQ(ensemble.apply(session, Transaction{}).status, Status::server_error);
+}
+
+TEST_F(SimEnsembleTest, ATransactionThatFailsChangesNothingAndSaysWhichOperation) {
+  const std::string own = "/p/" + create().name;
+  ensemble.create("/old", "1");
+  events.clear();
+  const std::int64_t zxid = ensemble.last_zxid();
+  const std::vector<std::pair<Write, Status>> failing = {
+      {write::Create{"/old"}, Status::node_exists},
+      {write::Create{"/none/x"}, Status::no_node},
+      {write::Set{"/old", "3", 7}, Status::bad_version},
+      {write::Set{"/none", ""}, Status::no_node},
+      {write::Remove{"/p"}, Status::not_empty},
+      {write::Remove{"/old", 0}, Status::bad_version},  // the second operation makes it 1
+      {write::CheckVersion{"/old", 0}, Status::bad_version},
+      {write::CheckVersion{"/none"}, Status::no_node},
+  };
+  for (const auto& [write, status] : failing) {
+    for (const std::string& guard : {own, std::string()}) {
+      const Transaction transaction{
+          guard, {write::Create{"/p/mine", "", true}, write::Set{"/old", "2"}, write}};
+      const Reply reply = ensemble.apply(session, transaction);
+      EXPECT_EQ(reply.status, status);
+      EXPECT_EQ(reply.failed_operation, guard.empty() ? 2 : 3);
+    }
+  }
+  const Reply unguarded = ensemble.apply(session, Transaction{"/p/x", {write::Create{"/new"}}});
+  EXPECT_EQ(unguarded.status, Status::no_node);
+  EXPECT_EQ(unguarded.failed_operation, 0);
+  EXPECT_EQ(ensemble.find("/new"), nullptr);
+  EXPECT_EQ(ensemble.find("/p/mine"), nullptr);
+  EXPECT_EQ(ensemble.find("/old")->data, "1");
+  EXPECT_EQ(ensemble.ephemerals(session), std::vector<std::string>{own});
+  EXPECT_EQ(ensemble.last_zxid(), zxid);
+  EXPECT_TRUE(events.empty());
 }
 
 TEST_F(SimEnsembleTest, ASessionExpiresWhenItIsNotTouchedForItsTimeout) {
@@ -177,11 +244,12 @@ TEST_F(SimEnsembleTest, ASessionExpiresWhenItIsNotTouchedForItsTimeout) {
   clock.advance_to(start + 10s - 1ns);
   EXPECT_TRUE(ensemble.is_alive(session));
   EXPECT_EQ(ensemble.ephemerals(session).size(), 2u);
+  events.clear();
   clock.advance_to(start + 10s);
   EXPECT_FALSE(ensemble.is_alive(session));
   EXPECT_EQ(gone, std::vector<SessionId>{session});
-  EXPECT_EQ(events,
-            (std::vector<std::string>{"/p/lock-0000000000 deleted", "/p/lock-0000000001 deleted"}));
+  EXPECT_EQ(events, (Log{"/p/lock-0000000000 deleted", "/p children", "/p/lock-0000000001 deleted",
+                         "/p children"}));
   EXPECT_EQ(create().status, Status::session_ended);
   EXPECT_EQ(clock.pending(), 0u);
 }

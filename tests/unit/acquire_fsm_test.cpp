@@ -202,7 +202,7 @@ bool has_node(State state) {
   return state == State::listing || state == State::arming || state == State::confirming;
 }
 
-Errc error_of(Status status) {
+Errc errc_of(Status status) {
   switch (status) {
     case Status::not_connected: return Errc::not_connected;
     case Status::closed: return Errc::closed;
@@ -219,7 +219,7 @@ Errc error_of(Status status) {
 
 /// What decides nothing of itself ends the acquire, and takes the node along.
 std::string fatal(State state, Status status) {
-  const Errc error = error_of(status);
+  const Errc error = errc_of(status);
   const auto cause = error == Errc::server_error ? core::to_string(status) : "";
   return (has_node(state) ? remove_own + ", " : "") + failure(error, cause);
 }

@@ -24,24 +24,14 @@ inline constexpr std::int64_t token_of_create = 77;
 inline constexpr std::int64_t token_of_inspection = 78;
 
 /// Every status a request can end with.
-inline constexpr Status all_statuses[] = {Status::ok,
-                                          Status::unknown,
-                                          Status::session_ended,
-                                          Status::not_sent,
-                                          Status::not_connected,
-                                          Status::throttled,
-                                          Status::closed,
-                                          Status::no_node,
-                                          Status::node_exists,
-                                          Status::not_empty,
-                                          Status::no_auth,
-                                          Status::auth_failed,
-                                          Status::invalid_acl,
-                                          Status::quota_exceeded,
-                                          Status::read_only,
-                                          Status::too_many_nodes,
-                                          Status::too_many_watches,
-                                          Status::server_error};
+inline constexpr Status all_statuses[] = {
+    Status::ok,          Status::unknown,        Status::session_ended,
+    Status::not_sent,    Status::not_connected,  Status::throttled,
+    Status::closed,      Status::no_node,        Status::node_exists,
+    Status::not_empty,   Status::bad_version,    Status::no_auth,
+    Status::auth_failed, Status::invalid_acl,    Status::quota_exceeded,
+    Status::read_only,   Status::too_many_nodes, Status::too_many_watches,
+    Status::server_error};
 
 inline std::string node(int sequence) {
   return NodeName::make({sequence}).text;

@@ -26,6 +26,7 @@ TEST(ZkError, EveryOtherCode) {
   EXPECT_EQ(to_status(ZNONODE), Status::no_node);
   EXPECT_EQ(to_status(ZNODEEXISTS), Status::node_exists);
   EXPECT_EQ(to_status(ZNOTEMPTY), Status::not_empty);
+  EXPECT_EQ(to_status(ZBADVERSION), Status::bad_version);
   EXPECT_EQ(to_status(ZNOAUTH), Status::no_auth);
   EXPECT_EQ(to_status(ZAUTHFAILED), Status::auth_failed);
   EXPECT_EQ(to_status(-124), Status::auth_failed);
@@ -34,7 +35,7 @@ TEST(ZkError, EveryOtherCode) {
   EXPECT_EQ(to_status(ZNOTREADONLY), Status::read_only);
   EXPECT_EQ(to_status(ZTHROTTLEDOP), Status::throttled);
   // Sure to be none of those with a meaning of their own: nothing is to be repeated or adopted.
-  const std::set<int> special = {0,    -2,   -4,   -7,   -9,   -101, -102, -110, -111,
+  const std::set<int> special = {0,    -2,   -4,   -7,   -9,   -101, -102, -103, -110, -111,
                                  -112, -114, -115, -116, -118, -119, -124, -125, -127};
   for (int code = -200; code <= 200; ++code) {
     if (special.contains(code)) continue;

@@ -29,7 +29,7 @@ using Flights = std::unordered_map<Ticket, Flight>;
 
 /// What a completion leaves its call's owner to do.
 struct Chores {
-  std::vector<std::string> removals;    ///< paths whose watch is to be removed at the servers
+  std::vector<Watch> removals;          ///< watches that are to be removed at the servers
   std::vector<std::string> departures;  ///< paths that were asked for and do not exist any more
   bool ask_for_nodes = false;           ///< there is a watch whose events may not come
 };
@@ -47,6 +47,14 @@ struct Wire {
   Chores& chores;
 };
 
+/// Where a call comes from.
+struct Origin {
+  RequestId id{};
+  SessionId bound_to;    ///< 0: any session
+  ReplyHandler handler;  ///< null for what the client does on its own account
+  Instant submitted;
+};
+
 /// A request with its handler, from submission to reply: how it is put on the wire, and how its
 /// reply is made of the completions.
 ///
@@ -61,18 +69,15 @@ class Call : public std::enable_shared_from_this<Call> {
     refused,
   };
 
-  Call(RequestId id, SessionId bound_to, ReplyHandler handler, Instant submitted)
-      : id_(id), bound_to_(bound_to), submitted_(submitted), handler_(std::move(handler)) {}
+  explicit Call(Origin origin) : origin_(std::move(origin)) {}
   virtual ~Call() = default;
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  RequestId id() const noexcept { return id_; }
-  /// The session it is bound to; 0: any.
-  SessionId bound_to() const noexcept { return bound_to_; }
-  Instant submitted() const noexcept { return submitted_; }
-  /// Null for what the client does on its own account.
-  ReplyHandler& handler() noexcept { return handler_; }
+  RequestId id() const noexcept { return origin_.id; }
+  SessionId bound_to() const noexcept { return origin_.bound_to; }
+  Instant submitted() const noexcept { return origin_.submitted; }
+  ReplyHandler& handler() noexcept { return origin_.handler; }
   Reply& reply() noexcept { return reply_; }
 
   Sent send(const Wire& wire);
@@ -81,7 +86,7 @@ class Call : public std::enable_shared_from_this<Call> {
 
   /// Whether that part is an operation of the quorum.
   virtual bool is_write(std::size_t part) const noexcept = 0;
-  /// GetAndWatch, before it is sent: be a plain Get.
+  /// Of a read with a watch, before it is sent: be a plain read.
   virtual void forget_watch() noexcept {}
 
  protected:
@@ -106,24 +111,18 @@ class Call : public std::enable_shared_from_this<Call> {
   void refuse(Status status, std::string detail);
 
  private:
-  const RequestId id_;
-  const SessionId bound_to_;
-  const Instant submitted_;
-  ReplyHandler handler_;
+  Origin origin_;
   Reply reply_;
   bool refused_ = false;
 };
 
-/// `chroot`: empty or a path, below which the request's paths are.
-std::shared_ptr<Call> make_call(const std::string& chroot, RequestId id, Request request,
-                                ReplyHandler handler, Instant submitted);
+/// `chroot`: empty or a path, below which the operation's paths are.
+std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, Origin origin);
 
-/// Removes the servers' watch on a full path, unless somebody wants it when the call is sent.
-std::shared_ptr<Call> make_watch_removal(RequestId id, SessionId session, std::string path,
-                                         Instant submitted);
+/// Ends the servers' watch (of a full path), unless somebody wants it when the call is sent.
+std::shared_ptr<Call> make_watch_removal(Watch watch, Origin origin);
 
 /// Asks whether the full path still exists.
-std::shared_ptr<Call> make_presence_check(RequestId id, SessionId session, std::string path,
-                                          Instant submitted);
+std::shared_ptr<Call> make_presence_check(std::string path, Origin origin);
 
 }  // namespace zklock::client

@@ -39,16 +39,36 @@ struct CreateParents {
 struct ListChildren {
   std::string path;
 };
-/// get: the reply has data, token (czxid), created_ms, ephemeral_owner.
+/// get: the reply has data, token (czxid), created_ms, ephemeral_owner, version, child_count.
 struct Get {
   std::string path;
 };
-enum class WatchEvent { changed, deleted };
-/// get with a watch: as Get; after an ok reply `on_event` is called at most once, and not before
-/// the reply's handler returned. Any reply but ok registers nothing.
+enum class WatchEvent {
+  created,   ///< the node came to be
+  changed,   ///< its data was set
+  children,  ///< a child came or went
+  deleted,   ///< the node went
+};
+using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
+/// For all three that follow: after a reply that arms the watch `on_event` is called at most once,
+/// and not before the reply's handler returned. Any other reply registers nothing.
+///
+/// get with a watch: as Get; ok arms it for changed and deleted.
 struct GetAndWatch {
   std::string path;
-  std::function<void(SessionId, WatchEvent)> on_event;
+  OnWatchEvent on_event;
+};
+/// get_children with a watch: as ListChildren; ok arms it for children and deleted.
+struct ListAndWatch {
+  std::string path;
+  OnWatchEvent on_event;
+};
+/// exists with a watch: as Get but for the data. ok arms it for changed and deleted, no_node for
+/// created. It needs no leave to read the node; but the events of a node that the client may not
+/// read do not come from every server.
+struct ExistsAndWatch {
+  std::string path;
+  OnWatchEvent on_event;
 };
 /// multi[check(path, any version)]: a quorum operation that changes nothing. Whether the node
 /// exists (ok) or not (no_node), the answer proves contact with the quorum.
@@ -64,12 +84,47 @@ struct AnnounceAndDelete {
   std::string path;
 };
 
+/// What a transaction does. A version is that of the node's data; -1: any.
+namespace write {
+
+/// With the ACL of parents: it is not a contender. An ephemeral one is of the session that sends.
+struct Create {
+  std::string path;
+  std::string data = {};
+  bool ephemeral = false;
+};
+struct Set {
+  std::string path;
+  std::string data = {};
+  std::int32_t version = -1;
+};
+struct Remove {
+  std::string path;
+  std::int32_t version = -1;
+};
+struct CheckVersion {
+  std::string path;
+  std::int32_t version = -1;
+};
+
+}  // namespace write
+using Write = std::variant<write::Create, write::Set, write::Remove, write::CheckVersion>;
+
+/// multi{check(guard, any version), writes...}, all or nothing; an empty guard is none, but
+/// something there must be. Where an operation failed, the reply's status is that of the first that
+/// did, and failed_operation says which.
+struct Transaction {
+  std::string guard;
+  std::vector<Write> writes;
+};
+
 }  // namespace request
 
 using Operation =
     std::variant<request::CreateContender, request::CountChildren, request::CreateParents,
                  request::ListChildren, request::Get, request::GetAndWatch, request::Check,
-                 request::Delete, request::AnnounceAndDelete>;
+                 request::Delete, request::AnnounceAndDelete, request::ListAndWatch,
+                 request::ExistsAndWatch, request::Transaction>;
 
 /// One request. With `session` set it is carried out on that session or not at all
 /// (session_ended); else on the one that is current when it is sent.
@@ -91,6 +146,10 @@ struct Reply {
   std::string data;
   SessionId ephemeral_owner;
   std::int64_t created_ms = 0;  ///< ctime, milliseconds since 1970
+  std::int32_t version = 0;     ///< of the data
+  /// Of a Transaction: the place of the operation that failed, the guard's being 0 where there is
+  /// one; -1: none of them.
+  int failed_operation = -1;
 };
 
 using ReplyHandler = std::function<void(Reply)>;
@@ -151,10 +210,10 @@ class Coordinator {
   /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon.
   virtual void abandon(RequestId request) = 0;
 
-  /// Ends the interest of one GetAndWatch, whether or not it has been answered: `on_event` will
-  /// not be called any more (a call that has begun may still be running). The servers' watch goes
-  /// when no other interest in the path is left.
-  virtual void unwatch(RequestId get_and_watch) = 0;
+  /// Ends the interest of one request with a watch, whether or not it has been answered: `on_event`
+  /// will not be called any more (a call that has begun may still be running). The servers' watch
+  /// goes when nobody else needs it.
+  virtual void unwatch(RequestId request) = 0;
 
   /// Ends the session and answers everything that is left with `closed`. Blocks until no handler
   /// runs any more. Not to be called from a handler. A second call waits for what was submitted

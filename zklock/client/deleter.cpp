@@ -67,6 +67,7 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, Status status) {
     case Status::throttled:
     case Status::node_exists:
     case Status::not_empty:
+    case Status::bad_version:
     case Status::quota_exceeded:
     case Status::read_only:
     case Status::too_many_nodes:

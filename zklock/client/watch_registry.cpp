@@ -5,59 +5,61 @@
 
 namespace zklock::client {
 
-bool WatchRegistry::expect(RequestId id, const std::string& path, OnEvent on_event) {
-  const auto found = paths_.find(path);
-  if (found == paths_.end()) {
-    if (path.size() > max_bytes_ - bytes_) return false;
-    bytes_ += path.size();
+bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
+  if (!watched_.contains(watch)) {
+    if (watch.path.size() > max_bytes_ - bytes_) return false;
+    bytes_ += watch.path.size();
   }
-  paths_[path].interests.insert(id);
-  interests_[id] = {path, State::expected, std::move(on_event)};
+  watched_[watch].interests.insert(id);
+  interests_[id] = {watch, State::expected, std::move(on_event)};
   return true;
 }
 
-std::string WatchRegistry::arm(RequestId id, bool mute) {
+std::optional<Watch> WatchRegistry::arm(RequestId id, bool mute) {
   const auto found = interests_.find(id);
-  if (found == interests_.end()) return {};
-  Path& path = paths_[found->second.path];
-  path.server_watches = true;
-  path.mute = path.mute || mute;
+  if (found == interests_.end()) return std::nullopt;
+  Watched& watched = watched_[found->second.watch];
+  watched.server_watches = true;
+  watched.mute = watched.mute || mute;
   if (found->second.state == State::unwanted) return drop(id);
   found->second.state = State::armed;
-  return {};
+  return std::nullopt;
 }
 
-std::string WatchRegistry::fail(RequestId id, bool server_watches) {
+std::optional<Watch> WatchRegistry::fail(RequestId id, bool server_watches) {
   const auto found = interests_.find(id);
-  if (found == interests_.end()) return {};
-  if (server_watches) paths_[found->second.path].server_watches = true;
+  if (found == interests_.end()) return std::nullopt;
+  if (server_watches) watched_[found->second.watch].server_watches = true;
   return drop(id);
 }
 
-std::string WatchRegistry::cancel(RequestId id) {
+std::optional<Watch> WatchRegistry::cancel(RequestId id) {
   fired_.erase(id);
   const auto found = interests_.find(id);
-  if (found == interests_.end()) return {};
+  if (found == interests_.end()) return std::nullopt;
   if (found->second.state == State::armed) return drop(id);
   // The watch may be set at any moment: it is removed when the reply tells.
   found->second.state = State::unwanted;
   found->second.on_event = nullptr;
-  return {};
+  return std::nullopt;
 }
 
-std::vector<RequestId> WatchRegistry::fire(const std::string& path) {
-  const auto found = paths_.find(path);
-  if (found == paths_.end()) return {};
-  found->second.server_watches = false;
-  std::vector<RequestId> ids;
-  for (const RequestId id : found->second.interests) {
-    if (interests_[id].state == State::armed) ids.push_back(id);
+std::vector<RequestId> WatchRegistry::fire(const std::string& path, request::WatchEvent event) {
+  std::set<RequestId> ids;
+  for (const WatchKind kind : {WatchKind::data, WatchKind::children}) {
+    if (!concerns(event, kind)) continue;
+    const auto found = watched_.find({path, kind});
+    if (found == watched_.end()) continue;
+    found->second.server_watches = false;
+    for (const RequestId id : found->second.interests) {
+      if (interests_[id].state == State::armed) ids.insert(id);
+    }
   }
   for (const RequestId id : ids) {
     fired_[id] = std::move(interests_[id].on_event);
     (void)drop(id);
   }
-  return ids;
+  return {ids.begin(), ids.end()};
 }
 
 WatchRegistry::OnEvent WatchRegistry::take_fired(RequestId id) {
@@ -70,35 +72,35 @@ WatchRegistry::OnEvent WatchRegistry::take_fired(RequestId id) {
 
 std::vector<std::string> WatchRegistry::mute_paths() const {
   std::vector<std::string> paths;
-  for (const auto& [path, entry] : paths_) {
-    if (entry.mute) paths.push_back(path);
+  for (const auto& [watch, entry] : watched_) {
+    if (entry.mute) paths.push_back(watch.path);
   }
   return paths;
 }
 
-bool WatchRegistry::may_remove(const std::string& path) {
-  const auto found = paths_.find(path);
-  if (found == paths_.end()) return true;
+bool WatchRegistry::may_remove(const Watch& watch) {
+  const auto found = watched_.find(watch);
+  if (found == watched_.end()) return true;
   found->second.server_watches = true;
   return false;
 }
 
 void WatchRegistry::clear() noexcept {
   interests_.clear();
-  paths_.clear();
+  watched_.clear();
   fired_.clear();
   bytes_ = 0;
 }
 
-std::string WatchRegistry::drop(RequestId id) {
+std::optional<Watch> WatchRegistry::drop(RequestId id) {
   const auto found = interests_.find(id);
-  const auto path = paths_.find(found->second.path);
-  path->second.interests.erase(id);
-  std::string remove;
-  if (path->second.interests.empty()) {
-    if (path->second.server_watches) remove = path->first;
-    bytes_ -= path->first.size();
-    paths_.erase(path);
+  const auto watched = watched_.find(found->second.watch);
+  watched->second.interests.erase(id);
+  std::optional<Watch> remove;
+  if (watched->second.interests.empty()) {
+    if (watched->second.server_watches) remove = watched->first;
+    bytes_ -= watched->first.path.size();
+    watched_.erase(watched);
   }
   interests_.erase(found);
   return remove;

@@ -78,8 +78,8 @@ void ZkCoordinator::start(SessionObserver& observer) {
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   const std::lock_guard guard(mutex_);
   const RequestId id = next_id();
-  const auto call =
-      make_call(hosts_.chroot(), id, std::move(request), std::move(handler), LeaseClock::now());
+  const auto call = make_call(hosts_.chroot(), std::move(request.operation),
+                              {id, request.session, std::move(handler), LeaseClock::now()});
   if (closing_) {
     answer(call, Status::closed, {});
   } else if (call->bound_to() != SessionId{} && call->bound_to() != session_) {
@@ -102,15 +102,15 @@ void ZkCoordinator::abandon(RequestId request) {
   held_.erase(found);
 }
 
-void ZkCoordinator::unwatch(RequestId get_and_watch) {
+void ZkCoordinator::unwatch(RequestId request) {
   const std::lock_guard guard(mutex_);
-  if (const auto found = held_.find(get_and_watch); found != held_.end()) {
+  if (const auto found = held_.find(request); found != held_.end()) {
     found->second->forget_watch();
     return;
   }
-  const std::string path = watches_.cancel(get_and_watch);
-  if (path.empty()) return;
-  hold_removals({path});
+  const auto watch = watches_.cancel(request);
+  if (!watch) return;
+  hold_removals({*watch});
   pump();
 }
 
@@ -197,10 +197,8 @@ void ZkCoordinator::hold(CallPtr call) {
   held_.emplace(id, std::move(call));
 }
 
-void ZkCoordinator::hold_removals(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
-    hold(make_watch_removal(next_id(), session_, path, LeaseClock::now()));
-  }
+void ZkCoordinator::hold_removals(const std::vector<Watch>& watches) {
+  for (const Watch& watch : watches) hold(make_watch_removal(watch, own_origin()));
 }
 
 void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detail) {
@@ -224,7 +222,7 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
   if (now < next_presence_check_) return next_presence_check_;
   next_presence_check_ = now + kInterval;
   for (const std::string& path : paths) {
-    hold(make_presence_check(next_id(), session_, path, now));
+    hold(make_presence_check(path, own_origin()));
   }
   pump();
   return next_presence_check_;

@@ -52,7 +52,7 @@ class ZkCoordinator final : public Coordinator,
   void start(SessionObserver& observer) override;
   RequestId submit(Request request, ReplyHandler handler) override;
   void abandon(RequestId request) override;
-  void unwatch(RequestId get_and_watch) override;
+  void unwatch(RequestId request) override;
   void close() override;
   std::string trouble() const override;
 
@@ -81,8 +81,9 @@ class ZkCoordinator final : public Coordinator,
   void pump();                     // sends what is held, as far as may be
   bool send(const CallPtr& call);  // false: it stays held
   void hold(CallPtr call);         // of the client's own
-  void hold_removals(const std::vector<std::string>& paths);
+  void hold_removals(const std::vector<Watch>& watches);
   RequestId next_id() { return RequestId{++last_id_}; }
+  Origin own_origin() { return {next_id(), session_, nullptr, LeaseClock::now()}; }
   Wire wire(Chores& chores);
   std::optional<Instant> check_presence(Instant now);
   void answer(const CallPtr& call, Status status, std::string detail);

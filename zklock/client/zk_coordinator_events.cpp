@@ -224,13 +224,16 @@ void ZkCoordinator::on_ended(Status why) {
 }
 
 void ZkCoordinator::on_watch_event(int type, const std::string& path) {
-  auto event = request::WatchEvent::changed;
-  if (type == ZOO_DELETED_EVENT) {
-    event = request::WatchEvent::deleted;
-  } else if (type != ZOO_CHANGED_EVENT) {
-    return;
+  // The types are variables in the C header, and cannot be cases of a switch.
+  if (type == ZOO_CREATED_EVENT) {
+    tell_of(path, request::WatchEvent::created);
+  } else if (type == ZOO_CHANGED_EVENT) {
+    tell_of(path, request::WatchEvent::changed);
+  } else if (type == ZOO_CHILD_EVENT) {
+    tell_of(path, request::WatchEvent::children);
+  } else if (type == ZOO_DELETED_EVENT) {
+    tell_of(path, request::WatchEvent::deleted);
   }
-  tell_of(path, event);
 }
 
 void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) {
@@ -241,7 +244,7 @@ void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) 
     if (phase_ == Phase::dead || phase_ == Phase::none) return;
     session = session_;
     if (event == request::WatchEvent::deleted) nodes_.missing(path);
-    ids = watches_.fire(path);
+    ids = watches_.fire(path, event);
   }
   for (const RequestId id : ids) {
     WatchRegistry::OnEvent on_event;

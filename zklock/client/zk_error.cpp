@@ -78,6 +78,7 @@ Status to_status(int code) noexcept {
     case ZNONODE: return Status::no_node;
     case ZNODEEXISTS: return Status::node_exists;
     case ZNOTEMPTY: return Status::not_empty;
+    case ZBADVERSION: return Status::bad_version;
     case ZNOAUTH: return Status::no_auth;
     case ZAUTHFAILED:
     case ZSESSIONCLOSEDREQUIRESASLAUTH: return Status::auth_failed;
@@ -94,7 +95,6 @@ Status to_status(int code) noexcept {
     case ZRECONFIGINPROGRESS:
     case ZSSLCONNECTIONERROR:
     case ZAPIERROR:
-    case ZBADVERSION:
     case ZNOCHILDRENFOREPHEMERALS:
     case ZINVALIDCALLBACK:
     case ZNOTHING:

@@ -13,31 +13,6 @@ namespace {
 
 constexpr int most_parents_made = 16;
 
-/// The error of an answer that decides the acquire; the others are dealt with before.
-Errc error_of(Status status) {
-  switch (status) {
-    case Status::not_connected: return Errc::not_connected;
-    case Status::closed: return Errc::closed;
-    case Status::no_auth: return Errc::no_auth;
-    case Status::auth_failed: return Errc::auth_failed;
-    case Status::invalid_acl: return Errc::invalid_acl;
-    case Status::quota_exceeded: return Errc::quota_exceeded;
-    case Status::read_only: return Errc::read_only;
-    case Status::too_many_nodes: return Errc::too_many_nodes;
-    case Status::too_many_watches: return Errc::too_many_watches;
-    case Status::ok:
-    case Status::unknown:
-    case Status::session_ended:
-    case Status::not_sent:
-    case Status::throttled:
-    case Status::no_node:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::server_error: return Errc::server_error;
-  }
-  return Errc::server_error;
-}
-
 /// Where it is not known whether there is a node.
 bool looks_for_node(AcquireState state) {
   return state == AcquireState::proving || state == AcquireState::recovering ||
@@ -364,6 +339,7 @@ AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail)
     case Status::no_node:
     case Status::node_exists:
     case Status::not_empty:
+    case Status::bad_version:
     case Status::no_auth:
     case Status::invalid_acl:
     case Status::quota_exceeded:

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "zklock/error.h"
+
 namespace zklock::core {
 
 /// How a request ended, as far as the lock protocol needs to know.
@@ -28,6 +30,7 @@ enum class Status {
   no_node,
   node_exists,
   not_empty,
+  bad_version,
   no_auth,
   auth_failed,
   invalid_acl,
@@ -50,6 +53,7 @@ constexpr std::string_view to_string(Status s) noexcept {
     case Status::no_node: return "no such node";
     case Status::node_exists: return "node exists";
     case Status::not_empty: return "node has children";
+    case Status::bad_version: return "another version";
     case Status::no_auth: return "not authorized";
     case Status::auth_failed: return "authentication failed";
     case Status::invalid_acl: return "invalid ACL";
@@ -60,6 +64,33 @@ constexpr std::string_view to_string(Status s) noexcept {
     case Status::server_error: return "server error";
   }
   return "";
+}
+
+/// What a caller is told of an answer that decides his call. What such a call finds out, repeats or
+/// waits for before it comes to that has no code of its own here.
+constexpr Errc error_of(Status s) noexcept {
+  switch (s) {
+    case Status::not_connected: return Errc::not_connected;
+    case Status::closed: return Errc::closed;
+    case Status::no_auth: return Errc::no_auth;
+    case Status::auth_failed: return Errc::auth_failed;
+    case Status::invalid_acl: return Errc::invalid_acl;
+    case Status::quota_exceeded: return Errc::quota_exceeded;
+    case Status::read_only: return Errc::read_only;
+    case Status::too_many_nodes: return Errc::too_many_nodes;
+    case Status::too_many_watches: return Errc::too_many_watches;
+    case Status::ok:
+    case Status::unknown:
+    case Status::session_ended:
+    case Status::not_sent:
+    case Status::throttled:
+    case Status::no_node:
+    case Status::node_exists:
+    case Status::not_empty:
+    case Status::bad_version:
+    case Status::server_error: return Errc::server_error;
+  }
+  return Errc::server_error;
 }
 
 }  // namespace zklock::core

@@ -92,13 +92,8 @@ Deadline bounded(LockEngine& engine, Deadline deadline) {
 }
 
 [[noreturn]] void fail(const LockEngine& engine, const client::Reply& reply) {
-  Errc code = Errc::server_error;
-  if (reply.status == Status::no_auth) code = Errc::no_auth;
-  if (reply.status == Status::closed) code = Errc::closed;
-  if (reply.status == Status::auth_failed) code = Errc::auth_failed;
-  if (reply.status == Status::not_connected) code = Errc::not_connected;
   const std::string_view cause = reply.detail.empty() ? to_string(reply.status) : reply.detail;
-  throw Error(code, operation, engine.path().str(), cause);
+  throw Error(core::error_of(reply.status), operation, engine.path().str(), cause);
 }
 
 /// An interruption point.

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "integration/coordinator_probe.h"
+#include "support/raw_client.h"
+#include "support/shared_server.h"
+#include "support/test_chroot.h"
+
+namespace zklock::client {
+namespace {
+
+using testing::RawClient;
+using testing::SharedServer;
+using testing::TestChroot;
+using Kind = Event::Kind;
+
+class ZkCoordinatorTransaction : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(probe_.call(rq::CreateParents{"/p"}).status, Status::ok);
+    own_ = probe_.contend("/p");
+    ASSERT_EQ(raw_.create("/old", "1").rc, ZOK);
+    ASSERT_EQ(raw_.create("/gone").rc, ZOK);
+  }
+
+  const TestChroot chroot_{SharedServer::hosts()};
+  RawClient raw_{chroot_.hosts()};
+  Probe probe_{chroot_.hosts()};
+  std::string own_;
+};
+
+TEST_F(ZkCoordinatorTransaction, IsCarriedOutAsAWhole) {
+  const Reply reply = probe_.call(
+      rq::Transaction{own_,
+                      {rq::write::Create{"/new", "n"}, rq::write::Create{"/new/mine", "", true},
+                       rq::write::Set{"/old", "2", 0}, rq::write::CheckVersion{"/old", 1},
+                       rq::write::Remove{"/gone", 0}}});
+  ASSERT_EQ(reply.status, Status::ok) << reply.detail;
+  EXPECT_EQ(reply.failed_operation, -1);
+  EXPECT_EQ(reply.session, probe_.session());
+  const auto created = raw_.get_data("/new");
+  EXPECT_EQ(created.data, "n");
+  EXPECT_EQ(created.stat.ephemeralOwner, 0);
+  const auto set = raw_.get_data("/old");
+  EXPECT_EQ(set.data, "2");
+  EXPECT_EQ(set.stat.mzxid, created.stat.czxid) << "one change";
+  EXPECT_EQ(raw_.exists("/new/mine").stat.ephemeralOwner, probe_.session().value);
+  EXPECT_EQ(raw_.exists("/gone").rc, ZNONODE);
+  EXPECT_EQ(probe_.call(rq::Transaction{own_, {}}).status, Status::ok) << "a guard alone";
+  EXPECT_EQ(probe_.call(rq::Transaction{"", {rq::write::Set{"/old", ""}}}).status, Status::ok);
+  EXPECT_EQ(raw_.get_data("/old").data, "");
+}
+
+TEST_F(ZkCoordinatorTransaction, ChangesNothingWhereOneFailsAndSaysWhich) {
+  const std::vector<std::pair<rq::Write, Status>> failing = {
+      {rq::write::Create{"/old"}, Status::node_exists},
+      {rq::write::Create{"/none/x"}, Status::no_node},
+      {rq::write::Create{own_ + "/x"}, Status::server_error},  // ephemerals have no children
+      {rq::write::Set{"/old", "3", 7}, Status::bad_version},
+      {rq::write::Set{"/none", ""}, Status::no_node},
+      {rq::write::Remove{"/p"}, Status::not_empty},
+      {rq::write::Remove{"/old", 0}, Status::bad_version},  // the operation before makes it 1
+      {rq::write::CheckVersion{"/old", 0}, Status::bad_version},
+      {rq::write::CheckVersion{"/none"}, Status::no_node},
+  };
+  for (const auto& [write, status] : failing) {
+    for (const std::string& guard : {own_, std::string()}) {
+      const Reply reply = probe_.call(
+          rq::Transaction{guard,
+                          {rq::write::Create{"/p/mine", "", true}, rq::write::Set{"/old", "2"},
+                           write, rq::write::Remove{"/gone"}}});
+      EXPECT_EQ(reply.status, status) << reply.detail;
+      EXPECT_EQ(reply.failed_operation, guard.empty() ? 2 : 3);
+    }
+  }
+  const Reply unguarded = probe_.call(rq::Transaction{"/p/gone", {rq::write::Set{"/none", ""}}});
+  EXPECT_EQ(unguarded.status, Status::no_node);
+  EXPECT_EQ(unguarded.failed_operation, 0);
+  EXPECT_EQ(raw_.get_data("/old").data, "1");
+  EXPECT_EQ(raw_.get_data("/old").stat.version, 0);
+  EXPECT_EQ(raw_.exists("/gone").rc, ZOK);
+  EXPECT_EQ(raw_.children("/p").names.size(), 1U);
+}
+
+TEST_F(ZkCoordinatorTransaction, AnswersOfTheQuorumAreToldAsSuch) {
+  const auto quorum_answers = [&] {
+    return probe_.journal().count(
+        [](const Event& event) { return event.kind == Kind::answered && event.flag; });
+  };
+  const auto before = quorum_answers();
+  ASSERT_EQ(probe_.call(rq::Transaction{own_, {rq::write::Set{"/old", "2"}}}).status, Status::ok);
+  EXPECT_EQ(quorum_answers(), before + 1);
+  ASSERT_EQ(probe_.call(rq::Transaction{own_, {rq::write::Set{"/old", "2", 7}}}).status,
+            Status::bad_version);
+  EXPECT_EQ(quorum_answers(), before + 2);
+  ASSERT_EQ(probe_.call(rq::Transaction{own_, {rq::write::Set{"/a//b", "2"}}}).status,
+            Status::server_error);
+  EXPECT_EQ(quorum_answers(), before + 2) << "never sent";
+}
+
+TEST_F(ZkCoordinatorTransaction, NothingUnusableIsSent) {
+  for (const char* path : {"/a//b", "/a/", "/a/../b", "/a\x01"}) {
+    const std::vector<rq::Write> writes = {rq::write::Create{path}, rq::write::Set{path},
+                                           rq::write::Remove{path}, rq::write::CheckVersion{path}};
+    for (const rq::Write& write : writes) {
+      const Reply reply = probe_.call(rq::Transaction{own_, {rq::write::Set{"/old", "2"}, write}});
+      EXPECT_EQ(reply.status, Status::server_error) << path;
+      EXPECT_EQ(reply.session, SessionId{}) << path;
+      EXPECT_EQ(reply.failed_operation, -1) << path;
+    }
+  }
+  EXPECT_EQ(probe_.call(rq::Transaction{}).status, Status::server_error);
+  EXPECT_EQ(probe_.call(rq::Transaction{"/a//b", {}}).status, Status::server_error);
+  EXPECT_EQ(raw_.get_data("/old").data, "1");
+}
+
+TEST_F(ZkCoordinatorTransaction, ItsNodesHaveTheListOfParents) {
+  ClientOptions options = Probe::with(chroot_.hosts());
+  options.digest = DigestCredential{"team", "a secret"};
+  options.acl = AclPolicy::creator_all();
+  Probe team(options);
+  ASSERT_EQ(team.call(rq::CreateParents{"/parent"}).status, Status::ok);
+  ASSERT_EQ(team.call(rq::Transaction{"/old", {rq::write::Create{"/data", "x"}}}).status,
+            Status::ok);
+  EXPECT_EQ(raw_.get_data("/data").rc, ZNOAUTH);
+  raw_.add_digest("team:a secret");
+  EXPECT_EQ(raw_.get_acl("/data").entries, raw_.get_acl("/parent").entries);
+  EXPECT_EQ(probe_.call(rq::Transaction{"/old", {rq::write::Set{"/data", ""}}}).status,
+            Status::no_auth);
+  ASSERT_EQ(probe_.call(rq::Transaction{"/old", {rq::write::Create{"/open", "x"}}}).status,
+            Status::ok);
+  EXPECT_EQ(raw_.get_acl("/open").entries, raw_.get_acl("/p").entries);
+}
+
+TEST_F(ZkCoordinatorTransaction, ItsEphemeralNodesCountAgainstTheCap) {
+  ClientOptions options = Probe::with(chroot_.hosts());
+  options.max_node_bytes = 3 * (chroot_.path() + "/p/lock-0000000000").size();
+  Probe small(options);
+  const auto two = [&](const char* first, const char* second) {
+    return small
+        .call(rq::Transaction{
+            "/old", {rq::write::Create{first, "", true}, rq::write::Create{second, "", true}}})
+        .status;
+  };
+  EXPECT_EQ(two("/p/a-0", "/p/b-0"), Status::ok);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(two("/p/a-1", "/p/b-1"), Status::too_many_nodes) << "the first fits, both do not";
+    EXPECT_EQ(
+        small.call(rq::Transaction{"/old", {rq::write::Create{"/none/a-1", "", true}}}).status,
+        Status::no_node)
+        << "what was not created does not count";
+  }
+  EXPECT_EQ(small.call(rq::Transaction{"/old", {rq::write::Create{"/p/keeps", "", false}}}).status,
+            Status::ok)
+      << "what is not ephemeral does not count";
+  ASSERT_EQ(small.call(rq::Transaction{"/old", {rq::write::Remove{"/p/a-0"}}}).status, Status::ok);
+  EXPECT_EQ(two("/p/a-1", "/p/b-1"), Status::ok);
+  RawClient(chroot_.hosts()).delete_node("/p/b-0");
+  EXPECT_EQ(small.call(rq::Transaction{"", {rq::write::Set{"/p/b-0", ""}}}).status,
+            Status::no_node);
+  EXPECT_EQ(small.call(rq::Transaction{"", {rq::write::Create{"/p/c-0", "", true}}}).status,
+            Status::ok);
+}
+
+}  // namespace
+}  // namespace zklock::client

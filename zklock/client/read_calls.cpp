@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// How reads and watches are carried out with the C client.
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "zklock/client/calls.h"
+#include "zklock/client/zk_error.h"
+
+namespace zklock::client {
+namespace {
+
+/// What is wanted of a watch. Without a value: none.
+using Interest = std::optional<WatchRegistry::OnEvent>;
+
+/// A read of one node, with or without a watch.
+class ReadCall : public Call {
+ public:
+  ReadCall(Watch watch, Interest interest, Origin origin)
+      : Call(std::move(origin)), watch_(std::move(watch)), interest_(std::move(interest)) {}
+
+  bool is_write(std::size_t /*part*/) const noexcept override { return false; }
+  void forget_watch() noexcept override { interest_.reset(); }
+
+ protected:
+  /// What the servers do by their reply.
+  enum class Theirs {
+    nothing,
+    kept,   ///< they watch, but it is not what was wanted
+    armed,  ///< they watch
+    mute,   ///< they watch, but may keep the events to themselves
+  };
+
+  const char* path() const noexcept { return watch_.path.c_str(); }
+  bool watches() const noexcept { return interest_.has_value(); }
+
+  /// `call_c(watch, data)` makes the first call of the C client.
+  template <typename CallC>
+  int issue_read(const Wire& wire, CallC&& call_c) {
+    // A copy: what is not sent after all is sent again later.
+    if (watches() && !wire.watches.expect(id(), watch_, *interest_)) {
+      refuse(Status::too_many_watches, "the session's watches have reached max_watch_bytes");
+      return kRefused;
+    }
+    const int code =
+        request(wire, 0, [&](const void* data) { return call_c(watches() ? 1 : 0, data); });
+    if (code != ZOK && watches()) (void)wire.watches.fail(id(), false);
+    return code;
+  }
+
+  void settle(Theirs theirs, const Wire& wire) {
+    if (!watches()) return;
+    const bool wanted = theirs == Theirs::armed || theirs == Theirs::mute;
+    auto remove = wanted ? wire.watches.arm(id(), theirs == Theirs::mute)
+                         : wire.watches.fail(id(), theirs == Theirs::kept);
+    if (remove) wire.chores.removals.push_back(std::move(*remove));
+  }
+
+  void describe(const Stat* stat) {
+    if (stat == nullptr) return;
+    reply().token = {stat->czxid};
+    reply().created_ms = stat->ctime;
+    reply().ephemeral_owner = {stat->ephemeralOwner};
+    reply().child_count = stat->numChildren;
+    reply().version = stat->version;
+  }
+
+ private:
+  const Watch watch_;
+  Interest interest_;
+};
+
+class ExistsCall final : public ReadCall {
+ public:
+  ExistsCall(std::string path, Interest interest, Origin origin)
+      : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(origin)) {}
+
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+    answer(completion.code);
+    const bool known = reply().status == Status::ok || reply().status == Status::no_node;
+    settle(known ? Theirs::armed : Theirs::nothing, wire);
+    describe(completion.stat);
+    return true;
+  }
+
+ private:
+  int issue(const Wire& wire) override {
+    return issue_read(wire, [&](int watch, const void* data) {
+      return zoo_aexists(wire.handle, path(), watch, &RequestRegistry::on_stat, data);
+    });
+  }
+};
+
+class ListCall final : public ReadCall {
+ public:
+  ListCall(std::string path, Interest interest, Origin origin)
+      : ReadCall({std::move(path), WatchKind::children}, std::move(interest), std::move(origin)) {}
+
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+    answer(completion.code);
+    settle(reply().status == Status::ok ? Theirs::armed : Theirs::nothing, wire);
+    if (reply().status == Status::no_node) wire.nodes.listed(path(), 0);
+    if (reply().status != Status::ok || completion.strings == nullptr) return true;
+    const String_vector& names = *completion.strings;
+    wire.nodes.listed(path(), static_cast<std::size_t>(names.count));
+    reply().children.assign(names.data, names.data + names.count);
+    return true;
+  }
+
+ private:
+  int issue(const Wire& wire) override {
+    return issue_read(wire, [&](int watch, const void* data) {
+      return zoo_aget_children(wire.handle, path(), watch, &RequestRegistry::on_strings, data);
+    });
+  }
+};
+
+class GetCall final : public ReadCall {
+ public:
+  GetCall(std::string path, Interest interest, Origin origin)
+      : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(origin)) {}
+
+  bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
+    // Whoever may not read the node can still see that it exists: that is never checked.
+    if (watches() && part == get && completion.code == ZNOAUTH) {
+      reply().sent_at = LeaseClock::now();
+      const int code = request(wire, exists, [&](const void* data) -> int {
+        if (wire.handle == nullptr) return ZINVALIDSTATE;
+        // Nothing is to be sent between a loss and the event that tells of it.
+        if (zoo_state(wire.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
+        return zoo_aexists(wire.handle, path(), 1, &RequestRegistry::on_stat, data);
+      });
+      if (code == ZOK) return false;
+      answer(code);
+      settle(Theirs::nothing, wire);
+      return true;
+    }
+    answer(completion.code);
+    settle(theirs(part), wire);
+    wire.chores.ask_for_nodes = watches() && part == exists;
+    if (reply().status != Status::ok) return true;
+    if (completion.value != nullptr && completion.length > 0) {
+      reply().data.assign(completion.value, static_cast<std::size_t>(completion.length));
+    }
+    describe(completion.stat);
+    return true;
+  }
+
+ private:
+  enum Part : std::size_t { get, exists };
+
+  int issue(const Wire& wire) override {
+    return issue_read(wire, [&](int watch, const void* data) {
+      return zoo_aget(wire.handle, path(), watch, &RequestRegistry::on_data, data);
+    });
+  }
+
+  // The servers keep a watch on a node that `exists` did not find. Of one that it did find they
+  // tell only who may read the node, since 3.8.4 and 3.9.2 (CVE-2024-23944).
+  Theirs theirs(std::size_t part) {
+    if (reply().status == Status::ok) return part == exists ? Theirs::mute : Theirs::armed;
+    return part == exists && reply().status == Status::no_node ? Theirs::kept : Theirs::nothing;
+  }
+};
+
+class WatchRemovalCall final : public Call {
+ public:
+  WatchRemovalCall(Watch watch, Origin origin)
+      : Call(std::move(origin)), watch_(std::move(watch)) {}
+
+  bool is_write(std::size_t /*part*/) const noexcept override { return false; }
+
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+    answer(completion.code);
+    // Still there, and set again at the next server.
+    if (reply().status == Status::unknown) wire.chores.removals.push_back(watch_);
+    return true;
+  }
+
+ private:
+  int issue(const Wire& wire) override {
+    if (!wire.watches.may_remove(watch_)) {
+      refuse(Status::ok, {});
+      return kRefused;
+    }
+    const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
+    // Declared with one star too many: the function itself is wanted.
+    auto* const on_void = reinterpret_cast<void_completion_t*>(&RequestRegistry::on_void);
+    return request(wire, 0, [&](const void* data) {
+      return zoo_aremove_all_watches(wire.handle, watch_.path.c_str(), kind, 0, on_void, data);
+    });
+  }
+
+  const Watch watch_;
+};
+
+class PresenceCheckCall final : public Call {
+ public:
+  PresenceCheckCall(std::string path, Origin origin)
+      : Call(std::move(origin)), path_(std::move(path)) {}
+
+  bool is_write(std::size_t /*part*/) const noexcept override { return false; }
+
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+    answer(completion.code);
+    if (reply().status == Status::no_node) wire.chores.departures.push_back(path_);
+    return true;
+  }
+
+ private:
+  int issue(const Wire& wire) override {
+    return request(wire, 0, [&](const void* data) {
+      return zoo_aexists(wire.handle, path_.c_str(), 0, &RequestRegistry::on_stat, data);
+    });
+  }
+
+  const std::string path_;
+};
+
+}  // namespace
+
+std::shared_ptr<Call> make(request::CountChildren operation, Origin origin) {
+  return std::make_shared<ExistsCall>(std::move(operation.path), std::nullopt, std::move(origin));
+}
+
+std::shared_ptr<Call> make(request::ExistsAndWatch operation, Origin origin) {
+  return std::make_shared<ExistsCall>(std::move(operation.path), std::move(operation.on_event),
+                                      std::move(origin));
+}
+
+std::shared_ptr<Call> make(request::ListChildren operation, Origin origin) {
+  return std::make_shared<ListCall>(std::move(operation.path), std::nullopt, std::move(origin));
+}
+
+std::shared_ptr<Call> make(request::ListAndWatch operation, Origin origin) {
+  return std::make_shared<ListCall>(std::move(operation.path), std::move(operation.on_event),
+                                    std::move(origin));
+}
+
+std::shared_ptr<Call> make(request::Get operation, Origin origin) {
+  return std::make_shared<GetCall>(std::move(operation.path), std::nullopt, std::move(origin));
+}
+
+std::shared_ptr<Call> make(request::GetAndWatch operation, Origin origin) {
+  return std::make_shared<GetCall>(std::move(operation.path), std::move(operation.on_event),
+                                   std::move(origin));
+}
+
+std::shared_ptr<Call> make_watch_removal(Watch watch, Origin origin) {
+  return std::make_shared<WatchRemovalCall>(std::move(watch), std::move(origin));
+}
+
+std::shared_ptr<Call> make_presence_check(std::string path, Origin origin) {
+  return std::make_shared<PresenceCheckCall>(std::move(path), std::move(origin));
+}
+
+}  // namespace zklock::client

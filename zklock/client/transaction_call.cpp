@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// How transactions are carried out with the C client.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zklock/client/calls.h"
+#include "zklock/client/node_path.h"
+#include "zklock/client/zk_error.h"
+
+namespace zklock::client {
+namespace {
+
+/// The C client reads the operations and writes the results until the completion: they live in the
+/// call, which lives as long.
+class TransactionCall final : public Call {
+ public:
+  TransactionCall(request::Transaction operation, Origin origin)
+      : Call(std::move(origin)), op_(std::move(operation)) {}
+
+  bool is_write(std::size_t /*part*/) const noexcept override { return true; }
+
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+    const std::size_t failed = first_failed();
+    const bool one_failed = completion.code != ZOK && failed < results_.size();
+    answer(one_failed ? results_[failed].err : completion.code);
+    if (one_failed) reply().failed_operation = static_cast<int>(failed);
+    if (one_failed && reply().status == Status::no_node) wire.nodes.missing(paths_[failed]);
+    for (const request::Write& write : op_.writes) note_outcome(write, wire);
+    return true;
+  }
+
+ private:
+  int issue(const Wire& wire) override {
+    if (operations_.empty()) {
+      const char* const fault = prepare(wire);
+      if (fault != nullptr) {
+        refuse(Status::server_error, fault);
+        return kRefused;
+      }
+    }
+    if (!reserve(wire)) {
+      refuse(Status::too_many_nodes, "the session's nodes have reached max_node_bytes");
+      return kRefused;
+    }
+    const int code = request(wire, 0, [&](const void* data) {
+      return zoo_amulti(wire.handle, static_cast<int>(operations_.size()), operations_.data(),
+                        results_.data(), &RequestRegistry::on_void, data);
+    });
+    if (code != ZOK) give_back(wire, op_.writes.size());
+    return code;
+  }
+
+  // Returns what is wrong, or null.
+  const char* prepare(const Wire& wire) {
+    if (!op_.guard.empty()) {
+      paths_.emplace_back(op_.guard);
+      zoo_check_op_init(&operations_.emplace_back(), op_.guard.c_str(), -1);
+    }
+    for (const request::Write& write : op_.writes) {
+      paths_.emplace_back(path_of(write));
+      zoo_op_t& operation = operations_.emplace_back();
+      std::visit([&](const auto& w) { fill(operation, w, wire); }, write);
+    }
+    results_.resize(operations_.size());
+    if (operations_.empty()) return "an empty transaction";
+    for (const std::string& path : paths_) {
+      // zoo_amulti would free what it has not allocated.
+      if (!is_valid_path(path)) return "not a usable path";
+    }
+    return nullptr;
+  }
+
+  static void fill(zoo_op_t& operation, const request::write::Create& w, const Wire& wire) {
+    zoo_create_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
+                       &wire.parent_acl.c_acl(), w.ephemeral ? ZOO_EPHEMERAL : 0, nullptr, 0);
+  }
+  static void fill(zoo_op_t& operation, const request::write::Set& w, const Wire& /*wire*/) {
+    zoo_set_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
+                    w.version, nullptr);
+  }
+  static void fill(zoo_op_t& operation, const request::write::Remove& w, const Wire& /*wire*/) {
+    zoo_delete_op_init(&operation, w.path.c_str(), w.version);
+  }
+  static void fill(zoo_op_t& operation, const request::write::CheckVersion& w,
+                   const Wire& /*wire*/) {
+    zoo_check_op_init(&operation, w.path.c_str(), w.version);
+  }
+
+  // The operations before the one that failed have ZOK, those after it ZRUNTIMEINCONSISTENCY; all
+  // have ZOK where no server came to them.
+  std::size_t first_failed() const {
+    std::size_t i = 0;
+    for (; i < results_.size(); ++i) {
+      if (results_[i].err != ZOK && results_[i].err != ZRUNTIMEINCONSISTENCY) break;
+    }
+    return i;
+  }
+
+  // The ledger of the session's ephemeral nodes.
+
+  bool reserve(const Wire& wire) {
+    for (std::size_t i = 0; i < op_.writes.size(); ++i) {
+      const auto* const create = as_ephemeral(op_.writes[i]);
+      if (create == nullptr) continue;
+      if (!wire.nodes.reserve(parent_of(create->path), name_of(create->path))) {
+        give_back(wire, i);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void give_back(const Wire& wire, std::size_t writes) {
+    for (std::size_t i = 0; i < writes; ++i) {
+      const auto* const create = as_ephemeral(op_.writes[i]);
+      if (create != nullptr) wire.nodes.failed(parent_of(create->path), name_of(create->path));
+    }
+  }
+
+  void note_outcome(const request::Write& write, const Wire& wire) {
+    const Status status = reply().status;
+    if (const auto* const create = as_ephemeral(write)) {
+      const auto parent = parent_of(create->path);
+      const auto name = name_of(create->path);
+      if (status == Status::ok) {
+        wire.nodes.created(parent, name, name);
+      } else if (status == Status::unknown) {
+        wire.nodes.unknown(parent, name);
+      } else {
+        wire.nodes.failed(parent, name);
+      }
+    } else if (std::holds_alternative<request::write::Remove>(write) && status == Status::ok) {
+      wire.nodes.deleted(path_of(write));
+    }
+  }
+
+  static const request::write::Create* as_ephemeral(const request::Write& write) {
+    const auto* const create = std::get_if<request::write::Create>(&write);
+    return create != nullptr && create->ephemeral ? create : nullptr;
+  }
+
+  const request::Transaction op_;
+  std::vector<std::string> paths_;  // of the operations
+  std::vector<zoo_op_t> operations_;
+  std::vector<zoo_op_result_t> results_;
+};
+
+}  // namespace
+
+std::shared_ptr<Call> make(request::Transaction operation, Origin origin) {
+  return std::make_shared<TransactionCall>(std::move(operation), std::move(origin));
+}
+
+}  // namespace zklock::client
