@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "zklock/core/leadership.h"
+#include "zklock/hold.h"
+#include "zklock/leadership.h"
+
+namespace zklock::recipes {
+
+/// One leadership: the hold behind it, and the signal that it is over.
+///
+/// Thread-safety: all members, from any thread; tell_loss() once.
+class Tenure : public std::enable_shared_from_this<Tenure> {
+ public:
+  using Number = core::LeadershipFsm::Attempt;
+
+  Tenure(Number number, Hold hold);
+
+  Number number() const noexcept { return number_; }
+  /// Calls `on_loss` once, when the hold is lost; at once if it is lost already. It is not called
+  /// any more when this object is destroyed.
+  void tell_loss(std::function<void()> on_loss);
+  /// Stops the token; its callbacks are the user's.
+  void stop() { over_.request_stop(); }
+  void release() noexcept;
+
+  FencingToken token() const noexcept { return token_; }
+  const std::string& node() const noexcept { return node_; }
+  HoldState state() const noexcept;
+  LeaseClock::time_point valid_until() const noexcept;
+  std::stop_token over() const noexcept;
+  const Hold& hold() const noexcept { return hold_; }
+
+  /// For the user.
+  Leadership leadership() const { return Leadership(shared_from_this()); }
+
+ private:
+  struct OnLoss {
+    std::function<void()> call;
+    // A copy: the call may end this tenure, and this object with it.
+    void operator()() const {
+      const auto copy = call;
+      copy();
+    }
+  };
+
+  const Number number_;
+  const FencingToken token_;
+  const std::string node_;
+  const std::stop_token lost_;
+  std::stop_source over_;
+
+  mutable std::mutex mutex_;
+  Hold hold_;  // guarded by mutex_, except for hold()
+
+  std::optional<std::stop_callback<OnLoss>> on_loss_;  // last: nothing is called any more
+};
+
+}  // namespace zklock::recipes
