@@ -31,6 +31,12 @@ enum class Errc {
   unsupported,         ///< the ZooKeeper client library was built without it (TLS)
   server_error,        ///< any other answer of the servers; the text has its name
   would_deadlock,      ///< the wait could never end (a read lock upgraded to write)
+  no_node,             ///< a node to be written, or the parent of one, does not exist
+  node_exists,         ///< a node to be created exists already
+  not_empty,           ///< a node to be removed has children
+  version_mismatch,    ///< a node's data have another version than expected
+  too_large,           ///< more than a request can hold; nothing was sent
+  outcome_unknown,     ///< the answer was lost: it may have been done, or not
 };
 
 /// The category named "zklock" of Errc's codes.

@@ -85,6 +85,7 @@ class [[nodiscard]] Hold {
 
  private:
   friend class recipes::Contender;
+  friend class GuardedTransaction;
   explicit Hold(std::shared_ptr<recipes::Contender> contender) noexcept;
 
   std::shared_ptr<recipes::Contender> contender_;

@@ -8,6 +8,7 @@
 #include "zklock/deadline.h"
 #include "zklock/error.h"
 #include "zklock/fencing_token.h"
+#include "zklock/guarded_transaction.h"
 #include "zklock/hold.h"
 #include "zklock/lease_clock.h"
 #include "zklock/owner.h"
