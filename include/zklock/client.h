@@ -102,6 +102,7 @@ class Client {
   void close() noexcept;
 
  private:
+  friend class LockObserver;
   friend class ReentrantMutex;
   std::shared_ptr<recipes::ClientCore> core_;
 };

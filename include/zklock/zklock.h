@@ -11,6 +11,7 @@
 #include "zklock/guarded_transaction.h"
 #include "zklock/hold.h"
 #include "zklock/lease_clock.h"
+#include "zklock/lock_observer.h"
 #include "zklock/owner.h"
 #include "zklock/participant.h"
 #include "zklock/reentrant_mutex.h"
