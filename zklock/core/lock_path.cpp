@@ -73,8 +73,8 @@ void refuse(std::string_view operation, std::string_view path, std::string_view 
 }  // namespace
 
 LockPath::LockPath(std::string path) : path_(std::move(path)) {
-  refuse("lock", path_, fault_of(path_));
   refuse("lock", path_, fault_of_lock(path_));
+  refuse("lock", path_, fault_of(path_));
 }
 
 void check_path(std::string_view operation, std::string_view path) {
