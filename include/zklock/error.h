@@ -15,7 +15,8 @@ enum class Errc {
   not_connected,       ///< no server could be reached in time; no node was left
   session_expired,     ///< the session ended while waiting, and the policy was not to queue again
   node_deleted,        ///< somebody deleted the waiting node, and the policy was not to queue again
-  lock_lost,           ///< this owner's earlier hold was lost and is not unlocked yet
+  lock_lost,           ///< this owner's earlier hold was lost and is not unlocked yet; or the hold
+                       ///< behind a guarded transaction was
   not_owner,           ///< unlock by an owner that does not hold; nothing was changed
   closed,              ///< the client was closed, or the mutex destroyed, while the call waited
   forked,              ///< the client was made before fork(); it belongs to the parent process
