@@ -42,6 +42,8 @@ struct Participant {
   std::string application;
   std::string thread;
   std::int64_t pid = 0;
+
+  friend bool operator==(const Participant&, const Participant&) = default;
 };
 
 }  // namespace zklock

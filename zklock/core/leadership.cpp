@@ -29,7 +29,14 @@ bool ends_contention(Errc error) noexcept {
     case Errc::invalid_acl:
     case Errc::no_chroot:
     case Errc::unsupported:
-    case Errc::would_deadlock: return true;
+    case Errc::would_deadlock:
+    case Errc::settings_mismatch:
+    case Errc::no_node:
+    case Errc::node_exists:
+    case Errc::not_empty:
+    case Errc::version_mismatch:
+    case Errc::too_large:
+    case Errc::outcome_unknown: return true;
   }
   return true;
 }

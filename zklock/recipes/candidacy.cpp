@@ -108,7 +108,7 @@ void Candidacy::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
 }
 
 void Candidacy::answered(Fsm::Attempt attempt, const Outcome& outcome) {
-  Hold hold = outcome.contender ? outcome.contender->make_hold() : Hold();
+  Hold hold = outcome.contender ? outcome.contender->make_hold(core::CountKind::hold) : Hold();
   const Section section(*this);  // what is not wanted is given back after it, outside of the lock
   if (hold) {
     const auto effects = fsm_.granted(attempt);

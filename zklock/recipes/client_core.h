@@ -22,7 +22,7 @@
 #include "zklock/error.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/background_work.h"
-#include "zklock/recipes/connection_listeners.h"
+#include "zklock/recipes/listeners.h"
 #include "zklock/recipes/session_keeper.h"
 
 namespace zklock::recipes {
@@ -112,7 +112,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   BackgroundWork work_;
   client::Deleter deleter_;
   const std::shared_ptr<SessionKeeper> keeper_;
-  ConnectionListeners listeners_;
+  Listeners<ConnectionState> listeners_;
   std::atomic<bool> closed_{false};
 
   std::mutex mutex_;

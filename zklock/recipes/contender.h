@@ -73,6 +73,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   LeaseClock::time_point valid_until() const noexcept;
   const std::string& node() const noexcept { return node_; }
   const Owner& owner() const noexcept { return owner_; }
+  SessionId session() const noexcept { return term_->session(); }
+  const std::shared_ptr<LockEngine>& engine() const noexcept { return engine_; }
   std::int32_t permits() const noexcept { return policy_.rule.wanted; }
   void release(core::CountKind kind) noexcept;
 

@@ -72,8 +72,8 @@ class LatchCandidacy final : public Candidacy {
 }  // namespace recipes
 
 LeaderLatch::LeaderLatch(Client& client, std::string path, LatchOptions options)
-    : candidacy_(std::make_shared<recipes::LatchCandidacy>(recipes::ClientCore::of(client), std::move(path),
-                                                           std::move(options))) {}
+    : candidacy_(std::make_shared<recipes::LatchCandidacy>(recipes::ClientCore::of(client),
+                                                           std::move(path), std::move(options))) {}
 
 LeaderLatch::~LeaderLatch() {
   if (candidacy_->core().forked()) {

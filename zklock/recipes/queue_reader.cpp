@@ -194,4 +194,34 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
   }
 }
 
+LockState state_of(LockEngine& engine, const std::vector<core::NodeName>& queue,
+                   const client::Reply& first) {
+  LockState state;
+  if (queue.empty()) return state;
+  Participant p = describe(queue.front(), first);
+  p.holds = true;
+  const auto mine = engine.nodes();
+  p.mine = std::ranges::find(mine, queue.front().text) != mine.end();
+  state.holder = std::move(p);
+  state.waiting = queue.size() - 1;
+  return state;
+}
+
+LockState read_state(const std::shared_ptr<LockEngine>& engine, Deadline deadline) {
+  const Deadline limit = bounded(*engine, deadline);
+  for (;;) {
+    const auto queue = read_queue_until(engine, limit);
+    if (queue.empty()) return {};
+    const std::string first = engine->path().child(queue.front().text);
+    const auto replies = read(*engine, limit, {client::request::Get{first}});
+    const client::Reply& reply = replies.front();
+    if (reply.status == Status::ok || reply.status == Status::no_auth) {
+      return state_of(*engine, queue, reply);
+    }
+    if (reply.status == Status::no_node) continue;  // it has just gone
+    if (!try_again(reply.status)) fail(*engine, reply);
+    pause(engine->core());
+  }
+}
+
 }  // namespace zklock::recipes
