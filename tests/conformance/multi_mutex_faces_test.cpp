@@ -168,7 +168,7 @@ TEST_F(MultiFaces, AHandlerDestroysTheClientThatItOwns) {
       destroyed->set_value(std::this_thread::get_id());
     }
   };
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 50; ++round) {
     std::promise<std::thread::id> called;
     std::promise<std::thread::id> destroyed;
     Hold block = ReentrantMutex(*other_, "/b").acquire();

@@ -284,7 +284,7 @@ TEST_F(Multi, IsReentrantPathByPath) {
   EXPECT_EQ(mutex_.hold_count(), 1);
   EXPECT_EQ(a.hold_count(), 1);
   mutex_.lock();
-  MultiMutex two(*client_, {"/b", "/a"});
+  MultiMutex two(*client_, {"/c", "/b"});
   two.lock();
   EXPECT_EQ(mutex_.hold_count(), 2);  // of the path that has the fewest
   EXPECT_EQ(two.hold_count(), 3);

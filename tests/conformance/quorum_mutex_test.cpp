@@ -50,7 +50,8 @@ class Quorum : public ::testing::Test {
     for (std::size_t i = 0; i < kEnsembles; ++i) {
       ClientOptions client;
       client.hosts = i == unreachable ? nowhere_.hosts() : servers_.at(i).hosts();
-      client.session_timeout = std::chrono::seconds(3);
+      client.session_timeout = std::chrono::seconds(6);  // three servers load the machine
+      client.connection_timeout = kLong;
       c.clients.at(i) = std::make_unique<Client>(client);
     }
     for (std::size_t i = 0; i < kEnsembles; ++i) {
@@ -192,6 +193,16 @@ TEST_F(Quorum, EachGetsItsShareOfTheTimeAndIsPassedOverAtOnceFromThenOn) {
   servers_[1].start();
   ASSERT_TRUE(c.clients[1]->wait_until_connected(kPatience));
   EXPECT_EQ(taken(c->acquire({.deadline = kPatience})), "xxx");
+}
+
+TEST_F(Quorum, ConnectionsThatAreStillBeingMadeAreWaitedFor) {
+  servers_[0].kill_hard();
+  servers_[1].kill_hard();
+  const Contender c = contender();
+  auto waiting = c->async_acquire();
+  servers_[0].start();
+  servers_[1].start();
+  EXPECT_TRUE(static_cast<bool>(get(waiting)));
 }
 
 TEST_F(Quorum, AMajorityThatIsDownIsAnError) {
@@ -355,6 +366,17 @@ TEST_F(Quorum, AThreadThatEndsGivesBackWhatItLocked) {
 }
 
 // ---- order --------------------------------------------------------------------------------------
+
+TEST_F(Quorum, AnyTwoMajoritiesExcludeEachOther) {
+  for (std::size_t of_holder = 0; of_holder < kEnsembles; ++of_holder) {
+    const Contender holder = contender({.ensemble_timeout = kShort}, of_holder);
+    const QuorumHold hold = holder->acquire();
+    ASSERT_EQ(hold.state(), HoldState::held);
+    ASSERT_FALSE(static_cast<bool>(hold[of_holder]));
+    const std::size_t of_other = (of_holder + 1) % kEnsembles;
+    EXPECT_FALSE(contender({.ensemble_timeout = kShort}, of_other)->try_lock());
+  }
+}
 
 // Each of the three has another ensemble out of its reach, so that each takes another majority.
 TEST_F(Quorum, ContendersThatPassOverOthersExcludeEachOtherAndDoNotDeadlock) {
