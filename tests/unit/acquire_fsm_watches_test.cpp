@@ -159,6 +159,15 @@ TEST(AcquireWatches, AllThatWereArmedWentMeanwhile) {
   EXPECT_EQ(steps.watched_as(permits(2), Status::no_node), "list @a") << "nothing to call off";
 }
 
+// The same node was watched before, and that watch had been called off.
+TEST(AcquireWatches, AnEventOfOneThatIsNotArmedYetIsNone) {
+  Steps steps = arming_three();
+  EXPECT_EQ(steps.deleted(permits(4)) + steps.changed(permits(3)), "");
+  arm(steps, {4, 3, 2});
+  EXPECT_EQ(steps.state(), State::waiting);
+  EXPECT_EQ(steps.deleted(permits(3)), "unwatch, list @a");
+}
+
 TEST(AcquireWatches, TheOwnNodeGoesWhileArming) {
   Steps steps = arming_three();
   arm(steps, {4});
