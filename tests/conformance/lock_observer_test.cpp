@@ -261,7 +261,7 @@ TEST_F(LockObserverTest, AListenerMayRemoveItselfAndTheObserver) {
   std::mutex mutex;
   std::unique_lock lock(mutex);
   subscription = observer->add_listener([&](const LockState&) {
-    const std::lock_guard guard(mutex);  // the subscription is there
+    { const std::lock_guard guard(mutex); }  // the subscription is there
     subscription.cancel();
     observer.reset();
     done.set_value();
