@@ -28,3 +28,4 @@
 #include "zklock/reentrant_mutex.h"
 #include "zklock/semaphore.h"
 #include "zklock/shared_mutex.h"
+#include "zklock/with_lock.h"

@@ -61,7 +61,8 @@ QueueRule rule_of(const Contender& own, std::int32_t all_of_shared) {
   switch (own.access) {
     case Access::exclusive: return QueueRule::writer();
     case Access::shared: return QueueRule::reader();
-    case Access::permits: break;
+    case Access::permits:
+    case Access::weighted: break;
   }
   return QueueRule::permits(own.wanted, own.of > 0 ? own.of : all_of_shared, own.of == 0);
 }
