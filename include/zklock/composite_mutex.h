@@ -46,8 +46,8 @@ using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
 /// its nodes are gone or on their way out; it is never granted afterwards.
 ///
 /// Destroying it while it is held or waited for is an error of the program and does no harm: the
-/// waiting calls throw `closed`, what lock() took is given back when its thread exits or the client
-/// is closed, and holds are not affected.
+/// waiting calls throw `closed`; what lock() took stays taken until its thread exits, the client is
+/// closed, or it is unlocked part by part; holds are not affected.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class CompositeMutex {

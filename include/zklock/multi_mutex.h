@@ -21,7 +21,10 @@ using MultiHold = CompositeHold;
 /// threads that hold no lock before the call; whoever holds one path and then asks for a lower one,
 /// with whatever class, can deadlock as with any mutex (std::scoped_lock over several MultiMutexes
 /// does not: it tries and steps back). Waiting for one path it keeps the lower ones: where that is
-/// too much, use deadlines.
+/// too much, use deadlines. Cost when all are free: one round trip for each path.
+///
+/// In the data of the nodes, for people to read, the thread is the one that went on with the call:
+/// the caller's for the first path, one of the client's for the others.
 ///
 /// Each path can be shared with ReentrantMutexes, and with all that these share a path with.
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessMultiLock, which takes the locks
