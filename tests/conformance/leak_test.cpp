@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -108,6 +109,32 @@ TEST_F(Leak, NothingIsLeftOnTheServerOrInTheProcess) {
   EXPECT_TRUE(client->flush(kPatience));
   EXPECT_TRUE(no_watches());
   EXPECT_TRUE(falls_to(before));
+}
+
+TEST_F(Leak, AWaiterThatLeavesLeavesNoWatch) {
+  const ZooKeeperServer* const server = SharedServer::server();
+  if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  const auto holder = connect();
+  const auto client = connect();
+  const Hold hold = ReentrantMutex(*holder, kPath).acquire();
+  ReentrantMutex mutex(*client, kPath);
+  std::ostringstream session;
+  session << "0x" << std::hex << client->session_id();
+  const auto watches = [&] {  // paths, and below each the sessions that watch it
+    return ask_server(*server, "wchp").find(session.str()) != std::string::npos;
+  };
+  for (int i = 0; i < 5; ++i) {
+    std::stop_source stop;
+    auto waiting = mutex.async_acquire(AcquireOptions{.stop = stop.get_token()});
+    auto behind = mutex.async_acquire(AcquireOptions{.stop = stop.get_token()});
+    ASSERT_TRUE(eventually(watches, kPatience));
+    stop.request_stop();
+    EXPECT_FALSE(static_cast<bool>(get(waiting)));
+    EXPECT_FALSE(static_cast<bool>(get(behind)));
+    ASSERT_TRUE(reaches_nodes(1));
+    ASSERT_TRUE(eventually([&] { return !watches(); }, kPatience)) << ask_server(*server, "wchp");
+  }
+  EXPECT_EQ(hold.state(), HoldState::held);
 }
 
 TEST_F(Leak, NothingIsLeftOfClients) {

@@ -2,7 +2,6 @@
 #include "conformance/suite/stages.h"
 
 #include <algorithm>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -97,13 +96,6 @@ void RealStage::add_ephemerals(const std::string& path, std::string& names) {
     if (node.rc == ZOK && node.stat.ephemeralOwner != 0) names += " node " + below;
     add_ephemerals(below, names);
   }
-}
-
-bool RealStage::watches_nothing(const Client& client) const {
-  if (server_ == nullptr) return true;
-  std::ostringstream session;
-  session << "0x" << std::hex << client.session_id();
-  return ask_server(*server_, "wchc").find(session.str()) == std::string::npos;
 }
 
 ::testing::AssertionResult RealStage::nothing_left() {
@@ -255,13 +247,6 @@ std::size_t FakeStage::index_of(const Client& client) const {
   const auto found = std::ranges::find(clients(), &client, &std::unique_ptr<Client>::get);
   check(found != clients().end(), "not a client of this stage");
   return static_cast<std::size_t>(found - clients().begin());
-}
-
-bool FakeStage::watches_nothing(const Client& client) {
-  const std::size_t c = index_of(client);
-  return live_.with([&](model::World& w) {
-    return w.client(c).server_watches() + w.client(c).live_interests() == 0;
-  });
 }
 
 std::string FakeStage::remains() {

@@ -24,7 +24,6 @@ namespace zklock::testing {
 // | create, enqueue, remove, ... | what others write; enqueue adds a lasting, sequential node      |
 // | expire(client)               | ends its session as a timeout would                             |
 // | stop_servers, start_servers  | as a crash; data and sessions stay. MortalStage and FakeStage   |
-// | watches_nothing(client)      | the servers watch no node on its behalf                         |
 // | nothing_left()               | no lock node, watch, or unfinished work of any client           |
 
 // Clients, and what is the same of all of them.
@@ -80,7 +79,6 @@ class RealStage : public Stage, public Realm {
   void remove(const std::string& node);
   void remove_all(const std::string& path);
   void expire(const Client& client);
-  bool watches_nothing(const Client& client) const;
   ::testing::AssertionResult nothing_left();
 
  protected:
@@ -141,7 +139,6 @@ class FakeStage : public Stage {
   void expire(const Client& client);
   void stop_servers();
   void start_servers();
-  bool watches_nothing(const Client& client);
   ::testing::AssertionResult nothing_left();
 
  private:
