@@ -12,7 +12,7 @@ namespace zklock::model {
 using namespace std::chrono_literals;
 
 /// Three clients on the simulated ensemble, connected, and a lock path that has been used before.
-class EngineTest : public testing::Test {
+class EngineTest : public ::testing::Test {
  protected:
   void run() {
     lock_.world().run_all();

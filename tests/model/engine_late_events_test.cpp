@@ -34,7 +34,7 @@ class Eavesdropper final : public client::Coordinator {
     }
     return port_.submit(std::move(request), std::move(handler));
   }
-  void abandon(RequestId request) override { port_.abandon(request); }
+  bool abandon(RequestId request) override { return port_.abandon(request); }
   void unwatch(RequestId watch) override { port_.unwatch(watch); }
   void close() override { port_.close(); }
   std::string trouble() const override { return port_.trouble(); }

@@ -220,7 +220,7 @@ TEST(QueueRule, AgreesWithItsTable) {
       const std::int32_t all = random.below(6);  // of a shared number: also 0, or lowered
       for (std::size_t at = 0; at < random.queue().size(); ++at) {
         check_one(random, at, all);
-        if (testing::Test::HasFatalFailure()) {
+        if (::testing::Test::HasFatalFailure()) {
           FAIL() << "mix " << static_cast<int>(mix) << ", seed " << seed << ", all " << all << ": "
                  << testing::PrintToString(random.children()) << " own " << random.queue()[at].name;
         }

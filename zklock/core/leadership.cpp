@@ -17,6 +17,7 @@ bool ends_contention(Errc error) noexcept {
     case Errc::sequence_exhausted:  // until the others have left
     case Errc::too_many_nodes:
     case Errc::too_many_watches:
+    case Errc::outcome_unknown:
     case Errc::server_error: return false;
     case Errc::invalid_path:
     case Errc::invalid_hosts:
@@ -35,8 +36,7 @@ bool ends_contention(Errc error) noexcept {
     case Errc::node_exists:
     case Errc::not_empty:
     case Errc::version_mismatch:
-    case Errc::too_large:
-    case Errc::outcome_unknown: return true;
+    case Errc::too_large: return true;
   }
   return true;
 }
