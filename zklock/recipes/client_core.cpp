@@ -130,12 +130,11 @@ Subscription ClientCore::add_listener(std::function<void(ConnectionState)> liste
 
 void ClientCore::connected(const client::SessionInfo& session) {
   keeper_->connected(session);
-  {
-    const std::lock_guard guard(mutex_);
-    connected_ = true;
-    changed_.notify_all();
-  }
+  // In this order: whoever has waited for the connection and then listens is not told of it again.
   listeners_.tell(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
+  const std::lock_guard guard(mutex_);
+  connected_ = true;
+  changed_.notify_all();
 }
 
 void ClientCore::suspended(SessionId session) {

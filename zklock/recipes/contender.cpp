@@ -473,14 +473,20 @@ void Contender::watch_own_node() {
     contender->own_watch_ = {};  // if it was only changed: again at the next tick
     if (event == request::WatchEvent::deleted) contender->own_node_gone();
   };
-  own_watch_ = core().coordinator().submit(
-      {.operation = std::move(watch), .session = fsm_.session()},
-      [self = shared_from_this(), name](const client::Reply& reply) {
-        const LockEngine::Section section(*self->engine_);
-        if (reply.status == core::Status::ok || self->fsm_.own_name() != name) return;
-        self->own_watch_ = {};  // again at the next tick
-        if (reply.status == core::Status::no_node) self->own_node_gone();
-      });
+  own_watch_ =
+      core().coordinator().submit({.operation = std::move(watch), .session = fsm_.session()},
+                                  [self = shared_from_this(), name](const client::Reply& reply) {
+                                    const LockEngine::Section section(*self->engine_);
+                                    if (self->fsm_.own_name() != name) return;
+                                    // Where the parent was deleted, and made anew, another node may have the same name.
+                                    const bool there = reply.status == core::Status::ok;
+                                    const bool gone = reply.status == core::Status::no_node ||
+                                                      (there && reply.token != self->fsm_.token());
+                                    if (there && !gone) return;
+                                    if (there) self->unwatch_own_node();
+                                    self->own_watch_ = {};  // again at the next tick
+                                    if (gone) self->own_node_gone();
+                                  });
 }
 
 void Contender::unwatch_own_node() noexcept {

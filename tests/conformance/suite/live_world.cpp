@@ -102,10 +102,11 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
                                }));
     });
   }
-  void abandon(RequestId request) override {
+  bool abandon(RequestId request) override {
     live_.ask([&] {
       return std::pair(0, std::function<void()>([this, request] { inner_.abandon(request); }));
     });
+    return false;  // not known here; the reply says it
   }
   void unwatch(RequestId get_and_watch) override {
     live_.ask([&] {
