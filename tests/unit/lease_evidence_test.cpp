@@ -431,7 +431,7 @@ std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditio
 }
 
 ::testing::AssertionResult never_lies(std::uint64_t seeds, const Connection::Conditions& conditions,
-                                    bool drift) {
+                                      bool drift) {
   // What is in reserve for clocks that differ is all there as long as they do not.
   const Duration reserve = drift ? Duration{} : random_timeout / 12;
   const auto seed = first_lie(seeds, conditions, drift, reserve, claim_of_evidence);
