@@ -164,7 +164,7 @@ void CompositeCall::answered(std::size_t part, Outcome outcome) {
   composite_->set_silent(part, false);
   errors_[part] = nullptr;
   const std::stop_token lost = outcome.contender->lost();
-  taken_[part].emplace(std::move(outcome), nullptr);
+  taken_[part] = Taken{std::move(outcome), nullptr};
   taken_[part]->on_loss = std::make_unique<std::stop_callback<Look>>(lost, Look{weak_from_this()});
   carry_out(gathering_.answered(PartAnswer::granted, late()));
 }
