@@ -192,7 +192,7 @@ Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
   if (operations.size() > 1) before = tree_;
   const std::int64_t zxid_before = zxid_;
   const std::vector<std::string> ephemerals_before = ephemerals(session);
-  progress_.emplace();
+  progress_ = Progress{};
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Status status = carry_out(session, operations[i]);
     if (status == Status::ok) continue;

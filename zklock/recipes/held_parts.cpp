@@ -2,7 +2,6 @@
 #include "zklock/recipes/held_parts.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "zklock/recipes/fork_guard.h"
@@ -24,7 +23,7 @@ HeldParts::HeldParts(const Owner& owner, std::vector<Part> parts, std::size_t ne
 
 HeldParts::~HeldParts() {
   on_loss_.clear();
-  for (Hold& hold : std::views::reverse(holds_)) hold.release();
+  for (auto hold = holds_.rbegin(); hold != holds_.rend(); ++hold) hold->release();
 }
 
 void HeldParts::release(std::shared_ptr<HeldParts> parts) noexcept {

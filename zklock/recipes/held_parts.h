@@ -46,6 +46,8 @@ class HeldParts {
  private:
   /// Counts the losses; outlives the holds while one is being told.
   struct Tally {
+    Tally(std::size_t parts_needed, std::size_t parts_held)
+        : needed(parts_needed), left(parts_held) {}
     std::size_t needed;
     std::atomic<std::size_t> left;
     std::stop_source source = {};

@@ -95,9 +95,10 @@ int PriorityMutex::hold_count() const {
 
 std::vector<Participant> PriorityMutex::participants(Deadline deadline) const {
   auto all = recipes::read_participants(lockable_->shared_engine(), deadline);
-  const auto at_gate = std::ranges::stable_partition(
-      all, [](const Participant& each) { return each.access != Access::weighted; });
-  std::ranges::sort(at_gate, [](const Participant& a, const Participant& b) {
+  const auto gate = std::stable_partition(all.begin(), all.end(), [](const Participant& each) {
+    return each.access != Access::weighted;
+  });
+  std::sort(gate, all.end(), [](const Participant& a, const Participant& b) {
     return core::precedes(*core::parse_contention(a.node), *core::parse_contention(b.node));
   });
   return all;
