@@ -1,57 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loss is told although every thread that runs handlers is busy.
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
+#include "conformance/single_thread.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {
 namespace {
 
 constexpr int kHandlers = 12;
-
-// An executor with a single thread.
-class SingleThread {
- public:
-  SingleThread() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
-
-  void operator()(std::function<void()> task) {
-    {
-      const std::lock_guard guard(mutex_);
-      tasks_.push_back(std::move(task));
-    }
-    changed_.notify_one();
-  }
-
- private:
-  void run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
-      auto task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      task();
-      task = nullptr;
-      lock.lock();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
-  std::jthread thread_;                      // last: it uses the others
-};
 
 // Handlers that do not return before they are told that their hold is lost. It outlives the client
 // whose handlers they are.

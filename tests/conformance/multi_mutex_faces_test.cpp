@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MultiMutex: bad input, the guards of std and Boost, handlers, futures and coroutines, many at once.
 #include <atomic>
-#include <condition_variable>
 #include <coroutine>
-#include <deque>
 #include <functional>
 #include <future>
 #include <memory>
@@ -23,6 +21,7 @@
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
+#include "conformance/single_thread.h"
 
 namespace zklock::testing {
 namespace {
@@ -189,38 +188,8 @@ TEST_F(MultiFaces, AHandlerDestroysTheClientThatItOwns) {
   }
 }
 
-// An executor with a single thread.
-class OneThread {
- public:
-  OneThread() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
-  void operator()(std::function<void()> task) {
-    {
-      const std::lock_guard guard(mutex_);
-      tasks_.push_back(std::move(task));
-    }
-    changed_.notify_one();
-  }
-
- private:
-  void run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
-      auto task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      task();
-      task = nullptr;
-      lock.lock();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
-  std::jthread thread_;                      // last: it uses the others
-};
-
 TEST_F(MultiFaces, ABlockingCallOnTheExecutorsOnlyThreadNeedsNoOther) {
-  OneThread executor;
+  SingleThread executor;
   ClientOptions with_executor = options();
   with_executor.executor = [&](std::function<void()> task) { executor(std::move(task)); };
   const auto client = connect(with_executor);

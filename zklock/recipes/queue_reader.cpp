@@ -174,7 +174,11 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       continue;
     }
     auto mine = engine->nodes();
-    std::ranges::move(engine->gate()->nodes(), std::back_inserter(mine));
+    // Few locks have a gate: none is made for the others.
+    const bool gated = std::ranges::any_of(queue, [](const core::NodeName& name) {
+      return core::parse_contention(name.text)->access == Access::weighted;
+    });
+    if (gated) std::ranges::move(engine->gate()->nodes(), std::back_inserter(mine));
     std::vector<Participant> participants;
     core::Holders holders(all_permits);
     for (std::size_t i = 0; i < queue.size(); ++i) {
