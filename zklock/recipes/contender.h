@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "zklock/core/acquire_fsm.h"
@@ -13,7 +13,10 @@
 #include "zklock/core/ownership.h"
 #include "zklock/hold.h"
 #include "zklock/recipes/lock_engine.h"
+#include "zklock/recipes/own_node_watch.h"
+#include "zklock/recipes/predecessor_watches.h"
 #include "zklock/recipes/session_keeper.h"
+#include "zklock/recipes/tenure.h"
 
 namespace zklock::recipes {
 
@@ -66,11 +69,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
 
   /// What a Hold asks; any thread, no Section.
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
-  FencingToken token() const noexcept { return token_; }
-  HoldState state() const noexcept;
-  std::stop_token lost() const noexcept;
-  LeaseClock::time_point valid_until() const noexcept;
-  const std::string& node() const noexcept { return node_; }
+  /// Once it was granted.
+  const Tenure& tenure() const noexcept { return *tenure_; }
   const Owner& owner() const noexcept { return owner_; }
   std::int32_t permits() const noexcept { return policy_.rule.wanted; }
   void release(core::CountKind kind) noexcept;
@@ -80,18 +80,34 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) override;
   void tick() override;
 
+  /// For its parts. What they hear goes nowhere when the contender is gone: `step` is called with
+  /// the contender, within a Section, and whatever else comes.
+  template <class Step>
+  auto entering(Step step) {
+    return [self = weak_from_this(), step = std::move(step)](const auto&... news) {
+      const auto contender = self.lock();
+      if (!contender) return;
+      const LockEngine::Section section(*contender->engine_);
+      step(*contender, news...);
+    };
+  }
+  ClientCore& core() const noexcept { return engine_->core(); }
+  LockEngine& engine() const noexcept { return *engine_; }
+  SessionId session() const noexcept { return fsm_.session(); }
+  OwnNodeWatch& own_watch() noexcept { return own_watch_; }
+  PredecessorWatches& predecessors() noexcept { return predecessors_; }
+  void own_node_gone();
+  void predecessor_watched(const std::string& node, const client::Reply& reply);
+  void predecessor_event(const std::string& node, client::request::WatchEvent event);
+
  private:
   using Effect = core::AcquireEffect;
 
-  ClientCore& core() const noexcept { return engine_->core(); }
   template <class Step>
   client::ReplyHandler on_reply(Step step);
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
-  void watch_predecessor(const Effect& effect);
-  void forget_watch(const std::string& node) noexcept;
-  void unwatch_predecessors() noexcept;
   /// Why a call cannot nest here; nothing when it can.
   std::optional<Error> refusal(core::CountKind kind) const;
   void pause();
@@ -108,9 +124,6 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void tell_loss();
   void leave_session() noexcept;
   void remove_node(SessionId session, const std::string& name, client::Deleter::Manner manner);
-  void watch_own_node();
-  void unwatch_own_node() noexcept;
-  void own_node_gone();
   void complete(Call& call, Outcome outcome);
   Outcome outcome_of(const Call& call, Why why);
   Error error(Errc code, std::string_view cause) const;
@@ -130,20 +143,12 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   bool had_node_ = false;          ///< a server was reached
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
-  struct PredecessorWatch {
-    std::string node;
-    client::RequestId id;
-  };
-  std::vector<PredecessorWatch> predecessor_watches_;
-  client::RequestId own_watch_{};
-  bool own_watch_due_ = false;  ///< the node has lived for a whole tick
+  PredecessorWatches predecessors_{*this};
+  OwnNodeWatch own_watch_{*this};
+  std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 
   // set before the grant is told, and constant from then on
-  FencingToken token_;
-  std::string node_;
-  std::shared_ptr<core::LeaseTerm> term_;
-  std::atomic<bool> lost_{false};
-  std::stop_source lost_source_{std::nostopstate};
+  std::unique_ptr<Tenure> tenure_;
 };
 
 }  // namespace zklock::recipes

@@ -26,26 +26,26 @@ Hold::~Hold() {
 }
 
 FencingToken Hold::token() const noexcept {
-  return contender_ ? contender_->token() : FencingToken{};
+  return contender_ ? contender_->tenure().token() : FencingToken{};
 }
 
 HoldState Hold::state() const noexcept {
-  return contender_ ? contender_->state() : HoldState::lost;
+  return contender_ ? contender_->tenure().state() : HoldState::lost;
 }
 
 std::stop_token Hold::lost() const noexcept {
-  if (contender_) return contender_->lost();
+  if (contender_) return contender_->tenure().lost();
   std::stop_source stopped;
   stopped.request_stop();
   return stopped.get_token();
 }
 
 LeaseClock::time_point Hold::valid_until() const noexcept {
-  return contender_ ? contender_->valid_until() : LeaseClock::time_point::min();
+  return contender_ ? contender_->tenure().valid_until() : LeaseClock::time_point::min();
 }
 
 std::string Hold::node() const {
-  return contender_ ? contender_->node() : std::string();
+  return contender_ ? contender_->tenure().node() : std::string();
 }
 
 int Hold::permits() const noexcept {
