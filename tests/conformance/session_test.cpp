@@ -18,7 +18,7 @@ namespace {
 
 class Session : public LockTest {
  protected:
-  static constexpr MutexOptions kFail{.on_node_lost = OnNodeLost::fail};
+  static inline const MutexOptions kFail{.on_node_lost = OnNodeLost::fail};
 
   const std::unique_ptr<Client> client_ = connect();
   ReentrantMutex mutex_{*client_, kPath};

@@ -58,6 +58,8 @@ class LockWorld {
     std::optional<Duration> timeout = std::nullopt;  ///< none: never; zero: a single attempt
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;
+    core::HoldLimit limit = {};
+    std::shared_ptr<recipes::LockLine> listener = nullptr;
   };
   /// Which call: an index for the members below.
   std::size_t acquire(std::size_t client, Request request);

@@ -20,7 +20,6 @@ class ConnectionListeners {
   void tell(ConnectionState state);
 
  private:
-  class Listener;
   struct List;
   std::shared_ptr<client::Dispatcher> dispatcher_;
   std::shared_ptr<List> list_;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "zklock/core/node_name.h"
-#include "zklock/recipes/fork_guard.h"
 
 namespace zklock::recipes {
 
@@ -15,12 +14,13 @@ using core::Ownership;
 namespace request = client::request;
 
 Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-                     core::AcquireFsm::Policy policy)
+                     core::AcquireFsm::Policy policy, std::shared_ptr<LockLine> listener)
     : engine_(std::move(engine)),
       key_(key),
       owner_(owner),
       policy_(std::move(policy)),
       identity_(engine_->core().identify(owner)),
+      events_(std::move(listener), engine_->path().str(), owner),
       fsm_(engine_->core().next_attempt(), policy_) {}
 
 Contender::~Contender() = default;
@@ -68,7 +68,9 @@ void Contender::carry_out(const Effect& effect) {
       return;
     case Effect::Kind::list:
       submit(request::ListChildren{path}, effect.session, on_reply([](Contender& c, const auto& r) {
-               return c.fsm_.listed(r.status, r.children, c.lease_valid(), r.detail);
+               auto effects = c.fsm_.listed(r.status, r.children, c.lease_valid(), r.detail);
+               c.tell_place();
+               return effects;
              }));
       return;
     case Effect::Kind::inspect:
@@ -129,6 +131,11 @@ void Contender::predecessor_watched(const std::string& node, const client::Reply
 void Contender::predecessor_event(const std::string& node, request::WatchEvent event) {
   run(event == request::WatchEvent::changed ? fsm_.predecessor_changed(node, lease_valid())
                                             : fsm_.predecessor_deleted(node));
+}
+
+void Contender::tell_place() {
+  const bool behind = fsm_.state() == AcquireState::arming || fsm_.state() == AcquireState::waiting;
+  if (behind) events_.tell(LockEvent::Kind::waiting, fsm_.token(), fsm_.position());
 }
 
 void Contender::permits_changed(std::int32_t all) {
@@ -267,7 +274,8 @@ void Contender::step_ended() {
     if (!next) {
       core::AcquireFsm::Policy patient = policy_;
       patient.wait = true;
-      next = engine_->begin(key_, owner_, std::move(patient));
+      patient.lists = call.listener != nullptr;
+      next = engine_->begin(key_, owner_, std::move(patient), call.listener);
     }
     next->join(std::move(call));
   }
@@ -288,96 +296,6 @@ Error Contender::error(Errc code, std::string_view cause) const {
   return Error(code, "lock", engine_->path().str(), cause);
 }
 
-// ---- holding ------------------------------------------------------------------------------------
-
-void Contender::grant() {
-  ownership_.granted();
-  tenure_ =
-      std::make_unique<Tenure>(core(), Tenure::Grant{.token = fsm_.token(),
-                                                     .node = engine_->path().child(fsm_.own_name()),
-                                                     .lease = term_});
-  for (Call& call : std::exchange(calls_, {})) {
-    ownership_.add(call.kind);
-    complete(call, {.contender = shared_from_this()});
-  }
-  // The term may have lapsed since it was asked for, and its members been told, without this one.
-  if (!tenure_->valid()) lose(false);
-}
-
-bool Contender::holds_validly() {
-  if (ownership_.state() != Ownership::State::held) return false;
-  if (tenure_->valid()) return true;
-  lose(false);
-  return false;
-}
-
-void Contender::lose(bool node_is_gone) {
-  if (!ownership_.lose()) return;
-  tenure_->end();
-  if (!node_is_gone) {
-    remove_node(fsm_.session(), fsm_.own_name(), client::Deleter::Manner::plainly);
-  }
-  leave_session();
-  tell_loss();
-}
-
-// Its callbacks are the user's, and may block: they run on threads that do nothing else.
-void Contender::tell_loss() {
-  engine_->later(
-      [losses = &core().losses(), source = tenure_->loss_source(), keep = shared_from_this()] {
-        losses->post([source]() mutable { source.request_stop(); });
-      });
-}
-
-core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::Manner manner) {
-  holds_validly();  // what has lapsed is deleted plainly, not announced
-  const bool held = ownership_.state() == Ownership::State::held;
-  const auto dropped = ownership_.drop(kind);
-  if (dropped != Ownership::Dropped::last) return dropped;
-  const auto self = shared_from_this();
-  tenure_->end();
-  engine_->forget(*this);
-  if (!held) return dropped;
-  // To whom it would matter: see Decision::follows_release.
-  const bool heard = policy_.rule.access == Access::exclusive;
-  if (!core().settings().announces || !heard) manner = client::Deleter::Manner::plainly;
-  remove_node(fsm_.session(), fsm_.own_name(), manner);
-  leave_session();
-  return dropped;
-}
-
-void Contender::remove_node(SessionId session, const std::string& name,
-                            client::Deleter::Manner manner) {
-  own_watch_.disarm();
-  if (core().closed()) return;  // the session goes, and the node with it
-  const auto work = core().work().begin();
-  core().deleter().remove(session, engine_->path().child(name), manner,
-                          [client = core().weak_from_this(), work] {
-                            if (const auto alive = client.lock()) alive->work().end(work);
-                          });
-}
-
-void Contender::leave_session() noexcept {
-  core().keeper().dismiss(*this);
-  own_watch_.disarm();
-}
-
-void Contender::close() {
-  for (Call& call : std::exchange(calls_, {})) complete(call, outcome_of(call, Why::closed));
-  lose(true);
-  leave_session();
-}
-
-void Contender::release(core::CountKind kind) noexcept {
-  const auto self = shared_from_this();
-  if (core().forked()) {
-    keep_for_ever(self);
-    return;
-  }
-  const LockEngine::Section section(*engine_);
-  drop(kind, client::Deleter::Manner::announced);
-}
-
 // ---- news of the session ------------------------------------------------------------------------
 
 void Contender::session_ended(SessionId session) {
@@ -385,26 +303,44 @@ void Contender::session_ended(SessionId session) {
   if (fsm_.state() != AcquireState::granted) {
     run(fsm_.session_ended(session));
   } else if (session == fsm_.session()) {
-    lose(true);
+    lose(Loss::node);
   }
 }
 
 void Contender::term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) {
   const LockEngine::Section section(*engine_);
-  if (fsm_.state() == AcquireState::granted && tenure_->is_of(term)) lose(false);
+  if (fsm_.state() == AcquireState::granted && tenure_->is_of(term)) lose(Loss::lease);
+}
+
+bool Contender::holds_on(SessionId session) const noexcept {
+  return ownership_.state() == Ownership::State::held && session == fsm_.session();
+}
+
+void Contender::suspended(SessionId session) {
+  if (!events_.heard()) return;
+  const LockEngine::Section section(*engine_);
+  if (holds_on(session)) tenure_->suspended();
+}
+
+void Contender::resumed(SessionId session) {
+  if (!events_.heard()) return;
+  const LockEngine::Section section(*engine_);
+  if (holds_on(session)) tenure_->resumed();
 }
 
 void Contender::tick() {
   const LockEngine::Section section(*engine_);
   const bool here = ownership_.state() == Ownership::State::waiting ||
                     ownership_.state() == Ownership::State::held;
-  if (here && fsm_.has_node()) own_watch_.tick();
+  if (!here || !fsm_.has_node()) return;
+  own_watch_.tick();
+  if (ownership_.state() == Ownership::State::held) revocation_.tick();
 }
 
 void Contender::own_node_gone() {
   if (!fsm_.has_node()) return;
   if (fsm_.state() == AcquireState::granted) {
-    lose(true);
+    lose(Loss::node);
   } else {
     run(fsm_.own_node_deleted());
   }

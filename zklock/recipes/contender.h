@@ -15,6 +15,7 @@
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/own_node_watch.h"
 #include "zklock/recipes/predecessor_watches.h"
+#include "zklock/recipes/revocation_watch.h"
 #include "zklock/recipes/session_keeper.h"
 #include "zklock/recipes/tenure.h"
 
@@ -37,7 +38,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
  public:
   /// `key`: under which the engine keeps it; `owner`: whom it names.
   Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-            core::AcquireFsm::Policy policy);
+            core::AcquireFsm::Policy policy, std::shared_ptr<LockLine> listener);
   ~Contender() override;
 
   /// Within a Section.
@@ -46,6 +47,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
     core::CountKind kind = core::CountKind::hold;
     const void* on_behalf = nullptr;
     Deadline deadline;
+    core::HoldLimit limit = {};
+    std::shared_ptr<LockLine> listener = {};
     core::Instant began = {};
     client::TimerId timer = {};
     std::function<void(Outcome)> done = {};
@@ -73,11 +76,14 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   const Tenure& tenure() const noexcept { return *tenure_; }
   const Owner& owner() const noexcept { return owner_; }
   std::int32_t permits() const noexcept { return policy_.rule.wanted; }
+  bool renew(std::optional<core::Duration> length);
   void release(core::CountKind kind) noexcept;
 
   /// SessionMember; no Section.
   void session_ended(SessionId session) override;
   void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) override;
+  void suspended(SessionId session) override;
+  void resumed(SessionId session) override;
   void tick() override;
 
   /// For its parts. What they hear goes nowhere when the contender is gone: `step` is called with
@@ -98,6 +104,11 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
   void own_node_gone();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
+  void look_at_the_clock();
+  /// Where who wants it to let go says so.
+  std::string marker() const;
+  void asked_to_release();
+  void forced_to_release();
   void predecessor_event(const std::string& node, client::request::WatchEvent event);
 
  private:
@@ -120,8 +131,18 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void step_ended();
   void give_up();
   void depart();
-  void lose(bool node_is_gone);
-  void tell_loss();
+  void tell_place();
+  bool holds_on(SessionId session) const noexcept;
+  enum class Loss {
+    lease,   ///< may soon have the node deleted by the servers
+    node,    ///< gone already
+    limit,   ///< the maximum hold time
+    forced,  ///< by request_release()
+  };
+  void lose(Loss why);
+  void tell_loss(Loss why);
+  void hand_over();
+  client::Deleter::Manner manner_of_release() const noexcept;
   void leave_session() noexcept;
   void remove_node(SessionId session, const std::string& name, client::Deleter::Manner manner);
   void complete(Call& call, Outcome outcome);
@@ -133,18 +154,20 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   const Owner owner_;
   const core::AcquireFsm::Policy policy_;
   const core::NodeData identity_;
+  const LockEvents events_;
 
   // guarded by the engine's mutex
   core::AcquireFsm fsm_;
   core::Ownership ownership_;
   std::vector<Call> calls_;  ///< that wait
   bool begun_work_ = false;
-  BackgroundWork::Id work_{};      ///< while leaving
+  BackgroundWork::Id work_{};      ///< while leaving, or between a loss and the handing over
   bool had_node_ = false;          ///< a server was reached
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
   PredecessorWatches predecessors_{*this};
   OwnNodeWatch own_watch_{*this};
+  RevocationWatch revocation_{*this};
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 
   // set before the grant is told, and constant from then on

@@ -44,6 +44,22 @@ LeaseClock::time_point Hold::valid_until() const noexcept {
   return contender_ ? contender_->tenure().valid_until() : LeaseClock::time_point::min();
 }
 
+bool Hold::renew() {
+  return contender_ && contender_->renew(std::nullopt);
+}
+
+bool Hold::renew(std::chrono::milliseconds length) {
+  if (length <= std::chrono::milliseconds::zero()) {
+    throw Error(Errc::invalid_option, "renew", node(),
+                "the time must be positive, not " + std::to_string(length.count()) + " ms");
+  }
+  return contender_ && contender_->renew(length);
+}
+
+std::stop_token Hold::release_requested() const noexcept {
+  return contender_ ? contender_->tenure().release_requested() : std::stop_token();
+}
+
 std::string Hold::node() const {
   return contender_ ? contender_->tenure().node() : std::string();
 }

@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/tenure.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "zklock/recipes/contender.h"
+
 namespace zklock::recipes {
 
-bool Tenure::valid() const noexcept {
+Tenure::Tenure(Contender& contender, Grant grant, const LockEvents& events)
+    : core_(contender.core()),
+      grant_(std::move(grant)),
+      events_(events),
+      expiry_(contender, grant_.limit) {
+  events_.tell(LockEvent::Kind::acquired, token());
+}
+
+bool Tenure::lease_valid() const noexcept {
   return grant_.lease->valid(core_.scheduler().now());
+}
+
+bool Tenure::valid() const noexcept {
+  return expiry_.valid(core_.scheduler().now()) && lease_valid();
 }
 
 HoldState Tenure::state() const noexcept {
@@ -14,7 +31,8 @@ HoldState Tenure::state() const noexcept {
 }
 
 LeaseClock::time_point Tenure::valid_until() const noexcept {
-  return state() == HoldState::lost ? LeaseClock::time_point::min() : grant_.lease->valid_until();
+  if (state() == HoldState::lost) return LeaseClock::time_point::min();
+  return std::min(grant_.lease->valid_until(), expiry_.at());
 }
 
 std::stop_token Tenure::lost() const noexcept {
@@ -23,6 +41,32 @@ std::stop_token Tenure::lost() const noexcept {
   std::stop_source stopped;
   stopped.request_stop();
   return stopped.get_token();
+}
+
+void Tenure::look_at_the_clock() noexcept {
+  if (expiry_.warns(core_.scheduler().now())) events_.tell(LockEvent::Kind::expiring, token());
+}
+
+void Tenure::suspended() noexcept {
+  if (!valid()) return;  // it ends in a moment
+  told_suspended_ = true;
+  events_.tell(LockEvent::Kind::suspended, token());
+}
+
+void Tenure::resumed() noexcept {
+  if (!valid() || !std::exchange(told_suspended_, false)) return;
+  events_.tell(LockEvent::Kind::resumed, token());
+}
+
+std::stop_source Tenure::asked_to_release() noexcept {
+  events_.tell(LockEvent::Kind::release_requested, token());
+  return request_;
+}
+
+void Tenure::end(LockEvent::Kind why) noexcept {
+  over_.store(true, std::memory_order_release);
+  expiry_.stop();
+  events_.tell(why, token());
 }
 
 }  // namespace zklock::recipes
