@@ -14,6 +14,9 @@ namespace zklock {
 namespace recipes {
 class ClientCore;
 }
+namespace testing {
+struct ClientFactory;
+}
 
 /// The state of a client's connection, told to its listeners.
 ///
@@ -103,6 +106,9 @@ class Client {
 
  private:
   friend class recipes::ClientCore;
+  friend struct testing::ClientFactory;  // which only tests have: a client on simulated servers
+  explicit Client(std::shared_ptr<recipes::ClientCore> core) noexcept;
+
   std::shared_ptr<recipes::ClientCore> core_;
 };
 

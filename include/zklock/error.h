@@ -15,7 +15,8 @@ enum class Errc {
   not_connected,       ///< no server could be reached in time; no node was left
   session_expired,     ///< the session ended while waiting, and the policy was not to queue again
   node_deleted,        ///< somebody deleted the waiting node, and the policy was not to queue again
-  lock_lost,           ///< this owner's earlier hold was lost and is not unlocked yet
+  lock_lost,           ///< this owner's earlier hold was lost and is not unlocked yet; or the hold
+                       ///< behind a guarded transaction was
   not_owner,           ///< unlock by an owner that does not hold; nothing was changed
   closed,              ///< the client was closed, or the mutex destroyed, while the call waited
   forked,              ///< the client was made before fork(); it belongs to the parent process
@@ -31,7 +32,13 @@ enum class Errc {
   unsupported,         ///< the ZooKeeper client library was built without it (TLS)
   server_error,        ///< any other answer of the servers; the text has its name
   would_deadlock,      ///< the wait could never end (a read lock upgraded to write)
-  permits_mismatch,    ///< other contenders of the semaphore count on another number of permits
+  settings_mismatch,   ///< contenders before it have other settings (number of permits, ageing)
+  no_node,             ///< a node to be written, or the parent of one, does not exist
+  node_exists,         ///< a node to be created exists already
+  not_empty,           ///< a node to be removed has children
+  version_mismatch,    ///< a node's data have another version than expected
+  too_large,           ///< more than a request can hold; nothing was sent
+  outcome_unknown,     ///< the answer was lost: it may have been done, or not
 };
 
 /// The category named "zklock" of Errc's codes.

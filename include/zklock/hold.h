@@ -107,6 +107,7 @@ class [[nodiscard]] Hold {
 
  private:
   friend class recipes::Contender;
+  friend class GuardedTransaction;
   Hold(std::shared_ptr<recipes::Contender> contender, core::CountKind kind) noexcept;
 
   std::shared_ptr<recipes::Contender> contender_;

@@ -16,7 +16,8 @@ namespace zklock {
 /// | exclusive | to hold alone: a mutex, a writer                                            |
 /// | shared    | to hold together with others that do: a reader                              |
 /// | permits   | some permits of a semaphore                                                 |
-enum class Access { exclusive, shared, permits };
+/// | weighted  | to hold alone, but when its weight lets it: it waits at a PriorityMutex     |
+enum class Access { exclusive, shared, permits, weighted };
 
 /// One contender of a lock, as its node tells. The texts were written by the contender's process:
 /// they are for people, are cut to 64 bytes each, and hold no control characters.
@@ -27,6 +28,7 @@ struct Participant {
   std::int32_t sequence = 0;  ///< its place in the order of arrival
   Access access = Access::exclusive;
   int permits = 0;              ///< that it wants of a semaphore; else 0
+  int weight = 0;               ///< of one that waits at a PriorityMutex; else 0
   bool holds = false;           ///< nobody is in its way: it holds, or is about to be told so
   bool mine = false;            ///< it belongs to the client that asks
   FencingToken token;           ///< the token it holds under, or would
@@ -40,6 +42,8 @@ struct Participant {
   std::string application;
   std::string thread;
   std::int64_t pid = 0;
+
+  friend bool operator==(const Participant&, const Participant&) = default;
 };
 
 }  // namespace zklock

@@ -31,13 +31,13 @@ using Permit = Hold;
 /// overtaken by those who want few. It belongs to no thread, and calls do not nest.
 ///
 /// How many permits there are is agreed upon by those who use the path: each says it, and who says
-/// another number than a contender before it gets the error permits_mismatch.
+/// another number than the first contender gets the error settings_mismatch.
 /// Sources: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2; Redisson's
 /// RSemaphore and RPermitExpirableSemaphore.
 ///
 /// The acquiring functions throw what those of ReentrantMutex throw (but never lock_lost), and:
 /// invalid_option when less than one permit is asked for, or more than there are: nothing was sent;
-/// permits_mismatch. Waiting is a Boost.Thread interruption point. A contender watches the nearest
+/// settings_mismatch. Waiting is a Boost.Thread interruption point. A contender watches the nearest
 /// ones before it, as many as there are permits at most; who leaves wakes no more than as many.
 /// Tokens rise in the order of arrival; permits held together have different ones.
 ///
@@ -66,7 +66,8 @@ class Semaphore {
   /// ReentrantMutex::participants.
   std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
-  /// How many permits nobody holds or waits for. Blocks for two round trips; out of date when it
+  /// How many permits nobody holds or waits for; none while a mutex of this path is held or waited
+  /// for. Blocks for two round trips; out of date when it
   /// returns. Throws: as participants().
   int available_permits(Deadline deadline = Deadline::never()) const;
 

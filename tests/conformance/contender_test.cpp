@@ -26,28 +26,7 @@ class ForeignContender : public LockTest {
     EXPECT_EQ(made.rc, ZOK);
     return made.path;
   }
-  void wait_behind(const std::string& prefix) {
-    const std::string node = enqueue(prefix);
-    EXPECT_FALSE(mutex_.try_lock());
-    auto waiting = mutex_.async_acquire();
-    EXPECT_TRUE(reaches_nodes(2));
-    EXPECT_FALSE(is_ready(waiting));
-    EXPECT_EQ(raw().exists(node).rc, ZOK);
-    EXPECT_EQ(raw().delete_node(node), ZOK);
-    EXPECT_TRUE(static_cast<bool>(get(waiting)));
-    EXPECT_TRUE(becomes_empty());
-  }
 };
-
-TEST_F(ForeignContender, OfCuratorIsWaitedFor) {
-  wait_behind("_c_" + kUuid + "-lock-");
-}
-TEST_F(ForeignContender, OfAnOldCuratorIsWaitedFor) {
-  wait_behind("lock-");
-}
-TEST_F(ForeignContender, OfKazooIsWaitedFor) {
-  wait_behind("8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__");
-}
 
 TEST_F(ForeignContender, WaitsForUs) {
   Hold hold = mutex_.acquire();
@@ -83,37 +62,6 @@ TEST_F(ForeignContender, ChangingItsDataReleasesNothing) {
     EXPECT_TRUE(static_cast<bool>(get(waiting)));
     ASSERT_TRUE(becomes_empty());
   }
-}
-
-TEST_F(ForeignContender, MayNotWriteOurNodes) {
-  const Hold hold = mutex_.acquire();
-  EXPECT_EQ(raw().set_data(hold.node(), "released").rc, ZNOAUTH);
-  EXPECT_EQ(raw().get_data(hold.node()).rc, ZOK);
-}
-
-TEST_F(ForeignContender, JunkIsIgnoredAndNeverDeleted) {
-  const std::vector<std::string> junk = {"junk",
-                                         "lock-",
-                                         "lock-abc",
-                                         "lock-123",
-                                         "lock-00000000001",
-                                         "lock-9999999999",
-                                         "lock-000000000x",
-                                         "read-0000000000",
-                                         "0000000000"};
-  ASSERT_EQ(raw().create(kPath).rc, ZOK);
-  for (const std::string& name : junk) ASSERT_EQ(raw().create(kPath + "/" + name).rc, ZOK);
-  {
-    const Hold hold = mutex_.acquire({.deadline = kPatience});
-    EXPECT_EQ(hold.state(), HoldState::held);
-    EXPECT_EQ(mutex_.queue_position(), 0U);
-    EXPECT_FALSE(is_free());
-    auto waiting = mutex_.async_acquire(AcquireOptions{.deadline = 100ms});
-    EXPECT_FALSE(static_cast<bool>(get(waiting)));
-  }
-  EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(reaches_nodes(junk.size()));
-  for (const std::string& name : junk) EXPECT_EQ(raw().exists(kPath + "/" + name).rc, ZOK) << name;
 }
 
 class Parent : public LockTest {

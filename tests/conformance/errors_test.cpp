@@ -128,30 +128,6 @@ TEST_F(Permissions, AnotherPasswordMayNotLockBelowWhatTheCreatorOwns) {
   EXPECT_EQ(raw().delete_node(again.node()), ZNOAUTH);
 }
 
-TEST_F(Permissions, AListOfOnesOwnIsUsed) {
-  const zklock::AclEntry everybody{
-      .permissions = zklock::AclEntry::all, .scheme = "world", .id = "anyone"};
-  ClientOptions with_list = options();
-  with_list.acl = AclPolicy::list({everybody});
-  const auto client = connect(with_list);
-  const auto other = connect(with_list);
-  ReentrantMutex mutex(*client, kPath);
-  ReentrantMutex others_mutex(*other, kPath);
-  Hold hold = mutex.acquire();
-  const testing::AclEntry open{ZOO_PERM_ALL, "world", "anyone"};
-  EXPECT_EQ(raw().get_acl(hold.node()).entries, std::vector{open});
-  EXPECT_EQ(raw().get_acl(kPath).entries, std::vector{open});
-  auto waiting = others_mutex.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  // Anybody may write this node, so a change of it is no release.
-  ASSERT_EQ(raw().set_data(hold.node(), "released").rc, ZOK);
-  EXPECT_TRUE(client->flush(kPatience));
-  EXPECT_EQ(others_mutex.queue_position(Owner::unique()), std::nullopt);  // a round trip
-  EXPECT_FALSE(is_ready(waiting));
-  hold.release();
-  EXPECT_TRUE(static_cast<bool>(get(waiting)));
-}
-
 TEST_F(Permissions, AParentThatMayOnlyBeReadIsNoAuth) {
   ACL entry{ZOO_PERM_READ, {const_cast<char*>("world"), const_cast<char*>("anyone")}};
   ACL_vector read_only{1, &entry};

@@ -55,33 +55,6 @@ TEST_F(Fairness, WaitersAreGrantedInTheOrderOfTheirArrival) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// A waiter in the middle goes: the one behind it must not take that for its turn.
-TEST_F(Fairness, AWaiterThatLeavesMakesNobodyJumpTheQueue) {
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  const auto queue = [&] { return mutex.async_acquire(AcquireOptions{}); };
-  std::stop_source stop;
-  Hold hold = mutex.acquire();
-  auto leaving = mutex.async_acquire(AcquireOptions{.stop = stop.get_token()});
-  ASSERT_TRUE(reaches_nodes(2));
-  auto behind = queue();
-  ASSERT_TRUE(reaches_nodes(3));
-  auto last = queue();
-  ASSERT_TRUE(reaches_nodes(4));
-
-  stop.request_stop();
-  EXPECT_FALSE(static_cast<bool>(get(leaving)));
-  ASSERT_TRUE(reaches_nodes(3));
-  EXPECT_TRUE(client->flush(kPatience));
-  EXPECT_FALSE(is_ready(behind));
-  EXPECT_EQ(hold.state(), HoldState::held);
-  hold.release();
-  Hold next = get(behind);
-  EXPECT_FALSE(is_ready(last));
-  next.release();
-  EXPECT_TRUE(static_cast<bool>(get(last)));
-}
-
 // Several clients and threads on one lock: never two inside, and tokens in the order of the turns.
 TEST_F(Fairness, NobodyOverlapsAndTokensGrow) {
   constexpr int kClients = 3;

@@ -80,13 +80,12 @@ auto in_thread(Call call) {
   return std::async(std::launch::async, std::move(call));
 }
 
-// A test whose clients live in a chroot of their own.
-class LockTest : public ::testing::Test {
- protected:
+// A chroot on real servers, the clients that live in it, and a second opinion of what is there.
+class Realm {
+ public:
   static constexpr std::chrono::milliseconds kSessionTimeout{3000};
 
-  LockTest() : LockTest(SharedServer::hosts()) {}
-  explicit LockTest(const std::string& hosts) : chroot_(hosts) {}
+  explicit Realm(const std::string& hosts) : chroot_(hosts) {}
 
   ClientOptions options() const {
     ClientOptions options;
@@ -110,6 +109,26 @@ class LockTest : public ::testing::Test {
     return *raw_;
   }
 
+  // The answer of the servers to an administration word; needs a server of this kit.
+  static std::string ask_server(const ZooKeeperServer& server, std::string_view word) {
+    return server.four_letter_word(word).value_or("");
+  }
+
+  // Whether somebody watches the node, which is named without the chroot.
+  bool watched(const ZooKeeperServer& server, const std::string& node) const {
+    return ask_server(server, "wchp").find(chroot_.path() + node) != std::string::npos;
+  }
+
+  TestChroot chroot_;
+  std::optional<RawClient> raw_;
+};
+
+// A test whose clients live in a chroot of their own.
+class LockTest : public ::testing::Test, protected Realm {
+ protected:
+  LockTest() : LockTest(SharedServer::hosts()) {}
+  explicit LockTest(const std::string& hosts) : Realm(hosts) {}
+
   std::vector<std::string> nodes(const std::string& path = kPath) {
     return raw().children(path).names;
   }
@@ -124,19 +143,6 @@ class LockTest : public ::testing::Test {
     ReentrantMutex mutex(*client, path);
     return static_cast<bool>(mutex.acquire({.deadline = Deadline::passed()}));
   }
-
-  // The answer of the servers to an administration word; needs a server of this kit.
-  static std::string ask_server(const ZooKeeperServer& server, std::string_view word) {
-    return server.four_letter_word(word).value_or("");
-  }
-
-  // Whether somebody watches the node, which is named without the chroot.
-  bool watched(const ZooKeeperServer& server, const std::string& node) const {
-    return ask_server(server, "wchp").find(chroot_.path() + node) != std::string::npos;
-  }
-
-  TestChroot chroot_;
-  std::optional<RawClient> raw_;
 };
 
 struct StartedServer {

@@ -14,7 +14,7 @@
 #include <boost/thread/lock_types.hpp>
 #include <gtest/gtest.h>
 
-#include "conformance/lock_test.h"
+#include "conformance/blockable_test.h"
 
 namespace zklock::testing {
 namespace {
@@ -105,17 +105,7 @@ static_assert(!ComparableWithANumber<FencingToken> && !ComparableWithANumber<Own
 static_assert(!std::is_convertible_v<Hold, bool> && std::is_constructible_v<bool, Hold>);
 static_assert(!std::default_initializable<Owner> && !std::constructible_from<Owner, int>);
 
-class Lockable : public LockTest {
- protected:
-  const std::unique_ptr<Client> client_ = connect();
-  ReentrantMutex mutex_{*client_, kPath};
-  // Somebody else, who has the lock from block() to unblock().
-  const std::unique_ptr<Client> other_ = connect();
-  ReentrantMutex others_mutex_{*other_, kPath};
-  Hold others_hold_;
-  void block() { others_hold_ = others_mutex_.acquire(); }
-  void unblock() { others_hold_.release(); }
-};
+using Lockable = BlockableTest;
 
 TEST_F(Lockable, UniqueLockLocksAndUnlocks) {
   {

@@ -53,40 +53,6 @@ TEST_F(Reconnect, AHoldSurvivesARestartWithinItsLease) {
   EXPECT_TRUE(nodes().empty());
 }
 
-TEST_F(Reconnect, AWaiterKeepsItsPlace) {
-  const auto holder = connect(patient(options()));
-  const auto client = connect(patient(options()));
-  ReentrantMutex holders_mutex(*holder, kPath);
-  ReentrantMutex mutex(*client, kPath);
-  Hold hold = holders_mutex.acquire();
-  auto waiting = mutex.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  const auto before = nodes();
-  kill_and_restart();
-  ASSERT_TRUE(
-      eventually([&] { return holder->is_connected() && client->is_connected(); }, kPatience));
-  EXPECT_EQ(nodes(), before);
-  EXPECT_FALSE(is_ready(waiting));
-  hold.release();
-  EXPECT_EQ(get(waiting).node(), kPath + "/" + before.at(1));
-}
-
-// What is released without a server is released when there is one.
-TEST_F(Reconnect, AReleaseWithoutAServerIsMadeUpFor) {
-  const auto client = connect(patient(options()));
-  ReentrantMutex mutex(*client, kPath);
-  Hold hold = mutex.acquire();
-  server_.kill_hard();
-  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kPatience));
-  hold.release();
-  EXPECT_EQ(mutex.hold_count(), 0);
-  EXPECT_FALSE(client->flush(100ms));
-  server_.start();
-  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
-  EXPECT_TRUE(client->flush(kPatience));
-  EXPECT_TRUE(nodes().empty());
-}
-
 // A server that stands still is a connection that is broken, although nobody says so.
 TEST_F(Reconnect, AHoldIsLostByItselfWhenTheServerStandsStill) {
   const auto client = connect();

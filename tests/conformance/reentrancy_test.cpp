@@ -103,64 +103,11 @@ TEST_F(Reentrancy, UnlockDoesNotTouchAHold) {
   EXPECT_FALSE(is_free());
 }
 
-TEST_F(Reentrancy, AHoldDoesNotTouchALock) {
-  mutex_.lock();
-  {
-    const Hold hold = mutex_.acquire();
-    EXPECT_EQ(mutex_.hold_count(), 2);
-  }
-  EXPECT_EQ(mutex_.hold_count(), 1);
-  EXPECT_FALSE(is_free());
-  mutex_.unlock();
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Reentrancy, UnlockByWhoDoesNotHoldChangesNothing) {
-  EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);  // nobody holds
-  mutex_.lock();
-  auto other_thread = in_thread([this] { return error_of([&] { mutex_.unlock(); }); });
-  EXPECT_EQ(get(other_thread), Errc::not_owner);
-  EXPECT_TRUE(mutex_.is_held_by_this_thread());
-  EXPECT_FALSE(is_free());
-  mutex_.unlock();
-  EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);  // once too often
-}
-
 TEST_F(Reentrancy, ThreadsExcludeEachOther) {
   mutex_.lock();
   EXPECT_FALSE(another_thread_gets_it());
   mutex_.unlock();
   EXPECT_TRUE(another_thread_gets_it());
-}
-
-TEST_F(Reentrancy, OneThreadLocksAndAnotherReleases) {
-  const Owner request = Owner::unique();
-  auto locking = in_thread([&] { return mutex_.acquire({.owner = request}); });
-  Hold hold = get(locking);
-  EXPECT_EQ(hold.owner(), request);
-  EXPECT_FALSE(mutex_.is_held_by_this_thread());
-  EXPECT_FALSE(is_free());
-  EXPECT_TRUE(static_cast<bool>(mutex_.acquire(at_once(request))));  // it nests from any thread
-
-  auto releasing = in_thread([moved = std::move(hold)]() mutable { moved.release(); });
-  get(releasing);
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Reentrancy, APooledThreadDoesNotEnterTheLockOfAnotherRequest) {
-  const Owner first = Owner::unique();
-  const Owner second = Owner::unique();
-  auto one_pooled_thread = in_thread([&] {
-    Hold firsts = mutex_.acquire({.owner = first});
-    EXPECT_FALSE(static_cast<bool>(mutex_.acquire(at_once(second))));
-    EXPECT_FALSE(mutex_.try_lock());
-    EXPECT_EQ(mutex_.hold_count(), 0);
-    EXPECT_TRUE(static_cast<bool>(mutex_.acquire(at_once(first))));
-    firsts.release();
-    EXPECT_TRUE(static_cast<bool>(mutex_.acquire(at_once(second))));
-  });
-  get(one_pooled_thread);
-  EXPECT_TRUE(becomes_empty());
 }
 
 TEST_F(Reentrancy, TwoThreadsWaitForOneOwnerWithOneNode) {
@@ -183,18 +130,6 @@ TEST_F(Reentrancy, TwoThreadsWaitForOneOwnerWithOneNode) {
   EXPECT_EQ(hold.node(), same.node());
   hold.release();
   EXPECT_EQ(same.state(), HoldState::held);
-  EXPECT_FALSE(is_free());
-}
-
-TEST_F(Reentrancy, ReleasingAnOldHoldAgainDoesNotReleaseANewerOne) {
-  Hold old = mutex_.acquire();
-  old.release();
-  const Hold newer = mutex_.acquire();
-  old.release();
-  old.release();
-  EXPECT_FALSE(static_cast<bool>(old));
-  EXPECT_EQ(newer.state(), HoldState::held);
-  EXPECT_EQ(mutex_.hold_count(), 1);
   EXPECT_FALSE(is_free());
 }
 
@@ -228,16 +163,6 @@ TEST_F(Reentrancy, AHoldAssignedToItselfStays) {
   hold = std::move(alias);
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_EQ(mutex_.hold_count(), 1);
-}
-
-TEST_F(Reentrancy, AHoldMayOutliveItsMutex) {
-  std::optional<ReentrantMutex> mutex(std::in_place, *client_, kPath);
-  Hold hold = mutex->acquire();
-  mutex.reset();
-  EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_FALSE(is_free());
-  hold.release();
-  EXPECT_TRUE(becomes_empty());
 }
 
 TEST_F(Reentrancy, WhatADestroyedMutexLockedIsUnlockedThroughAnother) {

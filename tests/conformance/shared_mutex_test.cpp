@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <concepts>
+#include <exception>
+#include <future>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
+#include <boost/chrono.hpp>
+#include <boost/thread/lock_types.hpp>
+#include <boost/thread/shared_lock_guard.hpp>
+#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
@@ -9,30 +26,50 @@
 namespace zklock::testing {
 namespace {
 
-class SharedMutexTest : public LockTest {};
+// [thread.sharedtimedmutex.requirements] of the standard, as far as std::shared_lock asks.
+template <class L>
+concept SharedTimedLockable = requires(L& l, std::chrono::duration<double, std::ratio<3, 7>> odd) {
+  { l.lock_shared() } -> std::same_as<void>;
+  { l.unlock_shared() } -> std::same_as<void>;
+  { l.try_lock_shared() } -> std::same_as<bool>;
+  { l.try_lock_shared_for(odd) } -> std::same_as<bool>;
+  { l.try_lock_shared_until(std::chrono::steady_clock::now()) } -> std::same_as<bool>;
+  { l.try_lock_for(boost::chrono::milliseconds(1)) } -> std::same_as<bool>;
+};
+static_assert(SharedTimedLockable<SharedMutex>);
+static_assert(!std::copy_constructible<SharedMutex> && !std::move_constructible<SharedMutex>);
+static_assert(!SharedTimedLockable<ReentrantMutex> && !SharedTimedLockable<Mutex>);
+
+class SharedMutexTest : public LockTest {
+ protected:
+  static AcquireOptions somebody() { return {.owner = Owner::unique()}; }
+
+  const std::unique_ptr<Client> client_ = connect();
+  SharedMutex mutex_{*client_, kPath};
+  const std::unique_ptr<Client> other_ = connect();
+  SharedMutex others_mutex_{*other_, kPath};
+};
 
 TEST_F(SharedMutexTest, ReadersHoldTogetherAndAWriterWaitsForAllOfThem) {
-  const auto client = connect();
-  SharedMutex mutex(*client, kPath);
-  Hold first = mutex.acquire_shared({.owner = Owner::unique()});
-  Hold second = mutex.acquire_shared({.owner = Owner::unique()});
-  auto writer = mutex.async_acquire();
+  Hold first = mutex_.acquire_shared(somebody());
+  Hold second = others_mutex_.acquire_shared(somebody());
+  auto writer = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));
   first.release();
   ASSERT_TRUE(reaches_nodes(2));
   EXPECT_FALSE(is_ready(writer));
+  EXPECT_FALSE(others_mutex_.try_lock());
   second.release();
   EXPECT_EQ(get(writer).state(), HoldState::held);
 }
 
 TEST_F(SharedMutexTest, AReaderBehindAWaitingWriterWaits) {
-  const auto client = connect();
-  SharedMutex mutex(*client, kPath);
-  Hold reader = mutex.acquire_shared({.owner = Owner::unique()});
-  auto writer = mutex.async_acquire();
+  Hold reader = mutex_.acquire_shared(somebody());
+  auto writer = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
-  auto late = mutex.async_acquire_shared();
+  auto late = others_mutex_.async_acquire_shared();
   ASSERT_TRUE(reaches_nodes(3));
+  EXPECT_FALSE(others_mutex_.try_lock_shared());
   reader.release();
   Hold written = get(writer);
   EXPECT_FALSE(is_ready(late));
@@ -41,62 +78,347 @@ TEST_F(SharedMutexTest, AReaderBehindAWaitingWriterWaits) {
   EXPECT_GT(get(late).token(), token);
 }
 
-TEST_F(SharedMutexTest, AnUpgradeIsRefusedAtOnce) {
-  const auto client = connect();
-  SharedMutex mutex(*client, kPath);
-  const std::shared_lock reading(mutex);
-  EXPECT_EQ(error_of([&] { return mutex.try_lock(); }), Errc::would_deadlock);
-  EXPECT_EQ(error_of([&] {
-              mutex.lock();
-              return 0;
-            }),
-            Errc::would_deadlock);
-  EXPECT_EQ(mutex.read_count(), 1);
+// ---- owners and counts --------------------------------------------------------------------------
+
+TEST_F(SharedMutexTest, CountsWritesAndReadsByThread) {
+  mutex_.lock();
+  mutex_.lock();
+  mutex_.lock_shared();
+  const Hold reading = mutex_.acquire_shared();
+  EXPECT_EQ(mutex_.write_count(), 2);
+  EXPECT_EQ(mutex_.read_count(), 2);
+  auto elsewhere = in_thread([&] { return mutex_.write_count() + mutex_.read_count(); });
+  EXPECT_EQ(get(elsewhere), 0);
+  EXPECT_EQ(others_mutex_.write_count() + others_mutex_.read_count(), 0);
+  mutex_.unlock();
+  mutex_.unlock();
+  EXPECT_EQ(mutex_.write_count(), 0);
+  EXPECT_EQ(mutex_.read_count(), 2);
+  mutex_.unlock_shared();
+  EXPECT_EQ(mutex_.read_count(), 1);
   EXPECT_EQ(nodes().size(), 1U);
 }
 
+TEST_F(SharedMutexTest, UnlockAndUnlockSharedAreNotMixedUp) {
+  const auto unlock = [&] { return error_of([&] { return mutex_.unlock(), 0; }); };
+  const auto unlock_shared = [&] { return error_of([&] { return mutex_.unlock_shared(), 0; }); };
+  EXPECT_EQ(unlock(), Errc::not_owner);
+  EXPECT_EQ(unlock_shared(), Errc::not_owner);
+  mutex_.lock_shared();
+  EXPECT_EQ(unlock(), Errc::not_owner);
+  EXPECT_EQ(mutex_.read_count(), 1) << "a refused unlock changes nothing";
+  EXPECT_EQ(unlock_shared(), std::nullopt);
+  mutex_.lock();
+  EXPECT_EQ(unlock_shared(), Errc::not_owner);
+  EXPECT_EQ(mutex_.write_count(), 1);
+  EXPECT_EQ(unlock(), std::nullopt);
+  const Hold hold = mutex_.acquire_shared();
+  EXPECT_EQ(unlock_shared(), Errc::not_owner) << "a Hold is given back by itself";
+  auto elsewhere = in_thread([&] { return unlock_shared(); });
+  EXPECT_EQ(get(elsewhere), Errc::not_owner);
+  EXPECT_EQ(error_text_of([&] { return mutex_.unlock_shared(), 0; }).find("unlock shared /lock: "),
+            0U);
+}
+
+TEST_F(SharedMutexTest, AnUpgradeIsRefusedAtOnce) {
+  const std::shared_lock reading(mutex_);
+  EXPECT_EQ(error_of([&] { return mutex_.try_lock(); }), Errc::would_deadlock);
+  EXPECT_EQ(error_of([&] { return mutex_.try_lock_for(kPatience); }), Errc::would_deadlock);
+  EXPECT_EQ(error_of([&] { return mutex_.lock(), 0; }), Errc::would_deadlock);
+  EXPECT_EQ(mutex_.read_count(), 1);
+  EXPECT_EQ(nodes().size(), 1U);
+  EXPECT_NE(error_text_of([&] {
+              return mutex_.lock(), 0;
+            }).find("lock /lock: this owner has the lock shared; unlock that first"),
+            std::string::npos);
+}
+
 TEST_F(SharedMutexTest, ADowngradeKeepsThePlaceAndTheToken) {
-  const auto client = connect();
-  SharedMutex mutex(*client, kPath);
   const Owner owner = Owner::unique();
-  Hold writing = mutex.acquire({.owner = owner});
-  auto rival = mutex.async_acquire();
+  Hold writing = mutex_.acquire({.owner = owner});
+  auto rival = others_mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
-  Hold reading = mutex.acquire_shared({.owner = owner});
+  Hold reading = mutex_.acquire_shared({.owner = owner});
   EXPECT_EQ(reading.token(), writing.token());
+  EXPECT_EQ(reading.node(), writing.node());
   writing.release();
   EXPECT_EQ(reading.state(), HoldState::held);
   EXPECT_FALSE(is_ready(rival));
-  EXPECT_EQ(error_of([&] { return mutex.acquire({.owner = owner}); }), Errc::would_deadlock);
+  EXPECT_EQ(error_of([&] { return mutex_.acquire({.owner = owner}); }), Errc::would_deadlock);
   reading.release();
   EXPECT_TRUE(get(rival));
 }
 
-class SemaphoreTest : public LockTest {};
-
-TEST_F(SemaphoreTest, GrantsAsManyAsThereAre) {
-  const auto client = connect();
-  Semaphore semaphore(*client, kPath, 3);
-  Permit two = semaphore.acquire(2);
-  Permit one = semaphore.acquire();
-  EXPECT_EQ(two.permits(), 2);
-  EXPECT_FALSE(semaphore.try_acquire());
-  auto both = semaphore.async_acquire(2);
-  ASSERT_TRUE(reaches_nodes(3));
-  one.release();
-  ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(is_ready(both));
-  two.release();
-  EXPECT_EQ(get(both).permits(), 2);
+TEST_F(SharedMutexTest, AHoldIsReleasedByAnyThread) {
+  Hold reading = mutex_.acquire_shared();
+  EXPECT_EQ(mutex_.read_count(), 1);
+  auto released = in_thread([hold = std::move(reading)]() mutable { hold.release(); });
+  get(released);
+  EXPECT_EQ(mutex_.read_count(), 0);
+  EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(SemaphoreTest, AnotherNumberOfPermitsIsRefused) {
+TEST_F(SharedMutexTest, AThreadThatEndsLeavesNoSharedLock) {
+  std::thread([&] {
+    mutex_.lock_shared();
+    mutex_.lock_shared();
+  }).join();
+  EXPECT_TRUE(becomes_empty());
+  std::thread([&] {
+    mutex_.lock();
+    mutex_.lock_shared();
+    mutex_.unlock();
+  }).join();
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(others_mutex_.try_lock_for(kPatience));
+  others_mutex_.unlock();
+}
+
+TEST_F(SharedMutexTest, ObjectsOfOneClientOnOnePathAreOneLock) {
+  SharedMutex twin(*client_, kPath);
+  ReentrantMutex plain(*client_, kPath);
+  mutex_.lock_shared();
+  EXPECT_EQ(twin.read_count(), 1);
+  EXPECT_FALSE(plain.is_held_by_this_thread()) << "reading is not holding alone";
+  EXPECT_EQ(plain.hold_count(), 0);
+  EXPECT_EQ(error_of([&] { return plain.try_lock(); }), Errc::would_deadlock);
+  twin.unlock_shared();
+  plain.lock();
+  EXPECT_EQ(mutex_.write_count(), 1);
+  EXPECT_TRUE(twin.try_lock_shared());
+  twin.unlock_shared();
+  plain.unlock();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(SharedMutexTest, ExcludesMutexesOfOtherClients) {
+  ReentrantMutex reentrant(*other_, kPath);
+  Mutex mutex(*other_, kPath);
+  Hold reading = mutex_.acquire_shared();
+  EXPECT_FALSE(reentrant.try_lock());
+  EXPECT_FALSE(mutex.try_lock());
+  reading.release();
+  ASSERT_TRUE(becomes_empty());
+  mutex.lock();
+  EXPECT_FALSE(mutex_.try_lock_shared());
+  EXPECT_FALSE(mutex_.try_lock());
+  mutex.unlock();
+}
+
+// ---- the guards of the standard library and of Boost --------------------------------------------
+
+TEST_F(SharedMutexTest, StandardGuardsInAllTheirManners) {
+  Hold writing = others_mutex_.acquire();
+  EXPECT_FALSE(std::shared_lock(mutex_, std::try_to_lock).owns_lock());
+  EXPECT_FALSE(std::shared_lock(mutex_, 50ms).owns_lock());
+  EXPECT_FALSE(std::shared_lock(mutex_, std::chrono::steady_clock::now() + 50ms).owns_lock());
+  EXPECT_FALSE(std::unique_lock(mutex_, std::try_to_lock).owns_lock());
+  EXPECT_FALSE(std::unique_lock(mutex_, 50ms).owns_lock());
+  std::shared_lock deferred(mutex_, std::defer_lock);
+  EXPECT_FALSE(deferred.try_lock_for(50ms));
+  writing.release();
+  EXPECT_TRUE(deferred.try_lock_for(kPatience));
+  EXPECT_EQ(mutex_.read_count(), 1);
+  {
+    auto elsewhere = in_thread([&] { return std::shared_lock(others_mutex_).owns_lock(); });
+    EXPECT_TRUE(get(elsewhere)) << "together";
+  }
+  deferred.unlock();
+  EXPECT_TRUE(deferred.try_lock_until(std::chrono::system_clock::now() + kPatience));
+  std::shared_lock adopted(*deferred.release(), std::adopt_lock);
+  adopted.unlock();
+  EXPECT_TRUE(std::unique_lock(mutex_, kPatience).owns_lock());
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(SharedMutexTest, BoostsGuards) {
+  const auto patience = boost::chrono::seconds(kPatience.count());
+  {
+    boost::shared_lock<SharedMutex> reading(mutex_);
+    boost::shared_lock<SharedMutex> together(others_mutex_, patience);
+    EXPECT_TRUE(reading.owns_lock() && together.owns_lock());
+    EXPECT_FALSE(boost::unique_lock<SharedMutex>(others_mutex_, boost::defer_lock).owns_lock());
+    auto writes = in_thread([&] {
+      return boost::unique_lock<SharedMutex>(mutex_, boost::chrono::milliseconds(50)).owns_lock();
+    });
+    EXPECT_FALSE(get(writes));
+  }
+  {
+    const boost::shared_lock_guard<SharedMutex> reading(mutex_);
+    EXPECT_EQ(mutex_.read_count(), 1);
+  }
+  boost::unique_lock<SharedMutex> writing(mutex_, patience);
+  EXPECT_TRUE(writing.owns_lock());
+  EXPECT_FALSE(boost::shared_lock<SharedMutex>(others_mutex_, boost::try_to_lock).owns_lock());
+  boost::shared_lock<SharedMutex> late(others_mutex_, boost::defer_lock);
+  EXPECT_FALSE(
+      late.try_lock_until(boost::chrono::steady_clock::now() + boost::chrono::milliseconds(50)));
+  writing.unlock();
+  EXPECT_TRUE(late.try_lock_for(patience));
+}
+
+TEST_F(SharedMutexTest, WaitingToReadIsInterruptedAndStopped) {
+  const Hold writing = others_mutex_.acquire();
+  bool interrupted = false;
+  boost::thread thread([&] {
+    try {
+      mutex_.lock_shared();
+    } catch (const boost::thread_interrupted&) {
+      interrupted = true;
+    }
+  });
+  EXPECT_TRUE(reaches_nodes(2));
+  thread.interrupt();
+  thread.join();
+  EXPECT_TRUE(interrupted);
+  std::stop_source stop;
+  auto stopped = in_thread([&] { return mutex_.lock_shared(stop.get_token()); });
+  EXPECT_TRUE(reaches_nodes(2));
+  stop.request_stop();
+  EXPECT_FALSE(get(stopped));
+  EXPECT_TRUE(reaches_nodes(1));
+}
+
+TEST_F(SharedMutexTest, AsynchronousReads) {
+  std::promise<Hold> promise;
+  auto got = promise.get_future();
+  mutex_.async_acquire_shared(
+      {}, [&](Hold hold, const std::exception_ptr&) { promise.set_value(std::move(hold)); });
+  const Hold first = get(got);
+  auto second = mutex_.async_acquire_shared();
+  EXPECT_EQ(get(second).state(), HoldState::held) << "an owner of its own, and together";
+  EXPECT_EQ(first.node().find(kPath + "/__READ__"), 0U);
+  auto writer = mutex_.async_acquire(AcquireOptions{.deadline = 50ms});
+  EXPECT_FALSE(get(writer));
+}
+
+// ---- who is in the queue ------------------------------------------------------------------------
+
+TEST_F(SharedMutexTest, TellsReadersFromWriters) {
+  const Hold first = mutex_.acquire_shared(somebody());
+  const Hold second = others_mutex_.acquire_shared(somebody());
+  auto writer = others_mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  auto late = mutex_.async_acquire_shared();
+  ASSERT_TRUE(reaches_nodes(4));
+  const auto all = mutex_.participants();
+  ASSERT_EQ(all.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(all[i].access, i == 2 ? Access::exclusive : Access::shared);
+    EXPECT_EQ(all[i].holds, i < 2);
+    EXPECT_EQ(all[i].mine, i == 0 || i == 3);
+    EXPECT_EQ(all[i].permits, 0);
+  }
+  EXPECT_EQ(all[1].token, second.token());
+  const auto readers = mutex_.readers();
+  ASSERT_EQ(readers.size(), 3U);
+  EXPECT_EQ(readers[2].node, all[3].node);
+  const auto writers = mutex_.writers();
+  ASSERT_EQ(writers.size(), 1U);
+  EXPECT_EQ(writers[0].node, all[2].node);
+}
+
+// ---- a path shared with Curator -----------------------------------------------------------------
+
+class SharedWithCurator : public SharedMutexTest {
+ protected:
+  std::string enqueue(const std::string& name) {
+    static_cast<void>(raw().create(kPath));
+    const auto made = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-" + name,
+                                   "10.0.0.1", ZOO_EPHEMERAL_SEQUENTIAL);
+    EXPECT_EQ(made.rc, ZOK);
+    return made.path;
+  }
+};
+
+TEST_F(SharedWithCurator, ItsReadersLetReadersInAndWritersWait) {
+  const std::string reads = enqueue("__READ__");
+  EXPECT_TRUE(mutex_.try_lock_shared());
+  mutex_.unlock_shared();
+  ASSERT_TRUE(reaches_nodes(1));
+  EXPECT_FALSE(mutex_.try_lock());
+  auto writer = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(is_ready(writer));
+  ASSERT_EQ(raw().delete_node(reads), ZOK);
+  EXPECT_TRUE(get(writer));
+}
+
+TEST_F(SharedWithCurator, ItsWritersKeepEverybodyOut) {
+  const std::string writes = enqueue("__WRIT__");
+  EXPECT_FALSE(mutex_.try_lock_shared());
+  EXPECT_FALSE(mutex_.try_lock());
+  auto reader = mutex_.async_acquire_shared();
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(is_ready(reader));
+  ASSERT_EQ(raw().delete_node(writes), ZOK);
+  EXPECT_TRUE(get(reader));
+}
+
+// It orders by the number behind the marker, and looks for the marker itself.
+TEST_F(SharedWithCurator, OurNodesCarryItsMarkers) {
+  const Hold reading = mutex_.acquire_shared();
+  const std::string theirs = enqueue("__WRIT__");
+  auto late = others_mutex_.async_acquire_shared();
+  ASSERT_TRUE(reaches_nodes(3));
+  EXPECT_FALSE(is_ready(late)) << "their writer stands between";
+  EXPECT_EQ(reading.node(), kPath + "/__READ__0000000000");
+  EXPECT_EQ(theirs.substr(theirs.size() - 10), "0000000001");
+  ASSERT_EQ(raw().delete_node(theirs), ZOK);
+  EXPECT_TRUE(get(late));
+  auto writer = others_mutex_.async_acquire();
+  EXPECT_TRUE(
+      eventually([&] { return raw().exists(kPath + "/__WRIT__0000000003").rc == ZOK; }, kPatience));
+}
+
+// ---- watches ------------------------------------------------------------------------------------
+
+class SharedMutexWatches : public OwnServerTest {
+ protected:
+  // How many other sessions watch each node of the queue, in its order.
+  std::vector<std::size_t> watchers(const SharedMutex& mutex) {
+    std::map<std::string, std::set<std::string>> sessions;
+    std::istringstream answer(ask_server(server_, "wchp"));
+    std::string path;
+    for (std::string line; std::getline(answer, line);) {
+      if (line.starts_with("/")) path = line;
+      const auto begins = line.find("0x");
+      if (begins == 1) sessions[path].insert(line.substr(begins));
+    }
+    std::vector<std::size_t> counts;
+    for (const Participant& each : mutex.participants()) {
+      std::ostringstream own;
+      own << "0x" << std::hex << each.session_id;
+      auto others = sessions[chroot_.path() + kPath + "/" + each.node];
+      others.erase(own.str());  // who holds for long watches its own
+      counts.push_back(others.size());
+    }
+    return counts;
+  }
+};
+
+TEST_F(SharedMutexWatches, AWriterWatchesOneAndAReaderTheNearestWriter) {
   const auto client = connect();
-  Semaphore three(*client, kPath, 3);
-  Semaphore four(*client, kPath, 4);
-  const Permit permit = three.acquire();
-  EXPECT_EQ(error_text_of([&] { return four.acquire(); }),
-            "lock /lock: others before it count on 3 permits, this one on 4 permits [zklock:23]");
+  SharedMutex mutex(*client, kPath);
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<std::future<Hold>> waiting;
+  std::vector<std::unique_ptr<SharedMutex>> mutexes;
+  const auto enqueue = [&](bool writes) {
+    clients.push_back(connect());
+    mutexes.push_back(std::make_unique<SharedMutex>(*clients.back(), kPath));
+    SharedMutex& theirs = *mutexes.back();
+    const std::size_t before = nodes().size();
+    waiting.push_back(writes ? theirs.async_acquire() : theirs.async_acquire_shared());
+    ASSERT_TRUE(reaches_nodes(before + 1));
+  };
+  Hold reading = mutex.acquire_shared();
+  for (const bool writes : {true, true, false, false, false, true}) enqueue(writes);
+  // The reader; two writers; three readers; a writer.
+  const std::vector<std::size_t> wanted{1, 1, 3, 0, 0, 1, 0};
+  EXPECT_TRUE(eventually([&] { return watchers(mutex) == wanted; }, kPatience))
+      << ::testing::PrintToString(watchers(mutex));
+  reading.release();
+  for (auto& each : waiting) EXPECT_TRUE(get(each));
 }
 
 }  // namespace

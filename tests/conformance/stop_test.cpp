@@ -41,18 +41,6 @@ TEST_F(Stop, RequestedWhileWaitingTheQueueIsLeft) {
   EXPECT_EQ(others_hold.state(), HoldState::held);
 }
 
-TEST_F(Stop, RequestedAfterTheGrantChangesNothing) {
-  const std::stop_token token = stop_.get_token();
-  EXPECT_TRUE(mutex_.lock(token));
-  const Hold hold = mutex_.acquire({.stop = token});
-  stop_.request_stop();
-  EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_FALSE(hold.lost().stop_requested());
-  EXPECT_EQ(mutex_.hold_count(), 2);
-  mutex_.unlock();
-  EXPECT_FALSE(is_free());
-}
-
 TEST_F(Stop, StopsAJthread) {
   const auto other = connect();
   ReentrantMutex others_mutex(*other, kPath);
@@ -66,33 +54,6 @@ TEST_F(Stop, StopsAJthread) {
   }
   EXPECT_FALSE(get(result));
   EXPECT_TRUE(reaches_nodes(1));
-}
-
-// At the very moment of the grant: either a Hold, or none and no node.
-TEST_F(Stop, RacingWithTheGrantIsEitherAHoldOrNoNode) {
-  const auto other = connect();
-  ReentrantMutex others_mutex(*other, kPath);
-  constexpr int kRounds = 40;
-  int granted = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    Hold others_hold = others_mutex.acquire();
-    std::stop_source stop;
-    auto waiting = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
-    ASSERT_TRUE(reaches_nodes(2));
-    auto releasing = in_thread([&] { others_hold.release(); });
-    stop.request_stop();
-    get(releasing);
-    const Hold hold = get(waiting);
-    if (hold) {
-      ++granted;
-      EXPECT_EQ(hold.state(), HoldState::held);
-      EXPECT_EQ(raw().exists(hold.node()).rc, ZOK);
-    } else {
-      ASSERT_TRUE(becomes_empty());
-    }
-  }
-  RecordProperty("granted", granted);
-  EXPECT_TRUE(becomes_empty());
 }
 
 }  // namespace

@@ -10,54 +10,12 @@
 #include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
-#include "conformance/lock_test.h"
+#include "conformance/blockable_test.h"
 
 namespace zklock::testing {
 namespace {
 
-class Waiting : public LockTest {
- protected:
-  const std::unique_ptr<Client> client_ = connect();
-  ReentrantMutex mutex_{*client_, kPath};
-  // Somebody else, who has the lock from block() to unblock().
-  const std::unique_ptr<Client> other_ = connect();
-  ReentrantMutex others_mutex_{*other_, kPath};
-  Hold others_hold_;
-  void block() { others_hold_ = others_mutex_.acquire(); }
-  void unblock() { others_hold_.release(); }
-
-  // Only the other's node is left.
-  bool only_the_holder_is_left() {
-    return eventually(
-        [this] {
-          const auto left = nodes();
-          return left.size() == 1 && kPath + "/" + left.front() == others_hold_.node();
-        },
-        kPatience);
-  }
-};
-
-TEST_F(Waiting, TryLockOnAHeldLockLeavesNoNode) {
-  block();
-  EXPECT_FALSE(mutex_.try_lock());
-  EXPECT_FALSE(mutex_.is_held_by_this_thread());
-  EXPECT_TRUE(client_->flush(kPatience));
-  EXPECT_TRUE(only_the_holder_is_left());
-  unblock();
-  EXPECT_TRUE(eventually([this] { return mutex_.try_lock(); }, kPatience));
-  mutex_.unlock();
-}
-
-TEST_F(Waiting, TheDeadlineEndsItAndTheNodeGoes) {
-  block();
-  const auto deadline = LeaseClock::now() + 300ms;
-  auto waiting = in_thread([&] { return mutex_.try_lock_until(deadline); });
-  EXPECT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(get(waiting));
-  EXPECT_GE(LeaseClock::now(), deadline);
-  EXPECT_TRUE(only_the_holder_is_left());
-  EXPECT_EQ(others_hold_.state(), HoldState::held);
-}
+using Waiting = BlockableTest;
 
 TEST_F(Waiting, ADeadlineOnEveryClock) {
   block();

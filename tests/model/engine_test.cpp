@@ -4,54 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/lock_world.h"
+#include "tests/model/engine_fixture.h"
 
 namespace zklock::model {
 namespace {
 
-using namespace std::chrono_literals;
 using Kind = OperationKind;
-
-class EngineTest : public testing::Test {
- protected:
-  void run() {
-    lock_.world().run_all();
-    ASSERT_EQ(lock_.violation(), "");
-  }
-  std::size_t granted(std::size_t client, LockWorld::Request request = {}) {
-    const std::size_t call = lock_.acquire(client, request);
-    run();
-    EXPECT_TRUE(lock_.call(call).granted());
-    return call;
-  }
-  std::size_t waiting(std::size_t client, LockWorld::Request request = {}) {
-    const std::size_t call = lock_.acquire(client, request);
-    run();
-    EXPECT_EQ(lock_.call(call).outcomes, 0);
-    return call;
-  }
-  void expect_rest() {
-    lock_.world().run_for(2s);
-    EXPECT_EQ(lock_.violation_at_rest(), "");
-  }
-  Errc error(std::size_t call) {
-    const auto& e = lock_.call(call).error;
-    return e ? e->errc() : Errc{};
-  }
-  SimCoordinator& client(std::size_t c) { return lock_.world().client(c); }
-  void reset_counts() {
-    for (std::size_t c = 0; c < lock_.world().clients(); ++c) client(c).reset_counts();
-  }
-  void SetUp() override {
-    // The parent exists in the steady state; the first lock made it.
-    lock_.connect_all();
-    lock_.release(granted(0));
-    run();
-    reset_counts();
-  }
-
-  LockWorld lock_{3};
-};
 
 TEST_F(EngineTest, FreeAcquireIsTwoPipelinedRequests) {
   lock_.acquire(0);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every interleaving of two contenders over one acquire and one release each, with one fault at
 // every point of it.
+#include <array>
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -54,15 +56,18 @@ struct Choice {
   }
 };
 
+/// What the two contenders want.
+using Wishes = std::array<LockWorld::Request, 2>;
+
 /// One run of the two contenders along given choices.
 class Run {
  public:
-  Run() : lock_(2) {
+  explicit Run(const Wishes& wishes) : lock_(2) {
     lock_.connect_all();
     // The parent exists, unless the run is about its making.
     lock_.world().ensemble().create_container("/locks");
     lock_.world().ensemble().create_container(LockWorld::path);
-    for (std::size_t c = 0; c < 2; ++c) lock_.acquire(c);
+    for (std::size_t c = 0; c < 2; ++c) lock_.acquire(c, wishes[c]);
     settle();
   }
 
@@ -179,7 +184,7 @@ class Run {
 class Explorer {
  public:
   /// How many faults one path may have.
-  explicit Explorer(int faults) : faults_(faults) {}
+  explicit Explorer(int faults, Wishes wishes = {}) : faults_(faults), wishes_(std::move(wishes)) {}
 
   void explore() { descend({}, faults_); }
   std::uint64_t runs() const { return runs_; }
@@ -189,7 +194,7 @@ class Explorer {
  private:
   void descend(const std::vector<Choice>& path, int faults_left) {
     if (!failure_.empty()) return;
-    Run run;
+    Run run(wishes_);
     ++runs_;
     for (const Choice& choice : path) run.take(choice);
     if (report(run.violation(), path)) return;
@@ -220,6 +225,7 @@ class Explorer {
 
   static constexpr std::size_t most_choices = 60;  // more is a failure to come to an end
   const int faults_;
+  const Wishes wishes_;
   std::set<std::string> seen_;
   std::uint64_t runs_ = 0;
   std::uint64_t ends_ = 0;
@@ -236,6 +242,29 @@ TEST(Interleavings, OfTwoContendersWithoutFaults) {
 
 TEST(Interleavings, OfTwoContendersWithOneFaultAnywhere) {
   Explorer explorer(1);
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", static_cast<int>(explorer.runs()));
+  EXPECT_GT(explorer.runs(), 1000U);
+}
+
+TEST(Interleavings, OfAWriterAndAReaderWithOneFaultAnywhere) {
+  Explorer explorer(1, {LockWorld::to_write(), LockWorld::to_read()});
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", static_cast<int>(explorer.runs()));
+  EXPECT_GT(explorer.runs(), 1000U);
+}
+
+TEST(Interleavings, OfTwoReadersWithOneFaultAnywhere) {
+  Explorer explorer(1, {LockWorld::to_read(), LockWorld::to_read()});
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  EXPECT_GT(explorer.runs(), 1000U);
+}
+
+TEST(Interleavings, OfTwoWhoWantTwoOfThreePermitsWithOneFaultAnywhere) {
+  Explorer explorer(1, {LockWorld::permits(2, 3), LockWorld::permits(2, 3)});
   explorer.explore();
   EXPECT_EQ(explorer.failure(), "");
   RecordProperty("runs", static_cast<int>(explorer.runs()));

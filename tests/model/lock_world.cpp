@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/model/lock_world.h"
 
+#include <algorithm>
+#include <cstring>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
+
+#include "zklock/core/node_data.h"
+#include "zklock/core/node_name.h"
 
 namespace zklock::model {
 
@@ -49,10 +56,28 @@ void LockWorld::connect_all() {
   world_.run_all();
 }
 
+LockWorld::Request LockWorld::to_write(Owner owner) {
+  return {.owner = owner, .rule = core::QueueRule::writer()};
+}
+
+LockWorld::Request LockWorld::to_read(Owner owner) {
+  return {.owner = owner, .kind = core::CountKind::shared_hold, .rule = core::QueueRule::reader()};
+}
+
+LockWorld::Request LockWorld::permits(std::int32_t wanted, std::int32_t all) {
+  return {.rule = core::QueueRule::permits(wanted, all, false)};
+}
+
 std::size_t LockWorld::acquire(std::size_t client, Request request) {
   const std::size_t index = calls_.size();
-  calls_.push_back(std::make_unique<CallResult>(CallResult{
-      .client = client, .owner = request.owner, .hold = {}, .error = {}, .token = {}, .node = {}}));
+  calls_.push_back(std::make_unique<CallResult>(CallResult{.client = client,
+                                                           .owner = request.owner,
+                                                           .hold = {},
+                                                           .error = {},
+                                                           .token = {},
+                                                           .node = {},
+                                                           .kind = request.kind,
+                                                           .all = request.rule.all}));
   tickets_.emplace_back();
   watchers_.emplace_back();
   said_lost_.push_back(false);
@@ -61,6 +86,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
       !request.timeout ? Deadline::never() : Deadline::after(world_.now(), *request.timeout);
   tickets_[index] = engine(client)->acquire(
       {.owner = request.owner,
+       .rule = std::move(request.rule),
        .deadline = deadline,
        .kind = request.kind,
        .queue_again = request.queue_again,
@@ -75,13 +101,31 @@ void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
   ++call.outcomes;
   call.error = std::move(outcome.error);
   if (!outcome.contender) return;
-  call.hold = outcome.contender->make_hold(core::CountKind::hold);
+  call.hold = outcome.contender->make_hold(call.kind);
   call.token = call.hold.token();
   call.node = call.hold.node();
   watchers_[index] =
       std::make_unique<std::stop_callback<Watcher>>(call.hold.lost(), Watcher{lost_told_[index]});
-  if (call.token < last_token_) violation_ = "G1: a grant with a lower token";
-  last_token_ = call.token;
+  check_token(call);
+}
+
+/// By the node, not by what the call wanted: a writer's covers the readers of its owner.
+Access LockWorld::access_of(const CallResult& call) {
+  return core::parse_contention(std::string_view(call.node).substr(std::strlen(path) + 1))->access;
+}
+
+void LockWorld::check_token(const CallResult& granted) {
+  const bool excludes = access_of(granted) == Access::exclusive;
+  if (granted.token < (excludes ? last_token_ : last_exclusive_token_)) {
+    violation_ = "G1: a grant with a lower token";
+  }
+  last_token_ = std::max(last_token_, granted.token);
+  if (excludes) last_exclusive_token_ = granted.token;
+  for (const auto& other : calls_) {
+    if (other->token == granted.token && other->node != granted.node) {
+      violation_ = "G1: two nodes with one token";
+    }
+  }
 }
 
 void LockWorld::cancel(std::size_t call) {
@@ -108,9 +152,37 @@ std::size_t LockWorld::held() const {
   return grants.size();
 }
 
+std::string LockWorld::violation_of_exclusion() const {
+  std::map<FencingToken, const CallResult*> grants;  // nested holds are one
+  for (const auto& call : calls_) {
+    if (world_.client(call->client).is_paused()) continue;
+    if (call->hold && call->hold.state() != HoldState::lost) grants.emplace(call->token, &*call);
+  }
+  std::int64_t permits = 0;
+  for (const auto& [token, call] : grants) {
+    const Access access = access_of(*call);
+    if (access == Access::exclusive && grants.size() > 1) return "G2: it does not hold alone";
+    if (access != access_of(*grants.begin()->second)) return "G2: kinds that exclude each other";
+    if (access == Access::permits) permits += call->hold.permits();
+  }
+  if (permits > 0 && permits > grants.begin()->second->all) return "G2: too many permits are held";
+  return {};
+}
+
+std::string LockWorld::violation_of_nodes() const {
+  std::set<std::string> attempts;
+  for (const std::string& name : nodes()) {
+    const auto data = core::NodeData::parse(world_.ensemble().find(path + ("/" + name))->data);
+    if (data && !attempts.insert(data->attempt).second) return "nodes: two of one attempt";
+  }
+  return {};
+}
+
 std::string LockWorld::violation() {
   if (!violation_.empty()) return violation_;
-  if (held() > 1) return "G2: more than one hold is valid";
+  for (const auto& found : {violation_of_exclusion(), violation_of_nodes()}) {
+    if (!found.empty()) return found;
+  }
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const CallResult& call = *calls_[i];
     if (call.outcomes > 1) return "calls: one ended twice";
@@ -134,6 +206,7 @@ std::string LockWorld::violation_at_rest() {
   for (std::size_t c = 0; c < world_.clients(); ++c) {
     if (world_.client(c).server_watches() != 0) return "G5: a watch is left";
     if (world_.client(c).live_interests() != 0) return "G5: an interest is left";
+    if (!engine(c)->nodes().empty()) return "G5: an entry of the map is left";
     if (!cores_[c]->work().idle()) return "G5: background work is left";
     if (!cores_[c]->keeper().deserted()) return "G5: a member is left";
   }

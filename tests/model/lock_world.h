@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct CallResult {
   std::optional<Error> error;
   FencingToken token;  ///< of the grant, also after the release
   std::string node;    ///< of the grant
+  core::CountKind kind = core::CountKind::hold;
+  std::int32_t all = 1;  ///< permits, where the grant is of some
   bool granted() const noexcept { return token.zxid != 0; }
 };
 
@@ -32,10 +35,13 @@ struct CallResult {
 ///
 /// | name  | checked                                                                        |
 /// |-------|--------------------------------------------------------------------------------|
-/// | G1    | the tokens of the grants rise in the order of the grants                       |
-/// | G2    | at most one hold says `held` or `suspended`                                    |
+/// | G1    | the token of a grant is above those of all before that exclude it; no two      |
+/// |       | nodes have the same                                                            |
+/// | G2    | holds that say `held` or `suspended` may be together: one that is exclusive,   |
+/// |       | or readers, or permits, no more than there are                                 |
 /// | G3    | a hold that once said lost never says anything else; its stop_token fires once |
-/// | G5    | at_rest(): no node, watch, interest, background work is left                   |
+/// | G5    | at_rest(): no node, watch, interest, map entry, background work is left        |
+/// | nodes | never two of one attempt                                                       |
 /// | calls | every call ends exactly once                                                   |
 class LockWorld {
  public:
@@ -60,7 +66,11 @@ class LockWorld {
     bool queue_again = true;
     core::HoldLimit limit = {};
     std::shared_ptr<recipes::LockLine> listener = nullptr;
+    core::QueueRule rule = core::QueueRule::mutex();
   };
+  static Request to_write(Owner owner = Owner::unique());
+  static Request to_read(Owner owner = Owner::unique());
+  static Request permits(std::int32_t wanted, std::int32_t all);
   /// Which call: an index for the members below.
   std::size_t acquire(std::size_t client, Request request);
   std::size_t acquire(std::size_t client) { return acquire(client, Request{}); }
@@ -85,6 +95,10 @@ class LockWorld {
     void operator()() const noexcept { ++*told; }
   };
   void ended(std::size_t index, recipes::Outcome outcome);
+  static Access access_of(const CallResult& call);
+  void check_token(const CallResult& granted);
+  std::string violation_of_exclusion() const;
+  std::string violation_of_nodes() const;
 
   mutable World world_;
   std::vector<std::shared_ptr<recipes::ClientCore>> cores_;
@@ -93,7 +107,8 @@ class LockWorld {
   std::vector<std::shared_ptr<std::size_t>> lost_told_;
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   std::vector<bool> said_lost_;
-  FencingToken last_token_;
+  FencingToken last_token_;            ///< the highest that was granted
+  FencingToken last_exclusive_token_;  ///< of those that exclude all others
   std::string violation_;
 };
 

@@ -148,13 +148,14 @@ void SimCoordinator::answer_locally(Pending pending, Status status, const char* 
   to_client_.emplace_back(LocalReply{std::move(pending), status, detail});
 }
 
-void SimCoordinator::abandon(RequestId request) {
+bool SimCoordinator::abandon(RequestId request) {
   const auto found = std::find_if(held_.begin(), held_.end(),
                                   [request](const Pending& p) { return p.id == request; });
-  if (found == held_.end()) return;
+  if (found == held_.end()) return false;
   Pending pending = std::move(*found);
   held_.erase(found);
   answer_locally(std::move(pending), Status::not_sent);
+  return true;
 }
 
 void SimCoordinator::unwatch(RequestId request) {

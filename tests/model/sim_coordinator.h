@@ -60,7 +60,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
 
   void start(client::SessionObserver& observer) override;
   RequestId submit(Request request, client::ReplyHandler handler) override;
-  void abandon(RequestId request) override;
+  bool abandon(RequestId request) override;
   void unwatch(RequestId request) override;
   void close() override;
   std::string trouble() const override;

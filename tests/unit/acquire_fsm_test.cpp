@@ -213,6 +213,11 @@ Errc errc_of(Status status) {
     case Status::read_only: return Errc::read_only;
     case Status::too_many_nodes: return Errc::too_many_nodes;
     case Status::too_many_watches: return Errc::too_many_watches;
+    case Status::unknown: return Errc::outcome_unknown;
+    case Status::no_node: return Errc::no_node;
+    case Status::node_exists: return Errc::node_exists;
+    case Status::not_empty: return Errc::not_empty;
+    case Status::bad_version: return Errc::version_mismatch;
     default: return Errc::server_error;
   }
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,13 @@
 namespace zklock::core::acquire_test {
 
 /// One machine beside a small ZooKeeper of its own, which answers it as servers may, at random:
-/// replies get lost, sessions end, nodes are deleted, others come and go. What goes wrong is
-/// written down in words; empty means that all was well.
+/// replies get lost, sessions end, nodes are deleted, others come and go, the number of permits
+/// changes. What goes wrong is written down in words; empty means that all was well.
 class Walk {
  public:
-  explicit Walk(std::uint64_t seed);
+  static constexpr int rules = 5;
+  static QueueRule rule(int which);
+  Walk(std::uint64_t seed, const QueueRule& rule);
 
   /// As many random steps, then whatever leads to the end without further trouble.
   void run(int steps);
@@ -28,9 +32,11 @@ class Walk {
   bool gave_up() const { return gave_up_; }
   int creates() const { return creates_; }
   int adopted() const { return adopted_; }
+  std::size_t most_watches() const { return most_watches_; }
 
  private:
   struct Node {
+    std::string name;
     std::string attempt;
     SessionId session;  ///< 0: of another client, which lives on
     std::int64_t zxid = 0;
@@ -53,6 +59,7 @@ class Walk {
   void check_grant(const AcquireEffect& effect);
   void check_end();
   void check_nodes();
+  void check_watches();
 
   void step();
   void event();
@@ -68,13 +75,17 @@ class Walk {
   void answer_check(const AcquireEffect& request, Status status);
   void answer_remove_parent(Status status);
 
+  std::string prefix_of_other();
   void add_other();
+  void change_permits(int all);
   void remove_other(Nodes::iterator other);
   void delete_node(Nodes::iterator gone, bool announced);
   void end_session();
   void late_news();
   bool lease_valid() { return lease_was_valid_ = calm_ || !one_in(4); }
   Nodes::iterator find(const std::string& name);
+  Nodes::iterator find_own();
+  bool is_first();
   Children children() const;
 
   std::mt19937_64 random_;
@@ -88,8 +99,10 @@ class Walk {
   std::int64_t zxid_ = 100;
   SessionId session_{1};
   Nodes nodes_;
-  std::optional<int> watched_;
+  std::set<int> watched_;
+  std::size_t most_watches_ = 0;
   bool watch_is_trusted_ = false;
+  int all_permits_ = 0;
   std::string last_watch_;
 
   // between the servers and the machine

@@ -11,7 +11,7 @@ namespace zklock {
 namespace {
 
 constexpr int first_code = static_cast<int>(Errc::invalid_path);
-constexpr int last_code = static_cast<int>(Errc::permits_mismatch);
+constexpr int last_code = static_cast<int>(Errc::outcome_unknown);
 
 TEST(Error, ReadsAsASentenceOfOperationPathCauseAndCode) {
   const Error error(Errc::not_connected, "lock", "/locks/a", "no server within 2000 ms");
@@ -38,7 +38,8 @@ TEST(Error, NumbersAreStable) {
   EXPECT_EQ(static_cast<int>(Errc::no_auth), 11);
   EXPECT_EQ(static_cast<int>(Errc::sequence_exhausted), 16);
   EXPECT_EQ(static_cast<int>(Errc::would_deadlock), 22);
-  EXPECT_EQ(static_cast<int>(Errc::permits_mismatch), 23);
+  EXPECT_EQ(static_cast<int>(Errc::settings_mismatch), 23);
+  EXPECT_EQ(static_cast<int>(Errc::outcome_unknown), 29);
 }
 
 TEST(Error, EveryCodeHasAMessageOfItsOwn) {

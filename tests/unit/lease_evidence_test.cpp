@@ -430,13 +430,13 @@ std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditio
   return std::nullopt;
 }
 
-testing::AssertionResult never_lies(std::uint64_t seeds, const Connection::Conditions& conditions,
-                                    bool drift) {
+::testing::AssertionResult never_lies(std::uint64_t seeds, const Connection::Conditions& conditions,
+                                      bool drift) {
   // What is in reserve for clocks that differ is all there as long as they do not.
   const Duration reserve = drift ? Duration{} : random_timeout / 12;
   const auto seed = first_lie(seeds, conditions, drift, reserve, claim_of_evidence);
-  if (!seed) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "the lease outlives the session at seed " << *seed;
+  if (!seed) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "the lease outlives the session at seed " << *seed;
 }
 
 TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSession) {

@@ -90,5 +90,21 @@ TEST(LockPath, NamesItsChildren) {
   EXPECT_EQ(LockPath("/a/b").child("lock-0000000001"), "/a/b/lock-0000000001");
 }
 
+TEST(LockPath, APathOfDataMayBeWhereALockMayNot) {
+  for (const std::string path : {"/", "/zookeeper", "/zookeeper/config", "/a"}) {
+    EXPECT_NO_THROW(check_path("set", path)) << path;
+  }
+  for (const std::string path : {"", "a", "/a/", "/a//b", "/.", "/a/../b", "/\n", "/\xFF"}) {
+    EXPECT_THROW(check_path("set", path), Error) << path;
+  }
+  try {
+    check_path("set", "/a\n/");
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), ::testing::StartsWith("set /a"));
+    EXPECT_THAT(e.what(), HasSubstr("control character"));
+  }
+}
+
 }  // namespace
 }  // namespace zklock::core

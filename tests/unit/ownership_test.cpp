@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/core/ownership.h"
 
+#include <iterator>
+
 #include <gtest/gtest.h>
 
 namespace zklock::core {
@@ -144,6 +146,43 @@ TEST(Ownership, CountsManyOfBothKinds) {
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::hold), Dropped::kept);
   for (int i = 1; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::kept);
   EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::last);
+}
+
+// ---- to write, and to read ----------------------------------------------------------------------
+
+TEST(Ownership, EveryKindIsCountedAlone) {
+  constexpr CountKind kinds[] = {CountKind::lock, CountKind::hold, CountKind::shared_lock,
+                                 CountKind::shared_hold};
+  static_assert(std::size(kinds) == count_kinds);
+  for (const CountKind kind : kinds) {
+    Ownership ownership;
+    ownership.granted();
+    EXPECT_TRUE(ownership.add(kind));
+    EXPECT_EQ(ownership.exclusive_count(), is_shared(kind) ? 0 : 1);
+    for (const CountKind another : kinds) {
+      EXPECT_EQ(ownership.count(another), another == kind ? 1 : 0);
+      if (another != kind) {
+        EXPECT_EQ(ownership.drop(another), Dropped::refused);
+      }
+    }
+    EXPECT_EQ(ownership.state(), State::held);
+    EXPECT_EQ(ownership.drop(kind), Dropped::last);
+  }
+}
+
+TEST(Ownership, ADowngradeLeavesTheSharedCounts) {
+  Ownership ownership;
+  ownership.granted();
+  ownership.add(CountKind::lock);
+  ownership.add(CountKind::shared_hold);
+  ownership.add(CountKind::shared_lock);
+  EXPECT_EQ(ownership.exclusive_count(), 1);
+  EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::kept);
+  EXPECT_EQ(ownership.exclusive_count(), 0);
+  EXPECT_EQ(ownership.count(), 2);
+  EXPECT_EQ(ownership.drop(CountKind::shared_hold), Dropped::kept);
+  EXPECT_EQ(ownership.drop(CountKind::shared_lock), Dropped::last);
+  EXPECT_EQ(ownership.state(), State::over);
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ using Write = std::variant<write::Create, write::Set, write::Remove, write::Chec
 
 /// multi{check(guard, any version), writes...}, all or nothing; an empty guard is none, but
 /// something there must be. Where an operation failed, the reply's status is that of the first that
-/// did, and failed_operation says which.
+/// did, and failed_operation says which. What it wrote may outlive the session: session_ended and
+/// closed do not tell whether one that was sent has been carried out.
 struct Transaction {
   std::string guard;
   std::vector<Write> writes;
@@ -207,8 +208,9 @@ class Coordinator {
   /// ClientOptions::connection_timeout, then it is answered `not_connected`.
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;
 
-  /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon.
-  virtual void abandon(RequestId request) = 0;
+  /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon: then
+  /// true.
+  virtual bool abandon(RequestId request) = 0;
 
   /// Ends the interest of one request with a watch, whether or not it has been answered: `on_event`
   /// will not be called any more (a call that has begun may still be running). The servers' watch

@@ -94,12 +94,13 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   return id;
 }
 
-void ZkCoordinator::abandon(RequestId request) {
+bool ZkCoordinator::abandon(RequestId request) {
   const std::lock_guard guard(mutex_);
   const auto found = held_.find(request);
-  if (found == held_.end()) return;
+  if (found == held_.end()) return false;
   answer(found->second, Status::not_sent, {});
   held_.erase(found);
+  return true;
 }
 
 void ZkCoordinator::unwatch(RequestId request) {

@@ -51,7 +51,7 @@ class ZkCoordinator final : public Coordinator,
 
   void start(SessionObserver& observer) override;
   RequestId submit(Request request, ReplyHandler handler) override;
-  void abandon(RequestId request) override;
+  bool abandon(RequestId request) override;
   void unwatch(RequestId request) override;
   void close() override;
   std::string trouble() const override;

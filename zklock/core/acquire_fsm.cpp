@@ -19,12 +19,13 @@ bool looks_for_node(AcquireState state) {
          state == AcquireState::inspecting;
 }
 
-std::string odds(const Decision& decision, const AcquireFsm::Policy& policy) {
-  const auto count = [](std::int32_t of) {
-    return of == 0 ? "a shared number of permits" : std::to_string(of) + " permits";
+std::string odds(const Decision& decision, const QueueRule& rule) {
+  const auto say = [&](std::int32_t permits, std::int32_t ageing) -> std::string {
+    if (rule.access == Access::weighted) return "an ageing of " + std::to_string(ageing);
+    return permits == 0 ? "a shared number of permits" : std::to_string(permits) + " permits";
   };
-  return "others before it count on " + count(decision.rival) + ", this one on " +
-         count(policy.rule.of);
+  return "others before it count on " + say(decision.rival, decision.rival) + ", this one on " +
+         say(rule.of, rule.ageing);
 }
 
 // Past its end the counter prints a negative number.
@@ -141,6 +142,7 @@ AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_
   if (state_ != AcquireState::confirming) return {};
   if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
   if (status != Status::ok) return answer_failed(status, detail);
+  if (out_of_date_) return list();
   return lease_valid ? first(true) : pause();
 }
 
@@ -164,7 +166,8 @@ AcquireEffects AcquireFsm::listed(Status status, const std::vector<std::string>&
       if (!policy_.wait) return end({remove_node()});
       return arm(std::move(decision));
     case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
-    case Decision::Verdict::at_odds: return fail(Errc::permits_mismatch, odds(decision, policy_));
+    case Decision::Verdict::at_odds:
+      return fail(Errc::settings_mismatch, odds(decision, policy_.rule));
   }
   return {};
 }
@@ -221,21 +224,22 @@ bool AcquireFsm::watches(std::string_view node) const noexcept {
   return std::ranges::find(place_.watch, node) != place_.watch.end();
 }
 
-// Of one watch nothing is left when it has failed or fired; of several the others are.
-AcquireEffects AcquireFsm::instead_of_watching(AcquireEffects next) const {
-  if (place_.watch.size() > 1) next.insert(next.begin(), {.kind = Kind::unwatch});
+// Of a watch nothing is left when it has failed or fired; others may be.
+AcquireEffects AcquireFsm::instead_of_watching(AcquireEffects next) {
+  if (std::exchange(armed_, 0) > 0) next.insert(next.begin(), {.kind = Kind::unwatch});
   return next;
 }
 
 AcquireEffects AcquireFsm::watched(std::string_view node, Status status, std::string_view data,
                                    std::string_view detail) {
   if (state_ != AcquireState::arming || !watches(node)) return {};
-  if (status == Status::ok && place_.follows_release) {
+  if (status == Status::ok) {
+    ++armed_;
     const auto parsed = NodeData::parse(data);
-    release_is_grant_ = parsed && parsed->announces;
+    release_is_grant_ = place_.follows_release && parsed && parsed->announces;
   } else if (status == Status::no_node) {
     out_of_date_ = true;
-  } else if (status != Status::ok && arming_status_ == Status::ok) {
+  } else if (arming_status_ == Status::ok) {
     arming_status_ = status;
     arming_detail_ = detail;
   }
@@ -251,24 +255,25 @@ AcquireEffects AcquireFsm::watched(std::string_view node, Status status, std::st
 AcquireEffects AcquireFsm::predecessor_changed(std::string_view node, bool lease_valid) {
   // Only its creator can write such a node, and only to announce that it held and let go.
   if (state_ == AcquireState::waiting && release_is_grant_ && watches(node)) {
+    armed_ = 0;  // there is but one when this is so
     return first(lease_valid);
   }
   return predecessor_deleted(node);
 }
 
 AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
-  if (!watches(node)) return {};  // of an earlier watch, and just too late to be called off
-  if (state_ == AcquireState::arming) out_of_date_ = true;
+  // Else it is of an earlier watch, and just too late to be called off.
+  if (armed_ == 0 || !watches(node)) return {};
+  --armed_;
+  out_of_date_ = true;
   return state_ == AcquireState::waiting ? instead_of_watching(list()) : AcquireEffects{};
 }
 
 AcquireEffects AcquireFsm::permits_changed(std::int32_t all) {
-  if (std::exchange(policy_.rule.all, all) == all) return {};
+  const bool shared = policy_.rule.access == Access::permits && policy_.rule.of == 0;
+  if (!shared || std::exchange(policy_.rule.all, all) == all) return {};
   out_of_date_ = true;
-  if (state_ != AcquireState::waiting) return {};
-  AcquireEffects effects{{.kind = Kind::unwatch}};
-  effects.push_back(list().front());
-  return effects;
+  return state_ == AcquireState::waiting ? instead_of_watching(list()) : AcquireEffects{};
 }
 
 AcquireEffects AcquireFsm::first(bool lease_valid) {
@@ -277,6 +282,7 @@ AcquireEffects AcquireFsm::first(bool lease_valid) {
     return {effect(Kind::grant)};
   }
   state_ = AcquireState::confirming;
+  out_of_date_ = false;
   return {effect(Kind::check_own)};
 }
 
@@ -295,13 +301,9 @@ AcquireEffects AcquireFsm::own_node_deleted() {
 }
 
 AcquireEffects AcquireFsm::node_lost(Errc error) {
-  AcquireEffects effects;
-  if (state_ == AcquireState::waiting) effects.push_back({.kind = Kind::unwatch});
   session_ = {};
-  if (giving_up_) return end(std::move(effects));
-  AcquireEffects more = policy_.queue_again ? enqueue() : fail(error);
-  effects.insert(effects.end(), more.begin(), more.end());
-  return effects;
+  if (giving_up_) return instead_of_watching(end());
+  return instead_of_watching(policy_.queue_again ? enqueue() : fail(error));
 }
 
 AcquireEffects AcquireFsm::pause() {

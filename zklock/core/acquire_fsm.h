@@ -38,7 +38,7 @@ namespace zklock::core {
 /// |                   |                    | behind                     | arming; or waiting, if    |
 /// |                   |                    |                            | there is nobody to watch  |
 /// |                   |                    | vanished                   | enqueuing, or ended       |
-/// |                   |                    | at odds                    | ended (permits_mismatch)  |
+/// |                   |                    | at odds                    | ended (settings_mismatch)  |
 /// | arming            | get and watch each | all ok                     | waiting                   |
 /// |                   |                    | no node, or an event       | listing                   |
 /// | waiting           |                    | released (trusted)         | granted or confirming     |
@@ -46,6 +46,7 @@ namespace zklock::core {
 /// |                   |                    | permits changed            | listing                   |
 /// |                   |                    | session or own node lost   | enqueuing, or ended       |
 /// | confirming        | check own node     | ok, lease valid            | granted                   |
+/// |                   |                    | ok, permits changed        | listing                   |
 /// |                   |                    | ok, lease not yet valid    | pausing                   |
 /// |                   |                    | no node                    | enqueuing, or ended       |
 /// | pausing           | (timer)            | resume()                   | where it paused           |
@@ -161,6 +162,7 @@ class AcquireFsm {
   /// Events.
   AcquireEffects predecessor_changed(std::string_view node, bool lease_valid);
   AcquireEffects predecessor_deleted(std::string_view node);
+  /// Of a shared number; to the others it is nothing.
   AcquireEffects permits_changed(std::int32_t all);
   AcquireEffects session_ended(SessionId session);
   AcquireEffects own_node_deleted();
@@ -176,7 +178,7 @@ class AcquireFsm {
   AcquireEffects list();
   AcquireEffects arm(Decision decision);
   AcquireEffects watch_all();
-  AcquireEffects instead_of_watching(AcquireEffects next) const;
+  AcquireEffects instead_of_watching(AcquireEffects next);
   bool watches(std::string_view node) const noexcept;
   AcquireEffects first(bool lease_valid);
   AcquireEffects inspect_next();
@@ -218,6 +220,7 @@ class AcquireFsm {
   Decision place_;                 ///< whom it waits for
   bool release_is_grant_ = false;  ///< of the one that it waits for
   bool out_of_date_ = false;       ///< something has happened since
+  std::size_t armed_ = 0;          ///< watches that neither have fired nor were called off
   /// While arming.
   std::size_t unanswered_ = 0;
   Status arming_status_ = Status::ok;  ///< the first that failed

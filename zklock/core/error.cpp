@@ -28,7 +28,13 @@ std::string_view text(Errc e) noexcept {
     case Errc::unsupported: return "the ZooKeeper client library was built without support for it";
     case Errc::server_error: return "the server answered with an error";
     case Errc::would_deadlock: return "the wait could never end";
-    case Errc::permits_mismatch: return "other contenders count on another number of permits";
+    case Errc::settings_mismatch: return "other contenders of the lock have other settings";
+    case Errc::no_node: return "the node does not exist";
+    case Errc::node_exists: return "the node exists already";
+    case Errc::not_empty: return "the node has children";
+    case Errc::version_mismatch: return "the node has another version than expected";
+    case Errc::too_large: return "it is more than a request can hold";
+    case Errc::outcome_unknown: return "the answer was lost: it may have been done, or not";
   }
   return "unknown error";
 }

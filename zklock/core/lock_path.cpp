@@ -36,10 +36,7 @@ std::string_view fault_of_characters(std::string_view path) noexcept {
 
 /// What is wrong with a path that begins with a slash; empty when nothing is.
 std::string_view fault_of_components(std::string_view path) noexcept {
-  if (path == "/") return "the root cannot be a lock path";
-  if (path == reserved || (path.starts_with(reserved) && path[reserved.size()] == '/')) {
-    return "/zookeeper is reserved for the servers";
-  }
+  if (path == "/") return {};
   while (!path.empty()) {
     path.remove_prefix(1);
     const auto component = path.substr(0, path.find('/'));
@@ -60,13 +57,28 @@ std::string_view fault_of(std::string_view path) noexcept {
   return fault_of_components(path);
 }
 
+std::string_view fault_of_lock(std::string_view path) noexcept {
+  if (path == "/") return "the root cannot be a lock path";
+  if (path == reserved || (path.starts_with(reserved) && path[reserved.size()] == '/')) {
+    return "/zookeeper is reserved for the servers";
+  }
+  return {};
+}
+
+void refuse(std::string_view operation, std::string_view path, std::string_view fault) {
+  if (fault.empty()) return;
+  throw Error(Errc::invalid_path, operation, printable(path, max_shown_bytes), fault);
+}
+
 }  // namespace
 
 LockPath::LockPath(std::string path) : path_(std::move(path)) {
-  const auto fault = fault_of(path_);
-  if (!fault.empty()) {
-    throw Error(Errc::invalid_path, "lock", printable(path_, max_shown_bytes), fault);
-  }
+  refuse("lock", path_, fault_of_lock(path_));
+  refuse("lock", path_, fault_of(path_));
+}
+
+void check_path(std::string_view operation, std::string_view path) {
+  refuse(operation, path, fault_of(path));
 }
 
 std::string LockPath::child(std::string_view name) const {

@@ -22,4 +22,8 @@ class LockPath {
   std::string path_;
 };
 
+/// Of any node: as LockPath, but "/", "/zookeeper" and what is below that will do. The text of the
+/// Error begins with `operation`.
+void check_path(std::string_view operation, std::string_view path);
+
 }  // namespace zklock::core

@@ -13,8 +13,13 @@ namespace zklock::core {
 namespace {
 
 constexpr std::size_t number_width = 10;
-constexpr std::string_view permits_begin = "permits-";
-constexpr std::string_view permits_of = "of-";
+/// "<begin><first>-" or "<begin><first>-<middle><second>-".
+struct Counted {
+  std::string_view begin;
+  std::string_view middle;
+};
+constexpr Counted permits_format{"permits-", "of-"};
+constexpr Counted weight_format{"weight-", "age-"};
 
 struct Marker {
   std::string_view text;
@@ -37,6 +42,33 @@ std::optional<std::int32_t> take_count(std::string_view& text) noexcept {
   return count;
 }
 
+struct Counts {
+  std::int32_t first = 0;
+  std::int32_t second = 0;
+};
+
+std::optional<Counts> parse_counts(std::string_view text, const Counted& format) noexcept {
+  if (!text.starts_with(format.begin)) return std::nullopt;
+  text.remove_prefix(format.begin.size());
+  const auto first = take_count(text);
+  if (!first) return std::nullopt;
+  if (text.empty()) return Counts{*first, 0};
+  if (!text.starts_with(format.middle)) return std::nullopt;
+  text.remove_prefix(format.middle.size());
+  const auto second = take_count(text);
+  if (!second || !text.empty()) return std::nullopt;
+  return Counts{*first, *second};
+}
+
+std::string print_counts(const Counted& format, Counts counts) {
+  std::string text(format.begin);
+  text.append(std::to_string(counts.first)).append("-");
+  if (counts.second > 0) {
+    text.append(format.middle).append(std::to_string(counts.second)).append("-");
+  }
+  return text;
+}
+
 /// What the prefix says, all but the sequence.
 std::optional<Contention> parse_prefix(std::string_view prefix) noexcept {
   Contention result{.prefix = prefix};
@@ -45,19 +77,20 @@ std::optional<Contention> parse_prefix(std::string_view prefix) noexcept {
     result.access = marker.access;
     return result;
   }
-  if (!prefix.starts_with(permits_begin)) return std::nullopt;
-  std::string_view rest = prefix.substr(permits_begin.size());
-  const auto permits = take_count(rest);
-  if (!permits) return std::nullopt;
-  result.access = Access::permits;
-  result.permits = *permits;
-  if (rest.empty()) return result;
-  if (!rest.starts_with(permits_of)) return std::nullopt;
-  rest.remove_prefix(permits_of.size());
-  const auto of = take_count(rest);
-  if (!of || !rest.empty()) return std::nullopt;
-  result.of = *of;
-  return result;
+  if (const auto counts = parse_counts(prefix, permits_format)) {
+    result.access = Access::permits;
+    result.permits = counts->first;
+    result.of = counts->second;
+    return result;
+  }
+  if (const auto counts = parse_counts(prefix, weight_format);
+      counts && counts->first <= most_weight) {
+    result.access = Access::weighted;
+    result.weight = counts->first;
+    result.ageing = counts->second;
+    return result;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -88,10 +121,11 @@ std::optional<Contention> parse_contention(std::string_view name) noexcept {
 }
 
 std::string permits_prefix(std::int32_t permits, std::int32_t of) {
-  std::string text(permits_begin);
-  text.append(std::to_string(permits)).append("-");
-  if (of > 0) text.append(permits_of).append(std::to_string(of)).append("-");
-  return text;
+  return print_counts(permits_format, {permits, of});
+}
+
+std::string weight_prefix(std::int32_t weight, std::int32_t ageing) {
+  return print_counts(weight_format, {weight, ageing});
 }
 
 std::optional<NodeName> NodeName::parse(std::string_view text) {

@@ -29,6 +29,8 @@ struct Contention {
   Access access = Access::exclusive;
   std::int32_t permits = 0;      ///< that it wants; 0 for the other kinds of access
   std::int32_t of = 0;           ///< how many there are; 0 when the name does not say
+  std::int32_t weight = 0;       ///< of weighted access
+  std::int32_t ageing = 0;       ///< of weighted access; 0: strict
   std::string_view prefix = {};  ///< the name without the number
 
   std::string_view name = {};
@@ -44,6 +46,8 @@ struct Contention {
 /// | zklock, a shared mutex     | __WRIT__0000000042, __READ__0000000042   | by name   |
 /// | zklock, a semaphore        | permits-2-of-4-0000000042                | permits   |
 /// |   with a shared count      | permits-2-0000000042                     | permits   |
+/// | zklock, at a priority mutex| weight-7-age-16-0000000042               | weighted  |
+/// |   strictly by weight       | weight-7-0000000042                      | weighted  |
 /// | Curator, Go: a mutex       | _c_<uuid>-lock-0000000042                | exclusive |
 /// | Curator: a read/write lock | _c_<uuid>-__WRIT__0000000042, __READ__   | by name   |
 /// | Kazoo: Lock, WriteLock     | <hex>__lock__0000000042                  | exclusive |
@@ -59,6 +63,9 @@ inline constexpr std::string_view write_prefix = "__WRIT__";
 inline constexpr std::string_view read_prefix = "__READ__";
 /// `of` 0: the number is not said.
 std::string permits_prefix(std::int32_t permits, std::int32_t of);
+inline constexpr std::int32_t most_weight = 10;
+/// `ageing` 0: strict.
+std::string weight_prefix(std::int32_t weight, std::int32_t ageing);
 
 /// Of a contender's node: its name, without the parent's path.
 struct NodeName {

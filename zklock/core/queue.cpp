@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace zklock::core {
@@ -13,24 +14,58 @@ struct Rival {
   std::int64_t weight;  // never above 32 bits: sums fit
 };
 
+bool stands_before(const Contention& other, const Contention& own) noexcept {
+  const bool one_queue = (other.access == Access::weighted) == (own.access == Access::weighted);
+  if (!one_queue) return own.access == Access::weighted;
+  return own.access == Access::weighted ? precedes(other, own) : other.before(own);
+}
+
 /// How much of the room `other`, standing before, takes from a contender of that rule.
 std::int64_t weight_of(const Contention& other, const QueueRule& rule) noexcept {
+  constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
   switch (rule.access) {
+    case Access::weighted:
     case Access::exclusive: return 1;
     case Access::shared: return other.access == Access::shared ? 0 : 1;
     case Access::permits:
-      return other.access == Access::permits ? other.permits
-                                             : std::numeric_limits<std::int32_t>::max();
+      if (other.access != Access::permits || other.of != rule.of) return everything;
+      return other.permits;
   }
-  return 1;
+  return everything;
 }
 
 std::int64_t room_of(const QueueRule& rule) noexcept {
   return rule.access == Access::permits ? std::int64_t{rule.all} - rule.wanted : 0;
 }
 
-bool at_odds(const Contention& other, const QueueRule& rule) noexcept {
-  return rule.access == Access::permits && other.access == Access::permits && other.of != rule.of;
+/// What contenders of one kind must agree on; 0 where there is nothing.
+std::int32_t agreed(Access access, std::int32_t of, std::int32_t ageing) noexcept {
+  switch (access) {
+    case Access::permits: return of;
+    case Access::weighted: return ageing;
+    case Access::exclusive:
+    case Access::shared: return 0;
+  }
+  return 0;
+}
+
+/// Of `rivals`, nearest first, those that suffice to take more than the room; none too many.
+std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_t room) {
+  std::size_t count = 0;
+  std::int64_t taken = 0;
+  while (taken <= room && count < rivals.size()) taken += rivals[count++].weight;
+  // The last one is needed, but it may be so heavy that some before it are not.
+  std::int64_t spare = taken - room - 1;
+  std::vector<std::string> names;
+  for (std::size_t i = count; i-- > 0;) {
+    if (rivals[i].weight <= spare) {
+      spare -= rivals[i].weight;
+    } else {
+      names.emplace_back(rivals[i].place.name);
+    }
+  }
+  std::ranges::reverse(names);
+  return names;
 }
 
 }  // namespace
@@ -44,6 +79,23 @@ QueueRule QueueRule::permits(std::int32_t wanted, std::int32_t all, bool shared)
           .of = of};
 }
 
+QueueRule QueueRule::weighted(std::int32_t weight, std::int32_t ageing) {
+  return {.access = Access::weighted,
+          .prefix = weight_prefix(weight, ageing),
+          .weight = weight,
+          .ageing = ageing};
+}
+
+bool precedes(const Contention& a, const Contention& b) noexcept {
+  constexpr std::int64_t beyond_all_places = std::int64_t{1} << 33;
+  const auto place = [](const Contention& each) {
+    const std::int64_t advance = each.ageing > 0 ? each.ageing : beyond_all_places;
+    return std::int64_t{each.sequence.value} - each.weight * advance;
+  };
+  if (place(a) != place(b)) return place(a) < place(b);
+  return a.before(b);
+}
+
 Decision decide(std::span<const std::string> children, std::string_view own,
                 const QueueRule& rule) {
   const auto own_place = parse_contention(own);
@@ -53,22 +105,30 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   bool seen = false;
   std::vector<Rival> rivals;
   std::int64_t taken = 0;
+  std::optional<Contention> front;  // of those that want the like
   for (const std::string& child : children) {
     seen = seen || child == own;
     const auto other = parse_contention(child);
-    if (!other || !other->before(*own_place)) continue;
-    ++decision.position;
-    if (at_odds(*other, rule)) {
-      decision.verdict = Decision::Verdict::at_odds;
-      decision.rival = other->of;
+    if (!other) continue;
+    if (other->access == rule.access && other->before(*own_place) &&
+        (!front || other->before(*front))) {
+      front = other;
     }
+    if (!stands_before(*other, *own_place)) continue;
+    ++decision.position;
     const std::int64_t weight = weight_of(*other, rule);
     taken += weight;
     if (weight > 0) rivals.push_back({*other, weight});
   }
 
   if (!seen) return {};
-  if (decision.verdict == Decision::Verdict::at_odds) return decision;
+  const auto ours = agreed(rule.access, rule.of, rule.ageing);
+  const auto theirs = front ? agreed(front->access, front->of, front->ageing) : ours;
+  if (theirs != ours) {
+    decision.verdict = Decision::Verdict::at_odds;
+    decision.rival = theirs;
+    return decision;
+  }
   const std::int64_t room = room_of(rule);
   if (taken <= room) {
     decision.verdict = Decision::Verdict::first;
@@ -76,25 +136,25 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   }
   decision.verdict = Decision::Verdict::behind;
   // Nearest first: they are the last to go, so they wake this contender least often in vain.
-  std::ranges::sort(rivals, [](const Rival& a, const Rival& b) { return b.place.before(a.place); });
-  decision.follows_release = rule.access != Access::permits && !rivals.empty() &&
-                             rivals.front().place.access == Access::exclusive;
-  std::int64_t watched = 0;
-  for (const Rival& rival : rivals) {
-    if (watched > room) break;
-    watched += rival.weight;
-    decision.watch.emplace_back(rival.place.name);
-  }
+  std::ranges::sort(rivals,
+                    [](const Rival& a, const Rival& b) { return stands_before(b.place, a.place); });
+  const bool one_at_a_time = rule.access == Access::exclusive || rule.access == Access::shared;
+  decision.follows_release =
+      one_at_a_time && !rivals.empty() && rivals.front().place.access == Access::exclusive;
+  decision.watch = enough_of(rivals, room);
   return decision;
 }
 
 bool Holders::next_holds(const Contention& next) {
   switch (next.access) {
+    case Access::weighted: return false;
     case Access::exclusive: return exclusive_++ + shared_ == 0 && permits_ == 0;
     case Access::shared: ++shared_; return exclusive_ == 0 && permits_ == 0;
     case Access::permits:
+      if (permits_ == 0) of_ = next.of;
       permits_ += next.permits;
-      return exclusive_ + shared_ == 0 && permits_ <= (next.of > 0 ? next.of : all_);
+      at_odds_ = at_odds_ || next.of != of_;
+      return !at_odds_ && exclusive_ + shared_ == 0 && permits_ <= (of_ > 0 ? of_ : all_);
   }
   return false;
 }

@@ -23,14 +23,25 @@ namespace zklock::core {
 /// | shared    | 1                     | -      | 1          | 0                            |
 /// | permits(k)| all                   | all    | k          | all permits less the own     |
 ///
+/// Weighted access is another matter: it is the leave to ask for the mutex, which is a contender
+/// of its own. It goes to the first in the order of weight, as long as nobody has the mutex or
+/// waits for it; so `before` means, for a weighted contender: all that are not weighted, and the
+/// weighted ones that precede() it. To the others the weighted are no contenders.
+///
 /// So classes that meet at one path exclude each other, whichever they are. All that stand before
 /// count, waiting or holding: who wants much is not overtaken by those who want little.
+///
+/// How many permits there are is said by the first contender that wants some. Who says another
+/// number is refused, and as long as its node is there it is in the way of those behind it: so
+/// nobody else is refused on its account, and holders never count on different numbers.
 struct QueueRule {
   Access access = Access::exclusive;
   std::string prefix;       ///< of the own node
   std::int32_t wanted = 1;  ///< permits
   std::int32_t all = 1;     ///< permits that there are; may change while waiting, if shared
   std::int32_t of = 0;      ///< the number that all contenders must agree on; 0: it is shared
+  std::int32_t weight = 0;
+  std::int32_t ageing = 0;  ///< that all contenders must agree on; 0: none
 
   static QueueRule mutex() { return {.prefix = std::string(lock_prefix)}; }
   static QueueRule writer() { return {.prefix = std::string(write_prefix)}; }
@@ -38,10 +49,19 @@ struct QueueRule {
     return {.access = Access::shared, .prefix = std::string(read_prefix)};
   }
   static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared);
+  static QueueRule weighted(std::int32_t weight, std::int32_t ageing);
 
   /// Granted if nobody stands before it.
   bool may_be_alone() const noexcept { return wanted <= all; }
 };
+
+/// The order in which weighted contenders that agree on the ageing are served: the heavier first,
+/// those of equal weight in the order of arrival; and nobody is overtaken for ever. For each unit
+/// by which a later one is heavier it has `ageing` places of advance, a place being a number of the
+/// parent's counter. So a contender of weight w is overtaken at most by those that arrive within
+/// (heaviest - w) * ageing places of it. Whatever the time: it is an order of the names alone, the
+/// same for everybody.
+bool precedes(const Contention& a, const Contention& b) noexcept;
 
 /// What a list of children says about one contender.
 ///
@@ -50,12 +70,12 @@ struct QueueRule {
 /// | first    | nobody is in its way: it may be granted                                    |
 /// | behind   | it waits until one of `watch` goes; while all are there it is not granted  |
 /// | vanished | its own node is not in the list; never to be taken for a grant            |
-/// | at_odds  | a contender before it counts on another number of permits, `rival`        |
+/// | at_odds  | the first that wants the like counts on other settings: `rival`            |
 struct Decision {
   enum class Verdict { first, behind, vanished, at_odds };
   Verdict verdict = Verdict::vanished;
-  /// The nearest before it that suffice to be in its way: one, or as many as permits. Empty when
-  /// more is wanted than there is: only a change of that can help.
+  /// The nearest before it that suffice to be in its way, and none too many: one, or as many as
+  /// permits at most. Empty when more is wanted than there is: only a change of that can help.
   std::vector<std::string> watch = {};
   /// The one to watch is exclusive: when it held, nobody else did, and so its release is a grant.
   bool follows_release = false;
@@ -79,6 +99,8 @@ class Holders {
   std::size_t exclusive_ = 0;
   std::size_t shared_ = 0;
   std::int64_t permits_ = 0;
+  std::int32_t of_ = 0;  ///< what the first of those says
+  bool at_odds_ = false;
 };
 
 /// The contenders among `children`, in the order of arrival.

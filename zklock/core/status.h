@@ -66,8 +66,8 @@ constexpr std::string_view to_string(Status s) noexcept {
   return "";
 }
 
-/// What a caller is told of an answer that decides his call. What such a call finds out, repeats or
-/// waits for before it comes to that has no code of its own here.
+/// What a caller is told of an answer that decides his call. Answers after which a call goes on
+/// have no code of their own here.
 constexpr Errc error_of(Status s) noexcept {
   switch (s) {
     case Status::not_connected: return Errc::not_connected;
@@ -79,15 +79,15 @@ constexpr Errc error_of(Status s) noexcept {
     case Status::read_only: return Errc::read_only;
     case Status::too_many_nodes: return Errc::too_many_nodes;
     case Status::too_many_watches: return Errc::too_many_watches;
+    case Status::unknown: return Errc::outcome_unknown;
+    case Status::no_node: return Errc::no_node;
+    case Status::node_exists: return Errc::node_exists;
+    case Status::not_empty: return Errc::not_empty;
+    case Status::bad_version: return Errc::version_mismatch;
     case Status::ok:
-    case Status::unknown:
     case Status::session_ended:
     case Status::not_sent:
     case Status::throttled:
-    case Status::no_node:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::bad_version:
     case Status::server_error: return Errc::server_error;
   }
   return Errc::server_error;

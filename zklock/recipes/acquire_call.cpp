@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "zklock/recipes/contender.h"
+
 namespace zklock::recipes {
 
 std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine>& engine,
@@ -16,26 +18,75 @@ std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine
     };
     call->on_stop_.emplace(stop, Cancel{call});
   }
+  if (wanted.gate && engine->ownership(wanted.owner).count() == 0) {
+    call->ask(engine->gate(), call->for_the_gate(std::move(wanted)));
+  } else {
+    call->ask(engine, std::move(wanted));
+  }
+  return call;
+}
+
+void AcquireCall::ask(const std::shared_ptr<LockEngine>& engine, Wanted wanted) {
+  {
+    const std::lock_guard guard(mutex_);
+    wanted.stopped = wanted.stopped || cancelled_;
+  }
   const Ticket ticket = engine->acquire(std::move(wanted));
   bool cancelled = false;
   {
-    const std::lock_guard guard(call->mutex_);
-    call->ticket_ = ticket;
-    cancelled = call->cancelled_;
+    const std::lock_guard guard(mutex_);
+    // The call may have gone on from the gate to the lock before acquire() returned here.
+    if (engine == engine_ || asked_ != engine_) {
+      asked_ = engine;
+      ticket_ = ticket;
+    }
+    cancelled = cancelled_;
   }
-  if (cancelled) call->engine_->cancel(ticket);
-  return call;
+  if (cancelled) cancel();
+}
+
+Wanted AcquireCall::for_the_gate(Wanted wanted) {
+  Wanted leave = wanted;
+  leave.rule = *wanted.gate;
+  leave.gate.reset();
+  leave.limit = {};
+  leave.listener.reset();  // it is told of the lock, not of the gate
+  leave.kind = core::CountKind::hold;
+  leave.done = [self = shared_from_this(), wanted = std::move(wanted)](Outcome gate) mutable {
+    self->passed(std::move(wanted), std::move(gate));
+  };
+  return leave;
+}
+
+void AcquireCall::passed(Wanted wanted, Outcome gate) {
+  if (!gate.contender) return wanted.done(std::move(gate));
+  const auto leave = std::make_shared<Hold>(gate.contender->make_hold(core::CountKind::hold));
+  const auto done = std::move(wanted.done);
+  wanted.done = [leave, done](Outcome outcome) {
+    leave->release();
+    done(std::move(outcome));
+  };
+  const auto object = wanted.on_behalf;
+  try {
+    ask(engine_, std::move(wanted));
+    // Between gate and lock its cancel_all() may have missed this call.
+    if (object && *object) engine_->cancel_all(object.get());
+  } catch (const Error& error) {
+    done({.error = error});
+  }
 }
 
 void AcquireCall::cancel() {
   if (engine_->core().forked()) return;
+  std::shared_ptr<LockEngine> asked;
   std::optional<Ticket> ticket;
   {
     const std::lock_guard guard(mutex_);
     cancelled_ = true;
     ticket = ticket_;
+    asked = asked_;
   }
-  if (ticket) engine_->cancel(*ticket);
+  if (ticket) asked->cancel(*ticket);
 }
 
 }  // namespace zklock::recipes

@@ -13,7 +13,9 @@
 namespace zklock::recipes {
 
 /// One call of the user that acquires, whatever its face: joins the engine's ticket with the stop
-/// token, whose callbacks may come at any time and from any thread.
+/// token, whose callbacks may come at any time and from any thread. Where there is a gate, it is
+/// passed first, and kept until the lock is had, or will not be: so whoever comes later to the gate
+/// finds the lock taken. (An owner that holds already nests, and needs no leave.)
 ///
 /// Thread-safety: all members, from any thread.
 class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
@@ -25,6 +27,11 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
   void cancel();
 
  private:
+  /// Throws what LockEngine::acquire() throws; then there is no call.
+  void ask(const std::shared_ptr<LockEngine>& engine, Wanted wanted);
+  Wanted for_the_gate(Wanted wanted);
+  void passed(Wanted wanted, Outcome gate);
+
   explicit AcquireCall(std::shared_ptr<LockEngine> engine) : engine_(std::move(engine)) {}
 
   struct Cancel {
@@ -39,6 +46,7 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
 
   std::mutex mutex_;
   // guarded by mutex_
+  std::shared_ptr<LockEngine> asked_;
   std::optional<Ticket> ticket_;
   bool cancelled_ = false;
 };

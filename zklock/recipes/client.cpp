@@ -85,6 +85,8 @@ Client::Client(ClientOptions options) {
 
 Client::Client(std::string hosts) : Client(with_defaults(std::move(hosts))) {}
 
+Client::Client(std::shared_ptr<recipes::ClientCore> core) noexcept : core_(std::move(core)) {}
+
 Client::~Client() {
   if (core_->forked()) {
     recipes::keep_for_ever(std::move(core_));

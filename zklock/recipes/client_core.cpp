@@ -69,9 +69,10 @@ void ClientCore::warn(const std::string& text) const noexcept {
   if (settings_.logger) settings_.logger->warn(core::printable(text, 1024));
 }
 
-std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path) {
+std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path,
+                                               const std::string& stage) {
   const std::lock_guard guard(mutex_);
-  auto& place = engines_[path.str()];
+  auto& place = engines_[path.str() + '\0' + stage];  // no path has such a character
   if (auto engine = place.lock()) return engine;
   auto engine = std::make_shared<LockEngine>(shared_from_this(), path);
   place = engine;
@@ -129,12 +130,11 @@ Subscription ClientCore::add_listener(std::function<void(ConnectionState)> liste
 
 void ClientCore::connected(const client::SessionInfo& session) {
   keeper_->connected(session);
-  {
-    const std::lock_guard guard(mutex_);
-    connected_ = true;
-    changed_.notify_all();
-  }
+  // In this order: whoever has waited for the connection and then listens is not told of it again.
   listeners_.tell(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
+  const std::lock_guard guard(mutex_);
+  connected_ = true;
+  changed_.notify_all();
 }
 
 void ClientCore::suspended(SessionId session) {

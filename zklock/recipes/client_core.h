@@ -23,7 +23,7 @@
 #include "zklock/error.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/background_work.h"
-#include "zklock/recipes/connection_listeners.h"
+#include "zklock/recipes/listeners.h"
 #include "zklock/recipes/session_keeper.h"
 
 namespace zklock::recipes {
@@ -80,8 +80,9 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   BackgroundWork& work() noexcept { return work_; }
   const Settings& settings() const noexcept { return settings_; }
 
-  /// The engine of a path; the same one for as long as anybody uses it.
-  std::shared_ptr<LockEngine> engine(const core::LockPath& path);
+  /// The engine of a path; the same one for as long as anybody uses it. Engines of different
+  /// `stage` know nothing of each other.
+  std::shared_ptr<LockEngine> engine(const core::LockPath& path, const std::string& stage = {});
 
   /// Unlike that of every other contender of every client.
   std::string next_attempt();
@@ -119,7 +120,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   BackgroundWork work_;
   client::Deleter deleter_;
   const std::shared_ptr<SessionKeeper> keeper_;
-  ConnectionListeners listeners_;
+  Listeners<ConnectionState> listeners_;
   std::atomic<bool> closed_{false};
 
   std::mutex mutex_;

@@ -273,6 +273,7 @@ void Contender::step_ended() {
     }
     if (!next) {
       core::AcquireFsm::Policy patient = policy_;
+      patient.rule = rule_for(calls);
       patient.wait = true;
       patient.lists = call.listener != nullptr;
       next = engine_->begin(key_, owner_, std::move(patient), call.listener);
@@ -280,6 +281,15 @@ void Contender::step_ended() {
     next->join(std::move(call));
   }
   if (next) next->start();
+}
+
+// Calls that only read have joined one that was to write: they need not exclude anybody.
+core::QueueRule Contender::rule_for(const std::vector<Call>& calls) const {
+  const core::Instant now = core().scheduler().now();
+  const bool writes = std::ranges::any_of(calls, [now](const Call& call) {
+    return !core::is_shared(call.kind) && !call.deadline.has_passed(now);
+  });
+  return writes ? fsm_.rule() : core::QueueRule::reader();
 }
 
 void Contender::fail(Errc code, const std::string& cause) {

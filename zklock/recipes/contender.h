@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,12 +13,12 @@
 #include "zklock/core/lease_term.h"
 #include "zklock/core/ownership.h"
 #include "zklock/hold.h"
+#include "zklock/recipes/hold_tenure.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/own_node_watch.h"
 #include "zklock/recipes/predecessor_watches.h"
 #include "zklock/recipes/revocation_watch.h"
 #include "zklock/recipes/session_keeper.h"
-#include "zklock/recipes/tenure.h"
 
 namespace zklock::recipes {
 
@@ -67,13 +68,14 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   const core::Ownership& ownership() const noexcept { return ownership_; }
   bool holds_validly();
   const std::string& own_name() const noexcept { return fsm_.own_name(); }
+  FencingToken own_token() const noexcept { return fsm_.token(); }
   void permits_changed(std::int32_t all);
   const Owner& key() const noexcept { return key_; }
 
   /// What a Hold asks; any thread, no Section.
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
   /// Once it was granted.
-  const Tenure& tenure() const noexcept { return *tenure_; }
+  const HoldTenure& tenure() const noexcept { return *tenure_; }
   const Owner& owner() const noexcept { return owner_; }
   std::int32_t permits() const noexcept { return policy_.rule.wanted; }
   bool renew(std::optional<core::Duration> length);
@@ -129,6 +131,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void grant();
   void fail(Errc error, const std::string& cause);
   void step_ended();
+  core::QueueRule rule_for(const std::vector<Call>& waiting) const;
   void give_up();
   void depart();
   void tell_place();
@@ -171,7 +174,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 
   // set before the grant is told, and constant from then on
-  std::unique_ptr<Tenure> tenure_;
+  std::unique_ptr<HoldTenure> tenure_;
 };
 
 }  // namespace zklock::recipes

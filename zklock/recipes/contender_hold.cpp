@@ -22,12 +22,13 @@ void Contender::grant() {
   ownership_.granted();
   // Who waited longest agreed on it first.
   const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().limit;
-  tenure_ = std::make_unique<Tenure>(*this,
-                                     Tenure::Grant{.token = fsm_.token(),
-                                                   .node = engine_->path().child(fsm_.own_name()),
-                                                   .lease = term_,
-                                                   .limit = limit},
-                                     events_);
+  tenure_ =
+      std::make_unique<HoldTenure>(*this,
+                                   HoldTenure::Grant{.token = fsm_.token(),
+                                                     .node = engine_->path().child(fsm_.own_name()),
+                                                     .lease = term_,
+                                                     .limit = limit},
+                                   events_);
   for (Call& call : std::exchange(calls_, {})) {
     ownership_.add(call.kind);
     complete(call, {.contender = shared_from_this()});

@@ -34,7 +34,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
   }
   Contender::Call call{.ticket = ticket.number,
                        .kind = wanted.kind,
-                       .on_behalf = wanted.on_behalf,
+                       .on_behalf = wanted.on_behalf.get(),
                        .deadline = wanted.deadline,
                        .limit = wanted.limit,
                        .listener = wanted.listener,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -38,10 +39,13 @@ struct Wanted {
   Owner owner;                             ///< calls of equal owners nest
   std::optional<Owner> on_behalf_of = {};  ///< whom node and Hold name; `owner` when unset
   core::QueueRule rule = core::QueueRule::mutex();
+  /// First to be had at the gate of the engine: whoever has it may ask for the lock.
+  std::optional<core::QueueRule> gate = {};
   Deadline deadline;
   core::CountKind kind = core::CountKind::hold;
-  bool queue_again = true;                  ///< after losing the node
-  const void* on_behalf = nullptr;          ///< the public object, for cancel_all()
+  bool queue_again = true;  ///< after losing the node
+  /// Of the public object, for cancel_all(): true once that is being destroyed.
+  std::shared_ptr<const std::atomic<bool>> on_behalf = {};
   core::HoldLimit limit = {};               ///< of the hold, if this call does not nest
   std::shared_ptr<LockLine> listener = {};  ///< of the contender, if this call makes it
   bool stopped = false;                     ///< ends at once: the caller's stop came first
@@ -65,6 +69,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
 
   ClientCore& core() noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }
+  /// The engine of those who queue by weight for the leave to contend here.
+  std::shared_ptr<LockEngine> gate() { return core_->engine(path_, "gate"); }
 
   /// Nests, joins this owner's waiting contender, or queues. `wanted.done` may be called before
   /// acquire() returns, but after all locks are released. Throws Error(closed), and whatever the

@@ -41,20 +41,23 @@ std::shared_ptr<LockLine> make_line(const ClientCore& core, const MutexOptions& 
 
 }  // namespace
 
-std::shared_ptr<Lockable> Lockable::make(Client& client, std::string path, MutexOptions options) {
+std::shared_ptr<Lockable> Lockable::make(Client& client, std::string path, MutexOptions options,
+                                         bool gated) {
   core::LockPath checked(std::move(path));
   const auto& core = ClientCore::of(client);
   core->check_usable("lock", checked.str());
   check_positive(options.max_hold, "the maximum hold time", checked.str());
   check_positive(options.expiring_before, "the notice before its end", checked.str());
-  return std::make_shared<Lockable>(core->engine(checked), std::move(options));
+  return std::make_shared<Lockable>(core->engine(checked), std::move(options), gated);
 }
 
-Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options)
+Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, bool gated)
     : engine_(std::move(engine)),
+      gate_(gated ? engine_->gate() : nullptr),
       options_(std::move(options)),
       listener_(make_line(engine_->core(), options_)) {
   engine_->attach();
+  if (gate_) gate_->attach();
 }
 
 Lockable::~Lockable() = default;
@@ -65,7 +68,13 @@ void Lockable::object_destroyed(std::shared_ptr<Lockable> lockable) noexcept {
     keep_for_ever(std::move(lockable));
     return;
   }
-  engine.cancel_all(lockable.get());
+  const std::atomic<bool>* const object = lockable->destroyed_.get();
+  *lockable->destroyed_ = true;
+  if (lockable->gate_) {
+    lockable->gate_->cancel_all(object);
+    lockable->gate_->detach();
+  }
+  engine.cancel_all(object);
   if (engine.detach()) {
     engine.core().warn("lock " + lockable->path() + ": the mutex is destroyed while locked");
   }
@@ -78,10 +87,11 @@ Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& opt
   return {.owner = kind.nests ? owner : Owner::unique(),
           .on_behalf_of = owner,
           .rule = kind.rule,
+          .gate = kind.gate,
           .deadline = options.deadline,
           .kind = count,
           .queue_again = options_.on_node_lost == OnNodeLost::queue_again,
-          .on_behalf = this,
+          .on_behalf = destroyed_,
           .limit = {.longest = options.max_hold ? options.max_hold : options_.max_hold,
                     .notice = options_.expiring_before},
           .listener = listener_};

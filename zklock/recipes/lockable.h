@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
@@ -26,13 +27,16 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   /// How the calls of one face of a lock differ from those of another.
   struct Kind {
     core::QueueRule rule = core::QueueRule::mutex();
+    std::optional<core::QueueRule> gate = {};  ///< see Wanted::gate
     /// Calls of equal owners nest. Otherwise each call is on its own, whoever makes it.
     bool nests = true;
   };
 
   /// Throws Error(invalid_path | closed | forked).
-  static std::shared_ptr<Lockable> make(Client& client, std::string path, MutexOptions options);
-  explicit Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options);
+  /// `gated`: some kinds have a gate.
+  static std::shared_ptr<Lockable> make(Client& client, std::string path, MutexOptions options,
+                                        bool gated = false);
+  Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, bool gated);
   Lockable(const Lockable&) = delete;
   Lockable& operator=(const Lockable&) = delete;
   ~Lockable();
@@ -67,8 +71,10 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   void start(const Kind& kind, const AcquireOptions& options, std::function<void(Outcome)> done);
 
   const std::shared_ptr<LockEngine> engine_;
+  const std::shared_ptr<LockEngine> gate_;  ///< null without one; kept for the calls
   const MutexOptions options_;
   const std::shared_ptr<LockLine> listener_;  ///< null without one
+  const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace zklock::recipes

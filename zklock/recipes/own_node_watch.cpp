@@ -34,9 +34,15 @@ void OwnNodeWatch::arm() {
   id_ = contender_.core().coordinator().submit(
       {.operation = std::move(watch), .session = contender_.session()},
       contender_.entering([name](Contender& c, const client::Reply& reply) {
-        if (reply.status == core::Status::ok || c.own_name() != name) return;
+        if (c.own_name() != name) return;
+        // Where the parent was deleted, and made anew, another node may have the same name.
+        const bool there = reply.status == core::Status::ok;
+        const bool gone =
+            reply.status == core::Status::no_node || (there && reply.token != c.own_token());
+        if (there && !gone) return;
+        if (there) c.own_watch().disarm();
         c.own_watch().id_ = {};  // again at the next tick
-        if (reply.status == core::Status::no_node) c.own_node_gone();
+        if (gone) c.own_node_gone();
       }));
 }
 

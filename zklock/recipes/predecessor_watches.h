@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,17 @@ class PredecessorWatches {
   void drop() noexcept { watches_.clear(); }
 
  private:
-  void forget(const std::string& node) noexcept;
+  /// False: it was called off, or has fired.
+  bool forget(std::uint64_t serial) noexcept;
 
   struct Watch {
-    std::string node;
+    std::uint64_t serial;
     client::RequestId id;
   };
 
   Contender& contender_;
   std::vector<Watch> watches_;
+  std::uint64_t last_ = 0;
 };
 
 }  // namespace zklock::recipes

@@ -2,6 +2,8 @@
 #include "zklock/recipes/queue_reader.h"
 
 #include <algorithm>
+#include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "zklock/core/queue.h"
@@ -118,7 +120,8 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       pause(engine->core());
       continue;
     }
-    const auto mine = engine->nodes();
+    auto mine = engine->nodes();
+    std::ranges::move(engine->gate()->nodes(), std::back_inserter(mine));
     std::vector<Participant> participants;
     core::Holders holders(all_permits);
     for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -129,11 +132,42 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       const auto wish = *core::parse_contention(queue[i].text);
       p.access = wish.access;
       p.permits = wish.permits;
+      p.weight = wish.weight;
       p.holds = holders.next_holds(wish);
       p.mine = std::ranges::find(mine, queue[i].text) != mine.end();
       participants.push_back(std::move(p));
     }
     return participants;
+  }
+}
+
+LockState state_of(LockEngine& engine, const std::vector<core::NodeName>& queue,
+                   const client::Reply& first) {
+  LockState state;
+  if (queue.empty()) return state;
+  Participant p = describe(queue.front(), first);
+  p.holds = true;
+  const auto mine = engine.nodes();
+  p.mine = std::ranges::find(mine, queue.front().text) != mine.end();
+  state.holder = std::move(p);
+  state.waiting = queue.size() - 1;
+  return state;
+}
+
+LockState read_state(const std::shared_ptr<LockEngine>& engine, Deadline deadline) {
+  const Deadline limit = bounded(*engine, deadline);
+  for (;;) {
+    const auto queue = read_queue_until(engine, limit);
+    if (queue.empty()) return {};
+    const std::string first = engine->path().child(queue.front().text);
+    const auto replies = read(*engine, limit, {client::request::Get{first}});
+    const client::Reply& reply = replies.front();
+    if (reply.status == Status::ok || reply.status == Status::no_auth) {
+      return state_of(*engine, queue, reply);
+    }
+    if (reply.status == Status::no_node) continue;  // it has just gone
+    if (!try_again(reply.status)) fail(*engine, reply);
+    pause(engine->core());
   }
 }
 

@@ -66,7 +66,7 @@ bool ReentrantMutex::is_held_by_this_thread() const {
 }
 
 int ReentrantMutex::hold_count() const {
-  return lockable_->ownership().count();
+  return lockable_->ownership().exclusive_count();
 }
 
 std::vector<Participant> ReentrantMutex::participants(Deadline deadline) const {

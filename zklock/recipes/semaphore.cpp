@@ -65,7 +65,9 @@ std::vector<Participant> Semaphore::participants(Deadline deadline) const {
 
 int Semaphore::available_permits(Deadline deadline) const {
   int free = permits_;
-  for (const Participant& each : participants(deadline)) free -= std::min(each.permits, free);
+  for (const Participant& each : participants(deadline)) {
+    free -= each.access == Access::permits ? std::min(each.permits, free) : free;
+  }
   return free;
 }
 

@@ -1,72 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/tenure.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "zklock/recipes/contender.h"
+namespace zklock {
 
-namespace zklock::recipes {
+namespace recipes {
 
-Tenure::Tenure(Contender& contender, Grant grant, const LockEvents& events)
-    : core_(contender.core()),
-      grant_(std::move(grant)),
-      events_(events),
-      expiry_(contender, grant_.limit) {
-  events_.tell(LockEvent::Kind::acquired, token());
+Tenure::Tenure(Number number, Hold hold)
+    : number_(number),
+      token_(hold.token()),
+      node_(hold.node()),
+      lost_(hold.lost()),
+      hold_(std::move(hold)) {}
+
+void Tenure::tell_loss(std::function<void()> on_loss) {
+  on_loss_.emplace(lost_, OnLoss{std::move(on_loss)});
 }
 
-bool Tenure::lease_valid() const noexcept {
-  return grant_.lease->valid(core_.scheduler().now());
-}
-
-bool Tenure::valid() const noexcept {
-  return expiry_.valid(core_.scheduler().now()) && lease_valid();
+void Tenure::release() noexcept {
+  Hold hold;
+  {
+    const std::lock_guard guard(mutex_);
+    hold = std::move(hold_);
+  }
 }
 
 HoldState Tenure::state() const noexcept {
-  if (over_.load(std::memory_order_acquire) || core_.forked()) return HoldState::lost;
-  if (!valid()) return HoldState::lost;
-  return core_.keeper().is_connected() ? HoldState::held : HoldState::suspended;
+  const std::lock_guard guard(mutex_);
+  return hold_.state();
 }
 
 LeaseClock::time_point Tenure::valid_until() const noexcept {
-  if (state() == HoldState::lost) return LeaseClock::time_point::min();
-  return std::min(grant_.lease->valid_until(), expiry_.at());
+  const std::lock_guard guard(mutex_);
+  return hold_.valid_until();
 }
 
-std::stop_token Tenure::lost() const noexcept {
-  if (state() != HoldState::lost || loss_.stop_requested()) return loss_.get_token();
+std::stop_token Tenure::over() const noexcept {
+  if (over_.stop_requested() || state() != HoldState::lost) return over_.get_token();
   // The thread that stops the token has not come to it yet, but the asker is to know.
   std::stop_source stopped;
   stopped.request_stop();
   return stopped.get_token();
 }
 
-void Tenure::look_at_the_clock() noexcept {
-  if (expiry_.warns(core_.scheduler().now())) events_.tell(LockEvent::Kind::expiring, token());
+}  // namespace recipes
+
+FencingToken Leadership::token() const noexcept {
+  return tenure_ ? tenure_->token() : FencingToken{};
 }
 
-void Tenure::suspended() noexcept {
-  if (!valid()) return;  // it ends in a moment
-  told_suspended_ = true;
-  events_.tell(LockEvent::Kind::suspended, token());
+HoldState Leadership::state() const noexcept {
+  return tenure_ ? tenure_->state() : HoldState::lost;
 }
 
-void Tenure::resumed() noexcept {
-  if (!valid() || !std::exchange(told_suspended_, false)) return;
-  events_.tell(LockEvent::Kind::resumed, token());
+std::stop_token Leadership::ended() const noexcept {
+  if (tenure_) return tenure_->over();
+  return Hold().lost();
 }
 
-std::stop_source Tenure::asked_to_release() noexcept {
-  events_.tell(LockEvent::Kind::release_requested, token());
-  return request_;
+LeaseClock::time_point Leadership::valid_until() const noexcept {
+  return tenure_ ? tenure_->valid_until() : LeaseClock::time_point::min();
 }
 
-void Tenure::end(LockEvent::Kind why) noexcept {
-  over_.store(true, std::memory_order_release);
-  expiry_.stop();
-  events_.tell(why, token());
+std::string Leadership::node() const {
+  return tenure_ ? tenure_->node() : std::string();
 }
 
-}  // namespace zklock::recipes
+const Hold& Leadership::hold() const noexcept {
+  static const Hold none;
+  return tenure_ ? tenure_->hold() : none;
+}
+
+}  // namespace zklock

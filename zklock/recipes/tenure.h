@@ -1,76 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
-#include "zklock/core/hold_limit.h"
-#include "zklock/core/lease_term.h"
-#include "zklock/fencing_token.h"
+#include "zklock/core/leadership.h"
 #include "zklock/hold.h"
-#include "zklock/recipes/client_core.h"
-#include "zklock/recipes/expiry.h"
-#include "zklock/recipes/lock_events.h"
+#include "zklock/leadership.h"
 
 namespace zklock::recipes {
 
-class Contender;
-
-/// A hold from its grant to its end: what it is worth at any moment, what limits it, and who hears
-/// of it.
+/// One leadership: the hold behind it, and the signal that it is over.
 ///
-/// Thread-safety: what is asked of it, from any thread; what happens to it, and its construction,
-/// within a Section of the engine. Part of its contender.
-class Tenure {
+/// Thread-safety: all members, from any thread; tell_loss() once.
+class Tenure : public std::enable_shared_from_this<Tenure> {
  public:
-  struct Grant {
-    FencingToken token;
-    std::string node;  ///< its full path
-    std::shared_ptr<core::LeaseTerm> lease;
-    core::HoldLimit limit = {};
-  };
-  /// It begins, and tells so. `events` must outlive it.
-  Tenure(Contender& contender, Grant grant, const LockEvents& events);
+  using Number = core::LeadershipFsm::Attempt;
 
-  FencingToken token() const noexcept { return grant_.token; }
-  const std::string& node() const noexcept { return grant_.node; }
-  bool is_of(const std::shared_ptr<core::LeaseTerm>& lease) const noexcept {
-    return lease == grant_.lease;
-  }
+  Tenure(Number number, Hold hold);
 
-  /// By the clock; whoever asks too late ends it.
-  bool valid() const noexcept;
-  bool lease_valid() const noexcept;
+  Number number() const noexcept { return number_; }
+  /// Calls `on_loss` once, when the hold is lost; at once if it is lost already. It is not called
+  /// any more when this object is destroyed.
+  void tell_loss(std::function<void()> on_loss);
+  /// Stops the token; its callbacks are the user's.
+  void stop() { over_.request_stop(); }
+  void release() noexcept;
+
+  FencingToken token() const noexcept { return token_; }
+  const std::string& node() const noexcept { return node_; }
   HoldState state() const noexcept;
-  /// LeaseClock::time_point::min() when lost.
   LeaseClock::time_point valid_until() const noexcept;
-  std::stop_token lost() const noexcept;
-  std::stop_source loss_source() const noexcept { return loss_; }
-  std::stop_token release_requested() const noexcept { return request_.get_token(); }
+  std::stop_token over() const noexcept;
+  const Hold& hold() const noexcept { return hold_; }
 
-  bool renew(std::optional<core::Duration> length) { return expiry_.renew(length); }
-  /// Tells, once, when the end is near.
-  void look_at_the_clock() noexcept;
-  void suspended() noexcept;
-  void resumed() noexcept;
-  /// The token of this source is to be stopped.
-  std::stop_source asked_to_release() noexcept;
-  /// From now on state() is lost; to be called once. The stop token is stopped by whoever has
-  /// loss_source().
-  void end(LockEvent::Kind why) noexcept;
+  /// For the user.
+  Leadership leadership() const { return Leadership(shared_from_this()); }
 
  private:
-  ClientCore& core_;
-  const Grant grant_;
-  const LockEvents& events_;
-  mutable Expiry expiry_;
-  std::atomic<bool> over_{false};
-  const std::stop_source loss_;
-  const std::stop_source request_;
-  bool told_suspended_ = false;  ///< guarded by the engine's mutex
+  struct OnLoss {
+    std::function<void()> call;
+    // A copy: the call may end this tenure, and this object with it.
+    void operator()() const {
+      const auto copy = call;
+      copy();
+    }
+  };
+
+  const Number number_;
+  const FencingToken token_;
+  const std::string node_;
+  const std::stop_token lost_;
+  std::stop_source over_;
+
+  mutable std::mutex mutex_;
+  Hold hold_;  // guarded by mutex_, except for hold()
+
+  std::optional<std::stop_callback<OnLoss>> on_loss_;  // last: nothing is called any more
 };
 
 }  // namespace zklock::recipes

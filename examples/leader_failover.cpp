@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// A leader that dies without a word: two processes stand for election, the one that leads is killed
+// with SIGKILL, and the other leads as soon as the servers have given up the dead one's session.
+// The program starts the two processes itself, as copies of itself.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zklock/zklock.h>
+
+#include "promise.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using zklock::LeaseClock;
+
+constexpr auto kSessionTimeout = 4s;
+// A session is given up within its timeout and two ticks of the servers; theirs are 2 s at most,
+// unless they were told otherwise.
+constexpr auto kTick = 2s;
+
+zklock::ClientOptions client_options(const std::string& hosts) {
+  zklock::ClientOptions options;
+  options.hosts = hosts;
+  options.session_timeout = kSessionTimeout;
+  options.application = "leader_failover";
+  return options;
+}
+
+// What each of the two processes does: it says its token when it leads, and leads until the end.
+int stand_for_election(const std::string& hosts, const std::string& path) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // do not outlive the example
+  zklock::Client client(client_options(hosts));
+  zklock::LeaderElection election(client, path, [](const zklock::Leadership& leadership) {
+    std::cout << leadership.token().zxid << std::endl;
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock lock(mutex);
+    changed.wait(lock, leadership.ended(), [] { return false; });
+  });
+  election.start();
+  for (;;) ::pause();  // until it is killed
+}
+
+// A process that stands for election; killed at the end.
+class Candidate {
+ public:
+  Candidate(std::string name, const std::string& hosts, const std::string& path)
+      : name_(std::move(name)) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category());
+    output_ = ends[0];
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    std::vector<std::string> arguments{"/proc/self/exe", "--candidate", hosts, path};
+    std::vector<char*> argv;
+    for (auto& a : arguments) argv.push_back(a.data());
+    argv.push_back(nullptr);
+    const int error = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    if (error != 0) throw std::system_error(error, std::generic_category(), "starting " + name_);
+    std::cout << "process " << name_ << " (pid " << pid_ << ") stands for election" << std::endl;
+  }
+  ~Candidate() {
+    kill();
+    ::close(output_);
+  }
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
+
+  const std::string& name() const { return name_; }
+
+  // SIGKILL, and wait until the process is certainly gone.
+  void kill() {
+    if (pid_ < 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+  // The token under which it leads; 0 when it does not say so in time.
+  std::int64_t wait_until_it_leads(LeaseClock::duration longest) const {
+    const auto until = LeaseClock::now() + longest;
+    std::string line;
+    for (char c = 0; c != '\n';) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - LeaseClock::now());
+      pollfd ready{output_, POLLIN, 0};
+      if (left <= 0ms || ::poll(&ready, 1, static_cast<int>(left.count())) <= 0) return 0;
+      if (::read(output_, &c, 1) != 1) return 0;
+      line += c;
+    }
+    return std::stoll(line);
+  }
+
+ private:
+  std::string name_;
+  pid_t pid_ = -1;
+  int output_ = -1;
+};
+
+void fail_over(const std::string& hosts) {
+  const std::string path = "/zklock-leader-" +
+                           std::to_string(LeaseClock::now().time_since_epoch().count()) + "-" +
+                           std::to_string(::getpid());
+  zklock::Client client(client_options(hosts));
+  const zklock::LeaderLatch observer(client, path);  // never started: it only looks
+
+  Candidate first("A", hosts, path);
+  const std::int64_t first_token = first.wait_until_it_leads(30s);
+  example::promise(first_token > 0, "the only candidate leads");
+  Candidate second("B", hosts, path);
+  for (int i = 0; i < 3000 && observer.participants(10s).size() < 2; ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  const auto leader = observer.leader(10s);
+  example::promise(leader && leader->token.zxid == first_token,
+                   "A leads while B waits (token " + std::to_string(first_token) + ")");
+  example::promise(second.wait_until_it_leads(0s) == 0, "B does not lead while A does");
+
+  first.kill();
+  const auto killed_at = LeaseClock::now();
+  std::cout << "process A was killed with SIGKILL; nobody tells B" << std::endl;
+  const std::int64_t second_token = second.wait_until_it_leads(60s);
+  const auto after =
+      std::chrono::duration_cast<std::chrono::milliseconds>(LeaseClock::now() - killed_at);
+  example::promise(second_token > 0 && after <= kSessionTimeout + 2 * kTick,
+                   "B leads by itself, within session timeout and two ticks: after " +
+                       std::to_string(after.count()) + " ms");
+  example::promise(second_token > first_token,
+                   "the new leader's token is higher: " + std::to_string(second_token));
+  const auto now = observer.leader(10s);
+  example::promise(now && now->token.zxid == second_token, "the servers say so too");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::string(argv[1]) == "--candidate") {
+    try {
+      return stand_for_election(argv[2], argv[3]);
+    } catch (const std::exception& e) {
+      std::cerr << "candidate: " << e.what() << std::endl;
+      return 1;
+    }
+  }
+  return example::run(argc, argv, fail_over);
+}

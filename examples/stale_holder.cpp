@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The promise: a guarded transaction is written only while the hold is valid. Here a holder is
+// stopped (SIGSTOP) for longer than its session; meanwhile another is granted and writes; then the
+// first goes on, and its writes are refused, all of them.
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zklock/zklock.h>
+
+#include "promise.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using example::promise;
+using zklock::Errc;
+using zklock::GuardedTransaction;
+
+// Of each run its own: the servers may not be new.
+std::string unique_name() {
+  return std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
+}
+const std::string kLock = "/locks/stale_holder-" + unique_name();
+const std::string kEntry = kLock + "-entry";
+
+zklock::ClientOptions options(const std::string& hosts) {
+  zklock::ClientOptions options;
+  options.hosts = hosts;
+  options.session_timeout = 4s;  // how long a stopped holder keeps the others waiting
+  return options;
+}
+
+// The code with which a transaction was refused; nothing when it was written.
+std::optional<Errc> refused(const GuardedTransaction& transaction) {
+  try {
+    transaction.commit(30s);
+    return std::nullopt;
+  } catch (const zklock::Error& error) {
+    std::cout << "  (" << error.what() << ")" << std::endl;
+    return error.errc();
+  }
+}
+
+// One byte from one process to the other.
+void tell(int fd) {
+  const char byte = 0;
+  if (::send(fd, &byte, 1, MSG_NOSIGNAL) != 1) throw std::runtime_error("the other is gone");
+}
+void await(int fd) {
+  char byte = 0;
+  if (::recv(fd, &byte, 1, 0) != 1) throw std::runtime_error("the other is gone");
+}
+
+// The process that will be stopped.
+void first_holder(const std::string& hosts, int other) {
+  zklock::Client client(options(hosts));
+  zklock::ReentrantMutex mutex(client, kLock);
+  const zklock::Hold hold = mutex.acquire({.deadline = 30s});
+  promise(static_cast<bool>(hold), "the first holder is granted");
+  GuardedTransaction create(hold);
+  create.create(kEntry, "by the first holder");
+  promise(!refused(create), "what it writes is written");
+
+  // It has looked at the lock, and is about to write.
+  GuardedTransaction late(hold);
+  late.set(kEntry, "by a stale holder").create(kEntry + "-more");
+  tell(other);
+  await(other);  // stopped here; this process does not notice it
+  promise(refused(late) == Errc::lock_lost, "what it writes after the pause is refused");
+  promise(hold.state() == zklock::HoldState::lost, "asked for it, its hold says: lost");
+}
+
+void second_holder(const std::string& hosts, const std::function<void()>& let_the_first_go_on) {
+  zklock::Client client(options(hosts));
+  zklock::ReentrantMutex mutex(client, kLock);
+  const zklock::Hold hold = mutex.acquire({.deadline = 30s});
+  promise(static_cast<bool>(hold), "with the first holder stopped, a second one is granted");
+  GuardedTransaction update(hold);
+  update.set(kEntry, "by the second holder", 0);
+  promise(!refused(update), "what it writes is written");
+
+  let_the_first_go_on();
+  GuardedTransaction last(hold);
+  last.check(kEntry, 1).remove(kEntry);
+  promise(!refused(last), "nobody has written since");
+  GuardedTransaction none(hold);
+  none.remove(kEntry + "-more");
+  promise(refused(none) == Errc::no_node, "nor was anything created");
+}
+
+void stale_holder(const std::string& hosts) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) {
+    throw std::runtime_error("no socket pair");
+  }
+  // Forked before either process has a Client: a Client does not survive a fork in the child.
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("no fork");
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::close(ends[0]);
+    int status = 1;
+    try {
+      first_holder(hosts, ends[1]);
+      status = 0;
+    } catch (const std::exception& e) {
+      std::cerr << "first holder: " << e.what() << std::endl;
+    }
+    std::cout.flush();
+    ::_exit(status);
+  }
+  ::close(ends[1]);
+  int status = 0;
+  bool ended = false;
+  try {
+    await(ends[0]);
+    ::kill(child, SIGSTOP);
+    ::waitpid(child, &status, WUNTRACED);
+    second_holder(hosts, [&] {
+      ::kill(child, SIGCONT);
+      tell(ends[0]);
+      ::waitpid(child, &status, 0);
+      ended = true;
+      promise(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+              "the first holder saw it all as promised");
+    });
+  } catch (...) {
+    if (!ended) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+    }
+    throw;
+  }
+  ::close(ends[0]);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return example::run(argc, argv, stale_holder);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The promise: a lock can be watched without contending for it. An operator's program that shows
+// who holds and how many wait is told of every hand-off, and stands in nobody's way.
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <iostream>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <zklock/zklock.h>
+
+#include "promise.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using example::promise;
+using zklock::LockState;
+
+// The line that such a program would show.
+class Display {
+ public:
+  void show(const LockState& state) {
+    const std::lock_guard guard(mutex_);
+    shown_ = state;
+    if (state.holder) {
+      std::cout << "  (" << state.holder->application << " on " << state.holder->host << " holds, "
+                << state.waiting << " wait)" << std::endl;
+    } else {
+      std::cout << "  (free)" << std::endl;
+    }
+    changed_.notify_all();
+  }
+  bool comes_to(const std::function<bool(const LockState&)>& wanted) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 30s, [&] { return shown_ && wanted(*shown_); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<LockState> shown_;  // guarded by mutex_
+};
+
+void watch_lock(const std::string& hosts) {
+  // Of each run its own: the servers may not be new.
+  const std::string path =
+      "/locks/watched-" +
+      std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
+  zklock::ClientOptions options;
+  options.hosts = hosts;
+  options.application = "worker";
+  zklock::Client workers(options);
+  zklock::ReentrantMutex mutex(workers, path);
+
+  zklock::Client operators(hosts);
+  zklock::LockObserver observer(operators, path);
+  Display display;
+  const zklock::Subscription subscription =
+      observer.add_listener([&display](const LockState& state) { display.show(state); });
+  promise(display.comes_to([](const LockState& s) { return s.is_free(); }),
+          "a lock that nobody has ever taken is free");
+
+  zklock::Hold hold = mutex.acquire({.deadline = 30s});
+  promise(display.comes_to([&](const LockState& s) {
+    return s.holder && s.holder->token == hold.token() && s.waiting == 0;
+  }),
+          "the holder is shown, with its token");
+  auto next = mutex.async_acquire();
+  promise(display.comes_to([](const LockState& s) { return s.waiting == 1; }),
+          "who waits is counted, and the observer is not among them");
+  promise(observer.state().waiting == 1, "asked for it, it says the same");
+
+  hold.release();
+  hold = next.get();
+  promise(display.comes_to([&](const LockState& s) {
+    return s.holder && s.holder->token == hold.token() && s.waiting == 0;
+  }),
+          "the hand-off is shown");
+  hold.release();
+  promise(display.comes_to([](const LockState& s) { return s.is_free(); }), "it is free again");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return example::run(argc, argv, watch_lock);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "zklock/fencing_token.h"
+#include "zklock/hold.h"
+#include "zklock/lease_clock.h"
+
+namespace zklock {
+
+namespace recipes {
+class Tenure;
+}
+
+/// One leadership of this process, from its grant to its end, as LeaderLatch and LeaderElection
+/// give it out. Copies stand for the same leadership; keeping one does not keep the leadership.
+///
+/// Thread-safety: a value; all members may be called by any thread, except as hold() says.
+class Leadership {
+ public:
+  /// None: it has ended, and its token is lower than every real one.
+  Leadership() noexcept = default;
+
+  /// Orders the leaderships of one path; see FencingToken. Does not block.
+  FencingToken token() const noexcept;
+
+  /// Effects: reads LeaseClock and answers; does not block and sends nothing. `lost` as soon as the
+  /// lease has run out, also at the first question after a pause of the process, and when the
+  /// leadership was given up. What it leaves unsaid: see Hold::state().
+  HoldState state() const noexcept;
+
+  /// A token that is stopped once, when the leadership ends: lost (then before another client can
+  /// lead), interrupted, closed, or given back. Its callbacks run on a thread of the client that
+  /// has nothing else to do when the leadership was lost, else on the thread that ends it. Of a
+  /// leadership that has ended: a stopped token.
+  std::stop_token ended() const noexcept;
+
+  /// Until when the leadership is sure to last if no server is heard of any more.
+  /// LeaseClock::time_point::min() when it has ended.
+  LeaseClock::time_point valid_until() const noexcept;
+
+  /// The full path of the lock node (below the chroot), for a `check` operation of your own in a
+  /// ZooKeeper transaction. Stays the same when the leadership has ended. Empty for none.
+  std::string node() const;
+
+  /// The hold behind the leadership, for what takes a Hold. To be used only where the leadership
+  /// cannot be given back meanwhile: within the function that LeaderElection runs.
+  const Hold& hold() const noexcept;
+
+ private:
+  friend class recipes::Tenure;
+  explicit Leadership(std::shared_ptr<const recipes::Tenure> tenure) noexcept
+      : tenure_(std::move(tenure)) {}
+
+  std::shared_ptr<const recipes::Tenure> tenure_;
+};
+
+}  // namespace zklock

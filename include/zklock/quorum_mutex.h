@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "zklock/client.h"
+#include "zklock/composite_hold.h"
+#include "zklock/composite_mutex.h"
+#include "zklock/reentrant_mutex.h"
+
+namespace zklock {
+
+/// What QuorumMutex::acquire() returns. Lost when fewer than a majority of its holds are valid.
+/// Fencing tokens can be compared with those of the same ensemble only: a resource must keep the
+/// highest token of each ensemble, and refuse a request when any token in it is lower.
+using QuorumHold = CompositeHold;
+
+struct QuorumOptions {
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+
+  /// How long an ensemble may be out of reach (not connected, or without a sign of its quorum)
+  /// before it is passed over; less when the deadline is near, so that each gets its share of the
+  /// time. One that is up, but where others hold, is waited for until the deadline.
+  std::chrono::milliseconds ensemble_timeout{2'000};
+};
+
+/// One lock path on several independent ZooKeeper ensembles, held by whoever holds it on a majority
+/// of them: it survives the loss of a minority of the ensembles.
+///
+/// One ensemble of five servers tolerates the loss of two servers, and is simpler. This class is
+/// for ensembles that fail as a whole: in different places, or under different administrations.
+///
+/// The ensembles are taken in the order of the clients, which must be the same in all processes.
+/// One that is out of reach is passed over after a bounded time, and from then on at once, until it
+/// is connected again. Any two majorities have an ensemble in common, which lets in one of them
+/// only. Contenders do not wait for each other in a circle, even if each has passed over other
+/// ensembles: each waits only for ensembles that come after all it holds, and never goes back to
+/// one without having given back everything. In a chain of contenders, each waiting for what the
+/// next one holds, the awaited ensembles come later and later, so the chain has an end.
+///
+/// When a majority is held, the remaining ensembles are tried once, without waiting for others, and
+/// the hold gets those that are free: with a bare majority, the next ensemble to fail would take
+/// the hold along. It costs one round trip for each, or `ensemble_timeout` where one is frozen. A hold is not mended: an ensemble that was
+/// lost, or passed over, is taken again with the next acquire only.
+///
+/// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), here without its
+/// reliance on clocks and without its free-for-all: each ensemble has a fair queue.
+///
+/// Acquiring functions throw what those of ReentrantMutex throw when so many ensembles fail that no
+/// majority is left: the code is that of the first failure, and the text names each.
+///
+/// Thread-safety: all members may be called by any thread, except construction and destruction.
+class QuorumMutex : public CompositeMutex {
+ public:
+  using Clients = std::vector<std::reference_wrapper<Client>>;
+
+  /// Effects: none on the servers, does not block. `clients`: one for each ensemble. An even number
+  /// is allowed, but of no use: four ensembles tolerate the loss of one, like three. That two
+  /// clients are connected to different ensembles is not checked.
+  /// Throws: Error(invalid_option) when there is no client, the same one twice, or a timeout that
+  /// is not positive; Error(invalid_path), as ReentrantMutex; Error(forked); Error(closed) when no
+  /// majority of the clients is open.
+  QuorumMutex(const Clients& clients, std::string path, QuorumOptions options = {});
+
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace zklock

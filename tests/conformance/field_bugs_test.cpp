@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bugs that other lock libraries had in the field: each is about who owns a hold.
+#include <csignal>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+class FieldBugs : public LockTest {
+ protected:
+  std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+
+  static AcquireOptions at_once(const Owner& owner) {
+    return {.owner = owner, .deadline = Deadline::passed()};
+  }
+};
+
+// ---- two processes whose threads have equal ids exclude each other ------------------------------
+
+// A forked child's one thread has the pthread_t of the thread that forked, as the main threads of
+// one program in two containers have one id, and one pid besides. 0: the child was excluded.
+int contend_in_child(const ClientOptions& options, pthread_t parents_thread, const Owner& parent) {
+  if (::pthread_equal(::pthread_self(), parents_thread) == 0) return 1;  // the test is void
+  if (Owner::this_thread() == parent) return 2;
+  Client client(options);
+  ReentrantMutex mutex(client, kPath);
+  if (!client.wait_until_connected(kPatience)) return 3;
+  if (mutex.try_lock()) return 4;
+  if (mutex.is_held_by_this_thread() || mutex.hold_count() != 0) return 5;
+  if (error_of([&] { mutex.unlock(); }) != Errc::not_owner) return 6;
+  const auto all = mutex.participants();
+  if (all.size() != 1 || all[0].mine || all[0].owner == Owner::this_thread().to_string()) return 7;
+  return 0;
+}
+
+TEST_F(FieldBugs, TwoProcessesWithEqualThreadIdsExcludeEachOther) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
+#endif
+  mutex_.lock();
+  const Hold hold = mutex_.acquire();
+  const pthread_t self = ::pthread_self();
+  const Owner owner = Owner::this_thread();
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(contend_in_child(options(), self, owner));
+  ASSERT_GT(child, 0);
+  int status = 0;
+  const bool ended =
+      eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }, kPatience);
+  if (!ended) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+  }
+  ASSERT_TRUE(ended && WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_EQ(mutex_.hold_count(), 2);
+  mutex_.unlock();
+}
+
+// ---- a pooled thread does not get the lock of an earlier request again --------------------------
+
+TEST_F(FieldBugs, APooledThreadDoesNotGetTheLockOfAnEarlierRequestAgain) {
+  auto pooled_thread = in_thread([&] {
+    const Owner first = Owner::unique();
+    const Owner second = Owner::unique();
+    // Request 1 ends, and what it took stays: its unlock is to come with a later call.
+    Hold left = mutex_.acquire({.owner = first});
+    EXPECT_EQ(mutex_.hold_count(), 0);  // it is not the thread's
+    // Request 2 on the same thread is somebody else, whichever way it asks.
+    EXPECT_FALSE(static_cast<bool>(mutex_.acquire(at_once(second))));
+    EXPECT_FALSE(mutex_.try_lock());
+    EXPECT_FALSE(static_cast<bool>(mutex_.acquire({.deadline = Deadline::passed()})));
+    EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);
+    auto queued = mutex_.async_acquire(AcquireOptions{.owner = second});
+    EXPECT_TRUE(reaches_nodes(2));
+    EXPECT_FALSE(is_ready(queued));
+    // The later call of request 1 nests, and ends it.
+    EXPECT_EQ(mutex_.acquire(at_once(first)).token(), left.token());
+    const FencingToken token = left.token();
+    left.release();
+    EXPECT_GT(get(queued).token(), token);
+  });
+  get(pooled_thread);
+  EXPECT_TRUE(becomes_empty());
+}
+
+// As before, with locks that belong to the thread: what request 1 forgot is request 2's by the rules
+// of lock(), which is why there are owners; but it is no grant of its own, and its token says so.
+TEST_F(FieldBugs, AForgottenLockOfTheThreadNestsUnderTheSameToken) {
+  auto pooled_thread = in_thread([&] {
+    mutex_.lock();
+    const Hold again = mutex_.acquire();
+    EXPECT_EQ(mutex_.hold_count(), 2);
+    const Owner request = Owner::unique();
+    EXPECT_FALSE(static_cast<bool>(mutex_.acquire(at_once(request))));
+  });
+  get(pooled_thread);
+  EXPECT_TRUE(becomes_empty());  // the thread has ended
+}
+
+// ---- an unlock that comes late, twice, or from another thread -----------------------------------
+
+TEST_F(FieldBugs, OneOwnerLocksAndUnlocksFromDifferentThreads) {
+  const Owner request = Owner::unique();
+  std::vector<Hold> holds;
+  for (int call = 0; call < 3; ++call) {
+    auto locking = in_thread([&] { return mutex_.acquire({.owner = request}); });
+    holds.push_back(get(locking));
+    EXPECT_EQ(holds.back().token(), holds.front().token());
+  }
+  while (!holds.empty()) {
+    EXPECT_FALSE(is_free());
+    EXPECT_EQ(holds.back().state(), HoldState::held);
+    auto unlocking = in_thread([moved = std::move(holds.back())]() mutable { moved.release(); });
+    get(unlocking);
+    holds.pop_back();
+  }
+  EXPECT_TRUE(becomes_empty());
+}
+
+// The owner is the same: nothing but the hold itself tells the old one from the newer.
+TEST_F(FieldBugs, ARetriedUnlockDoesNotReleaseANewerHoldOfTheSameOwner) {
+  const Owner request = Owner::unique();
+  Hold old = mutex_.acquire({.owner = request});
+  old.release();
+  const Hold newer = mutex_.acquire({.owner = request});
+  auto retrying = in_thread([&] {
+    old.release();
+    old.release();
+  });
+  get(retrying);
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_EQ(newer.state(), HoldState::held);
+  EXPECT_EQ(raw().exists(newer.node()).rc, ZOK);
+  EXPECT_FALSE(is_free());
+}
+
+TEST_F(FieldBugs, AnUnlockAfterALossDoesNotReleaseANewerHoldOfAnybody) {
+  const Owner request = Owner::unique();
+  Hold old = mutex_.acquire({.owner = request});
+  Hold also_old = mutex_.acquire({.owner = request});
+  expire_session(chroot_.hosts(), client_->session_id());
+  ASSERT_TRUE(eventually([&] { return old.state() == HoldState::lost; }, kPatience));
+  Hold somebodys = mutex_.acquire({.owner = Owner::unique()});
+  old.release();  // late, and quiet
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_EQ(somebodys.state(), HoldState::held);
+  EXPECT_EQ(raw().exists(somebodys.node()).rc, ZOK);
+  somebodys.release();
+
+  // One count of the lost hold is still out; with it the same owner starts anew.
+  EXPECT_EQ(error_of([&] { return mutex_.acquire({.owner = request}); }), Errc::lock_lost);
+  also_old.release();
+  const Hold newer = mutex_.acquire({.owner = request});
+  also_old.release();
+  old.release();
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_EQ(newer.state(), HoldState::held);
+  EXPECT_EQ(raw().exists(newer.node()).rc, ZOK);
+}
+
+// A class without owners has nothing but the hold to tell two grants apart.
+TEST_F(FieldBugs, ARetriedUnlockOfAMutexDoesNotReleaseANewerHold) {
+  Mutex mutex(*client_, kPath);
+  mutex.lock();
+  expire_session(chroot_.hosts(), client_->session_id());
+  ASSERT_TRUE(eventually([&] { return !mutex.is_locked(); }, kPatience));
+  const Hold newer = mutex.acquire();
+  mutex.unlock();  // of what was lost
+  EXPECT_EQ(error_of([&] { mutex.unlock(); }), Errc::not_owner);
+  EXPECT_EQ(newer.state(), HoldState::held);
+  EXPECT_EQ(raw().exists(newer.node()).rc, ZOK);
+}
+
+}  // namespace
+}  // namespace zklock::testing

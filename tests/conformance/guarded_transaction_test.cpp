@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <coroutine>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/thread.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class GuardedTransactionTest : public LockTest {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(raw().create("/old", "1").rc, ZOK);
+    ASSERT_EQ(raw().create("/gone").rc, ZOK);
+  }
+  std::string data(const std::string& path) { return raw().get_data(path).data; }
+  bool exists(const std::string& path) { return raw().exists(path).rc == ZOK; }
+  // What a commit that must not happen would have written.
+  GuardedTransaction& writes(GuardedTransaction& tx) {
+    return tx.create("/new", "n").set("/old", "2").remove("/gone");
+  }
+  void expect_nothing_written() {
+    EXPECT_FALSE(exists("/new"));
+    EXPECT_EQ(data("/old"), "1");
+    EXPECT_TRUE(exists("/gone"));
+  }
+
+  std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+};
+
+TEST_F(GuardedTransactionTest, WritesEverythingAtOnce) {
+  const Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  tx.create("/new", "n")
+      .create("/new/below")
+      .set("/old", "2", 0)
+      .check("/old", 1)
+      .set("/old", "3")
+      .remove("/gone", 0);
+  tx.commit();
+  const auto created = raw().get_data("/new");
+  EXPECT_EQ(created.data, "n");
+  EXPECT_EQ(created.stat.ephemeralOwner, 0);
+  EXPECT_TRUE(exists("/new/below"));
+  EXPECT_EQ(data("/old"), "3");
+  EXPECT_EQ(raw().get_data("/old").stat.mzxid, created.stat.czxid) << "at one moment";
+  EXPECT_FALSE(exists("/gone"));
+  EXPECT_EQ(hold.state(), HoldState::held);
+}
+
+TEST_F(GuardedTransactionTest, WithoutWritesItAsksWhetherTheHoldIsValid) {
+  const Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  tx.commit();
+  ASSERT_EQ(raw().delete_node(hold.node()), ZOK);
+  EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::lock_lost);
+}
+
+TEST_F(GuardedTransactionTest, TheSameCanBeCommittedAgain) {
+  const Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  tx.set("/old", "2", 0);
+  tx.commit();
+  EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::version_mismatch);
+  GuardedTransaction moved(std::move(tx));
+  EXPECT_EQ(error_of([&] { moved.commit(); }), Errc::version_mismatch);
+  GuardedTransaction other(hold);
+  other.set("/old", "3");
+  moved = std::move(other);
+  moved.commit();
+  moved.commit();
+  EXPECT_EQ(raw().get_data("/old").stat.version, 3);
+}
+
+TEST_F(GuardedTransactionTest, AWriteThatIsRefusedNamesItsNodeAndNothingIsWritten) {
+  ASSERT_EQ(raw().create("/full").rc, ZOK);
+  ASSERT_EQ(raw().create("/full/child").rc, ZOK);
+  const Hold hold = mutex_.acquire();
+  using Add = std::function<void(GuardedTransaction&)>;
+  struct Case {
+    Add add;
+    Errc code;
+    std::string text;
+  };
+  const std::vector<Case> cases = {
+      {[](auto& tx) { tx.create("/old", "x"); }, Errc::node_exists,
+       "create /old: the node exists already"},
+      {[](auto& tx) { tx.create("/none/x"); }, Errc::no_node,
+       "create /none/x: the parent does not exist"},
+      {[](auto& tx) { tx.set("/none", ""); }, Errc::no_node, "set /none: the node does not exist"},
+      {[](auto& tx) { tx.set("/old", "", 7); }, Errc::version_mismatch, "set /old: "},
+      {[](auto& tx) { tx.remove("/full"); }, Errc::not_empty,
+       "remove /full: the node has children"},
+      {[](auto& tx) { tx.remove("/old", 0); }, Errc::version_mismatch, "remove /old: "},
+      {[](auto& tx) { tx.check("/old", 0); }, Errc::version_mismatch, "check /old: "},
+      {[](auto& tx) { tx.check("/none", -1); }, Errc::no_node, "check /none: "},
+      {[&](auto& tx) { tx.create(hold.node() + "/x"); }, Errc::server_error,
+       "ZNOCHILDRENFOREPHEMERALS"},
+  };
+  for (const Case& refused : cases) {
+    GuardedTransaction tx(hold);
+    tx.create("/new", "n").set("/old", "2");
+    refused.add(tx);
+    tx.remove("/gone");
+    try {
+      tx.commit();
+      ADD_FAILURE() << refused.text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.errc(), refused.code) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(refused.text));
+      EXPECT_THAT(error.what(), HasSubstr(error.path()));
+    }
+    expect_nothing_written();
+  }
+  EXPECT_EQ(hold.state(), HoldState::held) << "the lock has nothing to do with it";
+}
+
+TEST_F(GuardedTransactionTest, WhatItsUserMayNotWriteIsRefused) {
+  ACL read_only[] = {{ZOO_PERM_READ, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
+  ASSERT_EQ(raw().create("/theirs", "1", 0, ACL_vector{1, read_only}).rc, ZOK);
+  const Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  writes(tx).set("/theirs", "2");
+  EXPECT_THAT(error_text_of([&] { tx.commit(); }),
+              HasSubstr("set /theirs: the ACL does not allow it"));
+  expect_nothing_written();
+}
+
+// The client has not heard of it yet: the servers check.
+TEST_F(GuardedTransactionTest, WithoutItsNodeNothingIsWritten) {
+  for (int i = 0; i < 20; ++i) {
+    const Hold hold = mutex_.acquire({.owner = Owner::unique()});
+    GuardedTransaction tx(hold);
+    writes(tx);
+    ASSERT_EQ(raw().delete_node(hold.node()), ZOK);
+    try {
+      tx.commit();
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.errc(), Errc::lock_lost) << error.what();
+      EXPECT_EQ(error.path(), kPath);
+    }
+    expect_nothing_written();
+  }
+}
+
+TEST_F(GuardedTransactionTest, AnEndedSessionsHoldWritesNothing) {
+  Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  writes(tx);
+  expire_session(chroot_.hosts(), client_->session_id());
+  const auto error = error_of([&] { tx.commit(); });
+  EXPECT_TRUE(error == Errc::lock_lost || error == Errc::outcome_unknown)
+      << static_cast<int>(*error);
+  expect_nothing_written();
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::lock_lost);
+
+  hold.release();
+  const Hold next = mutex_.acquire();  // by the same owner, on the next session
+  EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::lock_lost) << "it is bound to its own hold";
+  expect_nothing_written();
+}
+
+TEST_F(GuardedTransactionTest, AReleasedHoldWritesNothing) {
+  Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  writes(tx);
+  hold.release();
+  EXPECT_THAT(error_text_of([&] { tx.commit(); }),
+              HasSubstr("commit " + kPath + ": the hold is lost; nothing was sent"));
+  expect_nothing_written();
+
+  Hold first = mutex_.acquire();
+  const Hold second = mutex_.acquire();
+  GuardedTransaction nested(first);
+  nested.set("/old", "2");
+  first.release();
+  nested.commit();  // this owner still holds
+  EXPECT_EQ(data("/old"), "2");
+}
+
+TEST_F(GuardedTransactionTest, AReleaseAfterItsBeginningComesTooLate) {
+  for (int i = 0; i < 50; ++i) {
+    Hold hold = mutex_.acquire();
+    GuardedTransaction tx(hold);
+    tx.set("/old", std::to_string(i));
+    auto committed = tx.async_commit();
+    hold.release();
+    get(committed);
+    EXPECT_EQ(data("/old"), std::to_string(i));
+  }
+}
+
+TEST_F(GuardedTransactionTest, SeveralHoldsGuardTogether) {
+  ReentrantMutex other_mutex(*client_, "/other");
+  const Hold hold = mutex_.acquire();
+  const Hold other = other_mutex.acquire();
+  GuardedTransaction tx(hold);
+  tx.also_guarded_by(other).set("/old", "2");
+  tx.commit();
+  EXPECT_EQ(data("/old"), "2");
+
+  tx.create("/old");  // the place of what failed is told right also behind two guards
+  EXPECT_THAT(error_text_of([&] { tx.commit(); }), HasSubstr("create /old: "));
+  GuardedTransaction both(hold);
+  both.also_guarded_by(other).set("/old", "3");
+  ASSERT_EQ(raw().delete_node(other.node()), ZOK);
+  try {
+    both.commit();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.errc(), Errc::lock_lost);
+    EXPECT_EQ(error.path(), "/other");
+  }
+  EXPECT_EQ(data("/old"), "2");
+}
+
+TEST_F(GuardedTransactionTest, BadInputIsRefusedAndNothingIsSent) {
+  EXPECT_EQ(error_of([] { return GuardedTransaction(Hold()); }), Errc::not_owner);
+  Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  EXPECT_EQ(error_of([&] { tx.also_guarded_by(Hold()); }), Errc::not_owner);
+  const auto other_client = connect();
+  ReentrantMutex other_mutex(*other_client, "/other");
+  const Hold other = other_mutex.acquire();
+  EXPECT_EQ(error_of([&] { tx.also_guarded_by(other); }), Errc::invalid_option);
+
+  for (const std::string path : {"", "a", "/a/", "/a//b", "/./a", "/a/..", "/a\n", "/\xFF"}) {
+    EXPECT_EQ(error_of([&] { tx.create(path); }), Errc::invalid_path) << path;
+    EXPECT_EQ(error_of([&] { tx.set(path, ""); }), Errc::invalid_path) << path;
+    EXPECT_EQ(error_of([&] { tx.remove(path); }), Errc::invalid_path) << path;
+    EXPECT_EQ(error_of([&] { tx.check(path, 0); }), Errc::invalid_path) << path;
+  }
+  EXPECT_EQ(error_of([&] { tx.create("/"); }), Errc::invalid_path);
+  EXPECT_EQ(error_of([&] { tx.remove("/"); }), Errc::invalid_path);
+  EXPECT_EQ(error_of([&] { tx.set("/old", "", -2); }), Errc::invalid_option);
+  EXPECT_EQ(error_of([&] { tx.remove("/old", -2); }), Errc::invalid_option);
+  EXPECT_EQ(error_of([&] { tx.check("/old", -2); }), Errc::invalid_option);
+  tx.commit();  // nothing was added
+  expect_nothing_written();
+
+  // A lock's node is written by nobody but the lock.
+  const std::vector<std::function<void(GuardedTransaction&)>> trespasses = {
+      [&](auto& t) { t.create(hold.node()); }, [&](auto& t) { t.set(hold.node(), "released"); },
+      [&](auto& t) { t.remove(hold.node()); }};
+  for (const auto& trespass : trespasses) {
+    GuardedTransaction wrong(hold);
+    writes(wrong);
+    trespass(wrong);
+    EXPECT_EQ(error_of([&] { wrong.commit(); }), Errc::invalid_path);
+  }
+  GuardedTransaction large(hold);
+  writes(large).set("/old", std::string(1'000'000, 'x'));
+  EXPECT_EQ(error_of([&] { large.commit(); }), Errc::too_large);
+  expect_nothing_written();
+
+  GuardedTransaction allowed(hold);
+  allowed.check(hold.node(), -1)
+      .set("/", "the chroot's own")
+      .set("/old", std::string(900'000, 'x'));
+  allowed.commit();
+  EXPECT_EQ(data("/"), "the chroot's own");
+  EXPECT_EQ(hold.state(), HoldState::held);
+}
+
+TEST_F(GuardedTransactionTest, ItsNodesHaveTheListOfParents) {
+  ClientOptions team = options();
+  team.digest = DigestCredential{"team", "a secret"};
+  team.acl = AclPolicy::creator_all();
+  const auto client = connect(team);
+  ReentrantMutex mutex(*client, "/theirs");
+  const Hold hold = mutex.acquire();
+  GuardedTransaction tx(hold);
+  tx.create("/new");
+  tx.commit();
+  EXPECT_EQ(raw().get_data("/new").rc, ZNOAUTH);
+  raw().add_digest("team:a secret");
+  EXPECT_EQ(raw().get_acl("/new").entries, raw().get_acl("/theirs").entries);
+}
+
+// A coroutine that runs on its own and leaves its result in a promise.
+struct Detached {
+  struct promise_type {
+    Detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+};
+
+using Outcome = std::optional<Errc>;  // none: written
+
+Detached commit_in_coroutine(GuardedTransaction& tx, std::promise<Outcome>& result) {
+  Outcome outcome;
+  try {
+    co_await tx.co_commit();
+  } catch (const Error& error) {
+    outcome = error.errc();
+  }
+  result.set_value(outcome);
+}
+
+TEST_F(GuardedTransactionTest, HandlersFuturesAndCoroutinesTellTheSame) {
+  Hold hold = mutex_.acquire();
+  for (const bool valid : {true, false}) {
+    GuardedTransaction tx(hold);
+    tx.set("/old", "1");
+    if (!valid) hold.release();
+    const auto expected = valid ? Outcome() : Outcome(Errc::lock_lost);
+    EXPECT_EQ(error_of([&] { tx.commit(); }), expected);
+
+    auto future = tx.async_commit();
+    EXPECT_EQ(error_of([&] { return get(future), 0; }), expected);
+
+    std::promise<Outcome> handed;
+    auto outcome = handed.get_future();
+    tx.async_commit([&](const std::exception_ptr& error) {
+      handed.set_value(error ? error_of([&] { std::rethrow_exception(error); }) : Outcome());
+    });
+    EXPECT_EQ(get(outcome), expected);
+
+    std::promise<Outcome> resumed;
+    auto result = resumed.get_future();
+    commit_in_coroutine(tx, resumed);
+    EXPECT_EQ(get(result), expected);
+  }
+}
+
+TEST_F(GuardedTransactionTest, AfterCloseNothingIsSent) {
+  const Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  writes(tx);
+  client_->close();
+  EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { tx.async_commit([](const auto&) {}); }), Errc::closed);
+  auto future = tx.async_commit();
+  EXPECT_EQ(error_of([&] { return get(future), 0; }), Errc::closed);
+  expect_nothing_written();
+}
+
+class GuardedTransactionFaults : public OwnServerTest {
+ protected:
+  void SetUp() override { ASSERT_EQ(raw().create("/old", "1").rc, ZOK); }
+  std::string data() { return raw().get_data("/old").data; }
+
+  // Long sessions: the hold survives the faults.
+  std::unique_ptr<Client> client_ = [this] {
+    ClientOptions long_lived = options();
+    long_lived.session_timeout = 40s;
+    return connect(long_lived);
+  }();
+  ReentrantMutex mutex_{*client_, kPath};
+};
+
+TEST_F(GuardedTransactionFaults, WithoutAServerItWaitsForTheConnection) {
+  const Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  tx.set("/old", "2");
+  server_.kill_hard();
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kPatience));
+  EXPECT_EQ(error_of([&] { tx.commit(200ms); }), Errc::not_connected);
+  EXPECT_EQ(error_of([&] { tx.commit(Deadline::passed()); }), Errc::not_connected);
+  auto committed = tx.async_commit();
+  EXPECT_FALSE(is_ready(committed));
+  server_.start();
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  get(committed);
+  const auto written = raw().get_data("/old");
+  EXPECT_EQ(written.data, "2");
+  EXPECT_EQ(written.stat.version, 1) << "what had been given up was never sent";
+}
+
+TEST_F(GuardedTransactionFaults, ALostAnswerIsAnUnknownOutcome) {
+  const Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  tx.set("/old", "2");
+  server_.pause();
+  auto without_deadline = tx.async_commit();
+  EXPECT_EQ(error_of([&] { tx.commit(200ms); }), Errc::outcome_unknown);
+  EXPECT_FALSE(is_ready(without_deadline));
+  server_.kill_hard();
+  EXPECT_EQ(error_of([&] { return get(without_deadline), 0; }), Errc::outcome_unknown);
+  server_.start();
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+}
+
+TEST_F(GuardedTransactionFaults, AHoldThatIsLostWhileDisconnectedSendsNothing) {
+  ClientOptions short_lived = options();
+  const auto client = connect(short_lived);
+  ReentrantMutex mutex(*client, "/short");
+  const Hold hold = mutex.acquire();
+  GuardedTransaction tx(hold);
+  tx.set("/old", "2");
+  server_.kill_hard();
+  ASSERT_TRUE(eventually([&] { return hold.state() != HoldState::held; }, kPatience));
+  auto committed = tx.async_commit();
+  // No server is needed for that.
+  EXPECT_EQ(error_of([&] { return get(committed), 0; }), Errc::lock_lost);
+  server_.start();
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  EXPECT_EQ(data(), "1");
+}
+
+TEST_F(GuardedTransactionFaults, AnInterruptedThreadLeavesAtOnce) {
+  const Hold hold = mutex_.acquire();
+  GuardedTransaction tx(hold);
+  tx.set("/old", "2");
+  server_.kill_hard();
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kPatience));
+  std::promise<bool> interrupted;
+  auto result = interrupted.get_future();
+  boost::thread thread([&] {
+    try {
+      tx.commit();
+      interrupted.set_value(false);
+    } catch (const boost::thread_interrupted&) {
+      interrupted.set_value(true);
+    } catch (...) {
+      interrupted.set_exception(std::current_exception());
+    }
+  });
+  thread.interrupt();
+  EXPECT_TRUE(get(result));
+  thread.join();
+  server_.start();
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  GuardedTransaction last(hold);
+  last.check("/old", 0);
+  last.commit();  // what was given up would have come before
+}
+
+}  // namespace
+}  // namespace zklock::testing

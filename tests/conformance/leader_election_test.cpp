@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function that runs while one leads.
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/leader_fixture.h"
+#include "conformance/log_capture.h"
+
+namespace zklock::testing {
+namespace {
+
+// Returns when the leadership has ended.
+void wait_for_the_end(const Leadership& leadership) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait(lock, leadership.ended(), [] { return false; });
+}
+
+// What several elections on one path do: no two functions may run at a time.
+class Office {
+ public:
+  // One call of a function.
+  class Term {
+   public:
+    Term(Office& office, FencingToken token) : office_(office) {
+      if (++office_.inside_ > 1) office_.overlapped_ = true;
+      office_.tokens_.add(token);
+    }
+    ~Term() { --office_.inside_; }
+    Term(const Term&) = delete;
+    Term& operator=(const Term&) = delete;
+
+   private:
+    Office& office_;
+  };
+
+  bool reaches(std::size_t terms) const { return tokens_.reaches(terms); }
+  std::size_t terms() const { return tokens_.size(); }
+  bool is_empty() const {
+    return eventually([this] { return inside_ == 0; }, kPatience);
+  }
+  bool overlapped() const { return overlapped_; }
+  bool tokens_rise() const {
+    const auto tokens = tokens_.all();
+    for (std::size_t i = 1; i < tokens.size(); ++i) {
+      if (tokens[i] <= tokens[i - 1]) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::atomic<int> inside_{0};
+  std::atomic<bool> overlapped_{false};
+  Chronicle<FencingToken> tokens_;
+};
+
+class Election : public LeaderTest<LockTest> {
+ protected:
+  // A function that leads until it is told not to.
+  LeaderElection::Function until_the_end() {
+    return [this](const Leadership& leadership) {
+      const Office::Term term(office_, leadership.token());
+      wait_for_the_end(leadership);
+    };
+  }
+
+  Office office_;
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> other_ = connect();
+};
+
+TEST_F(Election, RunsTheFunctionWhileItLeads) {
+  std::promise<Leadership> led;
+  std::promise<HoldState> state;
+  Gate gate;
+  LeaderElection election(*client_, kPath, [&](Leadership& leadership) {
+    state.set_value(leadership.hold().state());
+    EXPECT_EQ(leadership.hold().token(), leadership.token());
+    EXPECT_EQ(leadership.hold().node(), leadership.node());
+    led.set_value(leadership);
+    gate.pass();
+    wait_for_the_end(leadership);
+  });
+  const Gate::Opener opener(gate);
+  EXPECT_TRUE(chroot_.is_empty());
+  EXPECT_FALSE(election.has_leadership());
+  election.start();
+  auto result = led.get_future();
+  const Leadership leadership = get(result);
+  EXPECT_EQ(state.get_future().get(), HoldState::held);
+  EXPECT_TRUE(election.has_leadership());
+  EXPECT_EQ(leadership.state(), HoldState::held);
+  EXPECT_FALSE(leadership.ended().stop_requested());
+  EXPECT_EQ(raw().exists(leadership.node()).stat.czxid, leadership.token().zxid);
+  const auto leader = election.leader(kPatience);
+  ASSERT_NE(leader, std::nullopt);
+  EXPECT_EQ(leader->token, leadership.token());
+  EXPECT_EQ(election.participants(kPatience).size(), 1U);
+  EXPECT_EQ(election.last_failure(), nullptr);
+  EXPECT_EQ(election.error(), std::nullopt);
+  gate.open();
+  election.close();
+  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_EQ(leadership.state(), HoldState::lost);
+  EXPECT_TRUE(nothing_is_left());
+}
+
+TEST_F(Election, PassesOnWhenTheFunctionReturns) {
+  std::vector<std::unique_ptr<LeaderElection>> elections;
+  for (Client* const client : {client_.get(), other_.get()}) {
+    elections.push_back(
+        std::make_unique<LeaderElection>(*client, kPath, [this](const Leadership& leadership) {
+          const Office::Term term(office_, leadership.token());
+        }));
+    elections.back()->start();
+  }
+  ASSERT_TRUE(office_.reaches(50));  // each contends again by itself
+  for (const auto& election : elections) election->close();
+  EXPECT_FALSE(office_.overlapped());
+  EXPECT_TRUE(office_.tokens_rise());
+  EXPECT_TRUE(nothing_is_left());
+}
+
+TEST_F(Election, KeepsItsNodeUntilTheFunctionHasReturned) {
+  Gate gate;
+  std::promise<std::string> node;
+  LeaderElection first(*client_, kPath, [&](const Leadership& leadership) {
+    const Office::Term term(office_, leadership.token());
+    node.set_value(leadership.node());
+    gate.pass();
+  });
+  LeaderElection second(*other_, kPath, until_the_end());
+  const Gate::Opener opener(gate);
+  first.start();
+  ASSERT_TRUE(gate.reached_by(1));
+  const std::string path = node.get_future().get();
+  second.start();
+  ASSERT_TRUE(reaches_nodes(2));
+  first.withdraw();
+  EXPECT_FALSE(first.has_leadership());
+  EXPECT_TRUE(client_->flush(kPatience));  // nothing is being deleted
+  EXPECT_EQ(raw().exists(path).rc, ZOK);
+  EXPECT_EQ(office_.terms(), 1U);
+  gate.open();
+  ASSERT_TRUE(office_.reaches(2));
+  EXPECT_TRUE(reaches_nodes(1));
+  EXPECT_FALSE(office_.overlapped());
+}
+
+TEST_F(Election, ALossStopsTheTokenAndItIsElectedAgain) {
+  LeaderElection first(*client_, kPath, until_the_end());
+  LeaderElection second(*other_, kPath, until_the_end());
+  first.start();
+  ASSERT_TRUE(office_.reaches(1));
+  second.start();
+  ASSERT_TRUE(reaches_nodes(2));
+  expire(*client_);
+  ASSERT_TRUE(office_.reaches(2));
+  EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kPatience));
+  ASSERT_TRUE(reaches_nodes(2));
+  expire(*other_);
+  ASSERT_TRUE(office_.reaches(3));
+  EXPECT_TRUE(eventually([&] { return first.has_leadership(); }, kPatience));
+  EXPECT_TRUE(office_.tokens_rise());
+}
+
+TEST_F(Election, ADeletedNodeStopsTheToken) {
+  const ZooKeeperServer* const server = SharedServer::server();
+  if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  LeaderElection election(*client_, kPath, until_the_end());
+  election.start();
+  ASSERT_TRUE(office_.reaches(1));
+  const std::string node = kPath + "/" + nodes().at(0);
+  ASSERT_TRUE(eventually([&] { return watched(*server, node); }, kPatience));
+  ASSERT_EQ(raw().delete_node(node), ZOK);
+  ASSERT_TRUE(office_.reaches(2));
+  EXPECT_TRUE(office_.tokens_rise());
+  EXPECT_FALSE(office_.overlapped());
+}
+
+TEST_F(Election, AFunctionThatThrowsPassesLeadershipOn) {
+  LogCapture log;
+  ClientOptions logged = options();
+  logged.logger = log.logger();
+  const auto client = connect(logged);
+  std::atomic<int> calls{0};
+  LeaderElection first(*client, kPath,
+                       [&](const Leadership& leadership) {
+                         const Office::Term term(office_, leadership.token());
+                         ++calls;
+                         throw std::runtime_error("the leader stumbles");
+                       },
+                       {.retry_delay_min = 1h, .retry_delay_max = 2h});
+  LeaderElection second(*other_, kPath, until_the_end());
+  first.start();
+  ASSERT_TRUE(office_.reaches(1));
+  second.start();
+  ASSERT_TRUE(office_.reaches(2));
+  EXPECT_TRUE(eventually([&] { return log.contains("the leader stumbles"); }, kPatience));
+  ASSERT_NE(first.last_failure(), nullptr);
+  EXPECT_THROW(std::rethrow_exception(first.last_failure()), std::runtime_error);
+  EXPECT_EQ(first.error(), std::nullopt);  // contention goes on
+  EXPECT_FALSE(first.requeue());           // after the pause
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(Election, AFunctionThatThrowsIsCalledAgain) {
+  std::atomic<int> calls{0};
+  LeaderElection election(*client_, kPath,
+                          [&](const Leadership& leadership) {
+                            const Office::Term term(office_, leadership.token());
+                            if (++calls < 4) throw 42;
+                            wait_for_the_end(leadership);
+                          },
+                          {.retry_delay_min = 1ms, .retry_delay_max = 2ms});
+  election.start();
+  ASSERT_TRUE(office_.reaches(4));
+  EXPECT_THROW(std::rethrow_exception(election.last_failure()), int);
+  EXPECT_TRUE(election.has_leadership());
+  EXPECT_TRUE(office_.tokens_rise());
+}
+
+// ---- queueing by itself and on request ----------------------------------------------------------
+
+TEST_F(Election, WithoutAutoRequeueItLeadsOncePerRequest) {
+  LeaderElection election(
+      *client_, kPath,
+      [&](const Leadership& leadership) { const Office::Term term(office_, leadership.token()); },
+      {.auto_requeue = false});
+  election.start();
+  ASSERT_TRUE(office_.reaches(1));
+  ASSERT_TRUE(becomes_empty());
+  EXPECT_TRUE(eventually([&] { return election.requeue(); }, kPatience));
+  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(becomes_empty());
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(office_.is_empty());
+  EXPECT_EQ(office_.terms(), 2U);
+}
+
+TEST_F(Election, ARequestWhileItLeadsIsForOneMoreTime) {
+  std::atomic<int> calls{0};
+  std::atomic<bool> first_said{false};
+  std::atomic<bool> second_said{false};
+  std::unique_ptr<LeaderElection> election;
+  election = std::make_unique<LeaderElection>(
+      *client_, kPath,
+      [&](const Leadership& leadership) {
+        const Office::Term term(office_, leadership.token());
+        if (++calls > 1) return;
+        first_said = election->requeue();
+        second_said = election->requeue();
+      },
+      ElectionOptions{.auto_requeue = false});
+  election->start();
+  ASSERT_TRUE(office_.reaches(2));
+  ASSERT_TRUE(becomes_empty());
+  EXPECT_TRUE(first_said);
+  EXPECT_FALSE(second_said);
+  EXPECT_EQ(office_.terms(), 2U);
+  EXPECT_FALSE(office_.overlapped());
+}
+
+TEST_F(Election, AnInterruptEndsOneLeadership) {
+  LeaderElection election(*client_, kPath, until_the_end());
+  election.interrupt();  // nothing to interrupt
+  election.start();
+  ASSERT_TRUE(office_.reaches(1));
+  EXPECT_FALSE(election.requeue());
+  election.interrupt();
+  ASSERT_TRUE(office_.reaches(2));
+  EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
+  EXPECT_TRUE(office_.tokens_rise());
+  EXPECT_FALSE(office_.overlapped());
+}
+
+TEST_F(Election, WithdrawnItLeavesTheQueueUntilItIsRequeued) {
+  LeaderElection first(*client_, kPath, until_the_end());
+  LeaderElection second(*other_, kPath, until_the_end());
+  first.start();
+  ASSERT_TRUE(office_.reaches(1));
+  second.start();
+  ASSERT_TRUE(reaches_nodes(2));
+  second.withdraw();  // while it waits
+  ASSERT_TRUE(reaches_nodes(1));
+  EXPECT_TRUE(second.requeue());
+  ASSERT_TRUE(reaches_nodes(2));
+  first.withdraw();  // while it leads
+  ASSERT_TRUE(office_.reaches(2));
+  EXPECT_TRUE(reaches_nodes(1));
+  EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kPatience));
+  EXPECT_FALSE(second.requeue());  // it would anyway
+  EXPECT_TRUE(first.requeue());
+  EXPECT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(office_.overlapped());
+}
+
+// ---- closing ------------------------------------------------------------------------------------
+
+TEST_F(Election, CloseWaitsForTheFunction) {
+  Gate gate;
+  std::atomic<bool> returned{false};
+  LeaderElection election(*client_, kPath, [&](const Leadership& leadership) {
+    wait_for_the_end(leadership);
+    gate.pass();
+    returned = true;
+  });
+  std::future<void> closing;
+  std::future<void> closing_too;
+  const Gate::Opener opener(gate);
+  election.start();
+  ASSERT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
+  closing = in_thread([&] { election.close(); });
+  closing_too = in_thread([&] { election.close(); });
+  ASSERT_TRUE(gate.reached_by(1));  // it was told
+  EXPECT_FALSE(election.has_leadership());
+  EXPECT_FALSE(is_ready(closing));
+  EXPECT_FALSE(is_ready(closing_too));
+  EXPECT_EQ(nodes().size(), 1U);
+  gate.open();
+  get(closing);
+  get(closing_too);
+  EXPECT_TRUE(returned);
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(nothing_is_left());
+  EXPECT_EQ(error_of([&] { election.start(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return election.requeue(); }), Errc::closed);
+  EXPECT_EQ(election.error()->errc(), Errc::closed);
+}
+
+TEST_F(Election, TheFunctionMayCloseIt) {
+  std::promise<bool> still_held;
+  std::unique_ptr<LeaderElection> election;
+  election = std::make_unique<LeaderElection>(*client_, kPath, [&](const Leadership& leadership) {
+    const Office::Term term(office_, leadership.token());
+    election->close();
+    EXPECT_TRUE(leadership.ended().stop_requested());
+    still_held.set_value(leadership.state() == HoldState::held);
+  });
+  election->start();
+  auto result = still_held.get_future();
+  EXPECT_TRUE(get(result));  // until it returns
+  election->close();
+  EXPECT_TRUE(office_.is_empty());
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_EQ(office_.terms(), 1U);
+}
+
+TEST_F(Election, TheFunctionMayDestroyIt) {
+  // Lives as long as the function does.
+  auto witness = std::make_shared<int>(0);
+  const std::weak_ptr<int> function_lives = witness;
+  auto election = std::make_shared<std::unique_ptr<LeaderElection>>();
+  Gate gate;
+  *election = std::make_unique<LeaderElection>(*client_, kPath,
+                                               [election, witness, &gate](const Leadership&) {
+                                                 gate.pass();
+                                                 election->reset();
+                                               });
+  const Gate::Opener opener(gate);
+  (*election)->start();
+  witness.reset();
+  ASSERT_TRUE(gate.reached_by(1));
+  gate.open();
+  EXPECT_TRUE(eventually([&] { return function_lives.expired(); }, kPatience));
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Election, ClosedAtAnyMomentNothingIsLeft) {
+  for (int i = 0; i < 50; ++i) {
+    LeaderElection first(*client_, kPath, until_the_end());
+    LeaderElection second(*other_, kPath, until_the_end());
+    if (i % 5 != 0) first.start();
+    second.start();
+    if (i % 5 == 1) static_cast<void>(nodes());  // a round trip later
+    if (i % 5 == 2) static_cast<void>(office_.reaches(office_.terms() + 1));
+    if (i % 5 == 3) first.interrupt();
+    if (i % 5 == 4) second.withdraw();
+  }
+  EXPECT_TRUE(office_.is_empty());
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(other_->flush(kPatience));
+  EXPECT_TRUE(nothing_is_left());
+  EXPECT_FALSE(office_.overlapped());
+  EXPECT_TRUE(is_free());
+}
+
+TEST_F(Election, TheClientsEndStopsTheToken) {
+  LeaderElection leading(*client_, kPath, until_the_end());
+  leading.start();
+  ASSERT_TRUE(office_.reaches(1));
+  LeaderElection waiting(*client_, kPath, until_the_end());
+  waiting.start();
+  ASSERT_TRUE(reaches_nodes(2));
+  client_->close();
+  EXPECT_TRUE(office_.is_empty());
+  EXPECT_TRUE(eventually([&] { return leading.error().has_value() && waiting.error().has_value(); },
+                         kPatience));
+  EXPECT_EQ(leading.error()->errc(), Errc::closed);
+  EXPECT_EQ(error_of([&] { return waiting.requeue(); }), Errc::closed);
+  EXPECT_EQ(office_.terms(), 1U);
+}
+
+TEST_F(Election, BadInputIsRefusedByTheConstructor) {
+  const auto make = [&](const std::string& path, LeaderElection::Function function,
+                        ElectionOptions election_options = {}) {
+    return error_of([&] {
+      return LeaderElection(*client_, path, std::move(function), election_options).path();
+    });
+  };
+  EXPECT_EQ(make("lock", until_the_end()), Errc::invalid_path);
+  EXPECT_EQ(make(kPath, {}), Errc::invalid_option);
+  EXPECT_EQ(make(kPath, until_the_end(), {.retry_delay_min = 0ms}), Errc::invalid_option);
+  EXPECT_EQ(make(kPath, until_the_end()), std::nullopt);
+  client_->close();
+  EXPECT_EQ(make(kPath, until_the_end()), Errc::closed);
+}
+
+TEST_F(Election, SharesItsPathWithALatch) {
+  const auto latch = leading_latch(*client_);
+  LeaderElection election(*other_, kPath, until_the_end());
+  election.start();
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_EQ(office_.terms(), 0U);
+  const FencingToken token = latch->token();
+  latch->close();
+  ASSERT_TRUE(office_.reaches(1));
+  EXPECT_GT(election.leader(kPatience)->token, token);
+}
+
+// ---- servers that are not there -----------------------------------------------------------------
+
+class ElectionOnItsServer : public LeaderTest<OwnServerTest> {};
+
+TEST_F(ElectionOnItsServer, StartsBeforeTheServerIsUpAndLeadsLater) {
+  server_.kill_hard();
+  LogCapture log;
+  ClientOptions impatient = options();
+  impatient.connection_timeout = 100ms;
+  impatient.logger = log.logger();
+  Client client(impatient);
+  Office office;
+  LeaderElection election(client, kPath,
+                          [&](const Leadership& leadership) {
+                            const Office::Term term(office, leadership.token());
+                            wait_for_the_end(leadership);
+                          },
+                          {.retry_delay_min = 1ms, .retry_delay_max = 50ms});
+  election.start();
+  ASSERT_TRUE(eventually([&] { return log.contains("lead /lock: "); }, kPatience));
+  server_.start();
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  EXPECT_TRUE(office.reaches(1));
+  kill_and_restart();
+  raw_.reset();
+  // The session may have survived, or not.
+  EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
+  election.close();
+  EXPECT_TRUE(client.flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_FALSE(office.overlapped());
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who leads, how leadership passes on, and how one waits for it.
+#include <atomic>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/thread/thread.hpp>
+#include <gtest/gtest.h>
+
+#include "conformance/leader_fixture.h"
+#include "conformance/log_capture.h"
+
+namespace zklock::testing {
+namespace {
+
+class Latch : public LeaderTest<LockTest> {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> other_ = connect();
+};
+
+TEST_F(Latch, LeadsWhenNobodyElseDoes) {
+  LeaderLatch latch(*client_, kPath);
+  EXPECT_FALSE(latch.has_leadership());
+  EXPECT_FALSE(latch.await(Deadline::passed()));
+  EXPECT_EQ(latch.leader(), std::nullopt);
+  EXPECT_EQ(latch.leadership().state(), HoldState::lost);
+  EXPECT_TRUE(latch.leadership().ended().stop_requested());
+  EXPECT_TRUE(chroot_.is_empty());  // nothing before start()
+
+  latch.start();
+  ASSERT_TRUE(latch.await(kPatience));
+  EXPECT_TRUE(latch.has_leadership());
+  latch.start();  // it does already
+  const Leadership leadership = latch.leadership();
+  EXPECT_EQ(leadership.state(), HoldState::held);
+  EXPECT_GT(leadership.valid_until(), LeaseClock::now());
+  EXPECT_FALSE(leadership.ended().stop_requested());
+  EXPECT_EQ(leadership.token(), latch.token());
+  EXPECT_EQ(raw().exists(leadership.node()).stat.czxid, latch.token().zxid);
+  EXPECT_EQ(nodes().size(), 1U);
+  EXPECT_EQ(latch.error(), std::nullopt);
+
+  latch.close();
+  EXPECT_FALSE(latch.has_leadership());
+  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_EQ(leadership.state(), HoldState::lost);
+  EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
+  EXPECT_TRUE(nothing_is_left());
+}
+
+TEST_F(Latch, TellsWhoLeads) {
+  const auto first = leading_latch(*client_);
+  const auto second = start_latch(*other_);
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto leader = second->leader(kPatience);
+  ASSERT_NE(leader, std::nullopt);
+  EXPECT_EQ(leader->token, first->token());
+  EXPECT_EQ(leader->session_id, client_->session_id());
+  EXPECT_EQ(leader->application, "conformance");
+  EXPECT_TRUE(leader->holds);
+  EXPECT_FALSE(leader->mine);
+  EXPECT_TRUE(first->leader(kPatience)->mine);
+  const auto all = first->participants(kPatience);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[1].session_id, other_->session_id());
+  EXPECT_FALSE(second->has_leadership());
+}
+
+TEST_F(Latch, TwoOfOneClientAreTwoCandidates) {
+  const auto first = leading_latch(*client_);
+  const auto second = start_latch(*client_);
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(second->await(100ms));
+  const FencingToken before = first->token();
+  first->close();
+  ASSERT_TRUE(second->await(kPatience));
+  EXPECT_GT(second->token(), before);
+}
+
+TEST_F(Latch, PassesOnWhenTheLeaderIsClosed) {
+  auto first = leading_latch(*client_);
+  const auto second = start_latch(*other_);
+  ASSERT_TRUE(reaches_nodes(2));
+  const FencingToken before = first->token();
+  first.reset();
+  ASSERT_TRUE(second->await(kPatience));
+  EXPECT_GT(second->token(), before);
+  EXPECT_TRUE(reaches_nodes(1));
+}
+
+TEST_F(Latch, PassesOnWhenTheLeadersSessionExpiresAndItContendsAgain) {
+  Heard heard;
+  const auto first = leading_latch(*client_);
+  const auto subscription = heard.listen_to(*first);
+  const auto second = start_latch(*other_);
+  ASSERT_TRUE(reaches_nodes(2));
+  const Leadership lost = first->leadership();
+  expire(*client_);
+  ASSERT_TRUE(second->await(kPatience));
+  const FencingToken token = second->token();
+  EXPECT_GT(token, lost.token());
+  EXPECT_TRUE(eventually([&] { return lost.ended().stop_requested(); }, kPatience));
+  EXPECT_EQ(lost.state(), HoldState::lost);
+  EXPECT_FALSE(first->has_leadership());
+
+  ASSERT_TRUE(reaches_nodes(2));  // it is in the queue again
+  second->close();
+  EXPECT_TRUE(leads_after(*first, token));
+  ASSERT_TRUE(heard.reaches(3));
+  EXPECT_TRUE(heard.is_in_order());
+  EXPECT_EQ(heard.all()[0].token, lost.token());
+  EXPECT_EQ(heard.all()[2].token, first->token());
+  EXPECT_EQ(lost.state(), HoldState::lost);  // an old leadership stays what it was
+}
+
+TEST_F(Latch, LeadsAgainWhenItsNodeWasDeleted) {
+  const ZooKeeperServer* const server = SharedServer::server();
+  if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  Heard heard;
+  const auto latch = leading_latch(*client_);
+  const auto subscription = heard.listen_to(*latch);
+  const Leadership first = latch->leadership();
+  ASSERT_TRUE(eventually([&] { return watched(*server, first.node()); }, kPatience));
+  std::atomic<int> told{0};
+  const std::stop_callback on_end(first.ended(), [&told] { ++told; });
+  ASSERT_EQ(raw().delete_node(first.node()), ZOK);
+  EXPECT_TRUE(leads_after(*latch, first.token()));
+  ASSERT_TRUE(heard.reaches(3));
+  EXPECT_TRUE(heard.is_in_order());
+  EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
+  EXPECT_EQ(nodes().size(), 1U);
+}
+
+TEST_F(Latch, AWaitingOneWhoseNodeWasDeletedQueuesAgain) {
+  const auto first = leading_latch(*client_);
+  const auto second = start_latch(*other_);
+  ASSERT_TRUE(reaches_nodes(2));
+  const std::string node = nodes().at(1);
+  ASSERT_EQ(raw().delete_node(kPath + "/" + node), ZOK);
+  ASSERT_TRUE(eventually([&] { return nodes().size() == 2 && nodes().at(1) != node; }, kPatience));
+  first->close();
+  EXPECT_TRUE(second->await(kPatience));
+}
+
+class TenLatches : public Latch {
+ protected:
+  using Latches = std::vector<std::unique_ptr<LeaderLatch>>;
+
+  static LeaderLatch* the_leader(const Latches& latches) {
+    LeaderLatch* leader = nullptr;
+    for (const auto& latch : latches) {
+      if (!latch->has_leadership()) continue;
+      EXPECT_EQ(leader, nullptr) << "two lead";
+      leader = latch.get();
+    }
+    return leader;
+  }
+
+  LeaderLatch* after_both_sessions_expired(const Latches& latches) {
+    const std::size_t candidates = nodes().size();
+    for (const auto* client : {client_.get(), other_.get()}) {
+      const auto session = client->session_id();
+      expire(*client);
+      EXPECT_TRUE(eventually(
+          [&] { return client->is_connected() && client->session_id() != session; }, kPatience));
+    }
+    EXPECT_TRUE(reaches_nodes(candidates));
+    LeaderLatch* leader = nullptr;
+    EXPECT_TRUE(eventually([&] { return (leader = the_leader(latches)) != nullptr; }, kPatience));
+    return leader;
+  }
+};
+
+// Each leads once and is closed then. Whoever is told that it leads writes to a resource that
+// refuses lower tokens; none must be refused, and at no time do two lead.
+TEST_F(TenLatches, ExactlyOneLeadsAtAnyTime) {
+  Chronicle<FencingToken> writes;
+  Latches latches;
+  std::vector<Subscription> subscriptions;
+  for (std::size_t i = 0; i < 10; ++i) {
+    Client& client = i % 2 == 0 ? *client_ : *other_;
+    latches.push_back(std::make_unique<LeaderLatch>(client, kPath));
+    subscriptions.push_back(latches.back()->add_listener(
+        [&writes](const Leadership& leadership) { writes.add(leadership.token()); }, {}));
+    latches.back()->start();
+  }
+  for (std::size_t round = 0; round < 10; ++round) {
+    ASSERT_TRUE(writes.reaches(round + 1));
+    LeaderLatch* leader = the_leader(latches);
+    ASSERT_NE(leader, nullptr);
+    EXPECT_EQ(leader->token(), writes.all().back());
+    if (round == 4) {
+      leader = after_both_sessions_expired(latches);
+      ASSERT_NE(leader, nullptr);
+    }
+    const std::size_t before = writes.size();
+    leader->close();
+    if (round < 9) {
+      ASSERT_TRUE(writes.reaches(before + 1));
+    }
+  }
+  const auto tokens = writes.all();
+  for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_GT(tokens[i], tokens[i - 1]);
+  EXPECT_TRUE(nothing_is_left());
+}
+
+// ---- waiting for leadership ---------------------------------------------------------------------
+
+class LatchWaiting : public Latch {
+ protected:
+  const std::unique_ptr<LeaderLatch> leader_ = leading_latch(*other_);
+  const std::unique_ptr<LeaderLatch> latch_ = start_latch(*client_);
+};
+
+TEST_F(LatchWaiting, TheDeadlineEndsAwaitButNotTheCandidacy) {
+  const auto deadline = LeaseClock::now() + 300ms;
+  EXPECT_FALSE(latch_->await(deadline));
+  EXPECT_GE(LeaseClock::now(), deadline);
+  EXPECT_TRUE(reaches_nodes(2));
+  leader_->close();
+  EXPECT_TRUE(latch_->await(kPatience));
+}
+
+TEST_F(LatchWaiting, AStopEndsAwait) {
+  std::stop_source stop;
+  auto waiting = in_thread([&] { return latch_->await(Deadline::never(), stop.get_token()); });
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(is_ready(waiting));
+  stop.request_stop();
+  EXPECT_FALSE(get(waiting));
+  EXPECT_FALSE(latch_->await(Deadline::never(), stop.get_token()));
+  EXPECT_EQ(nodes().size(), 2U);
+}
+
+TEST_F(LatchWaiting, AnInterruptionEndsAwait) {
+  std::promise<bool> interrupted;
+  boost::thread waiting([&] {
+    try {
+      latch_->await();
+      interrupted.set_value(false);
+    } catch (const boost::thread_interrupted&) {
+      interrupted.set_value(true);
+    }
+  });
+  waiting.interrupt();
+  auto result = interrupted.get_future();
+  EXPECT_TRUE(get(result));
+  waiting.join();
+  leader_->close();
+  EXPECT_TRUE(latch_->await(kPatience));
+}
+
+TEST_F(LatchWaiting, ClosingTheLatchEndsAwaitWithAnError) {
+  auto waiting = in_thread([&] { return latch_->await(); });
+  ASSERT_TRUE(reaches_nodes(2));
+  latch_->close();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return latch_->await(); }), Errc::closed);
+  EXPECT_TRUE(reaches_nodes(1));
+}
+
+TEST_F(LatchWaiting, ClosingTheClientEndsAwaitWithAnError) {
+  auto waiting = in_thread([&] { return latch_->await(); });
+  ASSERT_TRUE(reaches_nodes(2));
+  client_->close();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { latch_->start(); }), Errc::closed);
+  ASSERT_NE(latch_->error(), std::nullopt);
+  EXPECT_EQ(latch_->error()->errc(), Errc::closed);
+}
+
+TEST_F(LatchWaiting, ManyMayWait) {
+  std::vector<std::future<bool>> waiting;
+  for (int i = 0; i < 5; ++i) {
+    waiting.push_back(in_thread([&] { return latch_->await(kPatience); }));
+  }
+  leader_->close();
+  for (auto& one : waiting) EXPECT_TRUE(get(one));
+}
+
+// ---- servers that are not there -----------------------------------------------------------------
+
+class LatchOnItsServer : public LeaderTest<OwnServerTest> {
+ protected:
+  ClientOptions impatient() const {
+    ClientOptions result = options();
+    result.connection_timeout = 100ms;
+    result.logger = log_.logger();
+    return result;
+  }
+  bool fails_to_contend() const {
+    return eventually([this] { return log_.contains("lead /lock: "); }, kPatience);
+  }
+  LogCapture log_;
+};
+
+TEST_F(LatchOnItsServer, StartsBeforeTheServerIsUpAndLeadsLater) {
+  server_.kill_hard();
+  Client client(impatient());
+  LeaderLatch latch(client, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 50ms});
+  latch.start();
+  EXPECT_FALSE(latch.await(100ms));
+  ASSERT_TRUE(fails_to_contend());
+  EXPECT_EQ(latch.error(), std::nullopt);  // it passes
+  EXPECT_EQ(error_of([&] { return latch.leader(); }), Errc::not_connected);
+  server_.start();
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  EXPECT_TRUE(latch.await(kPatience));
+  EXPECT_EQ(nodes().size(), 1U);
+}
+
+TEST_F(LatchOnItsServer, IsClosedBeforeTheServerIsUp) {
+  server_.kill_hard();
+  Client client(impatient());
+  LeaderLatch contending(client, kPath);
+  contending.start();
+  LeaderLatch failing(client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h});
+  failing.start();
+  ASSERT_TRUE(fails_to_contend());
+  auto waiting = in_thread([&] { return failing.await(); });
+  contending.close();
+  failing.close();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
+  server_.start();
+  ASSERT_TRUE(client.wait_until_connected(kPatience));
+  EXPECT_TRUE(is_free());  // a request of this client after it would have come first
+  EXPECT_TRUE(client.flush(kPatience));
+  EXPECT_TRUE(nodes().empty());
+}
+
+TEST_F(LatchOnItsServer, AClientThatIsClosedDuringAPauseEndsAwait) {
+  server_.kill_hard();
+  Client client(impatient());
+  LeaderLatch latch(client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h});
+  latch.start();
+  ASSERT_TRUE(fails_to_contend());
+  auto waiting = in_thread([&] { return latch.await(); });
+  client.close();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
+  EXPECT_EQ(latch.error()->errc(), Errc::closed);
+  server_.start();  // for the fixture, which tidies up
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+}
+
+TEST_F(LatchOnItsServer, LeadsAfterTheServerWasKilled) {
+  const auto client = connect();
+  const auto other = connect();
+  Chronicle<FencingToken> writes;
+  LeaderLatch first(*client, kPath);
+  LeaderLatch second(*other, kPath);
+  const auto write = [&](const Leadership& l) { writes.add(l.token()); };
+  const auto first_subscription = first.add_listener(write, {});
+  const auto second_subscription = second.add_listener(write, {});
+  first.start();
+  ASSERT_TRUE(first.await(kPatience));
+  second.start();
+  ASSERT_TRUE(reaches_nodes(2));
+  kill_and_restart();
+  raw_.reset();
+  // The session may have survived, or not: one leads, and both are in the queue.
+  ASSERT_TRUE(
+      eventually([&] { return first.has_leadership() || second.has_leadership(); }, kPatience));
+  ASSERT_TRUE(reaches_nodes(2));
+  LeaderLatch& leader = first.has_leadership() ? first : second;
+  LeaderLatch& follower = &leader == &first ? second : first;
+  leader.close();
+  EXPECT_TRUE(follower.await(kPatience));
+  const auto tokens = writes.all();
+  for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_GT(tokens[i], tokens[i - 1]);
+}
+
+// ---- errors -------------------------------------------------------------------------------------
+
+TEST_F(Latch, BadInputIsRefusedByTheConstructor) {
+  EXPECT_EQ(error_of([&] { return LeaderLatch(*client_, "lock").path(); }), Errc::invalid_path);
+  for (const LatchOptions& bad :
+       {LatchOptions{.retry_delay_min = 0ms}, LatchOptions{.retry_delay_min = -1ms},
+        LatchOptions{.retry_delay_min = 2s, .retry_delay_max = 1s}}) {
+    EXPECT_EQ(error_of([&] { return LeaderLatch(*client_, kPath, bad).path(); }),
+              Errc::invalid_option);
+  }
+  client_->close();
+  EXPECT_EQ(error_of([&] { return LeaderLatch(*client_, kPath).path(); }), Errc::closed);
+}
+
+TEST_F(Latch, AnErrorForGoodIsKeptAndItMayBeStartedAgain) {
+  ACL entry{ZOO_PERM_READ, {const_cast<char*>("world"), const_cast<char*>("anyone")}};
+  ACL_vector read_only{1, &entry};
+  ASSERT_EQ(raw().create(kPath, {}, 0, read_only).rc, ZOK);
+  LeaderLatch latch(*client_, kPath);
+  auto waiting = in_thread([&] { return latch.await(); });
+  latch.start();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::no_auth);
+  EXPECT_EQ(error_of([&] { return latch.await(); }), Errc::no_auth);
+  ASSERT_NE(latch.error(), std::nullopt);
+  EXPECT_EQ(latch.error()->errc(), Errc::no_auth);
+  EXPECT_FALSE(latch.has_leadership());
+
+  ASSERT_EQ(raw().delete_node(kPath), ZOK);
+  latch.start();
+  EXPECT_TRUE(latch.await(kPatience));
+  EXPECT_EQ(latch.error(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+// What a listener was told.
+class Told {
+ public:
+  LockObserver::Listener listener() {
+    return [this](const LockState& state) {
+      const std::lock_guard guard(mutex_);
+      states_.push_back(state);
+      changed_.notify_all();
+    };
+  }
+  template <class Predicate>
+  [[nodiscard]] bool wait_until_last(Predicate predicate) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience,
+                             [&] { return !states_.empty() && predicate(states_.back()); });
+  }
+  [[nodiscard]] bool last_becomes_free() {
+    return wait_until_last([](const LockState& s) { return s.is_free() && s.waiting == 0; });
+  }
+  // Held by the node of this hold.
+  [[nodiscard]] bool last_becomes(const Hold& hold, std::size_t waiting = 0) {
+    return wait_until_last([&](const LockState& s) {
+      return s.holder && s.holder->token == hold.token() && s.waiting == waiting;
+    });
+  }
+  std::vector<LockState> states() const {
+    const std::lock_guard guard(mutex_);
+    return states_;
+  }
+  std::size_t count() const { return states().size(); }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<LockState> states_;  // guarded by mutex_
+};
+
+class LockObserverTest : public LockTest {
+ protected:
+  Hold acquire() { return mutex_.acquire({.owner = Owner::unique(), .deadline = kPatience}); }
+
+  std::unique_ptr<Client> client_ = connect();
+  std::unique_ptr<Client> observers_client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+};
+
+TEST_F(LockObserverTest, SaysWhoHoldsAndHowManyWait) {
+  const LockObserver observer(*observers_client_, kPath);
+  const LockObserver holders(*client_, kPath);
+  EXPECT_EQ(observer.path(), kPath);
+  EXPECT_EQ(observer.state(), LockState()) << "there is no such path yet";
+  Hold hold = acquire();
+  auto waiting = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  const LockState state = observer.state();
+  ASSERT_TRUE(state.holder);
+  EXPECT_EQ(state.waiting, 1U);
+  EXPECT_EQ(kPath + "/" + state.holder->node, hold.node());
+  EXPECT_EQ(state.holder->token, hold.token());
+  EXPECT_EQ(state.holder->session_id, client_->session_id());
+  EXPECT_EQ(state.holder->application, "conformance");
+  EXPECT_TRUE(state.holder->holds);
+  EXPECT_FALSE(state.holder->mine);
+  EXPECT_TRUE(holders.state().holder->mine);
+  EXPECT_EQ(mutex_.participants().front().node, state.holder->node);
+  hold.release();
+  hold = get(waiting);
+  EXPECT_EQ(observer.state().holder->token, hold.token());
+  EXPECT_EQ(observer.state().waiting, 0U);
+  hold.release();
+  ASSERT_TRUE(becomes_empty());
+  EXPECT_TRUE(observer.state().is_free()) << "there is the path, and nobody in the queue";
+}
+
+TEST_F(LockObserverTest, TellsOfEveryChangeFromTheFirstStateOn) {
+  LockObserver observer(*observers_client_, kPath);
+  Told told;
+  const Subscription subscription = observer.add_listener(told.listener());
+  ASSERT_TRUE(told.last_becomes_free());
+  Hold hold = acquire();
+  ASSERT_TRUE(told.last_becomes(hold));
+  auto second = mutex_.async_acquire();
+  ASSERT_TRUE(told.last_becomes(hold, 1));
+  auto third = mutex_.async_acquire();
+  ASSERT_TRUE(told.last_becomes(hold, 2));
+
+  Told late;  // begins with what is known
+  const Subscription another = observer.add_listener(late.listener());
+  ASSERT_TRUE(late.last_becomes(hold, 2));
+  EXPECT_EQ(late.count(), 1U);
+
+  hold.release();
+  hold = get(second);
+  ASSERT_TRUE(told.last_becomes(hold, 1));
+  hold.release();
+  hold = get(third);
+  ASSERT_TRUE(told.last_becomes(hold));
+  hold.release();
+  ASSERT_TRUE(told.last_becomes_free());
+  const auto states = told.states();
+  for (std::size_t i = 1; i < states.size(); ++i) {
+    EXPECT_NE(states[i], states[i - 1]) << "only changes are told";
+  }
+  EXPECT_TRUE(states.front().is_free());
+}
+
+TEST_F(LockObserverTest, FollowsALockWhosePathGoesAndComesBack) {
+  LockObserver observer(*observers_client_, "/deep/in/here");
+  Told told;
+  const Subscription subscription = observer.add_listener(told.listener());
+  ASSERT_TRUE(told.last_becomes_free());
+  ReentrantMutex mutex(*client_, "/deep/in/here");
+  for (int i = 0; i < 3; ++i) {
+    Hold hold = mutex.acquire({.deadline = kPatience});
+    ASSERT_TRUE(told.last_becomes(hold));
+    hold.release();
+    ASSERT_TRUE(told.last_becomes_free());
+    ASSERT_EQ(raw().delete_recursive("/deep"), ZOK);
+  }
+}
+
+TEST_F(LockObserverTest, NamesForeignContendersAndIgnoresWhatIsNone) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  LockObserver observer(*observers_client_, kPath);
+  Told told;
+  const Subscription subscription = observer.add_listener(told.listener());
+  ASSERT_TRUE(told.last_becomes_free());
+  ASSERT_EQ(raw().create(kPath + "/something").rc, ZOK);
+  const auto foreign = raw().create(kPath + "/lock-", "theirs", ZOO_EPHEMERAL_SEQUENTIAL);
+  ASSERT_EQ(foreign.rc, ZOK);
+  ASSERT_TRUE(told.wait_until_last([](const LockState& s) { return !s.is_free(); }));
+  const LockState state = told.states().back();
+  EXPECT_EQ(kPath + "/" + state.holder->node, foreign.path);
+  EXPECT_EQ(state.holder->pid, 0);
+  EXPECT_EQ(state.waiting, 0U);
+}
+
+TEST_F(LockObserverTest, SurvivesTheEndOfItsSession) {
+  LockObserver observer(*observers_client_, kPath);
+  Told told;
+  const Subscription subscription = observer.add_listener(told.listener());
+  Hold hold = acquire();
+  ASSERT_TRUE(told.last_becomes(hold));
+  for (int i = 0; i < 2; ++i) {
+    const auto session = observers_client_->session_id();
+    expire_session(chroot_.hosts(), session);
+    hold.release();
+    hold = acquire();
+    ASSERT_TRUE(told.last_becomes(hold));
+    ASSERT_TRUE(eventually(
+        [&] {
+          const auto next = observers_client_->session_id();
+          return next != 0 && next != session;
+        },
+        kPatience));
+    // What changes on the new session is told as well.
+    hold.release();
+    ASSERT_TRUE(told.last_becomes_free());
+    hold = acquire();
+    ASSERT_TRUE(told.last_becomes(hold));
+  }
+}
+
+TEST_F(LockObserverTest, ASlowListenerIsToldTheNewestState) {
+  LockObserver observer(*observers_client_, kPath);
+  Told told;
+  Told witness;
+  std::promise<void> entered;
+  std::promise<void> go_on;
+  const auto may_go_on = go_on.get_future().share();
+  bool first = true;
+  const Subscription slow = observer.add_listener([&](const LockState& state) {
+    told.listener()(state);
+    if (!std::exchange(first, false)) return;
+    entered.set_value();
+    may_go_on.wait();
+  });
+  auto inside = entered.get_future();
+  get(inside);
+  const Subscription quick = observer.add_listener(witness.listener());
+  Hold hold;
+  for (int i = 0; i < 5; ++i) {
+    hold.release();
+    ASSERT_TRUE(witness.last_becomes_free());
+    hold = acquire();
+    ASSERT_TRUE(witness.last_becomes(hold));
+  }
+  EXPECT_EQ(told.count(), 1U);
+  go_on.set_value();
+  ASSERT_TRUE(told.last_becomes(hold));
+  EXPECT_EQ(told.count(), 2U) << "what was between is left out";
+}
+
+TEST_F(LockObserverTest, AListenerThatThrowsHarmsNobody) {
+  LockObserver observer(*observers_client_, kPath);
+  Told told;
+  const Subscription wild =
+      observer.add_listener([](const LockState&) { throw std::runtime_error("wild"); });
+  const Subscription tame = observer.add_listener(told.listener());
+  const Hold hold = acquire();
+  EXPECT_TRUE(told.last_becomes(hold));
+}
+
+// Neither Subscription nor observer goes while a call is under way, and none comes later.
+TEST_F(LockObserverTest, RemovalWaitsForTheCallUnderWay) {
+  for (const bool by_destructor : {false, true}) {
+    auto observer = std::make_unique<LockObserver>(*observers_client_, kPath);
+    std::promise<void> entered;
+    std::promise<void> go_on;
+    const auto may_go_on = go_on.get_future().share();
+    std::atomic<int> calls{0};
+    std::atomic<bool> returned{false};
+    Subscription subscription = observer->add_listener([&](const LockState&) {
+      if (++calls == 1) entered.set_value();
+      may_go_on.wait();
+      returned = true;
+    });
+    auto inside = entered.get_future();
+    get(inside);
+    auto removed = in_thread([&] {
+      by_destructor ? observer.reset() : subscription.cancel();
+      return returned.load();
+    });
+    EXPECT_FALSE(is_ready(removed));
+    go_on.set_value();
+    EXPECT_TRUE(get(removed));
+    Told witness;
+    LockObserver other(*observers_client_, kPath);
+    const Subscription watching = other.add_listener(witness.listener());
+    const Hold hold = acquire();
+    ASSERT_TRUE(witness.last_becomes(hold));
+    EXPECT_EQ(calls, 1);
+  }
+}
+
+TEST_F(LockObserverTest, AListenerMayRemoveItselfAndTheObserver) {
+  auto observer = std::make_unique<LockObserver>(*observers_client_, kPath);
+  std::promise<void> done;
+  auto finished = done.get_future();
+  Subscription subscription;
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  subscription = observer->add_listener([&](const LockState&) {
+    { const std::lock_guard guard(mutex); }  // the subscription is there
+    subscription.cancel();
+    observer.reset();
+    done.set_value();
+  });
+  lock.unlock();
+  get(finished);
+}
+
+TEST_F(LockObserverTest, AfterCloseItIsQuiet) {
+  LockObserver observer(*observers_client_, kPath);
+  Told told;
+  const Subscription subscription = observer.add_listener(told.listener());
+  ASSERT_TRUE(told.last_becomes_free());
+  observers_client_->close();
+  EXPECT_EQ(error_of([&] { return observer.state(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return observer.add_listener(told.listener()); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return LockObserver(*observers_client_, kPath).path(); }), Errc::closed);
+  const auto before = told.count();
+  const Hold hold = acquire();
+  EXPECT_EQ(told.count(), before);
+}
+
+TEST_F(LockObserverTest, BadPaths) {
+  for (const std::string path : {"", "a", "/", "/a/", "/zookeeper/x"}) {
+    EXPECT_EQ(error_of([&] { return LockObserver(*client_, path).path(); }), Errc::invalid_path);
+  }
+}
+
+class LockObserverFaults : public OwnServerTest {
+ protected:
+  std::string watch_count() {
+    const std::string answer = ask_server(server_, "mntr");
+    const std::string key = "zk_watch_count\t";
+    const auto at = answer.find(key);
+    return at == std::string::npos ? answer : answer.substr(at + key.size(), 1);
+  }
+};
+
+TEST_F(LockObserverFaults, LeavesNoWatch) {
+  const auto client = connect();
+  ASSERT_EQ(watch_count(), "0");
+  ASSERT_EQ(raw().create("/there").rc, ZOK);
+  for (const char* path : {"/there", "/not/there"}) {
+    Told told;
+    auto observer = std::make_unique<LockObserver>(*client, path);
+    EXPECT_EQ(watch_count(), "0") << "nobody listens yet";
+    const Subscription subscription = observer->add_listener(told.listener());
+    ASSERT_TRUE(told.last_becomes_free());
+    EXPECT_TRUE(eventually([&] { return watch_count() == "1"; }, kPatience));
+    observer.reset();
+    EXPECT_TRUE(eventually([&] { return watch_count() == "0"; }, kPatience)) << path;
+  }
+}
+
+TEST_F(LockObserverFaults, SurvivesTheServersRestart) {
+  ClientOptions patient = options();
+  patient.session_timeout = 40s;
+  const auto client = connect(patient);
+  const auto observers_client = connect(patient);
+  ReentrantMutex mutex(*client, kPath);
+  LockObserver observer(*observers_client, kPath);
+  LockObserver absent(*observers_client, "/absent");
+  Told told;
+  Told told_absent;
+  const Subscription subscription = observer.add_listener(told.listener());
+  const Subscription another = absent.add_listener(told_absent.listener());
+  Hold hold = mutex.acquire();
+  ASSERT_TRUE(told.last_becomes(hold));
+  ASSERT_TRUE(told_absent.last_becomes_free());
+  kill_and_restart();
+  hold.release();
+  ASSERT_TRUE(told.last_becomes_free());
+  hold = mutex.acquire({.deadline = kPatience});
+  ASSERT_TRUE(told.last_becomes(hold));
+  ReentrantMutex other(*client, "/absent");
+  const Hold there = other.acquire({.deadline = kPatience});
+  EXPECT_TRUE(told_absent.last_becomes(there));
+}
+
+TEST_F(LockObserverFaults, BeginsBeforeTheServerIsUp) {
+  server_.kill_hard();
+  Client client(options());
+  LockObserver observer(client, kPath);
+  Told told;
+  const Subscription subscription = observer.add_listener(told.listener());
+  EXPECT_EQ(error_of([&] { return observer.state(200ms); }), Errc::not_connected);
+  server_.start();
+  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  ASSERT_TRUE(told.last_becomes_free());
+  ReentrantMutex mutex(client, kPath);
+  const Hold hold = mutex.acquire({.deadline = kPatience});
+  EXPECT_TRUE(told.last_becomes(hold));
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// MultiMutex: what is lost while the rest is waited for, and what is lost while all is held.
+#include <atomic>
+#include <future>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+class MultiLoss : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  MultiMutex mutex_{*client_, {"/b", "/a"}};
+  const std::unique_ptr<Client> other_ = connect();
+  ReentrantMutex others_a_{*other_, "/a"};
+  ReentrantMutex others_b_{*other_, "/b"};
+
+  void expire() const { expire_session(chroot_.hosts(), client_->session_id()); }
+  static bool becomes_lost(const MultiHold& hold) {
+    return eventually([&] { return hold.state() == HoldState::lost; }, kPatience);
+  }
+  bool waits_for_b() { return reaches_nodes(1, "/a") && reaches_nodes(2, "/b"); }
+  // The only node of /a, when it has lived long enough to be watched by its owner.
+  std::string settled_node_of_a() {
+    const std::string node = "/a/" + nodes("/a").at(0);
+    EXPECT_TRUE(eventually([&] { return watched(*SharedServer::server(), node); }, kPatience));
+    return node;
+  }
+  void evict_from_a() { ASSERT_EQ(raw().delete_node(settled_node_of_a()), ZOK); }
+};
+
+// ---- while waiting ------------------------------------------------------------------------------
+
+TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingQueuesAgainForAll) {
+  Hold b = others_b_.acquire();
+  auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kPatience}); });
+  ASSERT_TRUE(waits_for_b());
+  const std::string old_node = nodes("/a").at(0);
+  const auto old_session = client_->session_id();
+  expire();
+  ASSERT_TRUE(eventually([&] { return nodes("/a").size() == 1 && nodes("/a").at(0) != old_node; },
+                         kPatience));
+  ASSERT_TRUE(waits_for_b());
+  EXPECT_FALSE(is_ready(waiting));
+  b.release();
+  const MultiHold hold = get(waiting);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  for (const Hold& single : hold.holds()) {
+    EXPECT_EQ(single.state(), HoldState::held);
+    EXPECT_NE(raw().exists(single.node()).stat.ephemeralOwner, old_session);
+  }
+}
+
+TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingIsAnErrorByPolicy) {
+  MultiMutex failing(*client_, {"/a", "/b"}, {.on_node_lost = OnNodeLost::fail});
+  const Hold b = others_b_.acquire();
+  auto waiting = failing.async_acquire();
+  ASSERT_TRUE(waits_for_b());
+  expire();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::lock_lost);
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(reaches_nodes(1, "/b"));
+  EXPECT_FALSE(failing.try_lock());  // it goes on; the other holds still
+
+  auto closed = failing.async_acquire();
+  ASSERT_TRUE(waits_for_b());
+  client_->close();
+  EXPECT_EQ(error_of([&] { return get(closed); }), Errc::closed);
+}
+
+TEST_F(MultiLoss, TheDeadlineHoldsOverASessionThatExpires) {
+  const Hold b = others_b_.acquire();
+  const auto deadline = LeaseClock::now() + 2s;
+  auto waiting = in_thread([&] { return mutex_.try_lock_until(deadline); });
+  ASSERT_TRUE(waits_for_b());
+  expire();
+  EXPECT_FALSE(get(waiting));
+  EXPECT_GE(LeaseClock::now(), deadline);
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(reaches_nodes(1, "/b"));
+}
+
+// What was lost is somebody else's by the time the rest comes: that must not be a grant.
+TEST_F(MultiLoss, APartOfTheLocksIsNeverGranted) {
+  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  Hold b = others_b_.acquire();
+  auto waiting = mutex_.async_acquire();
+  ASSERT_TRUE(waits_for_b());
+  const std::string node = settled_node_of_a();
+  auto behind = others_a_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2, "/a"));
+  ASSERT_EQ(raw().delete_node(node), ZOK);
+  Hold a = get(behind);
+  b.release();
+  ASSERT_TRUE(reaches_nodes(2, "/a"));  // it has given back all, and queues for /a again
+  ASSERT_TRUE(becomes_empty("/b"));
+  EXPECT_FALSE(is_ready(waiting));
+  a.release();
+  const MultiHold hold = get(waiting);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_EQ(hold[1].state(), HoldState::held);
+}
+
+TEST_F(MultiLoss, AnEvictedPartIsAnErrorByPolicy) {
+  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  MultiMutex failing(*client_, {"/a", "/b"}, {.on_node_lost = OnNodeLost::fail});
+  const Hold b = others_b_.acquire();
+  auto waiting = in_thread([&] { failing.lock(); });
+  ASSERT_TRUE(waits_for_b());
+  evict_from_a();
+  const std::string text = error_text_of([&] { get(waiting); });
+  EXPECT_TRUE(text.starts_with("lock /a: it was taken, and lost again")) << text;
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(reaches_nodes(1, "/b"));
+}
+
+// The thread has /a already, by a lock() of its own, which is lost: it must be told, as by a
+// ReentrantMutex, and not be let in beside it.
+TEST_F(MultiLoss, WhatTheOwnerHadBeforeAndLostMustBeUnlockedFirst) {
+  ReentrantMutex a(*client_, "/a");
+  Hold b = others_b_.acquire();
+  auto locking = in_thread([&] {
+    a.lock();
+    const auto error = error_of([this] { mutex_.lock(); });
+    a.unlock();
+    return error;
+  });
+  ASSERT_TRUE(waits_for_b());
+  expire();
+  EXPECT_EQ(get(locking), Errc::lock_lost);
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(reaches_nodes(1, "/b"));
+}
+
+// ---- while holding ------------------------------------------------------------------------------
+
+TEST_F(MultiLoss, ASessionThatExpiresWhileHoldingIsToldOnce) {
+  MultiHold hold = mutex_.acquire();
+  std::atomic<int> fired{0};
+  const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
+  expire();
+  EXPECT_TRUE(becomes_lost(hold));
+  EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
+  EXPECT_TRUE(hold.lost().stop_requested());
+  EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
+  EXPECT_TRUE(static_cast<bool>(hold));
+  EXPECT_EQ(mutex_.hold_count(), 0);
+  EXPECT_EQ(error_of([this] { return mutex_.acquire(); }), Errc::lock_lost);
+  hold.release();  // quiet
+  EXPECT_EQ(mutex_.acquire().state(), HoldState::held);
+  EXPECT_EQ(fired, 1);
+}
+
+TEST_F(MultiLoss, TheFirstPartThatIsLostTakesTheWhole) {
+  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  MultiHold hold = mutex_.acquire();
+  std::atomic<int> fired{0};
+  const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
+  evict_from_a();
+  EXPECT_TRUE(becomes_lost(hold));
+  EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
+  EXPECT_EQ(hold[1].state(), HoldState::lost);  // /a
+  EXPECT_EQ(hold[0].state(), HoldState::held);  // /b is kept until the release
+  EXPECT_FALSE(is_free("/b"));
+  expire();
+  EXPECT_TRUE(eventually([&] { return hold[0].state() == HoldState::lost; }, kPatience));
+  hold.release();
+  EXPECT_EQ(fired, 1);
+}
+
+TEST_F(MultiLoss, ALostLockMustBeUnlockedBeforeItIsLockedAgain) {
+  mutex_.lock();
+  expire();
+  EXPECT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }, kPatience));
+  EXPECT_EQ(error_of([this] { mutex_.lock(); }), Errc::lock_lost);
+  mutex_.unlock();  // quiet
+  EXPECT_EQ(error_of([this] { mutex_.unlock(); }), Errc::not_owner);
+  mutex_.lock();
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  mutex_.unlock();
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(becomes_empty("/b"));
+}
+
+// The callback of a loss may release the very hold, and release() does not wait for callbacks.
+TEST_F(MultiLoss, TheCallbackOfALossReleasesTheHold) {
+  MultiHold hold = mutex_.acquire();
+  std::promise<void> released;
+  auto done = released.get_future();
+  const std::stop_callback on_loss(hold.lost(), [&] {
+    hold.release();
+    released.set_value();
+  });
+  expire();
+  get(done);
+  EXPECT_FALSE(static_cast<bool>(hold));
+}
+
+TEST_F(MultiLoss, ReleaseDoesNotWaitForTheCallbackOfALoss) {
+  MultiHold hold = mutex_.acquire();
+  const std::stop_token lost = hold.lost();
+  std::promise<void> entered;
+  auto is_entered = entered.get_future();
+  std::promise<void> go_on;
+  auto may_go_on = go_on.get_future();
+  std::atomic<bool> in_time{false};
+  const std::stop_callback on_loss(lost, [&] {
+    entered.set_value();
+    in_time = may_go_on.wait_for(kPatience) == std::future_status::ready;
+  });
+  expire();
+  get(is_entered);
+  auto releasing = in_thread([&] {
+    hold.release();
+    go_on.set_value();
+  });
+  get(releasing);
+  EXPECT_TRUE(eventually([&] { return in_time.load(); }, kPatience));
+}
+
+TEST_F(MultiLoss, ReleaseAndLossAtTheSameTime) {
+  for (int round = 0; round < 4; ++round) {
+    MultiHold hold = mutex_.acquire({.deadline = kPatience});
+    ASSERT_TRUE(static_cast<bool>(hold));
+    std::atomic<int> fired{0};
+    const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
+    auto releasing = in_thread([&] { hold.release(); });
+    expire();
+    get(releasing);
+    EXPECT_LE(fired, 1);
+  }
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// MultiMutex: several paths, all or none.
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/thread/lock_types.hpp>
+#include <boost/thread/thread.hpp>
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+static_assert(std::is_nothrow_default_constructible_v<MultiHold>);
+static_assert(std::is_nothrow_move_constructible_v<MultiHold> &&
+              std::is_nothrow_move_assignable_v<MultiHold> &&
+              std::is_nothrow_destructible_v<MultiHold>);
+static_assert(!std::copy_constructible<MultiHold> && !std::is_copy_assignable_v<MultiHold>);
+static_assert(noexcept(std::declval<MultiHold&>().release()));
+static_assert(!std::is_convertible_v<MultiHold, bool> && std::is_constructible_v<bool, MultiHold>);
+static_assert(!std::copy_constructible<MultiMutex> && !std::move_constructible<MultiMutex>);
+static_assert(!std::is_copy_assignable_v<MultiMutex> && !std::is_move_assignable_v<MultiMutex>);
+
+class Multi : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  MultiMutex mutex_{*client_, {"/c", "/a", "/b"}};
+  // Somebody else.
+  const std::unique_ptr<Client> other_ = connect();
+
+  Hold take(const std::string& path) const {
+    return ReentrantMutex(*other_, path).acquire({.deadline = kPatience});
+  }
+  bool all_become_empty() {
+    return becomes_empty("/a") && becomes_empty("/b") && becomes_empty("/c");
+  }
+  // The mutex has been granted /a, and waits for /b behind the other.
+  bool waits_for_b() { return reaches_nodes(1, "/a") && reaches_nodes(2, "/b"); }
+};
+
+TEST_F(Multi, HoldsAllOfThemInTheOrderOfTheCaller) {
+  MultiHold hold = mutex_.acquire();
+  ASSERT_TRUE(static_cast<bool>(hold));
+  ASSERT_EQ(hold.holds().size(), 3U);
+  EXPECT_TRUE(hold[0].node().starts_with("/c/"));
+  EXPECT_TRUE(hold[1].node().starts_with("/a/"));
+  EXPECT_TRUE(hold[2].node().starts_with("/b/"));
+  for (const Hold& single : hold.holds()) {
+    EXPECT_EQ(single.state(), HoldState::held);
+    EXPECT_GT(single.token(), FencingToken{});
+    EXPECT_EQ(raw().exists(single.node()).rc, ZOK);
+    EXPECT_GE(single.valid_until(), hold.valid_until());
+  }
+  EXPECT_LT(hold[1].token(), hold[2].token());  // taken in the order of the paths
+  EXPECT_LT(hold[2].token(), hold[0].token());
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_GT(hold.valid_until(), LeaseClock::now());
+  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_EQ(hold.owner(), Owner::this_thread());
+  EXPECT_EQ(mutex_.paths(), (std::vector<std::string>{"/c", "/a", "/b"}));
+  EXPECT_FALSE(static_cast<bool>(hold[3]));
+
+  const std::stop_token lost = hold.lost();
+  hold.release();
+  EXPECT_FALSE(static_cast<bool>(hold));
+  EXPECT_FALSE(lost.stop_requested());
+  EXPECT_TRUE(all_become_empty());
+}
+
+TEST_F(Multi, AnEmptyHoldAnswersSafely) {
+  MultiHold none;
+  EXPECT_FALSE(static_cast<bool>(none));
+  EXPECT_EQ(none.state(), HoldState::lost);
+  EXPECT_TRUE(none.lost().stop_requested());
+  EXPECT_EQ(none.valid_until(), LeaseClock::time_point::min());
+  EXPECT_TRUE(none.holds().empty());
+  EXPECT_EQ(none[0].state(), HoldState::lost);
+  none.release();
+  MultiHold hold = mutex_.acquire();
+  none = std::move(hold);
+  EXPECT_TRUE(static_cast<bool>(none));
+  none = MultiHold();
+  EXPECT_TRUE(all_become_empty());
+}
+
+TEST_F(Multi, WaitsInTheOrderOfThePathsAndAsksForNoneBeyond) {
+  Hold b = take("/b");
+  auto waiting = mutex_.async_acquire();
+  ASSERT_TRUE(waits_for_b());
+  EXPECT_EQ(raw().exists("/c").rc, ZNONODE);
+  EXPECT_FALSE(is_ready(waiting));
+  b.release();
+  EXPECT_EQ(get(waiting).state(), HoldState::held);
+}
+
+TEST_F(Multi, OppositeOrdersDoNotDeadlock) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 10;
+  std::atomic<int> inside{0};
+  std::atomic<int> overlaps{0};
+  int done = 0;  // guarded by the locks
+  std::vector<std::future<void>> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.push_back(in_thread([&, i] {
+      MultiMutex mutex(i % 2 == 0 ? *client_ : *other_, i / 2 == 0
+                                                            ? std::vector<std::string>{"/a", "/b"}
+                                                            : std::vector<std::string>{"/b", "/a"});
+      for (int round = 0; round < kRounds; ++round) {
+        const std::lock_guard guard(mutex);
+        if (++inside != 1) ++overlaps;
+        ++done;
+        --inside;
+      }
+    }));
+  }
+  for (auto& thread : threads) get(thread);
+  EXPECT_EQ(done, kThreads * kRounds);
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_TRUE(all_become_empty());
+}
+
+TEST_F(Multi, ExcludesWhoeverWantsOneOfThem) {
+  const MultiHold hold = mutex_.acquire();
+  EXPECT_FALSE(is_free("/a"));
+  EXPECT_FALSE(is_free("/b"));
+  EXPECT_FALSE(is_free("/c"));
+  MultiMutex overlapping(*other_, {"/z", "/b"});
+  EXPECT_FALSE(overlapping.try_lock());
+  MultiMutex apart(*other_, {"/z", "/y"});
+  EXPECT_TRUE(apart.try_lock());
+  apart.unlock();
+}
+
+// ---- ends without a grant -----------------------------------------------------------------------
+
+TEST_F(Multi, ATimeoutLeavesNoNode) {
+  for (const std::string path : {"/a", "/b", "/c"}) {
+    const Hold hold = take(path);
+    const auto deadline = LeaseClock::now() + 100ms;
+    EXPECT_FALSE(mutex_.try_lock_until(deadline));
+    EXPECT_GE(LeaseClock::now(), deadline);
+    EXPECT_FALSE(mutex_.try_lock_for(50ms));
+    EXPECT_FALSE(mutex_.try_lock());
+    EXPECT_FALSE(static_cast<bool>(mutex_.acquire({.deadline = 50ms})));
+    auto future = mutex_.async_acquire(AcquireOptions{.deadline = 50ms});
+    EXPECT_FALSE(static_cast<bool>(get(future)));
+    EXPECT_EQ(mutex_.hold_count(), 0);
+    for (const std::string other : {"/a", "/b", "/c"}) {
+      EXPECT_TRUE(reaches_nodes(other == path ? 1 : 0, other)) << other << " while " << path;
+    }
+    EXPECT_EQ(hold.state(), HoldState::held);
+  }
+}
+
+TEST_F(Multi, OneDeadlineHoldsForAll) {
+  Hold a = take("/a");
+  const Hold b = take("/b");
+  const auto deadline = LeaseClock::now() + 1s;
+  auto waiting = mutex_.async_acquire(AcquireOptions{.deadline = deadline});
+  ASSERT_TRUE(reaches_nodes(2, "/a"));
+  a.release();
+  EXPECT_FALSE(static_cast<bool>(get(waiting)));
+  EXPECT_GE(LeaseClock::now(), deadline);
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(reaches_nodes(1, "/b"));
+}
+
+TEST_F(Multi, AStopRequestedBeforeTheCallSendsNothing) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(mutex_.lock(stop.get_token()));
+  EXPECT_FALSE(static_cast<bool>(mutex_.acquire({.stop = stop.get_token()})));
+  EXPECT_EQ(raw().exists("/a").rc, ZNONODE);
+}
+
+TEST_F(Multi, AStopLeavesAllQueues) {
+  const Hold b = take("/b");
+  std::stop_source stop;
+  auto locking = in_thread([&] { return mutex_.lock(stop.get_token()); });
+  ASSERT_TRUE(waits_for_b());
+  stop.request_stop();
+  EXPECT_FALSE(get(locking));
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(reaches_nodes(1, "/b"));
+  EXPECT_EQ(raw().exists("/c").rc, ZNONODE);
+}
+
+TEST_F(Multi, AStopAtTheMomentOfTheGrantIsEitherAHoldOrNoNode) {
+  for (int round = 0; round < 30; ++round) {
+    Hold b = take("/b");
+    std::stop_source stop;
+    auto waiting = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
+    ASSERT_TRUE(waits_for_b());
+    auto releasing = in_thread([&] { b.release(); });
+    stop.request_stop();
+    get(releasing);
+    MultiHold hold = get(waiting);
+    if (hold) {
+      ASSERT_EQ(hold.state(), HoldState::held);
+      hold.release();
+    }
+    ASSERT_TRUE(all_become_empty());
+  }
+}
+
+TEST_F(Multi, AnInterruptionLeavesAllQueues) {
+  const Hold b = take("/b");
+  const std::vector<std::function<void()>> calls{
+      [this] { mutex_.lock(); },
+      [this] { mutex_.try_lock_for(kPatience); },
+      [this] { static_cast<void>(mutex_.acquire()); },
+  };
+  for (const auto& call : calls) {
+    std::promise<bool> interrupted;
+    auto result = interrupted.get_future();
+    boost::thread thread([&] {
+      try {
+        call();
+        interrupted.set_value(false);
+      } catch (const boost::thread_interrupted&) {
+        interrupted.set_value(mutex_.hold_count() == 0);
+      }
+    });
+    EXPECT_TRUE(waits_for_b());
+    thread.interrupt();
+    EXPECT_TRUE(get(result));
+    thread.join();
+    EXPECT_TRUE(becomes_empty("/a"));
+    EXPECT_TRUE(reaches_nodes(1, "/b"));
+  }
+}
+
+TEST_F(Multi, AnErrorOfOnePathGivesBackTheOthers) {
+  ACL_vector read_only = ZOO_READ_ACL_UNSAFE;
+  ASSERT_EQ(raw().create("/b", "", 0, read_only).rc, ZOK);
+  const std::string text = error_text_of([this] { mutex_.lock(); });
+  EXPECT_TRUE(text.starts_with("lock /b: ")) << text;
+  EXPECT_EQ(error_of([this] { return mutex_.acquire(); }), Errc::no_auth);
+  auto future = mutex_.async_acquire();
+  EXPECT_EQ(error_of([&] { return get(future); }), Errc::no_auth);
+  EXPECT_EQ(mutex_.hold_count(), 0);
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_EQ(raw().exists("/c").rc, ZNONODE);
+}
+
+TEST_F(Multi, DestroyedOrClosedWhileWaitedForTheCallsEnd) {
+  const Hold b = take("/b");
+  auto mutex = std::make_unique<MultiMutex>(*client_, std::vector<std::string>{"/a", "/b"});
+  auto future = mutex->async_acquire();
+  ASSERT_TRUE(waits_for_b());
+  mutex.reset();
+  EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(reaches_nodes(1, "/b"));
+
+  auto blocked = in_thread([this] { mutex_.lock(); });
+  ASSERT_TRUE(waits_for_b());
+  client_->close();
+  EXPECT_EQ(error_of([&] { get(blocked); }), Errc::closed);
+  EXPECT_EQ(error_of([this] { mutex_.lock(); }), Errc::closed);
+  EXPECT_EQ(error_of([this] { mutex_.async_acquire({}, [](MultiHold, const auto&) {}); }),
+            Errc::closed);
+  EXPECT_EQ(error_of([this] { return MultiMutex(*client_, {"/a"}).paths(); }), Errc::closed);
+}
+
+// ---- counts and owners --------------------------------------------------------------------------
+
+TEST_F(Multi, IsReentrantPathByPath) {
+  ReentrantMutex a(*client_, "/a");
+  mutex_.lock();
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  EXPECT_EQ(a.hold_count(), 1);
+  mutex_.lock();
+  MultiMutex two(*client_, {"/c", "/b"});
+  two.lock();
+  EXPECT_EQ(mutex_.hold_count(), 2);  // of the path that has the fewest
+  EXPECT_EQ(two.hold_count(), 3);
+  {
+    const MultiHold nested = mutex_.acquire();
+    EXPECT_EQ(mutex_.hold_count(), 3);
+    EXPECT_EQ(nodes("/a").size(), 1U);
+  }
+  two.unlock();
+  mutex_.unlock();
+  EXPECT_TRUE(mutex_.is_held_by_this_thread());
+  EXPECT_FALSE(is_free("/c"));
+  MultiMutex(*client_, mutex_.paths()).unlock();  // the counts belong to the paths
+  EXPECT_FALSE(mutex_.is_held_by_this_thread());
+  EXPECT_TRUE(all_become_empty());
+}
+
+TEST_F(Multi, UnlockWithoutLockNamesEveryPathAndChangesNothing) {
+  const MultiHold hold = mutex_.acquire();
+  try {
+    mutex_.unlock();
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.errc(), Errc::not_owner);
+    EXPECT_EQ(error.path(), "/a, /b, /c");
+  }
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_EQ(mutex_.hold_count(), 1);
+}
+
+TEST_F(Multi, UnlockGoesOnPastThePathsThatRefuseAndNamesThem) {
+  mutex_.lock();
+  ReentrantMutex(*client_, "/a").unlock();
+  ReentrantMutex(*client_, "/c").unlock();
+  try {
+    mutex_.unlock();
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.errc(), Errc::not_owner);
+    EXPECT_EQ(error.path(), "/a, /c");
+    EXPECT_NE(std::string(error.what()).find("unlock /a, /c: "), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("the other locks were unlocked"), std::string::npos);
+  }
+  EXPECT_TRUE(all_become_empty());
+}
+
+TEST_F(Multi, AnotherThreadReleasesAndOwnersExclude) {
+  const Owner request = Owner::unique();
+  MultiHold hold = mutex_.acquire({.owner = request});
+  EXPECT_EQ(hold.owner(), request);
+  EXPECT_EQ(mutex_.hold_count(), 0);  // not this thread's
+  EXPECT_FALSE(mutex_.try_lock());
+  auto elsewhere = in_thread([&] { return mutex_.acquire({.owner = request}); });
+  const MultiHold nested = get(elsewhere);
+  EXPECT_EQ(nested[0].token(), hold[0].token());
+  auto unnamed = mutex_.async_acquire();  // an owner of its own
+  ASSERT_TRUE(reaches_nodes(2, "/a"));
+  EXPECT_FALSE(is_ready(unnamed));
+}
+
+TEST_F(Multi, AHoldIsReleasedByAnyThread) {
+  MultiHold hold = mutex_.acquire();
+  auto releasing = in_thread([moved = std::move(hold)]() mutable { moved.release(); });
+  get(releasing);
+  EXPECT_TRUE(all_become_empty());
+  EXPECT_EQ(mutex_.hold_count(), 0);
+}
+
+TEST_F(Multi, AThreadThatEndsGivesBackWhatItLocked) {
+  auto locking = in_thread([this] { mutex_.lock(); });
+  get(locking);
+  EXPECT_TRUE(all_become_empty());
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mutex>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+class PriorityMutexTest : public LockTest {
+ protected:
+  // Waits at the gate before it returns.
+  std::future<Hold> contend(PriorityMutex& mutex, int weight) {
+    const std::size_t before = nodes().size();
+    auto future = mutex.async_acquire({}, weight);
+    EXPECT_TRUE(reaches_nodes(before + 1));
+    return future;
+  }
+};
+
+TEST_F(PriorityMutexTest, IsReentrantAndLeavesNothing) {
+  const auto client = connect();
+  PriorityMutex mutex(*client, kPath);
+  {
+    const std::lock_guard once(mutex);
+    const std::lock_guard twice(mutex);
+    EXPECT_EQ(mutex.hold_count(), 2);
+    EXPECT_TRUE(reaches_nodes(1));
+  }
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(PriorityMutexTest, TheHeavierGoFirstAndEqualsInTheOrderOfArrival) {
+  const auto client = connect();
+  PriorityMutex mutex(*client, kPath);
+  Hold hold = mutex.acquire();
+  ASSERT_TRUE(reaches_nodes(1));
+  std::vector<std::future<Hold>> waiting;
+  for (const int weight : {1, 5, 10, 5, 10, 1}) waiting.push_back(contend(mutex, weight));
+  EXPECT_EQ(hold.state(), HoldState::held);
+  FencingToken last = hold.token();
+  hold.release();
+  for (const std::size_t i : {2U, 4U, 1U, 3U, 0U, 5U}) {
+    Hold next = get(waiting[i]);
+    EXPECT_GT(next.token(), last);
+    last = next.token();
+  }
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(PriorityMutexTest, TheAgedAreNotOvertaken) {
+  const auto client = connect();
+  PriorityMutex mutex(*client, kPath, {.ageing = 1});
+  Hold hold = mutex.acquire();
+  ASSERT_TRUE(reaches_nodes(1));
+  std::vector<std::future<Hold>> waiting;
+  // Two units of weight are two places: the last one overtakes only its predecessor.
+  for (const int weight : {1, 3, 1, 1, 3}) waiting.push_back(contend(mutex, weight));
+  hold.release();
+  for (const std::size_t i : {1U, 0U, 2U, 4U, 3U}) EXPECT_TRUE(get(waiting[i])) << i;
+}
+
+TEST_F(PriorityMutexTest, ExcludesTheMutexesOnItsPath) {
+  const auto client = connect();
+  PriorityMutex weighted(*client, kPath);
+  ReentrantMutex plain(*client, kPath);
+  Hold hold = plain.acquire({.owner = Owner::unique()});
+  EXPECT_FALSE(weighted.try_lock());
+  auto waiting = contend(weighted, 10);
+  hold.release();
+  Hold got = get(waiting);
+  EXPECT_FALSE(plain.try_lock());
+  got.release();
+  EXPECT_TRUE(plain.try_lock());
+  plain.unlock();
+}
+
+TEST_F(PriorityMutexTest, ParticipantsComeInTheOrderOfService) {
+  const auto client = connect();
+  PriorityMutex mutex(*client, kPath);
+  Hold hold = mutex.acquire();
+  ASSERT_TRUE(reaches_nodes(1));
+  auto light = contend(mutex, 2);
+  auto heavy = contend(mutex, 9);
+  const auto queue = mutex.participants();
+  ASSERT_EQ(queue.size(), 3U);
+  EXPECT_TRUE(queue[0].holds && queue[0].mine);
+  EXPECT_EQ(queue[0].access, Access::exclusive);
+  EXPECT_EQ(queue[1].weight, 9);
+  EXPECT_EQ(queue[2].weight, 2);
+  EXPECT_TRUE(queue[2].mine && !queue[2].holds);
+}
+
+TEST_F(PriorityMutexTest, WhoTurnsAwayLeavesTheGate) {
+  const auto client = connect();
+  PriorityMutex mutex(*client, kPath);
+  Hold hold = mutex.acquire();
+  ASSERT_TRUE(reaches_nodes(1));
+  std::stop_source stop;
+  auto heavy = mutex.async_acquire({.stop = stop.get_token()}, 10);
+  ASSERT_TRUE(reaches_nodes(2));
+  auto light = contend(mutex, 1);
+  stop.request_stop();
+  EXPECT_FALSE(get(heavy));
+  ASSERT_TRUE(reaches_nodes(2));
+  hold.release();
+  EXPECT_TRUE(get(light));
+}
+
+TEST_F(PriorityMutexTest, CallsOfOneOwnerNest) {
+  const auto client = connect();
+  PriorityMutex mutex(*client, kPath);
+  Hold hold = mutex.acquire();
+  const Owner owner = Owner::unique();
+  auto first = mutex.async_acquire({.owner = owner});
+  auto second = mutex.async_acquire({.owner = owner});
+  hold.release();
+  const Hold one = get(first);
+  const Hold two = get(second);
+  EXPECT_EQ(one.token(), two.token());
+}
+
+TEST_F(PriorityMutexTest, WhatIsNoWeightIsRefused) {
+  const auto client = connect();
+  EXPECT_EQ(error_text_of([&] { return PriorityMutex(*client, kPath, {.weight = 11}).try_lock(); }),
+            "lock /lock: a weight is a number from 1 to 10, not 11 [zklock:3]");
+  PriorityMutex mutex(*client, kPath);
+  EXPECT_EQ(error_of([&] { return mutex.acquire({}, 0); }), Errc::invalid_option);
+  EXPECT_EQ(error_of([&] { return PriorityMutex(*client, kPath, {.ageing = 0}).try_lock(); }),
+            Errc::invalid_option);
+  PriorityMutex other(*client, kPath, {.ageing = std::nullopt});
+  const Hold hold = mutex.acquire();
+  ASSERT_TRUE(reaches_nodes(1));
+  auto waiting = contend(mutex, 1);
+  EXPECT_EQ(error_of([&] { return other.acquire({.owner = Owner::unique()}); }),
+            Errc::settings_mismatch);
+}
+
+}  // namespace
+}  // namespace zklock::testing

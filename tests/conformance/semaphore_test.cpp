@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <concepts>
+#include <exception>
+#include <future>
+#include <memory>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/thread/thread.hpp>
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+static_assert(!std::copy_constructible<Semaphore> && !std::move_constructible<Semaphore>);
+
+class SemaphoreTest : public LockTest {
+ protected:
+  // Those who wait for no more than one round.
+  static AcquireOptions at_most(std::chrono::milliseconds time) { return {.deadline = time}; }
+
+  const std::unique_ptr<Client> client_ = connect();
+  Semaphore semaphore_{*client_, kPath, 3};
+  const std::unique_ptr<Client> other_ = connect();
+  Semaphore others_semaphore_{*other_, kPath, 3};
+};
+
+TEST_F(SemaphoreTest, GrantsAsManyAsThereAre) {
+  Permit two = semaphore_.acquire(2);
+  Permit one = others_semaphore_.acquire();
+  EXPECT_EQ(two.permits(), 2);
+  EXPECT_EQ(one.permits(), 1);
+  EXPECT_NE(one.token(), two.token());
+  EXPECT_EQ(two.node(), kPath + "/permits-2-of-3-0000000000");
+  EXPECT_FALSE(semaphore_.try_acquire());
+  auto both = semaphore_.async_acquire(2);
+  ASSERT_TRUE(reaches_nodes(3));
+  one.release();
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(is_ready(both));
+  two.release();
+  EXPECT_EQ(get(both).permits(), 2);
+}
+
+TEST_F(SemaphoreTest, AllOrNothing) {
+  // Two who each want two of three never hold a part of it.
+  std::vector<std::future<void>> threads;
+  for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
+    threads.push_back(in_thread([each] {
+      for (int round = 0; round < 5; ++round) {
+        const Permit permit = each->acquire(2, {.deadline = kPatience});
+        EXPECT_EQ(permit.permits(), 2);
+        EXPECT_EQ(permit.state(), HoldState::held);
+      }
+    }));
+  }
+  for (auto& thread : threads) get(thread);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(SemaphoreTest, WhoWantsManyIsNotOvertaken) {
+  Permit first = semaphore_.acquire(1);
+  auto many = others_semaphore_.async_acquire(3);
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(semaphore_.try_acquire(1)) << "there are two left, and somebody waits for them";
+  auto few = semaphore_.async_acquire(1);
+  ASSERT_TRUE(reaches_nodes(3));
+  first.release();
+  Permit all = get(many);
+  EXPECT_FALSE(is_ready(few));
+  EXPECT_LT(all.token(), (all.release(), get(few).token()));
+}
+
+TEST_F(SemaphoreTest, ItBelongsToNoThread) {
+  Permit mine = semaphore_.acquire(3);
+  EXPECT_FALSE(semaphore_.try_acquire(1)) << "calls do not nest";
+  const Owner owner = Owner::unique();
+  auto other = semaphore_.async_acquire(1, {.owner = owner});
+  auto same_owner = semaphore_.async_acquire(1, {.owner = owner});
+  ASSERT_TRUE(reaches_nodes(3));
+  auto released = in_thread([permit = std::move(mine)]() mutable { permit.release(); });
+  get(released);
+  EXPECT_EQ(get(other).owner(), owner);
+  EXPECT_EQ(get(same_owner).owner(), owner);
+  Permit kept;
+  std::thread([&] { kept = semaphore_.acquire(1); }).join();
+  EXPECT_EQ(kept.state(), HoldState::held) << "although its thread has ended";
+}
+
+TEST_F(SemaphoreTest, WaitingEndsByDeadlineStopAndInterruption) {
+  const Permit all = semaphore_.acquire(3);
+  EXPECT_FALSE(others_semaphore_.acquire(1, at_most(50ms)));
+  std::stop_source stop;
+  auto stopped = others_semaphore_.async_acquire(2, {.stop = stop.get_token()});
+  ASSERT_TRUE(reaches_nodes(2));
+  stop.request_stop();
+  EXPECT_FALSE(get(stopped));
+  bool interrupted = false;
+  boost::thread thread([&] {
+    try {
+      static_cast<void>(others_semaphore_.acquire());
+    } catch (const boost::thread_interrupted&) {
+      interrupted = true;
+    }
+  });
+  EXPECT_TRUE(reaches_nodes(2));
+  thread.interrupt();
+  thread.join();
+  EXPECT_TRUE(interrupted);
+  EXPECT_TRUE(reaches_nodes(1));
+  EXPECT_EQ(all.state(), HoldState::held);
+}
+
+TEST_F(SemaphoreTest, ItsEndEndsWhoWaitsThere) {
+  const Permit all = semaphore_.acquire(3);
+  auto gone = std::make_unique<Semaphore>(*other_, kPath, 3);
+  auto waiting = gone->async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  gone.reset();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
+  EXPECT_TRUE(reaches_nodes(1));
+}
+
+TEST_F(SemaphoreTest, APermitThatIsLostPassesOn) {
+  Permit lost = semaphore_.acquire(2);
+  Permit kept = others_semaphore_.acquire(1);
+  auto waiting = others_semaphore_.async_acquire(2);
+  ASSERT_TRUE(reaches_nodes(3));
+  expire_session(chroot_.hosts(), client_->session_id());
+  const Permit passed_on = get(waiting);
+  EXPECT_EQ(passed_on.permits(), 2);
+  EXPECT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kPatience));
+  EXPECT_EQ(kept.state(), HoldState::held);
+  lost.release();
+  EXPECT_TRUE(semaphore_.participants().size() == 2U) << "what is lost is not given back";
+}
+
+TEST_F(SemaphoreTest, Asynchronously) {
+  std::promise<int> promise;
+  auto got = promise.get_future();
+  semaphore_.async_acquire(2, {}, [&](const Permit& permit, const std::exception_ptr& error) {
+    promise.set_value(error ? -1 : permit.permits());
+  });
+  EXPECT_EQ(get(got), 2);
+}
+
+// ---- who is in the queue ------------------------------------------------------------------------
+
+TEST_F(SemaphoreTest, TellsWhoHoldsAndHowManyAreLeft) {
+  EXPECT_EQ(semaphore_.permits(), 3);
+  EXPECT_EQ(semaphore_.available_permits(), 3);
+  const Owner owner = Owner::unique();
+  Permit one = semaphore_.acquire(1, {.owner = owner});
+  EXPECT_EQ(others_semaphore_.available_permits(), 2);
+  auto three = others_semaphore_.async_acquire(3);
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_EQ(semaphore_.available_permits(), 0) << "never less than none";
+  auto late = semaphore_.async_acquire(1);
+  ASSERT_TRUE(reaches_nodes(3));
+  const auto all = semaphore_.participants();
+  ASSERT_EQ(all.size(), 3U);
+  const int wanted[] = {1, 3, 1};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(all[i].access, Access::permits);
+    EXPECT_EQ(all[i].permits, wanted[i]);
+    EXPECT_EQ(all[i].holds, i == 0) << i;
+  }
+  EXPECT_EQ(all[0].owner, owner.to_string());
+  one.release();
+  EXPECT_TRUE(get(three));
+  EXPECT_TRUE(get(late));
+  ASSERT_TRUE(becomes_empty());
+  EXPECT_EQ(semaphore_.available_permits(), 3);
+}
+
+TEST_F(SemaphoreTest, AMutexOnItsPathTakesAll) {
+  Mutex mutex(*other_, kPath);
+  mutex.lock();
+  EXPECT_FALSE(semaphore_.try_acquire());
+  EXPECT_EQ(semaphore_.available_permits(), 0);
+  mutex.unlock();
+  ASSERT_TRUE(becomes_empty());
+  const Permit one = semaphore_.acquire();
+  EXPECT_FALSE(mutex.try_lock());
+}
+
+// ---- bad input ----------------------------------------------------------------------------------
+
+TEST_F(SemaphoreTest, AnotherNumberOfPermitsIsRefused) {
+  Semaphore four(*other_, kPath, 4);
+  const Permit permit = semaphore_.acquire();
+  EXPECT_EQ(error_text_of([&] { return four.acquire(); }),
+            "lock /lock: others before it count on 3 permits, this one on 4 permits [zklock:23]");
+  EXPECT_EQ(error_of([&] { return four.try_acquire(); }), Errc::settings_mismatch);
+  auto future = four.async_acquire();
+  EXPECT_EQ(error_of([&] { return get(future); }), Errc::settings_mismatch);
+  EXPECT_TRUE(reaches_nodes(1)) << "nothing of it is left";
+  EXPECT_TRUE(others_semaphore_.try_acquire(2));
+}
+
+TEST_F(SemaphoreTest, NoPermitsOrTooManyAreRefusedAndNothingIsSent) {
+  for (const int wanted : {0, -1, 4, 2'000'000'000}) {
+    const std::string text = "acquire /lock: from 1 to 3 permits can be had, not " +
+                             std::to_string(wanted) + " [zklock:";
+    EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(wanted); }).find(text), 0U)
+        << error_text_of([&] { return semaphore_.acquire(wanted); });
+    EXPECT_EQ(error_of([&] { return semaphore_.try_acquire(wanted); }), Errc::invalid_option);
+    EXPECT_EQ(error_of([&] { return semaphore_.async_acquire(wanted).get(); }),
+              Errc::invalid_option);
+    EXPECT_EQ(error_of([&] { return semaphore_.co_acquire(wanted), 0; }), Errc::invalid_option);
+  }
+  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
+  for (const int permits : {0, -3}) {
+    EXPECT_EQ(error_text_of([&] { return Semaphore(*client_, kPath, permits).permits(); }),
+              "make the semaphore /lock: it must have at least one permit, not " +
+                  std::to_string(permits) + " [zklock:3]");
+  }
+  EXPECT_EQ(error_of([&] { return Semaphore(*client_, "lock", 1).permits(); }), Errc::invalid_path);
+}
+
+// ---- watches ------------------------------------------------------------------------------------
+
+class SemaphoreWatches : public OwnServerTest {};
+
+TEST_F(SemaphoreWatches, AWaiterWatchesAsManyAsStandInItsWay) {
+  const auto client = connect();
+  const auto other = connect();
+  const auto late = connect();
+  Semaphore semaphore(*client, kPath, 3);
+  Semaphore others(*other, kPath, 3);
+  Semaphore lates(*late, kPath, 3);
+  std::vector<Permit> held;
+  for (int i = 0; i < 3; ++i) held.push_back(semaphore.acquire());
+  const auto session = [](const Client& of) {
+    std::ostringstream text;
+    text << "0x" << std::hex << of.session_id();
+    return text.str();
+  };
+  // How many paths the session watches: those who wait for less than two ticks watch no own node.
+  const auto watches = [&](const Client& of) {
+    const std::string answer = ask_server(server_, "wchp");
+    std::size_t count = 0;
+    for (auto at = answer.find(session(of)); at != std::string::npos;
+         at = answer.find(session(of), at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  auto one = others.async_acquire(1);
+  ASSERT_TRUE(reaches_nodes(4));
+  EXPECT_TRUE(eventually([&] { return watches(*other) >= 3; }, kPatience));
+  EXPECT_LE(watches(*other), 4U) << "three in its way, and its own node after a while";
+  auto all = lates.async_acquire(3);
+  ASSERT_TRUE(reaches_nodes(5));
+  EXPECT_TRUE(eventually([&] { return watches(*late) >= 1; }, kPatience));
+  EXPECT_LE(watches(*late), 2U) << "the nearest one is enough where all are wanted";
+  held.pop_back();
+  Permit next = get(one);
+  EXPECT_TRUE(eventually([&] { return watches(*other) <= 1; }, kPatience));
+  held.clear();
+  next.release();
+  EXPECT_EQ(get(all).permits(), 3);
+}
+
+}  // namespace
+}  // namespace zklock::testing

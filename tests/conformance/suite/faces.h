@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zklock/zklock.h"
+
+namespace zklock::testing {
+
+// A face is one way to use a lock class, in the few words that the suite knows. To put a class
+// under the suite, write one of these structs, and add its name to AllFaces at the end.
+//
+// | member                                  | meaning                                              |
+// |-----------------------------------------|------------------------------------------------------|
+// | name                                    | in the names of the tests                            |
+// | Lock, make(client, path, options)       | what it makes for one client                         |
+// | Rival                                   | the face (of the same Lock) that excludes this one   |
+// |                                         | and is excluded by it: itself, but for readers       |
+// | nests                                   | equal owners hold together                           |
+// | shares                                  | several owners hold together, until a rival comes    |
+// | acquire, async_acquire (both)           | as those of ReentrantMutex                           |
+// | participants(lock)                      |                                                      |
+// | lock, lock_until, unlock, is_locked     | only where the class has them: see the concept below |
+// | thread_owns                             | with them: what a thread locked, no other unlocks    |
+
+template <class F>
+concept HasLockAndUnlock = requires(typename F::Lock& lock) {
+  F::unlock(lock);
+};
+
+// What is the same for all that are made from client, path and options, and acquire with
+// AcquireOptions alone.
+template <class L>
+struct PlainFace {
+  using Lock = L;
+  static std::unique_ptr<Lock> make(Client& client, const std::string& path,
+                                    MutexOptions options = {}) {
+    return std::make_unique<Lock>(client, path, options);
+  }
+  static Hold acquire(Lock& lock, AcquireOptions options) {
+    return lock.acquire(std::move(options));
+  }
+  static std::future<Hold> async_acquire(Lock& lock, AcquireOptions options) {
+    return lock.async_acquire(std::move(options));
+  }
+  static void async_acquire(Lock& lock, AcquireOptions options, AcquireHandler handler) {
+    lock.async_acquire(std::move(options), std::move(handler));
+  }
+  static std::vector<Participant> participants(const Lock& lock) { return lock.participants(); }
+};
+
+// With lock() and unlock() besides.
+template <class L>
+struct LockableFace : PlainFace<L> {
+  static void lock(L& lock) { lock.lock(); }
+  static bool lock_until(L& lock, Deadline deadline) { return lock.try_lock_until(deadline.at()); }
+  static bool try_lock(L& lock) { return lock.try_lock(); }
+  static void unlock(L& lock) { lock.unlock(); }
+};
+
+struct ReentrantMutexFace : LockableFace<ReentrantMutex> {
+  using Rival = ReentrantMutexFace;
+  static constexpr const char* name = "ReentrantMutex";
+  static constexpr bool nests = true;
+  static constexpr bool shares = false;
+  static constexpr bool thread_owns = true;
+  static bool is_locked(const Lock& lock) { return lock.is_held_by_this_thread(); }
+};
+
+struct MutexFace : LockableFace<Mutex> {
+  using Rival = MutexFace;
+  static constexpr const char* name = "Mutex";
+  static constexpr bool nests = false;
+  static constexpr bool shares = false;
+  static constexpr bool thread_owns = false;
+  static bool is_locked(const Lock& lock) { return lock.is_locked(); }
+};
+
+struct WriterFace : LockableFace<SharedMutex> {
+  using Rival = WriterFace;
+  static constexpr const char* name = "Writer";
+  static constexpr bool nests = true;
+  static constexpr bool shares = false;
+  static constexpr bool thread_owns = true;
+  static bool is_locked(const Lock& lock) { return lock.write_count() > 0; }
+};
+
+struct ReaderFace : PlainFace<SharedMutex> {
+  using Rival = WriterFace;
+  static constexpr const char* name = "Reader";
+  static constexpr bool nests = true;
+  static constexpr bool shares = true;
+  static constexpr bool thread_owns = true;
+  static Hold acquire(Lock& lock, AcquireOptions options) {
+    return lock.acquire_shared(std::move(options));
+  }
+  static std::future<Hold> async_acquire(Lock& lock, AcquireOptions options) {
+    return lock.async_acquire_shared(std::move(options));
+  }
+  static void async_acquire(Lock& lock, AcquireOptions options, AcquireHandler handler) {
+    lock.async_acquire_shared(std::move(options), std::move(handler));
+  }
+  static void lock(Lock& lock) { lock.lock_shared(); }
+  static bool lock_until(Lock& lock, Deadline deadline) {
+    return lock.try_lock_shared_until(deadline.at());
+  }
+  static bool try_lock(Lock& lock) { return lock.try_lock_shared(); }
+  static void unlock(Lock& lock) { lock.unlock_shared(); }
+  static bool is_locked(const Lock& lock) { return lock.read_count() > 0; }
+};
+
+// More than half of the permits: two exclude each other.
+template <int wanted, int all>
+struct SemaphoreFace : PlainFace<Semaphore> {
+  using Rival = SemaphoreFace;
+  static constexpr bool nests = false;
+  static constexpr bool shares = false;
+  static_assert(2 * wanted > all);
+
+  static std::unique_ptr<Lock> make(Client& client, const std::string& path,
+                                    MutexOptions options = {}) {
+    return std::make_unique<Semaphore>(client, path, all, options);
+  }
+  static Hold acquire(Lock& lock, AcquireOptions options) {
+    return lock.acquire(wanted, std::move(options));
+  }
+  static std::future<Hold> async_acquire(Lock& lock, AcquireOptions options) {
+    return lock.async_acquire(wanted, std::move(options));
+  }
+  static void async_acquire(Lock& lock, AcquireOptions options, AcquireHandler handler) {
+    lock.async_acquire(wanted, std::move(options), std::move(handler));
+  }
+};
+struct OnePermitFace : SemaphoreFace<1, 1> {
+  static constexpr const char* name = "SemaphoreOf1";
+};
+struct TwoPermitsFace : SemaphoreFace<2, 3> {
+  static constexpr const char* name = "SemaphoreTwoOf3";
+};
+
+template <class... Faces>
+struct FaceList {};
+
+// The classes under the suite.
+using AllFaces = FaceList<ReentrantMutexFace,  //
+                          MutexFace,           //
+                          WriterFace,          //
+                          ReaderFace,          //
+                          OnePermitFace,       //
+                          TwoPermitsFace>;
+
+}  // namespace zklock::testing

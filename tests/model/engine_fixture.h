@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/lock_world.h"
+
+namespace zklock::model {
+
+using namespace std::chrono_literals;
+
+/// Three clients on the simulated ensemble, connected, and a lock path that has been used before.
+class EngineTest : public ::testing::Test {
+ protected:
+  void run() {
+    lock_.world().run_all();
+    ASSERT_EQ(lock_.violation(), "");
+  }
+  std::size_t granted(std::size_t client, LockWorld::Request request = {}) {
+    const std::size_t call = lock_.acquire(client, request);
+    run();
+    EXPECT_TRUE(lock_.call(call).granted());
+    return call;
+  }
+  std::size_t waiting(std::size_t client, LockWorld::Request request = {}) {
+    const std::size_t call = lock_.acquire(client, request);
+    run();
+    EXPECT_EQ(lock_.call(call).outcomes, 0);
+    return call;
+  }
+  void expect_rest() {
+    lock_.world().run_for(2s);
+    EXPECT_EQ(lock_.violation_at_rest(), "");
+  }
+  Errc error(std::size_t call) {
+    const auto& e = lock_.call(call).error;
+    return e ? e->errc() : Errc{};
+  }
+  SimCoordinator& client(std::size_t c) { return lock_.world().client(c); }
+  void reset_counts() {
+    for (std::size_t c = 0; c < lock_.world().clients(); ++c) client(c).reset_counts();
+  }
+  void SetUp() override {
+    // The parent exists in the steady state; the first lock made it.
+    lock_.connect_all();
+    lock_.release(granted(0));
+    run();
+    reset_counts();
+  }
+
+  LockWorld lock_{3};
+};
+
+}  // namespace zklock::model

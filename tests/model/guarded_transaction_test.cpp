@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Guarded transactions on the simulated ensemble: whatever fails and whenever, nothing is written
+// without the lock node, and the caller is told the truth.
+#include "zklock/guarded_transaction.h"
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/lock_world.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = OperationKind;
+
+constexpr const char* data_path = "/data";
+
+/// Two clients: the first holds and writes, the second waits for the lock.
+class GuardedModel : private SimEnsemble::Server {
+ public:
+  GuardedModel() {
+    ensemble().attach(*this);
+    ensemble().create(data_path, "0");
+    lock.connect_all();
+    first_ = lock.acquire(0);
+    lock.world().run_all();
+    lock.acquire(1);
+    lock.world().run_all();
+  }
+
+  World& world() { return lock.world(); }
+  SimEnsemble& ensemble() { return lock.world().ensemble(); }
+  const Hold& hold() { return lock.call(first_).hold; }
+  const std::string& data() { return ensemble().find(data_path)->data; }
+
+  void commit(Deadline deadline = Deadline::never()) {
+    GuardedTransaction tx(hold());
+    tx.set(data_path, "1");
+    tx.async_commit(
+        [this](const std::exception_ptr& error) {
+          ++outcomes;
+          code.reset();
+          try {
+            if (error) std::rethrow_exception(error);
+          } catch (const Error& e) {
+            code = e.errc();
+          }
+        },
+        deadline);
+  }
+
+  /// Empty, or what is wrong when all is over.
+  std::string violation() {
+    if (outcomes != 1) return "told " + std::to_string(outcomes) + " times";
+    if (written_without_lock_) return "written without the lock node";
+    const bool written = data() == "1";
+    if (!code) return written ? "" : "told that it was written, and it was not";
+    if (code == Errc::outcome_unknown) return {};
+    return written ? "told that it was not written, and it was" : "";
+  }
+
+  LockWorld lock{2};
+  int outcomes = 0;
+  std::optional<Errc> code;
+
+ private:
+  void on_node_event(const std::string& path, WatchEvent event) override {
+    if (path == data_path && event == WatchEvent::changed &&
+        ensemble().find(lock.call(first_).node) == nullptr) {
+      written_without_lock_ = true;
+    }
+  }
+  void on_session_gone(SessionId) override {}
+
+  std::size_t first_ = 0;
+  bool written_without_lock_ = false;
+};
+
+TEST(GuardedTransactionModel, IsOneRequest) {
+  GuardedModel model;
+  model.world().client(0).reset_counts();
+  model.commit();
+  EXPECT_EQ(model.world().client(0).requests(), 1U);
+  EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 1U);
+  model.world().run_all();
+  EXPECT_EQ(model.code, std::nullopt);
+  EXPECT_EQ(model.data(), "1");
+}
+
+TEST(GuardedTransactionModel, TheServersRefuseAHolderThatHasNotHeardOfItsLoss) {
+  GuardedModel model;
+  ASSERT_EQ(model.ensemble().remove(model.hold().node()), Status::ok);
+  ASSERT_EQ(model.hold().state(), HoldState::held) << "nobody has told it";
+  model.commit();
+  EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 1U);
+  model.world().run_all();
+  EXPECT_EQ(model.code, Errc::lock_lost);
+  EXPECT_EQ(model.violation(), "");
+}
+
+TEST(GuardedTransactionModel, WhatArrivesAfterTheSessionIsRefused) {
+  GuardedModel model;
+  model.commit();
+  model.world().disconnect(0, OnTheWay::linger);
+  model.world().expire(0);
+  model.world().run_all();  // it arrives
+  EXPECT_EQ(model.code, Errc::outcome_unknown);
+  EXPECT_EQ(model.data(), "0");
+  EXPECT_EQ(model.violation(), "");
+}
+
+TEST(GuardedTransactionModel, WhatArrivesWithoutAnAnswerIsUnknown) {
+  GuardedModel model;
+  model.commit();
+  model.world().disconnect(0, OnTheWay::linger);
+  model.world().run_all();
+  EXPECT_EQ(model.code, Errc::outcome_unknown);
+  EXPECT_EQ(model.data(), "1") << "and it was written";
+}
+
+TEST(GuardedTransactionModel, WhatIsGivenUpBeforeItWasSentIsNeverSent) {
+  GuardedModel model;
+  model.world().disconnect(0);
+  model.world().run_all();
+  model.commit(Deadline::after(model.world().now(), 1s));
+  model.world().run_for(900ms);
+  EXPECT_EQ(model.outcomes, 0);
+  model.world().run_for(100ms);
+  EXPECT_EQ(model.code, Errc::not_connected);
+  model.world().reconnect(0);
+  model.world().run_all();
+  EXPECT_EQ(model.hold().state(), HoldState::held);
+  EXPECT_EQ(model.violation(), "");
+}
+
+TEST(GuardedTransactionModel, AfterTheDeadlineItMayStillBeWritten) {
+  GuardedModel model;
+  model.world().isolate(0);
+  model.commit(Deadline::after(model.world().now(), 100ms));
+  model.world().run_for(100ms);
+  EXPECT_EQ(model.code, Errc::outcome_unknown);
+  model.world().heal(0);
+  model.world().run_all();
+  EXPECT_EQ(model.data(), "1");
+  EXPECT_EQ(model.outcomes, 1);
+}
+
+TEST(GuardedTransactionModel, ALossWhileDisconnectedEndsTheWaitForTheConnection) {
+  GuardedModel model;
+  model.world().disconnect(0);
+  model.world().run_all();
+  model.commit();
+  const Instant until = model.hold().valid_until();
+  model.world().run_until(until - 1ms);
+  EXPECT_EQ(model.outcomes, 0);
+  model.world().run_for(10ms);
+  EXPECT_EQ(model.code, Errc::lock_lost);
+  model.world().reconnect(0);
+  model.world().run_for(20s);
+  EXPECT_EQ(model.violation(), "");
+}
+
+TEST(GuardedTransactionModel, WhatWasWrittenOutlivesTheClient) {
+  GuardedModel model;
+  model.commit();
+  model.world().run({Step::Kind::serve, 0});
+  ASSERT_EQ(model.data(), "1");
+  model.lock.core(0).close();
+  model.world().run_all();
+  EXPECT_EQ(model.code, Errc::outcome_unknown) << "not: closed";
+  EXPECT_EQ(model.outcomes, 1);
+}
+
+// Every fault at every step of a commit.
+TEST(GuardedTransactionModel, ToldTheTruthUnderEveryFault) {
+  using Fault = void (*)(World&);
+  const std::vector<std::pair<const char*, Fault>> faults = {
+      {"none", [](World&) {}},
+      {"expiry", [](World& w) { w.expire(0); }},
+      {"break", [](World& w) { w.disconnect(0); }},
+      {"break, and it lingers", [](World& w) { w.disconnect(0, OnTheWay::linger); }},
+      {"break for long",
+       [](World& w) {
+         w.disconnect(0, OnTheWay::linger);
+         w.run_for(20s);
+       }},
+      {"lost request", [](World& w) { w.lose_request(0, Kind::transaction); }},
+      {"lost reply", [](World& w) { w.lose_reply(0, Kind::transaction); }},
+      {"refusal", [](World& w) { w.fail_next(0, Kind::transaction, Status::throttled); }},
+      {"isolation",
+       [](World& w) {
+         w.isolate(0);
+         w.run_for(20s);
+         w.heal(0);
+       }},
+      {"pause",
+       [](World& w) {
+         w.pause(0);
+         w.run_for(20s);
+         w.resume(0);
+       }},
+      {"restart", [](World& w) { w.restart_servers(); }},
+      {"deletion",
+       [](World& w) { w.ensemble().remove(LockWorld::path + std::string("/lock-0000000000")); }},
+  };
+  std::size_t written = 0;
+  std::size_t refused = 0;
+  for (const auto& [name, fault] : faults) {
+    for (const bool while_disconnected : {false, true}) {
+      for (int step = 0; step < 4; ++step) {
+        SCOPED_TRACE(std::string(name) + " after step " + std::to_string(step) +
+                     (while_disconnected ? ", begun while disconnected" : ""));
+        GuardedModel model;
+        if (while_disconnected) model.world().disconnect(0);
+        model.commit(Deadline::after(model.world().now(), 60s));
+        if (while_disconnected) model.world().reconnect(0);
+        for (int i = 0; i < step; ++i) {
+          const auto steps = model.world().steps();
+          if (!steps.empty()) model.world().run(steps.front());
+        }
+        fault(model.world());
+        model.lock.connect_all();
+        model.world().run_for(120s);
+        EXPECT_EQ(model.violation(), "");
+        EXPECT_EQ(model.lock.violation(), "");
+        (model.data() == "1" ? written : refused) += 1;
+      }
+    }
+  }
+  EXPECT_GT(written, 10U);
+  EXPECT_GT(refused, 10U);
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+
+// Contenders that watch several others at once, and those whose number of permits changes.
+namespace zklock::core::acquire_test {
+namespace {
+
+std::string permits(int sequence, int wanted = 1) {
+  return NodeName::make(permits_prefix(wanted, 0), {sequence}).text;
+}
+
+/// Wants two of four, whose number may change.
+const AcquireFsm::Policy two_of_four{.rule = QueueRule::permits(2, 4, true)};
+const std::string own = permits(5, 2);
+const Children queue{permits(1), permits(2), permits(3), permits(4), own};
+const std::string remove_own = "remove_node " + own + " @a";
+const std::string watch_three =
+    "watch " + permits(4) + " @a, watch " + permits(3) + " @a, watch " + permits(2) + " @a";
+
+/// Listing, with the own node made. Then behind `others`.
+Steps listing(const AcquireFsm::Policy& policy = two_of_four, const std::string& name = own) {
+  Steps steps(policy);
+  steps.start();
+  steps.created_as(name);
+  steps.counted(Status::unknown);
+  return steps;
+}
+
+Steps arming_three(AcquireFsm::Policy policy = two_of_four) {
+  Steps steps = listing(std::move(policy));
+  EXPECT_EQ(steps.listed(queue), watch_three);
+  return steps;
+}
+
+void arm(Steps& steps, const std::vector<int>& sequences) {
+  for (const int sequence : sequences) {
+    EXPECT_EQ(steps.watched_as(permits(sequence), Status::ok), "");
+  }
+}
+
+Steps waiting_for_three(AcquireFsm::Policy policy = two_of_four) {
+  Steps steps = arming_three(std::move(policy));
+  arm(steps, {4, 3, 2});
+  EXPECT_EQ(steps.state(), State::waiting);
+  return steps;
+}
+
+/// Behind one that wants three of four: only that one is watched.
+Steps waiting_for_one() {
+  Steps steps = listing();
+  EXPECT_EQ(steps.listed({permits(3, 3), own}), "watch " + permits(3, 3) + " @a");
+  steps.watched(Status::ok);
+  EXPECT_EQ(steps.state(), State::waiting);
+  return steps;
+}
+
+// ---- arming -------------------------------------------------------------------------------------
+
+TEST(AcquireWatches, AllAnswersAreInBeforeItWaits) {
+  for (const std::vector<int>& order :
+       {std::vector{2, 3, 4}, std::vector{4, 2, 3}, std::vector{3, 4, 2}}) {
+    Steps steps = arming_three();
+    for (const int sequence : order) {
+      EXPECT_EQ(steps.state(), State::arming);
+      arm(steps, {sequence});
+    }
+    EXPECT_EQ(steps.state(), State::waiting);
+  }
+}
+
+TEST(AcquireWatches, AnAnswerAboutAnotherNodeIsNone) {
+  Steps steps = arming_three();
+  arm(steps, {4, 3});
+  EXPECT_EQ(steps.watched_as(permits(1), Status::ok), "");
+  EXPECT_EQ(steps.watched_as(permits(1), Status::closed), "");
+  EXPECT_EQ(steps.state(), State::arming);
+}
+
+std::string after(Status status) {
+  switch (status) {
+    case Status::unknown: return watch_three;
+    case Status::session_ended: return "create id.2";
+    case Status::throttled: return "pause";
+    case Status::no_node: return "list @a";
+    default: return remove_own + ", fail ";
+  }
+}
+
+TEST(AcquireWatches, OneThatFailsTakesTheOthersAlong) {
+  for (const Status status : all_statuses) {
+    if (status == Status::ok || status == Status::not_sent) continue;
+    for (std::size_t failing = 0; failing < 3; ++failing) {
+      Steps steps = arming_three();
+      std::string effects;
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(effects, "") << "before all answers are in";
+        effects =
+            steps.watched_as(permits(4 - static_cast<int>(i)), i == failing ? status : Status::ok);
+      }
+      const std::string wanted = "unwatch, " + after(status);
+      EXPECT_EQ(effects.substr(0, wanted.size()), wanted) << core::to_string(status);
+      if (!wanted.ends_with("fail ")) {
+        EXPECT_EQ(effects, wanted);
+      }
+    }
+  }
+}
+
+TEST(AcquireWatches, WhereNoneIsArmedNoneIsCalledOff) {
+  for (const Status status : all_statuses) {
+    if (status == Status::ok || status == Status::not_sent) continue;
+    Steps steps = arming_three();
+    steps.watched_as(permits(4), status);
+    steps.watched_as(permits(3), status);
+    const std::string effects = steps.watched_as(permits(2), status);
+    EXPECT_EQ(effects.substr(0, after(status).size()), after(status)) << core::to_string(status);
+  }
+}
+
+TEST(AcquireWatches, AFailureCountsForMoreThanAMissingNode) {
+  Steps steps = arming_three();
+  steps.watched_as(permits(4), Status::no_node);
+  steps.watched_as(permits(3), Status::no_auth);
+  EXPECT_EQ(steps.watched_as(permits(2), Status::ok),
+            "unwatch, " + remove_own + ", " + failure(Errc::no_auth));
+}
+
+TEST(AcquireWatches, TheFirstFailureDecides) {
+  Steps steps = arming_three();
+  steps.watched_as(permits(4), Status::throttled);
+  steps.watched_as(permits(3), Status::no_auth);
+  EXPECT_EQ(steps.watched_as(permits(2), Status::unknown), "pause");
+  EXPECT_EQ(steps.resume(), watch_three);
+  EXPECT_EQ(steps.state(), State::arming);
+  arm(steps, {4, 3});
+  EXPECT_EQ(steps.state(), State::arming) << "all are asked for again";
+  arm(steps, {2});
+  EXPECT_EQ(steps.state(), State::waiting) << "and what had failed is forgotten";
+}
+
+TEST(AcquireWatches, OneThatGoesWhileOthersAreAskedFor) {
+  Steps steps = arming_three();
+  arm(steps, {4});
+  EXPECT_EQ(steps.deleted(permits(4)), "") << "the other answers are on their way";
+  arm(steps, {3});
+  EXPECT_EQ(steps.watched_as(permits(2), Status::ok), "unwatch, list @a");
+  EXPECT_EQ(steps.listed({permits(2), permits(3), own}), "grant @a");
+}
+
+TEST(AcquireWatches, AllThatWereArmedWentMeanwhile) {
+  Steps steps = arming_three();
+  arm(steps, {4, 3});
+  EXPECT_EQ(steps.deleted(permits(4)) + steps.deleted(permits(3)), "");
+  EXPECT_EQ(steps.watched_as(permits(2), Status::no_node), "list @a") << "nothing to call off";
+}
+
+// The same node was watched before, and that watch had been called off.
+TEST(AcquireWatches, AnEventOfOneThatIsNotArmedYetIsNone) {
+  Steps steps = arming_three();
+  EXPECT_EQ(steps.deleted(permits(4)) + steps.changed(permits(3)), "");
+  arm(steps, {4, 3, 2});
+  EXPECT_EQ(steps.state(), State::waiting);
+  EXPECT_EQ(steps.deleted(permits(3)), "unwatch, list @a");
+}
+
+TEST(AcquireWatches, TheOwnNodeGoesWhileArming) {
+  Steps steps = arming_three();
+  arm(steps, {4});
+  EXPECT_EQ(steps.own_node_deleted(), "");
+  arm(steps, {3});
+  EXPECT_EQ(steps.watched_as(permits(2), Status::ok), "unwatch, create id.2");
+}
+
+TEST(AcquireWatches, TheSessionEndsWhileArming) {
+  Steps steps = arming_three();
+  arm(steps, {4});
+  EXPECT_EQ(steps.session_ended(), "");
+  EXPECT_EQ(steps.watched_as(permits(3), Status::session_ended), "");
+  EXPECT_EQ(steps.watched_as(permits(2), Status::session_ended), "unwatch, create id.2");
+}
+
+TEST(AcquireWatches, GivingUpCallsOffWhatIsAskedForToo) {
+  for (int answered = 0; answered < 3; ++answered) {
+    Steps steps = arming_three();
+    for (int i = 0; i < answered; ++i) arm(steps, {4 - i});
+    EXPECT_EQ(steps.give_up(), "unwatch, " + remove_own);
+    for (int i = answered; i < 3; ++i) arm(steps, {4 - i});
+    EXPECT_TRUE(steps.fsm().over());
+  }
+}
+
+// ---- waiting ------------------------------------------------------------------------------------
+
+TEST(AcquireWatches, TheFirstToGoEndsTheWaitForAll) {
+  for (const bool changed : {false, true}) {
+    Steps steps = waiting_for_three();
+    EXPECT_EQ(changed ? steps.changed(permits(3)) : steps.deleted(permits(3)), "unwatch, list @a");
+    EXPECT_EQ(steps.deleted(permits(4)), "") << "called off, and just too late";
+    EXPECT_EQ(steps.changed(permits(2)), "");
+    EXPECT_EQ(steps.state(), State::listing);
+  }
+}
+
+TEST(AcquireWatches, AnEventOfNobodyItWaitsForIsNone) {
+  Steps steps = waiting_for_three();
+  EXPECT_EQ(steps.deleted(permits(1)) + steps.changed(permits(1)) + steps.deleted(own), "");
+  EXPECT_EQ(steps.state(), State::waiting);
+}
+
+TEST(AcquireWatches, TheOnlyOneThatWentIsNotCalledOff) {
+  Steps steps = waiting_for_one();
+  EXPECT_EQ(steps.deleted(permits(3, 3)), "list @a");
+  EXPECT_EQ(steps.listed({permits(4, 3), own}), "watch " + permits(4, 3) + " @a");
+  steps.watched(Status::ok);
+  EXPECT_EQ(steps.deleted(permits(3, 3)), "") << "of an earlier watch";
+  EXPECT_EQ(steps.give_up(), "unwatch, " + remove_own);
+}
+
+TEST(AcquireWatches, WhatEndsTheWaitCallsAllOff) {
+  const AcquireFsm::Policy never{.rule = two_of_four.rule, .queue_again = false};
+  EXPECT_EQ(waiting_for_three().session_ended(), "unwatch, create id.2");
+  EXPECT_EQ(waiting_for_three().own_node_deleted(), "unwatch, create id.2");
+  EXPECT_EQ(waiting_for_three(never).session_ended(), "unwatch, " + failure(Errc::session_expired));
+  EXPECT_EQ(waiting_for_three(never).own_node_deleted(), "unwatch, " + failure(Errc::node_deleted));
+  EXPECT_EQ(waiting_for_three().give_up(), "unwatch, " + remove_own);
+}
+
+// Nobody announces to somebody who waits for several, and a change of theirs is no promise.
+TEST(AcquireWatches, AChangeIsNoGrantWhereSeveralHold) {
+  Steps permit = listing();
+  EXPECT_EQ(permit.listed({node(4), own}), "watch lock-0000000004 @a");
+  permit.watched(data_of("other"));
+  EXPECT_EQ(permit.predecessor_changed(), "list @a");
+
+  const std::string write = "__WRIT__0000000005";
+  Steps writer = listing({.rule = QueueRule::writer()}, write);
+  EXPECT_EQ(writer.listed({"__READ__0000000004", write}), "watch __READ__0000000004 @a");
+  writer.watched(data_of("other"));
+  EXPECT_EQ(writer.predecessor_changed(), "list @a");
+}
+
+TEST(AcquireWatches, AWritersReleaseIsAGrantToReadersAndWriters) {
+  for (const QueueRule& rule : {QueueRule::reader(), QueueRule::writer()}) {
+    const std::string name = NodeName::make(rule.prefix, {5}).text;
+    Steps steps = listing({.rule = rule}, name);
+    EXPECT_EQ(steps.listed({"__READ__0000000001", "__WRIT__0000000002", name}),
+              "watch __WRIT__0000000002 @a");
+    steps.watched(data_of("other"));
+    EXPECT_EQ(steps.predecessor_changed(), "grant @a");
+  }
+}
+
+// Who stands before it, and of what kind, is not known without a list.
+TEST(AcquireWatches, OnlyAMutexPredictsWhoStandsBefore) {
+  for (const QueueRule& rule :
+       {QueueRule::reader(), QueueRule::writer(), QueueRule::permits(1, 2, false)}) {
+    Steps steps({.rule = rule});
+    steps.start();
+    steps.created_as(NodeName::make(rule.prefix, {5}).text);
+    EXPECT_EQ(steps.counted(2), "list @a");
+  }
+}
+
+// ---- the number of permits ----------------------------------------------------------------------
+
+TEST(AcquirePermits, AnotherNumberThanTheFirstsIsAnError) {
+  const QueueRule rule = QueueRule::permits(2, 4, false);
+  const std::string name = NodeName::make(rule.prefix, {5}).text;
+  Steps fixed = listing({.rule = rule}, name);
+  EXPECT_EQ(fixed.listed({"permits-1-of-3-0000000002", name}),
+            "remove_node " + name + " @a, " +
+                failure(Errc::settings_mismatch,
+                        "others before it count on 3 permits, this one on 4 permits"));
+  EXPECT_TRUE(fixed.fsm().over());
+  Steps shared = listing({.rule = rule}, name);
+  EXPECT_EQ(shared.listed({permits(2), name}),
+            "remove_node " + name + " @a, " +
+                failure(Errc::settings_mismatch,
+                        "others before it count on a shared number of permits, this one on 4 "
+                        "permits"));
+}
+
+TEST(AcquirePermits, AChangeWhileWaitingMeansToListAgain) {
+  for (const int all : {0, 3, 5}) {
+    Steps several = waiting_for_three();
+    EXPECT_EQ(several.permits_changed(all), "unwatch, list @a");
+    Steps one = waiting_for_one();
+    EXPECT_EQ(one.permits_changed(all), "unwatch, list @a");
+    EXPECT_EQ(one.deleted(permits(3, 3)), "") << "called off";
+  }
+  Steps steps = waiting_for_three();
+  steps.permits_changed(6);
+  EXPECT_EQ(steps.listed(queue), "grant @a");
+}
+
+TEST(AcquirePermits, TheSameNumberIsNoChange) {
+  Steps steps = waiting_for_three();
+  EXPECT_EQ(steps.permits_changed(4), "");
+  EXPECT_EQ(steps.state(), State::waiting);
+}
+
+TEST(AcquirePermits, AnotherNumberThanItsOwnIsNoNews) {
+  const QueueRule rules[] = {QueueRule::mutex(), QueueRule::reader(),
+                             QueueRule::permits(3, 4, false)};
+  for (const QueueRule& rule : rules) {
+    const std::string name = NodeName::make(rule.prefix, {5}).text;
+    Steps steps = listing({.rule = rule}, name);
+    EXPECT_EQ(steps.listed({node(4), name}), "watch lock-0000000004 @a");
+    steps.watched(Status::ok);
+    EXPECT_EQ(steps.permits_changed(2), "");
+    EXPECT_EQ(steps.deleted(node(4)), "list @a");
+    EXPECT_EQ(steps.listed({name}), "grant @a") << rule.prefix;
+  }
+}
+
+TEST(AcquirePermits, AChangeWhileArmingIsNoticedWhenAllIsAnswered) {
+  Steps several = arming_three();
+  arm(several, {4});
+  EXPECT_EQ(several.permits_changed(5), "");
+  arm(several, {3});
+  EXPECT_EQ(several.watched_as(permits(2), Status::ok), "unwatch, list @a");
+
+  Steps one = listing();
+  one.listed({permits(3, 3), own});
+  EXPECT_EQ(one.permits_changed(5), "");
+  EXPECT_EQ(one.watched(Status::ok), "unwatch, list @a") << "it is armed, and not wanted";
+
+  Steps gone = listing();
+  gone.listed({permits(3, 3), own});
+  gone.permits_changed(5);
+  EXPECT_EQ(gone.watched(Status::no_node), "list @a");
+}
+
+TEST(AcquirePermits, AChangeBeforeTheListIsInIt) {
+  Steps steps = listing();
+  EXPECT_EQ(steps.permits_changed(6), "");
+  EXPECT_EQ(steps.listed(queue), "grant @a");
+  Steps lowered = listing();
+  EXPECT_EQ(lowered.permits_changed(1), "");
+  EXPECT_EQ(lowered.listed({own}), "") << "two of one: nobody is in the way, and it waits";
+  EXPECT_EQ(lowered.state(), State::waiting);
+
+  Steps enqueuing(two_of_four);
+  enqueuing.start();
+  EXPECT_EQ(enqueuing.permits_changed(1), "");
+  enqueuing.created_as(own);
+  EXPECT_EQ(enqueuing.counted(1), "list @a") << "alone is not enough";
+}
+
+TEST(AcquirePermits, AChangeWhilePausingIsNoticedAfterwards) {
+  Steps listing_again = listing();
+  listing_again.listed(Status::throttled);
+  EXPECT_EQ(listing_again.permits_changed(6), "");
+  EXPECT_EQ(listing_again.resume(), "list @a");
+  EXPECT_EQ(listing_again.listed(queue), "grant @a");
+
+  Steps arming = arming_three();
+  arm(arming, {4, 3});
+  EXPECT_EQ(arming.watched_as(permits(2), Status::throttled), "unwatch, pause");
+  EXPECT_EQ(arming.permits_changed(6), "");
+  EXPECT_EQ(arming.resume(), watch_three);
+  arm(arming, {4, 3});
+  EXPECT_EQ(arming.watched_as(permits(2), Status::ok), "unwatch, list @a");
+}
+
+// It was first by another number.
+TEST(AcquirePermits, AChangeWhileConfirmingMeansToListAgain) {
+  for (const bool pauses : {false, true}) {
+    Steps steps = listing();
+    EXPECT_EQ(steps.listed({permits(4), own}, false), "check_own @a");
+    if (pauses) {
+      EXPECT_EQ(steps.checked(Status::ok, false), "pause");
+    }
+    EXPECT_EQ(steps.permits_changed(2), "");
+    if (pauses) {
+      EXPECT_EQ(steps.resume(), "check_own @a");
+    }
+    EXPECT_EQ(steps.checked(Status::ok), "list @a");
+    EXPECT_EQ(steps.listed({permits(4), own}), "watch " + permits(4) + " @a");
+  }
+  Steps before = waiting_for_three();
+  before.permits_changed(6);
+  EXPECT_EQ(before.listed(queue, false), "check_own @a");
+  EXPECT_EQ(before.checked(Status::ok), "grant @a") << "no change since the list";
+}
+
+TEST(AcquirePermits, AChangeAfterTheEndIsNoNews) {
+  Steps granted = listing();
+  granted.listed({own});
+  EXPECT_EQ(granted.permits_changed(1), "");
+  EXPECT_EQ(granted.state(), State::granted);
+  Steps ended = waiting_for_three();
+  ended.give_up();
+  EXPECT_EQ(ended.permits_changed(1), "");
+  EXPECT_TRUE(ended.fsm().over());
+}
+
+TEST(AcquirePermits, WantingMoreThanThereIsItWaitsForAChangeOnly) {
+  const AcquireFsm::Policy three_of_two{.rule = QueueRule::permits(3, 2, true)};
+  const std::string name = permits(5, 3);
+  const auto waiting = [&] {
+    Steps steps = listing(three_of_two, name);
+    EXPECT_EQ(steps.listed({permits(4), name}), "");
+    EXPECT_EQ(steps.state(), State::waiting);
+    return steps;
+  };
+  EXPECT_EQ(waiting().deleted(permits(4)), "");
+  EXPECT_EQ(waiting().session_ended(), "create id.2");
+  EXPECT_EQ(waiting().own_node_deleted(), "create id.2");
+  Steps steps = waiting();
+  EXPECT_EQ(steps.permits_changed(3), "list @a");
+  EXPECT_EQ(steps.listed({permits(4), name}), "watch " + permits(4) + " @a");
+  Steps leaving = waiting();
+  leaving.give_up();
+  EXPECT_TRUE(leaving.fsm().over());
+  EXPECT_FALSE(leaving.fsm().has_node());
+
+  Steps once = listing({.rule = three_of_two.rule, .wait = false}, name);
+  EXPECT_EQ(once.listed({name}), "remove_node " + name + " @a");
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/gathering.h"
+
+#include <algorithm>
+
+namespace zklock::core {
+
+GatheringEffects Gathering::start() {
+  return state_ == GatheringState::idle ? ask_next() : GatheringEffects{};
+}
+
+GatheringEffects Gathering::answered(PartAnswer answer, bool late) {
+  if (state_ != GatheringState::asking && state_ != GatheringState::calling_off) return {};
+  switch (answer) {
+    case PartAnswer::granted: standings_[asked_] = Standing::taken; break;
+    case PartAnswer::none:
+      standings_[asked_] = passed_over_ ? Standing::failed : Standing::busy;
+      break;
+    case PartAnswer::failed: standings_[asked_] = Standing::failed; break;
+  }
+  passed_over_ = false;
+  return stopped_ ? end(Kind::end) : go_on(late);
+}
+
+GatheringEffects Gathering::silent() {
+  if (state_ != GatheringState::asking) return {};
+  state_ = GatheringState::calling_off;
+  passed_over_ = true;
+  return {{Kind::call_off, asked_}};
+}
+
+GatheringEffects Gathering::lost(std::size_t part) {
+  if (over() || standings_.at(part) != Standing::taken) return {};
+  standings_[part] = Standing::lost;
+  GatheringEffects effects{{Kind::drop, part}};
+  if (state_ == GatheringState::asking && !enough_possible()) {
+    state_ = GatheringState::calling_off;
+    effects.push_back({Kind::call_off, asked_});
+  }
+  return effects;
+}
+
+GatheringEffects Gathering::stop() {
+  if (over()) return {};
+  stopped_ = true;
+  if (state_ == GatheringState::idle) return end(Kind::end);
+  if (state_ == GatheringState::calling_off) return {};
+  state_ = GatheringState::calling_off;
+  return {{Kind::call_off, asked_}};
+}
+
+GatheringEffects Gathering::go_on(bool late) {
+  if (!enough_possible()) return too_few(late);
+  const bool enough = count(Standing::taken) >= rule_.needed;
+  if (enough && (late || count(Standing::untried) == 0)) {
+    state_ = GatheringState::granted;
+    return {{Kind::grant}};
+  }
+  return late ? end(Kind::end) : ask_next();
+}
+
+GatheringEffects Gathering::too_few(bool late) {
+  const auto lost = std::ranges::find(standings_, Standing::lost);
+  if (lost == standings_.end()) {
+    const bool failed = count(Standing::failed) > rule_.parts - rule_.needed;
+    return end(failed ? Kind::fail : Kind::end);
+  }
+  if (!rule_.queue_again) {
+    return end(Kind::fail_lost, static_cast<std::size_t>(lost - standings_.begin()));
+  }
+  if (late || !rule_.wait) return end(Kind::end);
+  GatheringEffects effects = drop_all();
+  std::ranges::fill(standings_, Standing::untried);
+  for (const GatheringEffect& effect : ask_next()) effects.push_back(effect);
+  return effects;
+}
+
+GatheringEffects Gathering::ask_next() {
+  const auto next = std::ranges::find(standings_, Standing::untried);
+  asked_ = static_cast<std::size_t>(next - standings_.begin());
+  *next = Standing::asked;
+  state_ = GatheringState::asking;
+  const bool wait = rule_.wait && count(Standing::taken) < rule_.needed;
+  return {{wait ? Kind::ask : Kind::ask_once, asked_}};
+}
+
+GatheringEffects Gathering::end(Kind kind, std::size_t part) {
+  GatheringEffects effects = drop_all();
+  effects.push_back({kind, part});
+  state_ = GatheringState::ended;
+  return effects;
+}
+
+// The last one first, so that nobody is granted one of them only to wait for the next.
+GatheringEffects Gathering::drop_all() {
+  GatheringEffects effects;
+  for (std::size_t part = standings_.size(); part-- > 0;) {
+    if (standings_[part] == Standing::taken) effects.push_back({Kind::drop, part});
+  }
+  return effects;
+}
+
+std::size_t Gathering::count(Standing standing) const noexcept {
+  return static_cast<std::size_t>(std::ranges::count(standings_, standing));
+}
+
+bool Gathering::enough_possible() const noexcept {
+  return count(Standing::taken) + count(Standing::asked) + count(Standing::untried) >= rule_.needed;
+}
+
+}  // namespace zklock::core

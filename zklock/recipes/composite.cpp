@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/composite.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "zklock/error.h"
+#include "zklock/recipes/composite_call.h"
+
+namespace zklock::recipes {
+
+namespace {
+
+std::string join(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+}  // namespace
+
+Composite::Composite(std::vector<Part> parts, const Rule& rule)
+    : parts_(std::move(parts)), rule_(rule), silent_(parts_.size()) {}
+
+std::string Composite::paths() const {
+  std::set<std::string> names;
+  for (const Part& part : parts_) names.insert(part.lock->path());
+  return join(names);
+}
+
+bool Composite::forked() const noexcept {
+  return std::ranges::any_of(parts_, [](const Part& p) { return p.lock->core().forked(); });
+}
+
+void Composite::check_usable(const char* operation) const {
+  if (forked()) throw Error(Errc::forked, operation, paths());
+  const auto closed =
+      std::ranges::count_if(parts_, [](const Part& p) { return p.lock->core().closed(); });
+  if (static_cast<std::size_t>(closed) > parts_.size() - rule_.needed) {
+    throw Error(Errc::closed, operation, paths());
+  }
+}
+
+void Composite::unlock_at_thread_exit() {
+  if (!all_needed()) call_at_thread_exit(shared_from_this());
+  for (const Part& part : parts_) part.lock->unlock_at_thread_exit();
+}
+
+void Composite::locked(const Owner& owner, std::vector<std::size_t> taken) {
+  if (all_needed()) return;
+  const std::lock_guard guard(mutex_);
+  locked_[owner].push_back(std::move(taken));
+}
+
+std::vector<std::size_t> Composite::take_locked(const Owner& owner) {
+  std::vector<std::size_t> all(parts_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (all_needed()) return all;
+  const std::lock_guard guard(mutex_);
+  const auto found = locked_.find(owner);
+  if (found == locked_.end()) throw Error(Errc::not_owner, "unlock", paths());
+  auto last = std::move(found->second.back());
+  found->second.pop_back();
+  if (found->second.empty()) locked_.erase(found);
+  return last;
+}
+
+void Composite::unlock(const Owner& owner) {
+  if (forked()) throw Error(Errc::forked, "unlock", paths());
+  auto taken = take_locked(owner);
+  std::set<std::string> refused;
+  std::size_t refusals = 0;
+  std::ranges::reverse(taken);
+  for (const std::size_t i : taken) {
+    if (part(i).unlock(owner)) continue;
+    refused.insert(part(i).path());
+    ++refusals;
+  }
+  if (refusals == taken.size()) throw Error(Errc::not_owner, "unlock", join(refused));
+  if (refusals > 0) {
+    throw Error(Errc::not_owner, "unlock", join(refused),
+                "the owner has no lock() to undo there; the other locks were unlocked");
+  }
+}
+
+int Composite::count(const Owner& owner) const {
+  std::vector<int> counts;
+  for (const Part& part : parts_) counts.push_back(part.lock->count(owner));
+  const auto weakest = counts.begin() + static_cast<std::ptrdiff_t>(rule_.needed - 1);
+  std::ranges::nth_element(counts, weakest, std::ranges::greater());
+  return *weakest;
+}
+
+bool Composite::still_silent(std::size_t i) const {
+  return silent_.at(i) && !part(i).core().keeper().is_connected();
+}
+
+void Composite::post(std::function<void()> task) {
+  // What the task owns must not die on this thread, when it has run on another one.
+  const auto only = std::make_shared<std::function<void()>>(std::move(task));
+  const auto run = [only] { std::exchange(*only, nullptr)(); };
+  for (const Part& part : parts_) {
+    try {
+      if (part.lock->core().dispatcher().post(run)) return;
+    } catch (const std::exception& e) {  // no thread, no memory
+      part.lock->core().warn("lock " + part.lock->path() + ": " + e.what());
+    }
+  }
+  try {
+    run();
+  } catch (...) {
+    parts_.front().lock->core().warn("an exception left a callback");
+  }
+}
+
+void Composite::enroll(const std::shared_ptr<CompositeCall>& call) {
+  const std::lock_guard guard(mutex_);
+  calls_.emplace(call.get(), call);
+}
+
+void Composite::dismiss(const CompositeCall& call) noexcept {
+  const std::lock_guard guard(mutex_);
+  calls_.erase(&call);
+}
+
+void Composite::close() {
+  std::vector<std::shared_ptr<CompositeCall>> calls;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& [key, call] : calls_) {
+      if (auto alive = call.lock()) calls.push_back(std::move(alive));
+    }
+  }
+  for (const auto& call : calls) call->close();
+}
+
+// The parts give back what the thread had locked; here only the notes of it go.
+void Composite::thread_exits(Owner owner) noexcept {
+  if (forked()) return;
+  const std::lock_guard guard(mutex_);
+  locked_.erase(owner);
+}
+
+}  // namespace zklock::recipes

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "zklock/owner.h"
+#include "zklock/recipes/composite_part.h"
+#include "zklock/recipes/thread_exit.h"
+
+namespace zklock::recipes {
+
+class CompositeCall;
+
+/// The locks of a MultiMutex or a QuorumMutex, in the order in which everybody takes them, and what
+/// is to be known of them between the calls.
+///
+/// Thread-safety: all members, from any thread. To be made by std::make_shared.
+class Composite : public ThreadExitListener, public std::enable_shared_from_this<Composite> {
+ public:
+  struct Part {
+    std::unique_ptr<CompositePart> lock;
+    std::size_t place = 0;  ///< in the caller's order
+  };
+  struct Rule {
+    std::size_t needed = 1;
+    bool queue_again = true;
+    /// How long a part may be out of reach; only where not all of them are needed.
+    std::optional<std::chrono::milliseconds> patience = std::nullopt;
+  };
+
+  Composite(std::vector<Part> parts, const Rule& rule);
+
+  const Rule& rule() const noexcept { return rule_; }
+  std::size_t size() const noexcept { return parts_.size(); }
+  CompositePart& part(std::size_t i) const { return *parts_.at(i).lock; }
+  std::size_t place(std::size_t i) const { return parts_.at(i).place; }
+  /// For the texts of errors: each path once.
+  std::string paths() const;
+
+  bool forked() const noexcept;
+  /// Throws Error(forked), or Error(closed) when too few parts are left.
+  void check_usable(const char* operation) const;
+
+  /// What a lock() of the calling thread takes is given back when the thread ends.
+  void unlock_at_thread_exit();
+  /// A lock() of `owner` took these parts.
+  void locked(const Owner& owner, std::vector<std::size_t> taken);
+  /// Gives back the last lock() of `owner`, in all its parts. Throws Error(not_owner), which names
+  /// those that refused, after the others have been unlocked.
+  void unlock(const Owner& owner);
+  int count(const Owner& owner) const;
+
+  /// Whether the part was out of reach at the last call, and is not connected now.
+  bool still_silent(std::size_t i) const;
+  void set_silent(std::size_t i, bool silent) { silent_.at(i) = silent; }
+
+  /// Runs user code: on the executor of the first client that takes it. When all are closed, here.
+  void post(std::function<void()> task);
+
+  /// Calls that are under way are told when the public object goes.
+  void enroll(const std::shared_ptr<CompositeCall>& call);
+  void dismiss(const CompositeCall& call) noexcept;
+  void close();
+
+  void thread_exits(Owner owner) noexcept override;
+
+ private:
+  std::vector<std::size_t> take_locked(const Owner& owner);
+  bool all_needed() const noexcept { return rule_.needed == parts_.size(); }
+
+  const std::vector<Part> parts_;
+  const Rule rule_;
+  std::vector<std::atomic<bool>> silent_;
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::unordered_map<const CompositeCall*, std::weak_ptr<CompositeCall>> calls_;
+  /// The parts of each lock() that is not undone; not kept where it is always all of them.
+  std::unordered_map<Owner, std::vector<std::vector<std::size_t>>> locked_;
+};
+
+}  // namespace zklock::recipes

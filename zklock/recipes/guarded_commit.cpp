@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/guarded_commit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include "zklock/client/transactions.h"
+
+namespace zklock::recipes {
+
+namespace {
+
+using client::path_of;
+using core::Status;
+namespace write = client::request::write;
+
+constexpr const char* operation = "commit";
+
+// The servers drop the connection, and with it every lock of the client, at 1 MiB.
+constexpr std::size_t max_request_bytes = 1'000'000;
+constexpr std::size_t bytes_around_a_write = 128;
+
+std::string_view name_of(const client::request::Write& w) {
+  struct Name {
+    std::string_view operator()(const write::Create&) { return "create"; }
+    std::string_view operator()(const write::Set&) { return "set"; }
+    std::string_view operator()(const write::Remove&) { return "remove"; }
+    std::string_view operator()(const write::CheckVersion&) { return "check"; }
+  };
+  return std::visit(Name(), w);
+}
+
+std::size_t size_of(const client::request::Write& w) {
+  return std::visit(
+      [](const auto& some) {
+        std::size_t size = some.path.size() + bytes_around_a_write;
+        if constexpr (requires { some.data; }) size += some.data.size();
+        return size;
+      },
+      w);
+}
+
+bool changes(const client::request::Write& w) {
+  return !std::holds_alternative<write::CheckVersion>(w);
+}
+
+}  // namespace
+
+std::shared_ptr<GuardedCommit> GuardedCommit::start(const GuardedWrites& writes, Deadline deadline,
+                                                    Done done) {
+  std::shared_ptr<GuardedCommit> commit(new GuardedCommit(writes, std::move(done)));
+  commit->core().check_usable(operation, commit->lock_path());
+  if (auto error = commit->refusal()) {
+    commit->finish(std::move(error));
+    return commit;
+  }
+  for (const auto& guard : commit->guards_) {
+    commit->on_loss_.emplace_back(guard->tenure().lost(), OnLoss{commit});
+  }
+  commit->submit(deadline);
+  return commit;
+}
+
+std::optional<Error> GuardedCommit::refusal() const {
+  std::size_t size = 0;
+  for (const auto& w : writes_) {
+    const std::string& path = path_of(w);
+    const bool own =
+        std::ranges::any_of(guards_, [&](const auto& g) { return g->tenure().node() == path; });
+    if (own && changes(w)) {
+      return Error(Errc::invalid_path, name_of(w), path, "it is the node of the lock");
+    }
+    size += size_of(w);
+  }
+  if (size > max_request_bytes) {
+    return Error(Errc::too_large, operation, lock_path(),
+                 "the writes are larger than a request to ZooKeeper can be");
+  }
+  for (const auto& guard : guards_) {
+    if (guard->tenure().state() == HoldState::lost ||
+        guard->tenure().session() != guards_.front()->tenure().session()) {
+      return Error(Errc::lock_lost, operation, guard->engine().path().str(),
+                   "the hold is lost; nothing was sent");
+    }
+  }
+  return std::nullopt;
+}
+
+void GuardedCommit::submit(Deadline deadline) {
+  client::request::Transaction transaction{.guard = guards_.front()->tenure().node(), .writes = {}};
+  for (std::size_t i = 1; i < guards_.size(); ++i) {
+    transaction.writes.emplace_back(write::CheckVersion{guards_[i]->tenure().node()});
+  }
+  transaction.writes.insert(transaction.writes.end(), writes_.begin(), writes_.end());
+
+  std::optional<Error> refused;
+  {
+    const std::lock_guard guard(mutex_);
+    if (withdrawn_) {
+      refused.emplace(*withdrawn_, operation, lock_path(), "the hold is lost; nothing was sent");
+    } else if (deadline.has_passed(core().scheduler().now())) {
+      refused.emplace(Errc::not_connected, operation, lock_path(),
+                      "the deadline had passed; nothing was sent");
+    } else {
+      if (!deadline.is_never()) {
+        timer_ = core().scheduler().at(deadline.at(), [weak = weak_from_this()] {
+          if (const auto alive = weak.lock()) alive->deadline_passed();
+        });
+      }
+      request_ = core().coordinator().submit(
+          {.operation = std::move(transaction), .session = guards_.front()->tenure().session()},
+          [self = shared_from_this()](const client::Reply& reply) {
+            self->finish(self->verdict(reply));
+          });
+    }
+  }
+  if (refused) finish(std::move(refused));
+}
+
+void GuardedCommit::deadline_passed() {
+  if (withdraw(Errc::not_connected)) return;
+  finish(Error(Errc::outcome_unknown, operation, lock_path(),
+               "no answer before the deadline: it may have been written, or be written yet"));
+}
+
+void GuardedCommit::give_up() {
+  withdraw(Errc::not_connected);
+}
+
+bool GuardedCommit::withdraw(Errc why) {
+  const std::lock_guard guard(mutex_);
+  if (over_ || withdrawn_) return true;
+  const bool unsent = request_ == client::RequestId{} || core().coordinator().abandon(request_);
+  if (unsent) withdrawn_ = why;
+  return unsent;
+}
+
+std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
+  if (reply.status == Status::ok) return std::nullopt;
+  if (reply.failed_operation >= 0) return error_of_operation(reply);
+  const auto error = [&](Errc code, std::string_view cause) {
+    return Error(code, operation, lock_path(), cause);
+  };
+  // What outlives its session may have been written before that ended.
+  const bool sent = reply.session != SessionId{};
+  switch (reply.status) {
+    case Status::unknown: return error(Errc::outcome_unknown, {});
+    case Status::session_ended:
+      if (sent) return error(Errc::outcome_unknown, {});
+      return error(Errc::lock_lost, "the session has ended; nothing was sent");
+    case Status::closed:
+    case Status::auth_failed:
+      if (sent) return error(Errc::outcome_unknown, {});
+      break;
+    case Status::not_sent: {
+      const std::lock_guard guard(mutex_);
+      if (withdrawn_ == Errc::lock_lost) {
+        return error(Errc::lock_lost, "the hold was lost while disconnected; nothing was sent");
+      }
+      return error(Errc::not_connected, "disconnected until the deadline; nothing was sent");
+    }
+    case Status::ok:
+    case Status::not_connected:
+    case Status::throttled:
+    case Status::no_node:
+    case Status::node_exists:
+    case Status::not_empty:
+    case Status::bad_version:
+    case Status::no_auth:
+    case Status::invalid_acl:
+    case Status::quota_exceeded:
+    case Status::read_only:
+    case Status::too_many_nodes:
+    case Status::too_many_watches:
+    case Status::server_error: break;
+  }
+  return error(core::error_of(reply.status),
+               reply.detail.empty() ? to_string(reply.status) : reply.detail);
+}
+
+std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& reply) const {
+  const Errc code = core::error_of(reply.status);
+  // The others say it in words of their own.
+  std::string_view cause;
+  if (code == Errc::server_error) cause = reply.detail;
+  auto failed = static_cast<std::size_t>(reply.failed_operation);
+  if (failed < guards_.size()) {
+    const std::string& path = guards_[failed]->engine().path().str();
+    if (reply.status != Status::no_node) return Error(code, operation, path, cause);
+    return Error(Errc::lock_lost, operation, path, "the lock node is gone; nothing was written");
+  }
+  failed -= guards_.size();
+  if (failed >= writes_.size()) return Error(code, operation, lock_path(), cause);
+  const auto& w = writes_[failed];
+  if (reply.status == Status::no_node && std::holds_alternative<write::Create>(w)) {
+    cause = "the parent does not exist";
+  }
+  return Error(code, name_of(w), path_of(w), cause);
+}
+
+void GuardedCommit::finish(std::optional<Error> error) {
+  Done done;
+  client::TimerId timer{};
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::exchange(over_, true)) return;
+    done = std::exchange(done_, nullptr);
+    timer = timer_;
+  }
+  core().scheduler().cancel(timer);
+  on_loss_.clear();
+  done(std::move(error));
+}
+
+}  // namespace zklock::recipes

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/held_parts.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "zklock/recipes/fork_guard.h"
+
+namespace zklock::recipes {
+
+HeldParts::HeldParts(const Owner& owner, std::vector<Part> parts, std::size_t needed)
+    : owner_(owner), needed_(needed) {
+  holds_.reserve(parts.size());
+  for (Part& part : parts) {
+    if (part.hold) cores_.push_back(part.core);
+    holds_.push_back(std::move(part.hold));
+  }
+  tally_ = std::make_shared<Tally>(needed_, cores_.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (holds_[i]) on_loss_.emplace_back(holds_[i].lost(), OnLoss{tally_, parts[i].core});
+  }
+}
+
+HeldParts::~HeldParts() {
+  on_loss_.clear();
+  for (Hold& hold : std::views::reverse(holds_)) hold.release();
+}
+
+void HeldParts::release(std::shared_ptr<HeldParts> parts) noexcept {
+  if (std::ranges::any_of(parts->cores_, [](const auto& core) { return core->forked(); })) {
+    keep_for_ever(std::move(parts));
+  }
+}
+
+// On a thread of the client that tells losses. The user's callbacks get a task of their own there:
+// release() waits for this function, and must not wait for them.
+void HeldParts::OnLoss::operator()() const noexcept {
+  if (tally->left.fetch_sub(1) != tally->needed) return;
+  auto source = tally->source;
+  try {
+    if (core->losses().post([source]() mutable { source.request_stop(); })) return;
+  } catch (const std::exception&) {  // no thread, no memory
+  }
+  source.request_stop();
+}
+
+HoldState HeldParts::state() const noexcept {
+  std::size_t held = 0;
+  std::size_t valid = 0;
+  for (const Hold& hold : holds_) {
+    switch (hold.state()) {
+      case HoldState::held: ++held; [[fallthrough]];
+      case HoldState::suspended: ++valid; break;
+      case HoldState::lost: break;
+    }
+  }
+  if (held >= needed_) return HoldState::held;
+  return valid >= needed_ ? HoldState::suspended : HoldState::lost;
+}
+
+std::stop_token HeldParts::lost() const noexcept {
+  if (state() != HoldState::lost || tally_->source.stop_requested()) {
+    return tally_->source.get_token();
+  }
+  // The thread that stops the token has not come to it yet, but the asker is to know.
+  std::stop_source stopped;
+  stopped.request_stop();
+  return stopped.get_token();
+}
+
+// The latest moment until which enough holds are valid. They are asked again for each candidate: a
+// lease that is extended meanwhile does no harm, and one that lapses is not counted.
+LeaseClock::time_point HeldParts::valid_until() const noexcept {
+  auto latest = LeaseClock::time_point::min();
+  for (const Hold& candidate : holds_) {
+    const auto until = candidate.valid_until();
+    if (until <= latest) continue;
+    const auto as_long =
+        std::ranges::count_if(holds_, [&](const Hold& h) { return h.valid_until() >= until; });
+    if (static_cast<std::size_t>(as_long) >= needed_) latest = until;
+  }
+  return latest;
+}
+
+}  // namespace zklock::recipes

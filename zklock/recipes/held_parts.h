@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "zklock/hold.h"
+#include "zklock/lease_clock.h"
+#include "zklock/owner.h"
+#include "zklock/recipes/client_core.h"
+
+namespace zklock::recipes {
+
+/// The single holds of one grant of a composite, of which `needed` must be valid.
+///
+/// Thread-safety: the const members, from any thread.
+class HeldParts {
+ public:
+  /// A place of the caller's; empty where nothing was taken.
+  struct Part {
+    Hold hold;
+    std::shared_ptr<ClientCore> core;  ///< where its loss is told
+  };
+
+  HeldParts(const Owner& owner, std::vector<Part> parts, std::size_t needed);
+  /// Gives back everything, the last part first.
+  ~HeldParts();
+  HeldParts(const HeldParts&) = delete;
+  HeldParts& operator=(const HeldParts&) = delete;
+
+  /// As destruction; in a fork()ed child nothing is touched.
+  static void release(std::shared_ptr<HeldParts> parts) noexcept;
+
+  HoldState state() const noexcept;
+  std::stop_token lost() const noexcept;
+  LeaseClock::time_point valid_until() const noexcept;
+  std::span<const Hold> holds() const noexcept { return holds_; }
+  const Owner& owner() const noexcept { return owner_; }
+
+ private:
+  /// Counts the losses; outlives the holds while one is being told.
+  struct Tally {
+    std::size_t needed;
+    std::atomic<std::size_t> left;
+    std::stop_source source = {};
+  };
+  struct OnLoss {
+    std::shared_ptr<Tally> tally;
+    std::shared_ptr<ClientCore> core;
+    void operator()() const noexcept;
+  };
+
+  const Owner owner_;
+  const std::size_t needed_;
+  std::vector<std::shared_ptr<ClientCore>> cores_;  ///< of what was taken
+  std::vector<Hold> holds_;
+  std::shared_ptr<Tally> tally_;
+  std::list<std::stop_callback<OnLoss>> on_loss_;
+};
+
+}  // namespace zklock::recipes

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/leader_election.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "zklock/client/start_thread.h"
+#include "zklock/recipes/candidacy.h"
+#include "zklock/recipes/fork_guard.h"
+
+namespace zklock {
+
+namespace recipes {
+
+/// A candidate whose leaderships are calls of a function, on a thread that start() makes and
+/// close() waits for.
+class ElectionCandidacy final : public Candidacy {
+ public:
+  ElectionCandidacy(const std::shared_ptr<ClientCore>& core, std::string path,
+                    LeaderElection::Function function, const ElectionOptions& options)
+      : Candidacy(core, std::move(path),
+                  {.again = options.auto_requeue,
+                   .until_finished = true,
+                   .retry_delay_min = options.retry_delay_min,
+                   .retry_delay_max = options.retry_delay_max}),
+        function_(std::move(function)) {
+    if (!function_) {
+      throw Error(Errc::invalid_option, "lead", this->path(), "there is no function to lead by");
+    }
+  }
+
+  ~ElectionCandidacy() override {
+    if (thread_.joinable()) thread_.detach();  // it is the thread that destroys this object
+  }
+
+  bool requeue() {
+    core().check_usable("lead", path());
+    start_thread();
+    return want();
+  }
+
+  void close_and_wait() {
+    close();
+    std::unique_lock lock(thread_mutex_);
+    closing_ = true;
+    changed_.notify_all();
+    if (runs_here()) return;
+    changed_.wait(lock, [this] { return !thread_.joinable() || over_; });
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::exception_ptr last_failure() const {
+    const std::lock_guard guard(thread_mutex_);
+    return last_failure_;
+  }
+
+ private:
+  void began(const std::shared_ptr<Tenure>& tenure) noexcept override {
+    const std::lock_guard guard(thread_mutex_);
+    next_ = tenure;
+    changed_.notify_all();
+  }
+  void ended(const std::shared_ptr<Tenure>&) noexcept override {}
+
+  void start_thread() {
+    const std::lock_guard guard(thread_mutex_);
+    if (closing_ || thread_.joinable()) return;
+    auto self = std::static_pointer_cast<ElectionCandidacy>(shared_from_this());
+    thread_ = client::start_thread("zklock-leader", [self = std::move(self)] { self->work(); });
+  }
+
+  bool runs_here() const { return thread_.get_id() == std::this_thread::get_id(); }
+
+  void work() {
+    while (const auto tenure = next()) finished(tenure->number(), !lead(*tenure));
+    // What the function owns goes here, and not on a thread that keeps sessions alive.
+    function_ = nullptr;
+    const std::lock_guard guard(thread_mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+
+  std::shared_ptr<Tenure> next() {
+    std::unique_lock lock(thread_mutex_);
+    changed_.wait(lock, [this] { return next_ || closing_; });
+    return std::exchange(next_, nullptr);
+  }
+
+  /// False when the function threw.
+  bool lead(const Tenure& tenure) {
+    if (tenure.over().stop_requested()) return true;
+    std::string what;
+    try {
+      Leadership leadership = tenure.leadership();
+      function_(leadership);
+      return true;
+    } catch (const std::exception& e) {
+      what = std::string(": ") + e.what();
+      keep(std::current_exception());
+    } catch (...) {
+      keep(std::current_exception());
+    }
+    warn("an exception left the leader's function" + what);
+    return false;
+  }
+
+  void keep(std::exception_ptr failure) {
+    const std::lock_guard guard(thread_mutex_);
+    last_failure_ = std::move(failure);
+  }
+
+  LeaderElection::Function function_;  // the thread's, once it runs
+
+  mutable std::mutex thread_mutex_;
+  // guarded by thread_mutex_
+  std::condition_variable changed_;
+  std::thread thread_;
+  std::shared_ptr<Tenure> next_;
+  std::exception_ptr last_failure_;
+  bool closing_ = false;
+  bool over_ = false;
+};
+
+}  // namespace recipes
+
+LeaderElection::LeaderElection(Client& client, std::string path, Function take_leadership,
+                               ElectionOptions options)
+    : candidacy_(std::make_shared<recipes::ElectionCandidacy>(
+          recipes::ClientCore::of(client), std::move(path), std::move(take_leadership), options)) {}
+
+LeaderElection::~LeaderElection() {
+  if (candidacy_->core().forked()) {
+    recipes::keep_for_ever(std::move(candidacy_));
+    return;
+  }
+  close();
+}
+
+bool LeaderElection::requeue() {
+  return candidacy_->requeue();
+}
+
+void LeaderElection::interrupt() noexcept {
+  const auto candidacy = candidacy_;  // a stop callback may destroy this object meanwhile
+  if (!candidacy->core().forked()) candidacy->interrupt();
+}
+
+void LeaderElection::withdraw() noexcept {
+  const auto candidacy = candidacy_;
+  if (!candidacy->core().forked()) candidacy->withdraw();
+}
+
+bool LeaderElection::has_leadership() const noexcept {
+  return candidacy_->leads();
+}
+
+std::optional<Participant> LeaderElection::leader(Deadline deadline) const {
+  return candidacy_->leader(deadline);
+}
+
+std::vector<Participant> LeaderElection::participants(Deadline deadline) const {
+  return candidacy_->participants(deadline);
+}
+
+std::exception_ptr LeaderElection::last_failure() const {
+  return candidacy_->last_failure();
+}
+
+std::optional<Error> LeaderElection::error() const {
+  return candidacy_->error();
+}
+
+void LeaderElection::close() noexcept {
+  const auto candidacy = candidacy_;  // the function may destroy this object meanwhile
+  if (!candidacy->core().forked()) candidacy->close_and_wait();
+}
+
+const std::string& LeaderElection::path() const noexcept {
+  return candidacy_->path();
+}
+
+}  // namespace zklock

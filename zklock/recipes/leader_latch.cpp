@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/leader_latch.h"
+
+#include <exception>
+#include <utility>
+
+#include "zklock/client/callback_threads.h"
+#include "zklock/recipes/candidacy.h"
+#include "zklock/recipes/fork_guard.h"
+#include "zklock/recipes/leadership_listeners.h"
+
+namespace zklock {
+
+namespace recipes {
+
+namespace {
+
+std::shared_ptr<client::Dispatcher> dispatcher_for(const std::shared_ptr<ClientCore>& core,
+                                                   Executor executor) {
+  if (!executor) return {core, &core->dispatcher()};
+  const auto threw = [core](const std::exception_ptr&) {
+    core->warn("an executor threw an exception");
+  };
+  return std::make_shared<client::CallbackThreads>(
+      threw, client::CallbackThreadsOptions{.max_threads = 1, .executor = std::move(executor)});
+}
+
+}  // namespace
+
+/// A candidate whose leaderships are told to listeners.
+class LatchCandidacy final : public Candidacy {
+ public:
+  LatchCandidacy(const std::shared_ptr<ClientCore>& core, std::string path, LatchOptions options)
+      : Candidacy(core, std::move(path),
+                  {.again = true,
+                   .until_finished = false,
+                   .retry_delay_min = options.retry_delay_min,
+                   .retry_delay_max = options.retry_delay_max}),
+        listeners_(dispatcher_for(core, std::move(options.executor)),
+                   [core, text = "lead " + this->path() + ": "](const std::string& what) {
+                     core->warn(text + what);
+                   }) {}
+
+  Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
+    core().check_usable("add a listener", path());
+    const Section section(*this);
+    if (is_closed()) throw Error(Errc::closed, "add a listener", path(), "it was closed");
+    return listeners_.add(std::move(gained), std::move(lost), present());
+  }
+
+  void close_with(CloseMode mode) {
+    if (mode == CloseMode::silent) {
+      const Section section(*this);
+      if (!is_closed()) listeners_.fall_silent();
+    }
+    close();
+    {
+      const Section section(*this);
+      listeners_.finish();
+    }
+    listeners_.wait();
+  }
+  void forget_listeners() noexcept { listeners_.forget(); }
+
+ private:
+  void began(const std::shared_ptr<Tenure>& tenure) noexcept override { listeners_.began(tenure); }
+  void ended(const std::shared_ptr<Tenure>& tenure) noexcept override { listeners_.ended(tenure); }
+
+  LeadershipListeners listeners_;
+};
+
+}  // namespace recipes
+
+LeaderLatch::LeaderLatch(Client& client, std::string path, LatchOptions options)
+    : candidacy_(std::make_shared<recipes::LatchCandidacy>(recipes::ClientCore::of(client),
+                                                           std::move(path), std::move(options))) {}
+
+LeaderLatch::~LeaderLatch() {
+  if (candidacy_->core().forked()) {
+    recipes::keep_for_ever(std::move(candidacy_));
+    return;
+  }
+  close();
+  candidacy_->forget_listeners();
+}
+
+void LeaderLatch::start() {
+  candidacy_->want();
+}
+
+bool LeaderLatch::await(Deadline deadline, std::stop_token stop) {
+  const auto candidacy = candidacy_;  // another thread may destroy this object meanwhile
+  return candidacy->await(deadline, stop);
+}
+
+bool LeaderLatch::has_leadership() const noexcept {
+  return candidacy_->leads();
+}
+
+Leadership LeaderLatch::leadership() const {
+  const auto tenure = candidacy_->tenure();
+  return tenure ? tenure->leadership() : Leadership();
+}
+
+std::optional<Participant> LeaderLatch::leader(Deadline deadline) const {
+  return candidacy_->leader(deadline);
+}
+
+std::vector<Participant> LeaderLatch::participants(Deadline deadline) const {
+  return candidacy_->participants(deadline);
+}
+
+std::optional<Error> LeaderLatch::error() const {
+  return candidacy_->error();
+}
+
+Subscription LeaderLatch::add_listener(Listener gained, Listener lost) {
+  return candidacy_->add_listener(std::move(gained), std::move(lost));
+}
+
+void LeaderLatch::close(CloseMode mode) noexcept {
+  const auto candidacy = candidacy_;  // a listener may destroy this object meanwhile
+  if (!candidacy->core().forked()) candidacy->close_with(mode);
+}
+
+const std::string& LeaderLatch::path() const noexcept {
+  return candidacy_->path();
+}
+
+}  // namespace zklock

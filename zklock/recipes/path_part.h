@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "zklock/core/lock_path.h"
+#include "zklock/recipes/composite_part.h"
+
+namespace zklock::recipes {
+
+/// A reentrant mutex as a part: it shares counts and queue with the ReentrantMutexes on its path.
+///
+/// Thread-safety: all members, from any thread.
+class PathPart final : public CompositePart {
+ public:
+  PathPart(ClientCore& core, const core::LockPath& path);
+  ~PathPart() override;
+  PathPart(const PathPart&) = delete;
+  PathPart& operator=(const PathPart&) = delete;
+
+  std::function<void()> ask(Request request) override;
+  bool unlock(const Owner& owner) override;
+  int count(const Owner& owner) override;
+  bool in_touch(const Owner& owner) override;
+  void unlock_at_thread_exit() override;
+  ClientCore& core() noexcept override;
+  const std::string& path() const noexcept override;
+
+ private:
+  const std::shared_ptr<LockEngine> engine_;
+};
+
+}  // namespace zklock::recipes

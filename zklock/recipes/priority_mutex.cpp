@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/priority_mutex.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "zklock/recipes/lockable.h"
+#include "zklock/recipes/queue_reader.h"
+
+namespace zklock {
+
+using recipes::Lockable;
+
+namespace {
+
+constexpr int most_ageing = 1'000'000;
+
+int checked_weight(int weight, const std::string& path) {
+  if (weight >= 1 && weight <= core::most_weight) return weight;
+  throw Error(Errc::invalid_option, "lock", path,
+              "a weight is a number from 1 to 10, not " + std::to_string(weight));
+}
+
+PriorityOptions checked(PriorityOptions options, const std::string& path) {
+  checked_weight(options.weight, path);
+  if (options.ageing && (*options.ageing < 1 || *options.ageing > most_ageing)) {
+    throw Error(Errc::invalid_option, "lock", path,
+                "an ageing is a number from 1 to 1000000, not " + std::to_string(*options.ageing));
+  }
+  return options;
+}
+
+Lockable::Kind kind(const PriorityOptions& options, std::optional<int> weight,
+                    const std::string& path) {
+  const int checked = checked_weight(weight.value_or(options.weight), path);
+  return {.rule = core::QueueRule::mutex(),
+          .gate = core::QueueRule::weighted(checked, options.ageing.value_or(0))};
+}
+
+}  // namespace
+
+PriorityMutex::PriorityMutex(Client& client, std::string path, PriorityOptions options)
+    : options_(checked(options, path)) {
+  lockable_ = Lockable::make(client, std::move(path), options.mutex, true);
+}
+
+PriorityMutex::~PriorityMutex() {
+  Lockable::object_destroyed(std::move(lockable_));
+}
+
+bool PriorityMutex::lock_until(Deadline deadline, std::stop_token stop) {
+  return lockable_->lock(kind(options_, {}, path()), deadline, stop);
+}
+
+void PriorityMutex::lock() {
+  lock_until(Deadline::never(), {});
+}
+
+bool PriorityMutex::lock(std::stop_token stop) {
+  return lock_until(Deadline::never(), std::move(stop));
+}
+
+bool PriorityMutex::try_lock() {
+  return lock_until(Deadline::passed(), {});
+}
+
+void PriorityMutex::unlock() {
+  lockable_->unlock(core::CountKind::lock, "unlock");
+}
+
+Hold PriorityMutex::acquire(AcquireOptions options, std::optional<int> weight) {
+  return lockable_->acquire(kind(options_, weight, path()), options);
+}
+
+void PriorityMutex::async_acquire(AcquireOptions options, AcquireHandler handler,
+                                  std::optional<int> weight) {
+  lockable_->async_acquire(kind(options_, weight, path()), options, std::move(handler));
+}
+
+std::future<Hold> PriorityMutex::async_acquire(AcquireOptions options, std::optional<int> weight) {
+  return lockable_->async_acquire(kind(options_, weight, path()), options);
+}
+
+Awaitable PriorityMutex::co_acquire(AcquireOptions options, std::optional<int> weight) {
+  return lockable_->co_acquire(kind(options_, weight, path()), std::move(options));
+}
+
+bool PriorityMutex::is_held_by_this_thread() const {
+  return hold_count() > 0;
+}
+
+int PriorityMutex::hold_count() const {
+  return lockable_->ownership().count();
+}
+
+std::vector<Participant> PriorityMutex::participants(Deadline deadline) const {
+  auto all = recipes::read_participants(lockable_->shared_engine(), deadline);
+  const auto at_gate = std::ranges::stable_partition(
+      all, [](const Participant& each) { return each.access != Access::weighted; });
+  std::ranges::sort(at_gate, [](const Participant& a, const Participant& b) {
+    return core::precedes(*core::parse_contention(a.node), *core::parse_contention(b.node));
+  });
+  return all;
+}
+
+const std::string& PriorityMutex::path() const noexcept {
+  return lockable_->path();
+}
+
+}  // namespace zklock

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/quorum_mutex.h"
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "zklock/error.h"
+#include "zklock/recipes/composite.h"
+#include "zklock/recipes/path_part.h"
+
+namespace zklock {
+
+namespace {
+
+using Cores = std::vector<std::shared_ptr<recipes::ClientCore>>;
+
+std::shared_ptr<recipes::Composite> majority_of(const Cores& cores, const std::string& path,
+                                                const QuorumOptions& options) {
+  const core::LockPath checked(path);
+  if (cores.empty()) throw Error(Errc::invalid_option, "lock", path, "there is no ensemble");
+  if (std::set(cores.begin(), cores.end()).size() < cores.size()) {
+    throw Error(Errc::invalid_option, "lock", path,
+                "a client is named twice, and each is to stand for another ensemble");
+  }
+  if (options.ensemble_timeout <= std::chrono::milliseconds(0)) {
+    throw Error(Errc::invalid_option, "lock", path, "the ensemble timeout is not positive");
+  }
+  std::vector<recipes::Composite::Part> parts;
+  for (const auto& core : cores) {
+    parts.push_back({std::make_unique<recipes::PathPart>(*core, checked), parts.size()});
+  }
+  auto composite = std::make_shared<recipes::Composite>(
+      std::move(parts),
+      recipes::Composite::Rule{.needed = cores.size() / 2 + 1,
+                               .queue_again = options.on_node_lost == OnNodeLost::queue_again,
+                               .patience = options.ensemble_timeout});
+  composite->check_usable("lock");
+  return composite;
+}
+
+}  // namespace
+
+QuorumMutex::QuorumMutex(const Clients& clients, std::string path, QuorumOptions options)
+    : CompositeMutex([&] {
+        Cores cores;
+        for (Client& client : clients) cores.push_back(recipes::ClientCore::of(client));
+        return majority_of(cores, path, options);
+      }()),
+      path_(std::move(path)) {}
+
+}  // namespace zklock
