@@ -33,7 +33,7 @@ std::string describe(const LockEvent& event) {
   return "?";
 }
 
-class TenureTest : public testing::Test {
+class TenureTest : public ::testing::Test {
  protected:
   void SetUp() override {
     lock_.connect_all();
