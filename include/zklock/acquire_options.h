@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <stop_token>
 
@@ -22,6 +23,10 @@ struct AcquireOptions {
 
   /// Stops waiting: the contender leaves the queue, and the call ends without a Hold.
   std::stop_token stop = {};
+
+  /// Instead of MutexOptions::max_hold, for this call. Ignored by a call that nests. It must be
+  /// positive: else every acquiring function throws Error(invalid_option), and nothing is sent.
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
 };
 
 }  // namespace zklock

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -25,7 +26,8 @@ class Contender;
 /// | held      | connected, and the lease is valid: nobody else holds   | suspended, lost |
 /// | suspended | disconnected, but the lease is valid: nobody else holds| held, lost      |
 /// | lost      | the lease ran out, the session ended, the node was     | (final)         |
-/// |           | deleted, or the hold was released                      |                 |
+/// |           | deleted, the maximum hold time was over, the release   |                 |
+/// |           | was forced, or the hold was released                   |                 |
 enum class HoldState { held, suspended, lost };
 
 /// One count of a lock, or some permits of a semaphore, released when it is destroyed.
@@ -70,8 +72,22 @@ class [[nodiscard]] Hold {
   std::stop_token lost() const noexcept;
 
   /// Until when the hold is sure to be valid if no server is heard of any more. It moves forward
-  /// with every heartbeat (ten in a session timeout). time_point::min() when lost.
+  /// with every heartbeat (ten in a session timeout), but not beyond the maximum hold time.
+  /// time_point::min() when lost.
   LeaseClock::time_point valid_until() const noexcept;
+
+  /// Effects: the maximum hold time begins anew at this moment, as long as agreed last, or from now
+  /// on `length`; all Holds of the grant share it. Sends nothing; may take a lock for microseconds.
+  /// False, and nothing is changed, when the hold is lost, released or empty. Without a maximum hold
+  /// time renew() changes nothing, and says whether it holds; renew(length) sets one.
+  /// Throws: Error(invalid_option) when `length` is not positive.
+  bool renew();
+  bool renew(std::chrono::milliseconds length);
+
+  /// A token that is stopped when somebody asks for the release, by request_release(); then the
+  /// program may release, or go on. Callbacks run where those of lost() do. It stays stopped. A
+  /// token got from an empty Hold can never be stopped.
+  std::stop_token release_requested() const noexcept;
 
   /// The full path of the lock node (below the chroot), for a `check` operation of your own in a
   /// ZooKeeper transaction. Empty for an empty Hold.

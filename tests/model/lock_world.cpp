@@ -90,6 +90,8 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
        .deadline = deadline,
        .kind = request.kind,
        .queue_again = request.queue_again,
+       .limit = request.limit,
+       .listener = std::move(request.listener),
        .done = [this, index](recipes::Outcome outcome) { ended(index, std::move(outcome)); }});
   return index;
 }

@@ -64,6 +64,8 @@ class LockWorld {
     std::optional<Duration> timeout = std::nullopt;  ///< none: never; zero: a single attempt
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;
+    core::HoldLimit limit = {};
+    std::shared_ptr<recipes::LockLine> listener = nullptr;
     core::QueueRule rule = core::QueueRule::mutex();
   };
   static Request to_write(Owner owner = Owner::unique());

@@ -93,7 +93,8 @@ AcquireEffects AcquireFsm::counted(Status status, SessionId session, int childre
   const bool known = status == Status::ok && session == session_;
   if (known && children == 1 && policy_.rule.may_be_alone()) return first(lease_valid);
   // Of the mutexes only: the others cannot know what kind of contender stands before them.
-  if (known && policy_.wait && own_.sequence.value > 0 && policy_.rule.prefix == lock_prefix) {
+  const bool guesses = policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
+  if (known && guesses && own_.sequence.value > 0) {
     return arm({.watch = {NodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
                 .follows_release = true});
   }

@@ -128,6 +128,7 @@ class AcquireFsm {
     QueueRule rule = QueueRule::mutex();
     bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
     bool queue_again = true;  ///< after losing the node; else an error
+    bool lists = false;       ///< rather than guess who stands before it: for its position
   };
 
   /// `attempt` must be unlike that of every other contender of every client, and at most 48
@@ -136,10 +137,13 @@ class AcquireFsm {
 
   AcquireState state() const noexcept { return state_; }
   const std::string& own_name() const noexcept { return own_.text; }
+  Sequence sequence() const noexcept { return own_.sequence; }
   FencingToken token() const noexcept { return token_; }
   /// The session of the own node; 0 while there is none.
   SessionId session() const noexcept { return session_; }
   bool has_node() const noexcept { return session_.value != 0; }
+  /// How many stood before it when that was last decided; while arming and waiting.
+  std::size_t position() const noexcept { return place_.position; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
   const QueueRule& rule() const noexcept { return policy_.rule; }
 

@@ -49,6 +49,8 @@ Wanted AcquireCall::for_the_gate(Wanted wanted) {
   Wanted leave = wanted;
   leave.rule = *wanted.gate;
   leave.gate.reset();
+  leave.limit = {};
+  leave.listener.reset();  // it is told of the lock, not of the gate
   leave.kind = core::CountKind::hold;
   leave.done = [self = shared_from_this(), wanted = std::move(wanted)](Outcome gate) mutable {
     self->passed(std::move(wanted), std::move(gate));

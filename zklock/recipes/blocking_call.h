@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
+#include <boost/date_time/posix_time/posix_time_types.hpp>
 #include <boost/thread/condition_variable.hpp>
 #include <boost/thread/mutex.hpp>
 #include <boost/thread/thread.hpp>
@@ -29,6 +31,14 @@ class BlockingCall {
     boost::unique_lock<boost::mutex> lock(mutex_);
     while (!result_) ready_.wait(lock);
     return std::move(*result_);
+  }
+
+  /// The same, for about `longest` at most: nothing when there is no result until then. For what
+  /// must end although nobody may be left to deliver it.
+  std::optional<Result> wait_for(std::chrono::milliseconds longest) {
+    boost::unique_lock<boost::mutex> lock(mutex_);
+    if (!result_) ready_.timed_wait(lock, boost::posix_time::milliseconds(longest.count()));
+    return std::move(result_);
   }
 
   Result wait_without_interruption() {

@@ -54,6 +54,13 @@ recipes::Ports open(const ClientOptions& options) {
       .scheduler = timers,
       .dispatcher = callbacks,
       .losses = losses,
+      .listener_dispatcher =
+          [on_exception, standard = options.executor](Executor executor) {
+            return std::make_shared<client::CallbackThreads>(
+                on_exception,
+                client::CallbackThreadsOptions{
+                    .max_threads = 1, .executor = executor ? std::move(executor) : standard});
+          },
       .finish_losses = [losses] { losses->drain_for(patience_with_losses); },
       .stop_threads =
           [timers, callbacks] {

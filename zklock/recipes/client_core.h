@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "zklock/client.h"
@@ -35,6 +36,8 @@ struct Ports {
   std::shared_ptr<client::Scheduler> scheduler;
   std::shared_ptr<client::Dispatcher> dispatcher;  ///< for the user's callbacks
   std::shared_ptr<client::Dispatcher> losses;      ///< for telling losses, and nothing else
+  /// A dispatcher for one listener, which may block it: on the executor, where it is set.
+  std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
   /// Waits, within bounds, until the losses have been told; before the session is closed.
   std::function<void()> finish_losses = [] {};
   /// Ends the threads behind scheduler and dispatchers; after the coordinator has been closed.
@@ -67,6 +70,11 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   client::Scheduler& scheduler() noexcept { return *ports_.scheduler; }
   client::Dispatcher& dispatcher() noexcept { return *ports_.dispatcher; }
   client::Dispatcher& losses() noexcept { return *ports_.losses; }
+  /// For one listener; on `executor`, where it is set.
+  std::shared_ptr<client::Dispatcher> listener_dispatcher(Executor executor) const {
+    return ports_.listener_dispatcher ? ports_.listener_dispatcher(std::move(executor))
+                                      : ports_.dispatcher;
+  }
   client::Deleter& deleter() noexcept { return deleter_; }
   SessionKeeper& keeper() noexcept { return *keeper_; }
   BackgroundWork& work() noexcept { return work_; }

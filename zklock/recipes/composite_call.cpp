@@ -92,7 +92,7 @@ bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
 
 void CompositeCall::look_for_losses() {
   for (std::size_t i = 0; i < taken_.size(); ++i) {
-    if (taken_[i] && taken_[i]->outcome.contender->state() == HoldState::lost) {
+    if (taken_[i] && taken_[i]->outcome.contender->tenure().state() == HoldState::lost) {
       carry_out(gathering_.lost(i));
     }
   }
@@ -163,7 +163,7 @@ void CompositeCall::answered(std::size_t part, Outcome outcome) {
   if (!outcome.contender) return carry_out(gathering_.answered(PartAnswer::none, late()));
   composite_->set_silent(part, false);
   errors_[part] = nullptr;
-  const std::stop_token lost = outcome.contender->lost();
+  const std::stop_token lost = outcome.contender->tenure().lost();
   taken_[part] = Taken{std::move(outcome), nullptr};
   taken_[part]->on_loss = std::make_unique<std::stop_callback<Look>>(lost, Look{weak_from_this()});
   carry_out(gathering_.answered(PartAnswer::granted, late()));

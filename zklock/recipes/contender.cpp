@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "zklock/core/node_name.h"
-#include "zklock/recipes/fork_guard.h"
 
 namespace zklock::recipes {
 
@@ -15,12 +14,13 @@ using core::Ownership;
 namespace request = client::request;
 
 Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-                     core::AcquireFsm::Policy policy)
+                     core::AcquireFsm::Policy policy, std::shared_ptr<LockLine> listener)
     : engine_(std::move(engine)),
       key_(key),
       owner_(owner),
       policy_(std::move(policy)),
       identity_(engine_->core().identify(owner)),
+      events_(std::move(listener), engine_->path().str(), owner),
       fsm_(engine_->core().next_attempt(), policy_) {}
 
 Contender::~Contender() = default;
@@ -68,7 +68,9 @@ void Contender::carry_out(const Effect& effect) {
       return;
     case Effect::Kind::list:
       submit(request::ListChildren{path}, effect.session, on_reply([](Contender& c, const auto& r) {
-               return c.fsm_.listed(r.status, r.children, c.lease_valid(), r.detail);
+               auto effects = c.fsm_.listed(r.status, r.children, c.lease_valid(), r.detail);
+               c.tell_place();
+               return effects;
              }));
       return;
     case Effect::Kind::inspect:
@@ -77,8 +79,8 @@ void Contender::carry_out(const Effect& effect) {
                return c.fsm_.inspected({r.status, r.data, r.ephemeral_owner, r.token, r.detail});
              }));
       return;
-    case Effect::Kind::watch: watch_predecessor(effect); return;
-    case Effect::Kind::unwatch: unwatch_predecessors(); return;
+    case Effect::Kind::watch: predecessors_.watch(effect.text, effect.session); return;
+    case Effect::Kind::unwatch: predecessors_.end(); return;
     case Effect::Kind::remove_parent:
       create_id_ = submit(request::Delete{path}, {}, on_reply([](Contender& c, const auto& r) {
                             return c.fsm_.parent_removed(r.status, r.detail);
@@ -108,9 +110,8 @@ void Contender::create(const std::string& attempt) {
   data.attempt = attempt;
   auto& coordinator = core().coordinator();
   const std::string& path = engine_->path().str();
-  unwatch_own_node();
-  own_watch_due_ = false;
-  predecessor_watches_.clear();  // of a node that is gone
+  own_watch_.renew();
+  predecessors_.drop();
   create_id_ = coordinator.submit(
       {.operation = request::CreateContender{path, policy_.rule.prefix, data.encode()}},
       on_reply([](Contender& c, const auto& r) {
@@ -123,39 +124,18 @@ void Contender::create(const std::string& attempt) {
       }));
 }
 
-void Contender::watch_predecessor(const Effect& effect) {
-  // The same node may be watched again while an event of its earlier watch is on its way.
-  const std::uint64_t serial = ++last_watch_;
-  request::GetAndWatch watch{.path = engine_->path().child(effect.text), .on_event = {}};
-  watch.on_event = [self = weak_from_this(), serial, node = effect.text](
-                       SessionId, request::WatchEvent event) {
-    const auto contender = self.lock();
-    if (!contender) return;
-    const LockEngine::Section section(*contender->engine_);
-    if (!contender->forget_watch(serial)) return;
-    contender->run(event == request::WatchEvent::changed
-                       ? contender->fsm_.predecessor_changed(node, contender->lease_valid())
-                       : contender->fsm_.predecessor_deleted(node));
-  };
-  const auto id = core().coordinator().submit(
-      {.operation = std::move(watch), .session = effect.session},
-      on_reply([serial, node = effect.text](Contender& c, const auto& r) {
-        if (r.status != core::Status::ok) c.forget_watch(serial);
-        return c.fsm_.watched(node, r.status, r.data, r.detail);
-      }));
-  predecessor_watches_.push_back({serial, id});
+void Contender::predecessor_watched(const std::string& node, const client::Reply& reply) {
+  run(fsm_.watched(node, reply.status, reply.data, reply.detail));
 }
 
-bool Contender::forget_watch(std::uint64_t serial) noexcept {
-  return std::erase_if(predecessor_watches_,
-                       [&](const PredecessorWatch& each) { return each.serial == serial; }) > 0;
+void Contender::predecessor_event(const std::string& node, request::WatchEvent event) {
+  run(event == request::WatchEvent::changed ? fsm_.predecessor_changed(node, lease_valid())
+                                            : fsm_.predecessor_deleted(node));
 }
 
-void Contender::unwatch_predecessors() noexcept {
-  for (const PredecessorWatch& each : predecessor_watches_) {
-    core().coordinator().unwatch(each.id);
-  }
-  predecessor_watches_.clear();
+void Contender::tell_place() {
+  const bool behind = fsm_.state() == AcquireState::arming || fsm_.state() == AcquireState::waiting;
+  if (behind) events_.tell(LockEvent::Kind::waiting, fsm_.token(), fsm_.position());
 }
 
 void Contender::permits_changed(std::int32_t all) {
@@ -212,12 +192,9 @@ void Contender::join(Call call) {
     limit = limit.has_passed(call.began) ? most : std::min(limit, most);
   }
   if (!limit.is_never()) {
-    call.timer = core().scheduler().at(limit.at(), [self = weak_from_this(), ticket = call.ticket] {
-      if (const auto contender = self.lock()) {
-        const LockEngine::Section section(*contender->engine_);
-        contender->leave(ticket, Why::deadline);
-      }
-    });
+    call.timer = core().scheduler().at(limit.at(), entering([ticket = call.ticket](Contender& c) {
+                                         c.leave(ticket, Why::deadline);
+                                       }));
   }
   calls_.push_back(std::move(call));
 }
@@ -298,7 +275,8 @@ void Contender::step_ended() {
       core::AcquireFsm::Policy patient = policy_;
       patient.rule = rule_for(calls);
       patient.wait = true;
-      next = engine_->begin(key_, owner_, std::move(patient));
+      patient.lists = call.listener != nullptr;
+      next = engine_->begin(key_, owner_, std::move(patient), call.listener);
     }
     next->join(std::move(call));
   }
@@ -328,114 +306,6 @@ Error Contender::error(Errc code, std::string_view cause) const {
   return Error(code, "lock", engine_->path().str(), cause);
 }
 
-// ---- holding ------------------------------------------------------------------------------------
-
-void Contender::grant() {
-  ownership_.granted();
-  token_ = fsm_.token();
-  node_ = engine_->path().child(fsm_.own_name());
-  lost_source_ = std::stop_source();
-  for (Call& call : std::exchange(calls_, {})) {
-    ownership_.add(call.kind);
-    complete(call, {.contender = shared_from_this()});
-  }
-  // The term may have lapsed since it was asked for, and its members been told, without this one.
-  if (!term_->valid(core().scheduler().now())) lose(false);
-}
-
-bool Contender::holds_validly() {
-  if (ownership_.state() != Ownership::State::held) return false;
-  if (term_->valid(core().scheduler().now())) return true;
-  lose(false);
-  return false;
-}
-
-void Contender::lose(bool node_is_gone) {
-  if (!ownership_.lose()) return;
-  lost_.store(true, std::memory_order_release);
-  if (!node_is_gone) {
-    remove_node(fsm_.session(), fsm_.own_name(), client::Deleter::Manner::plainly);
-  }
-  leave_session();
-  tell_loss();
-}
-
-// Its callbacks are the user's, and may block: they run on threads that do nothing else.
-void Contender::tell_loss() {
-  engine_->later([losses = &core().losses(), source = lost_source_, keep = shared_from_this()] {
-    losses->post([source]() mutable { source.request_stop(); });
-  });
-}
-
-core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::Manner manner) {
-  holds_validly();  // what has lapsed is deleted plainly, not announced
-  const bool held = ownership_.state() == Ownership::State::held;
-  const auto dropped = ownership_.drop(kind);
-  if (dropped != Ownership::Dropped::last) return dropped;
-  const auto self = shared_from_this();
-  lost_.store(true, std::memory_order_release);
-  engine_->forget(*this);
-  if (!held) return dropped;
-  // To whom it would matter: see Decision::follows_release.
-  const bool heard = policy_.rule.access == Access::exclusive;
-  if (!core().settings().announces || !heard) manner = client::Deleter::Manner::plainly;
-  remove_node(fsm_.session(), fsm_.own_name(), manner);
-  leave_session();
-  return dropped;
-}
-
-void Contender::remove_node(SessionId session, const std::string& name,
-                            client::Deleter::Manner manner) {
-  unwatch_own_node();
-  if (core().closed()) return;  // the session goes, and the node with it
-  const auto work = core().work().begin();
-  core().deleter().remove(session, engine_->path().child(name), manner,
-                          [client = core().weak_from_this(), work] {
-                            if (const auto alive = client.lock()) alive->work().end(work);
-                          });
-}
-
-void Contender::leave_session() noexcept {
-  core().keeper().dismiss(*this);
-  unwatch_own_node();
-}
-
-void Contender::close() {
-  for (Call& call : std::exchange(calls_, {})) complete(call, outcome_of(call, Why::closed));
-  lose(true);
-  leave_session();
-}
-
-// ---- questions of a Hold ------------------------------------------------------------------------
-
-HoldState Contender::state() const noexcept {
-  if (lost_.load(std::memory_order_acquire) || core().forked()) return HoldState::lost;
-  if (!term_->valid(core().scheduler().now())) return HoldState::lost;
-  return core().keeper().is_connected() ? HoldState::held : HoldState::suspended;
-}
-
-std::stop_token Contender::lost() const noexcept {
-  if (state() != HoldState::lost || lost_source_.stop_requested()) return lost_source_.get_token();
-  // The thread that stops the token has not come to it yet, but the asker is to know.
-  std::stop_source stopped;
-  stopped.request_stop();
-  return stopped.get_token();
-}
-
-LeaseClock::time_point Contender::valid_until() const noexcept {
-  return state() == HoldState::lost ? LeaseClock::time_point::min() : term_->valid_until();
-}
-
-void Contender::release(core::CountKind kind) noexcept {
-  const auto self = shared_from_this();
-  if (core().forked()) {
-    keep_for_ever(self);
-    return;
-  }
-  const LockEngine::Section section(*engine_);
-  drop(kind, client::Deleter::Manner::announced);
-}
-
 // ---- news of the session ------------------------------------------------------------------------
 
 void Contender::session_ended(SessionId session) {
@@ -443,61 +313,44 @@ void Contender::session_ended(SessionId session) {
   if (fsm_.state() != AcquireState::granted) {
     run(fsm_.session_ended(session));
   } else if (session == fsm_.session()) {
-    lose(true);
+    lose(Loss::node);
   }
 }
 
 void Contender::term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) {
   const LockEngine::Section section(*engine_);
-  if (fsm_.state() == AcquireState::granted && term == term_) lose(false);
+  if (fsm_.state() == AcquireState::granted && tenure_->is_of(term)) lose(Loss::lease);
 }
 
-// Most holds are shorter than a tick; the others get their node watched, so that somebody else's
-// deleting it is noticed.
+bool Contender::holds_on(SessionId session) const noexcept {
+  return ownership_.state() == Ownership::State::held && session == fsm_.session();
+}
+
+void Contender::suspended(SessionId session) {
+  if (!events_.heard()) return;
+  const LockEngine::Section section(*engine_);
+  if (holds_on(session)) tenure_->suspended();
+}
+
+void Contender::resumed(SessionId session) {
+  if (!events_.heard()) return;
+  const LockEngine::Section section(*engine_);
+  if (holds_on(session)) tenure_->resumed();
+}
+
 void Contender::tick() {
   const LockEngine::Section section(*engine_);
   const bool here = ownership_.state() == Ownership::State::waiting ||
                     ownership_.state() == Ownership::State::held;
-  if (!here || !fsm_.has_node() || own_watch_ != client::RequestId{}) return;
-  if (std::exchange(own_watch_due_, true)) watch_own_node();
-}
-
-void Contender::watch_own_node() {
-  const std::string name = fsm_.own_name();
-  request::GetAndWatch watch{.path = engine_->path().child(name), .on_event = {}};
-  watch.on_event = [self = weak_from_this(), name](SessionId, request::WatchEvent event) {
-    const auto contender = self.lock();
-    if (!contender) return;
-    const LockEngine::Section section(*contender->engine_);
-    if (contender->fsm_.own_name() != name) return;
-    contender->own_watch_ = {};  // if it was only changed: again at the next tick
-    if (event == request::WatchEvent::deleted) contender->own_node_gone();
-  };
-  own_watch_ =
-      core().coordinator().submit({.operation = std::move(watch), .session = fsm_.session()},
-                                  [self = shared_from_this(), name](const client::Reply& reply) {
-                                    const LockEngine::Section section(*self->engine_);
-                                    if (self->fsm_.own_name() != name) return;
-                                    // Where the parent was deleted, and made anew, another node may have the same name.
-                                    const bool there = reply.status == core::Status::ok;
-                                    const bool gone = reply.status == core::Status::no_node ||
-                                                      (there && reply.token != self->fsm_.token());
-                                    if (there && !gone) return;
-                                    if (there) self->unwatch_own_node();
-                                    self->own_watch_ = {};  // again at the next tick
-                                    if (gone) self->own_node_gone();
-                                  });
-}
-
-void Contender::unwatch_own_node() noexcept {
-  if (own_watch_ == client::RequestId{}) return;
-  core().coordinator().unwatch(std::exchange(own_watch_, {}));
+  if (!here || !fsm_.has_node()) return;
+  own_watch_.tick();
+  if (ownership_.state() == Ownership::State::held) revocation_.tick();
 }
 
 void Contender::own_node_gone() {
   if (!fsm_.has_node()) return;
   if (fsm_.state() == AcquireState::granted) {
-    lose(true);
+    lose(Loss::node);
   } else {
     run(fsm_.own_node_deleted());
   }

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/lease_term.h"
 #include "zklock/core/ownership.h"
 #include "zklock/hold.h"
+#include "zklock/recipes/hold_tenure.h"
 #include "zklock/recipes/lock_engine.h"
+#include "zklock/recipes/own_node_watch.h"
+#include "zklock/recipes/predecessor_watches.h"
+#include "zklock/recipes/revocation_watch.h"
 #include "zklock/recipes/session_keeper.h"
 
 namespace zklock::recipes {
@@ -35,7 +39,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
  public:
   /// `key`: under which the engine keeps it; `owner`: whom it names.
   Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-            core::AcquireFsm::Policy policy);
+            core::AcquireFsm::Policy policy, std::shared_ptr<LockLine> listener);
   ~Contender() override;
 
   /// Within a Section.
@@ -44,6 +48,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
     core::CountKind kind = core::CountKind::hold;
     const void* on_behalf = nullptr;
     Deadline deadline;
+    core::HoldLimit limit = {};
+    std::shared_ptr<LockLine> listener = {};
     core::Instant began = {};
     client::TimerId timer = {};
     std::function<void(Outcome)> done = {};
@@ -62,40 +68,59 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   const core::Ownership& ownership() const noexcept { return ownership_; }
   bool holds_validly();
   const std::string& own_name() const noexcept { return fsm_.own_name(); }
+  FencingToken own_token() const noexcept { return fsm_.token(); }
   void permits_changed(std::int32_t all);
   const Owner& key() const noexcept { return key_; }
 
   /// What a Hold asks; any thread, no Section.
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
-  FencingToken token() const noexcept { return token_; }
-  HoldState state() const noexcept;
-  std::stop_token lost() const noexcept;
-  LeaseClock::time_point valid_until() const noexcept;
-  const std::string& node() const noexcept { return node_; }
+  /// Once it was granted.
+  const HoldTenure& tenure() const noexcept { return *tenure_; }
   const Owner& owner() const noexcept { return owner_; }
-  SessionId session() const noexcept { return term_->session(); }
-  const std::shared_ptr<LockEngine>& engine() const noexcept { return engine_; }
   std::int32_t permits() const noexcept { return policy_.rule.wanted; }
+  bool renew(std::optional<core::Duration> length);
   void release(core::CountKind kind) noexcept;
 
   /// SessionMember; no Section.
   void session_ended(SessionId session) override;
   void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) override;
+  void suspended(SessionId session) override;
+  void resumed(SessionId session) override;
   void tick() override;
+
+  /// For its parts. What they hear goes nowhere when the contender is gone: `step` is called with
+  /// the contender, within a Section, and whatever else comes.
+  template <class Step>
+  auto entering(Step step) {
+    return [self = weak_from_this(), step = std::move(step)](const auto&... news) {
+      const auto contender = self.lock();
+      if (!contender) return;
+      const LockEngine::Section section(*contender->engine_);
+      step(*contender, news...);
+    };
+  }
+  ClientCore& core() const noexcept { return engine_->core(); }
+  LockEngine& engine() const noexcept { return *engine_; }
+  SessionId session() const noexcept { return fsm_.session(); }
+  OwnNodeWatch& own_watch() noexcept { return own_watch_; }
+  PredecessorWatches& predecessors() noexcept { return predecessors_; }
+  void own_node_gone();
+  void predecessor_watched(const std::string& node, const client::Reply& reply);
+  void look_at_the_clock();
+  /// Where who wants it to let go says so.
+  std::string marker() const;
+  void asked_to_release();
+  void forced_to_release();
+  void predecessor_event(const std::string& node, client::request::WatchEvent event);
 
  private:
   using Effect = core::AcquireEffect;
 
-  ClientCore& core() const noexcept { return engine_->core(); }
   template <class Step>
   client::ReplyHandler on_reply(Step step);
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
-  void watch_predecessor(const Effect& effect);
-  /// False: it was called off, or has fired.
-  bool forget_watch(std::uint64_t serial) noexcept;
-  void unwatch_predecessors() noexcept;
   /// Why a call cannot nest here; nothing when it can.
   std::optional<Error> refusal(core::CountKind kind) const;
   void pause();
@@ -109,13 +134,20 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   core::QueueRule rule_for(const std::vector<Call>& waiting) const;
   void give_up();
   void depart();
-  void lose(bool node_is_gone);
-  void tell_loss();
+  void tell_place();
+  bool holds_on(SessionId session) const noexcept;
+  enum class Loss {
+    lease,   ///< may soon have the node deleted by the servers
+    node,    ///< gone already
+    limit,   ///< the maximum hold time
+    forced,  ///< by request_release()
+  };
+  void lose(Loss why);
+  void tell_loss(Loss why);
+  void hand_over();
+  client::Deleter::Manner manner_of_release() const noexcept;
   void leave_session() noexcept;
   void remove_node(SessionId session, const std::string& name, client::Deleter::Manner manner);
-  void watch_own_node();
-  void unwatch_own_node() noexcept;
-  void own_node_gone();
   void complete(Call& call, Outcome outcome);
   Outcome outcome_of(const Call& call, Why why);
   Error error(Errc code, std::string_view cause) const;
@@ -125,31 +157,24 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   const Owner owner_;
   const core::AcquireFsm::Policy policy_;
   const core::NodeData identity_;
+  const LockEvents events_;
 
   // guarded by the engine's mutex
   core::AcquireFsm fsm_;
   core::Ownership ownership_;
   std::vector<Call> calls_;  ///< that wait
   bool begun_work_ = false;
-  BackgroundWork::Id work_{};      ///< while leaving
+  BackgroundWork::Id work_{};      ///< while leaving, or between a loss and the handing over
   bool had_node_ = false;          ///< a server was reached
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
-  struct PredecessorWatch {
-    std::uint64_t serial;
-    client::RequestId id;
-  };
-  std::vector<PredecessorWatch> predecessor_watches_;
-  std::uint64_t last_watch_ = 0;
-  client::RequestId own_watch_{};
-  bool own_watch_due_ = false;  ///< the node has lived for a whole tick
+  PredecessorWatches predecessors_{*this};
+  OwnNodeWatch own_watch_{*this};
+  RevocationWatch revocation_{*this};
+  std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 
   // set before the grant is told, and constant from then on
-  FencingToken token_;
-  std::string node_;
-  std::shared_ptr<core::LeaseTerm> term_;
-  std::atomic<bool> lost_{false};
-  std::stop_source lost_source_{std::nostopstate};
+  std::unique_ptr<HoldTenure> tenure_;
 };
 
 }  // namespace zklock::recipes

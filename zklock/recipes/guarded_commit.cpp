@@ -57,7 +57,7 @@ std::shared_ptr<GuardedCommit> GuardedCommit::start(const GuardedWrites& writes,
     return commit;
   }
   for (const auto& guard : commit->guards_) {
-    commit->on_loss_.emplace_back(guard->lost(), OnLoss{commit});
+    commit->on_loss_.emplace_back(guard->tenure().lost(), OnLoss{commit});
   }
   commit->submit(deadline);
   return commit;
@@ -67,7 +67,8 @@ std::optional<Error> GuardedCommit::refusal() const {
   std::size_t size = 0;
   for (const auto& w : writes_) {
     const std::string& path = path_of(w);
-    const bool own = std::ranges::any_of(guards_, [&](const auto& g) { return g->node() == path; });
+    const bool own =
+        std::ranges::any_of(guards_, [&](const auto& g) { return g->tenure().node() == path; });
     if (own && changes(w)) {
       return Error(Errc::invalid_path, name_of(w), path, "it is the node of the lock");
     }
@@ -78,8 +79,9 @@ std::optional<Error> GuardedCommit::refusal() const {
                  "the writes are larger than a request to ZooKeeper can be");
   }
   for (const auto& guard : guards_) {
-    if (guard->state() == HoldState::lost || guard->session() != guards_.front()->session()) {
-      return Error(Errc::lock_lost, operation, guard->engine()->path().str(),
+    if (guard->tenure().state() == HoldState::lost ||
+        guard->tenure().session() != guards_.front()->tenure().session()) {
+      return Error(Errc::lock_lost, operation, guard->engine().path().str(),
                    "the hold is lost; nothing was sent");
     }
   }
@@ -87,9 +89,9 @@ std::optional<Error> GuardedCommit::refusal() const {
 }
 
 void GuardedCommit::submit(Deadline deadline) {
-  client::request::Transaction transaction{.guard = guards_.front()->node(), .writes = {}};
+  client::request::Transaction transaction{.guard = guards_.front()->tenure().node(), .writes = {}};
   for (std::size_t i = 1; i < guards_.size(); ++i) {
-    transaction.writes.emplace_back(write::CheckVersion{guards_[i]->node()});
+    transaction.writes.emplace_back(write::CheckVersion{guards_[i]->tenure().node()});
   }
   transaction.writes.insert(transaction.writes.end(), writes_.begin(), writes_.end());
 
@@ -108,7 +110,7 @@ void GuardedCommit::submit(Deadline deadline) {
         });
       }
       request_ = core().coordinator().submit(
-          {.operation = std::move(transaction), .session = guards_.front()->session()},
+          {.operation = std::move(transaction), .session = guards_.front()->tenure().session()},
           [self = shared_from_this()](const client::Reply& reply) {
             self->finish(self->verdict(reply));
           });
@@ -185,7 +187,7 @@ std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& repl
   if (code == Errc::server_error) cause = reply.detail;
   auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (failed < guards_.size()) {
-    const std::string& path = guards_[failed]->engine()->path().str();
+    const std::string& path = guards_[failed]->engine().path().str();
     if (reply.status != Status::no_node) return Error(code, operation, path, cause);
     return Error(Errc::lock_lost, operation, path, "the lock node is gone; nothing was written");
   }

@@ -59,8 +59,8 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   GuardedCommit(const GuardedWrites& writes, Done done)
       : guards_(writes.guards), writes_(writes.writes), done_(std::move(done)) {}
 
-  ClientCore& core() const noexcept { return guards_.front()->engine()->core(); }
-  const std::string& lock_path() const noexcept { return guards_.front()->engine()->path().str(); }
+  ClientCore& core() const noexcept { return guards_.front()->engine().core(); }
+  const std::string& lock_path() const noexcept { return guards_.front()->engine().path().str(); }
 
   std::optional<Error> refusal() const;
   void submit(Deadline deadline);

@@ -61,15 +61,15 @@ GuardedTransaction& GuardedTransaction::operator=(GuardedTransaction&& other) no
 GuardedTransaction::~GuardedTransaction() {
   if (!writes_) return;
   for (auto& guard : writes_->guards) {
-    if (guard->engine()->core().forked()) recipes::keep_for_ever(std::move(guard));
+    if (guard->engine().core().forked()) recipes::keep_for_ever(std::move(guard));
   }
 }
 
 GuardedTransaction& GuardedTransaction::also_guarded_by(const Hold& hold) {
   check_has_count(hold);
-  const auto& engine = hold.contender_->engine();
-  if (&engine->core() != &writes_->guards.front()->engine()->core()) {
-    throw Error(Errc::invalid_option, "guard a transaction", engine->path().str(),
+  auto& engine = hold.contender_->engine();
+  if (&engine.core() != &writes_->guards.front()->engine().core()) {
+    throw Error(Errc::invalid_option, "guard a transaction", engine.path().str(),
                 "the holds are of different clients");
   }
   writes_->guards.push_back(hold.contender_);
@@ -121,7 +121,7 @@ void GuardedTransaction::async_commit(CommitHandler handler, Deadline deadline) 
   // What the handler owns must not die on the threads that bring the outcome: there is one copy,
   // and it moves on to the executor.
   auto only = std::make_shared<CommitHandler>(std::move(handler));
-  auto& dispatcher = writes_->guards.front()->engine()->core().dispatcher();
+  auto& dispatcher = writes_->guards.front()->engine().core().dispatcher();
   GuardedCommit::start(*writes_, deadline,
                        [&dispatcher, only = std::move(only)](std::optional<Error> error) mutable {
                          dispatcher.post([only = std::move(only), error = std::move(error)] {

@@ -26,26 +26,42 @@ Hold::~Hold() {
 }
 
 FencingToken Hold::token() const noexcept {
-  return contender_ ? contender_->token() : FencingToken{};
+  return contender_ ? contender_->tenure().token() : FencingToken{};
 }
 
 HoldState Hold::state() const noexcept {
-  return contender_ ? contender_->state() : HoldState::lost;
+  return contender_ ? contender_->tenure().state() : HoldState::lost;
 }
 
 std::stop_token Hold::lost() const noexcept {
-  if (contender_) return contender_->lost();
+  if (contender_) return contender_->tenure().lost();
   std::stop_source stopped;
   stopped.request_stop();
   return stopped.get_token();
 }
 
 LeaseClock::time_point Hold::valid_until() const noexcept {
-  return contender_ ? contender_->valid_until() : LeaseClock::time_point::min();
+  return contender_ ? contender_->tenure().valid_until() : LeaseClock::time_point::min();
+}
+
+bool Hold::renew() {
+  return contender_ && contender_->renew(std::nullopt);
+}
+
+bool Hold::renew(std::chrono::milliseconds length) {
+  if (length <= std::chrono::milliseconds::zero()) {
+    throw Error(Errc::invalid_option, "renew", node(),
+                "the time must be positive, not " + std::to_string(length.count()) + " ms");
+  }
+  return contender_ && contender_->renew(length);
+}
+
+std::stop_token Hold::release_requested() const noexcept {
+  return contender_ ? contender_->tenure().release_requested() : std::stop_token();
 }
 
 std::string Hold::node() const {
-  return contender_ ? contender_->node() : std::string();
+  return contender_ ? contender_->tenure().node() : std::string();
 }
 
 int Hold::permits() const noexcept {

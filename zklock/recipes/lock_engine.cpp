@@ -36,15 +36,20 @@ Ticket LockEngine::acquire(Wanted wanted) {
                        .kind = wanted.kind,
                        .on_behalf = wanted.on_behalf.get(),
                        .deadline = wanted.deadline,
+                       .limit = wanted.limit,
+                       .listener = wanted.listener,
                        .done = std::move(wanted.done)};
   if (const auto contender = find(wanted.owner)) {
     contender->join(std::move(call));
     return ticket;
   }
   const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
-  const auto contender =
-      begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner),
-            {.rule = std::move(wanted.rule), .wait = wait, .queue_again = wanted.queue_again});
+  const auto contender = begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner),
+                               {.rule = std::move(wanted.rule),
+                                .wait = wait,
+                                .queue_again = wanted.queue_again,
+                                .lists = wanted.listener != nullptr},
+                               wanted.listener);
   try {
     contender->join(std::move(call));
     contender->start();
@@ -57,8 +62,10 @@ Ticket LockEngine::acquire(Wanted wanted) {
 }
 
 std::shared_ptr<Contender> LockEngine::begin(const Owner& key, const Owner& owner,
-                                             core::AcquireFsm::Policy policy) {
-  auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy));
+                                             core::AcquireFsm::Policy policy,
+                                             std::shared_ptr<LockLine> listener) {
+  auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy),
+                                               std::move(listener));
   contenders_[key] = contender;
   return contender;
 }

@@ -13,12 +13,14 @@
 #include <vector>
 
 #include "zklock/core/acquire_fsm.h"
+#include "zklock/core/hold_limit.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
 #include "zklock/deadline.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/client_core.h"
+#include "zklock/recipes/lock_events.h"
 #include "zklock/recipes/thread_exit.h"
 
 namespace zklock::recipes {
@@ -44,7 +46,9 @@ struct Wanted {
   bool queue_again = true;  ///< after losing the node
   /// Of the public object, for cancel_all(): true once that is being destroyed.
   std::shared_ptr<const std::atomic<bool>> on_behalf = {};
-  bool stopped = false;  ///< ends at once: the caller's stop came first
+  core::HoldLimit limit = {};               ///< of the hold, if this call does not nest
+  std::shared_ptr<LockLine> listener = {};  ///< of the contender, if this call makes it
+  bool stopped = false;                     ///< ends at once: the caller's stop came first
   /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
   std::function<void(Outcome)> done = {};
 };
@@ -114,7 +118,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
   void forget(const Contender& contender) noexcept;
   std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
-                                   core::AcquireFsm::Policy policy);
+                                   core::AcquireFsm::Policy policy,
+                                   std::shared_ptr<LockLine> listener);
 
  private:
   /// Within a Section. Null without one.

@@ -21,8 +21,22 @@ CountKind count_of_lock(const Lockable::Kind& kind) noexcept {
   return kind.rule.access == Access::shared ? CountKind::shared_lock : CountKind::lock;
 }
 
+/// Nothing is sent when it throws.
+void check_positive(std::optional<std::chrono::milliseconds> time, const char* what,
+                    const std::string& path) {
+  if (!time || *time > std::chrono::milliseconds::zero()) return;
+  throw Error(
+      Errc::invalid_option, "lock", path,
+      std::string(what) + " must be positive, not " + std::to_string(time->count()) + " ms");
+}
+
 Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
   return contender ? contender->make_hold(count) : Hold();
+}
+
+std::shared_ptr<LockLine> make_line(const ClientCore& core, const MutexOptions& options) {
+  if (!options.listener) return nullptr;
+  return std::make_shared<LockLine>(options.listener, core.listener_dispatcher(options.executor));
 }
 
 }  // namespace
@@ -32,11 +46,16 @@ std::shared_ptr<Lockable> Lockable::make(Client& client, std::string path, Mutex
   core::LockPath checked(std::move(path));
   const auto& core = ClientCore::of(client);
   core->check_usable("lock", checked.str());
-  return std::make_shared<Lockable>(core->engine(checked), options, gated);
+  check_positive(options.max_hold, "the maximum hold time", checked.str());
+  check_positive(options.expiring_before, "the notice before its end", checked.str());
+  return std::make_shared<Lockable>(core->engine(checked), std::move(options), gated);
 }
 
 Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, bool gated)
-    : engine_(std::move(engine)), gate_(gated ? engine_->gate() : nullptr), options_(options) {
+    : engine_(std::move(engine)),
+      gate_(gated ? engine_->gate() : nullptr),
+      options_(std::move(options)),
+      listener_(make_line(engine_->core(), options_)) {
   engine_->attach();
   if (gate_) gate_->attach();
 }
@@ -59,17 +78,23 @@ void Lockable::object_destroyed(std::shared_ptr<Lockable> lockable) noexcept {
   if (engine.detach()) {
     engine.core().warn("lock " + lockable->path() + ": the mutex is destroyed while locked");
   }
+  if (lockable->listener_) lockable->listener_->remove();
 }
 
-Wanted Lockable::wanted(const Kind& kind, Owner owner, Deadline deadline, CountKind count) const {
+Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& options,
+                        CountKind count) const {
+  check_positive(options.max_hold, "the maximum hold time", path());
   return {.owner = kind.nests ? owner : Owner::unique(),
           .on_behalf_of = owner,
           .rule = kind.rule,
           .gate = kind.gate,
-          .deadline = deadline,
+          .deadline = options.deadline,
           .kind = count,
           .queue_again = options_.on_node_lost == OnNodeLost::queue_again,
-          .on_behalf = destroyed_};
+          .on_behalf = destroyed_,
+          .limit = {.longest = options.max_hold ? options.max_hold : options_.max_hold,
+                    .notice = options_.expiring_before},
+          .listener = listener_};
 }
 
 // Waits on the calling thread. Interrupted, it leaves the queue, and gives back a count that came
@@ -96,8 +121,9 @@ std::shared_ptr<Contender> Lockable::acquire_blocking(Wanted wanted, const std::
 bool Lockable::lock(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   call_at_thread_exit(engine_);
-  return acquire_blocking(wanted(kind, Owner::this_thread(), deadline, count_of_lock(kind)),
-                          stop) != nullptr;
+  return acquire_blocking(
+             wanted(kind, Owner::this_thread(), {.deadline = deadline}, count_of_lock(kind)),
+             stop) != nullptr;
 }
 
 void Lockable::unlock(CountKind count, const char* operation) {
@@ -111,15 +137,14 @@ Hold Lockable::acquire(const Kind& kind, const AcquireOptions& options) {
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   const Owner owner = options.owner.value_or(Owner::this_thread());
   const CountKind count = count_of_hold(kind);
-  return hold_of(acquire_blocking(wanted(kind, owner, options.deadline, count), options.stop),
-                 count);
+  return hold_of(acquire_blocking(wanted(kind, owner, options, count), options.stop), count);
 }
 
 void Lockable::start(const Kind& kind, const AcquireOptions& options,
                      std::function<void(Outcome)> done) {
   engine_->core().check_usable("lock", path());
   const Owner owner = options.owner ? *options.owner : Owner::unique();
-  Wanted call = wanted(kind, owner, options.deadline, count_of_hold(kind));
+  Wanted call = wanted(kind, owner, options, count_of_hold(kind));
   call.done = std::move(done);
   AcquireCall::start(engine_, std::move(call), options.stop);
 }

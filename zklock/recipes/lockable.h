@@ -63,7 +63,9 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   core::Ownership ownership() const;
 
  private:
-  Wanted wanted(const Kind& kind, Owner owner, Deadline deadline, core::CountKind count) const;
+  /// Throws Error(invalid_option).
+  Wanted wanted(const Kind& kind, Owner owner, const AcquireOptions& options,
+                core::CountKind count) const;
   /// Null: not granted.
   std::shared_ptr<Contender> acquire_blocking(Wanted wanted, const std::stop_token& stop);
   void start(const Kind& kind, const AcquireOptions& options, std::function<void(Outcome)> done);
@@ -71,6 +73,7 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   const std::shared_ptr<LockEngine> engine_;
   const std::shared_ptr<LockEngine> gate_;  ///< null without one; kept for the calls
   const MutexOptions options_;
+  const std::shared_ptr<LockLine> listener_;  ///< null without one
   const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
 };
 

@@ -20,7 +20,7 @@ Lockable::Kind kind() {
 }  // namespace
 
 Mutex::Mutex(Client& client, std::string path, MutexOptions options)
-    : lockable_(Lockable::make(client, std::move(path), options)) {}
+    : lockable_(Lockable::make(client, std::move(path), std::move(options))) {}
 
 Mutex::~Mutex() {
   Lockable::object_destroyed(std::move(lockable_));

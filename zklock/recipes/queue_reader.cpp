@@ -8,6 +8,7 @@
 
 #include "zklock/core/queue.h"
 #include "zklock/recipes/blocking_call.h"
+#include "zklock/recipes/round_trip.h"
 
 namespace zklock::recipes {
 
@@ -18,66 +19,12 @@ using core::Status;
 constexpr const char* operation = "read the queue of";
 constexpr std::chrono::milliseconds pause_between_turns{50};
 
-/// One round of requests, until all replies are in or the time is up.
-///
-/// Thread-safety: all members, from any thread.
-class Round {
- public:
-  explicit Round(std::size_t requests) : replies_(requests), missing_(requests) {}
-
-  void arrived(std::size_t i, client::Reply reply) {
-    const std::lock_guard guard(mutex_);
-    if (over_) return;
-    replies_[i] = std::move(reply);
-    if (--missing_ > 0) return;
-    over_ = true;
-    done_.set(true);
-  }
-  void time_is_up() {
-    const std::lock_guard guard(mutex_);
-    if (!std::exchange(over_, true)) done_.set(false);
-  }
-  /// Blocks; an interruption point. Nothing when the time was up.
-  std::optional<std::vector<client::Reply>> wait() {
-    if (!done_.wait()) return std::nullopt;
-    return std::move(replies_);
-  }
-
- private:
-  BlockingCall<bool> done_;
-  std::mutex mutex_;
-  // guarded by mutex_; replies_ belongs to the waiting thread once it is over
-  std::vector<client::Reply> replies_;
-  std::size_t missing_;
-  bool over_ = false;
-};
-
-/// What is not needed any more when the reader leaves, however it leaves.
-struct Cleanup {
-  ClientCore& core;
-  client::TimerId timer;
-  std::vector<client::RequestId> requests;
-  ~Cleanup() {
-    core.scheduler().cancel(timer);
-    for (const auto id : requests) core.coordinator().abandon(id);
-  }
-};
-
 /// The replies in the order of the requests.
 std::vector<client::Reply> read(LockEngine& engine, Deadline limit,
                                 std::vector<client::Operation> operations) {
-  if (operations.empty()) return {};
-  ClientCore& core = engine.core();
-  const auto round = std::make_shared<Round>(operations.size());
-  Cleanup cleanup{core, core.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    cleanup.requests.push_back(core.coordinator().submit(
-        {.operation = std::move(operations[i])},
-        [round, i](client::Reply reply) { round->arrived(i, std::move(reply)); }));
-  }
-  auto replies = round->wait();
+  auto replies = round_trip(engine.core(), limit, std::move(operations));
   if (!replies) {
-    const std::string trouble = core.coordinator().trouble();
+    const std::string trouble = engine.core().coordinator().trouble();
     throw Error(Errc::not_connected, operation, engine.path().str(),
                 trouble.empty() ? "no answer in time" : "no answer in time (" + trouble + ")");
   }

@@ -32,7 +32,7 @@ Lockable::Kind kind(int wanted, int all, const std::string& path) {
 
 Semaphore::Semaphore(Client& client, std::string path, int permits, MutexOptions options)
     : permits_(checked(permits, path)) {
-  lockable_ = Lockable::make(client, std::move(path), options);
+  lockable_ = Lockable::make(client, std::move(path), std::move(options));
 }
 
 Semaphore::~Semaphore() {

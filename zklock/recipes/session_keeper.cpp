@@ -23,14 +23,19 @@ void SessionKeeper::connected(const client::SessionInfo& session) {
   if (old) tell_lapsed(old);
   send_heartbeat(session.id, now);
   schedule_tick(session.id);
+  if (session.is_new) return;
+  for (const auto& member : members()) member->resumed(session.id);
 }
 
 void SessionKeeper::suspended(SessionId session) {
-  const std::lock_guard guard(mutex_);
-  if (session_id_.load() != session.value) return;
-  connected_ = false;
-  evidence_.reset();
-  scheduler_.cancel(std::exchange(tick_timer_, {}));
+  {
+    const std::lock_guard guard(mutex_);
+    if (session_id_.load() != session.value) return;
+    connected_ = false;
+    evidence_.reset();
+    scheduler_.cancel(std::exchange(tick_timer_, {}));
+  }
+  for (const auto& member : members()) member->suspended(session);
 }
 
 void SessionKeeper::ended(SessionId session) {

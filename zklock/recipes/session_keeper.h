@@ -27,6 +27,9 @@ class SessionMember {
   virtual void session_ended(SessionId session) = 0;
   /// The term has lapsed: whoever was granted within it holds no longer.
   virtual void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) = 0;
+  /// The connection broke; or is back, with the same session.
+  virtual void suspended(SessionId session) = 0;
+  virtual void resumed(SessionId session) = 0;
   /// Called at the keeper's tick, so that contenders which stay get their own node watched.
   virtual void tick() = 0;
 };
@@ -36,11 +39,12 @@ class SessionMember {
 ///
 /// | event              | effect                                                              |
 /// |--------------------|---------------------------------------------------------------------|
-/// | connected          | evidence starts anew; the term of a living session goes on           |
+/// | connected          | evidence starts anew; the term of a living session goes on, and its  |
+/// |                    | members are told                                                     |
 /// | answered by quorum | the term is extended; if it had lapsed, or there is none, a new one |
 /// | tick, every T/20   | a heartbeat every T/10 while there are members or no settled pings  |
 /// | term's end         | it lapses; its members are told                                     |
-/// | suspended          | no heartbeats; the term runs on to its end                          |
+/// | suspended          | no heartbeats; the term runs on to its end; its members are told    |
 /// | ended              | the term lapses; its members are told                               |
 ///
 /// Thread-safety: all members, from any thread. To be made by std::make_shared. The ports must

@@ -77,7 +77,7 @@ class SuiteTest : public ::testing::Test {
   using Lock = typename TestedFace::Lock;
   using OwnStage = typename P::Stage;
 
-  static constexpr MutexOptions kFail{.on_node_lost = OnNodeLost::fail};
+  static inline const MutexOptions kFail{.on_node_lost = OnNodeLost::fail};
 
   void TearDown() override {
     for (std::thread& thread : threads_) thread.join();

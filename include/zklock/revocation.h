@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "zklock/client.h"
+#include "zklock/deadline.h"
+
+namespace zklock {
+
+/// How request_release() asks. Every member has a default.
+///
+/// Thread-safety: a value.
+struct RevocationOptions {
+  /// Not a question: the holder turns `lost`, then its node goes.
+  bool force = false;
+  /// Whom to ask: the name of its node, Participant::node. By default who is first in the queue.
+  std::optional<std::string> node = std::nullopt;
+  /// How long to wait until that node is gone. One that has passed: the asking is left no time.
+  Deadline deadline = Deadline::never();
+};
+
+/// Asks a contender of the lock at `path` to let go, and waits until it has.
+///
+/// The holder hears of it by LockEvent::release_requested and Hold::release_requested(), and
+/// releases or not, as its program decides. With `force` the library decides: the hold turns lost
+/// first, its lost() token is stopped, then its node is deleted by the holder's own client. A
+/// contender that does not hold yet is asked as soon as it holds. A holder that is dead cannot let
+/// go; its node goes with its session, and that ends the wait too.
+///
+/// Effects: creates an ephemeral node "revoke-<number>" beside the contender's, and deletes it when
+/// the call ends, however it ends; it goes with the asker's session at the latest. Nobody's lock
+/// node is touched. Holders look for it from the second heartbeat after the grant on: whoever holds
+/// for a tenth of the session timeout hears of it at once, and shorter holds pay nothing.
+///
+/// Allowed is who may create below the lock's path, which is what the ACL of the parent says. Of
+/// several askers who ask at once one that forces wins.
+///
+/// Blocks; an interruption point of Boost.Thread. Returns true when the contender's node is gone, or
+/// there is none; false when the deadline came first: then the request has been taken back, but may
+/// have been heard.
+/// Throws: Error(invalid_path | invalid_option | no_auth | quota_exceeded | read_only |
+/// not_connected | closed | forked | server_error); then too.
+/// Source: org.apache.curator.framework.recipes.locks.Revoker.
+///
+/// Thread-safety: any thread.
+bool request_release(Client& client, std::string path, RevocationOptions options = {});
+
+}  // namespace zklock

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds with an end: told before and after, renewed by hand.
+#include <atomic>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/event_log.h"
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+class MaxHold : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> other_ = connect();
+  EventLog log_;
+
+  static bool is_lost(const Hold& hold) {
+    return eventually([&] { return hold.state() == HoldState::lost; }, kPatience);
+  }
+};
+
+TEST_F(MaxHold, EndsAHoldAndPassesTheLockOn) {
+  ReentrantMutex mutex(*client_, kPath, {.listener = log_.listener(), .max_hold = 500ms});
+  ReentrantMutex others(*other_, kPath);
+  const auto before = LeaseClock::now();
+  Hold hold = mutex.acquire();
+  std::atomic<int> told_lost{0};
+  const std::stop_callback on_loss(hold.lost(), [&] {
+    if (hold.state() == HoldState::lost) ++told_lost;
+  });
+  auto next = others.async_acquire();
+  const Hold granted = get(next);
+  EXPECT_GE(LeaseClock::now() - before, 500ms);
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_TRUE(eventually([&] { return told_lost == 1; }, kPatience));
+  EXPECT_GT(granted.token(), hold.token());
+  EXPECT_TRUE(log_.reaches({"acquired", "expiring", "expired"}));
+}
+
+TEST_F(MaxHold, HoldsForLock) {
+  ReentrantMutex mutex(*client_, kPath, {.max_hold = 300ms});
+  mutex.lock();
+  EXPECT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_EQ(error_of([&] {
+              mutex.lock();
+              return 0;
+            }),
+            Errc::lock_lost);
+  mutex.unlock();  // quiet
+  EXPECT_EQ(error_of([&] {
+              mutex.unlock();
+              return 0;
+            }),
+            Errc::not_owner);
+  mutex.lock();
+  EXPECT_TRUE(mutex.is_held_by_this_thread());
+  mutex.unlock();
+}
+
+TEST_F(MaxHold, HoldsForEveryClassOfLock) {
+  const MutexOptions options{.max_hold = 300ms};
+  Mutex plain(*client_, "/plain", options);
+  SharedMutex shared(*client_, "/shared", options);
+  Semaphore semaphore(*client_, "/semaphore", 2, options);
+  std::vector<Hold> holds;
+  holds.push_back(plain.acquire());
+  holds.push_back(shared.acquire_shared());
+  holds.push_back(semaphore.acquire(2));
+  for (const Hold& hold : holds) EXPECT_TRUE(is_lost(hold));
+  // They are still there, and yet others can have it.
+  EXPECT_TRUE(plain.acquire({.deadline = kPatience}));
+  EXPECT_TRUE(shared.acquire({.owner = Owner::unique(), .deadline = kPatience}));
+  EXPECT_TRUE(semaphore.acquire(2, {.deadline = kPatience}));
+}
+
+TEST_F(MaxHold, OfACallComesBeforeThatOfTheObject) {
+  ReentrantMutex mutex(*client_, kPath, {.max_hold = 1h});
+  const Hold hold = mutex.acquire({.max_hold = 300ms});
+  EXPECT_TRUE(is_lost(hold));
+}
+
+TEST_F(MaxHold, OfANestedCallDoesNotCount) {
+  ReentrantMutex mutex(*client_, kPath);
+  const auto limited = mutex.acquire({.owner = Owner::unique(), .max_hold = 1h});
+  const auto until = limited.valid_until();
+  const auto nested = mutex.acquire({.owner = limited.owner(), .max_hold = 1ms});
+  EXPECT_TRUE(eventually([&] { return limited.valid_until() > until; }, kPatience));
+  EXPECT_EQ(nested.state(), HoldState::held);
+}
+
+TEST_F(MaxHold, IsRenewedByHand) {
+  ReentrantMutex mutex(*client_, kPath, {.max_hold = 1h});
+  Hold hold = mutex.acquire();
+  EXPECT_TRUE(hold.renew());
+  EXPECT_TRUE(hold.renew(300ms));
+  EXPECT_TRUE(is_lost(hold));
+  EXPECT_FALSE(hold.renew());
+  EXPECT_FALSE(hold.renew(1h));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+}
+
+TEST_F(MaxHold, CanBeGivenToAHoldThatHasNone) {
+  ReentrantMutex mutex(*client_, kPath);
+  Hold hold = mutex.acquire();
+  EXPECT_TRUE(hold.renew());
+  EXPECT_TRUE(hold.renew(300ms));
+  EXPECT_TRUE(is_lost(hold));
+}
+
+TEST_F(MaxHold, IsNotRenewedWhereNothingIsHeld) {
+  Hold empty;
+  EXPECT_FALSE(empty.renew());
+  EXPECT_FALSE(empty.renew(1s));
+  ReentrantMutex mutex(*client_, kPath);
+  Hold hold = mutex.acquire();
+  hold.release();
+  EXPECT_FALSE(hold.renew());
+}
+
+TEST_F(MaxHold, RefusesTimesThatAreNotPositive) {
+  for (const std::chrono::milliseconds bad : {0ms, -1ms}) {
+    EXPECT_EQ(error_of([&] {
+                ReentrantMutex(*client_, kPath, {.max_hold = bad});
+                return 0;
+              }),
+              Errc::invalid_option);
+    EXPECT_EQ(error_of([&] {
+                ReentrantMutex(*client_, kPath, {.expiring_before = bad});
+                return 0;
+              }),
+              Errc::invalid_option);
+    ReentrantMutex mutex(*client_, kPath);
+    EXPECT_EQ(error_of([&] { return mutex.acquire({.max_hold = bad}); }), Errc::invalid_option);
+    auto future = mutex.async_acquire({.max_hold = bad});
+    EXPECT_EQ(error_of([&] { return get(future); }), Errc::invalid_option);
+    EXPECT_EQ(raw().exists(kPath).rc, ZNONODE) << "nothing was sent";
+  }
+  ReentrantMutex mutex(*client_, kPath);
+  Hold hold = mutex.acquire();
+  EXPECT_EQ(error_of([&] { return hold.renew(0ms); }), Errc::invalid_option);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_NE(error_text_of([&] { return hold.renew(-5ms); }).find("-5 ms"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace zklock::testing

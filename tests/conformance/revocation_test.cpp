@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asking a holder to let go, and making it.
+#include <atomic>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/event_log.h"
+#include "conformance/holder_process.h"
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+namespace {
+
+class Revoke : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> asker_ = connect();
+  EventLog log_;
+  ReentrantMutex mutex_{*client_, kPath, {.listener = log_.listener()}};
+};
+
+TEST_F(Revoke, AHolderThatIsAskedMayRelease) {
+  Hold hold = mutex_.acquire();
+  auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
+  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_FALSE(is_ready(asked));
+  EXPECT_EQ(nodes().size(), 2U) << "its node, and the marker";
+  hold.release();
+  EXPECT_TRUE(get(asked));
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(log_.reaches({"acquired", "release_requested", "released"}));
+}
+
+TEST_F(Revoke, AHolderThatIsAskedMayGoOn) {
+  const Hold hold = mutex_.acquire();
+  EXPECT_FALSE(request_release(*asker_, kPath, {.deadline = 2s}));
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_TRUE(log_.reaches({"acquired", "release_requested"}));
+}
+
+TEST_F(Revoke, AForcedHolderIsLostFirst) {
+  Hold hold = mutex_.acquire();
+  std::atomic<int> told{0};
+  const std::stop_callback on_loss(hold.lost(), [&] {
+    if (hold.state() == HoldState::lost) ++told;
+  });
+  ReentrantMutex others(*asker_, kPath);
+  auto next = others.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_TRUE(request_release(*asker_, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
+  Hold granted = get(next);
+  EXPECT_GT(granted.token(), hold.token());
+  EXPECT_TRUE(log_.reaches({"acquired", "lost"}));
+  granted.release();
+  hold.release();
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Revoke, ReachesHoldersOfEveryClass) {
+  Mutex plain(*client_, "/plain");
+  SharedMutex shared(*client_, "/shared");
+  Semaphore semaphore(*client_, "/semaphore", 2);
+  std::vector<Hold> holds;
+  holds.push_back(plain.acquire());
+  holds.push_back(shared.acquire_shared());
+  holds.push_back(semaphore.acquire(2));
+  for (const std::string path : {"/plain", "/shared", "/semaphore"}) {
+    EXPECT_TRUE(request_release(*asker_, path, {.force = true, .deadline = kPatience})) << path;
+    EXPECT_TRUE(asker_->flush(kPatience));
+    EXPECT_TRUE(becomes_empty(path));
+  }
+  for (const Hold& hold : holds) EXPECT_EQ(hold.state(), HoldState::lost);
+}
+
+TEST_F(Revoke, CanNameOneOfSeveralHolders) {
+  Semaphore semaphore(*client_, kPath, 2);
+  const Permit first = semaphore.acquire();
+  const Permit second = semaphore.acquire();
+  const std::string node = second.node().substr(kPath.size() + 1);
+  EXPECT_TRUE(
+      request_release(*asker_, kPath, {.force = true, .node = node, .deadline = kPatience}));
+  EXPECT_EQ(first.state(), HoldState::held);
+  EXPECT_EQ(second.state(), HoldState::lost);
+}
+
+TEST_F(Revoke, OneWhoForcesWinsOverOneWhoAsks) {
+  const Hold hold = mutex_.acquire();
+  auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
+  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  const auto operator_client = connect();
+  EXPECT_TRUE(request_release(*operator_client, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_TRUE(get(asked));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Revoke, ADeadHoldersNodeGoesWithItsSession) {
+  HolderProcess dead(chroot_.hosts(), kPath, 2s);
+  dead.wait_until_held();
+  dead.process().kill();
+  EXPECT_TRUE(request_release(*asker_, kPath, {.deadline = kPatience}));
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Revoke, TheMarkerGoesWithTheAsker) {
+  const Hold hold = mutex_.acquire();
+  auto asker = connect();
+  auto asked = in_thread([&] { return error_of([&] { return request_release(*asker, kPath); }); });
+  ASSERT_TRUE(reaches_nodes(2));
+  asker->close();
+  EXPECT_EQ(get(asked), Errc::closed);
+  EXPECT_TRUE(reaches_nodes(1));
+  EXPECT_EQ(hold.state(), HoldState::held);
+}
+
+TEST_F(Revoke, AMarkerStandsInNobodysWay) {
+  Hold hold = mutex_.acquire();
+  const auto number = hold.node().substr(hold.node().size() - 10);
+  const std::string marker = kPath + "/revoke-" + number;
+  ASSERT_EQ(raw().create(marker).rc, ZOK);
+  ReentrantMutex others(*asker_, kPath);
+  EXPECT_FALSE(others.try_lock());
+  EXPECT_EQ(mutex_.participants().size(), 1U);
+  auto next = others.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  hold.release();
+  EXPECT_TRUE(get(next));
+  // Alone but for the marker.
+  const Hold again = others.acquire({.owner = Owner::unique()});
+  EXPECT_TRUE(again);
+}
+
+TEST_F(Revoke, NobodyHoldsNobodyIsAsked) {
+  EXPECT_TRUE(request_release(*asker_, "/never-locked"));
+  mutex_.lock();
+  mutex_.unlock();
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(request_release(*asker_, kPath));
+  EXPECT_TRUE(request_release(*asker_, kPath, {.node = "lock-0000000000"}));
+  EXPECT_TRUE(nodes().empty());
+}
+
+TEST_F(Revoke, BadInputIsRefused) {
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, "relative"); }), Errc::invalid_path);
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.node = "config"}); }),
+            Errc::invalid_option);
+  asker_->close();
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath); }), Errc::closed);
+}
+
+TEST_F(Revoke, WhoMayNotCreateBesideTheHolderMayNotAsk) {
+  ClientOptions with_acl = options();
+  with_acl.digest = DigestCredential{"team", "secret"};
+  with_acl.acl = AclPolicy::creator_all();
+  const auto ours = connect(with_acl);
+  ReentrantMutex mutex(*ours, "/guarded");
+  Hold hold = mutex.acquire();
+  const std::string node = hold.node().substr(std::string("/guarded/").size());
+  EXPECT_EQ(
+      error_of([&] { return request_release(*asker_, "/guarded", {.force = true, .node = node}); }),
+      Errc::no_auth);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  auto colleague = connect(with_acl);
+  EXPECT_TRUE(request_release(*colleague, "/guarded", {.force = true, .deadline = kPatience}));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+}
+
+}  // namespace
+}  // namespace zklock::testing

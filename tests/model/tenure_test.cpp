@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// What limits and accompanies a hold, on the virtual clock.
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/lock_world.h"
+#include "zklock/core/revocation.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = OperationKind;
+using Events = std::vector<std::string>;
+
+std::string describe(const LockEvent& event) {
+  switch (event.kind) {
+    case LockEvent::Kind::waiting: return "waiting " + std::to_string(event.position);
+    case LockEvent::Kind::acquired: return "acquired";
+    case LockEvent::Kind::suspended: return "suspended";
+    case LockEvent::Kind::resumed: return "resumed";
+    case LockEvent::Kind::release_requested: return "release_requested";
+    case LockEvent::Kind::expiring: return "expiring";
+    case LockEvent::Kind::expired: return "expired";
+    case LockEvent::Kind::released: return "released";
+    case LockEvent::Kind::lost: return "lost";
+  }
+  return "?";
+}
+
+class TenureTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    lock_.connect_all();
+    lock_.release(granted(0));
+    run();
+    reset_counts();
+  }
+  void run() {
+    lock_.world().run_all();
+    ASSERT_EQ(lock_.violation(), "");
+  }
+  void run_for(Duration duration) {
+    lock_.world().run_for(duration);
+    ASSERT_EQ(lock_.violation(), "");
+  }
+  std::size_t granted(std::size_t client, LockWorld::Request request = {}) {
+    const std::size_t call = lock_.acquire(client, std::move(request));
+    run();
+    EXPECT_TRUE(lock_.call(call).granted());
+    return call;
+  }
+  std::size_t waiting(std::size_t client, LockWorld::Request request = {}) {
+    const std::size_t call = lock_.acquire(client, std::move(request));
+    run();
+    EXPECT_EQ(lock_.call(call).outcomes, 0);
+    return call;
+  }
+  void expect_rest() {
+    run_for(2s);
+    EXPECT_EQ(lock_.violation_at_rest(), "");
+  }
+  void reset_counts() {
+    for (std::size_t c = 0; c < lock_.world().clients(); ++c) client(c).reset_counts();
+  }
+  SimCoordinator& client(std::size_t c) { return lock_.world().client(c); }
+  HoldState state(std::size_t call) { return lock_.call(call).hold.state(); }
+  bool has_node(std::size_t call) {
+    return lock_.world().ensemble().find(lock_.call(call).node) != nullptr;
+  }
+  std::shared_ptr<recipes::LockLine> listener(std::size_t c) {
+    const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
+                                                         &lock_.world().dispatcher(c));
+    return std::make_shared<recipes::LockLine>(
+        [this](const LockEvent& event) { events_.push_back(describe(event)); }, dispatcher);
+  }
+  std::string marker_of(std::size_t call) {
+    const std::string& node = lock_.call(call).node;
+    const std::string name = node.substr(node.rfind('/') + 1);
+    return LockWorld::path + ("/" + core::revocation_marker(core::NodeName::parse(name)->sequence));
+  }
+  /// Whatever can happen, but for the tasks of one client's dispatcher.
+  void run_without_tasks_of(std::size_t c, Instant until) {
+    for (;;) {
+      bool moved = false;
+      for (const Step& step : lock_.world().steps()) {
+        if (step == Step{Step::Kind::task, c} || step.kind == Step::Kind::timer) continue;
+        lock_.world().run(step);
+        moved = true;
+      }
+      if (moved) continue;
+      if (lock_.world().clock().next_due() > until) return;
+      lock_.world().run({Step::Kind::timer});
+    }
+  }
+
+  Events events_;
+  LockWorld lock_{3};
+};
+
+TEST_F(TenureTest, WithoutAListenerNobodyLists) {
+  const auto first = granted(0);
+  waiting(1);
+  EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
+  lock_.release(first);
+  run();
+}
+
+TEST_F(TenureTest, AListenerCostsOneListAndTheGrantNone) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  const auto third = waiting(2, {.listener = listener(2)});
+  EXPECT_EQ(client(2).requests(Kind::list_children), 1U);
+  EXPECT_EQ(client(2).requests(Kind::get_and_watch), 1U);
+  EXPECT_EQ(client(2).requests(), 4U);
+  EXPECT_EQ(events_, (Events{"waiting 2"}));
+  lock_.cancel(second);
+  run();
+  EXPECT_EQ(events_, (Events{"waiting 2", "waiting 1"}));
+  reset_counts();
+  lock_.release(first);
+  run();
+  EXPECT_EQ(client(2).requests(), 0U);
+  lock_.release(third);
+  run();
+  EXPECT_EQ(events_, (Events{"waiting 2", "waiting 1", "acquired", "released"}));
+  expect_rest();
+}
+
+TEST_F(TenureTest, AFreeLockCostsAListenerNothing) {
+  const auto call = granted(0, {.listener = listener(0)});
+  EXPECT_EQ(client(0).requests(), 2U);
+  lock_.release(call);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "released"}));
+}
+
+TEST_F(TenureTest, NestedGrantsTellNothing) {
+  const Owner owner = Owner::unique();
+  const auto outer = granted(0, {.owner = owner, .listener = listener(0)});
+  const auto inner = granted(0, {.owner = owner, .listener = listener(0)});
+  lock_.release(outer);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired"}));
+  lock_.release(inner);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "released"}));
+}
+
+TEST_F(TenureTest, ABrokenConnectionSuspends) {
+  const auto call = granted(0, {.listener = listener(0)});
+  lock_.world().disconnect(0);
+  run();
+  EXPECT_EQ(state(call), HoldState::suspended);
+  EXPECT_EQ(events_, (Events{"acquired", "suspended"}));
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "suspended", "resumed"}));
+  lock_.world().disconnect(0);
+  run_for(60s);
+  EXPECT_EQ(events_, (Events{"acquired", "suspended", "resumed", "suspended", "lost"}));
+  lock_.release(call);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(events_.size(), 5U) << "after its end a hold says nothing";
+}
+
+TEST_F(TenureTest, ItExpiresOnTheMomentAndPassesOnUnasked) {
+  const auto first = granted(0, {.limit = {.longest = 8s, .notice = 3s}, .listener = listener(0)});
+  const auto second = waiting(1);
+  run_for(5s - 1ns);
+  EXPECT_EQ(events_, (Events{"acquired"}));
+  run_for(1ns);
+  EXPECT_EQ(events_, (Events{"acquired", "expiring"}));
+  run_for(3s - 1ns);
+  EXPECT_EQ(state(first), HoldState::held);
+  EXPECT_FALSE(lock_.call(second).granted());
+  run_for(1ns);
+  EXPECT_EQ(state(first), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(first), 1U);
+  EXPECT_TRUE(lock_.call(second).granted());
+  EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
+  EXPECT_EQ(events_, (Events{"acquired", "expiring", "expired"}));
+  lock_.release(first);
+  lock_.release(second);
+  expect_rest();
+  EXPECT_EQ(events_.size(), 3U);
+}
+
+TEST_F(TenureTest, TheLossIsToldBeforeTheNodeGoes) {
+  const auto call = granted(0, {.limit = {.longest = 8s}});
+  std::optional<std::size_t> deleted_when_told;
+  const std::stop_callback on_loss(lock_.call(call).hold.lost(), [&] {
+    deleted_when_told = client(0).requests(Kind::announce_and_delete);
+  });
+  run_for(8s - 1ns);
+  for (int turn = 0; has_node(call) && turn < 1000; ++turn) {
+    const bool told = lock_.lost_told(call) == 1;
+    for (const Step& step : lock_.world().steps()) {
+      lock_.world().run(step);
+      ASSERT_TRUE(has_node(call) || (told && state(call) == HoldState::lost));
+    }
+  }
+  EXPECT_FALSE(has_node(call));
+  EXPECT_EQ(lock_.lost_told(call), 1U);
+  EXPECT_EQ(deleted_when_told, 0U) << "nothing is sent before";
+}
+
+TEST_F(TenureTest, ACallbackThatBlocksKeepsTheNextWaitingForASecond) {
+  const auto start = lock_.world().now();
+  const auto first = granted(0, {.limit = {.longest = 8s}});
+  const auto second = waiting(1);
+  run_without_tasks_of(0, start + 9s - 1ns);
+  EXPECT_EQ(state(first), HoldState::lost);
+  EXPECT_FALSE(lock_.call(second).granted());
+  EXPECT_FALSE(lock_.core(0).work().idle()) << "who flushes waits for it";
+  run_without_tasks_of(0, start + 9s);
+  EXPECT_TRUE(lock_.call(second).granted());
+  EXPECT_EQ(lock_.violation(), "");
+  lock_.release(first);
+  lock_.release(second);
+  expect_rest();
+}
+
+TEST_F(TenureTest, RenewedItLastsAnew) {
+  const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
+  run_for(7s);
+  EXPECT_TRUE(lock_.call(call).hold.renew());
+  EXPECT_EQ(events_, (Events{"acquired", "expiring"}));
+  run_for(8s - 1ns);
+  EXPECT_EQ(state(call), HoldState::held);
+  EXPECT_EQ(events_, (Events{"acquired", "expiring", "expiring"}));
+  EXPECT_TRUE(lock_.call(call).hold.renew(2s)) << "shorter";
+  run_for(2s - 1ns);
+  EXPECT_TRUE(lock_.call(call).hold.renew()) << "as agreed last";
+  run_for(2s);
+  EXPECT_EQ(state(call), HoldState::lost);
+  EXPECT_FALSE(lock_.call(call).hold.renew());
+  EXPECT_FALSE(lock_.call(call).hold.renew(1h));
+  EXPECT_EQ(state(call), HoldState::lost);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(TenureTest, ValidUntilStopsAtTheLimit) {
+  const auto start = lock_.world().now();
+  const auto call = granted(0, {.limit = {.longest = 8s}});
+  run_for(7s);
+  EXPECT_EQ(lock_.call(call).hold.valid_until(), start + 8s);
+  lock_.release(call);
+}
+
+TEST_F(TenureTest, AfterAPauseTheFirstQuestionSaysLost) {
+  const auto call = granted(0, {.limit = {.longest = 4s}});
+  lock_.world().pause(0);
+  lock_.world().run_for(4s);
+  lock_.world().resume(0);
+  EXPECT_EQ(state(call), HoldState::lost) << "before any timer has run";
+  EXPECT_EQ(lock_.lost_told(call), 0U);
+  run();
+  EXPECT_EQ(lock_.lost_told(call), 1U);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(TenureTest, ReleasedInTimeItDoesNotExpire) {
+  const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
+  run_for(1s);
+  lock_.release(call);
+  run_for(20s);
+  EXPECT_EQ(events_, (Events{"acquired", "released"}));
+  expect_rest();
+}
+
+TEST_F(TenureTest, TheFirstGrantsLimitCounts) {
+  const Owner owner = Owner::unique();
+  const auto outer = granted(0, {.owner = owner, .limit = {.longest = 4s}});
+  const auto inner = granted(0, {.owner = owner, .limit = {.longest = 100s}});
+  run_for(4s);
+  EXPECT_EQ(state(outer), HoldState::lost);
+  EXPECT_EQ(state(inner), HoldState::lost);
+  lock_.release(outer);
+  lock_.release(inner);
+  expect_rest();
+}
+
+TEST_F(TenureTest, ALimitOfOneWhoLeftDoesNotCount) {
+  const auto first = granted(0);
+  const Owner owner = Owner::unique();
+  const auto left = waiting(1, {.owner = owner, .limit = {.longest = 4s}});
+  const auto stayed = waiting(1, {.owner = owner});
+  lock_.cancel(left);
+  lock_.release(first);
+  run();
+  EXPECT_TRUE(lock_.call(stayed).granted());
+  run_for(8s);
+  EXPECT_EQ(state(stayed), HoldState::held);
+  lock_.release(stayed);
+  expect_rest();
+}
+
+TEST_F(TenureTest, AskedToReleaseItIsToldAndGoesOn) {
+  const auto call = granted(0, {.listener = listener(0)});
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  run();
+  EXPECT_TRUE(lock_.call(call).hold.release_requested().stop_requested());
+  EXPECT_EQ(state(call), HoldState::held);
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  run();
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "release_requested", "release_requested"}));
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  run();
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(TenureTest, ForcedItIsLostFirstAndThenItsNodeGoes) {
+  const auto first = granted(0, {.listener = listener(0)});
+  const auto second = waiting(1);
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::revocation_forces)), Status::ok);
+  for (int turn = 0; has_node(first) && turn < 1000; ++turn) {
+    const bool told = lock_.lost_told(first) == 1;
+    for (const Step& step : lock_.world().steps()) {
+      lock_.world().run(step);
+      ASSERT_TRUE(has_node(first) || told);
+    }
+  }
+  EXPECT_FALSE(has_node(first));
+  ASSERT_EQ(ensemble.remove(marker_of(first)), Status::ok);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "lost"}));
+  EXPECT_TRUE(lock_.call(second).granted());
+  lock_.release(first);
+  lock_.release(second);
+  expect_rest();
+}
+
+TEST_F(TenureTest, AskedAndThenForced) {
+  const auto call = granted(0, {.listener = listener(0)});
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  run();
+  ASSERT_EQ(ensemble.set_data(marker_of(call), std::string(core::revocation_forces)), Status::ok);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "release_requested", "lost"}));
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(TenureTest, ShortHoldsDoNotLookForAsker) {
+  const auto call = granted(0);
+  run_for(300ms);
+  lock_.release(call);
+  run();
+  EXPECT_EQ(client(0).requests(Kind::exists_and_watch), 0U);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contender whose position is wanted.
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+
+namespace zklock::core {
+namespace {
+
+using namespace acquire_test;
+
+TEST(AcquireFsmPosition, IsNotKnownToOneThatGuesses) {
+  Steps steps;
+  steps.start();
+  steps.created(5);
+  EXPECT_EQ(steps.counted(3), "watch " + node(4) + " @a");
+}
+
+TEST(AcquireFsmPosition, IsListed) {
+  Steps steps({.lists = true});
+  steps.start();
+  steps.created(5);
+  EXPECT_EQ(steps.counted(3), "list @a");
+  EXPECT_EQ(steps.listed({node(3), node(2), node(5), node(6), "other"}),
+            "watch " + node(3) + " @a");
+  EXPECT_EQ(steps.state(), State::arming);
+  EXPECT_EQ(steps.fsm().position(), 2U);
+  steps.watched(data_of("other"));
+  EXPECT_EQ(steps.predecessor_deleted(), "list @a");
+  steps.listed({node(2), node(5)});
+  EXPECT_EQ(steps.fsm().position(), 1U);
+}
+
+TEST(AcquireFsmPosition, NeedsNoListOfOneThatIsAlone) {
+  Steps steps({.lists = true});
+  steps.start();
+  steps.created(5);
+  EXPECT_EQ(steps.counted(1), "grant @a");
+}
+
+TEST(AcquireFsmPosition, AnnouncedReleaseIsAGrantAsEver) {
+  Steps steps({.lists = true});
+  steps.start();
+  steps.created(5);
+  steps.counted(2);
+  steps.listed({node(4), node(5)});
+  steps.watched(data_of("other"));
+  EXPECT_EQ(steps.predecessor_changed(), "grant @a");
+}
+
+}  // namespace
+}  // namespace zklock::core

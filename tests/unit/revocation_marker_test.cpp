@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "zklock/core/revocation.h"
+
+namespace zklock::core {
+namespace {
+
+TEST(RevocationMarker, NamesItsContenderAndIsNone) {
+  EXPECT_EQ(revocation_marker({42}), "revoke-0000000042");
+  for (const std::int32_t number : {0, 42, 2'147'483'647, -1, -2'147'483'647}) {
+    const std::string name = revocation_marker({number});
+    EXPECT_FALSE(parse_contention(name)) << name;
+    // Curator orders by what follows "lock-", or else by the whole name.
+    EXPECT_EQ(name.find(lock_prefix), std::string::npos);
+    EXPECT_GT(name, "9999999999");
+  }
+}
+
+}  // namespace
+}  // namespace zklock::core

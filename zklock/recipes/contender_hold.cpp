@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contender from its grant on.
+#include <chrono>
+#include <utility>
+
+#include "zklock/core/revocation.h"
+#include "zklock/recipes/contender.h"
+#include "zklock/recipes/fork_guard.h"
+
+namespace zklock::recipes {
+
+using core::Ownership;
+
+namespace {
+
+/// How long the callbacks on a loss may keep the next contender waiting.
+constexpr std::chrono::seconds patience_with_loss{1};
+
+}  // namespace
+
+void Contender::grant() {
+  ownership_.granted();
+  // Who waited longest agreed on it first.
+  const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().limit;
+  tenure_ =
+      std::make_unique<HoldTenure>(*this,
+                                   HoldTenure::Grant{.token = fsm_.token(),
+                                                     .node = engine_->path().child(fsm_.own_name()),
+                                                     .lease = term_,
+                                                     .limit = limit},
+                                   events_);
+  for (Call& call : std::exchange(calls_, {})) {
+    ownership_.add(call.kind);
+    complete(call, {.contender = shared_from_this()});
+  }
+  // The term may have lapsed since it was asked for, and its members been told, without this one.
+  holds_validly();
+}
+
+bool Contender::holds_validly() {
+  if (ownership_.state() != Ownership::State::held) return false;
+  if (tenure_->valid()) return true;
+  lose(tenure_->lease_valid() ? Loss::limit : Loss::lease);
+  return false;
+}
+
+void Contender::lose(Loss why) {
+  if (!ownership_.lose()) return;
+  const auto self = shared_from_this();
+  tenure_->end(why == Loss::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
+  if (why == Loss::lease) {
+    remove_node(fsm_.session(), fsm_.own_name(), client::Deleter::Manner::plainly);
+  }
+  leave_session();
+  tell_loss(why);
+}
+
+// The callbacks are the user's, and may block: they run on threads that do nothing else. A node that
+// nothing threatens waits for them, though not for ever.
+void Contender::tell_loss(Loss why) {
+  const bool hands_over = why == Loss::limit || why == Loss::forced;
+  if (hands_over) {
+    begun_work_ = true;
+    work_ = core().work().begin();
+    core().scheduler().at(core().scheduler().now() + patience_with_loss,
+                          [self = shared_from_this()] { self->hand_over(); });
+  }
+  engine_->later([losses = &core().losses(), source = tenure_->loss_source(), hands_over,
+                  self = shared_from_this()] {
+    losses->post([source, hands_over, self]() mutable {
+      source.request_stop();
+      if (hands_over) self->hand_over();
+    });
+  });
+}
+
+// After a loss that the library itself brought about: now somebody else may have it.
+void Contender::hand_over() {
+  const LockEngine::Section section(*engine_);
+  if (!std::exchange(begun_work_, false)) return;
+  remove_node(fsm_.session(), fsm_.own_name(), manner_of_release());
+  core().work().end(work_);
+}
+
+bool Contender::renew(std::optional<core::Duration> length) {
+  if (core().forked()) return false;
+  const LockEngine::Section section(*engine_);
+  return holds_validly() && tenure_->renew(length);
+}
+
+void Contender::look_at_the_clock() {
+  if (holds_validly()) tenure_->look_at_the_clock();
+}
+
+std::string Contender::marker() const {
+  return engine_->path().child(core::revocation_marker(fsm_.sequence()));
+}
+
+void Contender::asked_to_release() {
+  if (!holds_validly()) return;
+  engine_->later(
+      [losses = &core().losses(), source = tenure_->asked_to_release(), keep = shared_from_this()] {
+        losses->post([source]() mutable { source.request_stop(); });
+      });
+}
+
+void Contender::forced_to_release() {
+  if (holds_validly()) lose(Loss::forced);
+}
+
+// Announced only to whom it matters: see Decision::follows_release.
+client::Deleter::Manner Contender::manner_of_release() const noexcept {
+  const bool heard = policy_.rule.access == Access::exclusive;
+  return core().settings().announces && heard ? client::Deleter::Manner::announced
+                                              : client::Deleter::Manner::plainly;
+}
+
+core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::Manner manner) {
+  holds_validly();  // what has lapsed is deleted plainly, not announced
+  const bool held = ownership_.state() == Ownership::State::held;
+  const auto dropped = ownership_.drop(kind);
+  if (dropped != Ownership::Dropped::last) return dropped;
+  const auto self = shared_from_this();
+  engine_->forget(*this);
+  if (!held) return dropped;
+  tenure_->end(LockEvent::Kind::released);
+  if (manner == client::Deleter::Manner::announced) manner = manner_of_release();
+  remove_node(fsm_.session(), fsm_.own_name(), manner);
+  leave_session();
+  return dropped;
+}
+
+void Contender::remove_node(SessionId session, const std::string& name,
+                            client::Deleter::Manner manner) {
+  own_watch_.disarm();
+  if (core().closed()) return;  // the session goes, and the node with it
+  const auto work = core().work().begin();
+  core().deleter().remove(session, engine_->path().child(name), manner,
+                          [client = core().weak_from_this(), work] {
+                            if (const auto alive = client.lock()) alive->work().end(work);
+                          });
+}
+
+void Contender::leave_session() noexcept {
+  core().keeper().dismiss(*this);
+  own_watch_.disarm();
+  revocation_.disarm();
+}
+
+void Contender::close() {
+  for (Call& call : std::exchange(calls_, {})) complete(call, outcome_of(call, Why::closed));
+  lose(Loss::node);
+  leave_session();
+}
+
+void Contender::release(core::CountKind kind) noexcept {
+  const auto self = shared_from_this();
+  if (core().forked()) {
+    keep_for_ever(self);
+    return;
+  }
+  const LockEngine::Section section(*engine_);
+  drop(kind, client::Deleter::Manner::announced);
+}
+
+}  // namespace zklock::recipes

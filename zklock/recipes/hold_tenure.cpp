@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/hold_tenure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "zklock/recipes/contender.h"
+
+namespace zklock::recipes {
+
+HoldTenure::HoldTenure(Contender& contender, Grant grant, const LockEvents& events)
+    : core_(contender.core()),
+      grant_(std::move(grant)),
+      events_(events),
+      expiry_(contender, grant_.limit) {
+  events_.tell(LockEvent::Kind::acquired, token());
+}
+
+bool HoldTenure::lease_valid() const noexcept {
+  return grant_.lease->valid(core_.scheduler().now());
+}
+
+bool HoldTenure::valid() const noexcept {
+  return expiry_.valid(core_.scheduler().now()) && lease_valid();
+}
+
+HoldState HoldTenure::state() const noexcept {
+  if (over_.load(std::memory_order_acquire) || core_.forked()) return HoldState::lost;
+  if (!valid()) return HoldState::lost;
+  return core_.keeper().is_connected() ? HoldState::held : HoldState::suspended;
+}
+
+LeaseClock::time_point HoldTenure::valid_until() const noexcept {
+  if (state() == HoldState::lost) return LeaseClock::time_point::min();
+  return std::min(grant_.lease->valid_until(), expiry_.at());
+}
+
+std::stop_token HoldTenure::lost() const noexcept {
+  if (state() != HoldState::lost || loss_.stop_requested()) return loss_.get_token();
+  // The thread that stops the token has not come to it yet, but the asker is to know.
+  std::stop_source stopped;
+  stopped.request_stop();
+  return stopped.get_token();
+}
+
+void HoldTenure::look_at_the_clock() noexcept {
+  if (expiry_.warns(core_.scheduler().now())) events_.tell(LockEvent::Kind::expiring, token());
+}
+
+void HoldTenure::suspended() noexcept {
+  if (!valid()) return;  // it ends in a moment
+  told_suspended_ = true;
+  events_.tell(LockEvent::Kind::suspended, token());
+}
+
+void HoldTenure::resumed() noexcept {
+  if (!valid() || !std::exchange(told_suspended_, false)) return;
+  events_.tell(LockEvent::Kind::resumed, token());
+}
+
+std::stop_source HoldTenure::asked_to_release() noexcept {
+  events_.tell(LockEvent::Kind::release_requested, token());
+  return request_;
+}
+
+void HoldTenure::end(LockEvent::Kind why) noexcept {
+  over_.store(true, std::memory_order_release);
+  expiry_.stop();
+  events_.tell(why, token());
+}
+
+}  // namespace zklock::recipes

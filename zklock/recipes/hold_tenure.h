@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "zklock/core/hold_limit.h"
+#include "zklock/core/lease_term.h"
+#include "zklock/fencing_token.h"
+#include "zklock/hold.h"
+#include "zklock/recipes/client_core.h"
+#include "zklock/recipes/expiry.h"
+#include "zklock/recipes/lock_events.h"
+
+namespace zklock::recipes {
+
+class Contender;
+
+/// A hold from its grant to its end: what it is worth at any moment, what limits it, and who hears
+/// of it.
+///
+/// Thread-safety: what is asked of it, from any thread; what happens to it, and its construction,
+/// within a Section of the engine. Part of its contender.
+class HoldTenure {
+ public:
+  struct Grant {
+    FencingToken token;
+    std::string node;  ///< its full path
+    std::shared_ptr<core::LeaseTerm> lease;
+    core::HoldLimit limit = {};
+  };
+  /// It begins, and tells so. `events` must outlive it.
+  HoldTenure(Contender& contender, Grant grant, const LockEvents& events);
+
+  FencingToken token() const noexcept { return grant_.token; }
+  const std::string& node() const noexcept { return grant_.node; }
+  SessionId session() const noexcept { return grant_.lease->session(); }
+  bool is_of(const std::shared_ptr<core::LeaseTerm>& lease) const noexcept {
+    return lease == grant_.lease;
+  }
+
+  /// By the clock; whoever asks too late ends it.
+  bool valid() const noexcept;
+  bool lease_valid() const noexcept;
+  HoldState state() const noexcept;
+  /// LeaseClock::time_point::min() when lost.
+  LeaseClock::time_point valid_until() const noexcept;
+  std::stop_token lost() const noexcept;
+  std::stop_source loss_source() const noexcept { return loss_; }
+  std::stop_token release_requested() const noexcept { return request_.get_token(); }
+
+  bool renew(std::optional<core::Duration> length) { return expiry_.renew(length); }
+  /// Tells, once, when the end is near.
+  void look_at_the_clock() noexcept;
+  void suspended() noexcept;
+  void resumed() noexcept;
+  /// The token of this source is to be stopped.
+  std::stop_source asked_to_release() noexcept;
+  /// From now on state() is lost; to be called once. The stop token is stopped by whoever has
+  /// loss_source().
+  void end(LockEvent::Kind why) noexcept;
+
+ private:
+  ClientCore& core_;
+  const Grant grant_;
+  const LockEvents& events_;
+  mutable Expiry expiry_;
+  std::atomic<bool> over_{false};
+  const std::stop_source loss_;
+  const std::stop_source request_;
+  bool told_suspended_ = false;  ///< guarded by the engine's mutex
+};
+
+}  // namespace zklock::recipes

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "zklock/client/coordinator.h"
+
+namespace zklock::recipes {
+
+class Contender;
+
+/// The watches on those for whom a contender waits: one, or several before a semaphore. What they
+/// tell goes to the contender's machine.
+///
+/// Thread-safety: within a Section of the engine. Part of its contender.
+class PredecessorWatches {
+ public:
+  explicit PredecessorWatches(Contender& contender) : contender_(contender) {}
+
+  /// The child `node`, on the session of the own node.
+  void watch(const std::string& node, core::SessionId session);
+  /// Ends them all.
+  void end() noexcept;
+  /// They were of a node, or a session, that is gone.
+  void drop() noexcept { watches_.clear(); }
+
+ private:
+  /// False: it was called off, or has fired.
+  bool forget(std::uint64_t serial) noexcept;
+
+  struct Watch {
+    std::uint64_t serial;
+    client::RequestId id;
+  };
+
+  Contender& contender_;
+  std::vector<Watch> watches_;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace zklock::recipes

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/revocation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "zklock/core/revocation.h"
+#include "zklock/recipes/blocking_call.h"
+#include "zklock/recipes/client_core.h"
+#include "zklock/recipes/lock_engine.h"
+#include "zklock/recipes/queue_reader.h"
+#include "zklock/recipes/round_trip.h"
+
+namespace zklock {
+
+namespace {
+
+using core::Status;
+namespace request = client::request;
+
+constexpr const char* operation = "ask for the release of";
+/// How often it is seen to that the marker is there: its session may end, and another asker's take
+/// its place and go.
+constexpr std::chrono::seconds most_between_rounds{1};
+constexpr std::chrono::milliseconds least_between_rounds{50};
+
+/// One asker: what it has put beside the contender's node, until it takes that back.
+///
+/// Thread-safety: none; its callbacks come from any thread.
+class Asking {
+ public:
+  Asking(std::shared_ptr<recipes::ClientCore> core, const core::LockPath& path,
+         const core::NodeName& whom, bool force)
+      : core_(std::move(core)),
+        path_(path),
+        node_(path.child(whom.text)),
+        marker_(path.child(core::revocation_marker(whom.sequence))),
+        force_(force) {}
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() {
+    if (session_.value == 0 || core_->closed()) return;
+    const auto work = core_->work().begin();
+    core_->deleter().remove(session_, marker_, client::Deleter::Manner::plainly,
+                            [client = std::weak_ptr(core_), work] {
+                              if (const auto alive = client.lock()) alive->work().end(work);
+                            });
+  }
+
+  enum class Outcome { gone, there, unknown };
+
+  /// Sees to it that the marker is there, if the contender's node is. Throws Error.
+  Outcome put(Deadline limit) {
+    const auto data = std::string(force_ ? core::revocation_forces : core::revocation_asks);
+    const client::Reply reply =
+        ask(request::write::Create{.path = marker_, .data = data, .ephemeral = true}, limit);
+    // Of what is not known it may be there.
+    if (reply.status == Status::ok || reply.status == Status::unknown) session_ = reply.session;
+    if (reply.status != Status::node_exists || !force_) return outcome(reply);
+    return outcome(ask(request::write::Set{.path = marker_, .data = data}, limit));
+  }
+
+  /// Waits for the contender's node to go; for a while at most.
+  Outcome wait(Deadline deadline, core::Duration longest) {
+    const auto woken = std::make_shared<recipes::BlockingCall<Outcome>>();
+    request::ExistsAndWatch watch{
+        .path = node_, .on_event = [woken](core::SessionId, request::WatchEvent event) {
+          // Changed: it announces its release, and is gone when it is looked for again.
+          woken->set(event == request::WatchEvent::deleted ? Outcome::gone : Outcome::there);
+        }};
+    const auto id = core_->coordinator().submit({.operation = std::move(watch)},
+                                                [woken](const client::Reply& reply) {
+                                                  if (reply.status == Status::no_node)
+                                                    woken->set(Outcome::gone);
+                                                });
+    struct Cleanup {
+      recipes::ClientCore& core;
+      client::RequestId id;
+      ~Cleanup() {
+        core.coordinator().abandon(id);
+        core.coordinator().unwatch(id);
+      }
+    } const cleanup{*core_, id};
+    const core::Instant now = core_->scheduler().now();
+    if (deadline.has_passed(now)) return Outcome::there;
+    const auto until = std::min(deadline, Deadline::after(now, longest));
+    // Not with a timer of the client's: there are none any more when it is closed.
+    const auto most = std::chrono::ceil<std::chrono::milliseconds>(until.at() - now);
+    return woken->wait_for(most).value_or(Outcome::there);
+  }
+
+ private:
+  client::Reply ask(client::request::Write write, Deadline limit) {
+    core_->check_usable(operation, path_.str());
+    auto replies =
+        recipes::round_trip(*core_, limit, {request::Transaction{node_, {std::move(write)}}});
+    if (!replies) {
+      throw Error(Errc::not_connected, operation, path_.str(), core_->coordinator().trouble());
+    }
+    return std::move(replies->front());
+  }
+
+  Outcome outcome(const client::Reply& reply) const {
+    switch (reply.status) {
+      case Status::ok:
+      case Status::node_exists: return Outcome::there;
+      case Status::no_node: return reply.failed_operation == 0 ? Outcome::gone : Outcome::unknown;
+      case Status::unknown:
+      case Status::session_ended:
+      case Status::throttled: return Outcome::unknown;
+      case Status::not_sent:
+      case Status::not_connected:
+      case Status::closed:
+      case Status::not_empty:
+      case Status::bad_version:
+      case Status::no_auth:
+      case Status::auth_failed:
+      case Status::invalid_acl:
+      case Status::quota_exceeded:
+      case Status::read_only:
+      case Status::too_many_nodes:
+      case Status::too_many_watches:
+      case Status::server_error: break;
+    }
+    throw Error(core::error_of(reply.status), operation, path_.str(), reply.detail);
+  }
+
+  const std::shared_ptr<recipes::ClientCore> core_;
+  const core::LockPath path_;
+  const std::string node_;
+  const std::string marker_;
+  const bool force_;
+  core::SessionId session_;  ///< whose the marker is, or may be
+};
+
+/// Nothing when the queue is empty.
+std::optional<core::NodeName> whom_to_ask(recipes::ClientCore& core, const core::LockPath& path,
+                                          const RevocationOptions& options, Deadline limit) {
+  if (options.node) {
+    auto named = core::NodeName::parse(*options.node);
+    if (named) return named;
+    throw Error(Errc::invalid_option, operation, path.str(),
+                "no contender's node is named \"" + core::printable(*options.node, 128) + "\"");
+  }
+  const auto queue = recipes::read_queue(core.engine(path), limit);
+  if (queue.empty()) return std::nullopt;
+  return queue.front();
+}
+
+}  // namespace
+
+bool request_release(Client& client, std::string path, RevocationOptions options) {
+  const core::LockPath checked(std::move(path));
+  const auto& core = recipes::ClientCore::of(client);
+  core->check_usable(operation, checked.str());
+  const auto whom = whom_to_ask(*core, checked, options, options.deadline);
+  if (!whom) return true;
+  Asking asking(core, checked, *whom, options.force);
+  for (;;) {
+    const auto now = core->scheduler().now();
+    const auto put = asking.put(Deadline::after(now, core->settings().connection_timeout));
+    if (put == Asking::Outcome::gone) return true;
+    const core::Duration longest = put == Asking::Outcome::there
+                                       ? core::Duration(most_between_rounds)
+                                       : core::Duration(least_between_rounds);
+    if (asking.wait(options.deadline, longest) == Asking::Outcome::gone) return true;
+    if (options.deadline.has_passed(core->scheduler().now())) return false;
+  }
+}
+
+}  // namespace zklock

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/round_trip.h"
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "zklock/recipes/blocking_call.h"
+
+namespace zklock::recipes {
+
+namespace {
+
+/// One round of requests, until all replies are in or the time is up.
+///
+/// Thread-safety: all members, from any thread.
+class Round {
+ public:
+  explicit Round(std::size_t requests) : replies_(requests), missing_(requests) {}
+
+  void arrived(std::size_t i, client::Reply reply) {
+    const std::lock_guard guard(mutex_);
+    if (over_) return;
+    replies_[i] = std::move(reply);
+    if (--missing_ > 0) return;
+    over_ = true;
+    done_.set(true);
+  }
+  void time_is_up() {
+    const std::lock_guard guard(mutex_);
+    if (!std::exchange(over_, true)) done_.set(false);
+  }
+  /// Blocks; an interruption point. Nothing when the time was up.
+  std::optional<std::vector<client::Reply>> wait() {
+    if (!done_.wait()) return std::nullopt;
+    return std::move(replies_);
+  }
+
+ private:
+  BlockingCall<bool> done_;
+  std::mutex mutex_;
+  // guarded by mutex_; replies_ belongs to the waiting thread once it is over
+  std::vector<client::Reply> replies_;
+  std::size_t missing_;
+  bool over_ = false;
+};
+
+/// What is not needed any more when the reader leaves, however it leaves.
+struct Cleanup {
+  ClientCore& core;
+  client::TimerId timer;
+  std::vector<client::RequestId> requests;
+  ~Cleanup() {
+    core.scheduler().cancel(timer);
+    for (const auto id : requests) core.coordinator().abandon(id);
+  }
+};
+
+}  // namespace
+
+std::optional<std::vector<client::Reply>> round_trip(ClientCore& core, Deadline limit,
+                                                     std::vector<client::Operation> operations) {
+  if (operations.empty()) return std::vector<client::Reply>{};
+  const auto round = std::make_shared<Round>(operations.size());
+  Cleanup cleanup{core, core.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    cleanup.requests.push_back(core.coordinator().submit(
+        {.operation = std::move(operations[i])},
+        [round, i](client::Reply reply) { round->arrived(i, std::move(reply)); }));
+  }
+  return round->wait();
+}
+
+}  // namespace zklock::recipes

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "zklock/client/coordinator.h"
+#include "zklock/deadline.h"
+#include "zklock/recipes/client_core.h"
+
+namespace zklock::recipes {
+
+/// Sends the requests, on whichever session is current, and blocks until all replies are in, which
+/// it returns in the order of the requests; nothing when `limit` came first: then what has not been
+/// sent never will be. An interruption point. None of the requests may have a watch.
+///
+/// Thread-safety: any thread.
+std::optional<std::vector<client::Reply>> round_trip(ClientCore& core, Deadline limit,
+                                                     std::vector<client::Operation> operations);
+
+}  // namespace zklock::recipes
