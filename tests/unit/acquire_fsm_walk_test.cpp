@@ -271,7 +271,7 @@ void Walk::late_news() {
   for (const auto& more :
        {fsm_.predecessor_changed(any, true), fsm_.predecessor_deleted(any), fsm_.permits_changed(9),
         fsm_.session_ended(session_), fsm_.own_node_deleted(), fsm_.give_up(),
-        fsm_.listed(Status::ok, children(), true, ""), fsm_.watched(any, Status::ok, "", ""),
+        fsm_.listed({Status::ok, {}, children(), ""}, true), fsm_.watched(any, {Status::ok, {}, "", ""}),
         fsm_.checked(Status::ok, true, "")}) {
     effects.insert(effects.end(), more.begin(), more.end());
   }
@@ -374,7 +374,7 @@ void Walk::answer_count(Status status) {
   // Even when the one that was counted is somebody else, who came to see its node deleted.
   const bool alone = count == 1 && policy_.rule.wanted <= all_permits_;
   if (status == Status::ok && alone && session_ == fsm_.session()) first_ = true;
-  take(fsm_.counted(status, session_, count, lease_valid()));
+  take(fsm_.counted({status, session_, {}, count}, lease_valid()));
 }
 
 void Walk::answer_parents(Status status) {
@@ -387,7 +387,7 @@ void Walk::answer_list(Status status) {
   if (status == Status::ok && !parent_) status = Status::no_node;
   if (status == Status::ok && !recovers && find_own() != nodes_.end() && is_first()) first_ = true;
   if (status != Status::ok && recovers) fate_open_ = true;
-  take(fsm_.listed(status, children(), lease_valid(), ""));
+  take(fsm_.listed({status, {}, children(), ""}, lease_valid()));
   if (!over_) fate_open_ = false;
 }
 
@@ -428,7 +428,7 @@ void Walk::answer_watch(const AcquireEffect& request, Status status) {
     watch_is_trusted_ = found->second.announces;
   }
   last_watch_ = request.text;
-  take(fsm_.watched(request.text, status, data, ""));
+  take(fsm_.watched(request.text, {status, {}, data, ""}));
 }
 
 void Walk::answer_check(const AcquireEffect& request, Status status) {

@@ -106,9 +106,9 @@ class Steps {
     return describe(fsm_.created({Status::ok, session, name, {token_of_create}, ""}));
   }
   std::string counted(int children, bool lease_valid = true, SessionId session = session_a) {
-    return note(fsm_.counted(Status::ok, session, children, lease_valid));
+    return note(fsm_.counted({Status::ok, session, {}, children}, lease_valid));
   }
-  std::string counted(Status status) { return describe(fsm_.counted(status, session_a, 0, true)); }
+  std::string counted(Status status) { return describe(fsm_.counted({status, session_a, {}, 0}, true)); }
   std::string parents_created(Status status, std::string_view detail = {}) {
     return describe(fsm_.parents_created(status, detail));
   }
@@ -116,10 +116,10 @@ class Steps {
     return describe(fsm_.checked(status, lease_valid, detail));
   }
   std::string listed(const Children& children, bool lease_valid = true) {
-    return note(fsm_.listed(Status::ok, children, lease_valid, ""));
+    return note(fsm_.listed({Status::ok, {}, children, ""}, lease_valid));
   }
   std::string listed(Status status, std::string_view detail = {}) {
-    return describe(fsm_.listed(status, {}, true, detail));
+    return describe(fsm_.listed({status, {}, {}, detail}, true));
   }
   std::string inspected(Status status, std::string_view detail = {}) {
     return describe(fsm_.inspected({status, "", {}, {}, detail}));
@@ -128,16 +128,16 @@ class Steps {
     return describe(fsm_.inspected({Status::ok, data, owner, {token_of_inspection}, ""}));
   }
   std::string watched(Status status, std::string_view detail = {}) {
-    return note(fsm_.watched(watched_, status, "", detail));
+    return note(fsm_.watched(watched_, {status, {}, "", detail}));
   }
   std::string watched(std::string_view data) {
-    return note(fsm_.watched(watched_, Status::ok, data, ""));
+    return note(fsm_.watched(watched_, {Status::ok, {}, data, ""}));
   }
   std::string parent_removed(Status status, std::string_view detail = {}) {
     return describe(fsm_.parent_removed(status, detail));
   }
   std::string watched_as(std::string_view name, Status status) {
-    return note(fsm_.watched(name, status, data_of("other"), ""));
+    return note(fsm_.watched(name, {status, {}, data_of("other"), ""}));
   }
   std::string predecessor_changed(bool lease_valid = true) {
     return note(fsm_.predecessor_changed(watched_, lease_valid));

@@ -75,23 +75,22 @@ AcquireEffects AcquireFsm::created(const CreatedAnswer& answer) {
     }
   }
   const auto early = std::exchange(early_count_, {});
-  return early ? counted(early->status, early->session, early->children, false) : AcquireEffects{};
+  return early ? counted(*early, false) : AcquireEffects{};
 }
 
-AcquireEffects AcquireFsm::counted(Status status, SessionId session, int children,
-                                   bool lease_valid) {
+AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid) {
   if (state_ != AcquireState::enqueuing) return {};
   if (!create_answered_) {
-    early_count_ = EarlyCount{status, session, children};
+    early_count_ = answer;
     return {};
   }
   if (!has_node()) return create_failed();
   if (giving_up_) return end({remove_node()});
-  if (own_deleted_) return node_lost(Errc::node_deleted);
+  const bool known = answer.status == Status::ok && answer.session == session_;
+  if (own_deleted_ || (known && is_gone_with(answer.parent))) return node_lost(Errc::node_deleted);
   parents_made_ = 0;
   if (is_unusable(own_.sequence)) return exhausted();
-  const bool known = status == Status::ok && session == session_;
-  if (known && children == 1 && policy_.rule.may_be_alone()) return first(lease_valid);
+  if (known && answer.children == 1 && policy_.rule.may_be_alone()) return first(lease_valid);
   // Of the mutexes only: the others cannot know what kind of contender stands before them.
   const bool guesses = policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
   if (known && guesses && own_.sequence.value > 0) {
@@ -146,8 +145,8 @@ AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_
   return lease_valid ? first(true) : pause();
 }
 
-AcquireEffects AcquireFsm::listed(Status status, const std::vector<std::string>& children,
-                                  bool lease_valid, std::string_view detail) {
+AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) {
+  const auto [status, parent, children, detail] = answer;
   if (state_ == AcquireState::recovering) {
     if (status == Status::no_node) return giving_up_ ? end() : enqueue();
     if (status != Status::ok) return answer_failed(status, detail);
@@ -159,6 +158,7 @@ AcquireEffects AcquireFsm::listed(Status status, const std::vector<std::string>&
   if (state_ != AcquireState::listing) return {};
   if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
   if (status != Status::ok) return answer_failed(status, detail);
+  if (is_gone_with(parent)) return node_lost(Errc::node_deleted);
   Decision decision = decide(children, own_.text, policy_.rule);
   switch (decision.verdict) {
     case Decision::Verdict::first: return first(lease_valid);
@@ -224,24 +224,30 @@ bool AcquireFsm::watches(std::string_view node) const noexcept {
   return std::ranges::find(place_.watch, node) != place_.watch.end();
 }
 
+// Says its number. If its zxid says otherwise, one of both is of a path that is gone.
+bool AcquireFsm::came_before(std::string_view node) const noexcept {
+  const auto other = parse_contention(node);
+  return other && other->sequence < own_.sequence;
+}
+
 // Of a watch nothing is left when it has failed or fired; others may be.
 AcquireEffects AcquireFsm::instead_of_watching(AcquireEffects next) {
   if (std::exchange(armed_, 0) > 0) next.insert(next.begin(), {.kind = Kind::unwatch});
   return next;
 }
 
-AcquireEffects AcquireFsm::watched(std::string_view node, Status status, std::string_view data,
-                                   std::string_view detail) {
+AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& answer) {
   if (state_ != AcquireState::arming || !watches(node)) return {};
-  if (status == Status::ok) {
+  if (answer.status == Status::ok) {
     ++armed_;
-    const auto parsed = NodeData::parse(data);
+    const auto parsed = NodeData::parse(answer.data);
     release_is_grant_ = place_.follows_release && parsed && parsed->announces;
-  } else if (status == Status::no_node) {
+    if (answer.token > token_ && came_before(node)) out_of_date_ = true;
+  } else if (answer.status == Status::no_node) {
     out_of_date_ = true;
   } else if (arming_status_ == Status::ok) {
-    arming_status_ = status;
-    arming_detail_ = detail;
+    arming_status_ = answer.status;
+    arming_detail_ = answer.detail;
   }
   if (--unanswered_ > 0) return {};
   if (arming_status_ != Status::ok) {

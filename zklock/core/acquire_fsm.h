@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ namespace zklock::core {
 /// |-------------------|--------------------|----------------------------|---------------------------|
 /// | idle              |                    | start()                    | enqueuing                 |
 /// | enqueuing         | create, count      | alone, and there is room   | granted or confirming     |
+/// |                   |                    | the parent is another one  | enqueuing, or ended       |
 /// |                   |                    | others, predecessor known  | arming (sequence - 1)     |
 /// |                   |                    | others, not known          | listing                   |
 /// |                   |                    | create: no node            | making_parents            |
@@ -37,10 +39,12 @@ namespace zklock::core {
 /// | listing           | list               | first                      | granted or confirming     |
 /// |                   |                    | behind                     | arming; or waiting, if    |
 /// |                   |                    |                            | there is nobody to watch  |
-/// |                   |                    | vanished                   | enqueuing, or ended       |
+/// |                   |                    | vanished, or the parent is | enqueuing, or ended       |
+/// |                   |                    | another one                |                           |
 /// |                   |                    | at odds                    | ended (settings_mismatch)  |
 /// | arming            | get and watch each | all ok                     | waiting                   |
-/// |                   |                    | no node, or an event       | listing                   |
+/// |                   |                    | no node, a younger node,   | listing                   |
+/// |                   |                    | or an event                |                           |
 /// | waiting           |                    | released (trusted)         | granted or confirming     |
 /// |                   |                    | changed, deleted           | listing                   |
 /// |                   |                    | permits changed            | listing                   |
@@ -86,7 +90,7 @@ struct AcquireEffect {
     inspect,        ///< get the child `text`
     watch,          ///< get and watch the child `text`; one of several, perhaps
     unwatch,        ///< forget all of these watches
-    check_own,      ///< a quorum operation on the own node
+    check_own,      ///< a quorum operation on the own node, that makes sure that it is this one
     remove_parent,  ///< delete the lock path, if empty
     remove_node,    ///< delete the child `text` in the background, until that is certain
     pause,          ///< call resume() a little later
@@ -108,6 +112,26 @@ struct CreatedAnswer {
   SessionId session;
   std::string_view name;
   FencingToken token;
+  std::string_view detail;
+};
+/// `parent`: the zxid that made the lock's path. What is younger than the own node has taken the
+/// place of the path that this was in: the node is gone, whoever has its name.
+struct CountedAnswer {
+  Status status;
+  SessionId session;
+  FencingToken parent;
+  int children;
+};
+struct ListedAnswer {
+  Status status;
+  FencingToken parent;
+  std::span<const std::string> children;
+  std::string_view detail;
+};
+struct WatchedAnswer {
+  Status status;
+  FencingToken token;
+  std::string_view data;
   std::string_view detail;
 };
 struct InspectedAnswer {
@@ -150,14 +174,12 @@ class AcquireFsm {
   AcquireEffects start();
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
   AcquireEffects created(const CreatedAnswer& answer);
-  AcquireEffects counted(Status status, SessionId session, int children, bool lease_valid);
+  AcquireEffects counted(const CountedAnswer& answer, bool lease_valid);
   AcquireEffects parents_created(Status status, std::string_view detail);
   AcquireEffects checked(Status status, bool lease_valid, std::string_view detail);
-  AcquireEffects listed(Status status, const std::vector<std::string>& children, bool lease_valid,
-                        std::string_view detail);
+  AcquireEffects listed(const ListedAnswer& answer, bool lease_valid);
   AcquireEffects inspected(const InspectedAnswer& answer);
-  AcquireEffects watched(std::string_view node, Status status, std::string_view data,
-                         std::string_view detail);
+  AcquireEffects watched(std::string_view node, const WatchedAnswer& answer);
   AcquireEffects parent_removed(Status status, std::string_view detail);
   /// Events.
   AcquireEffects predecessor_changed(std::string_view node, bool lease_valid);
@@ -180,6 +202,8 @@ class AcquireFsm {
   AcquireEffects watch_all();
   AcquireEffects instead_of_watching(AcquireEffects next);
   bool watches(std::string_view node) const noexcept;
+  bool came_before(std::string_view node) const noexcept;
+  bool is_gone_with(FencingToken parent) const noexcept { return parent > token_; }
   AcquireEffects first(bool lease_valid);
   AcquireEffects inspect_next();
   AcquireEffects node_lost(Errc error);
@@ -202,12 +226,7 @@ class AcquireFsm {
   int parents_made_ = 0;         ///< in a row: bounds the race with whoever deletes the parent
   bool parent_removed_ = false;  ///< at most once
   /// A count that was answered before the create: what was never sent can overtake.
-  struct EarlyCount {
-    Status status;
-    SessionId session;
-    int children;
-  };
-  std::optional<EarlyCount> early_count_;
+  std::optional<CountedAnswer> early_count_;
   bool create_answered_ = false;
   Status create_status_ = Status::ok;
   std::string create_detail_;

@@ -60,15 +60,11 @@ void Contender::carry_out(const Effect& effect) {
                return c.fsm_.checked(r.status, false, r.detail);
              }));
       return;
-    case Effect::Kind::check_own:
-      submit(request::Check{engine_->path().child(fsm_.own_name())}, effect.session,
-             on_reply([](Contender& c, const auto& r) {
-               return c.fsm_.checked(r.status, c.lease_valid(), r.detail);
-             }));
-      return;
+    case Effect::Kind::check_own: check_own(effect.session); return;
     case Effect::Kind::list:
       submit(request::ListChildren{path}, effect.session, on_reply([](Contender& c, const auto& r) {
-               auto effects = c.fsm_.listed(r.status, r.children, c.lease_valid(), r.detail);
+               auto effects =
+                   c.fsm_.listed({r.status, r.token, r.children, r.detail}, c.lease_valid());
                c.tell_place();
                return effects;
              }));
@@ -120,12 +116,26 @@ void Contender::create(const std::string& attempt) {
       }));
   count_id_ = coordinator.submit(
       {.operation = request::CountChildren{path}}, on_reply([](Contender& c, const auto& r) {
-        return c.fsm_.counted(r.status, r.session, r.child_count, c.lease_valid());
+        return c.fsm_.counted({r.status, r.session, r.token, r.child_count}, c.lease_valid());
       }));
 }
 
+// The quorum's word is good for the name only; of the node behind it the next read tells, which the
+// server makes after it.
+void Contender::check_own(SessionId session) {
+  const std::string path = engine_->path().child(fsm_.own_name());
+  const auto check = std::make_shared<client::Reply>();
+  submit(request::Check{path}, session, [check](const client::Reply& reply) { *check = reply; });
+  submit(request::Get{path}, session, on_reply([check](Contender& c, const auto& get) {
+           const client::Reply& r = check->status == core::Status::ok ? get : *check;
+           const bool other = r.status == core::Status::ok && r.token != c.fsm_.token();
+           return c.fsm_.checked(other ? core::Status::no_node : r.status, c.lease_valid(),
+                                 r.detail);
+         }));
+}
+
 void Contender::predecessor_watched(const std::string& node, const client::Reply& reply) {
-  run(fsm_.watched(node, reply.status, reply.data, reply.detail));
+  run(fsm_.watched(node, {reply.status, reply.token, reply.data, reply.detail}));
 }
 
 void Contender::predecessor_event(const std::string& node, request::WatchEvent event) {

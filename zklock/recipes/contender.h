@@ -121,6 +121,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
+  void check_own(SessionId session);
   /// Why a call cannot nest here; nothing when it can.
   std::optional<Error> refusal(core::CountKind kind) const;
   void pause();

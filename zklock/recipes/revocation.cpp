@@ -43,7 +43,7 @@ class Asking {
   ~Asking() {
     if (session_.value == 0 || core_->closed()) return;
     const auto work = core_->work().begin();
-    core_->deleter().remove(session_, marker_, client::Deleter::Manner::plainly,
+    core_->deleter().remove(session_, marker_, {}, client::Deleter::Manner::plainly,
                             [client = std::weak_ptr(core_), work] {
                               if (const auto alive = client.lock()) alive->work().end(work);
                             });
