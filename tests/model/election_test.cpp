@@ -239,6 +239,13 @@ TEST(ElectionModel, AValueThatSomebodyDeletedIsSaidAnew) {
   polls.world().run_for(1s);
   EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
   EXPECT_EQ(polls.view().proclaimed, "b");
+
+  polls.proclaim(polls.leadership(0), "c");
+  polls.world().run({Step::Kind::serve, 0});  // it is there, is the answer
+  ASSERT_EQ(polls.ensemble().remove(Polls::rostrum(polls.leadership(0))), Status::ok);
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
+  EXPECT_EQ(polls.view().proclaimed, "c");
 }
 
 // ---- faults ---------------------------------------------------------------------------------------
@@ -407,6 +414,21 @@ TEST(ElectionModel, ANewSessionOnAServerThatLagsBehindDoesNotHideTheLeader) {
     polls.world().run_for(1s);
   }
   EXPECT_EQ(polls.leader_in_view(), polls.leadership(1).token());
+  EXPECT_EQ(polls.view().proclaimed, "b");
+}
+
+TEST(ElectionModel, WhatIsToldFirstIsNoOlderThanTheListener) {
+  Polls polls;
+  polls.proclaim(polls.leadership(0), "a");
+  polls.world().run_for(30s);  // no more heartbeats, with which it would catch up
+  polls.world().client(Polls::kObserver).lag();
+  polls.proclaim(polls.leadership(0), "b");
+  polls.world().run_for(1s);
+  polls.observer->stop();
+  polls.views.clear();
+  polls.observe();
+  polls.world().run_for(1s);
+  ASSERT_EQ(polls.views.size(), 1U);
   EXPECT_EQ(polls.view().proclaimed, "b");
 }
 
