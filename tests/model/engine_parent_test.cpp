@@ -104,7 +104,7 @@ TEST_F(EngineParent, WhoIsToConfirmLooksWhoseNodeItIs) {
   }
   ASSERT_EQ(client(1).requests(Kind::get), 1U);
   const auto strangers = replace_by_strangers(3);
-  run();
+  lock_.world().run_for(500ms);
   EXPECT_FALSE(lock_.call(waits).granted());
   for (const std::string& stranger : strangers) remove(stranger);
   run();

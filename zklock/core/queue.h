@@ -106,4 +106,7 @@ class Holders {
 /// The contenders among `children`, in the order of arrival.
 std::vector<NodeName> contenders(std::span<const std::string> children);
 
+/// Of all contenders in the order of arrival: those who may hold. `all_permits` as in Holders.
+std::vector<NodeName> holders(std::span<const NodeName> queue, std::int32_t all_permits);
+
 }  // namespace zklock::core

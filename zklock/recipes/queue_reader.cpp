@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "zklock/core/proclamation.h"
 #include "zklock/core/queue.h"
 #include "zklock/recipes/blocking_call.h"
 #include "zklock/recipes/round_trip.h"
@@ -71,8 +72,26 @@ std::vector<core::NodeName> read_queue_until(const std::shared_ptr<LockEngine>& 
   }
 }
 
-Participant describe(const core::NodeName& name, const client::Reply& reply) {
+/// The names of this client's nodes in this queue.
+std::vector<std::string> own_nodes(LockEngine& engine, const std::vector<core::NodeName>& queue) {
+  auto mine = engine.nodes();
+  // Few locks have a gate: none is made for the others.
+  const bool gated = std::ranges::any_of(queue, [](const core::NodeName& name) {
+    return core::parse_contention(name.text)->access == Access::weighted;
+  });
+  if (gated) std::ranges::move(engine.gate()->nodes(), std::back_inserter(mine));
+  return mine;
+}
+
+/// All but whether it holds.
+Participant describe(const core::NodeName& name, const client::Reply& reply,
+                     const std::vector<std::string>& mine) {
+  const auto wish = *core::parse_contention(name.text);
   Participant p;
+  p.access = wish.access;
+  p.permits = wish.permits;
+  p.weight = wish.weight;
+  p.mine = std::ranges::find(mine, name.text) != mine.end();
   p.node = core::printable(name.text, 128);
   p.sequence = name.sequence.value;
   p.token = reply.token;
@@ -120,58 +139,78 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       pause(engine->core());
       continue;
     }
-    auto mine = engine->nodes();
-    // Few locks have a gate: none is made for the others.
-    const bool gated = std::ranges::any_of(queue, [](const core::NodeName& name) {
-      return core::parse_contention(name.text)->access == Access::weighted;
-    });
-    if (gated) std::ranges::move(engine->gate()->nodes(), std::back_inserter(mine));
+    const auto mine = own_nodes(*engine, queue);
     std::vector<Participant> participants;
     core::Holders holders(all_permits);
     for (std::size_t i = 0; i < queue.size(); ++i) {
       if (replies[i].status == Status::no_node) continue;
       const bool readable = replies[i].status == Status::ok;
       if (!readable && replies[i].status != Status::no_auth) fail(*engine, replies[i]);
-      Participant p = describe(queue[i], replies[i]);
-      const auto wish = *core::parse_contention(queue[i].text);
-      p.access = wish.access;
-      p.permits = wish.permits;
-      p.weight = wish.weight;
-      p.holds = holders.next_holds(wish);
-      p.mine = std::ranges::find(mine, queue[i].text) != mine.end();
+      Participant p = describe(queue[i], replies[i], mine);
+      p.holds = holders.next_holds(*core::parse_contention(queue[i].text));
       participants.push_back(std::move(p));
     }
     return participants;
   }
 }
 
-LockState state_of(LockEngine& engine, const std::vector<core::NodeName>& queue,
-                   const client::Reply& first) {
-  LockState state;
-  if (queue.empty()) return state;
-  Participant p = describe(queue.front(), first);
-  p.holds = true;
-  const auto mine = engine.nodes();
-  p.mine = std::ranges::find(mine, queue.front().text) != mine.end();
-  state.holder = std::move(p);
-  state.waiting = queue.size() - 1;
-  return state;
+std::vector<core::NodeName> holders_in(Sight sight, const std::vector<core::NodeName>& queue) {
+  constexpr std::int32_t as_the_names_say = 0;
+  auto holders = core::holders(queue, as_the_names_say);
+  if (sight == Sight::leadership && holders.size() > 1) holders.resize(1);
+  return holders;
 }
 
-LockState read_state(const std::shared_ptr<LockEngine>& engine, Deadline deadline) {
+QueueView view_of(LockEngine& engine, Sight sight, const std::vector<core::NodeName>& queue,
+                  const std::vector<core::NodeName>& holders,
+                  const std::vector<client::Reply>& replies, std::string_view proclaimed) {
+  QueueView view;
+  const auto mine = own_nodes(engine, queue);
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    view.holders.push_back(describe(holders[i], replies[i], mine));
+    view.holders.back().holds = true;
+  }
+  if (sight == Sight::lock) view.waiting = queue.size() - holders.size();
+  auto said = core::Proclamation::parse(proclaimed);
+  if (said && !view.holders.empty() && said->leader == view.holders.front().token) {
+    view.proclaimed = std::move(said->value);
+  }
+  return view;
+}
+
+QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Deadline deadline) {
   const Deadline limit = bounded(*engine, deadline);
+  const auto get = [&](const std::string& name) {
+    return client::request::Get{engine->path().child(name)};
+  };
   for (;;) {
     const auto queue = read_queue_until(engine, limit);
-    if (queue.empty()) return {};
-    const std::string first = engine->path().child(queue.front().text);
-    const auto replies = read(*engine, limit, {client::request::Get{first}});
-    const client::Reply& reply = replies.front();
-    if (reply.status == Status::ok || reply.status == Status::no_auth) {
-      return state_of(*engine, queue, reply);
+    const auto holders = holders_in(sight, queue);
+    const bool with_value = sight == Sight::leadership && !holders.empty();
+    // The value first: the leader whose node is found after it was the leader at that time.
+    std::vector<client::Operation> reads;
+    if (with_value) {
+      reads.emplace_back(get(core::proclamation_node(holders.front().sequence)));
     }
-    if (reply.status == Status::no_node) continue;  // it has just gone
-    if (!try_again(reply.status)) fail(*engine, reply);
-    pause(engine->core());
+    for (const auto& name : holders) reads.emplace_back(get(name.text));
+    auto replies = read(*engine, limit, std::move(reads));
+    const auto is = [](auto... statuses) {
+      return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
+    };
+    if (std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); })) {
+      pause(engine->core());
+      continue;
+    }
+    std::string value;
+    if (with_value) {
+      if (!is(Status::ok, Status::no_node)(replies.front())) fail(*engine, replies.front());
+      value = std::move(replies.front().data);
+      replies.erase(replies.begin());
+    }
+    if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // it has just gone
+    const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
+    if (bad != replies.end()) fail(*engine, *bad);
+    return view_of(*engine, sight, queue, holders, replies, value);
   }
 }
 

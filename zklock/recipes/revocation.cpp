@@ -40,14 +40,7 @@ class Asking {
         force_(force) {}
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
-  ~Asking() {
-    if (session_.value == 0 || core_->closed()) return;
-    const auto work = core_->work().begin();
-    core_->deleter().remove(session_, marker_, {}, client::Deleter::Manner::plainly,
-                            [client = std::weak_ptr(core_), work] {
-                              if (const auto alive = client.lock()) alive->work().end(work);
-                            });
-  }
+  ~Asking() { core_->remove(session_, marker_); }
 
   enum class Outcome { gone, there, unknown };
 
