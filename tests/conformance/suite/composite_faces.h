@@ -109,6 +109,7 @@ struct MultiOf3Face : CompositeFace<MultiMutex, 1> {
   static constexpr const char* name = "MultiMutexOf3";
   // The other two are still held.
   static constexpr bool frees_all_by_loss = false;
+  static constexpr bool crowds_servers = false;
   static std::vector<std::string> paths(const std::string& path) {
     return {path, path + "-1", path + "-2"};
   }
@@ -129,6 +130,9 @@ struct QuorumFace : CompositeFace<QuorumMutex, 0> {
   static constexpr bool fails_by_policy = false;
   // Passes over the ensembles early enough for each to get its share of the time.
   static constexpr bool waits_without_servers = false;
+  static constexpr bool crowds_servers = false;
+  // QuorumOptions have no listener.
+  static constexpr Hears hears = Hears::nothing;
   // No ensemble is slow because the machine is.
   static constexpr std::chrono::milliseconds kPatient = std::chrono::hours(1);
 

@@ -52,6 +52,11 @@ struct UsualFace {
   static constexpr bool waits_without_servers = true;
   // When one of its nodes goes, all that it held is free for others, before it is released.
   static constexpr bool frees_all_by_loss = true;
+  // A hundred threads fight for it on the servers, too. Where not, its parts do.
+  static constexpr bool crowds_servers = true;
+  // What MutexOptions::listener is told.
+  enum class Hears { all, all_but_places, begin_and_end, nothing };
+  static constexpr Hears hears = Hears::all;
   // The paths that it takes nodes on; the first is where others queue.
   static std::vector<std::string> paths(const std::string& path) { return {path}; }
 };
@@ -146,6 +151,8 @@ struct PriorityMutexFace : LockableFace<PriorityMutex> {
   static constexpr bool thread_owns = true;
   // Who waits stands at the gate; the node that holds is made when it has passed.
   static constexpr bool keeps_node = false;
+  // The listener hears of the lock, not of the gate.
+  static constexpr Hears hears = Hears::all_but_places;
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     MutexOptions options = {}) {
     return std::make_unique<Lock>(client, path, PriorityOptions{.mutex = std::move(options)});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -20,28 +21,49 @@
 
 namespace zklock::testing {
 
+// Until it is elected, or closed.
+struct Waiting {
+  std::atomic<bool> waits{true};
+};
+
 // One candidate of a LeaderLatch: acquiring is start() and await(), releasing close().
-class LatchCandidate {
+class LatchCandidate : public Waiting {
  public:
-  LatchCandidate(Client& client, const std::string& path) : latch_(client, path) {}
+  LatchCandidate(Client& client, const std::string& path, LockListener listener)
+      : latch_(client, path) {
+    if (!listener) return;
+    const auto tell = [path, listener = std::move(listener)](LockEvent::Kind kind) {
+      return [path, listener, kind](const Leadership& leadership) {
+        listener({.kind = kind,
+                  .path = path,
+                  .owner = Owner::this_thread(),
+                  .token = leadership.token()});
+      };
+    };
+    subscription_.emplace(
+        latch_.add_listener(tell(LockEvent::Kind::acquired), tell(LockEvent::Kind::lost)));
+  }
   void start() { latch_.start(); }
   bool await(Deadline deadline, const std::stop_token& stop) {
     return latch_.await(deadline, stop);
   }
   Leadership leadership() { return latch_.leadership(); }
   std::vector<Participant> participants() const { return latch_.participants(); }
-  void close() { latch_.close(); }
+  void close() { latch_.close(CloseMode::notify); }
 
  private:
   LeaderLatch latch_;
+  std::optional<Subscription> subscription_;
 };
 
 // The same of a LeaderElection: acquiring is to be elected, and the function leads until the
 // leadership ends.
-class ElectionCandidate {
+class ElectionCandidate : public Waiting {
  public:
-  ElectionCandidate(Client& client, const std::string& path)
+  ElectionCandidate(Client& client, const std::string& path, LockListener listener)
       : core_(recipes::ClientCore::of(client)),
+        path_(path),
+        listener_(std::move(listener)),
         election_(client, path, [this](const Leadership& leadership) { lead(leadership); },
                   {.auto_requeue = false}) {}
   void start() { election_.requeue(); }
@@ -67,10 +89,19 @@ class ElectionCandidate {
     std::unique_lock lock(mutex_);
     elected_ = leadership;
     changed_.notify_all();
+    tell(LockEvent::Kind::acquired, leadership);
     changed_.wait(lock, leadership.ended(), [] { return false; });
+    tell(LockEvent::Kind::lost, leadership);
+  }
+  void tell(LockEvent::Kind kind, const Leadership& leadership) const {
+    if (!listener_) return;
+    listener_(
+        {.kind = kind, .path = path_, .owner = Owner::this_thread(), .token = leadership.token()});
   }
 
   const std::shared_ptr<recipes::ClientCore> core_;
+  const std::string path_;
+  const LockListener listener_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<Leadership> elected_;  // guarded by mutex_
@@ -115,8 +146,11 @@ class Candidates {
   using Grant = LeaderGrant<Candidate>;
   using Handler = std::function<void(Grant, std::exception_ptr)>;
 
-  Candidates(Client& client, std::string path)
-      : client_(client), path_(std::move(path)), asker_(client_, path_) {}
+  Candidates(Client& client, std::string path, LockListener listener)
+      : client_(client),
+        path_(std::move(path)),
+        listener_(std::move(listener)),
+        asker_(client_, path_, nullptr) {}
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;
   // Whoever waits for a leadership hears `closed`.
@@ -124,7 +158,8 @@ class Candidates {
     {
       const std::lock_guard guard(mutex_);
       for (const auto& waiting : waiting_) {
-        if (const auto candidate = waiting.lock()) candidate->close();
+        const auto candidate = waiting.lock();
+        if (candidate && candidate->waits) candidate->close();
       }
     }
     for (std::thread& thread : threads_) thread.join();
@@ -156,7 +191,7 @@ class Candidates {
 
  private:
   std::shared_ptr<Candidate> begin() {
-    auto candidate = std::make_shared<Candidate>(client_, path_);
+    auto candidate = std::make_shared<Candidate>(client_, path_, listener_);
     candidate->start();
     const std::lock_guard guard(mutex_);
     std::erase_if(waiting_, [](const auto& each) { return each.expired(); });
@@ -175,7 +210,10 @@ class Candidates {
   }
   static Grant await(const std::shared_ptr<Candidate>& candidate, const AcquireOptions& options) {
     try {
-      if (candidate->await(options.deadline, options.stop)) return Grant(candidate);
+      if (candidate->await(options.deadline, options.stop)) {
+        candidate->waits = false;
+        return Grant(candidate);
+      }
     } catch (...) {
       candidate->close();
       throw;
@@ -191,6 +229,7 @@ class Candidates {
 
   Client& client_;
   const std::string path_;
+  const LockListener listener_;
   Candidate asker_;
   std::mutex mutex_;
   // guarded by mutex_
@@ -209,10 +248,12 @@ struct LeaderFace : UsualFace {
   // deadline, the stop and the single attempt are those of await(), which only asks.
   static constexpr bool calls = false;
   static constexpr bool fails_by_policy = false;
+  // The listeners of a latch, and the function of an election, hear of nothing else.
+  static constexpr Hears hears = Hears::begin_and_end;
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
-                                    const MutexOptions& = {}) {
-    return std::make_unique<Lock>(client, path);
+                                    const MutexOptions& options = {}) {
+    return std::make_unique<Lock>(client, path, options.listener);
   }
   static Grant acquire(Lock& lock, const AcquireOptions& options) { return lock.acquire(options); }
   static std::future<Grant> async_acquire(Lock& lock, AcquireOptions options) {

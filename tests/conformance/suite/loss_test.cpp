@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/suite/heard.h"
 #include "conformance/suite/suite.h"
 
 namespace zklock::testing {
@@ -216,7 +217,8 @@ TYPED_TEST_SUITE(Outage, OnMortals, PairingName);
 
 TYPED_TEST(Outage, HolderAndWaiterKeepTheirPlaces) {
   Client& client = this->connect();
-  const auto lock = this->make(client);
+  Heard<typename TestFixture::TestedFace> heard;
+  const auto lock = this->make(client, {.listener = heard.listener()});
   const auto others = this->make(this->connect());
   auto hold = this->acquire(*lock);
   const Told told(hold);
@@ -237,7 +239,9 @@ TYPED_TEST(Outage, HolderAndWaiterKeepTheirPlaces) {
   EXPECT_EQ(this->stage().nodes(), before);
   EXPECT_FALSE(is_ready(waiting));
   EXPECT_EQ(told.lost(), 0);
+  EXPECT_TRUE(heard.exactly({"acquired", "suspended", "resumed"}));
   hold.release();
+  EXPECT_TRUE(heard.exactly({"acquired", "suspended", "resumed", "released"}));
   const auto next = this->get_in_time(waiting);
   EXPECT_EQ(next.state(), HoldState::held);
   if (TestFixture::TestedFace::keeps_node) {

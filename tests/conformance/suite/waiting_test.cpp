@@ -260,6 +260,26 @@ TYPED_TEST(ExactTime, OfALease) {
   this->stage().start_servers();
 }
 
+TYPED_TEST(ExactTime, OfAMaximumHold) {
+  if (!TestFixture::TestedFace::calls) {
+    GTEST_SKIP() << "a leadership has none";
+  }
+  this->blocking_.release();
+  this->expected_ = HoldState::lost;
+  EXPECT_EQ(error_of([&] { return this->acquire(*this->lock_, {.max_hold = 0ms}); }),
+            Errc::invalid_option);
+  auto first = this->acquire(*this->lock_, {.max_hold = 400ms});
+  const auto told = Told(first);
+  this->stage().pass(400ms - 1ns);
+  EXPECT_EQ(first.state(), HoldState::held);
+  EXPECT_EQ(told.lost(), 0);
+  this->stage().pass(1ns);
+  EXPECT_EQ(first.state(), HoldState::lost);
+  EXPECT_TRUE(this->stage().comes([&] { return told.lost() == 1; }));
+  auto next = this->rival_async_acquire(*this->others_);
+  EXPECT_EQ(this->get_in_time(next).state(), HoldState::held);
+}
+
 // The servers carried the create out, and the client does not hear of it.
 TYPED_TEST(ExactTime, OneNodeForEachCallWhenRepliesAreLost) {
   this->stage().lose_reply_to_create(this->client_);
