@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -36,14 +37,12 @@ class Heard {
   // The same, whatever the connection went through in between: a session that expires may be told
   // of after its connection was lost, or was back.
   bool exactly_but_for_the_connection(const Texts& expected, const Texts& elsewhere) const {
-    for (const auto& [path, log] : logs_) {
-      const bool first = path == kPath;
+    for (const auto& each : logs_) {
+      const bool first = each.first == kPath;
       const Texts wanted = told(first ? expected : elsewhere, first);
-      if (!eventually([&] { return without_connection(log.texts()).size() >= wanted.size(); },
-                      kPatience) ||
-          without_connection(log.texts()) != wanted) {
-        return false;
-      }
+      const auto so_far = [&each] { return without_connection(each.second.texts()); };
+      if (!eventually([&] { return so_far().size() >= wanted.size(); }, kPatience)) return false;
+      if (so_far() != wanted) return false;
     }
     return true;
   }

@@ -196,6 +196,8 @@ class Candidates {
     const std::lock_guard guard(mutex_);
     std::erase_if(waiting_, [](const auto& each) { return each.expired(); });
     waiting_.push_back(candidate);
+    // Who is destroyed is told nothing more, not even what was under way.
+    if (listener_) listening_.push_back(candidate);
     return candidate;
   }
   // The candidate, or what beginning threw.
@@ -234,6 +236,7 @@ class Candidates {
   std::mutex mutex_;
   // guarded by mutex_
   std::vector<std::weak_ptr<Candidate>> waiting_;
+  std::vector<std::shared_ptr<Candidate>> listening_;
   std::vector<std::thread> threads_;
 };
 

@@ -61,7 +61,8 @@ struct PairingName {
 class Told {
  public:
   template <class Grant>
-  explicit Told(const Grant& hold) : on_loss_(hold.lost(), Count{lost_}) {}
+  explicit Told(const Grant& hold)
+      : lost_(std::make_shared<std::atomic<int>>(0)), on_loss_(hold.lost(), Count{lost_}) {}
   int lost() const { return *lost_; }
 
  private:
@@ -69,7 +70,7 @@ class Told {
     std::shared_ptr<std::atomic<int>> count;
     void operator()() const noexcept { ++*count; }
   };
-  std::shared_ptr<std::atomic<int>> lost_ = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<std::atomic<int>> lost_;
   std::stop_callback<Count> on_loss_;
 };
 
