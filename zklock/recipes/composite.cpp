@@ -134,6 +134,7 @@ void Composite::close() {
     }
   }
   for (const auto& call : calls) call->close();
+  if (rule_.listener) rule_.listener->remove();
 }
 
 // The parts give back what the thread had locked; here only the notes of it go.

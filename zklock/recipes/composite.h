@@ -12,8 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "zklock/core/hold_limit.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/composite_part.h"
+#include "zklock/recipes/lock_events.h"
 #include "zklock/recipes/thread_exit.h"
 
 namespace zklock::recipes {
@@ -33,6 +35,8 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   struct Rule {
     std::size_t needed = 1;
     bool queue_again = true;
+    core::HoldLimit limit = {};
+    std::shared_ptr<LockLine> listener = {};  ///< that all parts tell; null without one
     /// How long a part may be out of reach; only where not all of them are needed.
     std::optional<std::chrono::milliseconds> patience = std::nullopt;
   };

@@ -134,7 +134,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
   if (dispensable && (composite_->still_silent(part) || (spare && !connected))) {
     const Error error(Errc::not_connected, "lock", lock.path(), "there is no connection");
     post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
-      c.failed(part, cause);
+      c.failed(part, cause, Reach::out);
     });
     return;
   }
@@ -145,13 +145,16 @@ void CompositeCall::ask(std::size_t part, bool once) {
                           .deadline = once ? Deadline::passed() : wanted_.deadline,
                           .kind = wanted_.kind,
                           .queue_again = composite_->rule().queue_again,
+                          .limit = {.notice = wanted_.limit.notice},
                           .done = [self = shared_from_this(), part](Outcome outcome) {
                             self->post([part, outcome = std::move(outcome)](CompositeCall& c) {
                               c.answered(part, outcome);
                             });
                           }});
   } catch (...) {
-    post([part, cause = std::current_exception()](CompositeCall& c) { c.failed(part, cause); });
+    post([part, cause = std::current_exception()](CompositeCall& c) {
+      c.failed(part, cause, Reach::in);
+    });
     return;
   }
   if (dispensable) look_later(request_);
@@ -159,7 +162,10 @@ void CompositeCall::ask(std::size_t part, bool once) {
 
 void CompositeCall::answered(std::size_t part, Outcome outcome) {
   look_no_more();
-  if (outcome.error) return failed(part, std::make_exception_ptr(*outcome.error));
+  if (outcome.error) {
+    const bool out = outcome.error->errc() == Errc::not_connected;
+    return failed(part, std::make_exception_ptr(*outcome.error), out ? Reach::out : Reach::in);
+  }
   if (!outcome.contender) return carry_out(gathering_.answered(PartAnswer::none, late()));
   composite_->set_silent(part, false);
   errors_[part] = nullptr;
@@ -169,9 +175,9 @@ void CompositeCall::answered(std::size_t part, Outcome outcome) {
   carry_out(gathering_.answered(PartAnswer::granted, late()));
 }
 
-void CompositeCall::failed(std::size_t part, std::exception_ptr error) {
+void CompositeCall::failed(std::size_t part, std::exception_ptr error, Reach reach) {
   errors_[part] = std::move(error);
-  composite_->set_silent(part, true);
+  if (reach == Reach::out) composite_->set_silent(part, true);
   carry_out(gathering_.answered(PartAnswer::failed, late()));
 }
 
@@ -228,10 +234,17 @@ void CompositeCall::drop(std::size_t part) {
   taken->outcome.contender->release(wanted_.kind);
 }
 
+// Not while the others are waited for. What the owner had before has its time already.
+void CompositeCall::begin_time_of(std::size_t part) {
+  if (!wanted_.limit.longest || composite_->part(part).count(wanted_.owner) != 1) return;
+  taken_[part]->outcome.contender->renew(wanted_.limit.longest);
+}
+
 void CompositeCall::grant() {
   std::vector<HeldParts::Part> parts(composite_->size());
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < taken_.size(); ++i) {
+    if (taken_[i]) begin_time_of(i);
     auto taken = std::exchange(taken_[i], std::nullopt);
     if (!taken) continue;
     taken->on_loss.reset();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "zklock/core/gathering.h"
+#include "zklock/core/hold_limit.h"
 #include "zklock/deadline.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/composite.h"
@@ -35,6 +36,7 @@ struct CompositeWanted {
   Owner owner;
   Deadline deadline;
   core::CountKind kind = core::CountKind::hold;
+  core::HoldLimit limit = {};  ///< from the grant of the whole on
   std::stop_token stop = {};
   /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
   std::function<void(CompositeOutcome)> done = {};
@@ -82,13 +84,15 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void carry_out(const core::GatheringEffect& effect);
   void ask(std::size_t part, bool once);
   void answered(std::size_t part, Outcome outcome);
-  void failed(std::size_t part, std::exception_ptr error);
+  enum class Reach { in, out };
+  void failed(std::size_t part, std::exception_ptr error, Reach reach);
   void look_at_silence(std::uint64_t request);
   void look_later(std::uint64_t request);
   void look_no_more();
   core::Duration patience_with(core::Instant now, std::size_t parts_left) const;
   bool late() const;
   void drop(std::size_t part);
+  void begin_time_of(std::size_t part);
   void grant();
   void finish(CompositeOutcome outcome);
   std::exception_ptr lost_error(std::size_t part) const;

@@ -7,6 +7,7 @@
 #include "zklock/recipes/composite.h"
 #include "zklock/recipes/composite_call.h"
 #include "zklock/recipes/fork_guard.h"
+#include "zklock/recipes/object_options.h"
 
 namespace zklock {
 
@@ -40,6 +41,10 @@ CompositeOutcome acquire_blocking(const std::shared_ptr<Composite>& composite,
   return outcome;
 }
 
+core::HoldLimit limit_of(const Composite& composite, const AcquireOptions& options) {
+  return recipes::checked_limit(composite.rule().limit, options.max_hold, composite.paths());
+}
+
 }  // namespace
 
 CompositeMutex::CompositeMutex(std::shared_ptr<Composite> composite)
@@ -60,6 +65,7 @@ bool CompositeMutex::lock_until(Deadline deadline, std::stop_token stop) {
   const auto outcome = acquire_blocking(composite, {.owner = Owner::this_thread(),
                                                     .deadline = deadline,
                                                     .kind = core::CountKind::lock,
+                                                    .limit = composite->rule().limit,
                                                     .stop = std::move(stop)});
   return outcome.granted;
 }
@@ -84,6 +90,7 @@ CompositeHold CompositeMutex::acquire(AcquireOptions options) {
   const auto composite = composite_;  // another thread may destroy this object meanwhile
   auto outcome = acquire_blocking(composite, {.owner = options.owner.value_or(Owner::this_thread()),
                                               .deadline = options.deadline,
+                                              .limit = limit_of(*composite, options),
                                               .stop = std::move(options.stop)});
   return CompositeHold(std::move(outcome.held));
 }
@@ -92,6 +99,7 @@ void CompositeMutex::start(AcquireOptions options, std::function<void(CompositeO
   composite_->check_usable("lock");
   CompositeCall::start(composite_, {.owner = options.owner ? *options.owner : Owner::unique(),
                                     .deadline = options.deadline,
+                                    .limit = limit_of(*composite_, options),
                                     .stop = std::move(options.stop),
                                     .done = std::move(done)});
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "zklock/core/hold_limit.h"
 #include "zklock/core/ownership.h"
 #include "zklock/deadline.h"
 #include "zklock/owner.h"
@@ -26,6 +27,7 @@ class CompositePart {
     Deadline deadline;
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;
+    core::HoldLimit limit = {};
     /// Called once, perhaps before ask() returns, with no lock held; it must not keep the thread.
     std::function<void(Outcome)> done = {};
   };

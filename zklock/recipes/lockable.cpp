@@ -6,6 +6,7 @@
 #include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/blocking_call.h"
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/object_options.h"
 
 namespace zklock::recipes {
 
@@ -21,22 +22,8 @@ CountKind count_of_lock(const Lockable::Kind& kind) noexcept {
   return kind.rule.access == Access::shared ? CountKind::shared_lock : CountKind::lock;
 }
 
-/// Nothing is sent when it throws.
-void check_positive(std::optional<std::chrono::milliseconds> time, const char* what,
-                    const std::string& path) {
-  if (!time || *time > std::chrono::milliseconds::zero()) return;
-  throw Error(
-      Errc::invalid_option, "lock", path,
-      std::string(what) + " must be positive, not " + std::to_string(time->count()) + " ms");
-}
-
 Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
   return contender ? contender->make_hold(count) : Hold();
-}
-
-std::shared_ptr<LockLine> make_line(const ClientCore& core, const MutexOptions& options) {
-  if (!options.listener) return nullptr;
-  return std::make_shared<LockLine>(options.listener, core.listener_dispatcher(options.executor));
 }
 
 }  // namespace
@@ -46,8 +33,6 @@ std::shared_ptr<Lockable> Lockable::make(Client& client, std::string path, Mutex
   core::LockPath checked(std::move(path));
   const auto& core = ClientCore::of(client);
   core->check_usable("lock", checked.str());
-  check_positive(options.max_hold, "the maximum hold time", checked.str());
-  check_positive(options.expiring_before, "the notice before its end", checked.str());
   return std::make_shared<Lockable>(core->engine(checked), std::move(options), gated);
 }
 
@@ -55,6 +40,7 @@ Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, boo
     : engine_(std::move(engine)),
       gate_(gated ? engine_->gate() : nullptr),
       options_(std::move(options)),
+      limit_(checked_limit(options_, engine_->path().str())),
       listener_(make_line(engine_->core(), options_)) {
   engine_->attach();
   if (gate_) gate_->attach();
@@ -83,7 +69,6 @@ void Lockable::object_destroyed(std::shared_ptr<Lockable> lockable) noexcept {
 
 Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& options,
                         CountKind count) const {
-  check_positive(options.max_hold, "the maximum hold time", path());
   return {.owner = kind.nests ? owner : Owner::unique(),
           .on_behalf_of = owner,
           .rule = kind.rule,
@@ -92,8 +77,7 @@ Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& opt
           .kind = count,
           .queue_again = options_.on_node_lost == OnNodeLost::queue_again,
           .on_behalf = destroyed_,
-          .limit = {.longest = options.max_hold ? options.max_hold : options_.max_hold,
-                    .notice = options_.expiring_before},
+          .limit = checked_limit(limit_, options.max_hold, path()),
           .listener = listener_};
 }
 

@@ -9,6 +9,7 @@
 
 #include "zklock/error.h"
 #include "zklock/recipes/composite.h"
+#include "zklock/recipes/object_options.h"
 #include "zklock/recipes/path_part.h"
 
 namespace zklock {
@@ -29,14 +30,18 @@ std::shared_ptr<recipes::Composite> all_of(recipes::ClientCore& core,
     throw Error(Errc::invalid_option, "lock", paths[order[i]], "the path is named twice");
   }
   core.check_usable("lock", paths.front());
+  const auto limit = recipes::checked_limit(options, paths.front());
+  const auto listener = recipes::make_line(core, options);
   std::vector<recipes::Composite::Part> parts;
   for (const std::size_t place : order) {
-    parts.push_back({std::make_unique<recipes::PathPart>(core, checked[place]), place});
+    parts.push_back({std::make_unique<recipes::PathPart>(core, checked[place], listener), place});
   }
   return std::make_shared<recipes::Composite>(
       std::move(parts),
       recipes::Composite::Rule{.needed = paths.size(),
-                               .queue_again = options.on_node_lost == OnNodeLost::queue_again});
+                               .queue_again = options.on_node_lost == OnNodeLost::queue_again,
+                               .limit = limit,
+                               .listener = listener});
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace zklock::recipes {
 
-PathPart::PathPart(ClientCore& core, const core::LockPath& path) : engine_(core.engine(path)) {
+PathPart::PathPart(ClientCore& core, const core::LockPath& path, std::shared_ptr<LockLine> listener)
+    : engine_(core.engine(path)), listener_(std::move(listener)) {
   engine_->attach();
 }
 
@@ -25,6 +26,8 @@ std::function<void()> PathPart::ask(Request request) {
                                   .deadline = request.deadline,
                                   .kind = request.kind,
                                   .queue_again = request.queue_again,
+                                  .limit = request.limit,
+                                  .listener = listener_,
                                   .done = std::move(request.done)},
                                  {});
   return [call = std::move(call)] { call->cancel(); };

@@ -7,6 +7,7 @@
 
 #include "zklock/core/lock_path.h"
 #include "zklock/recipes/composite_part.h"
+#include "zklock/recipes/lock_events.h"
 
 namespace zklock::recipes {
 
@@ -15,7 +16,9 @@ namespace zklock::recipes {
 /// Thread-safety: all members, from any thread.
 class PathPart final : public CompositePart {
  public:
-  PathPart(ClientCore& core, const core::LockPath& path);
+  /// `listener` may be null.
+  PathPart(ClientCore& core, const core::LockPath& path,
+           std::shared_ptr<LockLine> listener = nullptr);
   ~PathPart() override;
   PathPart(const PathPart&) = delete;
   PathPart& operator=(const PathPart&) = delete;
@@ -30,6 +33,7 @@ class PathPart final : public CompositePart {
 
  private:
   const std::shared_ptr<LockEngine> engine_;
+  const std::shared_ptr<LockLine> listener_;
 };
 
 }  // namespace zklock::recipes

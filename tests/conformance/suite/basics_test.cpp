@@ -27,12 +27,12 @@ TYPED_TEST(Basics, AFreeLockIsGrantedWithOneNodeAndARisingToken) {
   EXPECT_FALSE(this->stage().exists(kPath));  // constructing sends nothing
   FencingToken last;
   for (int round = 0; round < 3; ++round) {
-    Hold hold = this->acquire(*lock);
+    auto hold = this->acquire(*lock);
     EXPECT_TRUE(static_cast<bool>(hold));
     EXPECT_EQ(hold.state(), HoldState::held);
     EXPECT_FALSE(hold.lost().stop_requested());
     EXPECT_GT(hold.token(), last);
-    EXPECT_EQ(this->stage().nodes().size(), 1U);
+    ASSERT_TRUE(this->reaches_nodes(1));
     EXPECT_EQ(hold.node(), this->node_at(0));
     last = hold.token();
     hold.release();
@@ -45,13 +45,13 @@ TYPED_TEST(Basics, AFreeLockIsGrantedWithOneNodeAndARisingToken) {
 TYPED_TEST(Basics, OneOfTwoWaitsForTheOther) {
   const auto lock = this->make(this->connect());
   const auto others = this->make(this->connect());
-  Hold first = this->rival_acquire(*others);
+  auto first = this->rival_acquire(*others);
   auto waiting = this->async_acquire(*lock);
   ASSERT_TRUE(this->reaches_nodes(2));
   EXPECT_FALSE(is_ready(waiting));
   const FencingToken token = first.token();
   first.release();
-  Hold second = get(waiting);
+  auto second = get(waiting);
   EXPECT_EQ(second.state(), HoldState::held);
   EXPECT_GT(second.token(), token);
 
@@ -65,7 +65,7 @@ TYPED_TEST(Basics, OneOfTwoWaitsForTheOther) {
 TYPED_TEST(Basics, OwnersExcludeEachOtherUnlessTheClassIsShared) {
   const auto lock = this->make(this->connect());
   const auto others = this->make(this->connect());
-  const Hold hold = this->acquire(*lock);
+  const auto hold = this->acquire(*lock);
   constexpr bool shares = TestFixture::TestedFace::shares;
   EXPECT_EQ(static_cast<bool>(this->try_acquire(*lock)), shares);
   EXPECT_EQ(static_cast<bool>(this->try_acquire(*others)), shares);
@@ -79,12 +79,12 @@ TYPED_TEST(Basics, EqualOwnersNestIfTheClassDoes) {
   const auto lock = this->make(client);
   const auto second_object = this->make(client);
   const Owner owner = Owner::unique();
-  Hold hold = this->acquire(*lock, {.owner = owner});
+  auto hold = this->acquire(*lock, {.owner = owner});
   if constexpr (TestFixture::TestedFace::nests) {
-    Hold nested = this->acquire(*second_object, {.owner = owner});
+    auto nested = this->acquire(*second_object, {.owner = owner});
     EXPECT_EQ(nested.token(), hold.token());
     EXPECT_EQ(nested.node(), hold.node());
-    EXPECT_EQ(this->stage().nodes().size(), 1U);
+    EXPECT_TRUE(this->reaches_nodes(1));
     hold.release();
     EXPECT_EQ(nested.state(), HoldState::held);
     EXPECT_FALSE(static_cast<bool>(this->rival_acquire(*lock, {.deadline = Deadline::passed()})));
@@ -93,7 +93,11 @@ TYPED_TEST(Basics, EqualOwnersNestIfTheClassDoes) {
     ASSERT_TRUE(this->reaches_nodes(2));
     EXPECT_FALSE(is_ready(waiting));
     hold.release();
-    EXPECT_EQ(get(waiting).owner(), owner);
+    const auto next = get(waiting);
+    EXPECT_EQ(next.state(), HoldState::held);
+    if constexpr (TestFixture::TestedFace::named) {
+      EXPECT_EQ(next.owner(), owner);
+    }
   }
 }
 
@@ -103,8 +107,8 @@ TYPED_TEST(Basics, WaitersAreGrantedInTheOrderOfTheirArrival) {
   Client& second = this->connect();
   const auto lock = this->make(first);
   const auto others = this->make(second);
-  Hold hold = this->rival_acquire(*lock);
-  std::vector<std::future<Hold>> waiting;
+  auto hold = this->rival_acquire(*lock);
+  std::vector<decltype(this->rival_async_acquire(*lock))> waiting;
   for (std::size_t i = 0; i < kWaiters; ++i) {
     waiting.push_back(this->rival_async_acquire(i % 2 == 0 ? *others : *lock));
     ASSERT_TRUE(this->reaches_nodes(i + 2));  // it has arrived
@@ -121,13 +125,13 @@ TYPED_TEST(Basics, WaitersAreGrantedInTheOrderOfTheirArrival) {
 
 TYPED_TEST(Basics, AHandlerIsCalledOnceWithTheHold) {
   const auto lock = this->make(this->connect());
-  std::promise<Hold> got;
+  std::promise<typename TestFixture::Grant> got;
   std::atomic<int> calls{0};
-  TestFixture::TestedFace::async_acquire(*lock, {},
-                                         [&](Hold hold, const std::exception_ptr& error) {
-                                           EXPECT_EQ(error, nullptr);
-                                           if (++calls == 1) got.set_value(std::move(hold));
-                                         });
+  TestFixture::TestedFace::async_acquire(
+      *lock, {}, [&](typename TestFixture::Grant hold, const std::exception_ptr& error) {
+        EXPECT_EQ(error, nullptr);
+        if (++calls == 1) got.set_value(std::move(hold));
+      });
   auto future = got.get_future();
   EXPECT_EQ(get(future).state(), HoldState::held);
   EXPECT_TRUE(this->becomes_empty());
@@ -138,8 +142,10 @@ TYPED_TEST(Basics, WhatOneThreadAcquiresAnotherReleases) {
   const auto lock = this->make(this->connect());
   const Owner request = Owner::unique();
   auto acquiring = this->in_thread([&] { return this->acquire(*lock, {.owner = request}); });
-  Hold hold = get(acquiring);
-  EXPECT_EQ(hold.owner(), request);
+  auto hold = get(acquiring);
+  if constexpr (TestFixture::TestedFace::named) {
+    EXPECT_EQ(hold.owner(), request);
+  }
   EXPECT_FALSE(static_cast<bool>(this->rival_acquire(*lock, {.deadline = Deadline::passed()})));
   auto releasing = this->in_thread([moved = std::move(hold)]() mutable { moved.release(); });
   get(releasing);
@@ -148,12 +154,12 @@ TYPED_TEST(Basics, WhatOneThreadAcquiresAnotherReleases) {
 
 TYPED_TEST(Basics, AHoldReleasesOnceWhateverIsDoneWithIt) {
   const auto lock = this->make(this->connect());
-  Hold old = this->acquire(*lock);
-  Hold moved = std::move(old);
+  auto old = this->acquire(*lock);
+  auto moved = std::move(old);
   EXPECT_FALSE(static_cast<bool>(old));  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(moved.state(), HoldState::held);
   moved.release();
-  const Hold newer = this->acquire(*lock);
+  const auto newer = this->acquire(*lock);
   moved.release();
   old.release();
   EXPECT_EQ(newer.state(), HoldState::held);
@@ -163,7 +169,7 @@ TYPED_TEST(Basics, AHoldReleasesOnceWhateverIsDoneWithIt) {
 TYPED_TEST(Basics, AHoldOutlivesItsLock) {
   Client& client = this->connect();
   auto lock = this->make(client);
-  Hold hold = this->acquire(*lock);
+  auto hold = this->acquire(*lock);
   lock.reset();
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_TRUE(this->stage().exists(hold.node()));
@@ -221,7 +227,7 @@ TYPED_TEST(Basics, UnlockDoesNotTouchAHoldNorAHoldALock) {
   using Face = typename TestFixture::TestedFace;
   if constexpr (HasLockAndUnlock<Face> && Face::nests) {
     const auto lock = this->make(this->connect());
-    Hold hold = Face::acquire(*lock, {});  // for the calling thread
+    auto hold = Face::acquire(*lock, {});  // for the calling thread
     EXPECT_EQ(error_of([&] { Face::unlock(*lock); }), Errc::not_owner);
     EXPECT_EQ(hold.state(), HoldState::held);
     Face::lock(*lock);
@@ -244,15 +250,18 @@ TYPED_TEST(Basics, ParticipantsAreAllInTheOrderOfArrival) {
   EXPECT_TRUE(Face::participants(*lock).empty());
   const Owner first = Owner::unique();
   const Owner second = Owner::unique();
-  Hold hold = this->acquire(*lock, {.owner = first});
+  auto hold = this->acquire(*lock, {.owner = first});
+  ASSERT_TRUE(this->reaches_nodes(1));
   auto waiting = this->rival_async_acquire(*others, {.owner = second});
   ASSERT_TRUE(this->reaches_nodes(2));
   const auto all = Face::participants(*lock);
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(kPath + "/" + all[0].node, hold.node());
   EXPECT_EQ(all[0].token, hold.token());
-  EXPECT_EQ(all[0].owner, first.to_string());
-  EXPECT_EQ(all[1].owner, second.to_string());
+  if (Face::named) {
+    EXPECT_EQ(all[0].owner, first.to_string());
+    EXPECT_EQ(all[1].owner, second.to_string());
+  }
   EXPECT_EQ(all[0].application, "conformance");
   EXPECT_TRUE(all[0].holds);
   EXPECT_FALSE(all[1].holds);
@@ -265,15 +274,17 @@ TYPED_TEST(Basics, ParticipantsAreAllInTheOrderOfArrival) {
   EXPECT_FALSE(of_other[0].mine);
   EXPECT_TRUE(of_other[1].mine);
   hold.release();
-  EXPECT_EQ(get(waiting).token(), all[1].token);
+  const auto next = get(waiting);
+  EXPECT_GT(next.token(), all[0].token);
+  if (Face::keeps_node) {
+    EXPECT_EQ(next.token(), all[1].token);
+  }
 }
 
 TYPED_TEST(Basics, BadPathsAreRefusedAndNothingIsSent) {
   Client& client = this->connect();
   for (const std::string path : {"", "lock", "/", "/a//b", "/a/", "/a/../b", "/zookeeper/x"}) {
-    EXPECT_EQ(error_of([&] { return TestFixture::TestedFace::make(client, path); }),
-              Errc::invalid_path)
-        << path;
+    EXPECT_EQ(error_of([&] { return this->make_at(path, client); }), Errc::invalid_path) << path;
   }
   EXPECT_FALSE(this->stage().exists("/a"));
 }
@@ -283,16 +294,16 @@ TYPED_TEST(Basics, EveryCallOfAClosedClientThrowsClosed) {
   Client& client = this->connect();
   const auto lock = this->make(client);
   const auto others = this->make(this->connect());
-  Hold blocking = this->rival_acquire(*others);
+  auto blocking = this->rival_acquire(*others);
   auto waiting = this->async_acquire(*lock);
   ASSERT_TRUE(this->reaches_nodes(2));
-  client.close();
+  this->stage().close(client);
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return this->acquire(*lock); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return this->try_acquire(*lock); }), Errc::closed);
   auto refused = this->async_acquire(*lock);
   EXPECT_EQ(error_of([&] { return get(refused); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { Face::async_acquire(*lock, {}, [](const Hold&, const auto&) {}); }),
+  EXPECT_EQ(error_of([&] { Face::async_acquire(*lock, {}, [](const auto&, const auto&) {}); }),
             Errc::closed);
   EXPECT_EQ(error_of([&] { return Face::participants(*lock); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return this->make(client); }), Errc::closed);
@@ -304,13 +315,13 @@ TYPED_TEST(Basics, ClosingTheClientLosesWhatIsHeldAndTellsItOnce) {
   Client& client = this->connect();
   const auto lock = this->make(client);
   const auto others = this->make(this->connect());
-  Hold hold = this->acquire(*lock);
+  auto hold = this->acquire(*lock);
   const Told told(hold);
   auto waiting = this->rival_async_acquire(*others);
   ASSERT_TRUE(this->reaches_nodes(2));
-  client.close();
+  this->stage().close(client);
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_EQ(told.lost(), 1);
+  EXPECT_TRUE(this->stage().comes([&] { return told.lost() == 1; }));
   EXPECT_GT(get(waiting).token(), hold.token());
   hold.release();
   EXPECT_EQ(told.lost(), 1);
@@ -320,7 +331,7 @@ TYPED_TEST(Basics, DestroyingTheLockWakesItsWaiters) {
   Client& client = this->connect();
   auto lock = this->make(client);
   const auto others = this->make(this->connect());
-  const Hold blocking = this->rival_acquire(*others);
+  const auto blocking = this->rival_acquire(*others);
   auto waiting = this->async_acquire(*lock);
   ASSERT_TRUE(this->reaches_nodes(2));
   lock.reset();
@@ -330,6 +341,9 @@ TYPED_TEST(Basics, DestroyingTheLockWakesItsWaiters) {
 
 // Every rival adds to what no other may touch meanwhile; who only reads finds both halves equal.
 TYPED_TEST(Basics, AHundredThreadsNeverMeet) {
+  if (!TestFixture::TestedFace::crowds_servers && !TestFixture::OwnStage::simulated) {
+    GTEST_SKIP() << "only on the simulation, for the time it takes";
+  }
   constexpr int kThreads = 100;
   constexpr int kRounds = 2;
   const auto lock = this->make(this->connect());
@@ -349,11 +363,11 @@ TYPED_TEST(Basics, AHundredThreadsNeverMeet) {
       auto& mine = i % 2 == 0 ? *lock : *others;
       for (int round = 0; round < kRounds; ++round) {
         {
-          const Hold hold = this->rival_acquire(mine);
+          const auto hold = this->rival_acquire(mine);
           add(one);
           add(two);
         }
-        const Hold hold = this->acquire(mine);
+        const auto hold = this->acquire(mine);
         if (one != two) ++torn;
       }
     }));

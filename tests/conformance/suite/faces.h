@@ -12,7 +12,7 @@
 namespace zklock::testing {
 
 // A face is one way to use a lock class, in the few words that the suite knows. To put a class
-// under the suite, write one of these structs, and add its name to AllFaces at the end.
+// under the suite, write one of these structs, and add its name to the list at the end.
 //
 // | member                                  | meaning                                              |
 // |-----------------------------------------|------------------------------------------------------|
@@ -20,8 +20,10 @@ namespace zklock::testing {
 // | Lock, make(client, path, options)       | what it makes for one client                         |
 // | Rival                                   | the face (of the same Lock) that excludes this one   |
 // |                                         | and is excluded by it: itself, but for readers       |
+// | Grant                                   | what it gets: a Hold, or what answers like one       |
 // | nests                                   | equal owners hold together                           |
 // | shares                                  | several owners hold together, until a rival comes    |
+// | what UsualFace has                      | where the class is unlike the others, and why        |
 // | acquire, async_acquire (both)           | as those of ReentrantMutex                           |
 // | participants(lock)                      |                                                      |
 // | lock, lock_until, unlock, is_locked     | only where the class has them: see the concept below |
@@ -32,11 +34,39 @@ concept HasLockAndUnlock = requires(typename F::Lock& lock) {
   F::unlock(lock);
 };
 
+// What most classes have in common. A face that says otherwise says why.
+struct UsualFace {
+  // Where it plays: on the stage itself.
+  template <class Stage>
+  using On = Stage;
+  // An owner may be given, and is who the node names.
+  static constexpr bool named = true;
+  // The node that waits is the one that will hold.
+  static constexpr bool keeps_node = true;
+  // It contends in calls, which have a deadline and a stop, may be a single attempt, and end with
+  // an error when there is no server.
+  static constexpr bool calls = true;
+  // OnNodeLost::fail ends a call whose node has gone.
+  static constexpr bool fails_by_policy = true;
+  // A call waits until its deadline, also when the servers are gone.
+  static constexpr bool waits_without_servers = true;
+  // When one of its nodes goes, all that it held is free for others, before it is released.
+  static constexpr bool frees_all_by_loss = true;
+  // A hundred threads fight for it on the servers, too. Where not, its parts do.
+  static constexpr bool crowds_servers = true;
+  // What MutexOptions::listener is told.
+  enum class Hears { all, all_but_places, begin_and_end, nothing };
+  static constexpr Hears hears = Hears::all;
+  // The paths that it takes nodes on; the first is where others queue.
+  static std::vector<std::string> paths(const std::string& path) { return {path}; }
+};
+
 // What is the same for all that are made from client, path and options, and acquire with
 // AcquireOptions alone.
 template <class L>
-struct PlainFace {
+struct PlainFace : UsualFace {
   using Lock = L;
+  using Grant = Hold;
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     MutexOptions options = {}) {
     return std::make_unique<Lock>(client, path, options);
@@ -113,6 +143,23 @@ struct ReaderFace : PlainFace<SharedMutex> {
   static bool is_locked(const Lock& lock) { return lock.read_count() > 0; }
 };
 
+struct PriorityMutexFace : LockableFace<PriorityMutex> {
+  using Rival = PriorityMutexFace;
+  static constexpr const char* name = "PriorityMutex";
+  static constexpr bool nests = true;
+  static constexpr bool shares = false;
+  static constexpr bool thread_owns = true;
+  // Who waits stands at the gate; the node that holds is made when it has passed.
+  static constexpr bool keeps_node = false;
+  // The listener hears of the lock, not of the gate.
+  static constexpr Hears hears = Hears::all_but_places;
+  static std::unique_ptr<Lock> make(Client& client, const std::string& path,
+                                    MutexOptions options = {}) {
+    return std::make_unique<Lock>(client, path, PriorityOptions{.mutex = std::move(options)});
+  }
+  static bool is_locked(const Lock& lock) { return lock.is_held_by_this_thread(); }
+};
+
 // More than half of the permits: two exclude each other.
 template <int wanted, int all>
 struct SemaphoreFace : PlainFace<Semaphore> {
@@ -145,11 +192,12 @@ struct TwoPermitsFace : SemaphoreFace<2, 3> {
 template <class... Faces>
 struct FaceList {};
 
-// The classes under the suite.
+// The classes under the suite, with those of composite_faces.h and leader_faces.h.
 using AllFaces = FaceList<ReentrantMutexFace,  //
                           MutexFace,           //
                           WriterFace,          //
                           ReaderFace,          //
+                          PriorityMutexFace,   //
                           OnePermitFace,       //
                           TwoPermitsFace>;
 

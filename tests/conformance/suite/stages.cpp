@@ -148,7 +148,7 @@ MortalServer& mortal_server() {
 MortalStage::MortalStage() : RealStage(mortal_server().get().hosts(), &mortal_server().get()) {}
 
 void MortalStage::stop_servers() {
-  server()->kill_hard();
+  if (server()->running()) server()->kill_hard();
   check(comes([&] {
           return std::ranges::none_of(clients(), [](const auto& c) { return c->is_connected(); });
         }),
@@ -156,7 +156,7 @@ void MortalStage::stop_servers() {
 }
 
 void MortalStage::start_servers() {
-  server()->start();
+  if (!server()->running()) server()->start();
   check(server()->wait_until_serving(), server()->log());
   raw_.reset();  // its connection broke too
   check(comes([&] { return all_connected(); }), "clients have not come back");

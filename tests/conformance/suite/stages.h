@@ -17,9 +17,11 @@ namespace zklock::testing {
 // | member                       | meaning                                                         |
 // |------------------------------|-----------------------------------------------------------------|
 // | connect(session timeout)     | a connected client, which lives as long as the stage            |
+// | close(client)                |                                                                 |
 // | now(), in(d)                 | this moment, and the one d later, by the clock of the clients   |
 // | comes(fact)                  | waits for a fact that needs no time to pass                     |
 // | comes_in_time(fact)          | the same, while time passes: also the simulated one             |
+// | let_time_pass()              | a little of it, if it does not by itself                        |
 // | nodes(path), exists(node)    | what there is, in the order of the sequence numbers             |
 // | create, enqueue, remove, ... | what others write; enqueue adds a lasting, sequential node      |
 // | expire(client)               | ends its session as a timeout would                             |
@@ -32,6 +34,8 @@ class Stage {
   static constexpr std::chrono::milliseconds kSessionTimeout = Realm::kSessionTimeout;
   // Lives through the death of a server.
   static constexpr std::chrono::seconds kLongSession{30};
+
+  static void close(Client& client) { client.close(); }
 
  protected:
   Client& keep(std::unique_ptr<Client> client);
@@ -58,6 +62,13 @@ class RealStage : public Stage, public Realm {
 
   Client& connect(std::chrono::milliseconds session_timeout);
   Client& connect_as(const ClientOptions& options) { return keep(Realm::connect(options)); }
+  // With options that `edit` has changed.
+  template <class Edit>
+  Client& connect_with(Edit edit) {
+    ClientOptions edited = options();
+    edit(edited);
+    return connect_as(edited);
+  }
   static core::Instant now() { return LeaseClock::now(); }
   static Deadline in(std::chrono::milliseconds duration) { return Deadline(duration); }
   template <class Fact>
@@ -68,6 +79,7 @@ class RealStage : public Stage, public Realm {
   bool comes_in_time(Fact fact) const {
     return eventually(fact, kPatience);
   }
+  static void let_time_pass() {}
 
   std::vector<std::string> nodes(const std::string& path = kPath) {
     return in_order(raw().children(path).names);
@@ -117,11 +129,12 @@ class FakeStage : public Stage {
   bool comes_in_time(Fact fact) {
     const auto fact_or_later = [&] {
       if (fact()) return true;
-      pass(kSessionTimeout / 100);
+      let_time_pass();
       return false;
     };
-    return eventually(fact_or_later, kPatience, std::chrono::milliseconds(1));
+    return comes(fact_or_later);
   }
+  void let_time_pass() { pass(kSessionTimeout / 100); }
   // Only here: time is what the test makes it.
   void pass(core::Duration duration) { live_.pass(duration); }
   // Whatever needs no time has happened, as far as other threads have asked for it.

@@ -13,7 +13,9 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/suite/composite_faces.h"
 #include "conformance/suite/faces.h"
+#include "conformance/suite/leader_faces.h"
 #include "conformance/suite/stages.h"
 
 namespace zklock::testing {
@@ -21,7 +23,7 @@ namespace zklock::testing {
 template <class F, class S>
 struct Pairing {
   using Face = F;
-  using Stage = S;
+  using Stage = typename F::template On<S>;
 };
 
 template <class... Lists>
@@ -43,7 +45,9 @@ struct On<S, FaceList<Faces...>> {
 
 // Every class, on each of the stages.
 template <class... Stages>
-using EveryClassOn = typename Joined<typename On<Stages, AllFaces>::type...>::type;
+using EveryClassOn = typename Joined<typename On<Stages, AllFaces>::type...,
+                                     typename On<Stages, CompositeFaces>::type...,
+                                     typename On<Stages, LeaderFaces>::type...>::type;
 
 // "ReaderOnServers"; CMakeLists.txt runs each stage by this.
 struct PairingName {
@@ -53,10 +57,12 @@ struct PairingName {
   }
 };
 
-// Counts how often a loss is told. Other listeners will be counted here too.
+// Counts how often a loss is told.
 class Told {
  public:
-  explicit Told(const Hold& hold) : on_loss_(hold.lost(), Count{lost_}) {}
+  template <class Grant>
+  explicit Told(const Grant& hold)
+      : lost_(std::make_shared<std::atomic<int>>(0)), on_loss_(hold.lost(), Count{lost_}) {}
   int lost() const { return *lost_; }
 
  private:
@@ -64,7 +70,7 @@ class Told {
     std::shared_ptr<std::atomic<int>> count;
     void operator()() const noexcept { ++*count; }
   };
-  std::shared_ptr<std::atomic<int>> lost_ = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<std::atomic<int>> lost_;
   std::stop_callback<Count> on_loss_;
 };
 
@@ -75,6 +81,7 @@ class SuiteTest : public ::testing::Test {
   using TestedFace = typename P::Face;
   using Rival = typename TestedFace::Rival;
   using Lock = typename TestedFace::Lock;
+  using Grant = typename TestedFace::Grant;
   using OwnStage = typename P::Stage;
 
   static inline const MutexOptions kFail{.on_node_lost = OnNodeLost::fail};
@@ -88,8 +95,16 @@ class SuiteTest : public ::testing::Test {
   Client& connect(std::chrono::milliseconds session_timeout = Stage::kSessionTimeout) {
     return stage_.connect(session_timeout);
   }
-  static std::unique_ptr<Lock> make(Client& client, MutexOptions options = {}) {
-    return TestedFace::make(client, kPath, options);
+  std::unique_ptr<Lock> make(Client& client, MutexOptions options = {}) {
+    return make_at(kPath, client, std::move(options));
+  }
+  std::unique_ptr<Lock> make_at(const std::string& path, Client& client,
+                                MutexOptions options = {}) {
+    if constexpr (requires { stage_.clients_of(client); }) {
+      return TestedFace::make(stage_.clients_of(client), path, std::move(options));
+    } else {
+      return TestedFace::make(client, path, std::move(options));
+    }
   }
 
   // In the way of the face under test, for a new owner unless one is given.
@@ -97,18 +112,18 @@ class SuiteTest : public ::testing::Test {
     if (!options.owner) options.owner = Owner::unique();
     return options;
   }
-  static Hold acquire(Lock& lock, AcquireOptions options = {}) {
+  static Grant acquire(Lock& lock, AcquireOptions options = {}) {
     return TestedFace::acquire(lock, somebody(std::move(options)));
   }
-  static Hold try_acquire(Lock& lock) { return acquire(lock, {.deadline = Deadline::passed()}); }
-  static std::future<Hold> async_acquire(Lock& lock, AcquireOptions options = {}) {
+  static Grant try_acquire(Lock& lock) { return acquire(lock, {.deadline = Deadline::passed()}); }
+  static auto async_acquire(Lock& lock, AcquireOptions options = {}) {
     return TestedFace::async_acquire(lock, somebody(std::move(options)));
   }
   // As what it excludes.
-  static Hold rival_acquire(Lock& lock, AcquireOptions options = {}) {
+  static Grant rival_acquire(Lock& lock, AcquireOptions options = {}) {
     return Rival::acquire(lock, somebody(std::move(options)));
   }
-  static std::future<Hold> rival_async_acquire(Lock& lock, AcquireOptions options = {}) {
+  static auto rival_async_acquire(Lock& lock, AcquireOptions options = {}) {
     return Rival::async_acquire(lock, somebody(std::move(options)));
   }
 
@@ -125,14 +140,31 @@ class SuiteTest : public ::testing::Test {
              std::ranges::none_of(all, [&](const auto& name) { return kPath + "/" + name == old; });
     });
   }
-  bool becomes_lost(const Hold& hold) {
+  // Takes away as much of it as lets it be lost, by the hand of an operator.
+  void remove_nodes_of(const Grant& hold) {
+    if constexpr (requires { stage_.at(0); }) {
+      for (std::size_t i = 0; i < kEnsembles; ++i) stage_.at(i).remove(hold[i].node());
+    } else {
+      stage_.remove(hold.node());
+    }
+  }
+  void remove_parents() {
+    for (const std::string& path : TestedFace::paths(kPath)) stage_.remove_all(path);
+  }
+  bool becomes_lost(const Grant& hold) {
     return stage_.comes_in_time([&] { return hold.state() == HoldState::lost; });
   }
   // What the future brings, while time passes.
-  template <class T>
-  T get_in_time(std::future<T>& future) {
+  template <class Future>
+  auto get_in_time(Future& future) {
     static_cast<void>(stage_.comes_in_time([&] { return is_ready(future); }));
     return get(future);
+  }
+
+  // Without any more time passing.
+  template <class Future>
+  bool becomes_ready(const Future& future) {
+    return stage_.comes([&] { return is_ready(future); });
   }
 
   // Runs `call` in a thread that is joined at the end of the test.

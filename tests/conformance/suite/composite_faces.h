@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/suite/ensembles.h"
+#include "conformance/suite/faces.h"
+
+namespace zklock::testing {
+
+// A CompositeHold that answers like a Hold: token and node are those of the part `first`, which
+// everybody queues for before the others.
+template <std::size_t first>
+class CompositeGrant {
+ public:
+  CompositeGrant() = default;
+  explicit CompositeGrant(CompositeHold hold) : hold_(std::move(hold)) {}
+
+  explicit operator bool() const { return static_cast<bool>(hold_); }
+  FencingToken token() const { return hold_[first].token(); }
+  std::string node() const { return hold_[first].node(); }
+  HoldState state() const { return hold_.state(); }
+  std::stop_token lost() const { return hold_.lost(); }
+  LeaseClock::time_point valid_until() const { return hold_.valid_until(); }
+  Owner owner() const { return hold_.owner(); }
+  void release() { hold_.release(); }
+  const Hold& operator[](std::size_t part) const { return hold_[part]; }
+
+ private:
+  CompositeHold hold_;
+};
+
+// The same of its future.
+template <std::size_t first>
+struct CompositeFuture {
+  std::future<CompositeHold> hold;
+};
+template <std::size_t first>
+CompositeGrant<first> get(CompositeFuture<first>& future) {
+  return CompositeGrant<first>(get(future.hold));
+}
+template <std::size_t first>
+bool is_ready(const CompositeFuture<first>& future) {
+  return is_ready(future.hold);
+}
+
+// Several ReentrantMutexes as one.
+template <class Mutex, std::size_t first>
+struct CompositeFace : UsualFace {
+  struct Lock {
+    Client& client;  // of the first part
+    std::string path;
+    Mutex mutex;
+  };
+  using Grant = CompositeGrant<first>;
+  static constexpr bool nests = true;
+  static constexpr bool shares = false;
+  static constexpr bool thread_owns = true;
+
+  static Grant acquire(Lock& lock, AcquireOptions options) {
+    return Grant(lock.mutex.acquire(std::move(options)));
+  }
+  static CompositeFuture<first> async_acquire(Lock& lock, AcquireOptions options) {
+    return {lock.mutex.async_acquire(std::move(options))};
+  }
+  static void async_acquire(Lock& lock, AcquireOptions options,
+                            std::function<void(Grant, std::exception_ptr)> handler) {
+    const auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+    lock.mutex.async_acquire(std::move(options),
+                             [shared](CompositeHold hold, std::exception_ptr error) {
+                               (*shared)(Grant(std::move(hold)), std::move(error));
+                             });
+  }
+  // A composite does not say; its parts share the queues of the mutexes on their paths.
+  static std::vector<Participant> participants(const Lock& lock) {
+    return ReentrantMutex(lock.client, lock.path).participants();
+  }
+  static void lock(Lock& lock) { lock.mutex.lock(); }
+  static bool lock_until(Lock& lock, Deadline deadline) {
+    return lock.mutex.try_lock_until(deadline.at());
+  }
+  static bool try_lock(Lock& lock) { return lock.mutex.try_lock(); }
+  static void unlock(Lock& lock) { lock.mutex.unlock(); }
+  static bool is_locked(const Lock& lock) { return lock.mutex.is_held_by_this_thread(); }
+};
+
+struct MultiOf1Face : CompositeFace<MultiMutex, 0> {
+  using Rival = MultiOf1Face;
+  static constexpr const char* name = "MultiMutexOf1";
+  static std::unique_ptr<Lock> make(Client& client, const std::string& path,
+                                    MutexOptions options = {}) {
+    return std::unique_ptr<Lock>(
+        new Lock{client, path, MultiMutex(client, {path}, std::move(options))});
+  }
+};
+
+struct MultiOf3Face : CompositeFace<MultiMutex, 1> {
+  using Rival = MultiOf3Face;
+  static constexpr const char* name = "MultiMutexOf3";
+  // The other two are still held.
+  static constexpr bool frees_all_by_loss = false;
+  static constexpr bool crowds_servers = false;
+  static std::vector<std::string> paths(const std::string& path) {
+    return {path, path + "-1", path + "-2"};
+  }
+  static std::unique_ptr<Lock> make(Client& client, const std::string& path,
+                                    MutexOptions options = {}) {
+    return std::unique_ptr<Lock>(new Lock{
+        client, path, MultiMutex(client, {path + "-2", path, path + "-1"}, std::move(options))});
+  }
+};
+
+struct QuorumFace : CompositeFace<QuorumMutex, 0> {
+  using Rival = QuorumFace;
+  template <class Stage>
+  using On = Ensembles<Stage>;
+  static constexpr const char* name = "QuorumMutex";
+  // An ensemble that fails is passed over, and the next one waited for: the policy is seen only
+  // when a majority fails at once; see quorum_mutex_test.cpp.
+  static constexpr bool fails_by_policy = false;
+  // Passes over the ensembles early enough for each to get its share of the time.
+  static constexpr bool waits_without_servers = false;
+  static constexpr bool crowds_servers = false;
+  // QuorumOptions have no listener.
+  static constexpr Hears hears = Hears::nothing;
+  // No ensemble is slow because the machine is.
+  static constexpr std::chrono::milliseconds kPatient = std::chrono::hours(1);
+
+  static std::unique_ptr<Lock> make(const std::array<Client*, kEnsembles>& clients,
+                                    const std::string& path, const MutexOptions& options = {}) {
+    return std::unique_ptr<Lock>(new Lock{
+        *clients[0], path,
+        QuorumMutex({*clients[0], *clients[1], *clients[2]}, path,
+                    {.on_node_lost = options.on_node_lost, .ensemble_timeout = kPatient})});
+  }
+};
+
+using CompositeFaces = FaceList<MultiOf1Face, MultiOf3Face, QuorumFace>;
+
+}  // namespace zklock::testing

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "conformance/suite/faces.h"
+#include "zklock/recipes/client_core.h"
+
+namespace zklock::testing {
+
+// Until it is elected, or closed.
+struct Waiting {
+  std::atomic<bool> waits{true};
+};
+
+// One candidate of a LeaderLatch: acquiring is start() and await(), releasing close().
+class LatchCandidate : public Waiting {
+ public:
+  LatchCandidate(Client& client, const std::string& path, LockListener listener)
+      : latch_(client, path) {
+    if (!listener) return;
+    const auto tell = [path, listener = std::move(listener)](LockEvent::Kind kind) {
+      return [path, listener, kind](const Leadership& leadership) {
+        listener({.kind = kind,
+                  .path = path,
+                  .owner = Owner::this_thread(),
+                  .token = leadership.token()});
+      };
+    };
+    subscription_.emplace(
+        latch_.add_listener(tell(LockEvent::Kind::acquired), tell(LockEvent::Kind::lost)));
+  }
+  void start() { latch_.start(); }
+  bool await(Deadline deadline, const std::stop_token& stop) {
+    return latch_.await(deadline, stop);
+  }
+  Leadership leadership() { return latch_.leadership(); }
+  std::vector<Participant> participants() const { return latch_.participants(); }
+  void close() { latch_.close(CloseMode::notify); }
+
+ private:
+  LeaderLatch latch_;
+  std::optional<Subscription> subscription_;
+};
+
+// The same of a LeaderElection: acquiring is to be elected, and the function leads until the
+// leadership ends.
+class ElectionCandidate : public Waiting {
+ public:
+  ElectionCandidate(Client& client, const std::string& path, LockListener listener)
+      : core_(recipes::ClientCore::of(client)),
+        path_(path),
+        listener_(std::move(listener)),
+        election_(client, path, [this](const Leadership& leadership) { lead(leadership); },
+                  {.auto_requeue = false}) {}
+  void start() { election_.requeue(); }
+  // An election does not tell those who wait for it; the function does.
+  bool await(Deadline deadline, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (elected_) return true;
+      if (const auto error = election_.error()) throw *error;
+      if (stop.stop_requested() || deadline.has_passed(core_->scheduler().now())) return false;
+      changed_.wait_for(lock, std::chrono::milliseconds(5));
+    }
+  }
+  Leadership leadership() {
+    const std::lock_guard guard(mutex_);
+    return elected_.value_or(Leadership());
+  }
+  std::vector<Participant> participants() const { return election_.participants(); }
+  void close() { election_.close(); }
+
+ private:
+  void lead(const Leadership& leadership) {
+    std::unique_lock lock(mutex_);
+    elected_ = leadership;
+    changed_.notify_all();
+    tell(LockEvent::Kind::acquired, leadership);
+    changed_.wait(lock, leadership.ended(), [] { return false; });
+    tell(LockEvent::Kind::lost, leadership);
+  }
+  void tell(LockEvent::Kind kind, const Leadership& leadership) const {
+    if (!listener_) return;
+    listener_(
+        {.kind = kind, .path = path_, .owner = Owner::this_thread(), .token = leadership.token()});
+  }
+
+  const std::shared_ptr<recipes::ClientCore> core_;
+  const std::string path_;
+  const LockListener listener_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::optional<Leadership> elected_;  // guarded by mutex_
+  LeaderElection election_;            // last: its function uses the others
+};
+
+// One leadership, with the candidate whose it is.
+template <class Candidate>
+class LeaderGrant {
+ public:
+  LeaderGrant() = default;
+  explicit LeaderGrant(std::shared_ptr<Candidate> candidate)
+      : candidate_(std::move(candidate)), leadership_(candidate_->leadership()) {}
+  LeaderGrant(LeaderGrant&&) noexcept = default;
+  LeaderGrant& operator=(LeaderGrant&& other) noexcept {
+    LeaderGrant old(std::move(*this));
+    candidate_ = std::move(other.candidate_);
+    leadership_ = std::move(other.leadership_);
+    return *this;
+  }
+  ~LeaderGrant() { release(); }
+
+  explicit operator bool() const { return candidate_ != nullptr; }
+  FencingToken token() const { return leadership_.token(); }
+  std::string node() const { return leadership_.node(); }
+  HoldState state() const { return leadership_.state(); }
+  std::stop_token lost() const { return leadership_.ended(); }
+  LeaseClock::time_point valid_until() const { return leadership_.valid_until(); }
+  void release() {
+    if (const auto candidate = std::exchange(candidate_, nullptr)) candidate->close();
+  }
+
+ private:
+  std::shared_ptr<Candidate> candidate_;
+  Leadership leadership_;
+};
+
+// Where candidates come from. Each call that acquires is a candidate of its own.
+template <class Candidate>
+class Candidates {
+ public:
+  using Grant = LeaderGrant<Candidate>;
+  using Handler = std::function<void(Grant, std::exception_ptr)>;
+
+  Candidates(Client& client, std::string path, LockListener listener)
+      : client_(client),
+        path_(std::move(path)),
+        listener_(std::move(listener)),
+        asker_(client_, path_, nullptr) {}
+  Candidates(const Candidates&) = delete;
+  Candidates& operator=(const Candidates&) = delete;
+  // Whoever waits for a leadership hears `closed`.
+  ~Candidates() {
+    {
+      const std::lock_guard guard(mutex_);
+      for (const auto& waiting : waiting_) {
+        const auto candidate = waiting.lock();
+        if (candidate && candidate->waits) candidate->close();
+      }
+    }
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  Grant acquire(const AcquireOptions& options) { return await(begin(), options); }
+  // As a class that waits in a thread is made to wait without one.
+  std::future<Grant> async_acquire(AcquireOptions options) {
+    std::packaged_task<Grant()> task([options = std::move(options), candidate = try_begin()] {
+      return await(candidate(), options);
+    });
+    auto future = task.get_future();
+    run(std::move(task));
+    return future;
+  }
+  void async_acquire(AcquireOptions options, Handler handler) {
+    run([options = std::move(options), handler = std::move(handler), candidate = begin()] {
+      Grant grant;
+      std::exception_ptr error;
+      try {
+        grant = await(candidate, options);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      handler(std::move(grant), error);
+    });
+  }
+  std::vector<Participant> participants() const { return asker_.participants(); }
+
+ private:
+  std::shared_ptr<Candidate> begin() {
+    auto candidate = std::make_shared<Candidate>(client_, path_, listener_);
+    candidate->start();
+    const std::lock_guard guard(mutex_);
+    std::erase_if(waiting_, [](const auto& each) { return each.expired(); });
+    waiting_.push_back(candidate);
+    // Who is destroyed is told nothing more, not even what was under way.
+    if (listener_) listening_.push_back(candidate);
+    return candidate;
+  }
+  // The candidate, or what beginning threw.
+  std::function<std::shared_ptr<Candidate>()> try_begin() {
+    try {
+      return [candidate = begin()] { return candidate; };
+    } catch (...) {
+      return [error = std::current_exception()]() -> std::shared_ptr<Candidate> {
+        std::rethrow_exception(error);
+      };
+    }
+  }
+  static Grant await(const std::shared_ptr<Candidate>& candidate, const AcquireOptions& options) {
+    try {
+      if (candidate->await(options.deadline, options.stop)) {
+        candidate->waits = false;
+        return Grant(candidate);
+      }
+    } catch (...) {
+      candidate->close();
+      throw;
+    }
+    candidate->close();
+    return Grant();
+  }
+  template <class Task>
+  void run(Task task) {
+    const std::lock_guard guard(mutex_);
+    threads_.emplace_back(std::move(task));
+  }
+
+  Client& client_;
+  const std::string path_;
+  const LockListener listener_;
+  Candidate asker_;
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::vector<std::weak_ptr<Candidate>> waiting_;
+  std::vector<std::shared_ptr<Candidate>> listening_;
+  std::vector<std::thread> threads_;
+};
+
+template <class Candidate>
+struct LeaderFace : UsualFace {
+  using Lock = Candidates<Candidate>;
+  using Grant = typename Lock::Grant;
+  static constexpr bool nests = false;  // each candidate is an owner of its own
+  static constexpr bool shares = false;
+  static constexpr bool named = false;  // the same
+  // A candidate contends until it is closed, and tries again after every error that may pass. The
+  // deadline, the stop and the single attempt are those of await(), which only asks.
+  static constexpr bool calls = false;
+  static constexpr bool fails_by_policy = false;
+  // The listeners of a latch, and the function of an election, hear of nothing else.
+  static constexpr Hears hears = Hears::begin_and_end;
+
+  static std::unique_ptr<Lock> make(Client& client, const std::string& path,
+                                    const MutexOptions& options = {}) {
+    return std::make_unique<Lock>(client, path, options.listener);
+  }
+  static Grant acquire(Lock& lock, const AcquireOptions& options) { return lock.acquire(options); }
+  static std::future<Grant> async_acquire(Lock& lock, AcquireOptions options) {
+    return lock.async_acquire(std::move(options));
+  }
+  static void async_acquire(Lock& lock, AcquireOptions options, typename Lock::Handler handler) {
+    lock.async_acquire(std::move(options), std::move(handler));
+  }
+  static std::vector<Participant> participants(const Lock& lock) { return lock.participants(); }
+};
+
+struct LeaderLatchFace : LeaderFace<LatchCandidate> {
+  using Rival = LeaderLatchFace;
+  static constexpr const char* name = "LeaderLatch";
+  // Contends again at once, and may be the next leader, until it is closed.
+  static constexpr bool frees_all_by_loss = false;
+};
+
+struct LeaderElectionFace : LeaderFace<ElectionCandidate> {
+  using Rival = LeaderElectionFace;
+  static constexpr const char* name = "LeaderElection";
+};
+
+using LeaderFaces = FaceList<LeaderLatchFace, LeaderElectionFace>;
+
+}  // namespace zklock::testing

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/object_options.h"
+
+#include "zklock/error.h"
+
+namespace zklock::recipes {
+
+namespace {
+
+/// Nothing is sent when it throws.
+void check_positive(std::optional<std::chrono::milliseconds> time, const char* what,
+                    const std::string& path) {
+  if (!time || *time > std::chrono::milliseconds::zero()) return;
+  throw Error(
+      Errc::invalid_option, "lock", path,
+      std::string(what) + " must be positive, not " + std::to_string(time->count()) + " ms");
+}
+
+constexpr const char* longest = "the maximum hold time";
+
+}  // namespace
+
+core::HoldLimit checked_limit(const MutexOptions& options, const std::string& path) {
+  check_positive(options.max_hold, longest, path);
+  check_positive(options.expiring_before, "the notice before its end", path);
+  return {.longest = options.max_hold, .notice = options.expiring_before};
+}
+
+core::HoldLimit checked_limit(core::HoldLimit of_object,
+                              std::optional<std::chrono::milliseconds> of_call,
+                              const std::string& path) {
+  check_positive(of_call, longest, path);
+  if (of_call) of_object.longest = *of_call;
+  return of_object;
+}
+
+std::shared_ptr<LockLine> make_line(const ClientCore& core, const MutexOptions& options) {
+  if (!options.listener) return nullptr;
+  return std::make_shared<LockLine>(options.listener, core.listener_dispatcher(options.executor));
+}
+
+}  // namespace zklock::recipes
