@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
 #include <utility>
 
 #include "zklock/core/queue.h"
-#include "zklock/recipes/blocking_call.h"
-#include "zklock/recipes/round_trip.h"
+#include "zklock/recipes/question.h"
 
 namespace zklock::recipes {
 
@@ -17,57 +15,14 @@ namespace {
 using core::Status;
 
 constexpr const char* operation = "read the queue of";
-constexpr std::chrono::milliseconds pause_between_turns{50};
-
-/// The replies in the order of the requests.
-std::vector<client::Reply> read(LockEngine& engine, Deadline limit,
-                                std::vector<client::Operation> operations) {
-  auto replies = round_trip(engine.core(), limit, std::move(operations));
-  if (!replies) {
-    const std::string trouble = engine.core().coordinator().trouble();
-    throw Error(Errc::not_connected, operation, engine.path().str(),
-                trouble.empty() ? "no answer in time" : "no answer in time (" + trouble + ")");
-  }
-  return std::move(*replies);
-}
-
-Deadline bounded(LockEngine& engine, Deadline deadline) {
-  ClientCore& core = engine.core();
-  const core::Instant now = core.scheduler().now();
-  const auto most = Deadline::after(now, core.settings().connection_timeout);
-  // One that has passed means a single attempt.
-  return deadline.has_passed(now) ? most : std::min(deadline, most);
-}
-
-[[noreturn]] void fail(const LockEngine& engine, const client::Reply& reply) {
-  const std::string_view cause = reply.detail.empty() ? to_string(reply.status) : reply.detail;
-  throw Error(core::error_of(reply.status), operation, engine.path().str(), cause);
-}
-
-/// An interruption point.
-void pause(ClientCore& core) {
-  const auto call = std::make_shared<BlockingCall<bool>>();
-  core.scheduler().at(core.scheduler().now() + pause_between_turns, [call] { call->set(true); });
-  call->wait();
-}
-
-bool try_again(Status status) {
-  return status == Status::unknown || status == Status::session_ended ||
-         status == Status::throttled;
-}
-
-std::vector<core::NodeName> read_queue_until(const std::shared_ptr<LockEngine>& engine,
-                                             Deadline limit) {
-  engine->core().check_usable(operation, engine->path().str());
+std::vector<core::NodeName> read_queue_now(LockEngine& engine, Question& question) {
   // Each turn waits for a connection, or comes to the deadline.
   for (;;) {
-    const auto replies =
-        read(*engine, limit, {client::request::ListChildren{engine->path().str()}});
-    const client::Reply& reply = replies.front();
+    const client::Reply reply = question.ask(client::request::ListChildren{engine.path().str()});
     if (reply.status == Status::no_node) return {};
     if (reply.status == Status::ok) return core::contenders(reply.children);
-    if (!try_again(reply.status)) fail(*engine, reply);
-    pause(engine->core());
+    if (!Question::may_try_again(reply.status)) question.fail(reply);
+    Question::pause();
   }
 }
 
@@ -92,7 +47,8 @@ Participant describe(const core::NodeName& name, const client::Reply& reply) {
 
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
                                        Deadline deadline) {
-  return read_queue_until(engine, bounded(*engine, deadline));
+  Question question(*engine, operation, deadline);
+  return read_queue_now(*engine, question);
 }
 
 std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engine,
@@ -106,18 +62,18 @@ std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engi
 
 std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,
                                            Deadline deadline, std::int32_t all_permits) {
-  const Deadline limit = bounded(*engine, deadline);
+  Question question(*engine, operation, deadline);
   for (;;) {
-    const auto queue = read_queue_until(engine, limit);
+    const auto queue = read_queue_now(*engine, question);
     std::vector<client::Operation> reads;
     for (const auto& name : queue) {
       reads.emplace_back(client::request::Get{engine->path().child(name.text)});
     }
-    const auto replies = read(*engine, limit, std::move(reads));
-    const bool lost =
-        std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); });
+    const auto replies = question.ask(std::move(reads));
+    const bool lost = std::ranges::any_of(
+        replies, [](const auto& r) { return Question::may_try_again(r.status); });
     if (lost) {
-      pause(engine->core());
+      Question::pause();
       continue;
     }
     auto mine = engine->nodes();
@@ -131,7 +87,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
     for (std::size_t i = 0; i < queue.size(); ++i) {
       if (replies[i].status == Status::no_node) continue;
       const bool readable = replies[i].status == Status::ok;
-      if (!readable && replies[i].status != Status::no_auth) fail(*engine, replies[i]);
+      if (!readable && replies[i].status != Status::no_auth) question.fail(replies[i]);
       Participant p = describe(queue[i], replies[i]);
       const auto wish = *core::parse_contention(queue[i].text);
       p.access = wish.access;
@@ -159,19 +115,18 @@ LockState state_of(LockEngine& engine, const std::vector<core::NodeName>& queue,
 }
 
 LockState read_state(const std::shared_ptr<LockEngine>& engine, Deadline deadline) {
-  const Deadline limit = bounded(*engine, deadline);
+  Question question(*engine, operation, deadline);
   for (;;) {
-    const auto queue = read_queue_until(engine, limit);
+    const auto queue = read_queue_now(*engine, question);
     if (queue.empty()) return {};
     const std::string first = engine->path().child(queue.front().text);
-    const auto replies = read(*engine, limit, {client::request::Get{first}});
-    const client::Reply& reply = replies.front();
+    const client::Reply reply = question.ask(client::request::Get{first});
     if (reply.status == Status::ok || reply.status == Status::no_auth) {
       return state_of(*engine, queue, reply);
     }
     if (reply.status == Status::no_node) continue;  // it has just gone
-    if (!try_again(reply.status)) fail(*engine, reply);
-    pause(engine->core());
+    if (!Question::may_try_again(reply.status)) question.fail(reply);
+    Question::pause();
   }
 }
 
