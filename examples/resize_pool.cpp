@@ -16,11 +16,13 @@
 
 namespace {
 
+using example::promise;
+
 using namespace std::chrono_literals;
 
 constexpr const char* path = "/examples/licences";
 
-void example(const std::string& hosts) {
+void resize(const std::string& hosts) {
   zklock::Client operators(hosts);
   zklock::Client workers(hosts);
   // Whoever comes first says how many there are; everybody else finds that.
@@ -33,42 +35,41 @@ void example(const std::string& hosts) {
   used.push_back(licences.acquire());
   std::vector<std::future<zklock::Permit>> waiting;
   for (int i = 0; i < 2; ++i) waiting.push_back(licences.async_acquire(1, {.deadline = 60s}));
-  example::promise(!licences.try_acquire(), "two licences are all there are");
+  promise(!licences.try_acquire(), "two licences are all there are");
 
   pool.set_permits(4);
   for (auto& each : waiting) used.push_back(each.get());
-  example::promise(used[2] && used[3], "two more let those in who waited");
+  promise(used[2] && used[3], "two more let those in who waited");
 
-  example::promise(pool.add_permits(-3) == 1, "there are three less");
+  promise(pool.add_permits(-3) == 1, "there are three less");
   bool all_held = true;
   for (const auto& each : used) all_held &= each.state() == zklock::HoldState::held;
-  example::promise(all_held, "nobody loses a licence by that");
-  auto next = licences.async_acquire(1, {.deadline = 60s});
+  promise(all_held, "nobody loses a licence by that");
   while (used.size() > 1) {
     used.pop_back();
     workers.flush();
-    example::promise(!pool.try_acquire(), "what comes back is not given out: there are too few");
+    promise(!pool.try_acquire(), "what comes back is not given out: there are too few");
   }
+  auto next = licences.async_acquire(1, {.deadline = 60s});
   used.clear();
   zklock::Permit last = next.get();
-  example::promise(last.state() == zklock::HoldState::held,
-                   "when the last is back, the next works");
+  promise(last.state() == zklock::HoldState::held, "when the last is back, the next works");
 
   // A licence that somebody forgets comes back by itself.
   last.renew(500ms);
-  example::promise(static_cast<bool>(pool.acquire(1, {.deadline = 60s})),
-                   "what is kept too long is given to the next");
-  example::promise(last.state() == zklock::HoldState::lost, "and was lost before");
+  promise(static_cast<bool>(pool.acquire(1, {.deadline = 60s})),
+          "what is kept too long is given to the next");
+  promise(last.state() == zklock::HoldState::lost, "and was lost before");
 
   operators.close();
   workers.close();
   zklock::Client later(hosts);
   const zklock::Semaphore same(later, path, zklock::SharedCount{.initial = 100});
-  example::promise(same.permits() == 1, "the number is there when everybody has gone");
+  promise(same.permits() == 1, "the number is there when everybody has gone");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return example::run(argc, argv, ::example);
+  return example::run(argc, argv, resize);
 }

@@ -206,7 +206,7 @@ TEST_F(SemaphoreCount, DataThatAreNoNumberAreAnError) {
 
 TEST_F(SemaphoreCount, WhoMayNotReadItGetsAnError) {
   ClientOptions own = options();
-  own.digest = "owner:secret";
+  own.digest = {"owner", "secret"};
   own.acl = AclPolicy::creator_all();
   const auto owner = connect(own);
   Semaphore semaphore(*owner, "/own", SharedCount{.initial = 2});
@@ -235,9 +235,9 @@ TEST_F(SemaphoreCount, TheEndOfTheSessionInBetweenQueuesAgain) {
   const Permit held = semaphore_.acquire(2);
   auto waits = others_semaphore_.async_acquire();
   ASSERT_TRUE(reaches_contenders(2));
-  const std::string old = nodes().back();
+  const std::string old = nodes().at(1);  // behind count, before the one that wants two
   expire_session(chroot_.hosts(), other_->session_id());
-  ASSERT_TRUE(eventually([&] { return nodes().size() == 3 && nodes().back() != old; }, kPatience));
+  ASSERT_TRUE(eventually([&] { return nodes().size() == 3 && nodes().at(1) != old; }, kPatience));
   semaphore_.set_permits(3);
   EXPECT_TRUE(get(waits));
 }
