@@ -303,8 +303,9 @@ TEST(QueueRule, OnlyAnotherNumberHelpsWhoWantsMoreThanThereIs) {
   const std::string own = numbered("permits-3-", 2);
   const Children children{numbered("permits-1-", 1), own};
   const QueueRule rule = QueueRule::permits(3, 2, true);
-  EXPECT_FALSE(rule.may_be_alone());
-  EXPECT_TRUE(QueueRule::permits(3, 3, true).may_be_alone());
+  EXPECT_TRUE(rule.shares_count());
+  EXPECT_FALSE(QueueRule::permits(3, 4, false).shares_count());
+  EXPECT_FALSE(QueueRule::mutex().shares_count());
   for (const Children& list : {children, Children{own}}) {
     const Decision decision = decide(list, own, rule);
     EXPECT_EQ(decision.verdict, Verdict::behind);

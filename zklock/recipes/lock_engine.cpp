@@ -106,12 +106,6 @@ core::Ownership LockEngine::ownership(const Owner& owner) {
   return contender && contender->holds_validly() ? contender->ownership() : core::Ownership();
 }
 
-void LockEngine::permits_changed(std::int32_t all) {
-  const Section section(*this);
-  const auto contenders = contenders_;
-  for (const auto& [owner, contender] : contenders) contender->permits_changed(all);
-}
-
 void LockEngine::attach() {
   const Section section(*this);
   ++objects_;

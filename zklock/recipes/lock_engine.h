@@ -85,8 +85,6 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool unlock(const Owner& owner, core::CountKind kind);
   /// The counts of a valid hold; all 0 otherwise.
   core::Ownership ownership(const Owner& owner);
-  /// The number of permits has changed; for those that wait.
-  void permits_changed(std::int32_t all);
   /// Public objects on this path come and go.
   void attach();
   /// True if that was the last one, and something is still locked by lock().

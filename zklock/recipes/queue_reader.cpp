@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
 #include <utility>
 
 #include "zklock/core/proclamation.h"
 #include "zklock/core/queue.h"
-#include "zklock/recipes/blocking_call.h"
-#include "zklock/recipes/round_trip.h"
+#include "zklock/recipes/question.h"
 
 namespace zklock::recipes {
 
@@ -18,57 +16,15 @@ namespace {
 using core::Status;
 
 constexpr const char* operation = "read the queue of";
-constexpr std::chrono::milliseconds pause_between_turns{50};
 
-/// The replies in the order of the requests.
-std::vector<client::Reply> read(LockEngine& engine, Deadline limit,
-                                std::vector<client::Operation> operations) {
-  auto replies = round_trip(engine.core(), limit, std::move(operations));
-  if (!replies) {
-    const std::string trouble = engine.core().coordinator().trouble();
-    throw Error(Errc::not_connected, operation, engine.path().str(),
-                trouble.empty() ? "no answer in time" : "no answer in time (" + trouble + ")");
-  }
-  return std::move(*replies);
-}
-
-Deadline bounded(LockEngine& engine, Deadline deadline) {
-  ClientCore& core = engine.core();
-  const core::Instant now = core.scheduler().now();
-  const auto most = Deadline::after(now, core.settings().connection_timeout);
-  // One that has passed means a single attempt.
-  return deadline.has_passed(now) ? most : std::min(deadline, most);
-}
-
-[[noreturn]] void fail(const LockEngine& engine, const client::Reply& reply) {
-  const std::string_view cause = reply.detail.empty() ? to_string(reply.status) : reply.detail;
-  throw Error(core::error_of(reply.status), operation, engine.path().str(), cause);
-}
-
-/// An interruption point.
-void pause(ClientCore& core) {
-  const auto call = std::make_shared<BlockingCall<bool>>();
-  core.scheduler().at(core.scheduler().now() + pause_between_turns, [call] { call->set(true); });
-  call->wait();
-}
-
-bool try_again(Status status) {
-  return status == Status::unknown || status == Status::session_ended ||
-         status == Status::throttled;
-}
-
-std::vector<core::NodeName> read_queue_until(const std::shared_ptr<LockEngine>& engine,
-                                             Deadline limit) {
-  engine->core().check_usable(operation, engine->path().str());
+std::vector<core::NodeName> read_queue_now(LockEngine& engine, Question& question) {
   // Each turn waits for a connection, or comes to the deadline.
   for (;;) {
-    const auto replies =
-        read(*engine, limit, {client::request::ListChildren{engine->path().str()}});
-    const client::Reply& reply = replies.front();
+    const client::Reply reply = question.ask(client::request::ListChildren{engine.path().str()});
     if (reply.status == Status::no_node) return {};
     if (reply.status == Status::ok) return core::contenders(reply.children);
-    if (!try_again(reply.status)) fail(*engine, reply);
-    pause(engine->core());
+    if (!Question::may_try_again(reply.status)) question.fail(reply);
+    Question::pause();
   }
 }
 
@@ -111,7 +67,8 @@ Participant describe(const core::NodeName& name, const client::Reply& reply,
 
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
                                        Deadline deadline) {
-  return read_queue_until(engine, bounded(*engine, deadline));
+  Question question(*engine, operation, deadline);
+  return read_queue_now(*engine, question);
 }
 
 std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engine,
@@ -125,18 +82,18 @@ std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engi
 
 std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,
                                            Deadline deadline, std::int32_t all_permits) {
-  const Deadline limit = bounded(*engine, deadline);
+  Question question(*engine, operation, deadline);
   for (;;) {
-    const auto queue = read_queue_until(engine, limit);
+    const auto queue = read_queue_now(*engine, question);
     std::vector<client::Operation> reads;
     for (const auto& name : queue) {
       reads.emplace_back(client::request::Get{engine->path().child(name.text)});
     }
-    const auto replies = read(*engine, limit, std::move(reads));
-    const bool lost =
-        std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); });
+    const auto replies = question.ask(std::move(reads));
+    const bool lost = std::ranges::any_of(
+        replies, [](const auto& r) { return Question::may_try_again(r.status); });
     if (lost) {
-      pause(engine->core());
+      Question::pause();
       continue;
     }
     const auto mine = own_nodes(*engine, queue);
@@ -145,7 +102,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
     for (std::size_t i = 0; i < queue.size(); ++i) {
       if (replies[i].status == Status::no_node) continue;
       const bool readable = replies[i].status == Status::ok;
-      if (!readable && replies[i].status != Status::no_auth) fail(*engine, replies[i]);
+      if (!readable && replies[i].status != Status::no_auth) question.fail(replies[i]);
       Participant p = describe(queue[i], replies[i], mine);
       p.holds = holders.next_holds(*core::parse_contention(queue[i].text));
       participants.push_back(std::move(p));
@@ -179,12 +136,12 @@ QueueView view_of(LockEngine& engine, Sight sight, const std::vector<core::NodeN
 }
 
 QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Deadline deadline) {
-  const Deadline limit = bounded(*engine, deadline);
+  Question question(*engine, operation, deadline);
   const auto get = [&](const std::string& name) {
     return client::request::Get{engine->path().child(name)};
   };
   for (;;) {
-    const auto queue = read_queue_until(engine, limit);
+    const auto queue = read_queue_now(*engine, question);
     const auto holders = holders_in(sight, queue);
     const bool with_value = sight == Sight::leadership && !holders.empty();
     // The value first: the leader whose node is found after it was the leader at that time.
@@ -193,23 +150,24 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
       reads.emplace_back(get(core::proclamation_node(holders.front().sequence)));
     }
     for (const auto& name : holders) reads.emplace_back(get(name.text));
-    auto replies = read(*engine, limit, std::move(reads));
+    auto replies = question.ask(std::move(reads));
     const auto is = [](auto... statuses) {
       return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
     };
-    if (std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); })) {
-      pause(engine->core());
+    if (std::ranges::any_of(replies,
+                            [](const auto& r) { return Question::may_try_again(r.status); })) {
+      Question::pause();
       continue;
     }
     std::string value;
     if (with_value) {
-      if (!is(Status::ok, Status::no_node)(replies.front())) fail(*engine, replies.front());
+      if (!is(Status::ok, Status::no_node)(replies.front())) question.fail(replies.front());
       value = std::move(replies.front().data);
       replies.erase(replies.begin());
     }
     if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // it has just gone
     const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
-    if (bad != replies.end()) fail(*engine, *bad);
+    if (bad != replies.end()) question.fail(*bad);
     return view_of(*engine, sight, queue, holders, replies, value);
   }
 }
