@@ -44,6 +44,7 @@ TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
   constexpr int kRequests = 200;
   for (int round = 0; round < 50; ++round) {
     ClientOptions options = Probe::with(chroot.hosts());
+    options.session_timeout = std::chrono::seconds(60);
     options.max_in_flight = round % 2 == 0 ? 2'000 : 20;
     std::vector<std::atomic<int>> replies(kRequests);
     std::atomic<int> late = 0;
@@ -70,7 +71,8 @@ TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
   EXPECT_EQ(RequestRegistry::instance().size(), 0U);
   // The sessions were ended, not left to time out.
   RawClient raw(chroot.hosts());
-  EXPECT_TRUE(eventually([&] { return raw.children("/p").names.empty(); }, std::chrono::seconds(5)))
+  EXPECT_TRUE(
+      eventually([&] { return raw.children("/p").names.empty(); }, std::chrono::seconds(30)))
       << raw.children("/p").names.size();
 }
 
