@@ -84,6 +84,7 @@ TEST_F(Listener, HearsNoEndOfOneThatWasNotGranted) {
   stop.request_stop();
   EXPECT_FALSE(get(waiting));
   holder.release();
+  ASSERT_TRUE(becomes_empty());  // there is nobody to wait for
   mutex_.lock();
   mutex_.unlock();
   EXPECT_TRUE(log_.reaches({"waiting 1", "acquired", "released"}));
@@ -285,7 +286,7 @@ class ListenerOfABrokenConnection : public OwnServerTest {};
 
 TEST_F(ListenerOfABrokenConnection, HearsThatItIsSuspendedAndResumed) {
   ClientOptions patient = options();
-  patient.session_timeout = 30s;
+  patient.session_timeout = 60s;
   const auto client = connect(patient);
   EventLog log;
   ReentrantMutex mutex(*client, kPath, {.listener = log.listener()});
