@@ -362,7 +362,7 @@ class GuardedTransactionFaults : public OwnServerTest {
   // Long sessions: the hold survives the faults.
   std::unique_ptr<Client> client_ = [this] {
     ClientOptions long_lived = options();
-    long_lived.session_timeout = 40s;
+    long_lived.session_timeout = 60s;
     return connect(long_lived);
   }();
   ReentrantMutex mutex_{*client_, kPath};

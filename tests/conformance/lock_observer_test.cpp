@@ -321,7 +321,7 @@ TEST_F(LockObserverFaults, LeavesNoWatch) {
 
 TEST_F(LockObserverFaults, SurvivesTheServersRestart) {
   ClientOptions patient = options();
-  patient.session_timeout = 40s;
+  patient.session_timeout = 60s;
   const auto client = connect(patient);
   const auto observers_client = connect(patient);
   ReentrantMutex mutex(*client, kPath);

@@ -93,6 +93,7 @@ class Realm {
     ClientOptions options;
     options.hosts = chroot_.hosts();
     options.session_timeout = kSessionTimeout;
+    options.connection_timeout = kPatience;  // a server may take long to start
     options.application = "conformance";
     return options;
   }

@@ -17,7 +17,7 @@ class Reconnect : public OwnServerTest {
  protected:
   // The lease is to outlast a restart of the server.
   static ClientOptions patient(ClientOptions options) {
-    options.session_timeout = 30s;
+    options.session_timeout = 60s;
     return options;
   }
 };
