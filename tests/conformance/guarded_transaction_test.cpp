@@ -378,7 +378,7 @@ TEST_F(GuardedTransactionFaults, WithoutAServerItWaitsForTheConnection) {
   EXPECT_EQ(error_of([&] { tx.commit(Deadline::passed()); }), Errc::not_connected);
   auto committed = tx.async_commit();
   EXPECT_FALSE(is_ready(committed));
-  start_again();
+  start_again(*client_);
   get(committed);
   const auto written = raw().get_data("/old");
   EXPECT_EQ(written.data, "2");
@@ -436,7 +436,7 @@ TEST_F(GuardedTransactionFaults, AnInterruptedThreadLeavesAtOnce) {
   thread.interrupt();
   EXPECT_TRUE(get(result));
   thread.join();
-  start_again();
+  start_again(*client_);
   GuardedTransaction last(hold);
   last.check("/old", 0);
   last.commit();  // what was given up would have come before

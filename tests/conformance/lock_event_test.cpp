@@ -293,7 +293,7 @@ TEST_F(ListenerOfABrokenConnection, HearsThatItIsSuspendedAndResumed) {
   Hold hold = mutex.acquire();
   server_.kill_hard();
   ASSERT_TRUE(log.reaches({"acquired", "suspended"}));
-  start_again();
+  start_again(*client);
   EXPECT_TRUE(log.reaches({"acquired", "suspended", "resumed"}));
   hold.release();
   EXPECT_TRUE(log.reaches({"acquired", "suspended", "resumed", "released"}));

@@ -159,6 +159,20 @@ struct StartedServer {
   ZooKeeperServer server_;
 };
 
+// Starts a server for clients that wait for it. One that has its port, but not yet its data, fails to
+// close the connections that it refuses, and a client that met that waits for two thirds of its
+// session timeout, as long as a lease. Then the server is killed, which closes them.
+template <class Fact>
+void start_until(ZooKeeperServer& server, Fact connected) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    server.start();
+    if (!server.wait_until_serving()) throw std::runtime_error(server.log());
+    if (eventually(connected, 8s)) return;
+    server.kill_hard();
+  }
+  throw std::runtime_error("clients have not come back");
+}
+
 // A test with a server that it may stop, pause or configure.
 class OwnServerTest : protected StartedServer, public LockTest {
  protected:
@@ -173,6 +187,11 @@ class OwnServerTest : protected StartedServer, public LockTest {
   void start_again() {
     start_server();
     raw_.reset();  // its connection broke too
+  }
+  // For a client whose lease is to outlast it.
+  void start_again(const Client& client) {
+    start_until(server_, [&] { return client.is_connected(); });
+    raw_.reset();
   }
 };
 

@@ -40,7 +40,7 @@ TEST_F(Reconnect, AHoldSurvivesARestartWithinItsLease) {
   const auto lease = hold.valid_until();
   EXPECT_GT(lease, LeaseClock::now());
 
-  start_again();
+  start_again(*client);
   EXPECT_TRUE(told.has(ConnectionState::reconnected));
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::held; }, kPatience));
   EXPECT_TRUE(eventually([&] { return hold.valid_until() > lease; }, kPatience));
