@@ -31,12 +31,12 @@ void expiring_hold(const std::string& hosts) {
     if (event.kind == LockEvent::Kind::expired) expired.set_value();
   };
   zklock::Mutex mutex(client, "/locks/expiring",
-                      {.listener = listener, .max_hold = 1h, .expiring_before = 500ms});
+                      {.listener = listener, .max_hold = 1h, .expiring_before = 3s});
 
   zklock::Hold hold = mutex.acquire();
   auto next = mutex.async_acquire();
   promise(hold.renew(), "a hold that lasts can be renewed");
-  promise(hold.renew(1s), "also for another time than agreed");
+  promise(hold.renew(4s), "also for another time than agreed");
   promise(comes(expiring.get_future()), "before the end the holder is told");
   promise(comes(expired.get_future()), "and after it");
   promise(hold.state() == HoldState::lost, "then the hold is lost");

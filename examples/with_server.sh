@@ -54,7 +54,7 @@ ask() {
   ) 2>/dev/null
 }
 
-# Starts a server on port $1; fails when it does not serve within 30 s or ends, as it does when
+# Starts a server on port $1; fails when it does not serve within 60 s or ends, as it does when
 # somebody else has the port.
 start_server() {
   cat >"$dir/zoo.cfg" <<CFG
@@ -70,11 +70,12 @@ maxClientCnxns=0
 CFG
   # Dies with this script, even if that is killed with SIGKILL.
   setpriv --pdeathsig KILL "$java" -Xms32m -Xmx128m -XX:+UseSerialGC -XX:-UsePerfData \
-    -XX:TieredStopAtLevel=1 -Dzookeeper.jmx.log4j.disable=true -cp "$class_path" \
+    -XX:TieredStopAtLevel=1 -Dzookeeper.jmx.log4j.disable=true -Dzookeeper.forceSync=no \
+    -cp "$class_path" \
     org.apache.zookeeper.server.quorum.QuorumPeerMain "$dir/zoo.cfg" \
     </dev/null >"$dir/server.log" 2>&1 &
   server=$!
-  local give_up=$((SECONDS + 30))
+  local give_up=$((SECONDS + 60))
   while kill -0 "$server" 2>/dev/null && ((SECONDS < give_up)); do
     # "conf" names the data directory: an answer from somebody else's server does not count.
     if [[ $(ask "$1" conf || true) == *"dataDir=$dir/data/"* &&
@@ -102,9 +103,10 @@ if [[ -z ${ZKLOCK_HOSTS-} ]]; then
   dir=$(mktemp -d "${TMPDIR:-/tmp}/zklock-server.XXXXXX")
   mkdir "$dir/data"
   for ((attempt = 1; ; attempt++)); do
-    # Below the range from which the system gives ports to outgoing connections. A port that is
-    # taken makes the server end at once, and another is tried.
-    port=$((10000 + (RANDOM * 32768 + RANDOM) % 22000))
+    # Below the range from which the system gives ports to outgoing connections, and below that of
+    # the tests, which count on nothing listening on some. A port that is taken makes the server end
+    # at once, and another is tried.
+    port=$((10000 + (RANDOM * 32768 + RANDOM) % 10000))
     if start_server "$port"; then break; fi
     if ((attempt == 5)); then
       echo "$0: no ZooKeeper server could be started; the last one said:" >&2

@@ -21,7 +21,8 @@ namespace zklock {
 /// | resumed   | the connection is back, and the lease has lasted              | as acquired     |
 /// | release_  | somebody asks it to let go, by request_release(); again when  | as acquired     |
 /// | requested | somebody else does                                            |                 |
-/// | expiring  | the maximum hold time will be over soon; again after renew()  | as acquired     |
+/// | expiring  | the maximum hold time will be over soon; again after renew(). | as acquired     |
+/// |           | Left out when the process stood still until it was over       |                 |
 /// | expired   | it was over, and the hold is lost: an end                     | none            |
 /// | released  | the last count was given back: an end                         | none            |
 /// | lost      | the lease, the session or the node went, or the release was   | none            |

@@ -362,7 +362,7 @@ class GuardedTransactionFaults : public OwnServerTest {
   // Long sessions: the hold survives the faults.
   std::unique_ptr<Client> client_ = [this] {
     ClientOptions long_lived = options();
-    long_lived.session_timeout = 40s;
+    long_lived.session_timeout = 60s;
     return connect(long_lived);
   }();
   ReentrantMutex mutex_{*client_, kPath};
@@ -378,8 +378,7 @@ TEST_F(GuardedTransactionFaults, WithoutAServerItWaitsForTheConnection) {
   EXPECT_EQ(error_of([&] { tx.commit(Deadline::passed()); }), Errc::not_connected);
   auto committed = tx.async_commit();
   EXPECT_FALSE(is_ready(committed));
-  server_.start();
-  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  start_again(*client_);
   get(committed);
   const auto written = raw().get_data("/old");
   EXPECT_EQ(written.data, "2");
@@ -392,16 +391,16 @@ TEST_F(GuardedTransactionFaults, ALostAnswerIsAnUnknownOutcome) {
   tx.set("/old", "2");
   server_.pause();
   auto without_deadline = tx.async_commit();
-  EXPECT_EQ(error_of([&] { tx.commit(200ms); }), Errc::outcome_unknown);
+  EXPECT_EQ(error_of([&] { tx.commit(2s); }), Errc::outcome_unknown);
   EXPECT_FALSE(is_ready(without_deadline));
   server_.kill_hard();
   EXPECT_EQ(error_of([&] { return get(without_deadline), 0; }), Errc::outcome_unknown);
-  server_.start();
-  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  start_again();
 }
 
 TEST_F(GuardedTransactionFaults, AHoldThatIsLostWhileDisconnectedSendsNothing) {
   ClientOptions short_lived = options();
+  short_lived.session_timeout = 5s;
   const auto client = connect(short_lived);
   ReentrantMutex mutex(*client, "/short");
   const Hold hold = mutex.acquire();
@@ -412,8 +411,7 @@ TEST_F(GuardedTransactionFaults, AHoldThatIsLostWhileDisconnectedSendsNothing) {
   auto committed = tx.async_commit();
   // No server is needed for that.
   EXPECT_EQ(error_of([&] { return get(committed), 0; }), Errc::lock_lost);
-  server_.start();
-  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  start_again();
   EXPECT_EQ(data(), "1");
 }
 
@@ -438,8 +436,7 @@ TEST_F(GuardedTransactionFaults, AnInterruptedThreadLeavesAtOnce) {
   thread.interrupt();
   EXPECT_TRUE(get(result));
   thread.join();
-  server_.start();
-  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  start_again(*client_);
   GuardedTransaction last(hold);
   last.check("/old", 0);
   last.commit();  // what was given up would have come before

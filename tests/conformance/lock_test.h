@@ -83,7 +83,9 @@ auto in_thread(Call call) {
 // A chroot on real servers, the clients that live in it, and a second opinion of what is there.
 class Realm {
  public:
-  static constexpr std::chrono::milliseconds kSessionTimeout{3000};
+  // No hold is lost because the machine, the server or this process stands still for some seconds.
+  // Tests in which a session or a lease is to run out take a shorter one.
+  static constexpr std::chrono::milliseconds kSessionTimeout{10000};
 
   explicit Realm(const std::string& hosts) : chroot_(hosts) {}
 
@@ -91,6 +93,7 @@ class Realm {
     ClientOptions options;
     options.hosts = chroot_.hosts();
     options.session_timeout = kSessionTimeout;
+    options.connection_timeout = kPatience;  // a server may take long to start
     options.application = "conformance";
     return options;
   }
@@ -147,11 +150,28 @@ class LockTest : public ::testing::Test, protected Realm {
 
 struct StartedServer {
   explicit StartedServer(ZooKeeperOptions options = {}) : server_(std::move(options)) {
+    start_server();
+  }
+  void start_server() {
     server_.start();
     if (!server_.wait_until_serving()) throw std::runtime_error(server_.log());
   }
   ZooKeeperServer server_;
 };
+
+// Starts a server for clients that wait for it. One that has its port, but not yet its data, fails to
+// close the connections that it refuses, and a client that met that waits for two thirds of its
+// session timeout, as long as a lease. Then the server is killed, which closes them.
+template <class Fact>
+void start_until(ZooKeeperServer& server, Fact connected) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    if (!server.running()) server.start();
+    if (!server.wait_until_serving()) throw std::runtime_error(server.log());
+    if (eventually(connected, 8s)) return;
+    server.kill_hard();
+  }
+  throw std::runtime_error("clients have not come back");
+}
 
 // A test with a server that it may stop, pause or configure.
 class OwnServerTest : protected StartedServer, public LockTest {
@@ -162,8 +182,16 @@ class OwnServerTest : protected StartedServer, public LockTest {
   // As a crash; the data stay.
   void kill_and_restart() {
     server_.kill_hard();
-    server_.start();
-    ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+    start_again();
+  }
+  void start_again() {
+    start_server();
+    raw_.reset();  // its connection broke too
+  }
+  // For a client whose lease is to outlast it.
+  void start_again(const Client& client) {
+    start_until(server_, [&] { return client.is_connected(); });
+    raw_.reset();
   }
 };
 

@@ -168,7 +168,8 @@ TEST_F(Multi, ATimeoutLeavesNoNode) {
 TEST_F(Multi, OneDeadlineHoldsForAll) {
   Hold a = take("/a");
   const Hold b = take("/b");
-  const auto deadline = LeaseClock::now() + 1s;
+  static_cast<void>(raw());                      // connects
+  const auto deadline = LeaseClock::now() + 5s;  // it is in the queue by then
   auto waiting = mutex_.async_acquire(AcquireOptions{.deadline = deadline});
   ASSERT_TRUE(reaches_nodes(2, "/a"));
   a.release();

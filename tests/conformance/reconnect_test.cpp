@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection that breaks and comes back: the session, and what it holds, stays.
+#include <algorithm>
 #include <future>
 #include <memory>
 
@@ -16,7 +17,7 @@ class Reconnect : public OwnServerTest {
  protected:
   // The lease is to outlast a restart of the server.
   static ClientOptions patient(ClientOptions options) {
-    options.session_timeout = 30s;
+    options.session_timeout = 60s;
     return options;
   }
 };
@@ -39,8 +40,7 @@ TEST_F(Reconnect, AHoldSurvivesARestartWithinItsLease) {
   const auto lease = hold.valid_until();
   EXPECT_GT(lease, LeaseClock::now());
 
-  server_.start();
-  ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+  start_again(*client);
   EXPECT_TRUE(told.has(ConnectionState::reconnected));
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::held; }, kPatience));
   EXPECT_TRUE(eventually([&] { return hold.valid_until() > lease; }, kPatience));
@@ -62,10 +62,17 @@ TEST_F(Reconnect, AHoldIsLostByItselfWhenTheServerStandsStill) {
   const std::stop_callback on_loss(hold.lost(), [&] { lost.set_value(); });
   server_.pause();
   const auto session_ends = LeaseClock::now() + client->session_timeout();
+  // Until when it held: a busy machine lets us hear of the loss late.
+  auto lease_ends = hold.valid_until();
+  ASSERT_TRUE(eventually(
+      [&] {
+        lease_ends = std::max(lease_ends, hold.valid_until());
+        return hold.state() == HoldState::lost;
+      },
+      kPatience));
+  EXPECT_LT(lease_ends, session_ends) << "before the servers could give the lock away";
   auto loss = lost.get_future();
   get(loss);
-  EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_LT(LeaseClock::now(), session_ends) << "before the servers could give the lock away";
   server_.resume();
   EXPECT_TRUE(becomes_empty());  // also if the session turns out to live
 }

@@ -39,7 +39,7 @@ TEST_F(Revoke, AHolderThatIsAskedMayRelease) {
 
 TEST_F(Revoke, AHolderThatIsAskedMayGoOn) {
   const Hold hold = mutex_.acquire();
-  EXPECT_FALSE(request_release(*asker_, kPath, {.deadline = 2s}));
+  EXPECT_FALSE(request_release(*asker_, kPath, {.deadline = 5s}));
   EXPECT_TRUE(asker_->flush(kPatience));
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -107,7 +107,7 @@ TEST_F(Revoke, OneWhoForcesWinsOverOneWhoAsks) {
 }
 
 TEST_F(Revoke, ADeadHoldersNodeGoesWithItsSession) {
-  HolderProcess dead(chroot_.hosts(), kPath, 2s);
+  HolderProcess dead(chroot_.hosts(), kPath, 6s);
   dead.wait_until_held();
   dead.process().kill();
   EXPECT_TRUE(request_release(*asker_, kPath, {.deadline = kPatience}));

@@ -18,7 +18,7 @@ namespace zklock::client {
 namespace rq = request;
 
 /// How long a test waits for what must happen.
-inline constexpr std::chrono::seconds kPatience{30};
+inline constexpr std::chrono::seconds kPatience{60};
 
 /// One thing that the coordinator told, in order.
 struct Event {

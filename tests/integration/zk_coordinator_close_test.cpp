@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,15 +45,19 @@ TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
   const TestChroot chroot(SharedServer::hosts());
   ASSERT_EQ(RawClient(chroot.hosts()).create("/p").rc, ZOK);
   constexpr int kRequests = 200;
+  // Closing waits for a second for what is on its way; when that has not been enough, the servers may
+  // not hear of the session's end.
+  std::set<std::int64_t> slow_sessions;
   for (int round = 0; round < 50; ++round) {
     ClientOptions options = Probe::with(chroot.hosts());
+    options.session_timeout = std::chrono::seconds(60);
     options.max_in_flight = round % 2 == 0 ? 2'000 : 20;
     std::vector<std::atomic<int>> replies(kRequests);
     std::atomic<int> late = 0;
     std::atomic<bool> closed = false;
     {
       Probe probe(options);
-      (void)probe.session();
+      const SessionId session = probe.session();
       for (int i = 0; i < kRequests; ++i) {
         probe->submit({some_operation(probe, i)}, [&, i](const Reply& reply) {
           ++replies[static_cast<std::size_t>(i)];
@@ -60,8 +67,10 @@ TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
         // Somewhere between "all are waiting" and "all are answered".
         if (i == round * 4) (void)probe->trouble();
       }
+      const Instant begun = LeaseClock::now();
       probe->close();
       closed = true;
+      if (LeaseClock::now() - begun >= std::chrono::seconds(1)) slow_sessions.insert(session.value);
       EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::closed);
     }
     for (int i = 0; i < kRequests; ++i) EXPECT_EQ(replies[static_cast<std::size_t>(i)], 1) << i;
@@ -70,8 +79,14 @@ TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
   EXPECT_EQ(RequestRegistry::instance().size(), 0U);
   // The sessions were ended, not left to time out.
   RawClient raw(chroot.hosts());
-  EXPECT_TRUE(eventually([&] { return raw.children("/p").names.empty(); }, std::chrono::seconds(5)))
-      << raw.children("/p").names.size();
+  const auto left = [&] {
+    const auto names = raw.children("/p").names;
+    return std::count_if(names.begin(), names.end(), [&](const std::string& name) {
+      const auto node = raw.exists("/p/" + name);
+      return node.rc == ZOK && !slow_sessions.contains(node.stat.ephemeralOwner);
+    });
+  };
+  EXPECT_TRUE(eventually([&] { return left() == 0; }, std::chrono::seconds(30))) << left();
 }
 
 TEST(ZkCoordinatorClose, TellsTheEndBeforeTheSessionEnds) {

@@ -33,7 +33,7 @@ std::vector<Event> of_kind(const Journal& journal, Kind kind) {
 // A connection attempt that meets the session's end may hang for two thirds of its timeout.
 ClientOptions with_short_sessions(const testing::ZooKeeperServer& server) {
   ClientOptions options = Probe::with(server.hosts());
-  options.session_timeout = std::chrono::seconds(3);
+  options.session_timeout = std::chrono::seconds(6);
   return options;
 }
 

@@ -59,7 +59,7 @@ struct AclReply {
 
 struct RawClientOptions {
   std::chrono::milliseconds session_timeout{10000};
-  std::chrono::milliseconds connect_timeout{30000};
+  std::chrono::milliseconds connect_timeout{60000};
   const clientid_t* session = nullptr;  // take over this session instead of opening one
 };
 

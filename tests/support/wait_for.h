@@ -12,7 +12,7 @@ namespace zklock::testing {
 // The only place in the tests that sleeps.
 template <typename Predicate>
 [[nodiscard]] bool eventually(Predicate&& predicate,
-                              std::chrono::milliseconds timeout = std::chrono::seconds(10),
+                              std::chrono::milliseconds timeout = std::chrono::seconds(60),
                               std::chrono::milliseconds interval = std::chrono::milliseconds(5)) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (std::chrono::steady_clock::now() < deadline) {

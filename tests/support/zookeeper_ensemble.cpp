@@ -10,7 +10,8 @@ namespace zklock::testing {
 ZooKeeperEnsemble::ZooKeeperEnsemble(const ZooKeeperOptions& options, std::size_t size)
     : peer_ports_(2 * size) {
   // The caller's lines come last, so that they win.
-  std::vector<std::string> config = {"initLimit=10", "syncLimit=5"};
+  // Members stay together while a busy machine holds one of them up for some seconds.
+  std::vector<std::string> config = {"initLimit=40", "syncLimit=12"};
   for (std::size_t i = 0; i < size; ++i) {
     config.push_back("server." + std::to_string(i + 1) +
                      "=127.0.0.1:" + std::to_string(peer_ports_[2 * i]) + ":" +

@@ -48,7 +48,7 @@ TEST_F(Ensemble, ElectsAnotherLeaderWhenTheFirstIsKilled) {
   const auto second = ensemble_.leader();
   ASSERT_TRUE(second);
   EXPECT_NE(second, first);
-  EXPECT_TRUE(eventually([&] { return client.get_data("/kept").rc == ZOK; }, seconds(30)));
+  EXPECT_TRUE(eventually([&] { return client.get_data("/kept").rc == ZOK; }, seconds(60)));
 
   ensemble_[*first].start();
   ASSERT_TRUE(ensemble_.wait_until_serving()) << ensemble_.log();
@@ -59,7 +59,7 @@ TEST_F(Ensemble, ElectsAnotherLeaderWhenTheFirstIsPaused) {
   const auto first = ensemble_.leader();
   ASSERT_TRUE(first);
   ensemble_[*first].pause();
-  EXPECT_TRUE(eventually([&] { return ensemble_.leader() != std::nullopt; }, seconds(30)));
+  EXPECT_TRUE(eventually([&] { return ensemble_.leader() != std::nullopt; }, seconds(60)));
   EXPECT_NE(ensemble_.leader(), first);
   ensemble_[*first].resume();
   EXPECT_TRUE(ensemble_.wait_until_serving()) << ensemble_.log();
@@ -70,7 +70,7 @@ TEST_F(Ensemble, MinorityDoesNotServe) {
   ASSERT_TRUE(leader);
   ensemble_[(*leader + 1) % 3].kill_hard();
   ensemble_[(*leader + 2) % 3].kill_hard();
-  EXPECT_TRUE(eventually([&] { return !ensemble_.leader(); }, seconds(30)));
+  EXPECT_TRUE(eventually([&] { return !ensemble_.leader(); }, seconds(60)));
   EXPECT_FALSE(ensemble_.wait_until_serving(milliseconds(50)));
 }
 

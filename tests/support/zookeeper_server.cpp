@@ -16,8 +16,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long a healthy server may take to answer "srvr".
+// How long one question waits for its answer. A server that begins to serve lets some go unanswered.
 constexpr milliseconds kPatience{1000};
+// How often a healthy server is asked, on a busy machine.
+constexpr int kQuestions = 20;
 
 constexpr const char* kDefaultClassPath =
     "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar";
@@ -28,6 +30,15 @@ constexpr const char* kSuperDigestFlag =
 std::string java() {
   const char* home = std::getenv("JAVA_HOME");
   return home != nullptr && *home != '\0' ? std::string(home) + "/bin/java" : "java";
+}
+
+// What "srvr" says; empty while the server does not serve.
+std::optional<std::string> mode_of(const std::string& answer) {
+  constexpr std::string_view kKey = "\nMode: ";
+  const auto key = answer.find(kKey);
+  if (key == std::string::npos) return std::nullopt;
+  const auto value = key + kKey.size();
+  return answer.substr(value, answer.find('\n', value) - value);
 }
 
 }  // namespace
@@ -60,13 +71,15 @@ std::vector<std::string> ZooKeeperServer::command_line() const {
   std::string class_path;
   for (const std::string& jar : options_.extra_class_path) class_path += jar + ":";
   class_path += kDefaultClassPath;
-  // UsePerfData leaves a file under /tmp when the process is killed.
+  // UsePerfData leaves a file under /tmp when the process is killed. Without forceSync nothing waits
+  // for the disk, which may be busy for seconds; what a killed process had written is there still.
   std::vector<std::string> command = {java(),
                                       "-Xms32m",
                                       "-Xmx128m",
                                       "-XX:+UseSerialGC",
                                       "-XX:-UsePerfData",
                                       "-XX:TieredStopAtLevel=1",
+                                      "-Dzookeeper.forceSync=no",
                                       kSuperDigestFlag,
                                       "-Dzookeeper.jmx.log4j.disable=true"};
   command.insert(command.end(), options_.extra_jvm_flags.begin(), options_.extra_jvm_flags.end());
@@ -123,7 +136,8 @@ bool ZooKeeperServer::wait_until_serving(milliseconds timeout) const {
   bool up = false;
   (void)eventually(
       [&] {
-        up = mode(patience).has_value();
+        const auto answer = four_letter_word("srvr", patience);
+        up = answer && mode_of(*answer);
         return up || !running();
       },
       timeout, milliseconds(10));
@@ -135,17 +149,10 @@ bool ZooKeeperServer::serving() const {
 }
 
 std::optional<std::string> ZooKeeperServer::mode() const {
-  return mode(kPatience);
-}
-
-std::optional<std::string> ZooKeeperServer::mode(milliseconds patience) const {
-  const auto answer = four_letter_word("srvr", patience);
-  if (!answer) return std::nullopt;
-  constexpr std::string_view kKey = "\nMode: ";
-  const auto key = answer->find(kKey);
-  if (key == std::string::npos) return std::nullopt;
-  const auto value = key + kKey.size();
-  return answer->substr(value, answer->find('\n', value) - value);
+  for (int asked = 0; asked < kQuestions && running(); ++asked) {
+    if (const auto answer = four_letter_word("srvr", kPatience)) return mode_of(*answer);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> ZooKeeperServer::four_letter_word(std::string_view word,

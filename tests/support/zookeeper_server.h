@@ -58,12 +58,12 @@ class ZooKeeperServer {
 
   // False when the server does not serve after `timeout`, or has ended; log() then says why.
   [[nodiscard]] bool wait_until_serving(
-      std::chrono::milliseconds timeout = std::chrono::seconds(30)) const;
+      std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
   bool serving() const;
   // "standalone", "leader" or "follower"; empty while not serving.
   std::optional<std::string> mode() const;
   std::optional<std::string> four_letter_word(
-      std::string_view word, std::chrono::milliseconds timeout = std::chrono::seconds(2)) const;
+      std::string_view word, std::chrono::milliseconds timeout = std::chrono::seconds(20)) const;
 
   std::uint16_t port() const { return ports_[0]; }
   std::string hosts() const { return "127.0.0.1:" + std::to_string(port()); }
@@ -73,7 +73,6 @@ class ZooKeeperServer {
   std::string log() const;
 
  private:
-  std::optional<std::string> mode(std::chrono::milliseconds patience) const;
   void write_config() const;
   std::vector<std::string> command_line() const;
 

@@ -107,10 +107,13 @@ TEST(TimerThread, ACancelledTaskDoesNotRunAndIsDestroyed) {
   std::atomic<bool> ran = false;
   TimerThread timers;
   auto owned = std::make_shared<int>();
+  const Fact<> cancelled;  // before it nothing runs, however slow the machine is
+  timers.at(Instant(), [cancelled] { cancelled.get(); });
   const Instant due = timers.now() + 10ms;
   const TimerId timer = timers.at(due, [&ran, owned] { ran = true; });
   timers.cancel(timer);
   EXPECT_EQ(owned.use_count(), 1);
+  cancelled.is_known();
   const Fact<> later;
   timers.at(due + 1ms, [&, later] { later.is_known(); });
   later.get();

@@ -157,10 +157,8 @@ void MortalStage::stop_servers() {
 }
 
 void MortalStage::start_servers() {
-  if (!server()->running()) server()->start();
-  check(server()->wait_until_serving(), server()->log());
+  start_until(*server(), [&] { return all_connected(); });
   raw_.reset();  // its connection broke too
-  check(comes([&] { return all_connected(); }), "clients have not come back");
 }
 
 // ---- the simulation -----------------------------------------------------------------------------
