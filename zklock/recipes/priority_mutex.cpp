@@ -90,7 +90,7 @@ bool PriorityMutex::is_held_by_this_thread() const {
 }
 
 int PriorityMutex::hold_count() const {
-  return lockable_->ownership().count();
+  return lockable_->ownership().exclusive_count();
 }
 
 std::vector<Participant> PriorityMutex::participants(Deadline deadline) const {
