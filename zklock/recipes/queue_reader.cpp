@@ -44,11 +44,9 @@ Deadline bounded(LockEngine& engine, Deadline deadline) {
   throw Error(core::error_of(reply.status), operation, engine.path().str(), cause);
 }
 
-/// An interruption point.
-void pause(ClientCore& core) {
-  const auto call = std::make_shared<BlockingCall<bool>>();
-  core.scheduler().at(core.scheduler().now() + pause_between_turns, [call] { call->set(true); });
-  call->wait();
+/// An interruption point. Not with a timer of the client's: there are none when it is closed.
+void pause() {
+  BlockingCall<bool>().wait_for(pause_between_turns);
 }
 
 bool try_again(Status status) {
@@ -67,7 +65,7 @@ std::vector<core::NodeName> read_queue_until(const std::shared_ptr<LockEngine>& 
     if (reply.status == Status::no_node) return {};
     if (reply.status == Status::ok) return core::contenders(reply.children);
     if (!try_again(reply.status)) fail(*engine, reply);
-    pause(engine->core());
+    pause();
   }
 }
 
@@ -117,7 +115,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
     const bool lost =
         std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); });
     if (lost) {
-      pause(engine->core());
+      pause();
       continue;
     }
     auto mine = engine->nodes();
@@ -171,7 +169,7 @@ LockState read_state(const std::shared_ptr<LockEngine>& engine, Deadline deadlin
     }
     if (reply.status == Status::no_node) continue;  // it has just gone
     if (!try_again(reply.status)) fail(*engine, reply);
-    pause(engine->core());
+    pause();
   }
 }
 
