@@ -85,6 +85,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool unlock(const Owner& owner, core::CountKind kind);
   /// The counts of a valid hold; all 0 otherwise.
   core::Ownership ownership(const Owner& owner);
+  /// Whether `owner` waits here, holds, or has lost what it has not given back.
+  bool contends(const Owner& owner);
   /// The number of permits has changed; for those that wait.
   void permits_changed(std::int32_t all);
   /// Public objects on this path come and go.
