@@ -289,6 +289,16 @@ TEST_F(TenureTest, TheFirstGrantsLimitCounts) {
   expect_rest();
 }
 
+// The session ends after all engines were closed: till then there are replies.
+TEST_F(TenureTest, AClosedClientIsNotGrantedAnything) {
+  const auto call = lock_.acquire(1, {.listener = listener(1)});
+  lock_.engine(1)->close();  // its node is on the way, and will be alone
+  run_for(2s);
+  EXPECT_EQ(lock_.call(call).outcomes, 1);
+  EXPECT_TRUE(lock_.call(call).error.has_value());
+  EXPECT_EQ(events_, Events{});
+}
+
 TEST_F(TenureTest, ALossIsToldWhenThereIsAThreadAgain) {
   const auto call = granted(0);
   lock_.world().dispatcher(0).set_exhausted(true);

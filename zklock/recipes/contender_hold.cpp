@@ -179,6 +179,7 @@ void Contender::leave_session() noexcept {
 
 void Contender::close() {
   for (Call& call : std::exchange(calls_, {})) complete(call, outcome_of(call, Why::closed));
+  ownership_.withdraw();  // or it is still granted, and nobody would end it
   lose(Loss::node);
   leave_session();
 }
