@@ -31,6 +31,9 @@ struct PriorityOptions {
   /// contender takes two until it holds.) So nobody is overtaken for ever. 1 to 1,000,000; nothing:
   /// strictly by weight, and the light ones may starve. All who use the path must agree.
   std::optional<int> ageing = 100;
+  /// Its listener hears of the contender for the lock, so from the gate on: seldom of `waiting`, as
+  /// who passes is granted next, mostly. Whoever waits at the gate hears nothing; participants()
+  /// tells the order there.
   MutexOptions mutex = {};
 };
 
