@@ -19,8 +19,8 @@ using recipes::CompositeWanted;
 namespace {
 
 /// What `options` ask for on behalf of `owner`. Throws Error(invalid_option).
-CompositeWanted wanted(const Composite& composite, const Owner& owner, AcquireOptions options,
-                       core::CountKind kind = core::CountKind::hold) {
+CompositeWanted wanted_of(const Composite& composite, const Owner& owner, AcquireOptions options,
+                          core::CountKind kind = core::CountKind::hold) {
   return {
       .owner = owner,
       .deadline = options.deadline,
@@ -32,13 +32,13 @@ CompositeWanted wanted(const Composite& composite, const Owner& owner, AcquireOp
 /// Waits on the calling thread. Interrupted, it leaves the queues, and gives back what came at that
 /// very moment.
 CompositeOutcome acquire_blocking(const std::shared_ptr<Composite>& composite,
-                                  CompositeWanted call_wanted) {
+                                  CompositeWanted wanted) {
   composite->check_usable("lock");
   recipes::BlockingCall<CompositeOutcome> call;
-  const core::CountKind kind = call_wanted.kind;
-  const Owner owner = call_wanted.owner;
-  call_wanted.done = [&call](CompositeOutcome outcome) { call.set(std::move(outcome)); };
-  const auto acquiring = CompositeCall::start(composite, std::move(call_wanted));
+  const core::CountKind kind = wanted.kind;
+  const Owner owner = wanted.owner;
+  wanted.done = [&call](CompositeOutcome outcome) { call.set(std::move(outcome)); };
+  const auto acquiring = CompositeCall::start(composite, std::move(wanted));
   CompositeOutcome outcome;
   try {
     outcome = call.wait();
@@ -58,7 +58,7 @@ void CompositeMutex::start(std::shared_ptr<Composite> composite, AcquireOptions 
                            std::function<void(CompositeOutcome)> done) {
   composite->check_usable("lock");
   const Owner owner = options.owner ? *options.owner : Owner::unique();
-  CompositeWanted call = wanted(*composite, owner, std::move(options));
+  CompositeWanted call = wanted_of(*composite, owner, std::move(options));
   call.done = std::move(done);
   CompositeCall::start(std::move(composite), std::move(call));
 }
@@ -92,9 +92,9 @@ bool CompositeMutex::lock_until(Deadline deadline, std::stop_token stop) {
   const auto composite = composite_;  // another thread may destroy this object meanwhile
   composite->check_usable("lock");
   composite->unlock_at_thread_exit();
-  return acquire_blocking(composite, wanted(*composite, Owner::this_thread(),
-                                            {.deadline = deadline, .stop = std::move(stop)},
-                                            core::CountKind::lock))
+  return acquire_blocking(composite, wanted_of(*composite, Owner::this_thread(),
+                                               {.deadline = deadline, .stop = std::move(stop)},
+                                               core::CountKind::lock))
       .granted;
 }
 
@@ -117,7 +117,7 @@ void CompositeMutex::unlock() {
 CompositeHold CompositeMutex::acquire(AcquireOptions options) {
   const auto composite = composite_;  // another thread may destroy this object meanwhile
   const Owner owner = options.owner.value_or(Owner::this_thread());
-  auto outcome = acquire_blocking(composite, wanted(*composite, owner, std::move(options)));
+  auto outcome = acquire_blocking(composite, wanted_of(*composite, owner, std::move(options)));
   return CompositeHold(std::move(outcome.held));
 }
 
