@@ -68,6 +68,15 @@ void CompositeMutex::acquire_async(const std::shared_ptr<Composite>& composite,
   // What the handler owns must not die on the threads that bring the outcome: there is one copy,
   // and it moves on to the executor.
   auto only = std::make_shared<CompositeHandler>(std::move(handler));
+  composite->check_usable("lock");
+  try {
+    wanted_of(*composite, Owner::unique(), options);
+  } catch (const Error& error) {
+    composite->post([only = std::move(only), refused = std::make_exception_ptr(error)] {
+      (*only)(CompositeHold(), refused);
+    });
+    return;
+  }
   start(composite, std::move(options),
         [composite, only = std::move(only)](CompositeOutcome outcome) mutable {
           auto hold = std::make_shared<CompositeHold>(CompositeHold(std::move(outcome.held)));

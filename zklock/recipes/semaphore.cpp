@@ -21,9 +21,9 @@ int checked(int permits, const std::string& path) {
 
 Lockable::Kind kind(int wanted, int all, const std::string& path) {
   if (wanted < 1 || wanted > all) {
-    throw Error(
-        Errc::invalid_option, "acquire", path,
-        "from 1 to " + std::to_string(all) + " permits can be had, not " + std::to_string(wanted));
+    return {.refusal = Error(Errc::invalid_option, "acquire", path,
+                             "from 1 to " + std::to_string(all) + " permits can be had, not " +
+                                 std::to_string(wanted))};
   }
   return {.rule = core::QueueRule::permits(wanted, all, false), .nests = false};
 }
