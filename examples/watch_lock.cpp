@@ -26,12 +26,11 @@ class Display {
   void show(const LockState& state) {
     const std::lock_guard guard(mutex_);
     shown_ = state;
-    if (state.holder) {
-      std::cout << "  (" << state.holder->application << " on " << state.holder->host << " holds, "
+    for (const zklock::Participant& holder : state.holders) {
+      std::cout << "  (" << holder.application << " on " << holder.host << " holds, "
                 << state.waiting << " wait)" << std::endl;
-    } else {
-      std::cout << "  (free)" << std::endl;
     }
+    if (state.is_free()) std::cout << "  (free)" << std::endl;
     changed_.notify_all();
   }
   bool comes_to(const std::function<bool(const LockState&)>& wanted) {
@@ -66,7 +65,7 @@ void watch_lock(const std::string& hosts) {
 
   zklock::Hold hold = mutex.acquire({.deadline = 30s});
   promise(display.comes_to([&](const LockState& s) {
-    return s.holder && s.holder->token == hold.token() && s.waiting == 0;
+    return s.holders.size() == 1 && s.holders[0].token == hold.token() && s.waiting == 0;
   }),
           "the holder is shown, with its token");
   auto next = mutex.async_acquire();
@@ -77,7 +76,7 @@ void watch_lock(const std::string& hosts) {
   hold.release();
   hold = next.get();
   promise(display.comes_to([&](const LockState& s) {
-    return s.holder && s.holder->token == hold.token() && s.waiting == 0;
+    return s.holders.size() == 1 && s.holders[0].token == hold.token() && s.waiting == 0;
   }),
           "the hand-off is shown");
   hold.release();

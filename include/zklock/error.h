@@ -39,6 +39,7 @@ enum class Errc {
   version_mismatch,    ///< a node's data have another version than expected
   too_large,           ///< more than a request can hold; nothing was sent
   outcome_unknown,     ///< the answer was lost: it may have been done, or not
+  bad_data,            ///< a node of the lock's says what it cannot mean; somebody has written it
 };
 
 /// The category named "zklock" of Errc's codes.

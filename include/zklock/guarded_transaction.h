@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <coroutine>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -10,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "zklock/awaitable.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
 
@@ -109,32 +109,13 @@ class GuardedTransaction {
   /// The same as a future, which becomes ready exactly once.
   std::future<void> async_commit(Deadline deadline = Deadline::never()) const;
 
-  class Awaitable;
+  using Awaitable = BasicAwaitable<void>;
   /// For coroutines: `co_await tx.co_commit();`. Resumes on the client's executor. Throws from
   /// co_await what commit() throws. The transaction has to live until then.
   Awaitable co_commit(Deadline deadline = Deadline::never()) const;
 
  private:
   std::unique_ptr<recipes::GuardedWrites> writes_;
-};
-
-/// What co_commit() returns: to be awaited once, at once.
-class GuardedTransaction::Awaitable {
- public:
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> caller);
-  void await_resume() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  friend class GuardedTransaction;
-  Awaitable(const GuardedTransaction& transaction, Deadline deadline)
-      : transaction_(&transaction), deadline_(deadline) {}
-
-  const GuardedTransaction* transaction_;
-  Deadline deadline_;
-  std::exception_ptr error_;
 };
 
 }  // namespace zklock

@@ -49,6 +49,9 @@ struct ElectionOptions {
 /// be elected before the function has returned: what it does to the outside has to carry
 /// Leadership::token().
 ///
+/// While it leads, the function may proclaim a value, as an address: Leadership::proclaim(). Those
+/// who want to know it, and need not contend, use an ElectionObserver.
+///
 /// What the function throws is logged and kept (last_failure()), and leadership passes on.
 /// The path can be shared with LeaderLatch and with Curator's LeaderSelector.
 /// Source: org.apache.curator.framework.recipes.leader.LeaderSelector; etcd's concurrency.Election;
@@ -91,7 +94,7 @@ class LeaderElection {
   bool has_leadership() const noexcept;
 
   /// Who leads, as the servers say: the first in the queue. Nothing when nobody contends. Blocks
-  /// for two round trips.
+  /// for two round trips. To be told of changes: ElectionObserver.
   /// Throws: as ReentrantMutex::participants().
   std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 

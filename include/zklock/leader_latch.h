@@ -37,7 +37,8 @@ struct LatchOptions {
 
 /// One candidate for the leadership of a path. Of all latches on the path, over all processes, one
 /// leads, until it is closed, or its session or its node goes; then the next in line does. A latch
-/// that lost its leadership contends again by itself.
+/// that lost its leadership contends again by itself. While it leads it may proclaim a value, as an
+/// address: leadership().proclaim(); ElectionObservers are told.
 ///
 /// The candidates queue as for a lock (see ReentrantMutex), so the path can also be shared with
 /// LeaderElection and Curator's LeaderSelector, but not with Curator's LeaderLatch, whose nodes
@@ -83,7 +84,7 @@ class LeaderLatch {
   FencingToken token() const { return leadership().token(); }
 
   /// Who leads, as the servers say: the first in the queue. Nothing when nobody contends. Blocks
-  /// for two round trips.
+  /// for two round trips. To be told of changes: ElectionObserver.
   /// Throws: as ReentrantMutex::participants().
   std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 

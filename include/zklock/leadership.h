@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <future>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <utility>
 
+#include "zklock/awaitable.h"
+#include "zklock/deadline.h"
 #include "zklock/fencing_token.h"
+#include "zklock/guarded_transaction.h"
 #include "zklock/hold.h"
 #include "zklock/lease_clock.h"
 
 namespace zklock {
 
 namespace recipes {
+class Rostrum;
 class Tenure;
-}
+}  // namespace recipes
 
 /// One leadership of this process, from its grant to its end, as LeaderLatch and LeaderElection
 /// give it out. Copies stand for the same leadership; keeping one does not keep the leadership.
@@ -51,10 +56,35 @@ class Leadership {
   /// cannot be given back meanwhile: within the function that LeaderElection runs.
   const Hold& hold() const noexcept;
 
+  /// Effects: who observes the election (ElectionObserver) sees `value`, any bytes, until this
+  /// leadership ends or proclaims another; what former leaders have proclaimed is never taken for
+  /// this one's. It is written only if this leadership is still valid, which the servers check in
+  /// the same transaction: a leader that was paused, or cut off, and comes back when somebody else
+  /// leads, changes nothing. Values are written in the order of the calls. Blocks for one round
+  /// trip; while the connection is lost it waits for it to come back, until the deadline or the
+  /// loss. An interruption point of Boost.Thread; after an interruption the outcome is unknown.
+  ///
+  /// The value stands in a node beside the lock node, which goes with the leadership, or with its
+  /// session; it has the ACL that ClientOptions::acl gives to the parents of locks, and who may
+  /// write there may also write the value.
+  /// Throws: Error, as GuardedTransaction::commit(), which has a table of what has been written:
+  /// lock_lost also when the leadership was given up, and for none; too_large beyond about 1 MB;
+  /// too_many_nodes for the caps of ClientOptions.
+  /// Source: etcd's concurrency.Election.Proclaim().
+  void proclaim(std::string value, Deadline deadline = Deadline::never()) const;
+
+  /// As those of GuardedTransaction. Here, too, lock_lost is thrown when the leadership was given
+  /// up before; the others bring it.
+  void async_proclaim(std::string value, CommitHandler handler,
+                      Deadline deadline = Deadline::never()) const;
+  std::future<void> async_proclaim(std::string value, Deadline deadline = Deadline::never()) const;
+  BasicAwaitable<void> co_proclaim(std::string value, Deadline deadline = Deadline::never()) const;
+
  private:
   friend class recipes::Tenure;
   explicit Leadership(std::shared_ptr<const recipes::Tenure> tenure) noexcept
       : tenure_(std::move(tenure)) {}
+  std::shared_ptr<recipes::Rostrum> rostrum() const;
 
   std::shared_ptr<const recipes::Tenure> tenure_;
 };

@@ -4,17 +4,17 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "zklock/client.h"
+#include "zklock/client_options.h"
 #include "zklock/deadline.h"
 #include "zklock/participant.h"
 
 namespace zklock {
 
 namespace recipes {
-class LockEngine;
 class QueueObserver;
 }  // namespace recipes
 
@@ -22,22 +22,26 @@ class QueueObserver;
 ///
 /// Thread-safety: a value.
 struct LockState {
-  std::optional<Participant> holder;  ///< the first in the queue; none: the lock is free
-  std::size_t waiting = 0;            ///< how many stand behind it
+  /// Those who hold, in the order of arrival: one of a mutex, or several readers, or several who
+  /// have permits. The others have to wait, whoever they are.
+  std::vector<Participant> holders;
+  std::size_t waiting = 0;  ///< how many more are in the queue
 
-  bool is_free() const noexcept { return !holder; }
+  bool is_free() const noexcept { return holders.empty() && waiting == 0; }
   friend bool operator==(const LockState&, const LockState&) = default;
 };
 
-/// Watches a lock without contending for it: is it free, who holds it, how many wait.
+/// Watches a lock without contending for it: is it free, who holds it, how many wait. The lock may
+/// be of any class.
 ///
 /// What it tells may be out of date when it is read; nobody may conclude from it that he holds, or
-/// may write. While the connection is lost nothing is told, and what changed meanwhile is told
-/// afterwards, also when that takes a new session. A missing path is a free lock.
+/// may write. It never goes back: what a listener is told is no older than what it was told before,
+/// through disconnects, and on a new session too. While the connection is lost nothing is told,
+/// and what changed meanwhile is told afterwards. A missing path is a free lock.
 ///
 /// Cost: while there is a listener, every change in the queue costs the list of the queue and one
-/// read. For a lock with many waiters that changes hands a thousand times a second ask state() now
-/// and then instead.
+/// read of each holder's node; but fifty times a second at most, however often the queue changes.
+/// What came and went in between is not told.
 /// Source: WLock's watchLock; Consul's blocking queries on a lock's key.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
@@ -45,13 +49,14 @@ class LockObserver {
  public:
   using Listener = std::function<void(const LockState&)>;
 
-  /// Effects: none on the servers, does not block. `path` is that of a lock.
+  /// Effects: none on the servers, does not block. `path` is that of a lock. `executor` runs the
+  /// listeners; unset: as the client's callbacks.
   /// Throws: Error(invalid_path | closed | forked).
-  LockObserver(Client& client, std::string path);
+  LockObserver(Client& client, std::string path, Executor executor = {});
   LockObserver(const LockObserver&) = delete;
   LockObserver& operator=(const LockObserver&) = delete;
-  /// Ends all watching; the listeners are not called any more. As Subscription::cancel() it waits
-  /// for a call that is under way, except on the thread that runs it. Does not wait for servers.
+  /// Ends all watching; the listeners are not called any more. Waits for calls that are under way;
+  /// from within one: for none. Does not wait for servers.
   ~LockObserver();
 
   /// Asks the servers. Blocks for two round trips (one when the lock is free), at most until the
@@ -60,16 +65,15 @@ class LockObserver {
   LockState state(Deadline deadline = Deadline::never()) const;
 
   /// Calls `listener` with the state as soon as that is known, and for every change from then on,
-  /// in order, one call at a time, on the client's executor. When changes come faster than the
-  /// listener returns, it is told the newest state and those between are left out. An exception
-  /// that it throws is logged and dropped. After Client::close() nothing is told.
+  /// in order, one call at a time, on the executor. When changes come faster than the listener
+  /// returns, it is told the newest state and those between are left out. An exception that it
+  /// throws is logged and dropped. After Client::close() nothing is told.
   /// Does not block. Throws: Error(closed | forked).
   Subscription add_listener(Listener listener);
 
   const std::string& path() const noexcept;
 
  private:
-  std::shared_ptr<recipes::LockEngine> engine_;
   std::shared_ptr<recipes::QueueObserver> observer_;
 };
 

@@ -9,6 +9,7 @@
 #include "zklock/composite_hold.h"
 #include "zklock/composite_mutex.h"
 #include "zklock/deadline.h"
+#include "zklock/election_observer.h"
 #include "zklock/error.h"
 #include "zklock/fencing_token.h"
 #include "zklock/guarded_transaction.h"

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
+#include "conformance/single_thread.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {
@@ -40,7 +43,8 @@ class Told {
   // Held by the node of this hold.
   [[nodiscard]] bool last_becomes(const Hold& hold, std::size_t waiting = 0) {
     return wait_until_last([&](const LockState& s) {
-      return s.holder && s.holder->token == hold.token() && s.waiting == waiting;
+      return s.holders.size() == 1 && s.holders.front().token == hold.token() &&
+             s.waiting == waiting;
     });
   }
   std::vector<LockState> states() const {
@@ -73,23 +77,117 @@ TEST_F(LockObserverTest, SaysWhoHoldsAndHowManyWait) {
   auto waiting = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
   const LockState state = observer.state();
-  ASSERT_TRUE(state.holder);
+  ASSERT_EQ(state.holders.size(), 1U);
+  const Participant& holder = state.holders.front();
   EXPECT_EQ(state.waiting, 1U);
-  EXPECT_EQ(kPath + "/" + state.holder->node, hold.node());
-  EXPECT_EQ(state.holder->token, hold.token());
-  EXPECT_EQ(state.holder->session_id, client_->session_id());
-  EXPECT_EQ(state.holder->application, "conformance");
-  EXPECT_TRUE(state.holder->holds);
-  EXPECT_FALSE(state.holder->mine);
-  EXPECT_TRUE(holders.state().holder->mine);
-  EXPECT_EQ(mutex_.participants().front().node, state.holder->node);
+  EXPECT_EQ(kPath + "/" + holder.node, hold.node());
+  EXPECT_EQ(holder.token, hold.token());
+  EXPECT_EQ(holder.session_id, client_->session_id());
+  EXPECT_EQ(holder.application, "conformance");
+  EXPECT_TRUE(holder.holds);
+  EXPECT_FALSE(holder.mine);
+  EXPECT_TRUE(holders.state().holders.at(0).mine);
+  EXPECT_EQ(mutex_.participants().front().node, holder.node);
   hold.release();
   hold = get(waiting);
-  EXPECT_EQ(observer.state().holder->token, hold.token());
+  EXPECT_EQ(observer.state().holders.at(0).token, hold.token());
   EXPECT_EQ(observer.state().waiting, 0U);
   hold.release();
   ASSERT_TRUE(becomes_empty());
   EXPECT_TRUE(observer.state().is_free()) << "there is the path, and nobody in the queue";
+}
+
+// What participants() say of those who hold.
+std::vector<Participant> holders_among(std::vector<Participant> participants) {
+  std::erase_if(participants, [](const Participant& p) { return !p.holds; });
+  return participants;
+}
+
+TEST_F(LockObserverTest, TellsAllReadersAndTheWriterBehindThem) {
+  const LockObserver observer(*client_, kPath);
+  LockObserver listening(*client_, kPath);
+  Told told;
+  const Subscription subscription = listening.add_listener(told.listener());
+  SharedMutex mutex(*client_, kPath);
+  SharedMutex others(*observers_client_, kPath);
+  Hold first = mutex.acquire_shared({.owner = Owner::unique(), .deadline = kPatience});
+  Hold second = others.acquire_shared({.owner = Owner::unique(), .deadline = kPatience});
+  auto writer = mutex.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  auto reader = mutex.async_acquire_shared();
+  ASSERT_TRUE(reaches_nodes(4));
+  const LockState state = observer.state();
+  ASSERT_EQ(state.holders.size(), 2U);
+  EXPECT_EQ(state.holders, holders_among(mutex.participants()));
+  EXPECT_EQ(state.holders[0].token, first.token());
+  EXPECT_EQ(state.holders[1].token, second.token());
+  EXPECT_EQ(state.holders[0].access, Access::shared);
+  EXPECT_TRUE(state.holders[0].mine);
+  EXPECT_FALSE(state.holders[1].mine);
+  EXPECT_EQ(state.waiting, 2U) << "a reader behind a writer waits too";
+  EXPECT_TRUE(told.wait_until_last([&](const LockState& s) { return s == state; }));
+  first.release();
+  second.release();
+  const Hold writing = get(writer);
+  ASSERT_TRUE(told.last_becomes(writing, 1));
+  EXPECT_EQ(told.states().back().holders[0].access, Access::exclusive);
+}
+
+TEST_F(LockObserverTest, TellsWhoHasPermitsAndHowMany) {
+  const LockObserver observer(*client_, kPath);
+  Semaphore semaphore(*client_, kPath, 4);
+  Permit one = semaphore.acquire(1);
+  Permit two = semaphore.acquire(2);
+  auto more = semaphore.async_acquire(3);
+  ASSERT_TRUE(reaches_nodes(3));
+  const LockState state = observer.state();
+  ASSERT_EQ(state.holders.size(), 2U);
+  EXPECT_EQ(state.holders, holders_among(semaphore.participants()));
+  EXPECT_EQ(state.holders[0].permits, 1);
+  EXPECT_EQ(state.holders[1].permits, 2);
+  EXPECT_EQ(state.holders[1].access, Access::permits);
+  EXPECT_EQ(state.waiting, 1U);
+  EXPECT_FALSE(state.is_free());
+  one.release();
+  two.release();
+  const Permit three = get(more);
+  ASSERT_EQ(observer.state().holders.size(), 1U);
+  EXPECT_EQ(observer.state().holders[0].permits, 3);
+}
+
+// Who waits at a PriorityMutex may have come before the holder's node did.
+TEST_F(LockObserverTest, OfAPriorityMutexTheHolderIsToldAndNotWhoCameFirst) {
+  PriorityMutex mutex(*client_, kPath);
+  Hold hold = mutex.acquire({.owner = Owner::unique()});
+  auto light = mutex.async_acquire({}, 1);
+  auto heavy = mutex.async_acquire({}, 9);
+  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 3; }, kPatience));
+  hold.release();
+  hold = get(heavy);
+  const LockState state = LockObserver(*client_, kPath).state();
+  ASSERT_EQ(state.holders.size(), 1U);
+  EXPECT_EQ(state.holders[0].token, hold.token());
+  EXPECT_EQ(state.waiting, 1U);
+  EXPECT_TRUE(state.holders[0].mine);
+  hold.release();
+  EXPECT_TRUE(get(light));
+}
+
+TEST_F(LockObserverTest, CallsTheListenerOnItsExecutor) {
+  Told told;
+  std::promise<std::thread::id> thread;
+  SingleThread single;
+  single([&] { thread.set_value(std::this_thread::get_id()); });
+  const auto expected = thread.get_future().get();
+  std::atomic<bool> elsewhere{false};
+  LockObserver observer(*observers_client_, kPath, std::ref(single));
+  const Subscription subscription = observer.add_listener([&](const LockState& state) {
+    if (std::this_thread::get_id() != expected) elsewhere = true;
+    told.listener()(state);
+  });
+  const Hold hold = acquire();
+  ASSERT_TRUE(told.last_becomes(hold));
+  EXPECT_FALSE(elsewhere);
 }
 
 TEST_F(LockObserverTest, TellsOfEveryChangeFromTheFirstStateOn) {
@@ -150,8 +248,9 @@ TEST_F(LockObserverTest, NamesForeignContendersAndIgnoresWhatIsNone) {
   ASSERT_EQ(foreign.rc, ZOK);
   ASSERT_TRUE(told.wait_until_last([](const LockState& s) { return !s.is_free(); }));
   const LockState state = told.states().back();
-  EXPECT_EQ(kPath + "/" + state.holder->node, foreign.path);
-  EXPECT_EQ(state.holder->pid, 0);
+  ASSERT_EQ(state.holders.size(), 1U);
+  EXPECT_EQ(kPath + "/" + state.holders.front().node, foreign.path);
+  EXPECT_EQ(state.holders.front().pid, 0);
   EXPECT_EQ(state.waiting, 0U);
 }
 

@@ -354,31 +354,6 @@ TEST_F(EngineSemaphoreTest, ASessionsEndWhileWaitingForSeveralQueuesAgain) {
   expect_rest();
 }
 
-TEST_F(EngineSemaphoreTest, AChangeOfASharedNumberReachesThoseThatWait) {
-  const auto shared = [](int wanted, int all) {
-    Request request;
-    request.rule = core::QueueRule::permits(wanted, all, true);
-    return request;
-  };
-  const auto first = granted(0, shared(1, 1));
-  const auto second = waiting(1, shared(1, 1));
-  lock_.call(first).all = 2;
-  lock_.engine(1)->permits_changed(2);
-  run();
-  EXPECT_TRUE(lock_.call(second).granted());
-  const auto third = waiting(2, shared(3, 2));
-  EXPECT_EQ(client(2).live_interests(), 0U) << "nobody's leaving helps";
-  lock_.call(third).all = 3;
-  lock_.engine(2)->permits_changed(3);
-  run();
-  EXPECT_EQ(client(2).live_interests(), 1U);
-  release(first);
-  release(second);
-  EXPECT_TRUE(lock_.call(third).granted());
-  release(third);
-  expect_rest();
-}
-
 // ---- any of it, at random -----------------------------------------------------------------------
 
 /// Three clients with several calls each, which the world serves in any order, with faults.
@@ -394,6 +369,7 @@ class RandomRun {
       act();
       if (std::string wrong = lock_.violation(); !wrong.empty()) return wrong;
     }
+    if (mix_ == 3) lock_.say_permits(3);
     // Everybody lets go, again and again, until all have had their turn.
     for (int round = 0; round < 40; ++round) {
       for (std::size_t c = 0; c < 3; ++c) {
@@ -419,6 +395,7 @@ class RandomRun {
     Request wish = mix_ == 0   ? LockWorld::permits(1 + static_cast<int>(below(3)), 3)
                    : one_in(3) ? LockWorld::to_write()
                                : LockWorld::to_read();
+    if (mix_ == 3) wish = LockWorld::shared_permits(1 + static_cast<int>(below(3)), 3);
     if (mix_ == 2 && one_in(4)) wish = Request{};
     if (mix_ == 2 && one_in(3)) wish = LockWorld::permits(1 + static_cast<int>(below(2)), 2);
     // Readers and writers of one owner meet, too.
@@ -432,6 +409,7 @@ class RandomRun {
     World& world = lock_.world();
     const std::size_t c = below(3);
     if (one_in(12)) return strike(c);
+    if (mix_ == 3 && one_in(20)) return lock_.say_permits(static_cast<int>(below(5)));
     if (one_in(4) && lock_.calls() < 30) {
       lock_.acquire(c, request());
       return;
@@ -449,7 +427,10 @@ class RandomRun {
 
   void strike(std::size_t c) {
     World& world = lock_.world();
-    switch (below(7)) {
+    switch (below(mix_ == 3 ? 10 : 7)) {
+      case 7: world.fail_next(c, Kind::get, Status::throttled); return;
+      case 8: world.lose_reply(c, Kind::get); return;
+      case 9: world.lose_reply(c, Kind::transaction); return;
       case 0: world.lose_reply(c); return;
       case 1: world.lose_request(c); return;
       case 2: world.disconnect(c); return;
@@ -470,7 +451,7 @@ class RandomRun {
 };
 
 TEST(EngineRandom, NoOrderOfEventsBreaksAPromise) {
-  for (int mix = 0; mix < 3; ++mix) {
+  for (int mix = 0; mix < 4; ++mix) {
     std::size_t granted = 0;
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
       RandomRun random(seed, mix);

@@ -2,7 +2,9 @@
 #include "tests/model/lock_world.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include "zklock/core/node_data.h"
 #include "zklock/core/node_name.h"
+#include "zklock/core/permit_count.h"
 
 namespace zklock::model {
 
@@ -68,6 +71,22 @@ LockWorld::Request LockWorld::permits(std::int32_t wanted, std::int32_t all) {
   return {.rule = core::QueueRule::permits(wanted, all, false)};
 }
 
+LockWorld::Request LockWorld::shared_permits(std::int32_t wanted, std::int32_t initial) {
+  return {.rule = core::QueueRule::permits(wanted, initial, true)};
+}
+
+std::string LockWorld::count_path() {
+  return std::string(path) + "/" + std::string(core::count_node);
+}
+
+void LockWorld::say_permits(std::int32_t number) {
+  static_cast<void>(world_.ensemble().create_container("/locks"));
+  static_cast<void>(world_.ensemble().create_container(path));
+  static_cast<void>(world_.ensemble().create(count_path()));
+  world_.ensemble().set_data(count_path(), std::to_string(number));
+  said_.push_back(number);
+}
+
 std::size_t LockWorld::acquire(std::size_t client, Request request) {
   const std::size_t index = calls_.size();
   calls_.push_back(std::make_unique<CallResult>(CallResult{.client = client,
@@ -78,6 +97,11 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
                                                            .node = {},
                                                            .kind = request.kind,
                                                            .all = request.rule.all}));
+  if (request.rule.shares_count()) {
+    if (said_.empty()) said_.push_back(request.rule.all);
+    calls_.back()->all = std::numeric_limits<std::int32_t>::max();
+    calls_.back()->counts = said_.size() - 1;
+  }
   tickets_.emplace_back();
   watchers_.emplace_back();
   said_lost_.push_back(false);
@@ -107,6 +131,7 @@ void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
   watchers_[index] =
       std::make_unique<std::stop_callback<Watcher>>(call.hold.lost(), Watcher{lost_told_[index]});
   check_token(call);
+  if (call.counts) check_count(call);
 }
 
 /// By the node, not by what the call wanted: a writer's covers the readers of its owner.
@@ -128,6 +153,22 @@ void LockWorld::check_token(const CallResult& granted) {
   }
 }
 
+void LockWorld::check_count(const CallResult& granted) {
+  const auto own =
+      *core::parse_contention(std::string_view(granted.node).substr(std::strlen(path) + 1));
+  std::int64_t taken = own.permits;
+  for (const std::string& name : nodes()) {
+    const auto other = core::parse_contention(name);
+    if (other && other->before(own)) taken += other->permits;
+  }
+  const auto since = said_.begin() + static_cast<std::ptrdiff_t>(*granted.counts);
+  std::int32_t most = *std::max_element(since, said_.end());
+  // Or whoever found none has said it.
+  const Node* const count = world_.ensemble().find(count_path());
+  if (count) most = std::max(most, core::parse_permit_count(count->data).value_or(0));
+  if (taken > most) violation_ = "G2: more than there ever were";
+}
+
 void LockWorld::cancel(std::size_t call) {
   engine(calls_[call]->client)->cancel(*tickets_[call]);
 }
@@ -139,7 +180,9 @@ void LockWorld::release(std::size_t call) {
 
 std::vector<std::string> LockWorld::nodes() const {
   const Node* parent = world_.ensemble().find(path);
-  return parent ? parent->children : std::vector<std::string>{};
+  std::vector<std::string> names = parent ? parent->children : std::vector<std::string>{};
+  std::erase(names, core::count_node);
+  return names;
 }
 
 std::size_t LockWorld::held() const {

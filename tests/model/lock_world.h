@@ -26,7 +26,8 @@ struct CallResult {
   FencingToken token;  ///< of the grant, also after the release
   std::string node;    ///< of the grant
   core::CountKind kind = core::CountKind::hold;
-  std::int32_t all = 1;  ///< permits, where the grant is of some
+  std::int32_t all = 1;  ///< permits, where the grant is of some of a fixed number
+  std::optional<std::size_t> counts = {};  ///< where that is shared: how often it was said before
   bool granted() const noexcept { return token.zxid != 0; }
 };
 
@@ -38,7 +39,8 @@ struct CallResult {
 /// | G1    | the token of a grant is above those of all before that exclude it; no two      |
 /// |       | nodes have the same                                                            |
 /// | G2    | holds that say `held` or `suspended` may be together: one that is exclusive,   |
-/// |       | or readers, or permits, no more than there are                                 |
+/// |       | or readers, or permits, no more than there are; where that number is shared:   |
+/// |       | with those before it, no more than there ever were since it was wanted         |
 /// | G3    | a hold that once said lost never says anything else; its stop_token fires once |
 /// | G5    | at_rest(): no node, watch, interest, map entry, background work is left        |
 /// | nodes | never two of one attempt                                                       |
@@ -71,6 +73,11 @@ class LockWorld {
   static Request to_write(Owner owner = Owner::unique());
   static Request to_read(Owner owner = Owner::unique());
   static Request permits(std::int32_t wanted, std::int32_t all);
+  /// Of a number that is kept on the servers.
+  static Request shared_permits(std::int32_t wanted, std::int32_t initial);
+  /// Makes it `number`, as somebody else.
+  void say_permits(std::int32_t number);
+  static std::string count_path();
   /// Which call: an index for the members below.
   std::size_t acquire(std::size_t client, Request request);
   std::size_t acquire(std::size_t client) { return acquire(client, Request{}); }
@@ -80,7 +87,7 @@ class LockWorld {
   std::size_t calls() const noexcept { return calls_.size(); }
   std::size_t lost_told(std::size_t call) const { return *lost_told_.at(call); }
 
-  /// The names of the nodes under the lock, in no order.
+  /// The names of the contenders' nodes under the lock, in no order.
   std::vector<std::string> nodes() const;
   /// How many grants are valid.
   std::size_t held() const;
@@ -97,6 +104,7 @@ class LockWorld {
   void ended(std::size_t index, recipes::Outcome outcome);
   static Access access_of(const CallResult& call);
   void check_token(const CallResult& granted);
+  void check_count(const CallResult& granted);
   std::string violation_of_exclusion() const;
   std::string violation_of_nodes() const;
 
@@ -107,6 +115,7 @@ class LockWorld {
   std::vector<std::shared_ptr<std::size_t>> lost_told_;
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   std::vector<bool> said_lost_;
+  std::vector<std::int32_t> said_;     ///< of shared numbers of permits, in order
   FencingToken last_token_;            ///< the highest that was granted
   FencingToken last_exclusive_token_;  ///< of those that exclude all others
   std::string violation_;

@@ -70,9 +70,8 @@ Reply contents(const Node* node) {
 }
 
 Reply children(const Node* node) {
-  if (node == nullptr) return status_only(Status::no_node);
-  Reply reply = status_only(Status::ok);
-  reply.children = node->children;
+  Reply reply = stat(node);
+  if (node != nullptr) reply.children = node->children;
   return reply;
 }
 

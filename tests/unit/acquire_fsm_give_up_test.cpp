@@ -31,6 +31,7 @@ TEST(AcquireGiveUp, InEveryState) {
         at_once = false;
         break;
       case State::listing:
+      case State::seeding:
       case State::confirming:
       case State::pausing: wanted = remove_own; break;
       case State::arming:

@@ -26,6 +26,7 @@ Walk::Walk(std::uint64_t seed, const QueueRule& rule)
       fsm_("id", policy_),
       parent_(!one_in(8)),
       all_permits_(rule.all) {
+  if (shares_count() && (!parent_ || one_in(3))) all_permits_.reset();
   // Near its end the counter has other things to show.
   next_sequence_ = one_in(8) ? first_unusable_sequence.value - below(4) : below(3);
   if (one_in(32)) next_sequence_ = std::numeric_limits<std::int32_t>::max() - below(2);
@@ -73,11 +74,12 @@ void Walk::take(const AcquireEffect& effect) {
       attempt_ = effect.text;
       first_ = false;
       submit(effect);
-      outstanding_.push_back(effect);  // the count goes with it
+      outstanding_.push_back(effect);  // the count goes with it, or the list
       break;
     case Kind::create_parents:
     case Kind::check_parent:
     case Kind::list:
+    case Kind::seed_count:
     case Kind::inspect:
     case Kind::check_own:
     case Kind::remove_parent: submit(effect); break;
@@ -88,6 +90,7 @@ void Walk::take(const AcquireEffect& effect) {
     case Kind::unwatch:
       if (!outstanding_.empty() && !fsm_.over()) blame("it calls off what it has just asked for");
       watched_.clear();
+      watches_count_ = false;
       break;
     case Kind::remove_node: removal(effect); break;
     case Kind::pause: ++pauses_; break;
@@ -145,14 +148,16 @@ void Walk::check_nodes() {
 void Walk::check_watches() {
   most_watches_ = std::max(most_watches_, watched_.size());
   const bool wants = fsm_.state() == State::arming || fsm_.state() == State::waiting;
-  if (!watched_.empty() && !wants) blame("it left a watch");
+  if ((!watched_.empty() || watches_count_) && !wants) blame("it left a watch");
+  const bool all_set = fsm_.state() == State::waiting && shares_count() && calm_;
+  if (all_set && !watches_count_) blame("it would not hear of more permits");
 }
 
 // ---- what may happen ----------------------------------------------------------------------------
 
 void Walk::step() {
   if (calm_) {
-    if (all_permits_ < policy_.rule.wanted) return change_permits(4);
+    if (all_permits_ && *all_permits_ < policy_.rule.wanted) return change_permits(4);
     // The others go in turn; what is being removed goes.
     if (outstanding_.empty() && !nodes_.empty()) {
       const auto front = nodes_.begin();
@@ -187,7 +192,8 @@ void Walk::event() {
       break;
     }
     case 2:
-      if (nodes_.empty()) parent_ = parent_ && !one_in(3);
+      if (nodes_.empty() && one_in(3)) parent_ = false;
+      if (!parent_ && shares_count()) all_permits_.reset();
       break;
     case 3:
       if (one_in(6) && !over_ && !granted()) {
@@ -196,17 +202,19 @@ void Walk::event() {
       }
       break;
     case 4:
-      if (one_in(2)) change_permits(below(6));
+      if (one_in(2) && parent_) change_permits(one_in(5) ? std::nullopt : std::optional(below(6)));
       break;
     default: others(); break;
   }
 }
 
-void Walk::change_permits(int all) {
-  const bool shared = policy_.rule.access == Access::permits && policy_.rule.of == 0;
-  if (!shared) return;
-  if (std::exchange(all_permits_, all) != all) first_ = false;  // that was by another number
-  take(fsm_.permits_changed(all));
+void Walk::change_permits(std::optional<int> all) {
+  if (!shares_count()) return;
+  const bool deleted = !all && all_permits_;
+  all_permits_ = all;
+  if (!std::exchange(watches_count_, false)) return;
+  take(deleted ? fsm_.predecessor_deleted(count_node)
+               : fsm_.predecessor_changed(count_node, lease_valid()));
 }
 
 void Walk::others() {
@@ -261,6 +269,7 @@ void Walk::end_session() {
   ++session_.value;
   std::erase_if(nodes_, [&](const auto& each) { return each.second.session == ended; });
   watched_.clear();  // they go without a word
+  watches_count_ = false;
   take(fsm_.session_ended(ended));
 }
 
@@ -269,10 +278,11 @@ void Walk::late_news() {
   const std::string any = last_watch_;
   AcquireEffects effects = fsm_.resume();
   for (const auto& more :
-       {fsm_.predecessor_changed(any, true), fsm_.predecessor_deleted(any), fsm_.permits_changed(9),
+       {fsm_.predecessor_changed(any, true), fsm_.predecessor_deleted(any),
+        fsm_.predecessor_deleted(count_node), fsm_.count_seeded(Status::ok, ""),
         fsm_.session_ended(session_), fsm_.own_node_deleted(), fsm_.give_up(),
-        fsm_.listed(Status::ok, children(), true, ""), fsm_.watched(any, Status::ok, "", ""),
-        fsm_.checked(Status::ok, true, "")}) {
+        fsm_.listed({Status::ok, {}, children(), ""}, true),
+        fsm_.watched(any, {Status::ok, {}, "", ""}), fsm_.checked(Status::ok, true, "")}) {
     effects.insert(effects.end(), more.begin(), more.end());
   }
   if (wrong_.empty() && !effects.empty()) blame("after its end: " + describe(effects));
@@ -291,7 +301,7 @@ Walk::Nodes::iterator Walk::find_own() {
 bool Walk::is_first() {
   const auto own = parse_contention(fsm_.own_name());
   if (!own) return false;
-  int free = all_permits_;
+  int free = all_permits_.value_or(-1);
   for (const auto& [sequence, other] : nodes_) {
     if (sequence >= own->sequence.value) break;
     const auto wish = *parse_contention(other.name);
@@ -309,149 +319,6 @@ Children Walk::children() const {
   return names;
 }
 
-// ---- answers ------------------------------------------------------------------------------------
-
-/// `ok`: as the servers see it.
-Status Walk::trouble(const AcquireEffect& request) {
-  if (request.session.value != 0 && request.session != session_) return Status::session_ended;
-  if (calm_ || !one_in(4)) return Status::ok;
-  if (one_in(12)) {
-    constexpr Status fatal[] = {Status::closed, Status::no_auth, Status::quota_exceeded,
-                                Status::server_error, Status::read_only};
-    return fatal[below(5)];
-  }
-  return one_in(3) ? Status::throttled : Status::unknown;
-}
-
-void Walk::answer() {
-  // Of several watches any may be answered first.
-  const bool watches = outstanding_.front().kind == Kind::watch;
-  const int which = watches ? below(static_cast<int>(outstanding_.size())) : 0;
-  const AcquireEffect request = outstanding_[static_cast<std::size_t>(which)];
-  outstanding_.erase(outstanding_.begin() + which);
-  const Status status = trouble(request);
-  switch (request.kind) {
-    case Kind::create:
-      if (!outstanding_.empty()) return answer_create(status);
-      return answer_count(status);
-    case Kind::create_parents: return answer_parents(status);
-    case Kind::list: return answer_list(status);
-    case Kind::inspect: return answer_inspect(request, status);
-    case Kind::watch: return answer_watch(request, status);
-    case Kind::check_parent:
-    case Kind::check_own: return answer_check(request, status);
-    case Kind::remove_parent: return answer_remove_parent(status);
-    default: return blame("no request");
-  }
-}
-
-void Walk::answer_create(Status status) {
-  if (abandoned_ && one_in(2)) status = Status::not_sent;
-  constexpr auto last = std::numeric_limits<std::int32_t>::max();
-  if (status == Status::ok && !parent_) status = Status::no_node;
-  if (status == Status::ok && next_sequence_ > last) status = Status::node_exists;
-  const bool may_be = status == Status::unknown && parent_ && next_sequence_ <= last && one_in(2);
-  Node made{.name = {},
-            .attempt = attempt_,
-            .session = session_,
-            .zxid = ++zxid_,
-            .known = status == Status::ok};
-  const SessionId on = session_;
-  std::string name;
-  if (status == Status::ok || may_be) {
-    const int sequence = static_cast<int>(next_sequence_++);
-    made.name = NodeName::make(policy_.rule.prefix, {sequence}).text;
-    if (status == Status::ok) name = made.name;
-    nodes_[sequence] = made;
-  }
-  take(fsm_.created({status, on, name, {made.zxid}, ""}));
-}
-
-void Walk::answer_count(Status status) {
-  if (abandoned_ && one_in(2)) status = Status::not_sent;
-  const int count = static_cast<int>(nodes_.size());
-  if (status == Status::ok && !parent_) status = Status::no_node;
-  // Even when the one that was counted is somebody else, who came to see its node deleted.
-  const bool alone = count == 1 && policy_.rule.wanted <= all_permits_;
-  if (status == Status::ok && alone && session_ == fsm_.session()) first_ = true;
-  take(fsm_.counted(status, session_, count, lease_valid()));
-}
-
-void Walk::answer_parents(Status status) {
-  parent_ = parent_ || status == Status::ok || (status == Status::unknown && one_in(2));
-  take(fsm_.parents_created(status, ""));
-}
-
-void Walk::answer_list(Status status) {
-  const bool recovers = fsm_.state() == State::recovering;
-  if (status == Status::ok && !parent_) status = Status::no_node;
-  if (status == Status::ok && !recovers && find_own() != nodes_.end() && is_first()) first_ = true;
-  if (status != Status::ok && recovers) fate_open_ = true;
-  take(fsm_.listed(status, children(), lease_valid(), ""));
-  if (!over_) fate_open_ = false;
-}
-
-void Walk::answer_inspect(const AcquireEffect& request, Status status) {
-  const auto found = find(request.text);
-  if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
-  // One's own nodes can be read.
-  if (status == Status::no_auth && found != nodes_.end() && found->second.ours()) {
-    status = Status::server_error;
-  }
-  InspectedAnswer answer{
-      .status = status, .data = {}, .ephemeral_owner = {}, .token = {}, .detail = {}};
-  std::string data;
-  if (status == Status::ok) {
-    Node& node = found->second;
-    data = data_of(node.attempt, node.announces);
-    answer.data = data;
-    answer.ephemeral_owner = node.ours() ? node.session : SessionId{-5};
-    answer.token = {node.zxid};
-    if (node.ours() && node.attempt == attempt_) {
-      node.known = true;
-      ++adopted_;
-    }
-  } else if (status != Status::no_node) {
-    fate_open_ = true;
-  }
-  take(fsm_.inspected(answer));
-  if (!over_) fate_open_ = false;
-}
-
-void Walk::answer_watch(const AcquireEffect& request, Status status) {
-  const auto found = find(request.text);
-  if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
-  std::string data;
-  if (status == Status::ok) {
-    data = data_of(found->second.attempt, found->second.announces);
-    if (!over_ && !watched_.insert(found->first).second) blame("it watches one twice");
-    watch_is_trusted_ = found->second.announces;
-  }
-  last_watch_ = request.text;
-  take(fsm_.watched(request.text, status, data, ""));
-}
-
-void Walk::answer_check(const AcquireEffect& request, Status status) {
-  const bool proves = request.kind == Kind::check_parent;
-  const bool there = proves ? parent_ : find_own() != nodes_.end();
-  if (status == Status::ok && !there) status = Status::no_node;
-  if (proves && status != Status::ok && status != Status::no_node) fate_open_ = true;
-  take(fsm_.checked(status, lease_valid(), ""));
-  if (!over_) fate_open_ = false;
-}
-
-void Walk::answer_remove_parent(Status status) {
-  // The node that is being removed went ahead of it on the same connection.
-  std::erase_if(nodes_, [](const auto& each) { return each.second.removes > 0; });
-  if (status == Status::ok && !parent_) status = Status::no_node;
-  if (status == Status::ok && !nodes_.empty()) status = Status::not_empty;
-  if (status == Status::ok || (status == Status::unknown && nodes_.empty() && one_in(2))) {
-    parent_ = false;
-    next_sequence_ = 0;
-  }
-  take(fsm_.parent_removed(status, ""));
-}
-
 namespace {
 
 TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
@@ -460,6 +327,7 @@ TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
     int gave_up = 0;
     int adopted = 0;
     int created_again = 0;
+    int seeds = 0;
     std::size_t most_watches = 0;
     for (std::uint64_t seed = 0; seed < 30'000; ++seed) {
       Walk walk(seed, Walk::rule(rule));
@@ -468,6 +336,7 @@ TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
       granted += walk.granted() ? 1 : 0;
       gave_up += walk.gave_up() ? 1 : 0;
       adopted += walk.adopted();
+      seeds += walk.seeds();
       created_again += walk.creates() > 1 ? 1 : 0;
       most_watches = std::max(most_watches, walk.most_watches());
     }
@@ -476,6 +345,7 @@ TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
     EXPECT_GT(gave_up, 3'000) << rule;
     EXPECT_GT(adopted, 300) << rule;
     EXPECT_GT(created_again, 3'000) << rule;
+    EXPECT_EQ(seeds > 3'000, Walk::rule(rule).shares_count()) << seeds;
     const bool permits = Walk::rule(rule).access == Access::permits;
     EXPECT_GE(most_watches, permits ? 3U : 1U) << rule;
     EXPECT_LE(most_watches, permits ? 6U : 1U) << rule;

@@ -6,16 +6,15 @@
 
 #include "acquire_steps.h"
 
-// Contenders that watch several others at once, and those whose number of permits changes.
+// Contenders that watch several others at once.
 namespace zklock::core::acquire_test {
 namespace {
 
 std::string permits(int sequence, int wanted = 1) {
-  return NodeName::make(permits_prefix(wanted, 0), {sequence}).text;
+  return NodeName::make(permits_prefix(wanted, 4), {sequence}).text;
 }
 
-/// Wants two of four, whose number may change.
-const AcquireFsm::Policy two_of_four{.rule = QueueRule::permits(2, 4, true)};
+const AcquireFsm::Policy two_of_four{.rule = QueueRule::permits(2, 4, false)};
 const std::string own = permits(5, 2);
 const Children queue{permits(1), permits(2), permits(3), permits(4), own};
 const std::string remove_own = "remove_node " + own + " @a";
@@ -278,150 +277,11 @@ TEST(AcquirePermits, AnotherNumberThanTheFirstsIsAnError) {
                         "others before it count on 3 permits, this one on 4 permits"));
   EXPECT_TRUE(fixed.fsm().over());
   Steps shared = listing({.rule = rule}, name);
-  EXPECT_EQ(shared.listed({permits(2), name}),
+  EXPECT_EQ(shared.listed({"permits-1-0000000002", name}),
             "remove_node " + name + " @a, " +
                 failure(Errc::settings_mismatch,
                         "others before it count on a shared number of permits, this one on 4 "
                         "permits"));
-}
-
-TEST(AcquirePermits, AChangeWhileWaitingMeansToListAgain) {
-  for (const int all : {0, 3, 5}) {
-    Steps several = waiting_for_three();
-    EXPECT_EQ(several.permits_changed(all), "unwatch, list @a");
-    Steps one = waiting_for_one();
-    EXPECT_EQ(one.permits_changed(all), "unwatch, list @a");
-    EXPECT_EQ(one.deleted(permits(3, 3)), "") << "called off";
-  }
-  Steps steps = waiting_for_three();
-  steps.permits_changed(6);
-  EXPECT_EQ(steps.listed(queue), "grant @a");
-}
-
-TEST(AcquirePermits, TheSameNumberIsNoChange) {
-  Steps steps = waiting_for_three();
-  EXPECT_EQ(steps.permits_changed(4), "");
-  EXPECT_EQ(steps.state(), State::waiting);
-}
-
-TEST(AcquirePermits, AnotherNumberThanItsOwnIsNoNews) {
-  const QueueRule rules[] = {QueueRule::mutex(), QueueRule::reader(),
-                             QueueRule::permits(3, 4, false)};
-  for (const QueueRule& rule : rules) {
-    const std::string name = NodeName::make(rule.prefix, {5}).text;
-    Steps steps = listing({.rule = rule}, name);
-    EXPECT_EQ(steps.listed({node(4), name}), "watch lock-0000000004 @a");
-    steps.watched(Status::ok);
-    EXPECT_EQ(steps.permits_changed(2), "");
-    EXPECT_EQ(steps.deleted(node(4)), "list @a");
-    EXPECT_EQ(steps.listed({name}), "grant @a") << rule.prefix;
-  }
-}
-
-TEST(AcquirePermits, AChangeWhileArmingIsNoticedWhenAllIsAnswered) {
-  Steps several = arming_three();
-  arm(several, {4});
-  EXPECT_EQ(several.permits_changed(5), "");
-  arm(several, {3});
-  EXPECT_EQ(several.watched_as(permits(2), Status::ok), "unwatch, list @a");
-
-  Steps one = listing();
-  one.listed({permits(3, 3), own});
-  EXPECT_EQ(one.permits_changed(5), "");
-  EXPECT_EQ(one.watched(Status::ok), "unwatch, list @a") << "it is armed, and not wanted";
-
-  Steps gone = listing();
-  gone.listed({permits(3, 3), own});
-  gone.permits_changed(5);
-  EXPECT_EQ(gone.watched(Status::no_node), "list @a");
-}
-
-TEST(AcquirePermits, AChangeBeforeTheListIsInIt) {
-  Steps steps = listing();
-  EXPECT_EQ(steps.permits_changed(6), "");
-  EXPECT_EQ(steps.listed(queue), "grant @a");
-  Steps lowered = listing();
-  EXPECT_EQ(lowered.permits_changed(1), "");
-  EXPECT_EQ(lowered.listed({own}), "") << "two of one: nobody is in the way, and it waits";
-  EXPECT_EQ(lowered.state(), State::waiting);
-
-  Steps enqueuing(two_of_four);
-  enqueuing.start();
-  EXPECT_EQ(enqueuing.permits_changed(1), "");
-  enqueuing.created_as(own);
-  EXPECT_EQ(enqueuing.counted(1), "list @a") << "alone is not enough";
-}
-
-TEST(AcquirePermits, AChangeWhilePausingIsNoticedAfterwards) {
-  Steps listing_again = listing();
-  listing_again.listed(Status::throttled);
-  EXPECT_EQ(listing_again.permits_changed(6), "");
-  EXPECT_EQ(listing_again.resume(), "list @a");
-  EXPECT_EQ(listing_again.listed(queue), "grant @a");
-
-  Steps arming = arming_three();
-  arm(arming, {4, 3});
-  EXPECT_EQ(arming.watched_as(permits(2), Status::throttled), "unwatch, pause");
-  EXPECT_EQ(arming.permits_changed(6), "");
-  EXPECT_EQ(arming.resume(), watch_three);
-  arm(arming, {4, 3});
-  EXPECT_EQ(arming.watched_as(permits(2), Status::ok), "unwatch, list @a");
-}
-
-// It was first by another number.
-TEST(AcquirePermits, AChangeWhileConfirmingMeansToListAgain) {
-  for (const bool pauses : {false, true}) {
-    Steps steps = listing();
-    EXPECT_EQ(steps.listed({permits(4), own}, false), "check_own @a");
-    if (pauses) {
-      EXPECT_EQ(steps.checked(Status::ok, false), "pause");
-    }
-    EXPECT_EQ(steps.permits_changed(2), "");
-    if (pauses) {
-      EXPECT_EQ(steps.resume(), "check_own @a");
-    }
-    EXPECT_EQ(steps.checked(Status::ok), "list @a");
-    EXPECT_EQ(steps.listed({permits(4), own}), "watch " + permits(4) + " @a");
-  }
-  Steps before = waiting_for_three();
-  before.permits_changed(6);
-  EXPECT_EQ(before.listed(queue, false), "check_own @a");
-  EXPECT_EQ(before.checked(Status::ok), "grant @a") << "no change since the list";
-}
-
-TEST(AcquirePermits, AChangeAfterTheEndIsNoNews) {
-  Steps granted = listing();
-  granted.listed({own});
-  EXPECT_EQ(granted.permits_changed(1), "");
-  EXPECT_EQ(granted.state(), State::granted);
-  Steps ended = waiting_for_three();
-  ended.give_up();
-  EXPECT_EQ(ended.permits_changed(1), "");
-  EXPECT_TRUE(ended.fsm().over());
-}
-
-TEST(AcquirePermits, WantingMoreThanThereIsItWaitsForAChangeOnly) {
-  const AcquireFsm::Policy three_of_two{.rule = QueueRule::permits(3, 2, true)};
-  const std::string name = permits(5, 3);
-  const auto waiting = [&] {
-    Steps steps = listing(three_of_two, name);
-    EXPECT_EQ(steps.listed({permits(4), name}), "");
-    EXPECT_EQ(steps.state(), State::waiting);
-    return steps;
-  };
-  EXPECT_EQ(waiting().deleted(permits(4)), "");
-  EXPECT_EQ(waiting().session_ended(), "create id.2");
-  EXPECT_EQ(waiting().own_node_deleted(), "create id.2");
-  Steps steps = waiting();
-  EXPECT_EQ(steps.permits_changed(3), "list @a");
-  EXPECT_EQ(steps.listed({permits(4), name}), "watch " + permits(4) + " @a");
-  Steps leaving = waiting();
-  leaving.give_up();
-  EXPECT_TRUE(leaving.fsm().over());
-  EXPECT_FALSE(leaving.fsm().has_node());
-
-  Steps once = listing({.rule = three_of_two.rule, .wait = false}, name);
-  EXPECT_EQ(once.listed({name}), "remove_node " + name + " @a");
 }
 
 }  // namespace

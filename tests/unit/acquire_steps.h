@@ -50,6 +50,7 @@ constexpr std::string_view to_string(Kind kind) {
     case Kind::create_parents: return "create_parents";
     case Kind::check_parent: return "check_parent";
     case Kind::list: return "list";
+    case Kind::seed_count: return "seed_count";
     case Kind::inspect: return "inspect";
     case Kind::watch: return "watch";
     case Kind::unwatch: return "unwatch";
@@ -106,9 +107,11 @@ class Steps {
     return describe(fsm_.created({Status::ok, session, name, {token_of_create}, ""}));
   }
   std::string counted(int children, bool lease_valid = true, SessionId session = session_a) {
-    return note(fsm_.counted(Status::ok, session, children, lease_valid));
+    return note(fsm_.counted({Status::ok, session, {}, children}, lease_valid));
   }
-  std::string counted(Status status) { return describe(fsm_.counted(status, session_a, 0, true)); }
+  std::string counted(Status status) {
+    return describe(fsm_.counted({status, session_a, {}, 0}, true));
+  }
   std::string parents_created(Status status, std::string_view detail = {}) {
     return describe(fsm_.parents_created(status, detail));
   }
@@ -116,10 +119,21 @@ class Steps {
     return describe(fsm_.checked(status, lease_valid, detail));
   }
   std::string listed(const Children& children, bool lease_valid = true) {
-    return note(fsm_.listed(Status::ok, children, lease_valid, ""));
+    return note(fsm_.listed({Status::ok, {}, children, ""}, lease_valid));
   }
   std::string listed(Status status, std::string_view detail = {}) {
-    return describe(fsm_.listed(status, {}, true, detail));
+    return describe(fsm_.listed({status, {}, {}, detail}, true));
+  }
+  /// With the answer to the question for the number of permits.
+  std::string listed(const Children& children, const PermitsAnswer& count,
+                     bool lease_valid = true) {
+    return note(fsm_.listed({Status::ok, {}, children, "", count}, lease_valid));
+  }
+  std::string count_seeded(Status status, std::string_view detail = {}) {
+    return describe(fsm_.count_seeded(status, detail));
+  }
+  std::string watched_count(std::string_view data) {
+    return note(fsm_.watched(count_node, {Status::ok, {}, data, ""}));
   }
   std::string inspected(Status status, std::string_view detail = {}) {
     return describe(fsm_.inspected({status, "", {}, {}, detail}));
@@ -128,16 +142,16 @@ class Steps {
     return describe(fsm_.inspected({Status::ok, data, owner, {token_of_inspection}, ""}));
   }
   std::string watched(Status status, std::string_view detail = {}) {
-    return note(fsm_.watched(watched_, status, "", detail));
+    return note(fsm_.watched(watched_, {status, {}, "", detail}));
   }
   std::string watched(std::string_view data) {
-    return note(fsm_.watched(watched_, Status::ok, data, ""));
+    return note(fsm_.watched(watched_, {Status::ok, {}, data, ""}));
   }
   std::string parent_removed(Status status, std::string_view detail = {}) {
     return describe(fsm_.parent_removed(status, detail));
   }
   std::string watched_as(std::string_view name, Status status) {
-    return note(fsm_.watched(name, status, data_of("other"), ""));
+    return note(fsm_.watched(name, {status, {}, data_of("other"), ""}));
   }
   std::string predecessor_changed(bool lease_valid = true) {
     return note(fsm_.predecessor_changed(watched_, lease_valid));
@@ -145,7 +159,6 @@ class Steps {
   std::string predecessor_deleted() { return note(fsm_.predecessor_deleted(watched_)); }
   std::string deleted(std::string_view name) { return note(fsm_.predecessor_deleted(name)); }
   std::string changed(std::string_view name) { return note(fsm_.predecessor_changed(name, true)); }
-  std::string permits_changed(int all) { return note(fsm_.permits_changed(all)); }
   std::string session_ended(SessionId session = session_a) {
     return describe(fsm_.session_ended(session));
   }
@@ -167,6 +180,7 @@ class Steps {
       case State::recovering:
       case State::listing: return listed(status, detail);
       case State::inspecting: return inspected(status, detail);
+      case State::seeding: return count_seeded(status, detail);
       case State::arming: return watched(status, detail);
       case State::removing_parent: return parent_removed(status, detail);
       case State::idle:
@@ -224,6 +238,7 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       break;
     case State::removing_parent: steps.answer(Status::node_exists); break;
     case State::ended: steps.answer(Status::closed); break;
+    case State::seeding: break;  // of a semaphore only; see acquire_fsm_count_test.cpp
   }
   return steps;
 }
@@ -248,6 +263,7 @@ constexpr std::string_view to_string(State state) {
     case State::recovering: return "recovering";
     case State::inspecting: return "inspecting";
     case State::listing: return "listing";
+    case State::seeding: return "seeding";
     case State::arming: return "arming";
     case State::waiting: return "waiting";
     case State::confirming: return "confirming";

@@ -32,6 +32,7 @@ class Walk {
   bool gave_up() const { return gave_up_; }
   int creates() const { return creates_; }
   int adopted() const { return adopted_; }
+  int seeds() const { return seeds_; }
   std::size_t most_watches() const { return most_watches_; }
 
  private:
@@ -70,6 +71,9 @@ class Walk {
   void answer_count(Status status);
   void answer_parents(Status status);
   void answer_list(Status status);
+  void answer_first_list(Status status);
+  PermitsAnswer count_answer(Status status);
+  void answer_seed(const AcquireEffect& request, Status status);
   void answer_inspect(const AcquireEffect& request, Status status);
   void answer_watch(const AcquireEffect& request, Status status);
   void answer_check(const AcquireEffect& request, Status status);
@@ -77,9 +81,12 @@ class Walk {
 
   std::string prefix_of_other();
   void add_other();
-  void change_permits(int all);
+  bool shares_count() const { return policy_.rule.shares_count(); }
+  int initial() const { return policy_.rule.all; }
+  void change_permits(std::optional<int> all);
   void remove_other(Nodes::iterator other);
   void delete_node(Nodes::iterator gone, bool announced);
+  void event_between();
   void end_session();
   void late_news();
   bool lease_valid() { return lease_was_valid_ = calm_ || !one_in(4); }
@@ -102,7 +109,10 @@ class Walk {
   std::set<int> watched_;
   std::size_t most_watches_ = 0;
   bool watch_is_trusted_ = false;
-  int all_permits_ = 0;
+  std::optional<int> all_permits_;  ///< none: nobody has said how many
+  std::string count_data_;
+  bool watches_count_ = false;
+  int seeds_ = 0;
   std::string last_watch_;
 
   // between the servers and the machine

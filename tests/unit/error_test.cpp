@@ -11,7 +11,7 @@ namespace zklock {
 namespace {
 
 constexpr int first_code = static_cast<int>(Errc::invalid_path);
-constexpr int last_code = static_cast<int>(Errc::outcome_unknown);
+constexpr int last_code = static_cast<int>(Errc::bad_data);
 
 TEST(Error, ReadsAsASentenceOfOperationPathCauseAndCode) {
   const Error error(Errc::not_connected, "lock", "/locks/a", "no server within 2000 ms");
@@ -40,6 +40,7 @@ TEST(Error, NumbersAreStable) {
   EXPECT_EQ(static_cast<int>(Errc::would_deadlock), 22);
   EXPECT_EQ(static_cast<int>(Errc::settings_mismatch), 23);
   EXPECT_EQ(static_cast<int>(Errc::outcome_unknown), 29);
+  EXPECT_EQ(static_cast<int>(Errc::bad_data), 30);
 }
 
 TEST(Error, EveryCodeHasAMessageOfItsOwn) {

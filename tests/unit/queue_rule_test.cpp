@@ -246,6 +246,23 @@ TEST(QueueRule, HoldersAreThoseWhomNobodyStandsInTheWayOf) {
   }
 }
 
+TEST(QueueRule, OfAQueueTheHoldersAreTold) {
+  const auto names = [](const Children& children, std::int32_t all) {
+    Children result;
+    for (const NodeName& name : holders(contenders(children), all)) result.push_back(name.text);
+    return result;
+  };
+  const Children readers{numbered("__READ__", 3), numbered("__WRIT__", 5), numbered("__READ__", 4),
+                         numbered("__READ__", 6)};
+  EXPECT_EQ(names(readers, 0), (Children{readers[0], readers[2]}));
+  const Children behind{numbered("weight-3-", 1), numbered("lock-", 2), numbered("lock-", 3)};
+  EXPECT_EQ(names(behind, 0), Children{behind[1]});
+  const Children shared{numbered("permits-2-", 1), numbered("permits-1-", 2),
+                        numbered("permits-1-", 3)};
+  EXPECT_EQ(names(shared, 3), (Children{shared[0], shared[1]}));
+  EXPECT_EQ(names({"revoke-0000000001"}, 0), Children{});
+}
+
 TEST(QueueRule, WhoIsNotInTheListIsNeverGrantedNorAtOdds) {
   const Children children{numbered("permits-1-of-4-", 1)};
   const Decision gone =
@@ -286,8 +303,9 @@ TEST(QueueRule, OnlyAnotherNumberHelpsWhoWantsMoreThanThereIs) {
   const std::string own = numbered("permits-3-", 2);
   const Children children{numbered("permits-1-", 1), own};
   const QueueRule rule = QueueRule::permits(3, 2, true);
-  EXPECT_FALSE(rule.may_be_alone());
-  EXPECT_TRUE(QueueRule::permits(3, 3, true).may_be_alone());
+  EXPECT_TRUE(rule.shares_count());
+  EXPECT_FALSE(QueueRule::permits(3, 4, false).shares_count());
+  EXPECT_FALSE(QueueRule::mutex().shares_count());
   for (const Children& list : {children, Children{own}}) {
     const Decision decision = decide(list, own, rule);
     EXPECT_EQ(decision.verdict, Verdict::behind);

@@ -26,7 +26,7 @@ struct CreateContender {
   std::string prefix;  ///< "lock-"
   std::string data;
 };
-/// exists: the reply has child_count.
+/// exists: the reply has child_count, and token (czxid).
 struct CountChildren {
   std::string path;
 };
@@ -35,7 +35,7 @@ struct CountChildren {
 struct CreateParents {
   std::string path;
 };
-/// get_children: the reply has children.
+/// get_children2: the reply has children, and of their parent what Get tells, but for the data.
 struct ListChildren {
   std::string path;
 };

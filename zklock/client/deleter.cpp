@@ -19,10 +19,12 @@ struct Deleter::Ports {
 };
 
 struct Deleter::Removal {
+  enum class Step { announcing, looking, deleting };
   std::shared_ptr<Ports> ports;
   SessionId session;
   std::string path;
-  Manner manner;
+  FencingToken token;
+  Step step;
   std::function<void()> done;
 };
 
@@ -30,24 +32,37 @@ Deleter::Deleter(Coordinator& coordinator, Scheduler& scheduler,
                  std::function<void(const std::string&, Status)> complain)
     : ports_(std::make_shared<Ports>(Ports{coordinator, scheduler, std::move(complain)})) {}
 
-void Deleter::remove(SessionId session, std::string path, Manner manner,
+void Deleter::remove(SessionId session, std::string path, FencingToken token, Manner manner,
                      std::function<void()> done) {
+  const auto step =
+      manner == Manner::announced ? Removal::Step::announcing : Removal::Step::deleting;
   submit(std::make_shared<Removal>(
-      Removal{ports_, session, std::move(path), manner, std::move(done)}));
+      Removal{ports_, session, std::move(path), token, step, std::move(done)}));
 }
 
 void Deleter::submit(const std::shared_ptr<Removal>& removal) {
   Request request{.operation = request::Delete{removal->path}, .session = removal->session};
-  if (removal->manner == Manner::announced) {
-    request.operation = request::AnnounceAndDelete{removal->path};
+  switch (removal->step) {
+    case Removal::Step::announcing:
+      request.operation = request::AnnounceAndDelete{removal->path};
+      break;
+    case Removal::Step::looking: request.operation = request::Get{removal->path}; break;
+    case Removal::Step::deleting: break;
   }
-  removal->ports->coordinator.submit(
-      std::move(request), [removal](const Reply& reply) { answered(removal, reply.status); });
+  removal->ports->coordinator.submit(std::move(request),
+                                     [removal](const Reply& reply) { answered(removal, reply); });
 }
 
-void Deleter::answered(const std::shared_ptr<Removal>& removal, Status status) {
-  switch (status) {
+void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& reply) {
+  switch (reply.status) {
     case Status::ok:
+      if (removal->step != Removal::Step::looking || reply.token != removal->token) {
+        removal->done();
+        return;
+      }
+      removal->step = Removal::Step::deleting;
+      submit(removal);
+      return;
     case Status::no_node:
     case Status::session_ended:
     case Status::closed:
@@ -55,14 +70,7 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, Status status) {
     case Status::not_sent: removal->done(); return;
     case Status::unknown: submit(removal); return;  // held until the connection is back
     case Status::no_auth:
-    case Status::invalid_acl:
-      if (std::exchange(removal->manner, Manner::plainly) == Manner::announced) {
-        submit(removal);
-        return;
-      }
-      removal->ports->complain(removal->path, status);
-      removal->done();
-      return;
+    case Status::invalid_acl: refused(removal, reply.status); return;
     case Status::not_connected:
     case Status::throttled:
     case Status::node_exists:
@@ -76,6 +84,18 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, Status status) {
   }
   Scheduler& scheduler = removal->ports->scheduler;
   scheduler.at(scheduler.now() + retry_delay, [removal] { submit(removal); });
+}
+
+void Deleter::refused(const std::shared_ptr<Removal>& removal, Status status) {
+  switch (removal->step) {
+    case Removal::Step::announcing: removal->step = Removal::Step::looking; break;
+    case Removal::Step::looking: removal->step = Removal::Step::deleting; break;
+    case Removal::Step::deleting:
+      removal->ports->complain(removal->path, status);
+      removal->done();
+      return;
+  }
+  submit(removal);
 }
 
 }  // namespace zklock::client

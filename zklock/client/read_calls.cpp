@@ -104,13 +104,14 @@ class ListCall final : public ReadCall {
     const String_vector& names = *completion.strings;
     wire.nodes.listed(path(), static_cast<std::size_t>(names.count));
     reply().children.assign(names.data, names.data + names.count);
+    describe(completion.stat);
     return true;
   }
 
  private:
   int issue(const Wire& wire) override {
     return issue_read(wire, [&](int watch, const void* data) {
-      return zoo_aget_children(wire.handle, path(), watch, &RequestRegistry::on_strings, data);
+      return zoo_aget_children2(wire.handle, path(), watch, &RequestRegistry::on_strings, data);
     });
   }
 };

@@ -66,10 +66,11 @@ void RequestRegistry::on_data(int code, const char* value, int length, const Sta
   instance().complete(data, {code, stat, value, length, nullptr});
 }
 
-void RequestRegistry::on_strings(int code, const String_vector* strings,
+void RequestRegistry::on_strings(int code, const String_vector* strings, const Stat* stat,
                                  const void* data) noexcept {
   Completion completion;
   completion.code = code;
+  completion.stat = stat;
   completion.strings = strings;
   instance().complete(data, completion);
 }

@@ -52,7 +52,8 @@ class RequestRegistry {
   static void on_stat(int code, const Stat* stat, const void* data) noexcept;
   static void on_data(int code, const char* value, int length, const Stat* stat,
                       const void* data) noexcept;
-  static void on_strings(int code, const String_vector* strings, const void* data) noexcept;
+  static void on_strings(int code, const String_vector* strings, const Stat* stat,
+                         const void* data) noexcept;
   static void on_string_stat(int code, const char* value, const Stat* stat,
                              const void* data) noexcept;
 

@@ -12,7 +12,6 @@ namespace zklock::core {
 namespace {
 
 constexpr int most_parents_made = 16;
-
 /// Where it is not known whether there is a node.
 bool looks_for_node(AcquireState state) {
   return state == AcquireState::proving || state == AcquireState::recovering ||
@@ -36,7 +35,7 @@ bool is_unusable(Sequence sequence) {
 }  // namespace
 
 AcquireFsm::AcquireFsm(std::string attempt, Policy policy)
-    : base_(std::move(attempt)), policy_(policy) {}
+    : base_(std::move(attempt)), policy_(policy), seed_(policy.rule.all) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
   const SessionId bound = has_node() ? session_ : asked_session_;
@@ -75,23 +74,20 @@ AcquireEffects AcquireFsm::created(const CreatedAnswer& answer) {
     }
   }
   const auto early = std::exchange(early_count_, {});
-  return early ? counted(early->status, early->session, early->children, false) : AcquireEffects{};
+  return early ? counted(*early, false) : AcquireEffects{};
 }
 
-AcquireEffects AcquireFsm::counted(Status status, SessionId session, int children,
-                                   bool lease_valid) {
+AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid) {
   if (state_ != AcquireState::enqueuing) return {};
   if (!create_answered_) {
-    early_count_ = EarlyCount{status, session, children};
+    early_count_ = answer;
     return {};
   }
-  if (!has_node()) return create_failed();
-  if (giving_up_) return end({remove_node()});
-  if (own_deleted_) return node_lost(Errc::node_deleted);
-  parents_made_ = 0;
-  if (is_unusable(own_.sequence)) return exhausted();
-  const bool known = status == Status::ok && session == session_;
-  if (known && children == 1 && policy_.rule.may_be_alone()) return first(lease_valid);
+  if (auto elsewhere = not_queued()) return *std::move(elsewhere);
+  if (policy_.rule.shares_count()) return list();
+  const bool known = answer.status == Status::ok && answer.session == session_;
+  if (known && is_gone_with(answer.parent)) return node_lost(Errc::node_deleted);
+  if (known && answer.children == 1) return first(lease_valid);
   // Of the mutexes only: the others cannot know what kind of contender stands before them.
   const bool guesses = policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
   if (known && guesses && own_.sequence.value > 0) {
@@ -99,6 +95,16 @@ AcquireEffects AcquireFsm::counted(Status status, SessionId session, int childre
                 .follows_release = true});
   }
   return list();
+}
+
+/// Nothing when its node stands in the queue.
+std::optional<AcquireEffects> AcquireFsm::not_queued() {
+  if (!has_node()) return create_failed();
+  if (giving_up_) return end({remove_node()});
+  if (own_deleted_) return node_lost(Errc::node_deleted);
+  parents_made_ = 0;
+  if (is_unusable(own_.sequence)) return exhausted();
+  return std::nullopt;
 }
 
 AcquireEffects AcquireFsm::create_failed() {
@@ -142,12 +148,16 @@ AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_
   if (state_ != AcquireState::confirming) return {};
   if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
   if (status != Status::ok) return answer_failed(status, detail);
-  if (out_of_date_) return list();
+  // By now there may be another number of permits.
+  if (lease_valid && policy_.rule.shares_count()) return list();
   return lease_valid ? first(true) : pause();
 }
 
-AcquireEffects AcquireFsm::listed(Status status, const std::vector<std::string>& children,
-                                  bool lease_valid, std::string_view detail) {
+AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) {
+  if (state_ == AcquireState::enqueuing && policy_.rule.shares_count()) {
+    return listed_with_create(answer, lease_valid);
+  }
+  const auto& [status, parent, children, detail, permits] = answer;
   if (state_ == AcquireState::recovering) {
     if (status == Status::no_node) return giving_up_ ? end() : enqueue();
     if (status != Status::ok) return answer_failed(status, detail);
@@ -159,6 +169,13 @@ AcquireEffects AcquireFsm::listed(Status status, const std::vector<std::string>&
   if (state_ != AcquireState::listing) return {};
   if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
   if (status != Status::ok) return answer_failed(status, detail);
+  return decide_by(answer, lease_valid);
+}
+
+AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
+  if (is_gone_with(answer.parent)) return node_lost(Errc::node_deleted);
+  if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
+  const auto children = answer.children;
   Decision decision = decide(children, own_.text, policy_.rule);
   switch (decision.verdict) {
     case Decision::Verdict::first: return first(lease_valid);
@@ -206,6 +223,7 @@ AcquireEffects AcquireFsm::list() {
 
 AcquireEffects AcquireFsm::arm(Decision decision) {
   place_ = std::move(decision);
+  if (policy_.rule.shares_count()) place_.watch.emplace_back(count_node);
   out_of_date_ = false;
   return watch_all();
 }
@@ -214,7 +232,7 @@ AcquireEffects AcquireFsm::watch_all() {
   release_is_grant_ = false;
   unanswered_ = place_.watch.size();
   arming_status_ = Status::ok;
-  state_ = unanswered_ > 0 ? AcquireState::arming : AcquireState::waiting;
+  state_ = AcquireState::arming;
   AcquireEffects effects;
   for (const std::string& node : place_.watch) effects.push_back(effect(Kind::watch, node));
   return effects;
@@ -224,24 +242,31 @@ bool AcquireFsm::watches(std::string_view node) const noexcept {
   return std::ranges::find(place_.watch, node) != place_.watch.end();
 }
 
+// Says its number. If its zxid says otherwise, one of both is of a path that is gone.
+bool AcquireFsm::came_before(std::string_view node) const noexcept {
+  const auto other = parse_contention(node);
+  return other && other->sequence < own_.sequence;
+}
+
 // Of a watch nothing is left when it has failed or fired; others may be.
 AcquireEffects AcquireFsm::instead_of_watching(AcquireEffects next) {
   if (std::exchange(armed_, 0) > 0) next.insert(next.begin(), {.kind = Kind::unwatch});
   return next;
 }
 
-AcquireEffects AcquireFsm::watched(std::string_view node, Status status, std::string_view data,
-                                   std::string_view detail) {
+AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& answer) {
   if (state_ != AcquireState::arming || !watches(node)) return {};
-  if (status == Status::ok) {
+  if (answer.status == Status::ok) {
     ++armed_;
-    const auto parsed = NodeData::parse(data);
+    if (node == count_node) out_of_date_ |= parse_permit_count(answer.data) != policy_.rule.all;
+    const auto parsed = NodeData::parse(answer.data);
     release_is_grant_ = place_.follows_release && parsed && parsed->announces;
-  } else if (status == Status::no_node) {
+    if (answer.token > token_ && came_before(node)) out_of_date_ = true;
+  } else if (answer.status == Status::no_node) {
     out_of_date_ = true;
   } else if (arming_status_ == Status::ok) {
-    arming_status_ = status;
-    arming_detail_ = detail;
+    arming_status_ = answer.status;
+    arming_detail_ = answer.detail;
   }
   if (--unanswered_ > 0) return {};
   if (arming_status_ != Status::ok) {
@@ -269,20 +294,12 @@ AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
   return state_ == AcquireState::waiting ? instead_of_watching(list()) : AcquireEffects{};
 }
 
-AcquireEffects AcquireFsm::permits_changed(std::int32_t all) {
-  const bool shared = policy_.rule.access == Access::permits && policy_.rule.of == 0;
-  if (!shared || std::exchange(policy_.rule.all, all) == all) return {};
-  out_of_date_ = true;
-  return state_ == AcquireState::waiting ? instead_of_watching(list()) : AcquireEffects{};
-}
-
 AcquireEffects AcquireFsm::first(bool lease_valid) {
   if (lease_valid) {
     state_ = AcquireState::granted;
     return {effect(Kind::grant)};
   }
   state_ = AcquireState::confirming;
-  out_of_date_ = false;
   return {effect(Kind::check_own)};
 }
 
@@ -326,6 +343,7 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::recovering:
     case AcquireState::listing: return {effect(Kind::list)};
     case AcquireState::inspecting: return inspect_next();
+    case AcquireState::seeding: return seed_count();
     case AcquireState::arming: return watch_all();
     case AcquireState::confirming: return {effect(Kind::check_own)};
     case AcquireState::removing_parent: return {{.kind = Kind::remove_parent}};
@@ -375,6 +393,7 @@ AcquireEffects AcquireFsm::give_up() {
     case AcquireState::arming:
     case AcquireState::waiting: return end({{.kind = Kind::unwatch}, remove_node()});
     case AcquireState::listing:
+    case AcquireState::seeding:
     case AcquireState::confirming: return end({remove_node()});
     case AcquireState::pausing:
       if (has_node()) return end({remove_node()});

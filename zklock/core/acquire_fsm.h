@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "zklock/core/node_name.h"
+#include "zklock/core/permit_count.h"
 #include "zklock/core/queue.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
@@ -22,12 +24,15 @@ namespace zklock::core {
 /// | state             | requests           | answer or event            | next                      |
 /// |-------------------|--------------------|----------------------------|---------------------------|
 /// | idle              |                    | start()                    | enqueuing                 |
-/// | enqueuing         | create, count      | alone, and there is room   | granted or confirming     |
+/// | enqueuing         | create, count      | alone                      | granted or confirming     |
+/// |                   |                    | the parent is another one  | enqueuing, or ended       |
 /// |                   |                    | others, predecessor known  | arming (sequence - 1)     |
 /// |                   |                    | others, not known          | listing                   |
 /// |                   |                    | create: no node            | making_parents            |
 /// |                   |                    | create: unknown            | proving                   |
 /// |                   |                    | counter at its end         | removing_parent           |
+/// | enqueuing, with a | create, list,      | ok                         | as in listing, at once    |
+/// | shared number     | number             | any other                  | as above; else listing    |
 /// | making_parents    | create parents     | ok                         | enqueuing                 |
 /// | proving           | check              | answered by the quorum     | recovering                |
 /// | recovering        | list               | candidates                 | inspecting                |
@@ -35,24 +40,33 @@ namespace zklock::core {
 /// | inspecting        | get a candidate    | it is ours                 | listing                   |
 /// |                   |                    | it is not; the last one    | inspecting; enqueuing     |
 /// | listing           | list               | first                      | granted or confirming     |
-/// |                   |                    | behind                     | arming; or waiting, if    |
-/// |                   |                    |                            | there is nobody to watch  |
-/// |                   |                    | vanished                   | enqueuing, or ended       |
-/// |                   |                    | at odds                    | ended (settings_mismatch)  |
+/// |                   |                    | behind                     | arming                    |
+/// |                   |                    | vanished, or the parent is | enqueuing, or ended       |
+/// |                   |                    | another one                |                           |
+/// |                   |                    | at odds                    | ended (settings_mismatch) |
+/// | listing, with a   | list, number       | ok                         | as above, by that number  |
+/// | shared number     |                    | there is no number         | seeding                   |
+/// |                   |                    | it is no number            | ended (bad_data)          |
+/// | seeding           | create the number  | ok, or it exists           | listing                   |
 /// | arming            | get and watch each | all ok                     | waiting                   |
-/// |                   |                    | no node, or an event       | listing                   |
+/// |                   |                    | no node, a younger node,   | listing                   |
+/// |                   |                    | another number,            |                           |
+/// |                   |                    | or an event                |                           |
 /// | waiting           |                    | released (trusted)         | granted or confirming     |
 /// |                   |                    | changed, deleted           | listing                   |
-/// |                   |                    | permits changed            | listing                   |
 /// |                   |                    | session or own node lost   | enqueuing, or ended       |
 /// | confirming        | check own node     | ok, lease valid            | granted                   |
-/// |                   |                    | ok, permits changed        | listing                   |
+/// |                   |                    | ok, with a shared number   | listing                   |
 /// |                   |                    | ok, lease not yet valid    | pausing                   |
 /// |                   |                    | no node                    | enqueuing, or ended       |
 /// | pausing           | (timer)            | resume()                   | where it paused           |
 /// | removing_parent   | delete parent      | ok, no node                | enqueuing                 |
 /// |                   |                    | not empty                  | ended (sequence_exhausted)|
 /// | granted, ended    |                    |                            | (final)                   |
+///
+/// Where the number of permits is shared, the node that says it is one more to watch. It is read
+/// after the list: those who stand before a contender become only fewer, so at the moment of the
+/// reading there was room for it. And so nothing is granted by a number that is not known.
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
@@ -67,6 +81,7 @@ enum class AcquireState {
   recovering,
   inspecting,
   listing,
+  seeding,
   arming,
   waiting,
   confirming,
@@ -79,14 +94,16 @@ enum class AcquireState {
 /// What the machine asks of its driver. `text` is what the comment names.
 struct AcquireEffect {
   enum class Kind {
-    create,  ///< and count, in this order: a contender whose data carry the attempt `text`
+    create,  ///< a contender whose data carry the attempt `text`; and then count, or, with a
+             ///< shared number, do what `list` says
     create_parents,
-    check_parent,  ///< a quorum operation on the lock path
-    list,
+    check_parent,   ///< a quorum operation on the lock path
+    list,           ///< and then, with a shared number, get the child count_node
+    seed_count,     ///< create the child count_node with the data `text`
     inspect,        ///< get the child `text`
     watch,          ///< get and watch the child `text`; one of several, perhaps
     unwatch,        ///< forget all of these watches
-    check_own,      ///< a quorum operation on the own node
+    check_own,      ///< a quorum operation on the own node, that makes sure that it is this one
     remove_parent,  ///< delete the lock path, if empty
     remove_node,    ///< delete the child `text` in the background, until that is certain
     pause,          ///< call resume() a little later
@@ -109,6 +126,34 @@ struct CreatedAnswer {
   std::string_view name;
   FencingToken token;
   std::string_view detail;
+};
+/// `parent`: the zxid that made the lock's path. What is younger than the own node has taken the
+/// place of the path that this was in: the node is gone, whoever has its name.
+struct CountedAnswer {
+  Status status;
+  SessionId session;
+  FencingToken parent;
+  int children;
+};
+struct WatchedAnswer {
+  Status status;
+  FencingToken token;
+  std::string_view data;
+  std::string_view detail;
+};
+/// Of the node that says how many permits there are.
+struct PermitsAnswer {
+  Status status = Status::ok;
+  SessionId session = {};
+  std::string_view data = {};
+  std::string_view detail = {};
+};
+struct ListedAnswer {
+  Status status;
+  FencingToken parent;
+  std::span<const std::string> children;
+  std::string_view detail;
+  PermitsAnswer permits = {};  ///< where the number is shared
 };
 struct InspectedAnswer {
   Status status;
@@ -150,20 +195,17 @@ class AcquireFsm {
   AcquireEffects start();
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
   AcquireEffects created(const CreatedAnswer& answer);
-  AcquireEffects counted(Status status, SessionId session, int children, bool lease_valid);
+  AcquireEffects counted(const CountedAnswer& answer, bool lease_valid);
   AcquireEffects parents_created(Status status, std::string_view detail);
   AcquireEffects checked(Status status, bool lease_valid, std::string_view detail);
-  AcquireEffects listed(Status status, const std::vector<std::string>& children, bool lease_valid,
-                        std::string_view detail);
+  AcquireEffects listed(const ListedAnswer& answer, bool lease_valid);
+  AcquireEffects count_seeded(Status status, std::string_view detail);
   AcquireEffects inspected(const InspectedAnswer& answer);
-  AcquireEffects watched(std::string_view node, Status status, std::string_view data,
-                         std::string_view detail);
+  AcquireEffects watched(std::string_view node, const WatchedAnswer& answer);
   AcquireEffects parent_removed(Status status, std::string_view detail);
   /// Events.
   AcquireEffects predecessor_changed(std::string_view node, bool lease_valid);
   AcquireEffects predecessor_deleted(std::string_view node);
-  /// Of a shared number; to the others it is nothing.
-  AcquireEffects permits_changed(std::int32_t all);
   AcquireEffects session_ended(SessionId session);
   AcquireEffects own_node_deleted();
   AcquireEffects resume();
@@ -174,12 +216,19 @@ class AcquireFsm {
   using Kind = AcquireEffect::Kind;
 
   AcquireEffects enqueue();
+  std::optional<AcquireEffects> not_queued();
   AcquireEffects create_failed();
+  AcquireEffects listed_with_create(const ListedAnswer& answer, bool lease_valid);
+  std::optional<AcquireEffects> count_unknown(const PermitsAnswer& count);
+  AcquireEffects seed_count();
+  AcquireEffects decide_by(const ListedAnswer& answer, bool lease_valid);
   AcquireEffects list();
   AcquireEffects arm(Decision decision);
   AcquireEffects watch_all();
   AcquireEffects instead_of_watching(AcquireEffects next);
   bool watches(std::string_view node) const noexcept;
+  bool came_before(std::string_view node) const noexcept;
+  bool is_gone_with(FencingToken parent) const noexcept { return parent > token_; }
   AcquireEffects first(bool lease_valid);
   AcquireEffects inspect_next();
   AcquireEffects node_lost(Errc error);
@@ -194,7 +243,9 @@ class AcquireFsm {
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
   const std::string base_;
-  Policy policy_;  ///< constant but for the number of permits
+  Policy policy_;            ///< constant but for the number of permits, where that is shared
+  const std::int32_t seed_;  ///< what that is if nobody has said it
+  int seeds_ = 0;            ///< in a row: bounds the race with whoever deletes the number
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
   bool giving_up_ = false;
@@ -202,12 +253,7 @@ class AcquireFsm {
   int parents_made_ = 0;         ///< in a row: bounds the race with whoever deletes the parent
   bool parent_removed_ = false;  ///< at most once
   /// A count that was answered before the create: what was never sent can overtake.
-  struct EarlyCount {
-    Status status;
-    SessionId session;
-    int children;
-  };
-  std::optional<EarlyCount> early_count_;
+  std::optional<CountedAnswer> early_count_;
   bool create_answered_ = false;
   Status create_status_ = Status::ok;
   std::string create_detail_;

@@ -35,6 +35,7 @@ std::string_view text(Errc e) noexcept {
     case Errc::version_mismatch: return "the node has another version than expected";
     case Errc::too_large: return "it is more than a request can hold";
     case Errc::outcome_unknown: return "the answer was lost: it may have been done, or not";
+    case Errc::bad_data: return "a node of the lock holds what it cannot mean";
   }
   return "unknown error";
 }

@@ -36,7 +36,8 @@ bool ends_contention(Errc error) noexcept {
     case Errc::node_exists:
     case Errc::not_empty:
     case Errc::version_mismatch:
-    case Errc::too_large: return true;
+    case Errc::too_large:
+    case Errc::bad_data: return true;
   }
   return true;
 }

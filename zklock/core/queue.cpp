@@ -2,6 +2,7 @@
 #include "zklock/core/queue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -167,6 +168,15 @@ std::vector<NodeName> contenders(std::span<const std::string> children) {
   }
   std::ranges::sort(result, {}, [](const NodeName& name) {
     return std::pair(name.sequence, std::string_view(name.text));
+  });
+  return result;
+}
+
+std::vector<NodeName> holders(std::span<const NodeName> queue, std::int32_t all_permits) {
+  Holders rule(all_permits);
+  std::vector<NodeName> result;
+  std::ranges::copy_if(queue, std::back_inserter(result), [&](const NodeName& name) {
+    return rule.next_holds(*parse_contention(name.text));
   });
   return result;
 }

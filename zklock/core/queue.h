@@ -38,8 +38,8 @@ struct QueueRule {
   Access access = Access::exclusive;
   std::string prefix;       ///< of the own node
   std::int32_t wanted = 1;  ///< permits
-  std::int32_t all = 1;     ///< permits that there are; may change while waiting, if shared
-  std::int32_t of = 0;      ///< the number that all contenders must agree on; 0: it is shared
+  std::int32_t all = 1;     ///< permits that there are
+  std::int32_t of = 0;      ///< the number that all contenders must agree on; 0: see shares_count()
   std::int32_t weight = 0;
   std::int32_t ageing = 0;  ///< that all contenders must agree on; 0: none
 
@@ -48,11 +48,12 @@ struct QueueRule {
   static QueueRule reader() {
     return {.access = Access::shared, .prefix = std::string(read_prefix)};
   }
+  /// `shared`: `all` is only for who comes first, and says it to the others; see permit_count.h.
   static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared);
   static QueueRule weighted(std::int32_t weight, std::int32_t ageing);
 
-  /// Granted if nobody stands before it.
-  bool may_be_alone() const noexcept { return wanted <= all; }
+  /// How many permits there are is read from the servers, and may change while it waits.
+  bool shares_count() const noexcept { return access == Access::permits && of == 0; }
 };
 
 /// The order in which weighted contenders that agree on the ageing are served: the heavier first,
@@ -105,5 +106,8 @@ class Holders {
 
 /// The contenders among `children`, in the order of arrival.
 std::vector<NodeName> contenders(std::span<const std::string> children);
+
+/// Of all contenders in the order of arrival: those who may hold. `all_permits` as in Holders.
+std::vector<NodeName> holders(std::span<const NodeName> queue, std::int32_t all_permits);
 
 }  // namespace zklock::core

@@ -113,7 +113,7 @@ void Candidacy::answered(Fsm::Attempt attempt, const Outcome& outcome) {
   if (hold) {
     const auto effects = fsm_.granted(attempt);
     if (effects.front() == LeadershipEffect::begin) {
-      begin(std::move(hold));
+      begin(outcome.contender, std::move(hold));
     } else {
       later([unwanted = std::make_shared<Hold>(std::move(hold))] { unwanted->release(); });
     }
@@ -126,9 +126,9 @@ void Candidacy::answered(Fsm::Attempt attempt, const Outcome& outcome) {
   if (heard && outcome.error && !core().closed()) warn(outcome.error->what());
 }
 
-void Candidacy::begin(Hold hold) {
+void Candidacy::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
   if (!settings_.until_finished) backoff_.reset();
-  tenure_ = std::make_shared<Tenure>(fsm_.attempt(), std::move(hold));
+  tenure_ = std::make_shared<Tenure>(fsm_.attempt(), leader, std::move(hold));
   began(tenure_);
   later([tenure = tenure_, candidacy = weak_from_this()] {
     tenure->tell_loss([candidacy, number = tenure->number()] {

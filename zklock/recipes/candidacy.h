@@ -99,7 +99,7 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
   void ask(Fsm::Attempt attempt, const std::stop_token& stop);
   void answered(Fsm::Attempt attempt, const Outcome& outcome);
-  void begin(Hold hold);
+  void begin(const std::shared_ptr<Contender>& leader, Hold hold);
   void end(By by);
   void pause();
   void lost(Tenure::Number number);

@@ -69,6 +69,15 @@ void ClientCore::warn(const std::string& text) const noexcept {
   if (settings_.logger) settings_.logger->warn(core::printable(text, 1024));
 }
 
+void ClientCore::remove(SessionId session, std::string path) {
+  if (session == SessionId{} || closed()) return;  // it goes, or went, with the session
+  const auto work = work_.begin();
+  deleter_.remove(session, std::move(path), {}, client::Deleter::Manner::plainly,
+                  [self = weak_from_this(), work] {
+                    if (const auto alive = self.lock()) alive->work().end(work);
+                  });
+}
+
 std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path,
                                                const std::string& stage) {
   const std::lock_guard guard(mutex_);

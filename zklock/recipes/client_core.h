@@ -75,9 +75,15 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
     return ports_.listener_dispatcher ? ports_.listener_dispatcher(std::move(executor))
                                       : ports_.dispatcher;
   }
+  /// For several, on threads of their own: on `executor`, where it is set.
+  std::shared_ptr<client::Dispatcher> listeners_dispatcher(Executor executor) const {
+    return executor ? listener_dispatcher(std::move(executor)) : ports_.dispatcher;
+  }
   client::Deleter& deleter() noexcept { return deleter_; }
   SessionKeeper& keeper() noexcept { return *keeper_; }
   BackgroundWork& work() noexcept { return work_; }
+  /// Deletes a node of that session in the background, as part of work().
+  void remove(SessionId session, std::string path);
   const Settings& settings() const noexcept { return settings_; }
 
   /// The engine of a path; the same one for as long as anybody uses it. Engines of different

@@ -60,17 +60,12 @@ void Contender::carry_out(const Effect& effect) {
                return c.fsm_.checked(r.status, false, r.detail);
              }));
       return;
-    case Effect::Kind::check_own:
-      submit(request::Check{engine_->path().child(fsm_.own_name())}, effect.session,
-             on_reply([](Contender& c, const auto& r) {
-               return c.fsm_.checked(r.status, c.lease_valid(), r.detail);
-             }));
-      return;
-    case Effect::Kind::list:
-      submit(request::ListChildren{path}, effect.session, on_reply([](Contender& c, const auto& r) {
-               auto effects = c.fsm_.listed(r.status, r.children, c.lease_valid(), r.detail);
-               c.tell_place();
-               return effects;
+    case Effect::Kind::check_own: check_own(effect.session); return;
+    case Effect::Kind::list: list(effect.session); return;
+    case Effect::Kind::seed_count:
+      submit(request::Transaction{{}, {request::write::Create{count_path(), effect.text}}},
+             effect.session, on_reply([](Contender& c, const auto& r) {
+               return c.fsm_.count_seeded(r.status, r.detail);
              }));
       return;
     case Effect::Kind::inspect:
@@ -93,6 +88,7 @@ void Contender::carry_out(const Effect& effect) {
     case Effect::Kind::abandon:
       core().coordinator().abandon(create_id_);
       core().coordinator().abandon(count_id_);
+      core().coordinator().abandon(list_id_);
       return;
     case Effect::Kind::grant: grant(); return;
     case Effect::Kind::fail: fail(effect.error, effect.text); return;
@@ -118,14 +114,76 @@ void Contender::create(const std::string& attempt) {
         c.had_node_ = c.had_node_ || r.status == core::Status::ok;
         return c.fsm_.created({r.status, r.session, r.name, r.token, r.detail});
       }));
+  if (policy_.rule.shares_count()) return list({});
   count_id_ = coordinator.submit(
       {.operation = request::CountChildren{path}}, on_reply([](Contender& c, const auto& r) {
-        return c.fsm_.counted(r.status, r.session, r.child_count, c.lease_valid());
+        return c.fsm_.counted({r.status, r.session, r.token, r.child_count}, c.lease_valid());
       }));
 }
 
+// The quorum's word is good for the name only; of the node behind it the next read tells, which the
+// server makes after it.
+void Contender::check_own(SessionId session) {
+  const std::string path = engine_->path().child(fsm_.own_name());
+  const auto check = std::make_shared<client::Reply>();
+  submit(request::Check{path}, session, [check](const client::Reply& reply) { *check = reply; });
+  submit(request::Get{path}, session, on_reply([check](Contender& c, const auto& get) {
+           const client::Reply& r = check->status == core::Status::ok ? get : *check;
+           const bool other = r.status == core::Status::ok && r.token != c.fsm_.token();
+           return c.fsm_.checked(other ? core::Status::no_node : r.status, c.lease_valid(),
+                                 r.detail);
+         }));
+}
+
+std::string Contender::count_path() const {
+  return engine_->path().child(std::string(core::count_node));
+}
+
+void Contender::list(SessionId session) {
+  const std::string& path = engine_->path().str();
+  if (!policy_.rule.shares_count()) {
+    submit(request::ListChildren{path}, session,
+           on_reply([](Contender& c, const auto& r) { return c.listed(r, client::Reply{}); }));
+    return;
+  }
+  // The number comes after the list. But what is never sent may be answered out of turn.
+  struct Look {
+    std::optional<client::Reply> queue;
+    std::optional<client::Reply> count;
+  };
+  const auto look = std::make_shared<Look>();
+  const auto both = [look](Contender& c) {
+    return look->queue && look->count ? c.listed(*look->queue, *look->count)
+                                      : core::AcquireEffects{};
+  };
+  const auto list = submit(request::ListChildren{path}, session,
+                           on_reply([look, both](Contender& c, const client::Reply& reply) {
+                             look->queue = reply;
+                             return both(c);
+                           }));
+  const auto count = submit(request::Get{count_path()}, session,
+                            on_reply([look, both](Contender& c, const client::Reply& reply) {
+                              look->count = reply;
+                              return both(c);
+                            }));
+  if (session != SessionId{}) return;
+  list_id_ = list;
+  count_id_ = count;
+}
+
+core::AcquireEffects Contender::listed(const client::Reply& queue, const client::Reply& count) {
+  auto effects = fsm_.listed({queue.status,
+                              queue.token,
+                              queue.children,
+                              queue.detail,
+                              {count.status, count.session, count.data, count.detail}},
+                             lease_valid());
+  tell_place();
+  return effects;
+}
+
 void Contender::predecessor_watched(const std::string& node, const client::Reply& reply) {
-  run(fsm_.watched(node, reply.status, reply.data, reply.detail));
+  run(fsm_.watched(node, {reply.status, reply.token, reply.data, reply.detail}));
 }
 
 void Contender::predecessor_event(const std::string& node, request::WatchEvent event) {
@@ -136,10 +194,6 @@ void Contender::predecessor_event(const std::string& node, request::WatchEvent e
 void Contender::tell_place() {
   const bool behind = fsm_.state() == AcquireState::arming || fsm_.state() == AcquireState::waiting;
   if (behind) events_.tell(LockEvent::Kind::waiting, fsm_.token(), fsm_.position());
-}
-
-void Contender::permits_changed(std::int32_t all) {
-  run(fsm_.permits_changed(all));
 }
 
 void Contender::pause() {

@@ -70,7 +70,6 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   bool holds_validly();
   const std::string& own_name() const noexcept { return fsm_.own_name(); }
   FencingToken own_token() const noexcept { return fsm_.token(); }
-  void permits_changed(std::int32_t all);
   const Owner& key() const noexcept { return key_; }
 
   /// What a Hold asks; any thread, no Section.
@@ -122,6 +121,10 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
+  void check_own(SessionId session);
+  void list(SessionId session);
+  core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
+  std::string count_path() const;
   /// Why a call cannot nest here; nothing when it can.
   std::optional<Error> refusal(core::CountKind kind) const;
   void pause();
@@ -183,6 +186,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   bool had_node_ = false;          ///< a server was reached
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
+  client::RequestId list_id_{};
   PredecessorWatches predecessors_{*this};
   OwnNodeWatch own_watch_{*this};
   RevocationWatch revocation_{*this};

@@ -165,7 +165,7 @@ void Contender::remove_node(SessionId session, const std::string& name,
   own_watch_.disarm();
   if (core().closed()) return;  // the session goes, and the node with it
   const auto work = core().work().begin();
-  core().deleter().remove(session, engine_->path().child(name), manner,
+  core().deleter().remove(session, engine_->path().child(name), fsm_.token(), manner,
                           [client = core().weak_from_this(), work] {
                             if (const auto alive = client.lock()) alive->work().end(work);
                           });

@@ -16,8 +16,6 @@ using client::path_of;
 using core::Status;
 namespace write = client::request::write;
 
-constexpr const char* operation = "commit";
-
 // The servers drop the connection, and with it every lock of the client, at 1 MiB.
 constexpr std::size_t max_request_bytes = 1'000'000;
 constexpr std::size_t bytes_around_a_write = 128;
@@ -51,37 +49,37 @@ bool changes(const client::request::Write& w) {
 std::shared_ptr<GuardedCommit> GuardedCommit::start(const GuardedWrites& writes, Deadline deadline,
                                                     Done done) {
   std::shared_ptr<GuardedCommit> commit(new GuardedCommit(writes, std::move(done)));
-  commit->core().check_usable(operation, commit->lock_path());
-  if (auto error = commit->refusal()) {
+  commit->core().check_usable(writes.operation, commit->lock_path());
+  if (auto error = refusal(writes)) {
     commit->finish(std::move(error));
     return commit;
   }
-  for (const auto& guard : commit->guards_) {
+  for (const auto& guard : commit->what_.guards) {
     commit->on_loss_.emplace_back(guard->tenure().lost(), OnLoss{commit});
   }
   commit->submit(deadline);
   return commit;
 }
 
-std::optional<Error> GuardedCommit::refusal() const {
+std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
   std::size_t size = 0;
-  for (const auto& w : writes_) {
+  for (const auto& w : what.writes) {
     const std::string& path = path_of(w);
     const bool own =
-        std::ranges::any_of(guards_, [&](const auto& g) { return g->tenure().node() == path; });
+        std::ranges::any_of(what.guards, [&](const auto& g) { return g->tenure().node() == path; });
     if (own && changes(w)) {
       return Error(Errc::invalid_path, name_of(w), path, "it is the node of the lock");
     }
     size += size_of(w);
   }
   if (size > max_request_bytes) {
-    return Error(Errc::too_large, operation, lock_path(),
+    return Error(Errc::too_large, what.operation, what.lock_path(),
                  "the writes are larger than a request to ZooKeeper can be");
   }
-  for (const auto& guard : guards_) {
+  for (const auto& guard : what.guards) {
     if (guard->tenure().state() == HoldState::lost ||
-        guard->tenure().session() != guards_.front()->tenure().session()) {
-      return Error(Errc::lock_lost, operation, guard->engine().path().str(),
+        guard->tenure().session() != what.guards.front()->tenure().session()) {
+      return Error(Errc::lock_lost, what.operation, guard->engine().path().str(),
                    "the hold is lost; nothing was sent");
     }
   }
@@ -89,19 +87,21 @@ std::optional<Error> GuardedCommit::refusal() const {
 }
 
 void GuardedCommit::submit(Deadline deadline) {
-  client::request::Transaction transaction{.guard = guards_.front()->tenure().node(), .writes = {}};
-  for (std::size_t i = 1; i < guards_.size(); ++i) {
-    transaction.writes.emplace_back(write::CheckVersion{guards_[i]->tenure().node()});
+  client::request::Transaction transaction{.guard = what_.guards.front()->tenure().node(),
+                                           .writes = {}};
+  for (std::size_t i = 1; i < what_.guards.size(); ++i) {
+    transaction.writes.emplace_back(write::CheckVersion{what_.guards[i]->tenure().node()});
   }
-  transaction.writes.insert(transaction.writes.end(), writes_.begin(), writes_.end());
+  transaction.writes.insert(transaction.writes.end(), what_.writes.begin(), what_.writes.end());
 
   std::optional<Error> refused;
   {
     const std::lock_guard guard(mutex_);
     if (withdrawn_) {
-      refused.emplace(*withdrawn_, operation, lock_path(), "the hold is lost; nothing was sent");
+      refused.emplace(*withdrawn_, what_.operation, lock_path(),
+                      "the hold is lost; nothing was sent");
     } else if (deadline.has_passed(core().scheduler().now())) {
-      refused.emplace(Errc::not_connected, operation, lock_path(),
+      refused.emplace(Errc::not_connected, what_.operation, lock_path(),
                       "the deadline had passed; nothing was sent");
     } else {
       if (!deadline.is_never()) {
@@ -109,11 +109,12 @@ void GuardedCommit::submit(Deadline deadline) {
           if (const auto alive = weak.lock()) alive->deadline_passed();
         });
       }
-      request_ = core().coordinator().submit(
-          {.operation = std::move(transaction), .session = guards_.front()->tenure().session()},
-          [self = shared_from_this()](const client::Reply& reply) {
-            self->finish(self->verdict(reply));
-          });
+      request_ =
+          core().coordinator().submit({.operation = std::move(transaction),
+                                       .session = what_.guards.front()->tenure().session()},
+                                      [self = shared_from_this()](const client::Reply& reply) {
+                                        self->finish(self->verdict(reply));
+                                      });
     }
   }
   if (refused) finish(std::move(refused));
@@ -121,7 +122,7 @@ void GuardedCommit::submit(Deadline deadline) {
 
 void GuardedCommit::deadline_passed() {
   if (withdraw(Errc::not_connected)) return;
-  finish(Error(Errc::outcome_unknown, operation, lock_path(),
+  finish(Error(Errc::outcome_unknown, what_.operation, lock_path(),
                "no answer before the deadline: it may have been written, or be written yet"));
 }
 
@@ -141,7 +142,7 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
   if (reply.status == Status::ok) return std::nullopt;
   if (reply.failed_operation >= 0) return error_of_operation(reply);
   const auto error = [&](Errc code, std::string_view cause) {
-    return Error(code, operation, lock_path(), cause);
+    return Error(code, what_.operation, lock_path(), cause);
   };
   // What outlives its session may have been written before that ended.
   const bool sent = reply.session != SessionId{};
@@ -186,14 +187,15 @@ std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& repl
   std::string_view cause;
   if (code == Errc::server_error) cause = reply.detail;
   auto failed = static_cast<std::size_t>(reply.failed_operation);
-  if (failed < guards_.size()) {
-    const std::string& path = guards_[failed]->engine().path().str();
-    if (reply.status != Status::no_node) return Error(code, operation, path, cause);
-    return Error(Errc::lock_lost, operation, path, "the lock node is gone; nothing was written");
+  if (failed < what_.guards.size()) {
+    const std::string& path = what_.guards[failed]->engine().path().str();
+    if (reply.status != Status::no_node) return Error(code, what_.operation, path, cause);
+    return Error(Errc::lock_lost, what_.operation, path,
+                 "the lock node is gone; nothing was written");
   }
-  failed -= guards_.size();
-  if (failed >= writes_.size()) return Error(code, operation, lock_path(), cause);
-  const auto& w = writes_[failed];
+  failed -= what_.guards.size();
+  if (failed >= what_.writes.size()) return Error(code, what_.operation, lock_path(), cause);
+  const auto& w = what_.writes[failed];
   if (reply.status == Status::no_node && std::holds_alternative<write::Create>(w)) {
     cause = "the parent does not exist";
   }

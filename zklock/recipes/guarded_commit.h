@@ -22,6 +22,9 @@ namespace zklock::recipes {
 struct GuardedWrites {
   std::vector<std::shared_ptr<Contender>> guards;  ///< of one client; at least one
   std::vector<client::request::Write> writes;
+  const char* operation = "commit";  ///< for the texts of errors
+
+  const std::string& lock_path() const noexcept { return guards.front()->engine().path().str(); }
 };
 
 /// One commit, from the look at the holds to the answer.
@@ -47,6 +50,8 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
                                               Done done);
   /// Nobody waits any more: what has not been sent will not be.
   void give_up();
+  /// What start() would not send.
+  static std::optional<Error> refusal(const GuardedWrites& what);
 
  private:
   struct OnLoss {
@@ -56,13 +61,11 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
     }
   };
 
-  GuardedCommit(const GuardedWrites& writes, Done done)
-      : guards_(writes.guards), writes_(writes.writes), done_(std::move(done)) {}
+  GuardedCommit(const GuardedWrites& writes, Done done) : what_(writes), done_(std::move(done)) {}
 
-  ClientCore& core() const noexcept { return guards_.front()->engine().core(); }
-  const std::string& lock_path() const noexcept { return guards_.front()->engine().path().str(); }
+  ClientCore& core() const noexcept { return what_.guards.front()->engine().core(); }
+  const std::string& lock_path() const noexcept { return what_.lock_path(); }
 
-  std::optional<Error> refusal() const;
   void submit(Deadline deadline);
   void deadline_passed();
   bool withdraw(Errc why);
@@ -70,8 +73,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   std::optional<Error> error_of_operation(const client::Reply& reply) const;
   void finish(std::optional<Error> error);
 
-  const std::vector<std::shared_ptr<Contender>> guards_;
-  const std::vector<client::request::Write> writes_;
+  const GuardedWrites what_;
   std::list<std::stop_callback<OnLoss>> on_loss_;  // of start(), then of finish()
 
   std::mutex mutex_;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "zklock/core/lock_path.h"
-#include "zklock/recipes/blocking_call.h"
+#include "zklock/recipes/commit_faces.h"
 #include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/guarded_commit.h"
 
@@ -105,60 +105,25 @@ GuardedTransaction& GuardedTransaction::check(std::string path, std::int32_t ver
 }
 
 void GuardedTransaction::commit(Deadline deadline) const {
-  // Shared: an interrupted thread does not wait for the answer.
-  const auto answer = std::make_shared<recipes::BlockingCall<std::optional<Error>>>();
-  const auto committing = GuardedCommit::start(
-      *writes_, deadline, [answer](std::optional<Error> error) { answer->set(std::move(error)); });
-  try {
-    if (const auto error = answer->wait()) throw *error;
-  } catch (const boost::thread_interrupted&) {
-    committing->give_up();
-    throw;
-  }
+  recipes::commit_and_wait(
+      [&](auto done) { return GuardedCommit::start(*writes_, deadline, std::move(done)); });
 }
 
 void GuardedTransaction::async_commit(CommitHandler handler, Deadline deadline) const {
-  // What the handler owns must not die on the threads that bring the outcome: there is one copy,
-  // and it moves on to the executor.
-  auto only = std::make_shared<CommitHandler>(std::move(handler));
   auto& dispatcher = writes_->guards.front()->engine().core().dispatcher();
-  GuardedCommit::start(*writes_, deadline,
-                       [&dispatcher, only = std::move(only)](std::optional<Error> error) mutable {
-                         dispatcher.post([only = std::move(only), error = std::move(error)] {
-                           (*only)(error ? std::make_exception_ptr(*error) : nullptr);
-                         });
-                       });
+  recipes::commit_and_tell(dispatcher, std::move(handler), [&](auto done) {
+    return GuardedCommit::start(*writes_, deadline, std::move(done));
+  });
 }
 
 std::future<void> GuardedTransaction::async_commit(Deadline deadline) const {
-  auto promise = std::make_shared<std::promise<void>>();
-  auto future = promise->get_future();
-  try {
-    GuardedCommit::start(*writes_, deadline, [promise](std::optional<Error> error) {
-      if (error) {
-        promise->set_exception(std::make_exception_ptr(*error));
-      } else {
-        promise->set_value();
-      }
-    });
-  } catch (...) {
-    promise->set_exception(std::current_exception());
-  }
-  return future;
+  return recipes::commit_as_future(
+      [&](auto done) { return GuardedCommit::start(*writes_, deadline, std::move(done)); });
 }
 
 GuardedTransaction::Awaitable GuardedTransaction::co_commit(Deadline deadline) const {
-  return {*this, deadline};
-}
-
-void GuardedTransaction::Awaitable::await_suspend(std::coroutine_handle<> caller) {
-  // The coroutine may go on, and this object with it, before async_commit() has returned.
-  transaction_->async_commit(
-      [this, caller](std::exception_ptr error) {
-        error_ = std::move(error);
-        caller.resume();
-      },
-      deadline_);
+  return Awaitable(
+      [this, deadline](CommitHandler handler) { async_commit(std::move(handler), deadline); });
 }
 
 }  // namespace zklock

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/leader_latch.h"
 
-#include <exception>
+#include <memory>
+#include <optional>
 #include <utility>
 
-#include "zklock/client/callback_threads.h"
 #include "zklock/recipes/candidacy.h"
 #include "zklock/recipes/fork_guard.h"
-#include "zklock/recipes/leadership_listeners.h"
+#include "zklock/recipes/listeners.h"
 
 namespace zklock {
 
@@ -15,14 +15,15 @@ namespace recipes {
 
 namespace {
 
-std::shared_ptr<client::Dispatcher> dispatcher_for(const std::shared_ptr<ClientCore>& core,
-                                                   Executor executor) {
-  if (!executor) return {core, &core->dispatcher()};
-  const auto threw = [core](const std::exception_ptr&) {
-    core->warn("an executor threw an exception");
-  };
-  return std::make_shared<client::CallbackThreads>(
-      threw, client::CallbackThreadsOptions{.max_threads = 1, .executor = std::move(executor)});
+/// A leadership that began, or that has ended.
+struct LeadershipNews {
+  std::shared_ptr<Tenure> tenure;
+  bool gained;
+};
+
+/// Whoever heard of a leadership hears of its end, which is the next in line.
+bool is_an_end_to_hear_of(const std::optional<LeadershipNews>& told, const LeadershipNews& next) {
+  return told && told->gained && !next.gained;
 }
 
 }  // namespace
@@ -36,16 +37,20 @@ class LatchCandidacy final : public Candidacy {
                    .until_finished = false,
                    .retry_delay_min = options.retry_delay_min,
                    .retry_delay_max = options.retry_delay_max}),
-        listeners_(dispatcher_for(core, std::move(options.executor)),
-                   [core, text = "lead " + this->path() + ": "](const std::string& what) {
-                     core->warn(text + what);
-                   }) {}
+        listeners_(core->listeners_dispatcher(std::move(options.executor))) {}
 
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
     core().check_usable("add a listener", path());
     const Section section(*this);
     if (is_closed()) throw Error(Errc::closed, "add a listener", path(), "it was closed");
-    return listeners_.add(std::move(gained), std::move(lost), present());
+    const auto& tenure = present();
+    const auto missed = tenure ? std::optional(LeadershipNews{tenure, true}) : std::nullopt;
+    return listeners_.add(
+        [gained = std::move(gained), lost = std::move(lost)](const LeadershipNews& news) {
+          const LeaderLatch::Listener& call = news.gained ? gained : lost;
+          if (call) call(news.tenure->leadership());
+        },
+        missed);
   }
 
   void close_with(CloseMode mode) {
@@ -56,17 +61,21 @@ class LatchCandidacy final : public Candidacy {
     close();
     {
       const Section section(*this);
-      listeners_.finish();
+      listeners_.fall_silent(is_an_end_to_hear_of);
     }
     listeners_.wait();
   }
   void forget_listeners() noexcept { listeners_.forget(); }
 
  private:
-  void began(const std::shared_ptr<Tenure>& tenure) noexcept override { listeners_.began(tenure); }
-  void ended(const std::shared_ptr<Tenure>& tenure) noexcept override { listeners_.ended(tenure); }
+  void began(const std::shared_ptr<Tenure>& tenure) noexcept override {
+    listeners_.tell({tenure, true});
+  }
+  void ended(const std::shared_ptr<Tenure>& tenure) noexcept override {
+    listeners_.tell({tenure, false});
+  }
 
-  LeadershipListeners listeners_;
+  Listeners<LeadershipNews> listeners_;
 };
 
 }  // namespace recipes

@@ -111,12 +111,6 @@ bool LockEngine::contends(const Owner& owner) {
   return find(owner) != nullptr;
 }
 
-void LockEngine::permits_changed(std::int32_t all) {
-  const Section section(*this);
-  const auto contenders = contenders_;
-  for (const auto& [owner, contender] : contenders) contender->permits_changed(all);
-}
-
 void LockEngine::attach() {
   const Section section(*this);
   ++objects_;

@@ -87,8 +87,6 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   core::Ownership ownership(const Owner& owner);
   /// Whether `owner` waits here, holds, or has lost what it has not given back.
   bool contends(const Owner& owner);
-  /// The number of permits has changed; for those that wait.
-  void permits_changed(std::int32_t all);
   /// Public objects on this path come and go.
   void attach();
   /// True if that was the last one, and something is still locked by lock().

@@ -3,40 +3,40 @@
 
 #include <utility>
 
-#include "zklock/core/lock_path.h"
-#include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/queue_observer.h"
-#include "zklock/recipes/queue_reader.h"
 
 namespace zklock {
 
-LockObserver::LockObserver(Client& client, std::string path) {
-  const core::LockPath checked(std::move(path));
-  const auto& core = recipes::ClientCore::of(client);
-  core->check_usable("observe", checked.str());
-  engine_ = core->engine(checked);
-  observer_ = std::make_shared<recipes::QueueObserver>(engine_);
+using recipes::QueueObserver;
+using recipes::QueueView;
+
+namespace {
+
+LockState state_of(const QueueView& view) {
+  return {.holders = view.holders, .waiting = view.waiting};
 }
 
+}  // namespace
+
+LockObserver::LockObserver(Client& client, std::string path, Executor executor)
+    : observer_(QueueObserver::make(client, std::move(path), recipes::Sight::lock,
+                                    std::move(executor))) {}
+
 LockObserver::~LockObserver() {
-  if (engine_->core().forked()) {
-    recipes::keep_for_ever(std::move(observer_));
-    recipes::keep_for_ever(std::move(engine_));
-    return;
-  }
-  observer_->stop();
+  QueueObserver::object_destroyed(std::move(observer_));
 }
 
 LockState LockObserver::state(Deadline deadline) const {
-  return recipes::read_state(engine_, deadline);
+  return state_of(observer_->read(deadline));
 }
 
 Subscription LockObserver::add_listener(Listener listener) {
-  return observer_->add(std::move(listener));
+  return observer_->add(
+      [listener = std::move(listener)](const QueueView& view) { listener(state_of(view)); });
 }
 
 const std::string& LockObserver::path() const noexcept {
-  return engine_->path().str();
+  return observer_->path();
 }
 
 }  // namespace zklock

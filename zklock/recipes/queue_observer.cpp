@@ -1,32 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/queue_observer.h"
 
+#include <algorithm>
 #include <chrono>
-#include <string>
 #include <utility>
 
-#include "zklock/recipes/queue_reader.h"
+#include "zklock/core/lock_path.h"
+#include "zklock/core/proclamation.h"
+#include "zklock/recipes/fork_guard.h"
 
 namespace zklock::recipes {
 
 namespace {
 
 using core::Status;
+namespace request = client::request;
 
-constexpr std::chrono::milliseconds pause_before_next_turn{250};
-
-/// A port of the client, which lives as long as its core.
-std::shared_ptr<client::Dispatcher> dispatcher_of(const std::shared_ptr<LockEngine>& engine) {
-  return {engine, &engine->core().dispatcher()};
-}
+constexpr std::chrono::milliseconds pause_after_failure{250};
 
 }  // namespace
 
-QueueObserver::QueueObserver(std::shared_ptr<LockEngine> engine)
-    : engine_(std::move(engine)), listeners_(dispatcher_of(engine_)) {}
+std::shared_ptr<QueueObserver> QueueObserver::make(Client& client, std::string path, Sight sight,
+                                                   Executor executor) {
+  const core::LockPath checked(std::move(path));
+  const auto& core = ClientCore::of(client);
+  core->check_usable("observe", checked.str());
+  return std::make_shared<QueueObserver>(core->engine(checked), sight, std::move(executor));
+}
 
-Subscription QueueObserver::add(LockObserver::Listener listener) {
-  core().check_usable("observe", engine_->path().str());
+void QueueObserver::object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept {
+  if (observer->core().forked()) return keep_for_ever(std::move(observer));
+  observer->stop();
+}
+
+QueueObserver::QueueObserver(std::shared_ptr<LockEngine> engine, Sight sight, Executor executor)
+    : engine_(std::move(engine)),
+      sight_(sight),
+      listeners_(core().listeners_dispatcher(std::move(executor))) {}
+
+Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
+  core().check_usable("observe", path());
   const std::lock_guard guard(mutex_);
   Subscription added = listeners_.add(std::move(listener), known_);
   if (state_ == State::idle) {
@@ -35,9 +48,10 @@ Subscription QueueObserver::add(LockObserver::Listener listener) {
       const auto self = weak.lock();
       if (!self || state != ConnectionState::connected) return;
       const std::lock_guard again(self->mutex_);
-      if (self->state_ != State::over) self->list();
+      self->session_ = {};
+      if (self->state_ != State::over) self->begin_turn();
     });
-    list();
+    begin_turn();
   }
   return added;
 }
@@ -49,29 +63,32 @@ void QueueObserver::stop() {
     state_ = State::over;
     ++turn_;
     sessions = std::move(sessions_);
-    end_watch();
-    core().coordinator().abandon(request_);
+    end_watches();
+    for (const auto id : requests_) core().coordinator().abandon(id);
     core().scheduler().cancel(timer_);
   }
-  listeners_.remove_all();
+  listeners_.fall_silent();
+  listeners_.wait();
+  listeners_.forget();
 }
 
 // ---- steps ----------------------------------------------------------------------------------------
 
 template <class Step>
 client::RequestId QueueObserver::submit(client::Operation operation, Step step) {
-  return core().coordinator().submit(
-      {.operation = std::move(operation)},
+  requests_.push_back(core().coordinator().submit(
+      {.operation = std::move(operation), .session = session_},
       [weak = weak_from_this(), turn = turn_, step](const client::Reply& reply) {
         const auto self = weak.lock();
         if (!self) return;
         const std::lock_guard guard(self->mutex_);
-        if (self->turn_ == turn && self->goes_on(reply)) ((*self).*step)(reply);
-      });
+        if (self->turn_ == turn && self->goes_on(reply)) step(*self, reply);
+      }));
+  return requests_.back();
 }
 
-client::request::OnWatchEvent QueueObserver::on_watch() {
-  return [weak = weak_from_this(), turn = turn_](SessionId, client::request::WatchEvent) {
+request::OnWatchEvent QueueObserver::on_watch() {
+  return [weak = weak_from_this(), turn = turn_](SessionId, request::WatchEvent) {
     const auto self = weak.lock();
     if (!self) return;
     const std::lock_guard guard(self->mutex_);
@@ -79,14 +96,14 @@ client::request::OnWatchEvent QueueObserver::on_watch() {
     // What is being read is told first: a queue that never rests would never be told of.
     if (self->state_ == State::describing) {
       self->fired_ = true;
-    } else {
-      self->list();
+    } else if (self->state_ == State::resting) {
+      self->list_when_due();
     }
   };
 }
 
-void QueueObserver::end_watch() {
-  core().coordinator().unwatch(std::exchange(watch_, client::RequestId{}));
+void QueueObserver::end_watches() {
+  for (const auto id : std::exchange(watches_, {})) core().coordinator().unwatch(id);
 }
 
 bool QueueObserver::goes_on(const client::Reply& reply) {
@@ -95,69 +112,124 @@ bool QueueObserver::goes_on(const client::Reply& reply) {
   return !over;
 }
 
-void QueueObserver::list() {
-  end_watch();
+void QueueObserver::begin_turn() {
+  end_watches();
   core().scheduler().cancel(std::exchange(timer_, client::TimerId{}));
   ++turn_;
   fired_ = false;
+  requests_.clear();
+  if (session_ != SessionId{}) return list();
+  state_ = State::catching_up;
+  submit(request::Check{path()}, std::mem_fn(&QueueObserver::caught_up));
+}
+
+void QueueObserver::caught_up(const client::Reply& reply) {
+  const bool answered_by_quorum = reply.status == Status::ok || reply.status == Status::no_node ||
+                                  reply.status == Status::no_auth;
+  if (!answered_by_quorum) return pause(reply);
+  session_ = reply.session;
+  list();
+}
+
+void QueueObserver::list() {
   state_ = State::listing;
-  watch_ = request_ = submit(client::request::ListAndWatch{engine_->path().str(), on_watch()},
-                             &QueueObserver::listed);
+  listed_at_ = core().scheduler().now();
+  watches_.push_back(
+      submit(request::ListAndWatch{path(), on_watch()}, std::mem_fn(&QueueObserver::listed)));
+}
+
+void QueueObserver::list_when_due() {
+  const auto due = listed_at_ + least_between_lists;
+  if (due <= core().scheduler().now()) return begin_turn();
+  pause_until(due);
 }
 
 void QueueObserver::listed(const client::Reply& reply) {
   if (reply.status == Status::no_node) return await();
   if (reply.status != Status::ok) return pause(reply);
   queue_ = core::contenders(reply.children);
-  if (queue_.empty()) return rest({});
-  describe();
+  holders_ = holders_in(sight_, queue_);
+  const bool proclaimed =
+      sight_ == Sight::leadership && !holders_.empty() &&
+      std::ranges::count(reply.children, core::proclamation_node(holders_.front().sequence)) > 0;
+  describe(proclaimed);
 }
 
-void QueueObserver::describe() {
+void QueueObserver::describe(bool proclaimed) {
   state_ = State::describing;
-  request_ = submit(client::request::Get{engine_->path().child(queue_.front().text)},
-                    &QueueObserver::described);
+  replies_.assign(holders_.size(), {});
+  proclaimed_.reset();
+  missing_ = holders_.size() + (proclaimed ? 1 : 0);
+  if (missing_ == 0) return all_described();
+  if (proclaimed) {
+    // First: the leader whose node is found after it was the leader at that time.
+    const auto node = core::proclamation_node(holders_.front().sequence);
+    watches_.push_back(submit(request::GetAndWatch{engine_->path().child(node), on_watch()},
+                              [](QueueObserver& self, const client::Reply& reply) {
+                                self.proclaimed_ = reply;
+                                if (--self.missing_ == 0) self.all_described();
+                              }));
+  }
+  for (std::size_t i = 0; i < holders_.size(); ++i) {
+    submit(request::Get{engine_->path().child(holders_[i].text)},
+           [i](QueueObserver& self, const client::Reply& reply) {
+             self.replies_[i] = reply;
+             if (--self.missing_ == 0) self.all_described();
+           });
+  }
 }
 
-void QueueObserver::described(const client::Reply& reply) {
-  if (reply.status == Status::no_node) return list();
-  if (reply.status != Status::ok && reply.status != Status::no_auth) return pause(reply);
-  rest(state_of(*engine_, queue_, reply));
+void QueueObserver::all_described() {
+  std::vector<const client::Reply*> all;
+  for (const auto& reply : replies_) all.push_back(&reply);
+  if (proclaimed_) all.push_back(&*proclaimed_);
+  const auto gone = [](const client::Reply* r) { return r->status == Status::no_node; };
+  if (std::ranges::any_of(all, gone)) return list_when_due();
+  const auto failed = std::ranges::find_if(all, [](const client::Reply* r) {
+    return r->status != Status::ok && r->status != Status::no_auth;
+  });
+  if (failed != all.end()) return pause(**failed);
+  rest(view_of(*engine_, sight_, queue_, holders_, replies_,
+               proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view()));
 }
 
 void QueueObserver::await() {
   state_ = State::awaiting;
-  watch_ = request_ = submit(client::request::ExistsAndWatch{engine_->path().str(), on_watch()},
-                             &QueueObserver::awaited);
+  watches_.push_back(
+      submit(request::ExistsAndWatch{path(), on_watch()}, std::mem_fn(&QueueObserver::awaited)));
 }
 
 void QueueObserver::awaited(const client::Reply& reply) {
-  if (reply.status == Status::ok) return list();
+  if (reply.status == Status::ok) return list_when_due();
   if (reply.status != Status::no_node) return pause(reply);
   rest({});
 }
 
-void QueueObserver::rest(LockState state) {
+void QueueObserver::rest(QueueView view) {
   state_ = State::resting;
-  known_ = std::move(state);
+  known_ = std::move(view);
   listeners_.tell(*known_);
-  if (fired_) list();
+  if (fired_) list_when_due();
 }
 
 void QueueObserver::pause(const client::Reply& reply) {
   const bool will_pass = reply.status == Status::unknown || reply.status == Status::session_ended ||
                          reply.status == Status::throttled || reply.status == Status::not_connected;
   if (!will_pass && !std::exchange(warned_, true)) {
-    core().warn("observe " + engine_->path().str() + ": " + std::string(to_string(reply.status)));
+    core().warn("observe " + path() + ": " + std::string(to_string(reply.status)));
   }
+  if (reply.status == Status::session_ended) session_ = {};
+  pause_until(core().scheduler().now() + pause_after_failure);
+}
+
+void QueueObserver::pause_until(core::Instant when) {
   state_ = State::pausing;
-  timer_ = core().scheduler().at(core().scheduler().now() + pause_before_next_turn,
-                                 [weak = weak_from_this(), turn = turn_] {
-                                   const auto self = weak.lock();
-                                   if (!self) return;
-                                   const std::lock_guard guard(self->mutex_);
-                                   if (self->turn_ == turn) self->list();
-                                 });
+  timer_ = core().scheduler().at(when, [weak = weak_from_this(), turn = turn_] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const std::lock_guard guard(self->mutex_);
+    if (self->turn_ == turn) self->begin_turn();
+  });
 }
 
 }  // namespace zklock::recipes

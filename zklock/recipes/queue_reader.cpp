@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
 #include <utility>
 
+#include "zklock/core/proclamation.h"
 #include "zklock/core/queue.h"
-#include "zklock/recipes/blocking_call.h"
-#include "zklock/recipes/round_trip.h"
+#include "zklock/recipes/question.h"
 
 namespace zklock::recipes {
 
@@ -17,60 +16,38 @@ namespace {
 using core::Status;
 
 constexpr const char* operation = "read the queue of";
-constexpr std::chrono::milliseconds pause_between_turns{50};
 
-/// The replies in the order of the requests.
-std::vector<client::Reply> read(LockEngine& engine, Deadline limit,
-                                std::vector<client::Operation> operations) {
-  auto replies = round_trip(engine.core(), limit, std::move(operations));
-  if (!replies) {
-    const std::string trouble = engine.core().coordinator().trouble();
-    throw Error(Errc::not_connected, operation, engine.path().str(),
-                trouble.empty() ? "no answer in time" : "no answer in time (" + trouble + ")");
-  }
-  return std::move(*replies);
-}
-
-Deadline bounded(LockEngine& engine, Deadline deadline) {
-  ClientCore& core = engine.core();
-  const core::Instant now = core.scheduler().now();
-  const auto most = Deadline::after(now, core.settings().connection_timeout);
-  // One that has passed means a single attempt.
-  return deadline.has_passed(now) ? most : std::min(deadline, most);
-}
-
-[[noreturn]] void fail(const LockEngine& engine, const client::Reply& reply) {
-  const std::string_view cause = reply.detail.empty() ? to_string(reply.status) : reply.detail;
-  throw Error(core::error_of(reply.status), operation, engine.path().str(), cause);
-}
-
-/// An interruption point. Not with a timer of the client's: there are none when it is closed.
-void pause() {
-  BlockingCall<bool>().wait_for(pause_between_turns);
-}
-
-bool try_again(Status status) {
-  return status == Status::unknown || status == Status::session_ended ||
-         status == Status::throttled;
-}
-
-std::vector<core::NodeName> read_queue_until(const std::shared_ptr<LockEngine>& engine,
-                                             Deadline limit) {
-  engine->core().check_usable(operation, engine->path().str());
+std::vector<core::NodeName> read_queue_now(LockEngine& engine, Question& question) {
   // Each turn waits for a connection, or comes to the deadline.
   for (;;) {
-    const auto replies =
-        read(*engine, limit, {client::request::ListChildren{engine->path().str()}});
-    const client::Reply& reply = replies.front();
+    const client::Reply reply = question.ask(client::request::ListChildren{engine.path().str()});
     if (reply.status == Status::no_node) return {};
     if (reply.status == Status::ok) return core::contenders(reply.children);
-    if (!try_again(reply.status)) fail(*engine, reply);
-    pause();
+    if (!Question::may_try_again(reply.status)) question.fail(reply);
+    Question::pause();
   }
 }
 
-Participant describe(const core::NodeName& name, const client::Reply& reply) {
+/// The names of this client's nodes in this queue.
+std::vector<std::string> own_nodes(LockEngine& engine, const std::vector<core::NodeName>& queue) {
+  auto mine = engine.nodes();
+  // Few locks have a gate: none is made for the others.
+  const bool gated = std::ranges::any_of(queue, [](const core::NodeName& name) {
+    return core::parse_contention(name.text)->access == Access::weighted;
+  });
+  if (gated) std::ranges::move(engine.gate()->nodes(), std::back_inserter(mine));
+  return mine;
+}
+
+/// All but whether it holds.
+Participant describe(const core::NodeName& name, const client::Reply& reply,
+                     const std::vector<std::string>& mine) {
+  const auto wish = *core::parse_contention(name.text);
   Participant p;
+  p.access = wish.access;
+  p.permits = wish.permits;
+  p.weight = wish.weight;
+  p.mine = std::ranges::find(mine, name.text) != mine.end();
   p.node = core::printable(name.text, 128);
   p.sequence = name.sequence.value;
   p.token = reply.token;
@@ -90,7 +67,8 @@ Participant describe(const core::NodeName& name, const client::Reply& reply) {
 
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
                                        Deadline deadline) {
-  return read_queue_until(engine, bounded(*engine, deadline));
+  Question question(*engine, operation, deadline);
+  return read_queue_now(*engine, question);
 }
 
 std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engine,
@@ -104,72 +82,93 @@ std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engi
 
 std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,
                                            Deadline deadline, std::int32_t all_permits) {
-  const Deadline limit = bounded(*engine, deadline);
+  Question question(*engine, operation, deadline);
   for (;;) {
-    const auto queue = read_queue_until(engine, limit);
+    const auto queue = read_queue_now(*engine, question);
     std::vector<client::Operation> reads;
     for (const auto& name : queue) {
       reads.emplace_back(client::request::Get{engine->path().child(name.text)});
     }
-    const auto replies = read(*engine, limit, std::move(reads));
-    const bool lost =
-        std::ranges::any_of(replies, [](const auto& r) { return try_again(r.status); });
+    const auto replies = question.ask(std::move(reads));
+    const bool lost = std::ranges::any_of(
+        replies, [](const auto& r) { return Question::may_try_again(r.status); });
     if (lost) {
-      pause();
+      Question::pause();
       continue;
     }
-    auto mine = engine->nodes();
-    // Few locks have a gate: none is made for the others.
-    const bool gated = std::ranges::any_of(queue, [](const core::NodeName& name) {
-      return core::parse_contention(name.text)->access == Access::weighted;
-    });
-    if (gated) std::ranges::move(engine->gate()->nodes(), std::back_inserter(mine));
+    const auto mine = own_nodes(*engine, queue);
     std::vector<Participant> participants;
     core::Holders holders(all_permits);
     for (std::size_t i = 0; i < queue.size(); ++i) {
       if (replies[i].status == Status::no_node) continue;
       const bool readable = replies[i].status == Status::ok;
-      if (!readable && replies[i].status != Status::no_auth) fail(*engine, replies[i]);
-      Participant p = describe(queue[i], replies[i]);
-      const auto wish = *core::parse_contention(queue[i].text);
-      p.access = wish.access;
-      p.permits = wish.permits;
-      p.weight = wish.weight;
-      p.holds = holders.next_holds(wish);
-      p.mine = std::ranges::find(mine, queue[i].text) != mine.end();
+      if (!readable && replies[i].status != Status::no_auth) question.fail(replies[i]);
+      Participant p = describe(queue[i], replies[i], mine);
+      p.holds = holders.next_holds(*core::parse_contention(queue[i].text));
       participants.push_back(std::move(p));
     }
     return participants;
   }
 }
 
-LockState state_of(LockEngine& engine, const std::vector<core::NodeName>& queue,
-                   const client::Reply& first) {
-  LockState state;
-  if (queue.empty()) return state;
-  Participant p = describe(queue.front(), first);
-  p.holds = true;
-  const auto mine = engine.nodes();
-  p.mine = std::ranges::find(mine, queue.front().text) != mine.end();
-  state.holder = std::move(p);
-  state.waiting = queue.size() - 1;
-  return state;
+std::vector<core::NodeName> holders_in(Sight sight, const std::vector<core::NodeName>& queue) {
+  constexpr std::int32_t as_the_names_say = 0;
+  auto holders = core::holders(queue, as_the_names_say);
+  if (sight == Sight::leadership && holders.size() > 1) holders.resize(1);
+  return holders;
 }
 
-LockState read_state(const std::shared_ptr<LockEngine>& engine, Deadline deadline) {
-  const Deadline limit = bounded(*engine, deadline);
+QueueView view_of(LockEngine& engine, Sight sight, const std::vector<core::NodeName>& queue,
+                  const std::vector<core::NodeName>& holders,
+                  const std::vector<client::Reply>& replies, std::string_view proclaimed) {
+  QueueView view;
+  const auto mine = own_nodes(engine, queue);
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    view.holders.push_back(describe(holders[i], replies[i], mine));
+    view.holders.back().holds = true;
+  }
+  if (sight == Sight::lock) view.waiting = queue.size() - holders.size();
+  auto said = core::Proclamation::parse(proclaimed);
+  if (said && !view.holders.empty() && said->leader == view.holders.front().token) {
+    view.proclaimed = std::move(said->value);
+  }
+  return view;
+}
+
+QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Deadline deadline) {
+  Question question(*engine, operation, deadline);
+  const auto get = [&](const std::string& name) {
+    return client::request::Get{engine->path().child(name)};
+  };
   for (;;) {
-    const auto queue = read_queue_until(engine, limit);
-    if (queue.empty()) return {};
-    const std::string first = engine->path().child(queue.front().text);
-    const auto replies = read(*engine, limit, {client::request::Get{first}});
-    const client::Reply& reply = replies.front();
-    if (reply.status == Status::ok || reply.status == Status::no_auth) {
-      return state_of(*engine, queue, reply);
+    const auto queue = read_queue_now(*engine, question);
+    const auto holders = holders_in(sight, queue);
+    const bool with_value = sight == Sight::leadership && !holders.empty();
+    // The value first: the leader whose node is found after it was the leader at that time.
+    std::vector<client::Operation> reads;
+    if (with_value) {
+      reads.emplace_back(get(core::proclamation_node(holders.front().sequence)));
     }
-    if (reply.status == Status::no_node) continue;  // it has just gone
-    if (!try_again(reply.status)) fail(*engine, reply);
-    pause();
+    for (const auto& name : holders) reads.emplace_back(get(name.text));
+    auto replies = question.ask(std::move(reads));
+    const auto is = [](auto... statuses) {
+      return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
+    };
+    if (std::ranges::any_of(replies,
+                            [](const auto& r) { return Question::may_try_again(r.status); })) {
+      Question::pause();
+      continue;
+    }
+    std::string value;
+    if (with_value) {
+      if (!is(Status::ok, Status::no_node)(replies.front())) question.fail(replies.front());
+      value = std::move(replies.front().data);
+      replies.erase(replies.begin());
+    }
+    if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // it has just gone
+    const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
+    if (bad != replies.end()) question.fail(*bad);
+    return view_of(*engine, sight, queue, holders, replies, value);
   }
 }
 

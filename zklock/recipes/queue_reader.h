@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "zklock/client/coordinator.h"
+#include "zklock/core/queue.h"
 #include "zklock/deadline.h"
-#include "zklock/lock_observer.h"
 #include "zklock/participant.h"
 #include "zklock/recipes/lock_engine.h"
 
@@ -29,11 +32,29 @@ std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engi
 std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,
                                            Deadline deadline, std::int32_t all_permits = 0);
 
-/// Who is first, and how many there are.
-LockState read_state(const std::shared_ptr<LockEngine>& engine, Deadline deadline);
+/// What of a queue is looked at.
+enum class Sight {
+  lock,        ///< all holders, and how many wait
+  leadership,  ///< the first holder, and what it has proclaimed
+};
 
-/// Of the reply to a Get of the first contender's node: ok, or no_auth.
-LockState state_of(LockEngine& engine, const std::vector<core::NodeName>& queue,
-                   const client::Reply& first);
+/// A queue, as it looks from outside.
+struct QueueView {
+  std::vector<Participant> holders;
+  std::size_t waiting = 0;
+  std::optional<std::string> proclaimed;
+  friend bool operator==(const QueueView&, const QueueView&) = default;
+};
+
+QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Deadline deadline);
+
+/// The holders that a view tells of.
+std::vector<core::NodeName> holders_in(Sight sight, const std::vector<core::NodeName>& queue);
+
+/// Of the replies to a Get of each of these holders' nodes: ok, or no_auth; and of the data of what
+/// the first one may have proclaimed.
+QueueView view_of(LockEngine& engine, Sight sight, const std::vector<core::NodeName>& queue,
+                  const std::vector<core::NodeName>& holders,
+                  const std::vector<client::Reply>& replies, std::string_view proclaimed);
 
 }  // namespace zklock::recipes

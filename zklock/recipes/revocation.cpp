@@ -61,13 +61,7 @@ class Marker {
 
  private:
   void remove(core::SessionId session) {
-    const auto core = core_.lock();
-    if (session.value == 0 || !core || core->closed()) return;
-    const auto work = core->work().begin();
-    core->deleter().remove(session, path_, client::Deleter::Manner::plainly,
-                           [client = core_, work] {
-                             if (const auto alive = client.lock()) alive->work().end(work);
-                           });
+    if (const auto core = core_.lock()) core->remove(session, path_);
   }
 
   const std::weak_ptr<recipes::ClientCore> core_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "zklock/recipes/lockable.h"
+#include "zklock/recipes/permit_count.h"
 #include "zklock/recipes/queue_reader.h"
 
 namespace zklock {
@@ -13,25 +14,34 @@ using recipes::Lockable;
 
 namespace {
 
-int checked(int permits, const std::string& path) {
-  if (permits >= 1) return permits;
-  throw Error(Errc::invalid_option, "make the semaphore", path,
-              "it must have at least one permit, not " + std::to_string(permits));
+constexpr const char* making = "make the semaphore";
+
+int at_least(int least, int permits, const char* operation, const std::string& path) {
+  if (permits >= least) return permits;
+  const std::string enough = least == 1 ? "one permit" : std::to_string(least) + " permits";
+  throw Error(Errc::invalid_option, operation, path,
+              "it must have at least " + enough + ", not " + std::to_string(permits));
 }
 
-Lockable::Kind kind(int wanted, int all, const std::string& path) {
-  if (wanted < 1 || wanted > all) {
+Lockable::Kind kind(int wanted, int all, bool shared, const std::string& path) {
+  if (wanted < 1 || (!shared && wanted > all)) {
+    const std::string range =
+        shared ? "one permit or more" : "from 1 to " + std::to_string(all) + " permits";
     return {.refusal = Error(Errc::invalid_option, "acquire", path,
-                             "from 1 to " + std::to_string(all) + " permits can be had, not " +
-                                 std::to_string(wanted))};
+                             range + " can be had, not " + std::to_string(wanted))};
   }
-  return {.rule = core::QueueRule::permits(wanted, all, false), .nests = false};
+  return {.rule = core::QueueRule::permits(wanted, all, shared), .nests = false};
 }
 
 }  // namespace
 
 Semaphore::Semaphore(Client& client, std::string path, int permits, MutexOptions options)
-    : permits_(checked(permits, path)) {
+    : shared_(false), permits_(at_least(1, permits, making, path)) {
+  lockable_ = Lockable::make(client, std::move(path), std::move(options));
+}
+
+Semaphore::Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options)
+    : shared_(true), permits_(at_least(0, permits.initial, making, path)) {
   lockable_ = Lockable::make(client, std::move(path), std::move(options));
 }
 
@@ -40,7 +50,7 @@ Semaphore::~Semaphore() {
 }
 
 Permit Semaphore::acquire(int permits, AcquireOptions options) {
-  return lockable_->acquire(kind(permits, permits_, path()), options);
+  return lockable_->acquire(kind(permits, permits_, shared_, path()), options);
 }
 
 Permit Semaphore::try_acquire(int permits) {
@@ -48,27 +58,52 @@ Permit Semaphore::try_acquire(int permits) {
 }
 
 void Semaphore::async_acquire(int permits, AcquireOptions options, AcquireHandler handler) {
-  lockable_->async_acquire(kind(permits, permits_, path()), options, std::move(handler));
+  lockable_->async_acquire(kind(permits, permits_, shared_, path()), options, std::move(handler));
 }
 
 std::future<Permit> Semaphore::async_acquire(int permits, AcquireOptions options) {
-  return lockable_->async_acquire(kind(permits, permits_, path()), options);
+  return lockable_->async_acquire(kind(permits, permits_, shared_, path()), options);
 }
 
 Awaitable Semaphore::co_acquire(int permits, AcquireOptions options) {
-  return lockable_->co_acquire(kind(permits, permits_, path()), std::move(options));
+  return lockable_->co_acquire(kind(permits, permits_, shared_, path()), std::move(options));
 }
 
 std::vector<Participant> Semaphore::participants(Deadline deadline) const {
-  return recipes::read_participants(lockable_->shared_engine(), deadline);
+  return recipes::read_participants(lockable_->shared_engine(), deadline,
+                                    shared_ ? permits(deadline) : 0);
 }
 
 int Semaphore::available_permits(Deadline deadline) const {
-  int free = permits_;
-  for (const Participant& each : participants(deadline)) {
+  int free = permits(deadline);
+  for (const Participant& each :
+       recipes::read_participants(lockable_->shared_engine(), deadline, free)) {
     free -= each.access == Access::permits ? std::min(each.permits, free) : free;
   }
   return free;
+}
+
+int Semaphore::permits(Deadline deadline) const {
+  if (!shared_) return permits_;
+  return recipes::read_permit_count(lockable_->shared_engine(), permits_, deadline);
+}
+
+void Semaphore::check_shared(const char* operation) const {
+  if (shared_) return;
+  throw Error(Errc::invalid_option, operation, path(),
+              "it was made with a fixed number of permits");
+}
+
+void Semaphore::set_permits(int permits, Deadline deadline) {
+  constexpr const char* operation = "set the permits of";
+  check_shared(operation);
+  at_least(0, permits, operation, path());
+  recipes::set_permit_count(lockable_->shared_engine(), permits, deadline);
+}
+
+int Semaphore::add_permits(int change, Deadline deadline) {
+  check_shared("add permits to");
+  return recipes::add_to_permit_count(lockable_->shared_engine(), change, permits_, deadline);
 }
 
 const std::string& Semaphore::path() const noexcept {

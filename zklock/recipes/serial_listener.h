@@ -2,9 +2,11 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -13,39 +15,91 @@
 
 namespace zklock::recipes {
 
-/// A listener of the user's and its place in line: events come in order, one at a time. A call that
-/// is under way names its thread, so that removing the listener waits for it, except on that thread.
+enum class Telling {
+  every,   ///< news, however far behind a listener is
+  newest,  ///< news, when the listener is ready for them, if they are not what it was told last
+};
+
+/// A listener of the user's and its place in line: news come in order, one call at a time. A call
+/// that is under way names its thread, so that whoever removes the listener can wait for it, except
+/// on that thread. What a call throws is the dispatcher's.
 ///
 /// Thread-safety: all members, from any thread, calls of the listener included. To be made by
 /// std::make_shared.
-template <class Event>
-class SerialListener : public std::enable_shared_from_this<SerialListener<Event>> {
+template <class News, Telling telling = Telling::every>
+class SerialListener : public std::enable_shared_from_this<SerialListener<News, telling>> {
  public:
-  using Call = std::function<void(const Event&)>;
+  using Call = std::function<void(const News&)>;
   SerialListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher)
       : call_(std::move(call)), line_(std::move(dispatcher)) {}
 
-  /// Does not block, and calls nobody. When it throws (no thread, no memory) the event is told with
-  /// the next one, or is lost.
-  void tell(Event event) {
-    line_.post([self = this->shared_from_this(), event = std::move(event)] { self->run(event); });
+  /// Does not block, and calls nobody. When it throws (no thread, no memory) the news are told with
+  /// the next ones, or are lost.
+  void tell(News news) {
+    {
+      const std::lock_guard guard(mutex_);
+      if (silent_) return;
+      bool in_line = false;
+      if constexpr (telling == Telling::newest) {
+        in_line = !news_.empty();
+        news_.clear();
+      }
+      news_.push_back(std::move(news));
+      if (in_line) return;  // its turn will find these
+    }
+    line_.post([self = this->shared_from_this()] { self->tell_next(); });
+  }
+
+  /// No call begins any more; but for the next in line, if `keep` says so: what it is, and what
+  /// was told last, where that was anything.
+  using Keep = bool (*)(const std::optional<News>& told, const News& next);
+  void fall_silent(Keep keep = nullptr) {
+    std::deque<News> dropped;  // after the lock
+    const std::lock_guard guard(mutex_);
+    silent_ = true;
+    news_.swap(dropped);
+    if (keep == nullptr || dropped.empty() || !keep(told_, dropped.front())) return;
+    news_.push_back(std::move(dropped.front()));
+    dropped.pop_front();
+  }
+
+  bool runs_here() const {
+    const std::lock_guard guard(mutex_);
+    return running_on_ == std::this_thread::get_id();
+  }
+
+  /// Until no call is under way, but for that of the calling thread.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    wait(lock);
   }
 
   /// No call begins any more, and none is under way, but for that of the calling thread.
   void remove() {
+    fall_silent();
     Call over;  // what it owns goes last, with no lock held
     std::unique_lock lock(mutex_);
-    removed_ = true;
-    const auto me = std::this_thread::get_id();
-    idle_.wait(lock, [&] { return running_on_ == std::thread::id() || running_on_ == me; });
+    wait(lock);
     if (running_on_ == std::thread::id()) over.swap(call_);
   }
 
  private:
-  void run(const Event& event) {
+  void wait(std::unique_lock<std::mutex>& lock) {
+    const auto me = std::this_thread::get_id();
+    idle_.wait(lock, [&] { return running_on_ == std::thread::id() || running_on_ == me; });
+  }
+
+  void tell_next() {
+    std::optional<News> news;
     {
       const std::lock_guard guard(mutex_);
-      if (removed_) return;
+      if (news_.empty()) return;
+      news = std::move(news_.front());
+      news_.pop_front();
+      if constexpr (telling == Telling::newest) {
+        if (news == told_) return;
+      }
+      told_ = news;
       running_on_ = std::this_thread::get_id();
     }
     struct Ended {
@@ -56,17 +110,19 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event>
         listener.idle_.notify_all();
       }
     } const ended{*this};
-    call_(event);
+    if (call_) call_(*news);
   }
 
   Call call_;  ///< constant until it is removed
   client::Serial line_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // guarded by mutex_
   std::condition_variable idle_;
+  std::deque<News> news_;
+  std::optional<News> told_;  ///< last
   std::thread::id running_on_;
-  bool removed_ = false;
+  bool silent_ = false;
 };
 
 }  // namespace zklock::recipes

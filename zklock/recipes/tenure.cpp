@@ -3,15 +3,25 @@
 
 #include <utility>
 
+#include "zklock/error.h"
+#include "zklock/recipes/commit_faces.h"
+
 namespace zklock {
 
 namespace recipes {
 
-Tenure::Tenure(Number number, Hold hold)
+namespace {
+
+constexpr const char* proclaim = "proclaim";
+
+}  // namespace
+
+Tenure::Tenure(Number number, std::shared_ptr<Contender> leader, Hold hold)
     : number_(number),
       token_(hold.token()),
       node_(hold.node()),
       lost_(hold.lost()),
+      rostrum_(std::make_shared<Rostrum>(std::move(leader))),
       hold_(std::move(hold)) {}
 
 void Tenure::tell_loss(std::function<void()> on_loss) {
@@ -19,11 +29,20 @@ void Tenure::tell_loss(std::function<void()> on_loss) {
 }
 
 void Tenure::release() noexcept {
+  std::shared_ptr<Rostrum> rostrum;  // goes after the hold
   Hold hold;
   {
     const std::lock_guard guard(mutex_);
     hold = std::move(hold_);
+    rostrum = std::move(rostrum_);
   }
+}
+
+std::shared_ptr<Rostrum> Tenure::rostrum() const {
+  const std::lock_guard guard(mutex_);
+  if (rostrum_) return rostrum_;
+  throw Error(Errc::lock_lost, proclaim, node_.substr(0, node_.rfind('/')),
+              "the leadership has ended; nothing was sent");
 }
 
 HoldState Tenure::state() const noexcept {
@@ -45,6 +64,8 @@ std::stop_token Tenure::over() const noexcept {
 }
 
 }  // namespace recipes
+
+using recipes::Proclaiming;
 
 FencingToken Leadership::token() const noexcept {
   return tenure_ ? tenure_->token() : FencingToken{};
@@ -70,6 +91,38 @@ std::string Leadership::node() const {
 const Hold& Leadership::hold() const noexcept {
   static const Hold none;
   return tenure_ ? tenure_->hold() : none;
+}
+
+std::shared_ptr<recipes::Rostrum> Leadership::rostrum() const {
+  if (tenure_) return tenure_->rostrum();
+  throw Error(Errc::lock_lost, "proclaim", "", "there is no leadership");
+}
+
+void Leadership::proclaim(std::string value, Deadline deadline) const {
+  recipes::commit_and_wait([&](auto done) {
+    return Proclaiming::start(rostrum(), std::move(value), deadline, std::move(done));
+  });
+}
+
+void Leadership::async_proclaim(std::string value, CommitHandler handler, Deadline deadline) const {
+  auto rostrum = this->rostrum();
+  auto& dispatcher = rostrum->core().dispatcher();
+  recipes::commit_and_tell(dispatcher, std::move(handler), [&](auto done) {
+    return Proclaiming::start(std::move(rostrum), std::move(value), deadline, std::move(done));
+  });
+}
+
+std::future<void> Leadership::async_proclaim(std::string value, Deadline deadline) const {
+  return recipes::commit_as_future([&](auto done) {
+    return Proclaiming::start(rostrum(), std::move(value), deadline, std::move(done));
+  });
+}
+
+BasicAwaitable<void> Leadership::co_proclaim(std::string value, Deadline deadline) const {
+  return BasicAwaitable<void>(
+      [leadership = *this, value = std::move(value), deadline](CommitHandler handler) {
+        leadership.async_proclaim(value, std::move(handler), deadline);
+      });
 }
 
 }  // namespace zklock

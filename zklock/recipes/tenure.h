@@ -12,6 +12,7 @@
 #include "zklock/core/leadership.h"
 #include "zklock/hold.h"
 #include "zklock/leadership.h"
+#include "zklock/recipes/proclaiming.h"
 
 namespace zklock::recipes {
 
@@ -22,7 +23,8 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
  public:
   using Number = core::LeadershipFsm::Attempt;
 
-  Tenure(Number number, Hold hold);
+  /// `hold` is one of `leader`.
+  Tenure(Number number, std::shared_ptr<Contender> leader, Hold hold);
 
   Number number() const noexcept { return number_; }
   /// Calls `on_loss` once, when the hold is lost; at once if it is lost already. It is not called
@@ -38,6 +40,8 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   LeaseClock::time_point valid_until() const noexcept;
   std::stop_token over() const noexcept;
   const Hold& hold() const noexcept { return hold_; }
+  /// Where it proclaims. Throws Error(lock_lost) when it was released.
+  std::shared_ptr<Rostrum> rostrum() const;
 
   /// For the user.
   Leadership leadership() const { return Leadership(shared_from_this()); }
@@ -59,7 +63,9 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   std::stop_source over_;
 
   mutable std::mutex mutex_;
-  Hold hold_;  // guarded by mutex_, except for hold()
+  // guarded by mutex_
+  std::shared_ptr<Rostrum> rostrum_;  // goes after the hold: nothing is proclaimed in between
+  Hold hold_;                         // except for hold()
 
   std::optional<std::stop_callback<OnLoss>> on_loss_;  // last: nothing is called any more
 };

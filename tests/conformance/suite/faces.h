@@ -182,6 +182,15 @@ struct SemaphoreFace : PlainFace<Semaphore> {
     lock.async_acquire(wanted, std::move(options), std::move(handler));
   }
 };
+// Where the number of permits is shared, whoever comes first says that there is one.
+struct SharedCountFace : SemaphoreFace<1, 1> {
+  using Rival = SharedCountFace;
+  static constexpr const char* name = "SemaphoreOfSharedCount";
+  static std::unique_ptr<Lock> make(Client& client, const std::string& path,
+                                    MutexOptions options = {}) {
+    return std::make_unique<Semaphore>(client, path, SharedCount{.initial = 1}, options);
+  }
+};
 struct OnePermitFace : SemaphoreFace<1, 1> {
   static constexpr const char* name = "SemaphoreOf1";
 };
@@ -199,6 +208,7 @@ using AllFaces = FaceList<ReentrantMutexFace,  //
                           ReaderFace,          //
                           PriorityMutexFace,   //
                           OnePermitFace,       //
+                          SharedCountFace,     //
                           TwoPermitsFace>;
 
 }  // namespace zklock::testing

@@ -173,8 +173,6 @@ TYPED_TEST(Loss, OfTheNodeWhileWaitingIsQueuedAgainOrAnErrorByPolicy) {
 TYPED_TEST(Loss, OfTheParentUnderHolderAndWaiterIsALossAndANewQueue) {
   const auto lock = this->make(this->connect());
   const auto others = this->make(this->connect());
-  // The new queue counts from 0: the names of the old one are not to come again at once.
-  for (int i = 0; i < 10; ++i) this->stage().remove(this->stage().enqueue("lock-"));
   auto hold = this->acquire(*lock);
   const Told told(hold);
   const FencingToken token = hold.token();
@@ -189,6 +187,27 @@ TYPED_TEST(Loss, OfTheParentUnderHolderAndWaiterIsALossAndANewQueue) {
   EXPECT_GT(next.token(), token);
   next.release();
   EXPECT_EQ(this->acquire(*others).state(), HoldState::held);
+}
+
+// The new queue counts from 0: the names of the old one come again, and are not taken for one's own.
+TYPED_TEST(Loss, OfTheParentIsSeenThoughStrangersGetTheSameNames) {
+  const auto lock = this->make(this->connect());
+  const auto others = this->make(this->connect());
+  auto hold = this->acquire(*lock);
+  const Told told(hold);
+  auto waiting = this->rival_async_acquire(*others);
+  ASSERT_TRUE(this->reaches_nodes(2));
+  const auto names = this->stage().nodes();
+  this->stage().remove_all(kPath);
+  std::vector<std::string> strangers;
+  while (strangers.size() < names.size()) strangers.push_back(this->stage().enqueue("lock-"));
+  EXPECT_TRUE(this->becomes_lost(hold));
+  ASSERT_TRUE(this->reaches_nodes(strangers.size() + 1));
+  for (const std::string& stranger : strangers) {
+    EXPECT_FALSE(is_ready(waiting));
+    this->stage().remove(stranger);
+  }
+  EXPECT_EQ(this->get_in_time(waiting).state(), HoldState::held);
 }
 
 TYPED_TEST(Loss, OfTheParentBetweenUsesGoesUnnoticed) {

@@ -48,6 +48,7 @@ void Stage::close_all() {
 
 std::vector<std::string> Stage::in_order(std::vector<std::string> names) {
   constexpr std::size_t digits = 10;
+  std::erase(names, "count");
   std::ranges::sort(names, {}, [](const std::string& name) {
     return name.size() < digits ? name : name.substr(name.size() - digits);
   });
@@ -219,7 +220,11 @@ void FakeStage::remove(const std::string& node) {
 }
 
 void FakeStage::remove_all(const std::string& path) {
-  for (const std::string& child : nodes(path)) remove_all(path + "/" + child);
+  const auto children = live_.with([&](model::World& w) {
+    const model::Node* parent = w.ensemble().find(path);
+    return parent == nullptr ? std::vector<std::string>() : parent->children;
+  });
+  for (const std::string& child : children) remove_all(path + "/" + child);
   // Whoever loses its node queues again; so the parent may not be empty.
   live_.with([&](model::World& w) { static_cast<void>(w.ensemble().remove(path)); });
 }

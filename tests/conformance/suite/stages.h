@@ -22,7 +22,8 @@ namespace zklock::testing {
 // | comes(fact)                  | waits for a fact that needs no time to pass                     |
 // | comes_in_time(fact)          | the same, while time passes: also the simulated one             |
 // | let_time_pass()              | a little of it, if it does not by itself                        |
-// | nodes(path), exists(node)    | what there is, in the order of the sequence numbers             |
+// | nodes(path), exists(node)    | what there is, in the order of the sequence numbers; but not    |
+// |                              | the node that says how many permits there are                   |
 // | create, enqueue, remove, ... | what others write; enqueue adds a lasting, sequential node      |
 // | expire(client)               | ends its session as a timeout would                             |
 // | stop_servers, start_servers  | as a crash; data and sessions stay. MortalStage and FakeStage   |

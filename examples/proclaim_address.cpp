@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The promise: the clients of a service learn where its leader is, and never mistake what a former
+// leader said for what the present one says. Two processes stand for election, and whoever leads
+// proclaims its address; clients observe. The leader is killed with SIGKILL, and the clients see
+// the address of the next one. The program starts the two processes itself, as copies of itself.
+
+#include <chrono>
+#include <condition_variable>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zklock/zklock.h>
+
+#include "promise.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using example::promise;
+using zklock::ElectionState;
+
+constexpr auto kPatience = 60s;
+
+zklock::ClientOptions client_options(const std::string& hosts) {
+  zklock::ClientOptions options;
+  options.hosts = hosts;
+  options.session_timeout = 4s;  // how long a killed leader is taken for one, about
+  options.application = "proclaim_address";
+  return options;
+}
+
+// What each of the two servers does: it says its address when it leads, and leads until the end.
+int serve(const std::string& hosts, const std::string& path, const std::string& address) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // do not outlive the example
+  zklock::Client client(client_options(hosts));
+  zklock::LeaderElection election(client, path, [&](const zklock::Leadership& leadership) {
+    leadership.proclaim(address);
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock lock(mutex);
+    changed.wait(lock, leadership.ended(), [] { return false; });
+  });
+  election.start();
+  for (;;) ::pause();  // until it is killed
+}
+
+// A process that serves; killed at the end.
+class Server {
+ public:
+  Server(const std::string& hosts, const std::string& path, std::string address)
+      : address_(std::move(address)) {
+    std::vector<std::string> arguments{"/proc/self/exe", "--serve", hosts, path, address_};
+    std::vector<char*> argv;
+    for (auto& a : arguments) argv.push_back(a.data());
+    argv.push_back(nullptr);
+    const int error = ::posix_spawn(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
+    if (error != 0) throw std::system_error(error, std::generic_category(), "starting a server");
+    std::cout << "the server at " << address_ << " (pid " << pid_ << ") stands for election"
+              << std::endl;
+  }
+  ~Server() { kill(); }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  const std::string& address() const { return address_; }
+
+  // SIGKILL, and wait until the process is certainly gone.
+  void kill() {
+    if (pid_ < 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  std::string address_;
+  pid_t pid_ = -1;
+};
+
+// A client of the service: where it thinks the leader is.
+class Customer {
+ public:
+  Customer(const std::string& hosts, const std::string& path)
+      : client_(client_options(hosts)), observer_(client_, path) {
+    subscription_ = observer_.add_listener([this](const ElectionState& state) { note(state); });
+  }
+  bool sees(const std::string& address) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience,
+                             [&] { return !seen_.empty() && seen_.back().value == address; });
+  }
+  // In the order in which they came.
+  std::vector<ElectionState> seen() {
+    const std::lock_guard guard(mutex_);
+    return seen_;
+  }
+  std::size_t candidates(const std::string& path) {
+    return zklock::LockObserver(client_, path).state(10s).waiting + 1;
+  }
+
+ private:
+  void note(const ElectionState& state) {
+    const std::lock_guard guard(mutex_);
+    seen_.push_back(state);
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<ElectionState> seen_;  // guarded by mutex_
+  zklock::Client client_;
+  zklock::ElectionObserver observer_;
+  zklock::Subscription subscription_;
+};
+
+// No address came with a leader that had another before, and tokens only rose.
+bool never_mixed_up(const std::vector<ElectionState>& seen) {
+  zklock::FencingToken highest;
+  std::map<zklock::FencingToken, std::string> addresses;
+  for (const ElectionState& each : seen) {
+    const auto leader = each.leader ? each.leader->token : highest;
+    if (leader < highest || (each.value && !each.leader)) return false;
+    highest = leader;
+    if (each.value && addresses.emplace(leader, *each.value).first->second != *each.value) {
+      return false;
+    }
+  }
+  return addresses.size() >= 2;
+}
+
+void proclaim_address(const std::string& hosts) {
+  // Of each run its own: the servers may not be new.
+  const std::string path = "/zklock-address-" +
+                           std::to_string(zklock::LeaseClock::now().time_since_epoch().count()) +
+                           "-" + std::to_string(::getpid());
+  Customer one(hosts, path);
+  Customer two(hosts, path);
+  Server first(hosts, path, "10.0.0.1:7000");
+  promise(one.sees(first.address()) && two.sees(first.address()),
+          "the clients see the leader's address: " + first.address());
+  Server second(hosts, path, "10.0.0.2:7000");
+  for (int i = 0; i < 3000 && one.candidates(path) < 2; ++i) ::usleep(10'000);
+  promise(one.candidates(path) == 2 && one.seen().back().value == first.address(),
+          "who waits for leadership is not mistaken for the leader");
+
+  first.kill();
+  std::cout << "the leader was killed with SIGKILL; it could say nothing" << std::endl;
+  promise(one.sees(second.address()) && two.sees(second.address()),
+          "the clients see the next leader's address: " + second.address());
+  promise(never_mixed_up(one.seen()) && never_mixed_up(two.seen()),
+          "no client took one leader's address for the other's");
+  zklock::Client late(client_options(hosts));
+  const auto asked = zklock::ElectionObserver(late, path).state(30s);
+  promise(asked.value == second.address(), "who asks later is told the same");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 5 && std::string(argv[1]) == "--serve") {
+    try {
+      return serve(argv[2], argv[3], argv[4]);
+    } catch (const std::exception& e) {
+      std::cerr << "server: " << e.what() << std::endl;
+      return 1;
+    }
+  }
+  return example::run(argc, argv, proclaim_address);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pool of licences that an operator makes larger and smaller while workers use it. The promise:
+// never more are in use than there are, except those that were in use when there became fewer; a
+// larger pool lets the waiting in at once; and the number outlives everybody.
+//
+// usage: resize_pool <hosts>
+#include <chrono>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <zklock/zklock.h>
+
+#include "promise.h"
+
+namespace {
+
+using example::promise;
+
+using namespace std::chrono_literals;
+
+constexpr const char* path = "/examples/licences";
+
+void resize(const std::string& hosts) {
+  zklock::Client operators(hosts);
+  zklock::Client workers(hosts);
+  // Whoever comes first says how many there are; everybody else finds that.
+  zklock::Semaphore pool(operators, path, zklock::SharedCount{.initial = 2});
+  zklock::Semaphore licences(workers, path, zklock::SharedCount{.initial = 2});
+  pool.set_permits(2);
+
+  std::vector<zklock::Permit> used;
+  used.push_back(licences.acquire());
+  used.push_back(licences.acquire());
+  std::vector<std::future<zklock::Permit>> waiting;
+  for (int i = 0; i < 2; ++i) waiting.push_back(licences.async_acquire(1, {.deadline = 60s}));
+  promise(!licences.try_acquire(), "two licences are all there are");
+
+  pool.set_permits(4);
+  for (auto& each : waiting) used.push_back(each.get());
+  promise(used[2] && used[3], "two more let those in who waited");
+
+  promise(pool.add_permits(-3) == 1, "there are three less");
+  bool all_held = true;
+  for (const auto& each : used) all_held &= each.state() == zklock::HoldState::held;
+  promise(all_held, "nobody loses a licence by that");
+  while (used.size() > 1) {
+    used.pop_back();
+    workers.flush();
+    promise(!pool.try_acquire(), "what comes back is not given out: there are too few");
+  }
+  auto next = licences.async_acquire(1, {.deadline = 60s});
+  used.clear();
+  zklock::Permit last = next.get();
+  promise(last.state() == zklock::HoldState::held, "when the last is back, the next works");
+
+  // A licence that somebody forgets comes back by itself.
+  last.renew(500ms);
+  promise(static_cast<bool>(pool.acquire(1, {.deadline = 60s})),
+          "what is kept too long is given to the next");
+  promise(last.state() == zklock::HoldState::lost, "and was lost before");
+
+  operators.close();
+  workers.close();
+  zklock::Client later(hosts);
+  const zklock::Semaphore same(later, path, zklock::SharedCount{.initial = 100});
+  promise(same.permits() == 1, "the number is there when everybody has gone");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return example::run(argc, argv, resize);
+}

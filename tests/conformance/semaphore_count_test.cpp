@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semaphores whose number of permits is shared and changeable, and permits that expire.
+#include <future>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/event_log.h"
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+const std::string kCount = kPath + "/count";
+
+class SemaphoreCount : public LockTest {
+ protected:
+  // Contenders; the number has a node too.
+  bool reaches_contenders(std::size_t count) { return reaches_nodes(count + 1); }
+  std::string said() { return raw().get_data(kCount).data; }
+  void say(const std::string& data) { ASSERT_EQ(raw().set_data(kCount, data).rc, ZOK); }
+
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> other_ = connect();
+  Semaphore semaphore_{*client_, kPath, SharedCount{.initial = 2}};
+  Semaphore others_semaphore_{*other_, kPath, SharedCount{.initial = 9}};
+};
+
+TEST_F(SemaphoreCount, TheFirstSaysItAndItStays) {
+  Permit two = semaphore_.acquire(2);
+  EXPECT_EQ(two.node(), kPath + "/permits-2-0000000000");
+  EXPECT_EQ(said(), "2");
+  EXPECT_EQ(raw().get_data(kCount).stat.ephemeralOwner, 0);
+  EXPECT_FALSE(others_semaphore_.try_acquire()) << "not nine";
+  two.release();
+  EXPECT_TRUE(reaches_contenders(0));
+  EXPECT_EQ(others_semaphore_.permits(), 2);
+  EXPECT_TRUE(others_semaphore_.acquire(2));
+}
+
+TEST_F(SemaphoreCount, RaisingItLetsInThoseWhoWait) {
+  const Permit held = semaphore_.acquire(2);
+  std::vector<std::future<Permit>> waiting;
+  for (int i = 0; i < 3; ++i) waiting.push_back(others_semaphore_.async_acquire());
+  ASSERT_TRUE(reaches_contenders(4));
+  semaphore_.set_permits(4);
+  EXPECT_EQ(said(), "4");
+  const Permit first = get(waiting[0]);
+  const Permit second = get(waiting[1]);
+  EXPECT_LT(held.token(), first.token());
+  EXPECT_LT(first.token(), second.token());
+  EXPECT_FALSE(is_ready(waiting[2]));
+  EXPECT_EQ(others_semaphore_.add_permits(1), 5);
+  EXPECT_TRUE(get(waiting[2]));
+}
+
+TEST_F(SemaphoreCount, LoweringItTakesNothingFromHolders) {
+  Permit one = semaphore_.acquire();
+  Permit two = others_semaphore_.acquire();
+  semaphore_.set_permits(1);
+  auto next = others_semaphore_.async_acquire();
+  ASSERT_TRUE(reaches_contenders(3));
+  EXPECT_EQ(one.state(), HoldState::held);
+  EXPECT_EQ(two.state(), HoldState::held);
+  EXPECT_EQ(semaphore_.available_permits(), 0) << "never less than none";
+  one.release();
+  ASSERT_TRUE(reaches_contenders(2));
+  EXPECT_FALSE(semaphore_.try_acquire());
+  EXPECT_FALSE(is_ready(next)) << "one is held, and there is one";
+  two.release();
+  EXPECT_TRUE(get(next));
+}
+
+TEST_F(SemaphoreCount, WithNoneAllWait) {
+  Semaphore none(*client_, kPath, SharedCount{.initial = 0});
+  EXPECT_FALSE(none.try_acquire());
+  EXPECT_EQ(said(), "0");
+  EXPECT_FALSE(none.acquire(1, {.deadline = 50ms}));
+  auto waits = none.async_acquire();
+  ASSERT_TRUE(reaches_contenders(1));
+  EXPECT_EQ(none.available_permits(), 0);
+  none.set_permits(1);
+  EXPECT_TRUE(get(waits));
+}
+
+TEST_F(SemaphoreCount, AskingForMoreThanThereIsWaitsForARaise) {
+  auto many = semaphore_.async_acquire(3);
+  ASSERT_TRUE(eventually([&] { return said() == "2"; }, kPatience));
+  ASSERT_TRUE(reaches_contenders(1));
+  EXPECT_FALSE(others_semaphore_.try_acquire()) << "and is not overtaken";
+  auto few = others_semaphore_.async_acquire();
+  ASSERT_TRUE(reaches_contenders(2));
+  semaphore_.set_permits(3);
+  Permit three = get(many);
+  EXPECT_FALSE(is_ready(few));
+  three.release();
+  EXPECT_TRUE(get(few));
+}
+
+TEST_F(SemaphoreCount, AskingForMoreThanThereIsEndsByDeadline) {
+  EXPECT_FALSE(semaphore_.acquire(3, {.deadline = 50ms}));
+  EXPECT_TRUE(reaches_contenders(0));
+  EXPECT_TRUE(semaphore_.acquire(2, {.deadline = kPatience}));
+}
+
+TEST_F(SemaphoreCount, OfChangesAtTheSameTimeNoneGetsLost) {
+  std::vector<std::future<void>> threads;
+  for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
+    threads.push_back(in_thread([each] {
+      for (int i = 0; i < 10; ++i) each->add_permits(i % 2 == 0 ? 3 : -1);
+    }));
+  }
+  for (auto& thread : threads) get(thread);
+  const int sum = semaphore_.permits();
+  EXPECT_TRUE(sum == 2 + 40 || sum == 9 + 40) << sum << ": whoever was first said how many";
+}
+
+TEST_F(SemaphoreCount, ItCanBeReadAndSetBeforeAnybodyCame) {
+  EXPECT_EQ(semaphore_.permits(), 2);
+  EXPECT_EQ(others_semaphore_.available_permits(), 9);
+  EXPECT_TRUE(semaphore_.participants().empty());
+  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE) << "reading changes nothing";
+  Semaphore deep(*client_, "/a/b/c", SharedCount{.initial = 2});
+  deep.set_permits(5);
+  EXPECT_EQ(raw().get_data("/a/b/c/count").data, "5");
+  EXPECT_EQ(semaphore_.add_permits(-2), 0);
+  EXPECT_EQ(others_semaphore_.permits(), 0);
+}
+
+TEST_F(SemaphoreCount, PeopleMayWriteIt) {
+  const Permit held = semaphore_.acquire(2);
+  auto waits = others_semaphore_.async_acquire();
+  ASSERT_TRUE(reaches_contenders(2));
+  say("3");
+  EXPECT_TRUE(get(waits));
+}
+
+TEST_F(SemaphoreCount, ItsObserversSeeNoContenderInIt) {
+  const Owner owner = Owner::unique();
+  Permit one = semaphore_.acquire(1, {.owner = owner});
+  auto two = others_semaphore_.async_acquire(2);
+  ASSERT_TRUE(reaches_contenders(2));
+  const auto all = semaphore_.participants();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_TRUE(all[0].holds);
+  EXPECT_EQ(all[0].owner, owner.to_string());
+  EXPECT_FALSE(all[1].holds);
+  EXPECT_EQ(all[1].permits, 2);
+  EXPECT_EQ(semaphore_.available_permits(), 0);
+  LockObserver observer(*client_, kPath);
+  EXPECT_EQ(observer.state().waiting, 1U);
+  semaphore_.set_permits(4);
+  EXPECT_TRUE(get(two));
+  EXPECT_EQ(others_semaphore_.available_permits(), 3) << "that permit has been given back";
+  one.release();
+  ASSERT_TRUE(reaches_contenders(0));
+  EXPECT_TRUE(observer.state().is_free());
+  EXPECT_EQ(semaphore_.available_permits(), 4);
+}
+
+TEST_F(SemaphoreCount, Asynchronously) {
+  std::promise<int> promise;
+  auto got = promise.get_future();
+  semaphore_.async_acquire(2, {}, [&](const Permit& permit, const std::exception_ptr& error) {
+    promise.set_value(error ? -1 : permit.permits());
+  });
+  EXPECT_EQ(get(got), 2);
+}
+
+// ---- what may happen to the node ----------------------------------------------------------------
+
+TEST_F(SemaphoreCount, ItsDeletionTakesNothingFromHolders) {
+  const Permit held = semaphore_.acquire(2);
+  auto waits = others_semaphore_.async_acquire();
+  ASSERT_TRUE(reaches_contenders(2));
+  ASSERT_EQ(raw().delete_node(kCount), ZOK);
+  EXPECT_TRUE(get(waits)) << "who waits puts its own number there";
+  EXPECT_EQ(said(), "9");
+  EXPECT_EQ(held.state(), HoldState::held);
+}
+
+TEST_F(SemaphoreCount, DataThatAreNoNumberAreAnError) {
+  Permit held = semaphore_.acquire(2);
+  auto waits = others_semaphore_.async_acquire();
+  ASSERT_TRUE(reaches_contenders(2));
+  say("many");
+  EXPECT_EQ(error_of([&] { return get(waits); }), Errc::bad_data);
+  EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(); }),
+            "lock /lock: its node count says \"many\", which is no number of permits [zklock:30]");
+  EXPECT_EQ(error_text_of([&] { return semaphore_.permits(); }),
+            "read the permits of /lock: its node count says \"many\", which is no number of "
+            "permits [zklock:30]");
+  EXPECT_EQ(error_of([&] { return semaphore_.add_permits(1); }), Errc::bad_data);
+  EXPECT_EQ(error_of([&] { return semaphore_.participants(); }), Errc::bad_data);
+  EXPECT_EQ(said(), "many");
+  EXPECT_TRUE(reaches_contenders(1));
+  EXPECT_EQ(held.state(), HoldState::held);
+  semaphore_.set_permits(3);
+  EXPECT_TRUE(others_semaphore_.acquire());
+}
+
+TEST_F(SemaphoreCount, WhoMayNotReadItGetsAnError) {
+  ClientOptions own = options();
+  own.digest = {"owner", "secret"};
+  own.acl = AclPolicy::creator_all();
+  const auto owner = connect(own);
+  Semaphore semaphore(*owner, "/own", SharedCount{.initial = 2});
+  semaphore.set_permits(2);
+  Semaphore strangers(*client_, "/own", SharedCount{.initial = 2});
+  EXPECT_EQ(error_of([&] { return strangers.permits(); }), Errc::no_auth);
+  EXPECT_EQ(error_of([&] {
+              strangers.set_permits(5);
+              return 0;
+            }),
+            Errc::no_auth);
+  EXPECT_EQ(error_of([&] { return strangers.add_permits(5); }), Errc::no_auth);
+  EXPECT_EQ(semaphore.permits(), 2);
+  EXPECT_TRUE(semaphore.acquire(2));
+
+  // Where only that node is the owner's.
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  Semaphore here(*owner, kPath, SharedCount{.initial = 2});
+  here.set_permits(2);
+  EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(); }),
+            "lock /lock: the number of permits may not be read [zklock:11]");
+  EXPECT_TRUE(reaches_contenders(0)) << "nothing of it is left";
+}
+
+TEST_F(SemaphoreCount, TheEndOfTheSessionInBetweenQueuesAgain) {
+  const Permit held = semaphore_.acquire(2);
+  auto waits = others_semaphore_.async_acquire();
+  ASSERT_TRUE(reaches_contenders(2));
+  const std::string old = nodes().at(1);  // behind count, before the one that wants two
+  expire_session(chroot_.hosts(), other_->session_id());
+  ASSERT_TRUE(eventually([&] { return nodes().size() == 3 && nodes().at(1) != old; }, kPatience));
+  semaphore_.set_permits(3);
+  EXPECT_TRUE(get(waits));
+}
+
+// ---- bad input ----------------------------------------------------------------------------------
+
+TEST_F(SemaphoreCount, BadNumbersAreRefusedAndNothingIsSent) {
+  for (const int wanted : {0, -1}) {
+    EXPECT_EQ(error_of([&] { return semaphore_.acquire(wanted); }), Errc::invalid_option);
+  }
+  EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(0); }),
+            "acquire /lock: one permit or more can be had, not 0 [zklock:3]");
+  EXPECT_EQ(error_text_of([&] { return Semaphore(*client_, kPath, SharedCount{-1}).path(); }),
+            "make the semaphore /lock: it must have at least 0 permits, not -1 [zklock:3]");
+  EXPECT_EQ(error_text_of([&] {
+              semaphore_.set_permits(-1);
+              return 0;
+            }),
+            "set the permits of /lock: it must have at least 0 permits, not -1 [zklock:3]");
+  EXPECT_EQ(error_text_of([&] { return semaphore_.add_permits(-3); }),
+            "add permits to /lock: there are 2 permits, and -3 more cannot be [zklock:3]");
+  constexpr int most = std::numeric_limits<int>::max();
+  EXPECT_EQ(error_of([&] { return semaphore_.add_permits(most); }), Errc::invalid_option);
+  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
+}
+
+TEST_F(SemaphoreCount, AFixedNumberCannotBeChanged) {
+  Semaphore fixed(*client_, "/fixed", 2);
+  EXPECT_EQ(error_text_of([&] {
+              fixed.set_permits(3);
+              return 0;
+            }),
+            "set the permits of /fixed: it was made with a fixed number of permits [zklock:3]");
+  EXPECT_EQ(error_of([&] { return fixed.add_permits(1); }), Errc::invalid_option);
+  EXPECT_EQ(fixed.permits(), 2);
+  EXPECT_EQ(raw().exists("/fixed").rc, ZNONODE);
+}
+
+TEST_F(SemaphoreCount, AFixedNumberBesideItIsRefused) {
+  Semaphore fixed(*client_, kPath, 2);
+  Permit shared = semaphore_.acquire();
+  EXPECT_EQ(error_of([&] { return fixed.acquire(); }), Errc::settings_mismatch);
+  shared.release();
+  ASSERT_TRUE(reaches_contenders(0));
+  const Permit first = fixed.acquire();
+  EXPECT_EQ(error_of([&] { return semaphore_.acquire(); }), Errc::settings_mismatch);
+}
+
+TEST_F(SemaphoreCount, WithoutAServerItIsNotChanged) {
+  ClientOptions nowhere = options();
+  nowhere.hosts = "127.0.0.1:1";
+  nowhere.connection_timeout = 200ms;
+  Client client(nowhere);
+  Semaphore semaphore(client, kPath, SharedCount{.initial = 2});
+  EXPECT_EQ(error_of([&] { return semaphore.permits(); }), Errc::not_connected);
+  EXPECT_EQ(error_of([&] {
+              semaphore.set_permits(3, 50ms);
+              return 0;
+            }),
+            Errc::not_connected);
+  EXPECT_EQ(error_of([&] { return semaphore.add_permits(3); }), Errc::not_connected);
+  EXPECT_EQ(error_of([&] { return semaphore.try_acquire(); }), Errc::not_connected);
+  client.close();
+  EXPECT_EQ(error_of([&] { return semaphore.permits(); }), Errc::closed);
+}
+
+// ---- permits that expire ------------------------------------------------------------------------
+
+class ExpiringPermit : public LockTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  std::unique_ptr<Semaphore> make(Client& client, MutexOptions options = {}) {
+    if (GetParam()) return std::make_unique<Semaphore>(client, kPath, SharedCount{2}, options);
+    return std::make_unique<Semaphore>(client, kPath, 2, options);
+  }
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> other_ = connect();
+  EventLog log_;
+};
+
+TEST_P(ExpiringPermit, GoesToTheNextAndItsListenerHearsOfItBeforeAndAfter) {
+  const auto semaphore = make(*client_, {.listener = log_.listener(), .max_hold = 400ms});
+  const auto others = make(*other_);
+  const auto before = LeaseClock::now();
+  Permit expiring = semaphore->acquire(2);
+  const Permit next = others->acquire(1, {.deadline = kPatience});
+  ASSERT_TRUE(next);
+  EXPECT_GE(LeaseClock::now() - before, 400ms);
+  EXPECT_EQ(expiring.state(), HoldState::lost);
+  EXPECT_TRUE(expiring.lost().stop_requested());
+  EXPECT_GT(next.token(), expiring.token());
+  EXPECT_TRUE(log_.reaches({"acquired", "expiring", "expired"}));
+}
+
+TEST_P(ExpiringPermit, ReleasedAfterwardsHarmsNobody) {
+  const auto semaphore = make(*client_);
+  const auto others = make(*other_);
+  Permit expired = semaphore->acquire(2, {.max_hold = 200ms});
+  const Permit next = others->acquire(2, {.deadline = kPatience});
+  ASSERT_TRUE(next);
+  EXPECT_FALSE(expired.renew(1h)) << "too late";
+  expired.release();
+  EXPECT_FALSE(semaphore->try_acquire()) << "both are the next one's";
+  EXPECT_EQ(next.state(), HoldState::held);
+  EXPECT_EQ(semaphore->available_permits(), 0);
+}
+
+TEST_P(ExpiringPermit, OneOfSeveralLeavesTheOthers) {
+  const auto semaphore = make(*client_);
+  const Permit kept = semaphore->acquire();
+  const Permit expiring = semaphore->acquire(1, {.max_hold = 200ms});
+  const Permit next = semaphore->acquire(1, {.deadline = kPatience});
+  ASSERT_TRUE(next);
+  EXPECT_EQ(expiring.state(), HoldState::lost);
+  EXPECT_EQ(kept.state(), HoldState::held);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixed, ExpiringPermit, ::testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(Shared, ExpiringPermit, ::testing::Values(true));
+
+// ---- watches ------------------------------------------------------------------------------------
+
+class SemaphoreCountWatch : public OwnServerTest {};
+
+TEST_F(SemaphoreCountWatch, IsThereWhileSomebodyWaits) {
+  const auto client = connect();
+  const auto other = connect();
+  Semaphore semaphore(*client, kPath, SharedCount{.initial = 1});
+  Semaphore others(*other, kPath, SharedCount{.initial = 1});
+  const Permit held = semaphore.acquire();
+  EXPECT_FALSE(watched(server_, kCount)) << "who holds has no use for it";
+  auto waits = others.async_acquire();
+  EXPECT_TRUE(eventually([&] { return watched(server_, kCount); }, kPatience));
+  semaphore.set_permits(2);
+  const Permit second = get(waits);
+  EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kPatience));
+  EXPECT_FALSE(others.acquire(1, {.deadline = 50ms}));
+  EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kPatience));
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leaders that proclaim, and who observes them, on the simulated ensemble: whatever fails and
+// whenever, no value is taken for another leader's, and what an observer is told never goes back.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/lock_world.h"
+#include "zklock/core/proclamation.h"
+#include "zklock/recipes/candidacy.h"
+#include "zklock/recipes/queue_observer.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using recipes::QueueView;
+using recipes::Sight;
+using Kind = OperationKind;
+
+// A candidate that keeps its leadership until it is lost.
+class Candidate final : public recipes::Candidacy {
+ public:
+  explicit Candidate(recipes::ClientCore& core)
+      : Candidacy(core.shared_from_this(), LockWorld::path,
+                  {.again = true,
+                   .until_finished = false,
+                   .retry_delay_min = 10ms,
+                   .retry_delay_max = 20ms}) {}
+
+ private:
+  void began(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
+  void ended(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
+};
+
+// How one proclamation ended.
+struct Verdict {
+  FencingToken leader;
+  std::string value;
+  int outcomes = 0;
+  std::optional<Errc> code;
+};
+
+// The clients 0 and 1 stand for election, client 2 observes.
+class Polls {
+ public:
+  static constexpr std::size_t kObserver = 2;
+
+  explicit Polls(Sight sight = Sight::leadership) : sight_(sight) {
+    lock.connect_all();
+    for (std::size_t c = 0; c < 2; ++c) {
+      candidates.push_back(std::make_shared<Candidate>(lock.core(c)));
+      candidates[c]->want();
+      lock.world().run_all();
+    }
+    observe();
+    lock.world().run_all();
+  }
+  ~Polls() {
+    subscription.cancel();
+    observer->stop();
+    for (const auto& candidate : candidates) candidate->close();
+    lock.world().run_all();
+  }
+  Polls(const Polls&) = delete;
+  Polls& operator=(const Polls&) = delete;
+
+  World& world() { return lock.world(); }
+  SimEnsemble& ensemble() { return world().ensemble(); }
+  Leadership leadership(std::size_t c) {
+    const auto tenure = candidates[c]->tenure();
+    return tenure ? tenure->leadership() : Leadership();
+  }
+  static std::string rostrum(const Leadership& leader) {
+    const std::string node = leader.node();
+    const auto name = core::NodeName::parse(node.substr(node.rfind('/') + 1));
+    return LockWorld::path + ("/" + core::proclamation_node(name->sequence));
+  }
+
+  // Nothing is done when nobody leads there.
+  void proclaim(const Leadership& leader, const std::string& value,
+                Deadline deadline = Deadline::never()) {
+    const auto verdict =
+        std::make_shared<Verdict>(Verdict{.leader = leader.token(), .value = value, .code = {}});
+    verdicts.push_back(verdict);
+    meant_.insert({leader.token().zxid, value});
+    const auto told = [verdict](const std::exception_ptr& error) {
+      ++verdict->outcomes;
+      try {
+        if (error) std::rethrow_exception(error);
+      } catch (const Error& e) {
+        verdict->code = e.errc();
+      }
+    };
+    try {
+      leader.async_proclaim(value, told, deadline);
+    } catch (const Error& e) {
+      ++verdict->outcomes;
+      verdict->code = e.errc();
+    }
+  }
+
+  const QueueView& view() const { return views.back(); }
+  FencingToken leader_in_view() const {
+    return views.empty() || view().holders.empty() ? FencingToken{} : view().holders.front().token;
+  }
+  // What the node says of that leader.
+  std::optional<std::string> written(const Leadership& leader) {
+    const Node* const node = ensemble().find(rostrum(leader));
+    const auto said = node == nullptr ? std::nullopt : core::Proclamation::parse(node->data);
+    if (!said || said->leader != leader.token()) return std::nullopt;
+    return said->value;
+  }
+  void observe() {
+    observer = std::make_shared<recipes::QueueObserver>(lock.engine(kObserver), sight_, Executor());
+    subscription = observer->add([this](const QueueView& each) {
+      views.push_back(each);
+      judge(each);
+    });
+  }
+
+  LockWorld lock{3};
+  std::vector<std::shared_ptr<Candidate>> candidates;
+  std::shared_ptr<recipes::QueueObserver> observer;
+  Subscription subscription;
+  std::vector<QueueView> views;
+  std::vector<std::shared_ptr<Verdict>> verdicts;
+  std::string violation;  // of what an observer is promised
+
+ private:
+  void judge(const QueueView& each) {
+    if (sight_ != Sight::leadership) return;
+    if (each.holders.empty()) {
+      if (each.proclaimed) violation = "a value of nobody";
+      return;
+    }
+    const FencingToken leader = each.holders.front().token;
+    if (leader < highest_) violation = "back to a former leader";
+    highest_ = leader;
+    if (each.proclaimed && !meant_.contains({leader.zxid, *each.proclaimed})) {
+      violation = "a value that this leader has not proclaimed: " + *each.proclaimed;
+    }
+  }
+
+  const Sight sight_;
+  FencingToken highest_;
+  std::set<std::pair<std::int64_t, std::string>> meant_;
+};
+
+TEST(ElectionModel, AValueIsTwoRequestsAndIsTold) {
+  Polls polls;
+  ASSERT_EQ(polls.views.size(), 1U);
+  EXPECT_EQ(polls.leader_in_view(), polls.leadership(0).token());
+  EXPECT_EQ(polls.view().proclaimed, std::nullopt);
+  polls.world().client(0).reset_counts();
+  polls.proclaim(polls.leadership(0), "a");
+  EXPECT_EQ(polls.world().client(0).requests(), 2U);
+  EXPECT_EQ(polls.world().client(0).requests(Kind::transaction), 2U);
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.verdicts.back()->outcomes, 1);
+  EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
+  ASSERT_EQ(polls.views.size(), 2U);
+  EXPECT_EQ(polls.view().proclaimed, "a");
+}
+
+TEST(ElectionModel, ValuesAreWrittenInTheOrderOfTheCalls) {
+  Polls polls;
+  polls.proclaim(polls.leadership(0), "a");
+  polls.proclaim(polls.leadership(0), "b");
+  for (int i = 0; i < 3; ++i) polls.world().run({Step::Kind::serve, 0});
+  for (int i = 0; i < 20 && polls.verdicts.front()->outcomes == 0; ++i) {
+    polls.world().run({Step::Kind::receive, 0});
+    polls.world().run({Step::Kind::task, 0});
+  }
+  polls.proclaim(polls.leadership(0), "c");  // while "b" is not answered
+  polls.world().run_all();
+  for (const auto& verdict : polls.verdicts) {
+    EXPECT_EQ(verdict->outcomes, 1);
+    EXPECT_EQ(verdict->code, std::nullopt) << verdict->value;
+  }
+  EXPECT_EQ(polls.written(polls.leadership(0)), "c");
+}
+
+TEST(ElectionModel, TheServersRefuseALeaderThatHasNotHeardOfItsLoss) {
+  for (const bool said_before : {false, true}) {
+    Polls polls;
+    const Leadership stale = polls.leadership(0);
+    if (said_before) polls.proclaim(stale, "a");
+    polls.world().run_all();
+    ASSERT_EQ(polls.ensemble().remove(stale.node()), Status::ok);
+    ASSERT_EQ(stale.state(), HoldState::held) << "nobody has told it";
+    polls.proclaim(stale, "late");
+    polls.world().run({Step::Kind::serve, 0});
+    polls.world().run({Step::Kind::serve, 0});
+    EXPECT_EQ(polls.written(stale), said_before ? std::optional<std::string>("a") : std::nullopt);
+    polls.world().run_for(1s);
+    EXPECT_EQ(polls.verdicts.back()->code, Errc::lock_lost);
+    EXPECT_EQ(polls.leader_in_view(), polls.leadership(1).token());
+    EXPECT_EQ(polls.view().proclaimed, std::nullopt);
+    EXPECT_EQ(polls.violation, "");
+    EXPECT_EQ(polls.ensemble().find(Polls::rostrum(stale)), nullptr) << "it is cleared away";
+  }
+}
+
+// The names begin again with the path, and so another leader's value is found where this leader's
+// would be.
+TEST(ElectionModel, AValueCountsForItsTokenAlone) {
+  Polls polls;
+  const Leadership leader = polls.leadership(0);
+  const core::Proclamation forged{{leader.token().zxid - 1}, "old"};
+  ASSERT_EQ(polls.ensemble().create(Polls::rostrum(leader), forged.encode()), Status::ok);
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.leader_in_view(), leader.token());
+  EXPECT_EQ(polls.view().proclaimed, std::nullopt);
+  polls.proclaim(leader, "new");
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
+  EXPECT_EQ(polls.view().proclaimed, "new");
+}
+
+TEST(ElectionModel, AValueThatSomebodyDeletedIsSaidAnew) {
+  Polls polls;
+  polls.proclaim(polls.leadership(0), "a");
+  polls.world().run_for(1s);
+  ASSERT_EQ(polls.ensemble().remove(Polls::rostrum(polls.leadership(0))), Status::ok);
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.view().proclaimed, std::nullopt);
+  polls.proclaim(polls.leadership(0), "b");
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
+  EXPECT_EQ(polls.view().proclaimed, "b");
+
+  polls.proclaim(polls.leadership(0), "c");
+  polls.world().run({Step::Kind::serve, 0});  // it is there, is the answer
+  ASSERT_EQ(polls.ensemble().remove(Polls::rostrum(polls.leadership(0))), Status::ok);
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
+  EXPECT_EQ(polls.view().proclaimed, "c");
+}
+
+// ---- faults ---------------------------------------------------------------------------------------
+
+enum class Fault { drop, linger, expire, lose_reply, lose_request, isolate };
+constexpr std::array<Fault, 6> kFaults{Fault::drop,       Fault::linger,       Fault::expire,
+                                       Fault::lose_reply, Fault::lose_request, Fault::isolate};
+
+void inject(World& world, std::size_t c, Fault fault) {
+  switch (fault) {
+    case Fault::drop: return world.disconnect(c);
+    case Fault::linger: return world.disconnect(c, OnTheWay::linger);
+    case Fault::expire: return world.expire(c);
+    case Fault::lose_reply: return world.lose_reply(c);
+    case Fault::lose_request: return world.lose_request(c);
+    case Fault::isolate: return world.isolate(c);
+  }
+}
+
+void repair(World& world, std::size_t c) {
+  world.heal(c);
+  world.reconnect(c);
+}
+
+// What is wrong with what the leader was told.
+std::string lie_of(const Verdict& verdict, const std::optional<std::string>& written) {
+  if (verdict.outcomes != 1) return "told " + std::to_string(verdict.outcomes) + " times";
+  if (verdict.code == Errc::outcome_unknown) return {};
+  const bool is_there = written == verdict.value;
+  if (!verdict.code && !is_there) return "told that it was written, and it was not";
+  if (verdict.code && is_there) return "told that it was not written, and it was";
+  return {};
+}
+
+class ElectionFaults : public ::testing::TestWithParam<Fault> {};
+
+// Of the leader's client, at every moment of a proclamation.
+TEST_P(ElectionFaults, TheLeaderIsToldTheTruth) {
+  for (std::size_t moment = 0; moment < 14; ++moment) {
+    SCOPED_TRACE("at moment " + std::to_string(moment));
+    Polls polls;
+    const Leadership first = polls.leadership(0);
+    polls.proclaim(first, "a");
+    for (std::size_t i = 0; i < moment; ++i) {
+      const auto steps = polls.world().steps();
+      if (!steps.empty() && steps.front().kind != Step::Kind::timer) {
+        polls.world().run(steps.front());
+      }
+    }
+    const auto before = polls.written(first);
+    inject(polls.world(), 0, GetParam());
+    polls.world().run_all();
+    // While the node is there: it goes with the session.
+    if (const auto now = polls.written(first); before || now) {
+      const Verdict& verdict = *polls.verdicts.back();
+      if (verdict.outcomes > 0) {
+        EXPECT_EQ(lie_of(verdict, now ? now : before), "");
+      }
+    }
+    repair(polls.world(), 0);
+    polls.world().run_for(30s);
+    const Verdict& verdict = *polls.verdicts.back();
+    EXPECT_EQ(verdict.outcomes, 1);
+    EXPECT_EQ(polls.violation, "");
+    const std::size_t leads = polls.leadership(0).state() == HoldState::held ? 0 : 1;
+    const Leadership now = polls.leadership(leads);
+    ASSERT_EQ(now.state(), HoldState::held);
+    EXPECT_EQ(polls.leader_in_view(), now.token());
+    if (now.token() == first.token()) {
+      EXPECT_EQ(lie_of(verdict, polls.written(first)), "");
+    }
+    polls.proclaim(now, "b");
+    polls.world().run_for(5s);
+    EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
+    EXPECT_EQ(polls.view().proclaimed, "b");
+  }
+}
+
+// Of the observer's client, at every moment of a hand-over from one leader to the next.
+TEST_P(ElectionFaults, TheObserverSeesTheNextLeader) {
+  for (std::size_t moment = 0; moment < 40; moment += 3) {
+    SCOPED_TRACE("at moment " + std::to_string(moment));
+    Polls polls;
+    polls.proclaim(polls.leadership(0), "a");
+    polls.world().run_for(1s);
+    ASSERT_EQ(polls.view().proclaimed, "a");
+    polls.world().expire(0);
+    for (std::size_t i = 0; i < moment; ++i) {
+      const auto steps = polls.world().steps();
+      if (!steps.empty() && steps.front().kind != Step::Kind::timer) {
+        polls.world().run(steps.front());
+      }
+    }
+    inject(polls.world(), Polls::kObserver, GetParam());
+    polls.world().run_for(1s);
+    ASSERT_EQ(polls.leadership(1).state(), HoldState::held);
+    polls.proclaim(polls.leadership(1), "b");
+    polls.world().run_for(1s);
+    repair(polls.world(), Polls::kObserver);
+    polls.world().run_for(20s);
+    EXPECT_EQ(polls.leader_in_view(), polls.leadership(1).token());
+    EXPECT_EQ(polls.view().proclaimed, "b");
+    EXPECT_EQ(polls.violation, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ElectionFaults, ::testing::ValuesIn(kFaults));
+
+TEST(ElectionModel, AnythingInAnyOrder) {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Polls polls;
+    std::minstd_rand random(seed + 1);
+    const auto below = [&](std::size_t n) { return random() % n; };
+    for (int i = 0; i < 400; ++i) {
+      const std::size_t c = below(3);
+      switch (below(40)) {
+        case 0: inject(polls.world(), c, kFaults[below(kFaults.size())]); break;
+        case 1:
+        case 2: repair(polls.world(), c); break;
+        case 3:
+        case 4: {
+          const Leadership leader = polls.leadership(below(2));
+          polls.proclaim(leader, std::to_string(i));
+          break;
+        }
+        default: {
+          const auto steps = polls.world().steps();
+          if (!steps.empty()) polls.world().run(steps[below(steps.size())]);
+        }
+      }
+      ASSERT_EQ(polls.violation, "");
+    }
+    // Replies that are to be lost are lost until there are none left.
+    std::size_t leads = 0;
+    for (int round = 0; round < 25; ++round) {
+      for (std::size_t c = 0; c < 3; ++c) repair(polls.world(), c);
+      polls.world().run_for(10s);
+      leads = polls.leadership(0).state() == HoldState::held ? 0 : 1;
+      polls.proclaim(polls.leadership(leads), "last");
+      for (std::size_t c = 0; c < 3; ++c) repair(polls.world(), c);
+      polls.world().run_for(10s);
+    }
+    EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
+    ASSERT_EQ(polls.violation, "");
+    EXPECT_EQ(polls.leader_in_view(), polls.leadership(leads).token());
+    EXPECT_EQ(polls.view().proclaimed, "last");
+    for (const auto& verdict : polls.verdicts) ASSERT_EQ(verdict->outcomes, 1);
+  }
+}
+
+TEST(ElectionModel, ANewSessionOnAServerThatLagsBehindDoesNotHideTheLeader) {
+  Polls polls;
+  polls.proclaim(polls.leadership(0), "a");
+  polls.world().run_for(30s);  // no more heartbeats, with which it would catch up
+  polls.world().client(Polls::kObserver).lag();
+  polls.world().expire(0);
+  polls.world().run_for(1s);
+  polls.proclaim(polls.leadership(1), "b");
+  polls.world().run_for(1s);
+  ASSERT_EQ(polls.view().proclaimed, "a") << "its server lags";
+  polls.world().expire(Polls::kObserver);
+  polls.world().disconnect(Polls::kObserver);
+  for (int i = 0; i < 3; ++i) {  // to hear of the end, and for the next session
+    polls.world().reconnect(Polls::kObserver);
+    polls.world().run_for(1s);
+  }
+  EXPECT_EQ(polls.leader_in_view(), polls.leadership(1).token());
+  EXPECT_EQ(polls.view().proclaimed, "b");
+}
+
+TEST(ElectionModel, WhatIsToldFirstIsNoOlderThanTheListener) {
+  Polls polls;
+  polls.proclaim(polls.leadership(0), "a");
+  polls.world().run_for(30s);  // no more heartbeats, with which it would catch up
+  polls.world().client(Polls::kObserver).lag();
+  polls.proclaim(polls.leadership(0), "b");
+  polls.world().run_for(1s);
+  polls.observer->stop();
+  polls.views.clear();
+  polls.observe();
+  polls.world().run_for(1s);
+  ASSERT_EQ(polls.views.size(), 1U);
+  EXPECT_EQ(polls.view().proclaimed, "b");
+}
+
+// ---- what it costs, and what it leaves --------------------------------------------------------------
+
+TEST(ElectionModel, WhoQueuesBehindTheLeaderIsNotTold) {
+  Polls polls;
+  const auto call = polls.lock.acquire(0);
+  polls.world().run_for(1s);
+  polls.lock.cancel(call);
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.views.size(), 1U);
+}
+
+TEST(ElectionModel, AChangeAfterARestIsToldAtOnce) {
+  Polls polls(Sight::lock);
+  polls.world().run_for(1s);
+  const Instant before = polls.world().now();
+  const auto name = polls.ensemble().create_sequential(LockWorld::path, "lock-");
+  ASSERT_TRUE(name);
+  polls.world().run_all();
+  EXPECT_EQ(polls.world().now(), before);
+  EXPECT_EQ(polls.view().waiting, 2U);
+}
+
+TEST(ElectionModel, HoweverOftenTheQueueChangesItIsListedFiftyTimesASecondAtMost) {
+  for (const Sight sight : {Sight::lock, Sight::leadership}) {
+    Polls polls(sight);
+    polls.world().run_for(1s);
+    SimCoordinator& observer = polls.world().client(Polls::kObserver);
+    observer.reset_counts();
+    for (int i = 0; i < 1000; ++i) {
+      ASSERT_TRUE(polls.ensemble().create_sequential(LockWorld::path, "lock-"));
+      polls.world().run_for(1ms);
+    }
+    EXPECT_GE(observer.requests(Kind::list_and_watch), 49U);
+    EXPECT_LE(observer.requests(Kind::list_and_watch), 51U);
+    EXPECT_EQ(observer.requests(Kind::get), observer.requests(Kind::list_and_watch));
+    polls.world().run_for(1s);
+    if (sight == Sight::lock) {
+      EXPECT_EQ(polls.view().waiting, 1001U);
+    }
+    EXPECT_LE(observer.requests(Kind::list_and_watch), 51U) << "and at rest not at all";
+  }
+}
+
+TEST(ElectionModel, NothingIsLeft) {
+  Polls polls;
+  polls.proclaim(polls.leadership(0), "a");
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.world().client(Polls::kObserver).server_watches(), 2U);
+  polls.proclaim(polls.leadership(0), "b");  // under way when it is closed
+  for (const auto& candidate : polls.candidates) candidate->close();
+  polls.observer->stop();
+  polls.world().run_for(2s);
+  EXPECT_EQ(polls.verdicts.back()->outcomes, 1);
+  EXPECT_EQ(polls.lock.violation_at_rest(), "");
+  EXPECT_EQ(polls.world().client(0).requests(Kind::remove), 1U) << "and its session goes on";
+}
+
+}  // namespace
+}  // namespace zklock::model

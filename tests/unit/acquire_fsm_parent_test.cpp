@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+
+// The lock's path may be deleted, and made anew, under its contenders: the numbers begin again, and
+// strangers get the names that were theirs. The zxids tell.
+namespace zklock::core::acquire_test {
+namespace {
+
+constexpr FencingToken older{token_of_create - 1};
+constexpr FencingToken younger{token_of_create + 1};
+
+/// Has the fifth node, and has been told nothing of the others.
+AcquireFsm created(AcquireFsm::Policy policy = {}) {
+  AcquireFsm fsm("id", policy);
+  fsm.start();
+  fsm.created({Status::ok, session_a, node(5), {token_of_create}, ""});
+  return fsm;
+}
+
+AcquireFsm listing(AcquireFsm::Policy policy = {}) {
+  AcquireFsm fsm = created(policy);
+  fsm.counted({Status::server_error, session_a, {}, 0}, true);
+  return fsm;
+}
+
+TEST(AcquireFsmParent, OfItsOwnNodeIsOlderThanThat) {
+  AcquireFsm alone = created();
+  EXPECT_EQ(describe(alone.counted({Status::ok, session_a, older, 1}, true)), "grant @a");
+  AcquireFsm first = listing();
+  EXPECT_EQ(describe(first.listed({Status::ok, older, Children{node(5)}, ""}, true)), "grant @a");
+}
+
+TEST(AcquireFsmParent, ThatIsYoungerHasOnlyAStrangerOfTheOwnName) {
+  AcquireFsm alone = created();
+  EXPECT_EQ(describe(alone.counted({Status::ok, session_a, younger, 1}, true)), "create id.2");
+  AcquireFsm first = listing();
+  EXPECT_EQ(describe(first.listed({Status::ok, younger, Children{node(5)}, ""}, true)),
+            "create id.2");
+  AcquireFsm impatient = listing({.queue_again = false});
+  EXPECT_EQ(describe(impatient.listed({Status::ok, younger, Children{node(5)}, ""}, true)),
+            failure(Errc::node_deleted));
+}
+
+TEST(AcquireFsmParent, IsListedWhenAPredecessorIsYoungerThanItsNumberSays) {
+  for (const bool stranger : {false, true}) {
+    AcquireFsm fsm = created();
+    EXPECT_EQ(describe(fsm.counted({Status::ok, session_a, older, 2}, true)),
+              "watch " + node(4) + " @a");
+    const auto effects = describe(
+        fsm.watched(node(4), {Status::ok, stranger ? younger : older, data_of("other"), ""}));
+    EXPECT_EQ(effects, stranger ? "unwatch, list @a" : "");
+  }
+}
+
+TEST(AcquireFsmParent, IsNotInDoubtWhereLaterOnesPrecede) {
+  const AcquireFsm::Policy policy{.rule = QueueRule::weighted(1, 0)};
+  AcquireFsm fsm("id", policy);
+  const std::string own = NodeName::make(weight_prefix(1, 0), {5}).text;
+  const std::string heavier = NodeName::make(weight_prefix(9, 0), {6}).text;
+  fsm.start();
+  fsm.created({Status::ok, session_a, own, {token_of_create}, ""});
+  fsm.counted({Status::ok, session_a, older, 2}, true);
+  EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{own, heavier}, ""}, true)),
+            "watch " + heavier + " @a");
+  EXPECT_EQ(describe(fsm.watched(heavier, {Status::ok, younger, data_of("other"), ""})), "");
+  EXPECT_EQ(fsm.state(), State::waiting);
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the servers of a random walk answer.
+#include <limits>
+#include <string>
+
+#include "acquire_walk.h"
+
+namespace zklock::core::acquire_test {
+
+// ---- answers ------------------------------------------------------------------------------------
+
+/// `ok`: as the servers see it.
+Status Walk::trouble(const AcquireEffect& request) {
+  if (request.session.value != 0 && request.session != session_) return Status::session_ended;
+  if (calm_ || !one_in(4)) return Status::ok;
+  if (one_in(12)) {
+    constexpr Status fatal[] = {Status::closed, Status::no_auth, Status::quota_exceeded,
+                                Status::server_error, Status::read_only};
+    return fatal[below(5)];
+  }
+  return one_in(3) ? Status::throttled : Status::unknown;
+}
+
+void Walk::answer() {
+  // Of several watches any may be answered first.
+  const bool watches = outstanding_.front().kind == Kind::watch;
+  const int which = watches ? below(static_cast<int>(outstanding_.size())) : 0;
+  const AcquireEffect request = outstanding_[static_cast<std::size_t>(which)];
+  outstanding_.erase(outstanding_.begin() + which);
+  const Status status = trouble(request);
+  switch (request.kind) {
+    case Kind::create:
+      if (!outstanding_.empty()) return answer_create(status);
+      return shares_count() ? answer_first_list(status) : answer_count(status);
+    case Kind::create_parents: return answer_parents(status);
+    case Kind::list: return answer_list(status);
+    case Kind::seed_count: return answer_seed(request, status);
+    case Kind::inspect: return answer_inspect(request, status);
+    case Kind::watch: return answer_watch(request, status);
+    case Kind::check_parent:
+    case Kind::check_own: return answer_check(request, status);
+    case Kind::remove_parent: return answer_remove_parent(status);
+    default: return blame("no request");
+  }
+}
+
+void Walk::answer_create(Status status) {
+  if (abandoned_ && one_in(2)) status = Status::not_sent;
+  constexpr auto last = std::numeric_limits<std::int32_t>::max();
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  if (status == Status::ok && next_sequence_ > last) status = Status::node_exists;
+  const bool may_be = status == Status::unknown && parent_ && next_sequence_ <= last && one_in(2);
+  Node made{.name = {},
+            .attempt = attempt_,
+            .session = session_,
+            .zxid = ++zxid_,
+            .known = status == Status::ok};
+  const SessionId on = session_;
+  std::string name;
+  if (status == Status::ok || may_be) {
+    const int sequence = static_cast<int>(next_sequence_++);
+    made.name = NodeName::make(policy_.rule.prefix, {sequence}).text;
+    if (status == Status::ok) name = made.name;
+    nodes_[sequence] = made;
+  }
+  take(fsm_.created({status, on, name, {made.zxid}, ""}));
+}
+
+void Walk::answer_count(Status status) {
+  if (abandoned_ && one_in(2)) status = Status::not_sent;
+  const int count = static_cast<int>(nodes_.size());
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  // Even when the one that was counted is somebody else, who came to see its node deleted.
+  if (status == Status::ok && count == 1 && session_ == fsm_.session()) first_ = true;
+  take(fsm_.counted({status, session_, {}, count}, lease_valid()));
+}
+
+void Walk::answer_parents(Status status) {
+  parent_ = parent_ || status == Status::ok || (status == Status::unknown && one_in(2));
+  take(fsm_.parents_created(status, ""));
+}
+
+void Walk::answer_list(Status status) {
+  const bool recovers = fsm_.state() == State::recovering;
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  const Children seen = children();
+  if (shares_count() && !calm_ && one_in(3)) event_between();
+  if (status == Status::ok && !recovers && find_own() != nodes_.end() && is_first()) first_ = true;
+  if (status != Status::ok && recovers) fate_open_ = true;
+  const PermitsAnswer count =
+      count_answer(trouble({.kind = Kind::list, .session = fsm_.session()}));
+  take(fsm_.listed({status, {}, seen, "", count}, lease_valid()));
+  if (!over_) fate_open_ = false;
+}
+
+// What comes with the answer to the create. Its session may have ended in between.
+void Walk::answer_first_list(Status status) {
+  if (abandoned_ && one_in(2)) status = Status::not_sent;
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  const Children seen = children();
+  if (!calm_ && one_in(3)) event_between();
+  if (session_ == fsm_.session() && find_own() != nodes_.end() && is_first()) first_ = true;
+  take(fsm_.listed({status,
+                    {},
+                    seen,
+                    "",
+                    count_answer(abandoned_ && one_in(2) ? Status::not_sent : trouble({}))},
+                   lease_valid()));
+}
+
+// Between the list and the reading of the number: others go, and the number changes.
+void Walk::event_between() {
+  if (parent_ && one_in(2)) all_permits_ = below(6);
+  if (!nodes_.empty() && !nodes_.begin()->second.ours()) nodes_.erase(nodes_.begin());
+}
+
+PermitsAnswer Walk::count_answer(Status status) {
+  if (status == Status::ok && !all_permits_) status = Status::no_node;
+  count_data_ = status == Status::ok ? std::to_string(*all_permits_) : "";
+  return {.status = status, .session = session_, .data = count_data_, .detail = {}};
+}
+
+void Walk::answer_seed(const AcquireEffect& request, Status status) {
+  if (request.text != std::to_string(initial())) blame("it puts another number there");
+  const bool is_done = status == Status::ok || (status == Status::unknown && one_in(2));
+  if (is_done && all_permits_) status = status == Status::ok ? Status::node_exists : status;
+  if (is_done && !parent_) status = status == Status::ok ? Status::no_node : status;
+  if (is_done && parent_ && !all_permits_) {
+    all_permits_ = initial();
+    ++seeds_;
+  }
+  take(fsm_.count_seeded(status, ""));
+}
+
+void Walk::answer_inspect(const AcquireEffect& request, Status status) {
+  const auto found = find(request.text);
+  if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
+  // One's own nodes can be read.
+  if (status == Status::no_auth && found != nodes_.end() && found->second.ours()) {
+    status = Status::server_error;
+  }
+  InspectedAnswer answer{
+      .status = status, .data = {}, .ephemeral_owner = {}, .token = {}, .detail = {}};
+  std::string data;
+  if (status == Status::ok) {
+    Node& node = found->second;
+    data = data_of(node.attempt, node.announces);
+    answer.data = data;
+    answer.ephemeral_owner = node.ours() ? node.session : SessionId{-5};
+    answer.token = {node.zxid};
+    if (node.ours() && node.attempt == attempt_) {
+      node.known = true;
+      ++adopted_;
+    }
+  } else if (status != Status::no_node) {
+    fate_open_ = true;
+  }
+  take(fsm_.inspected(answer));
+  if (!over_) fate_open_ = false;
+}
+
+void Walk::answer_watch(const AcquireEffect& request, Status status) {
+  if (request.text == count_node) {
+    const PermitsAnswer count = count_answer(status);
+    if (count.status == Status::ok && !over_) watches_count_ = true;
+    return take(fsm_.watched(count_node, {count.status, {}, count.data, ""}));
+  }
+  const auto found = find(request.text);
+  if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
+  std::string data;
+  if (status == Status::ok) {
+    data = data_of(found->second.attempt, found->second.announces);
+    if (!over_ && !watched_.insert(found->first).second) blame("it watches one twice");
+    watch_is_trusted_ = found->second.announces;
+  }
+  last_watch_ = request.text;
+  take(fsm_.watched(request.text, {status, {}, data, ""}));
+}
+
+void Walk::answer_check(const AcquireEffect& request, Status status) {
+  const bool proves = request.kind == Kind::check_parent;
+  const bool there = proves ? parent_ : find_own() != nodes_.end();
+  if (status == Status::ok && !there) status = Status::no_node;
+  if (proves && status != Status::ok && status != Status::no_node) fate_open_ = true;
+  take(fsm_.checked(status, lease_valid(), ""));
+  if (!over_) fate_open_ = false;
+}
+
+void Walk::answer_remove_parent(Status status) {
+  // The node that is being removed went ahead of it on the same connection.
+  std::erase_if(nodes_, [](const auto& each) { return each.second.removes > 0; });
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  const bool is_empty = nodes_.empty() && (!shares_count() || !all_permits_);
+  if (status == Status::ok && !is_empty) status = Status::not_empty;
+  if (status == Status::ok || (status == Status::unknown && is_empty && one_in(2))) {
+    parent_ = false;
+    next_sequence_ = 0;
+  }
+  take(fsm_.parent_removed(status, ""));
+}
+
+}  // namespace zklock::core::acquire_test

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Listeners and their news, on a dispatcher that runs a task when the test says so.
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "zklock/recipes/listeners.h"
+
+namespace zklock::recipes {
+namespace {
+
+using Told = std::vector<int>;
+
+class StepByStep : public client::Dispatcher {
+ public:
+  bool post(std::function<void()> task) override {
+    tasks.push_back(std::move(task));
+    return true;
+  }
+  void step() {
+    const auto task = std::move(tasks.front());
+    tasks.pop_front();
+    task();
+  }
+  void run() {
+    while (!tasks.empty()) step();
+  }
+  std::deque<std::function<void()>> tasks;
+};
+
+class ListenersTest : public ::testing::Test {
+ protected:
+  std::function<void(const int&)> listener() {
+    return [this](const int& news) { told_.push_back(news); };
+  }
+  const std::shared_ptr<StepByStep> dispatcher_ = std::make_shared<StepByStep>();
+  Told told_;
+};
+
+TEST_F(ListenersTest, EveryNewsIsToldInOrderAndTheFirstBeforeAll) {
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add(listener(), 7);
+  for (const int news : {1, 1, 2}) listeners.tell(news);
+  EXPECT_TRUE(told_.empty()) << "not by who tells it";
+  dispatcher_->run();
+  EXPECT_EQ(told_, (Told{7, 1, 1, 2}));
+}
+
+TEST_F(ListenersTest, TheNewestIsToldAndOnlyWhenItIsAnother) {
+  Listeners<int, Telling::newest> listeners(dispatcher_);
+  const Subscription subscription = listeners.add(listener());
+  for (const int news : {1, 2, 3}) listeners.tell(news);
+  dispatcher_->run();
+  EXPECT_EQ(told_, (Told{3}));
+  listeners.tell(4);
+  listeners.tell(3);
+  dispatcher_->run();
+  EXPECT_EQ(told_, (Told{3})) << "it was told that already";
+  listeners.tell(3);
+  listeners.tell(4);
+  dispatcher_->run();
+  EXPECT_EQ(told_, (Told{3, 4}));
+}
+
+TEST_F(ListenersTest, WhatItThrowsIsTheDispatchersAndTheNextIsToldAllTheSame) {
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add([this](const int& news) {
+    told_.push_back(news);
+    if (news == 1) throw std::runtime_error("wild");
+  });
+  listeners.tell(1);
+  listeners.tell(2);
+  EXPECT_THROW(dispatcher_->step(), std::runtime_error);
+  dispatcher_->run();
+  EXPECT_EQ(told_, (Told{1, 2}));
+  listeners.wait();  // its call is over
+}
+
+TEST_F(ListenersTest, SilentItIsToldNothingMore) {
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add(listener());
+  listeners.tell(1);
+  dispatcher_->run();
+  listeners.tell(2);
+  listeners.fall_silent();
+  listeners.tell(3);
+  dispatcher_->run();
+  EXPECT_EQ(told_, (Told{1}));
+}
+
+// As a latch keeps the end of a leadership that was told, and no other.
+TEST_F(ListenersTest, SilentItMayKeepTheNextInLine) {
+  const auto follows = [](const std::optional<int>& told, const int& next) {
+    return told && *told + 1 == next;
+  };
+  for (const bool heard : {false, true}) {
+    told_.clear();
+    Listeners<int> listeners(dispatcher_);
+    const Subscription subscription = listeners.add(listener());
+    listeners.tell(1);
+    if (heard) dispatcher_->run();
+    listeners.tell(2);
+    listeners.tell(3);
+    listeners.fall_silent(follows);
+    listeners.fall_silent(follows);
+    listeners.forget();
+    dispatcher_->run();
+    EXPECT_EQ(told_, heard ? (Told{1, 2}) : Told{});
+  }
+}
+
+TEST_F(ListenersTest, ARemovedOneIsNotToldAndItsCallGoes) {
+  const auto owned = std::make_shared<int>();
+  Listeners<int> listeners(dispatcher_);
+  Subscription subscription =
+      listeners.add([this, owned](const int& news) { told_.push_back(news); });
+  listeners.tell(1);
+  EXPECT_EQ(owned.use_count(), 2);
+  subscription.cancel();
+  EXPECT_EQ(owned.use_count(), 1);
+  listeners.tell(2);
+  dispatcher_->run();
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(ListenersTest, ACallMayWaitForAllOthersAndRemoveItself) {
+  Listeners<int> listeners(dispatcher_);
+  Subscription subscription;
+  subscription = listeners.add([&](const int& news) {
+    told_.push_back(news);
+    listeners.wait();
+    subscription.cancel();
+  });
+  listeners.tell(1);
+  listeners.tell(2);
+  dispatcher_->run();
+  EXPECT_EQ(told_, (Told{1}));
+}
+
+}  // namespace
+}  // namespace zklock::recipes

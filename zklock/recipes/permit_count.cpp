@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/permit_count.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "zklock/core/permit_count.h"
+#include "zklock/recipes/question.h"
+
+namespace zklock::recipes {
+
+namespace {
+
+using core::Status;
+namespace write = client::request::write;
+
+struct Count {
+  std::int32_t number;
+  std::int32_t version;
+};
+
+/// One call that reads or changes the number.
+///
+/// Thread-safety: none.
+class Asked {
+ public:
+  Asked(LockEngine& engine, const char* operation, Deadline deadline)
+      : engine_(engine),
+        question_(engine, operation, deadline),
+        node_(engine.path().child(core::count_node)) {}
+
+  /// Nothing when nobody has put it there.
+  std::optional<Count> read() {
+    for (;;) {
+      const client::Reply reply = question_.ask(client::request::Get{node_});
+      if (reply.status == Status::no_node) return std::nullopt;
+      if (reply.status == Status::ok) {
+        const auto number = core::parse_permit_count(reply.data);
+        if (!number) question_.fail(Errc::bad_data, core::bad_permit_count(reply.data));
+        return Count{*number, reply.version};
+      }
+      if (!Question::may_try_again(reply.status)) question_.fail(reply);
+      Question::pause();
+    }
+  }
+
+  /// What came of one attempt to write it.
+  enum class Written { yes, no, unknown };
+
+  Written set(std::int32_t number, std::int32_t version = -1) {
+    return written(write::Set{.path = node_, .data = std::to_string(number), .version = version});
+  }
+
+  Written create(std::int32_t number) {
+    for (;;) {
+      bool no_parent = false;
+      const Written done =
+          written(write::Create{.path = node_, .data = std::to_string(number)}, &no_parent);
+      if (!no_parent) return done;
+      const client::Reply parents =
+          question_.ask(client::request::CreateParents{engine_.path().str()});
+      if (parents.status == Status::no_node) question_.fail(Errc::no_chroot);
+      const bool made = parents.status == Status::ok;
+      if (!made && !Question::may_try_again(parents.status)) question_.fail(parents);
+      if (!made) Question::pause();
+    }
+  }
+
+  [[noreturn]] void fail(Errc code, const std::string& cause = {}) { question_.fail(code, cause); }
+
+ private:
+  Written written(client::request::Write what, bool* no_node = nullptr) {
+    auto replies = question_.try_ask({client::request::Transaction{{}, {std::move(what)}}});
+    if (!replies) {
+      // Without a connection nothing is on its way: that would have been answered.
+      const bool sent = asked_in_vain_ || engine_.core().keeper().is_connected();
+      if (sent) question_.fail(Errc::outcome_unknown);
+      question_.fail_in_time();
+    }
+    const client::Reply& reply = replies->front();
+    if (no_node) *no_node = reply.status == Status::no_node;
+    switch (reply.status) {
+      case Status::ok: return Written::yes;
+      case Status::no_node:
+      case Status::node_exists:
+      case Status::bad_version: return Written::no;
+      case Status::unknown:
+      case Status::session_ended:
+        asked_in_vain_ = true;
+        Question::pause();
+        return Written::unknown;
+      case Status::throttled: Question::pause(); return Written::no;
+      case Status::not_sent:
+      case Status::not_connected:
+      case Status::closed:
+      case Status::not_empty:
+      case Status::no_auth:
+      case Status::auth_failed:
+      case Status::invalid_acl:
+      case Status::quota_exceeded:
+      case Status::read_only:
+      case Status::too_many_nodes:
+      case Status::too_many_watches:
+      case Status::server_error: break;
+    }
+    question_.fail(reply);
+  }
+
+  LockEngine& engine_;
+  Question question_;
+  const std::string node_;
+  bool asked_in_vain_ = false;  ///< an earlier attempt may have been carried out
+};
+
+}  // namespace
+
+std::int32_t read_permit_count(const std::shared_ptr<LockEngine>& engine, std::int32_t initial,
+                               Deadline deadline) {
+  const auto count = Asked(*engine, "read the permits of", deadline).read();
+  return count ? count->number : initial;
+}
+
+// What is set once more is the same: so an answer that was lost does no harm.
+void set_permit_count(const std::shared_ptr<LockEngine>& engine, std::int32_t number,
+                      Deadline deadline) {
+  Asked asked(*engine, "set the permits of", deadline);
+  for (;;) {
+    if (asked.set(number) == Asked::Written::yes) return;
+    if (asked.create(number) == Asked::Written::yes) return;
+  }
+}
+
+std::int32_t add_to_permit_count(const std::shared_ptr<LockEngine>& engine, std::int32_t change,
+                                 std::int32_t initial, Deadline deadline) {
+  Asked asked(*engine, "add permits to", deadline);
+  for (;;) {
+    const auto count = asked.read();
+    const std::int32_t now = count ? count->number : initial;
+    const std::int64_t sum = std::int64_t{now} + change;
+    if (sum < 0 || sum > std::numeric_limits<std::int32_t>::max()) {
+      asked.fail(Errc::invalid_option, "there are " + std::to_string(now) + " permits, and " +
+                                           std::to_string(change) + " more cannot be");
+    }
+    const auto number = static_cast<std::int32_t>(sum);
+    switch (count ? asked.set(number, count->version) : asked.create(number)) {
+      case Asked::Written::yes: return number;
+      case Asked::Written::no: break;  // somebody was faster
+      case Asked::Written::unknown: asked.fail(Errc::outcome_unknown);
+    }
+  }
+}
+
+}  // namespace zklock::recipes
