@@ -12,6 +12,11 @@ namespace zklock {
 
 /// How one call acquires. Every member has a default: `mutex.acquire({.deadline = 2s})`.
 ///
+/// A call that fails says so in its own manner, also when it is an option that is refused: one that
+/// blocks throws, a future and a co_await throw when they are asked, and a handler gets the
+/// exception. (Only that a client is closed or forked is thrown by the call with a handler itself:
+/// there is nobody to run that.)
+///
 /// Thread-safety: a value.
 struct AcquireOptions {
   /// On whose behalf. Unset: the calling thread for calls that block; a new Owner::unique() for
@@ -25,7 +30,7 @@ struct AcquireOptions {
   std::stop_token stop = {};
 
   /// Instead of MutexOptions::max_hold, for this call. Ignored by a call that nests. It must be
-  /// positive: else every acquiring function throws Error(invalid_option), and nothing is sent.
+  /// positive: else the call fails with Error(invalid_option), and nothing is sent.
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
 };
 

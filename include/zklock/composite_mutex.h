@@ -114,7 +114,10 @@ class CompositeMutex {
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);
-  void start(AcquireOptions options, std::function<void(recipes::CompositeOutcome)> done);
+  static void start(std::shared_ptr<recipes::Composite> composite, AcquireOptions options,
+                    std::function<void(recipes::CompositeOutcome)> done);
+  static void acquire_async(const std::shared_ptr<recipes::Composite>& composite,
+                            AcquireOptions options, CompositeHandler handler);
 
   std::shared_ptr<recipes::Composite> composite_;
 };

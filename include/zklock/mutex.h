@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -19,10 +17,6 @@
 
 namespace zklock {
 
-namespace recipes {
-class Lockable;
-}
-
 /// A fair, fenced mutex over all processes, not reentrant: it belongs to no thread. Whoever locks
 /// it a second time waits like everybody else, for ever if it is the one that has to unlock; any
 /// thread may release. For work that one thread begins and another ends.
@@ -32,7 +26,8 @@ class Lockable;
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
 ///
 /// The acquiring functions throw what those of ReentrantMutex throw, but never lock_lost; the costs
-/// are the same. Destroying it gives back what lock() took; Holds are not affected.
+/// are the same. Destroying it gives back what lock() took, also what comes at that very moment to a
+/// lock() that waits: that throws `closed`. Holds are not affected.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class Mutex {
@@ -84,11 +79,11 @@ class Mutex {
   const std::string& path() const noexcept;
 
  private:
+  struct State;
+
   bool lock_until(Deadline deadline, std::stop_token stop);
 
-  std::shared_ptr<recipes::Lockable> lockable_;
-  mutable std::mutex mutex_;
-  std::deque<Hold> locked_;  ///< by lock(), the oldest first; guarded by mutex_
+  std::shared_ptr<State> state_;  ///< a call under way keeps it, when the object is destroyed
 };
 
 }  // namespace zklock

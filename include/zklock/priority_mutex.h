@@ -31,6 +31,9 @@ struct PriorityOptions {
   /// contender takes two until it holds.) So nobody is overtaken for ever. 1 to 1,000,000; nothing:
   /// strictly by weight, and the light ones may starve. All who use the path must agree.
   std::optional<int> ageing = 100;
+  /// Its listener hears of the contender for the lock, so from the gate on: seldom of `waiting`, as
+  /// who passes is granted next, mostly. Whoever waits at the gate hears nothing; participants()
+  /// tells the order there.
   MutexOptions mutex = {};
 };
 
@@ -46,7 +49,8 @@ struct PriorityOptions {
 ///   of the contender's node, made when it passes the gate, not when it came to it. Of two that
 ///   pass together, the one whose node comes first is granted first.
 /// - whoever has passed is next, whatever comes later: of two that saw the mutex free at the same
-///   moment, the second is not overtaken any more.
+///   moment, the second is not overtaken any more. When its session ends, it queues again behind
+///   those that have passed meanwhile, not at the gate.
 ///
 /// A free lock costs three round trips; re-entry sends nothing. A waiter watches one node; a
 /// hand-off wakes the first at the gate, and those that it has overtaken since it came.

@@ -46,6 +46,8 @@ struct QuorumOptions {
 /// the hold along. It costs one round trip for each, or `ensemble_timeout` where one is frozen. A hold is not mended: an ensemble that was
 /// lost, or passed over, is taken again with the next acquire only.
 ///
+/// A maximum hold time (AcquireOptions::max_hold) is counted from the grant of the whole.
+///
 /// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), here without its
 /// reliance on clocks and without its free-for-all: each ensemble has a fair queue.
 ///

@@ -39,8 +39,10 @@ class Lockable;
 ///
 /// Every acquiring function throws Error: no_auth, invalid_acl, quota_exceeded, read_only,
 /// no_chroot, auth_failed, not_connected, sequence_exhausted, too_many_nodes, too_many_watches,
-/// server_error, closed, forked; lock_lost when this owner's earlier hold was lost and not yet
-/// unlocked; session_expired and node_deleted only with OnNodeLost::fail. Whenever it does not
+/// server_error, closed, forked; invalid_option for an AcquireOptions::max_hold that is not positive;
+/// lock_lost when this owner's earlier hold was lost and not yet unlocked; would_deadlock when it has
+/// a read lock of a SharedMutex on the path; session_expired and node_deleted only with
+/// OnNodeLost::fail. Whenever it does not
 /// return a grant, the caller does not hold, and its node is gone or on its way out (ahead of any
 /// later request of this client); it is never granted afterwards.
 ///
@@ -55,7 +57,7 @@ class ReentrantMutex {
   /// parents are created as containers with the first lock.
   /// Throws: Error(invalid_path) for a path that is empty, relative, "/" itself, in /zookeeper, or
   /// has empty, "." or ".." components, a trailing slash, control characters or invalid UTF-8;
-  /// Error(closed | forked).
+  /// Error(invalid_option) for a time in the options that is not positive; Error(closed | forked).
   ReentrantMutex(Client& client, std::string path, MutexOptions options = {});
   ReentrantMutex(const ReentrantMutex&) = delete;
   ReentrantMutex& operator=(const ReentrantMutex&) = delete;
@@ -116,7 +118,7 @@ class ReentrantMutex {
 
   /// Everybody in the queue, in order, the holder first. Blocks for two round trips. Contenders
   /// that come or go meanwhile may be missing.
-  /// Throws: Error(no_auth | not_connected | closed | forked | server_error).
+  /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   /// How many contenders stand before `owner` (by default the calling thread), 0 when it is first;

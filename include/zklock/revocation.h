@@ -17,7 +17,8 @@ struct RevocationOptions {
   bool force = false;
   /// Whom to ask: the name of its node, Participant::node. By default who is first in the queue.
   std::optional<std::string> node = std::nullopt;
-  /// How long to wait until that node is gone. One that has passed: the asking is left no time.
+  /// How long to wait until that node is gone, whether or not the servers answer. One that has
+  /// passed: it is asked, and not waited for.
   Deadline deadline = Deadline::never();
 };
 
@@ -40,8 +41,10 @@ struct RevocationOptions {
 /// Blocks; an interruption point of Boost.Thread. Returns true when the contender's node is gone, or
 /// there is none; false when the deadline came first: then the request has been taken back, but may
 /// have been heard.
-/// Throws: Error(invalid_path | invalid_option | no_auth | quota_exceeded | read_only |
-/// not_connected | closed | forked | server_error); then too.
+/// Throws: Error(invalid_path | invalid_option | no_auth | auth_failed | invalid_acl |
+/// quota_exceeded | read_only | too_many_nodes | not_connected | closed | forked | server_error);
+/// then too, and when it is interrupted. not_connected: no server answered for
+/// ClientOptions::connection_timeout, and the deadline was not before that.
 /// Source: org.apache.curator.framework.recipes.locks.Revoker.
 ///
 /// Thread-safety: any thread.

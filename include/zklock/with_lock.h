@@ -11,6 +11,7 @@
 
 #include "zklock/acquire_options.h"
 #include "zklock/client.h"
+#include "zklock/error.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
 #include "zklock/mutex_options.h"
@@ -42,9 +43,15 @@ struct LockResult {
 };
 
 /// A lock for one block: `const Hold hold = hold_lock(client, "/locks/report", {.deadline = 5s});`.
-/// Effects, blocking and errors: those of ReentrantMutex::acquire().
+/// Effects, blocking and errors: those of ReentrantMutex and its acquire(); and
+/// Error(invalid_option) for a listener, which would go with the mutex, at once: make a
+/// ReentrantMutex that outlives the hold.
 inline Hold hold_lock(Client& client, std::string path, AcquireOptions options = {},
                       MutexOptions mutex = {}) {
+  if (mutex.listener) {
+    throw Error(Errc::invalid_option, "lock", path,
+                "a listener is heard for as long as its mutex lives, and here that is not kept");
+  }
   return ReentrantMutex(client, std::move(path), std::move(mutex)).acquire(std::move(options));
 }
 

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Callbacks and futures: acquiring without a thread that waits.
 #include <condition_variable>
+#include <coroutine>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <iterator>
 #include <latch>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -278,6 +283,79 @@ TEST_F(Async, AThousandWaitersWithoutAThreadEachAreGrantedInOrder) {
     }
   }
   EXPECT_TRUE(becomes_empty());
+}
+
+// The code of the error that comes to a handler, which `start` is given.
+template <class Handler, class Start>
+std::optional<Errc> handed(Start start) {
+  auto promise = std::make_shared<std::promise<std::exception_ptr>>();
+  auto error = promise->get_future();
+  start(
+      Handler([promise](const auto&, std::exception_ptr e) { promise->set_value(std::move(e)); }));
+  return error_of([&] {
+    if (const auto e = get(error)) std::rethrow_exception(e);
+    return 0;
+  });
+}
+
+// A coroutine that runs by itself.
+struct Task {
+  struct promise_type {
+    std::promise<bool> result;
+    Task get_return_object() { return {result.get_future()}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_value(bool value) { result.set_value(value); }
+    void unhandled_exception() { result.set_exception(std::current_exception()); }
+  };
+  std::future<bool> result;
+};
+
+template <class Awaited>
+Task granted(Awaited awaitable) {
+  co_return static_cast<bool>(co_await awaitable);
+}
+
+template <class Awaited>
+bool awaited(Awaited awaitable) {
+  auto task = granted(std::move(awaitable));
+  return get(task.result);
+}
+
+TEST_F(Async, WhatIsRefusedComesTheWayOfAllErrors) {
+  Semaphore semaphore(*client_, "/permits", 3);
+  PriorityMutex weighted(*client_, "/weighted");
+  MultiMutex several(*client_, {"/a", "/b"});
+  const AcquireOptions bad{.max_hold = 0ms};
+  const auto refused = std::optional(Errc::invalid_option);
+  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { mutex_.async_acquire(bad, h); }), refused);
+  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { semaphore.async_acquire(4, {}, h); }), refused);
+  EXPECT_EQ(handed<AcquireHandler>([&](auto h) { weighted.async_acquire({}, h, 11); }), refused);
+  EXPECT_EQ(handed<CompositeHandler>([&](auto h) { several.async_acquire(bad, h); }), refused);
+  auto of_mutex = mutex_.async_acquire(bad);
+  EXPECT_EQ(error_of([&] { return get(of_mutex); }), refused);
+  auto of_semaphore = semaphore.async_acquire(4);
+  EXPECT_EQ(error_of([&] { return get(of_semaphore); }), refused);
+  auto of_weighted = weighted.async_acquire({}, 11);
+  EXPECT_EQ(error_of([&] { return get(of_weighted); }), refused);
+  auto of_several = several.async_acquire(bad);
+  EXPECT_EQ(error_of([&] { return get(of_several); }), refused);
+  EXPECT_EQ(error_of([&] { return awaited(semaphore.co_acquire(4)); }), refused);
+  EXPECT_EQ(error_of([&] { return awaited(weighted.co_acquire({}, 0)); }), refused);
+  EXPECT_EQ(error_of([&] { return awaited(several.co_acquire(bad)); }), refused);
+  for (const std::string path : {"/permits", "/weighted", "/a"}) {
+    EXPECT_EQ(raw().exists(path).rc, ZNONODE) << "nothing was sent";
+  }
+}
+
+TEST_F(Async, WithoutAnExecutorAnErrorIsThrown) {
+  MultiMutex several(*client_, {"/a", "/b"});
+  client_->close();
+  const auto none = [](const auto&, const std::exception_ptr&) {};
+  EXPECT_EQ(error_of([&] { return mutex_.async_acquire({.max_hold = 0ms}, none), 0; }),
+            Errc::closed);
+  EXPECT_EQ(error_of([&] { return several.async_acquire({.max_hold = 0ms}, none), 0; }),
+            Errc::closed);
 }
 
 }  // namespace

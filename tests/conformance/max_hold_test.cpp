@@ -2,7 +2,10 @@
 // Holds with an end: told before and after, renewed by hand.
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <stop_token>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -147,6 +150,76 @@ TEST_F(MaxHold, RefusesTimesThatAreNotPositive) {
   EXPECT_EQ(error_of([&] { return hold.renew(0ms); }), Errc::invalid_option);
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_NE(error_text_of([&] { return hold.renew(-5ms); }).find("-5 ms"), std::string::npos);
+}
+
+TEST_F(MaxHold, OfAMultiMutexEndsTheWhole) {
+  MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
+  const MultiHold hold = mutex.acquire();
+  ASSERT_TRUE(static_cast<bool>(hold));
+  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }, kPatience));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
+}
+
+TEST_F(MaxHold, OfAMultiMutexHoldsForLock) {
+  MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
+  mutex.lock();
+  EXPECT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
+  mutex.unlock();  // quiet
+  EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
+}
+
+TEST_F(MaxHold, OfAMultiMutexCountsFromTheGrantOfTheWhole) {
+  Hold b = ReentrantMutex(*other_, "/b").acquire();
+  MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 400ms});
+  auto waiting = mutex.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2, "/b"));
+  const std::string first = nodes("/a").at(0);
+  // Longer than the hold may last, by the same clock: still it is the same node.
+  const Hold timer = ReentrantMutex(*other_, "/timer").acquire({.max_hold = 800ms});
+  EXPECT_TRUE(is_lost(timer));
+  EXPECT_EQ(nodes("/a"), std::vector<std::string>{first});
+  b.release();
+  const MultiHold hold = get(waiting);
+  EXPECT_TRUE(hold[0].node().ends_with(first));
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+}
+
+TEST_F(MaxHold, OfACompositeCanBeSaidWithTheCall) {
+  MultiMutex mutex(*client_, {"/a", "/b"});
+  const MultiHold multi = mutex.acquire({.max_hold = 300ms});
+  EXPECT_TRUE(eventually([&] { return multi.state() == HoldState::lost; }, kPatience));
+  const QuorumMutex::Clients clients{*client_};
+  QuorumMutex majority(clients, kPath);
+  const QuorumHold hold = majority.acquire({.max_hold = 300ms});
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+}
+
+TEST_F(MaxHold, OfACompositeLeavesWhatTheOwnerHeldBeforeAlone) {
+  ReentrantMutex part(*client_, "/a");
+  const Hold before = part.acquire();
+  MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
+  const MultiHold hold = mutex.acquire();
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_EQ(hold[1].state(), HoldState::lost);
+  EXPECT_EQ(before.state(), HoldState::held);
+}
+
+TEST_F(MaxHold, OfACompositeMustBePositive) {
+  const auto made = [&](MutexOptions options) {
+    return error_of([&] {
+      const MultiMutex mutex(*client_, {"/a", "/b"}, std::move(options));
+      return 0;
+    });
+  };
+  EXPECT_EQ(made({}), std::nullopt);
+  EXPECT_EQ(made({.max_hold = 0ms}), Errc::invalid_option);
+  EXPECT_EQ(made({.max_hold = 1s, .expiring_before = 0ms}), Errc::invalid_option);
+  MultiMutex mutex(*client_, {"/a", "/b"});
+  EXPECT_EQ(error_of([&] { return mutex.acquire({.max_hold = 0ms}); }), Errc::invalid_option);
+  auto future = mutex.async_acquire({.max_hold = -1ms});
+  EXPECT_EQ(error_of([&] { return get(future); }), Errc::invalid_option);
+  EXPECT_TRUE(nodes("/a").empty());
 }
 
 }  // namespace

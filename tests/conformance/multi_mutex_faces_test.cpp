@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // MultiMutex: bad input, the guards of std and Boost, handlers, futures and coroutines, many at once.
+#include <array>
 #include <atomic>
 #include <coroutine>
+#include <cstddef>
 #include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -236,6 +239,23 @@ TEST_F(MultiFaces, ACoroutineAwaitsTheHoldOrTheError) {
   ASSERT_TRUE(reaches_nodes(2, "/a"));
   client_->close();
   EXPECT_EQ(error_of([&] { return get(third.result); }), Errc::closed);
+}
+
+Task<MultiHold> acquire_with(MultiMutex::Awaitable awaitable) {
+  MultiHold hold = co_await awaitable;
+  co_return std::move(hold);
+}
+
+// Nothing of the object is left that could be looked at.
+TEST_F(MultiFaces, ACoroutineMayAwaitWhenTheMutexIsGone) {
+  alignas(MultiMutex) std::array<std::byte, sizeof(MultiMutex)> place{};
+  auto* const mutex = ::new (place.data()) MultiMutex(*client_, {"/a", "/b"});
+  auto awaitable = mutex->co_acquire();
+  std::destroy_at(mutex);
+  place.fill({});
+  auto awaited = acquire_with(std::move(awaitable));
+  EXPECT_EQ(get(awaited.result).state(), HoldState::held);
+  EXPECT_TRUE(all_become_empty());
 }
 
 // ---- fork() -------------------------------------------------------------------------------------

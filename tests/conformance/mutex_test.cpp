@@ -213,5 +213,31 @@ TEST_F(MutexTest, Asynchronously) {
   EXPECT_EQ(error_of([&] { return Mutex(*client_, "lock").path(); }), Errc::invalid_path);
 }
 
+// The grant races with the end of the object: either lock() was faster, and the destructor gives it
+// back, or it throws; nothing stays locked.
+TEST_F(MutexTest, DestroyedWhileTheGrantComes) {
+  for (int round = 0; round < 30; ++round) {
+    std::unique_ptr<Mutex> mutex;
+    std::promise<void> destroyed;
+    const auto destroy = [&](const LockEvent& event) {
+      if (event.kind != LockEvent::Kind::acquired) return;
+      mutex.reset();
+      destroyed.set_value();
+    };
+    mutex = std::make_unique<Mutex>(*client_, kPath, MutexOptions{.listener = destroy});
+    auto locked = in_thread([raw = mutex.get()] {
+      return error_of([&] {
+        raw->lock();
+        return 0;
+      });
+    });
+    auto gone = destroyed.get_future();
+    get(gone);
+    const auto error = get(locked);
+    EXPECT_TRUE(!error || *error == Errc::closed);
+    ASSERT_TRUE(becomes_empty()) << round;
+  }
+}
+
 }  // namespace
 }  // namespace zklock::testing

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
+#include "support/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -120,6 +121,21 @@ TEST_F(PriorityMutexTest, CallsOfOneOwnerNest) {
   const Hold one = get(first);
   const Hold two = get(second);
   EXPECT_EQ(one.token(), two.token());
+}
+
+// Not queueing at the gate before.
+TEST_F(PriorityMutexTest, WhoLostItHearsSoAtOnce) {
+  const auto client = connect();
+  const auto other = connect();
+  PriorityMutex mutex(*client, kPath);
+  mutex.lock();
+  expire_session(chroot_.hosts(), client->session_id());
+  ASSERT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
+  const Hold others = ReentrantMutex(*other, kPath).acquire({.deadline = kPatience});
+  ASSERT_TRUE(others);
+  EXPECT_EQ(error_of([&] { return mutex.try_lock_for(5s); }), Errc::lock_lost);
+  mutex.unlock();
+  EXPECT_FALSE(mutex.try_lock());
 }
 
 TEST_F(PriorityMutexTest, WhatIsNoWeightIsRefused) {

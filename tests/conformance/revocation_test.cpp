@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking a holder to let go, and making it.
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/event_log.h"
@@ -176,6 +180,72 @@ TEST_F(Revoke, WhoMayNotCreateBesideTheHolderMayNotAsk) {
   auto colleague = connect(with_acl);
   EXPECT_TRUE(request_release(*colleague, "/guarded", {.force = true, .deadline = kPatience}));
   EXPECT_EQ(hold.state(), HoldState::lost);
+}
+
+class RevokeAtAFrozenServer : public OwnServerTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> asker_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+
+  // The holder's node, so that the queue is not read first.
+  static RevocationOptions asking(const Hold& hold, Deadline deadline) {
+    return {.node = hold.node().substr(kPath.size() + 1), .deadline = deadline};
+  }
+};
+
+TEST_F(RevokeAtAFrozenServer, WhoIsInterruptedLeavesNoMarker) {
+  const Hold hold = mutex_.acquire();
+  const auto options = asking(hold, kPatience);
+  server_.pause();
+  bool interrupted = false;
+  boost::thread thread([&] {
+    try {
+      request_release(*asker_, kPath, options);
+    } catch (const boost::thread_interrupted&) {
+      interrupted = true;
+    }
+  });
+  thread.interrupt();  // at its first wait, which is for the reply to the marker's creation
+  thread.join();
+  server_.resume();
+  EXPECT_TRUE(interrupted);
+  // What was sent is answered in order.
+  EXPECT_EQ(ReentrantMutex(*asker_, kPath).participants(kPatience).size(), 1U);
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
+}
+
+TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsIt) {
+  const Hold hold = mutex_.acquire();
+  const auto options = asking(hold, 500ms);
+  server_.pause();
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, options); }), std::nullopt);
+  server_.resume();
+}
+
+TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsItBeforeTheTimeForAConnection) {
+  const Hold hold = mutex_.acquire();
+  ClientOptions patient = options();
+  patient.connection_timeout = std::chrono::hours(1);
+  const auto asker = connect(patient);
+  server_.kill_hard();
+  auto asked =
+      in_thread([&, asking = asking(hold, 1s)] { return request_release(*asker, kPath, asking); });
+  const bool ended = asked.wait_for(kPatience) == std::future_status::ready;
+  asker->close();
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(error_of([&] { return get(asked); }), std::nullopt);
+  server_.start();
+  EXPECT_TRUE(server_.wait_until_serving()) << server_.log();
+}
+
+TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsTheSearchForTheHolder) {
+  const Hold hold = mutex_.acquire();
+  server_.pause();
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.deadline = 500ms}); }),
+            std::nullopt);
+  server_.resume();
 }
 
 }  // namespace

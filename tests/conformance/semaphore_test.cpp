@@ -216,7 +216,6 @@ TEST_F(SemaphoreTest, NoPermitsOrTooManyAreRefusedAndNothingIsSent) {
     EXPECT_EQ(error_of([&] { return semaphore_.try_acquire(wanted); }), Errc::invalid_option);
     EXPECT_EQ(error_of([&] { return semaphore_.async_acquire(wanted).get(); }),
               Errc::invalid_option);
-    EXPECT_EQ(error_of([&] { return semaphore_.co_acquire(wanted), 0; }), Errc::invalid_option);
   }
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
   for (const int permits : {0, -3}) {

@@ -421,5 +421,26 @@ TEST_F(SharedMutexWatches, AWriterWatchesOneAndAReaderTheNearestWriter) {
   for (auto& each : waiting) EXPECT_TRUE(get(each));
 }
 
+TEST_F(SharedMutexTest, AReadLockIsNoHoldOfTheMutexesOnItsPath) {
+  const auto client = connect();
+  SharedMutex shared(*client, kPath);
+  ReentrantMutex reentrant(*client, kPath);
+  PriorityMutex weighted(*client, kPath);
+  MultiMutex several(*client, {kPath});
+  const auto counts = [&] {
+    return std::vector<int>{reentrant.hold_count(), weighted.hold_count(), several.hold_count()};
+  };
+  shared.lock_shared();
+  EXPECT_EQ(counts(), (std::vector<int>{0, 0, 0}));
+  EXPECT_FALSE(weighted.is_held_by_this_thread());
+  EXPECT_FALSE(several.is_held_by_this_thread());
+  shared.unlock_shared();
+  shared.lock();
+  shared.lock_shared();
+  EXPECT_EQ(counts(), (std::vector<int>{1, 1, 1}));
+  shared.unlock_shared();
+  shared.unlock();
+}
+
 }  // namespace
 }  // namespace zklock::testing

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -73,6 +74,15 @@ TEST_F(WithLock, NestsInOneThread) {
     const auto inner = with_lock(*client, kPath, {}, [] {});
     EXPECT_EQ(inner.token, outer.token());
   }));
+}
+
+TEST_F(WithLock, AListenerThatWouldNotBeHeardIsRefused) {
+  const auto client = connect();
+  const MutexOptions heard{.listener = [](const LockEvent&) {}};
+  EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, heard); }), Errc::invalid_option);
+  EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, {.max_hold = 1h}); }),
+            std::nullopt);
+  EXPECT_TRUE(becomes_empty());
 }
 
 }  // namespace

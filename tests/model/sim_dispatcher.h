@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <system_error>
 #include <utility>
 
 #include "zklock/client/dispatcher.h"
@@ -14,9 +15,14 @@ namespace zklock::model {
 class SimDispatcher final : public client::Dispatcher {
  public:
   bool post(std::function<void()> task) override {
+    if (exhausted_)
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
     tasks_.push_back(std::move(task));
     return true;
   }
+
+  /// The system gives no thread, until it is told otherwise.
+  void set_exhausted(bool exhausted) noexcept { exhausted_ = exhausted; }
 
   bool empty() const noexcept { return tasks_.empty(); }
   std::size_t size() const noexcept { return tasks_.size(); }
@@ -31,6 +37,7 @@ class SimDispatcher final : public client::Dispatcher {
 
  private:
   std::deque<std::function<void()>> tasks_;
+  bool exhausted_ = false;
 };
 
 }  // namespace zklock::model

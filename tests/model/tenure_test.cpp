@@ -289,6 +289,61 @@ TEST_F(TenureTest, TheFirstGrantsLimitCounts) {
   expect_rest();
 }
 
+// The session ends after all engines were closed: till then there are replies.
+TEST_F(TenureTest, AClosedClientIsNotGrantedAnything) {
+  const auto call = lock_.acquire(1, {.listener = listener(1)});
+  lock_.engine(1)->close();  // its node is on the way, and will be alone
+  run_for(2s);
+  EXPECT_EQ(lock_.call(call).outcomes, 1);
+  EXPECT_TRUE(lock_.call(call).error.has_value());
+  EXPECT_EQ(events_, Events{});
+}
+
+TEST_F(TenureTest, ALossIsToldWhenThereIsAThreadAgain) {
+  const auto call = granted(0);
+  lock_.world().dispatcher(0).set_exhausted(true);
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_EQ(state(call), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(call), 0U) << "not on a thread that brings news";
+  lock_.world().dispatcher(0).set_exhausted(false);
+  run_for(1s);
+  EXPECT_EQ(lock_.lost_told(call), 1U);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(TenureTest, AnExpiryPassesTheLockOnAlthoughThereIsNoThreadToTellIt) {
+  const auto call = granted(0, {.limit = {.longest = 4s}});
+  const auto next = waiting(1);
+  lock_.world().dispatcher(0).set_exhausted(true);
+  run_for(6s);
+  EXPECT_TRUE(lock_.call(next).granted());
+  EXPECT_EQ(lock_.lost_told(call), 0U);
+  lock_.world().dispatcher(0).set_exhausted(false);
+  run_for(1s);
+  EXPECT_EQ(lock_.lost_told(call), 1U);
+  lock_.release(call);
+  lock_.release(next);
+  expect_rest();
+}
+
+TEST_F(TenureTest, ThatSomebodyAsksIsToldWhenThereIsAThreadAgain) {
+  const auto call = granted(0);
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  lock_.world().dispatcher(0).set_exhausted(true);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  run_for(1s);
+  EXPECT_FALSE(lock_.call(call).hold.release_requested().stop_requested());
+  lock_.world().dispatcher(0).set_exhausted(false);
+  run_for(1s);
+  EXPECT_TRUE(lock_.call(call).hold.release_requested().stop_requested());
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  lock_.release(call);
+  expect_rest();
+}
+
 TEST_F(TenureTest, ALimitOfOneWhoLeftDoesNotCount) {
   const auto first = granted(0);
   const Owner owner = Owner::unique();

@@ -18,7 +18,7 @@ std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine
     };
     call->on_stop_.emplace(stop, Cancel{call});
   }
-  if (wanted.gate && engine->ownership(wanted.owner).count() == 0) {
+  if (wanted.gate && !engine->contends(wanted.owner)) {
     call->ask(engine->gate(), call->for_the_gate(std::move(wanted)));
   } else {
     call->ask(engine, std::move(wanted));
@@ -59,21 +59,26 @@ Wanted AcquireCall::for_the_gate(Wanted wanted) {
 }
 
 void AcquireCall::passed(Wanted wanted, Outcome gate) {
-  if (!gate.contender) return wanted.done(std::move(gate));
-  const auto leave = std::make_shared<Hold>(gate.contender->make_hold(core::CountKind::hold));
+  // A leave that was lost is an earlier call's: this owner has passed, and joins that call.
+  const bool joins = gate.error && gate.error->errc() == Errc::lock_lost;
+  if (!gate.contender && !joins) return wanted.done(std::move(gate));
   const auto done = std::move(wanted.done);
-  wanted.done = [leave, done](Outcome outcome) {
-    leave->release();
-    done(std::move(outcome));
-  };
   const auto object = wanted.on_behalf;
   try {
+    const auto leave = std::make_shared<Hold>(
+        gate.contender ? gate.contender->make_hold(core::CountKind::hold) : Hold());
+    wanted.done = [leave, done](Outcome outcome) {
+      leave->release();
+      done(std::move(outcome));
+    };
     ask(engine_, std::move(wanted));
-    // Between gate and lock its cancel_all() may have missed this call.
-    if (object && *object) engine_->cancel_all(object.get());
   } catch (const Error& error) {
-    done({.error = error});
+    return done({.error = error});
+  } catch (const std::exception& e) {  // no thread, no memory; there is no caller to tell but done
+    return done({.error = Error(Errc::server_error, "lock", engine_->path().str(), e.what())});
   }
+  // Between gate and lock its cancel_all() may have missed this call.
+  if (object && *object) engine_->cancel_all(object.get());
 }
 
 void AcquireCall::cancel() {

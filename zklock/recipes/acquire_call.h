@@ -15,7 +15,12 @@ namespace zklock::recipes {
 /// One call of the user that acquires, whatever its face: joins the engine's ticket with the stop
 /// token, whose callbacks may come at any time and from any thread. Where there is a gate, it is
 /// passed first, and kept until the lock is had, or will not be: so whoever comes later to the gate
-/// finds the lock taken. (An owner that holds already nests, and needs no leave.)
+/// finds the lock taken. An owner that contends for the lock already, or lost it, needs no leave: it
+/// joins, nests, or hears of the loss.
+///
+/// The session may end after the gate was passed. The leave is lost then, and the lock queues again
+/// without one, at the end. That is fair to those who have passed meanwhile, as they are before it
+/// now, and to those who still wait at the gate, as they were behind it already.
 ///
 /// Thread-safety: all members, from any thread.
 class AcquireCall : public std::enable_shared_from_this<AcquireCall> {

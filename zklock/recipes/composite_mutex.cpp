@@ -18,6 +18,17 @@ using recipes::CompositeWanted;
 
 namespace {
 
+/// What `options` ask for on behalf of `owner`. Throws Error(invalid_option).
+CompositeWanted wanted_of(const Composite& composite, const Owner& owner, AcquireOptions options,
+                          core::CountKind kind = core::CountKind::hold) {
+  return {
+      .owner = owner,
+      .deadline = options.deadline,
+      .kind = kind,
+      .limit = recipes::checked_limit(composite.rule().limit, options.max_hold, composite.paths()),
+      .stop = std::move(options.stop)};
+}
+
 /// Waits on the calling thread. Interrupted, it leaves the queues, and gives back what came at that
 /// very moment.
 CompositeOutcome acquire_blocking(const std::shared_ptr<Composite>& composite,
@@ -41,11 +52,39 @@ CompositeOutcome acquire_blocking(const std::shared_ptr<Composite>& composite,
   return outcome;
 }
 
-core::HoldLimit limit_of(const Composite& composite, const AcquireOptions& options) {
-  return recipes::checked_limit(composite.rule().limit, options.max_hold, composite.paths());
+}  // namespace
+
+void CompositeMutex::start(std::shared_ptr<Composite> composite, AcquireOptions options,
+                           std::function<void(CompositeOutcome)> done) {
+  composite->check_usable("lock");
+  const Owner owner = options.owner ? *options.owner : Owner::unique();
+  CompositeWanted call = wanted_of(*composite, owner, std::move(options));
+  call.done = std::move(done);
+  CompositeCall::start(std::move(composite), std::move(call));
 }
 
-}  // namespace
+void CompositeMutex::acquire_async(const std::shared_ptr<Composite>& composite,
+                                   AcquireOptions options, CompositeHandler handler) {
+  // What the handler owns must not die on the threads that bring the outcome: there is one copy,
+  // and it moves on to the executor.
+  auto only = std::make_shared<CompositeHandler>(std::move(handler));
+  composite->check_usable("lock");
+  try {
+    wanted_of(*composite, Owner::unique(), options);
+  } catch (const Error& error) {
+    composite->post([only = std::move(only), refused = std::make_exception_ptr(error)] {
+      (*only)(CompositeHold(), refused);
+    });
+    return;
+  }
+  start(composite, std::move(options),
+        [composite, only = std::move(only)](CompositeOutcome outcome) mutable {
+          auto hold = std::make_shared<CompositeHold>(CompositeHold(std::move(outcome.held)));
+          composite->post([hold = std::move(hold), only = std::move(only), error = outcome.error] {
+            (*only)(std::move(*hold), error);
+          });
+        });
+}
 
 CompositeMutex::CompositeMutex(std::shared_ptr<Composite> composite)
     : composite_(std::move(composite)) {}
@@ -62,12 +101,10 @@ bool CompositeMutex::lock_until(Deadline deadline, std::stop_token stop) {
   const auto composite = composite_;  // another thread may destroy this object meanwhile
   composite->check_usable("lock");
   composite->unlock_at_thread_exit();
-  const auto outcome = acquire_blocking(composite, {.owner = Owner::this_thread(),
-                                                    .deadline = deadline,
-                                                    .kind = core::CountKind::lock,
-                                                    .limit = composite->rule().limit,
-                                                    .stop = std::move(stop)});
-  return outcome.granted;
+  return acquire_blocking(composite, wanted_of(*composite, Owner::this_thread(),
+                                               {.deadline = deadline, .stop = std::move(stop)},
+                                               core::CountKind::lock))
+      .granted;
 }
 
 void CompositeMutex::lock() {
@@ -88,40 +125,20 @@ void CompositeMutex::unlock() {
 
 CompositeHold CompositeMutex::acquire(AcquireOptions options) {
   const auto composite = composite_;  // another thread may destroy this object meanwhile
-  auto outcome = acquire_blocking(composite, {.owner = options.owner.value_or(Owner::this_thread()),
-                                              .deadline = options.deadline,
-                                              .limit = limit_of(*composite, options),
-                                              .stop = std::move(options.stop)});
+  const Owner owner = options.owner.value_or(Owner::this_thread());
+  auto outcome = acquire_blocking(composite, wanted_of(*composite, owner, std::move(options)));
   return CompositeHold(std::move(outcome.held));
 }
 
-void CompositeMutex::start(AcquireOptions options, std::function<void(CompositeOutcome)> done) {
-  composite_->check_usable("lock");
-  CompositeCall::start(composite_, {.owner = options.owner ? *options.owner : Owner::unique(),
-                                    .deadline = options.deadline,
-                                    .limit = limit_of(*composite_, options),
-                                    .stop = std::move(options.stop),
-                                    .done = std::move(done)});
-}
-
 void CompositeMutex::async_acquire(AcquireOptions options, CompositeHandler handler) {
-  // What the handler owns must not die on the threads that bring the outcome: there is one copy,
-  // and it moves on to the executor.
-  auto only = std::make_shared<CompositeHandler>(std::move(handler));
-  start(std::move(options),
-        [composite = composite_, only = std::move(only)](CompositeOutcome outcome) mutable {
-          auto hold = std::make_shared<CompositeHold>(CompositeHold(std::move(outcome.held)));
-          composite->post([hold = std::move(hold), only = std::move(only), error = outcome.error] {
-            (*only)(std::move(*hold), error);
-          });
-        });
+  acquire_async(composite_, std::move(options), std::move(handler));
 }
 
 std::future<CompositeHold> CompositeMutex::async_acquire(AcquireOptions options) {
   auto promise = std::make_shared<std::promise<CompositeHold>>();
   auto future = promise->get_future();
   try {
-    start(std::move(options), [promise](CompositeOutcome outcome) {
+    start(composite_, std::move(options), [promise](CompositeOutcome outcome) {
       if (outcome.error) {
         promise->set_exception(outcome.error);
       } else {
@@ -134,10 +151,12 @@ std::future<CompositeHold> CompositeMutex::async_acquire(AcquireOptions options)
   return future;
 }
 
+// Another thread may destroy this object before the coroutine waits.
 CompositeMutex::Awaitable CompositeMutex::co_acquire(AcquireOptions options) {
-  return Awaitable([this, options = std::move(options)](CompositeHandler handler) {
-    async_acquire(options, std::move(handler));
-  });
+  return Awaitable(
+      [composite = composite_, options = std::move(options)](CompositeHandler handler) {
+        acquire_async(composite, options, std::move(handler));
+      });
 }
 
 bool CompositeMutex::is_held_by_this_thread() const {

@@ -39,7 +39,7 @@ class CompositePart {
   virtual std::function<void()> ask(Request request) = 0;
   /// Gives back one lock() of `owner`; false if there is none.
   virtual bool unlock(const Owner& owner) = 0;
-  /// Counts of a valid hold; 0 otherwise.
+  /// Exclusive counts of a valid hold; 0 otherwise.
   virtual int count(const Owner& owner) = 0;
   /// Whether `owner` stands in the queue, of servers that have a quorum.
   virtual bool in_touch(const Owner& owner) = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -147,6 +148,20 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   };
   void lose(Loss why);
   void tell_loss(Loss why);
+  /// A token that is to be stopped where the user's callbacks may run. It is, at the latest when
+  /// nothing is left that would do it.
+  struct Notice {
+    Notice(std::shared_ptr<Contender> whose, std::stop_source what, bool hands_over);
+    ~Notice();
+    void give();
+
+    const std::shared_ptr<Contender> contender;
+    std::stop_source source;
+    const bool hands_over_then;
+    bool given = false;
+  };
+  /// No Section.
+  void tell(const std::shared_ptr<Notice>& notice, bool again = false) noexcept;
   void hand_over();
   client::Deleter::Manner manner_of_release() const noexcept;
   void leave_session() noexcept;

@@ -15,6 +15,8 @@ namespace {
 
 /// How long the callbacks on a loss may keep the next contender waiting.
 constexpr std::chrono::seconds patience_with_loss{1};
+/// How soon it is tried again to tell one, when there was no thread for it.
+constexpr std::chrono::milliseconds pause_between_tellings{50};
 
 }  // namespace
 
@@ -65,13 +67,42 @@ void Contender::tell_loss(Loss why) {
     core().scheduler().at(core().scheduler().now() + patience_with_loss,
                           [self = shared_from_this()] { self->hand_over(); });
   }
-  engine_->later([losses = &core().losses(), source = tenure_->loss_source(), hands_over,
-                  self = shared_from_this()] {
-    losses->post([source, hands_over, self]() mutable {
-      source.request_stop();
-      if (hands_over) self->hand_over();
-    });
-  });
+  const auto notice =
+      std::make_shared<Notice>(shared_from_this(), tenure_->loss_source(), hands_over);
+  engine_->later([this, notice] { tell(notice); });
+}
+
+Contender::Notice::Notice(std::shared_ptr<Contender> whose, std::stop_source what, bool hands_over)
+    : contender(std::move(whose)), source(std::move(what)), hands_over_then(hands_over) {}
+
+Contender::Notice::~Notice() {
+  try {
+    give();
+  } catch (const std::exception& e) {  // the handing over has failed, which has a timer too
+    contender->core().warn(e.what());
+  }
+}
+
+void Contender::Notice::give() {
+  if (std::exchange(given, true) || contender->core().forked()) return;
+  source.request_stop();
+  if (hands_over_then) contender->hand_over();
+}
+
+// When the system gives no thread it is tried again, and not told on this one: that may keep the
+// sessions of the whole client alive, and a callback may block it. state() says it meanwhile. A
+// client that is closed drops the timer, on the thread that closes it, and so tells there.
+void Contender::tell(const std::shared_ptr<Notice>& notice, bool again) noexcept {
+  try {
+    if (core().losses().post([notice] { notice->give(); })) return;
+  } catch (const std::exception& e) {  // no thread, no memory
+    if (!again) core().warn("lock " + engine_->path().str() + ": " + e.what());
+    try {
+      core().scheduler().at(core().scheduler().now() + pause_between_tellings,
+                            [this, notice] { tell(notice, true); });
+    } catch (const std::exception&) {  // it is told by the end of the notice, here
+    }
+  }
 }
 
 // After a loss that the library itself brought about: now somebody else may have it.
@@ -98,10 +129,9 @@ std::string Contender::marker() const {
 
 void Contender::asked_to_release() {
   if (!holds_validly()) return;
-  engine_->later(
-      [losses = &core().losses(), source = tenure_->asked_to_release(), keep = shared_from_this()] {
-        losses->post([source]() mutable { source.request_stop(); });
-      });
+  const auto notice =
+      std::make_shared<Notice>(shared_from_this(), tenure_->asked_to_release(), false);
+  engine_->later([this, notice] { tell(notice); });
 }
 
 void Contender::forced_to_release() {
@@ -149,6 +179,7 @@ void Contender::leave_session() noexcept {
 
 void Contender::close() {
   for (Call& call : std::exchange(calls_, {})) complete(call, outcome_of(call, Why::closed));
+  ownership_.withdraw();  // or it is still granted, and nobody would end it
   lose(Loss::node);
   leave_session();
 }

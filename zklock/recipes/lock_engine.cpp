@@ -106,6 +106,11 @@ core::Ownership LockEngine::ownership(const Owner& owner) {
   return contender && contender->holds_validly() ? contender->ownership() : core::Ownership();
 }
 
+bool LockEngine::contends(const Owner& owner) {
+  const Section section(*this);
+  return find(owner) != nullptr;
+}
+
 void LockEngine::attach() {
   const Section section(*this);
   ++objects_;

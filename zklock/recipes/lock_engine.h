@@ -85,6 +85,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool unlock(const Owner& owner, core::CountKind kind);
   /// The counts of a valid hold; all 0 otherwise.
   core::Ownership ownership(const Owner& owner);
+  /// Whether `owner` waits here, holds, or has lost what it has not given back.
+  bool contends(const Owner& owner);
   /// Public objects on this path come and go.
   void attach();
   /// True if that was the last one, and something is still locked by lock().

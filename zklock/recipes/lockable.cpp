@@ -67,8 +67,14 @@ void Lockable::object_destroyed(std::shared_ptr<Lockable> lockable) noexcept {
   if (lockable->listener_) lockable->listener_->remove();
 }
 
+void Lockable::check(const Kind& kind, const AcquireOptions& options) const {
+  if (kind.refusal) throw *kind.refusal;
+  checked_limit(limit_, options.max_hold, path());
+}
+
 Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& options,
                         CountKind count) const {
+  check(kind, options);
   return {.owner = kind.nests ? owner : Owner::unique(),
           .on_behalf_of = owner,
           .rule = kind.rule,
@@ -135,11 +141,21 @@ void Lockable::start(const Kind& kind, const AcquireOptions& options,
 
 void Lockable::async_acquire(const Kind& kind, const AcquireOptions& options,
                              AcquireHandler handler) {
+  engine_->core().check_usable("lock", path());
   // What the handler owns must not die on the threads that bring the outcome: there is one copy,
   // and it moves on to the executor. A task that is never run gives the hold back.
   auto only = std::make_shared<AcquireHandler>(std::move(handler));
+  client::Dispatcher& executor = engine_->core().dispatcher();
+  try {
+    check(kind, options);
+  } catch (const Error& error) {
+    executor.post([only = std::move(only), refused = std::make_exception_ptr(error)] {
+      (*only)(Hold(), refused);
+    });
+    return;
+  }
   start(kind, options,
-        [dispatcher = &engine_->core().dispatcher(), only = std::move(only),
+        [dispatcher = &executor, only = std::move(only),
          count = count_of_hold(kind)](Outcome outcome) mutable {
           auto hold = std::make_shared<Hold>(hold_of(outcome.contender, count));
           dispatcher->post([hold = std::move(hold), only = std::move(only), error = outcome.error] {

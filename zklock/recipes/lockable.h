@@ -11,6 +11,7 @@
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
 #include "zklock/client.h"
+#include "zklock/error.h"
 #include "zklock/mutex_options.h"
 #include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/lock_engine.h"
@@ -30,6 +31,8 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
     std::optional<core::QueueRule> gate = {};  ///< see Wanted::gate
     /// Calls of equal owners nest. Otherwise each call is on its own, whoever makes it.
     bool nests = true;
+    /// What the face was asked for cannot be had: the call fails as for any other reason.
+    std::optional<Error> refusal = {};
   };
 
   /// Throws Error(invalid_path | closed | forked).
@@ -54,7 +57,8 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
 
   /// The owner is the calling thread by default.
   Hold acquire(const Kind& kind, const AcquireOptions& options);
-  /// The owner is a new one by default.
+  /// The owner is a new one by default. Throws Error(closed | forked) only; every other Error goes to
+  /// the handler, invalid_option too.
   void async_acquire(const Kind& kind, const AcquireOptions& options, AcquireHandler handler);
   std::future<Hold> async_acquire(const Kind& kind, const AcquireOptions& options);
   Awaitable co_acquire(Kind kind, AcquireOptions options);
@@ -64,6 +68,7 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
 
  private:
   /// Throws Error(invalid_option).
+  void check(const Kind& kind, const AcquireOptions& options) const;
   Wanted wanted(const Kind& kind, Owner owner, const AcquireOptions& options,
                 core::CountKind count) const;
   /// Null: not granted.

@@ -2,8 +2,11 @@
 #include "zklock/mutex.h"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 #include <utility>
 
+#include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/lockable.h"
 #include "zklock/recipes/queue_reader.h"
 
@@ -19,19 +22,43 @@ Lockable::Kind kind() {
 
 }  // namespace
 
+struct Mutex::State {
+  explicit State(std::shared_ptr<Lockable> made) : lockable(std::move(made)) {}
+
+  const std::shared_ptr<Lockable> lockable;
+  std::mutex mutex;
+  // guarded by mutex
+  std::deque<Hold> locked;  ///< by lock(), the oldest first
+  bool destroyed = false;   ///< the public object
+};
+
 Mutex::Mutex(Client& client, std::string path, MutexOptions options)
-    : lockable_(Lockable::make(client, std::move(path), std::move(options))) {}
+    : state_(std::make_shared<State>(Lockable::make(client, std::move(path), std::move(options)))) {
+}
 
 Mutex::~Mutex() {
-  Lockable::object_destroyed(std::move(lockable_));
+  if (state_->lockable->engine().core().forked()) {
+    recipes::keep_for_ever(std::move(state_));  // its mutex may be locked by a thread that is gone
+    return;
+  }
+  std::deque<Hold> left;
+  {
+    const std::lock_guard guard(state_->mutex);
+    state_->destroyed = true;
+    left.swap(state_->locked);
+  }
+  Lockable::object_destroyed(state_->lockable);
 }
 
 bool Mutex::lock_until(Deadline deadline, std::stop_token stop) {
-  const auto lockable = lockable_;  // another thread may destroy this object meanwhile
-  Hold hold = lockable->acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
+  const auto state = state_;  // another thread may destroy this object meanwhile
+  Hold hold = state->lockable->acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
   if (!hold) return false;
-  const std::lock_guard guard(mutex_);
-  locked_.push_back(std::move(hold));
+  const std::lock_guard guard(state->mutex);
+  if (state->destroyed) {  // the grant was faster than the destructor's word; it is given back
+    throw Error(Errc::closed, "lock", state->lockable->path(), "the mutex was destroyed meanwhile");
+  }
+  state->locked.push_back(std::move(hold));
   return true;
 }
 
@@ -48,46 +75,46 @@ bool Mutex::try_lock() {
 }
 
 void Mutex::unlock() {
-  if (lockable_->engine().core().forked()) throw Error(Errc::forked, "unlock", path());
+  if (state_->lockable->engine().core().forked()) throw Error(Errc::forked, "unlock", path());
   Hold hold;
   {
-    const std::lock_guard guard(mutex_);
-    if (locked_.empty()) throw Error(Errc::not_owner, "unlock", path());
-    auto mine = std::ranges::find(locked_, Owner::this_thread(), &Hold::owner);
-    if (mine == locked_.end()) mine = locked_.begin();
+    const std::lock_guard guard(state_->mutex);
+    if (state_->locked.empty()) throw Error(Errc::not_owner, "unlock", path());
+    auto mine = std::ranges::find(state_->locked, Owner::this_thread(), &Hold::owner);
+    if (mine == state_->locked.end()) mine = state_->locked.begin();
     hold = std::move(*mine);
-    locked_.erase(mine);
+    state_->locked.erase(mine);
   }
 }
 
 Hold Mutex::acquire(AcquireOptions options) {
-  return lockable_->acquire(kind(), options);
+  return state_->lockable->acquire(kind(), options);
 }
 
 void Mutex::async_acquire(AcquireOptions options, AcquireHandler handler) {
-  lockable_->async_acquire(kind(), options, std::move(handler));
+  state_->lockable->async_acquire(kind(), options, std::move(handler));
 }
 
 std::future<Hold> Mutex::async_acquire(AcquireOptions options) {
-  return lockable_->async_acquire(kind(), options);
+  return state_->lockable->async_acquire(kind(), options);
 }
 
 Awaitable Mutex::co_acquire(AcquireOptions options) {
-  return lockable_->co_acquire(kind(), std::move(options));
+  return state_->lockable->co_acquire(kind(), std::move(options));
 }
 
 bool Mutex::is_locked() const {
-  const std::lock_guard guard(mutex_);
-  return std::ranges::any_of(locked_,
+  const std::lock_guard guard(state_->mutex);
+  return std::ranges::any_of(state_->locked,
                              [](const Hold& hold) { return hold.state() != HoldState::lost; });
 }
 
 std::vector<Participant> Mutex::participants(Deadline deadline) const {
-  return recipes::read_participants(lockable_->shared_engine(), deadline);
+  return recipes::read_participants(state_->lockable->shared_engine(), deadline);
 }
 
 const std::string& Mutex::path() const noexcept {
-  return lockable_->path();
+  return state_->lockable->path();
 }
 
 }  // namespace zklock

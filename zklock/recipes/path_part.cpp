@@ -38,7 +38,7 @@ bool PathPart::unlock(const Owner& owner) {
 }
 
 int PathPart::count(const Owner& owner) {
-  return engine_->ownership(owner).count();
+  return engine_->ownership(owner).exclusive_count();
 }
 
 bool PathPart::in_touch(const Owner& owner) {

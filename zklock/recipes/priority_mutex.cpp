@@ -15,14 +15,14 @@ namespace {
 
 constexpr int most_ageing = 1'000'000;
 
-int checked_weight(int weight, const std::string& path) {
-  if (weight >= 1 && weight <= core::most_weight) return weight;
-  throw Error(Errc::invalid_option, "lock", path,
-              "a weight is a number from 1 to 10, not " + std::to_string(weight));
+std::optional<Error> refusal_of(int weight, const std::string& path) {
+  if (weight >= 1 && weight <= core::most_weight) return std::nullopt;
+  return Error(Errc::invalid_option, "lock", path,
+               "a weight is a number from 1 to 10, not " + std::to_string(weight));
 }
 
 PriorityOptions checked(PriorityOptions options, const std::string& path) {
-  checked_weight(options.weight, path);
+  if (const auto refused = refusal_of(options.weight, path)) throw *refused;
   if (options.ageing && (*options.ageing < 1 || *options.ageing > most_ageing)) {
     throw Error(Errc::invalid_option, "lock", path,
                 "an ageing is a number from 1 to 1000000, not " + std::to_string(*options.ageing));
@@ -30,11 +30,12 @@ PriorityOptions checked(PriorityOptions options, const std::string& path) {
   return options;
 }
 
-Lockable::Kind kind(const PriorityOptions& options, std::optional<int> weight,
+Lockable::Kind kind(const PriorityOptions& options, std::optional<int> asked,
                     const std::string& path) {
-  const int checked = checked_weight(weight.value_or(options.weight), path);
+  const int weight = asked.value_or(options.weight);
+  if (auto refused = refusal_of(weight, path)) return {.refusal = std::move(refused)};
   return {.rule = core::QueueRule::mutex(),
-          .gate = core::QueueRule::weighted(checked, options.ageing.value_or(0))};
+          .gate = core::QueueRule::weighted(weight, options.ageing.value_or(0))};
 }
 
 }  // namespace
@@ -90,7 +91,7 @@ bool PriorityMutex::is_held_by_this_thread() const {
 }
 
 int PriorityMutex::hold_count() const {
-  return lockable_->ownership().count();
+  return lockable_->ownership().exclusive_count();
 }
 
 std::vector<Participant> PriorityMutex::participants(Deadline deadline) const {

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "zklock/core/revocation.h"
@@ -11,7 +15,6 @@
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/queue_reader.h"
-#include "zklock/recipes/round_trip.h"
 
 namespace zklock {
 
@@ -26,7 +29,50 @@ constexpr const char* operation = "ask for the release of";
 constexpr std::chrono::seconds most_between_rounds{1};
 constexpr std::chrono::milliseconds least_between_rounds{50};
 
-/// One asker: what it has put beside the contender's node, until it takes that back.
+/// What one asker has put beside the contender's node, until it is taken back: when the asker goes,
+/// or when the reply to its creation comes after that.
+///
+/// Thread-safety: all members, from any thread.
+class Marker {
+ public:
+  Marker(const std::shared_ptr<recipes::ClientCore>& core, std::string path)
+      : core_(core), path_(std::move(path)) {}
+
+  const std::string& path() const noexcept { return path_; }
+  void created(const client::Reply& reply) {
+    // Of what is not known it may be there.
+    if (reply.status != Status::ok && reply.status != Status::unknown) return;
+    {
+      const std::lock_guard guard(mutex_);
+      session_ = reply.session;
+      if (!abandoned_) return;
+    }
+    remove(reply.session);
+  }
+  void abandon() {
+    core::SessionId session;
+    {
+      const std::lock_guard guard(mutex_);
+      abandoned_ = true;
+      session = session_;
+    }
+    remove(session);
+  }
+
+ private:
+  void remove(core::SessionId session) {
+    if (const auto core = core_.lock()) core->remove(session, path_);
+  }
+
+  const std::weak_ptr<recipes::ClientCore> core_;
+  const std::string path_;
+  std::mutex mutex_;
+  // guarded by mutex_
+  core::SessionId session_;  ///< whose it is, or may be
+  bool abandoned_ = false;
+};
+
+/// One asker.
 ///
 /// Thread-safety: none; its callbacks come from any thread.
 class Asking {
@@ -36,11 +82,12 @@ class Asking {
       : core_(std::move(core)),
         path_(path),
         node_(path.child(whom.text)),
-        marker_(path.child(core::revocation_marker(whom.sequence))),
+        marker_(
+            std::make_shared<Marker>(core_, path.child(core::revocation_marker(whom.sequence)))),
         force_(force) {}
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
-  ~Asking() { core_->remove(session_, marker_); }
+  ~Asking() { marker_->abandon(); }
 
   enum class Outcome { gone, there, unknown };
 
@@ -48,11 +95,10 @@ class Asking {
   Outcome put(Deadline limit) {
     const auto data = std::string(force_ ? core::revocation_forces : core::revocation_asks);
     const client::Reply reply =
-        ask(request::write::Create{.path = marker_, .data = data, .ephemeral = true}, limit);
-    // Of what is not known it may be there.
-    if (reply.status == Status::ok || reply.status == Status::unknown) session_ = reply.session;
+        ask(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true}, limit,
+            [marker = marker_](const client::Reply& created) { marker->created(created); });
     if (reply.status != Status::node_exists || !force_) return outcome(reply);
-    return outcome(ask(request::write::Set{.path = marker_, .data = data}, limit));
+    return outcome(ask(request::write::Set{.path = marker_->path(), .data = data}, limit));
   }
 
   /// Waits for the contender's node to go; for a while at most.
@@ -85,14 +131,32 @@ class Asking {
   }
 
  private:
-  client::Reply ask(client::request::Write write, Deadline limit) {
+  /// `heard` is told of the reply also when nobody waits for it any more.
+  client::Reply ask(request::Write write, Deadline limit,
+                    std::function<void(const client::Reply&)> heard = {}) {
     core_->check_usable(operation, path_.str());
-    auto replies =
-        recipes::round_trip(*core_, limit, {request::Transaction{node_, {std::move(write)}}});
-    if (!replies) {
-      throw Error(Errc::not_connected, operation, path_.str(), core_->coordinator().trouble());
+    const auto call = std::make_shared<recipes::BlockingCall<client::Reply>>();
+    request::Transaction transaction{node_, {std::move(write)}};
+    const auto id =
+        core_->coordinator().submit({.operation = std::move(transaction)},
+                                    [call, heard = std::move(heard)](client::Reply reply) {
+                                      if (heard) heard(reply);
+                                      call->set(std::move(reply));
+                                    });
+    struct Cleanup {
+      recipes::ClientCore& core;
+      client::RequestId id;
+      ~Cleanup() { core.coordinator().abandon(id); }
+    } const cleanup{*core_, id};
+    for (;;) {
+      const core::Instant now = core_->scheduler().now();
+      if (limit.has_passed(now)) break;
+      // In slices: a condition variable's clock stands still while the machine sleeps.
+      const auto slice = std::min<core::Duration>(limit.at() - now, most_between_rounds);
+      const auto longest = std::chrono::ceil<std::chrono::milliseconds>(slice);
+      if (auto reply = call->wait_for(longest)) return std::move(*reply);
     }
-    return std::move(replies->front());
+    throw Error(Errc::not_connected, operation, path_.str(), core_->coordinator().trouble());
   }
 
   Outcome outcome(const client::Reply& reply) const {
@@ -123,10 +187,16 @@ class Asking {
   const std::shared_ptr<recipes::ClientCore> core_;
   const core::LockPath path_;
   const std::string node_;
-  const std::string marker_;
+  const std::shared_ptr<Marker> marker_;
   const bool force_;
-  core::SessionId session_;  ///< whose the marker is, or may be
 };
+
+/// For one round trip. A deadline that has passed means a single attempt.
+Deadline bounded(recipes::ClientCore& core, Deadline deadline) {
+  const auto now = core.scheduler().now();
+  const auto most = Deadline::after(now, core.settings().connection_timeout);
+  return deadline.has_passed(now) ? most : std::min(deadline, most);
+}
 
 /// Nothing when the queue is empty.
 std::optional<core::NodeName> whom_to_ask(recipes::ClientCore& core, const core::LockPath& path,
@@ -142,24 +212,35 @@ std::optional<core::NodeName> whom_to_ask(recipes::ClientCore& core, const core:
   return queue.front();
 }
 
-}  // namespace
-
-bool request_release(Client& client, std::string path, RevocationOptions options) {
-  const core::LockPath checked(std::move(path));
-  const auto& core = recipes::ClientCore::of(client);
-  core->check_usable(operation, checked.str());
-  const auto whom = whom_to_ask(*core, checked, options, options.deadline);
+bool ask_and_wait(const std::shared_ptr<recipes::ClientCore>& core, const core::LockPath& path,
+                  const RevocationOptions& options) {
+  const auto whom = whom_to_ask(*core, path, options, options.deadline);
   if (!whom) return true;
-  Asking asking(core, checked, *whom, options.force);
+  Asking asking(core, path, *whom, options.force);
   for (;;) {
-    const auto now = core->scheduler().now();
-    const auto put = asking.put(Deadline::after(now, core->settings().connection_timeout));
+    const auto put = asking.put(bounded(*core, options.deadline));
     if (put == Asking::Outcome::gone) return true;
     const core::Duration longest = put == Asking::Outcome::there
                                        ? core::Duration(most_between_rounds)
                                        : core::Duration(least_between_rounds);
     if (asking.wait(options.deadline, longest) == Asking::Outcome::gone) return true;
     if (options.deadline.has_passed(core->scheduler().now())) return false;
+  }
+}
+
+}  // namespace
+
+bool request_release(Client& client, std::string path, RevocationOptions options) {
+  const core::LockPath checked(std::move(path));
+  const auto& core = recipes::ClientCore::of(client);
+  core->check_usable(operation, checked.str());
+  const bool single_attempt = options.deadline.has_passed(core->scheduler().now());
+  try {
+    return ask_and_wait(core, checked, options);
+  } catch (const Error& error) {
+    const bool late = options.deadline.has_passed(core->scheduler().now());
+    if (error.errc() == Errc::not_connected && late && !single_attempt) return false;
+    throw;
   }
 }
 

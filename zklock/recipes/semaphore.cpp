@@ -27,8 +27,8 @@ Lockable::Kind kind(int wanted, int all, bool shared, const std::string& path) {
   if (wanted < 1 || (!shared && wanted > all)) {
     const std::string range =
         shared ? "one permit or more" : "from 1 to " + std::to_string(all) + " permits";
-    throw Error(Errc::invalid_option, "acquire", path,
-                range + " can be had, not " + std::to_string(wanted));
+    return {.refusal = Error(Errc::invalid_option, "acquire", path,
+                             range + " can be had, not " + std::to_string(wanted))};
   }
   return {.rule = core::QueueRule::permits(wanted, all, shared), .nests = false};
 }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading a queue with a coordinator that does as the test says.
+#include "zklock/recipes/queue_reader.h"
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "zklock/recipes/client_core.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::recipes {
+namespace {
+
+using core::Status;
+
+// Of a client that is closed: no timer ever comes, until the test has mercy.
+class NoTimers final : public client::Scheduler {
+ public:
+  core::Instant now() const noexcept override { return LeaseClock::now(); }
+  client::TimerId at(core::Instant, std::function<void()> task) override {
+    const std::lock_guard guard(mutex_);
+    tasks_.push_back(std::move(task));
+    return client::TimerId{tasks_.size()};
+  }
+  void cancel(client::TimerId) noexcept override {}
+  void run_all() {
+    std::vector<std::function<void()>> tasks;
+    {
+      const std::lock_guard guard(mutex_);
+      tasks.swap(tasks_);
+    }
+    for (const auto& task : tasks) task();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::function<void()>> tasks_;  // guarded by mutex_
+};
+
+client::Reply answer(Status status, std::vector<std::string> children = {}) {
+  client::Reply reply;
+  reply.status = status;
+  reply.children = std::move(children);
+  return reply;
+}
+
+// Gives the answers that it was given, then `closed`.
+class Answers final : public client::Coordinator {
+ public:
+  explicit Answers(std::deque<client::Reply> replies) : replies_(std::move(replies)) {}
+  void start(client::SessionObserver&) override {}
+  client::RequestId submit(client::Request, client::ReplyHandler handler) override {
+    client::Reply reply = answer(Status::closed);
+    {
+      const std::lock_guard guard(mutex_);
+      if (!replies_.empty()) {
+        reply = std::move(replies_.front());
+        replies_.pop_front();
+      }
+    }
+    handler(std::move(reply));
+    return {};
+  }
+  bool abandon(client::RequestId) override { return false; }
+  void unwatch(client::RequestId) override {}
+  void close() override {}
+  std::string trouble() const override { return {}; }
+
+ private:
+  std::mutex mutex_;
+  std::deque<client::Reply> replies_;  // guarded by mutex_
+};
+
+class NoTasks final : public client::Dispatcher {
+ public:
+  bool post(std::function<void()>) override { return false; }
+};
+
+class QueueReader : public ::testing::Test {
+ protected:
+  std::shared_ptr<ClientCore> client(std::deque<client::Reply> replies) {
+    return ClientCore::make(
+        {.coordinator = std::make_shared<Answers>(std::move(replies)),
+         .scheduler = timers_,
+         .dispatcher = std::make_shared<NoTasks>(),
+         .losses = std::make_shared<NoTasks>()},
+        {.hosts = "sim", .application = "test", .host = "host", .logger = nullptr});
+  }
+  // Whether `call` ends. If it does not, it is released, so that the test does.
+  template <class Call>
+  bool ends(Call call) {
+    auto ended = std::async(std::launch::async, std::move(call));
+    const bool in_time = ended.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    while (ended.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
+      timers_->run_all();
+    }
+    return in_time;
+  }
+  const std::shared_ptr<NoTimers> timers_ = std::make_shared<NoTimers>();
+};
+
+TEST_F(QueueReader, TriesAgainWithoutATimerOfTheClient) {
+  for (const Status status : {Status::unknown, Status::session_ended, Status::throttled}) {
+    const auto core = client({answer(status), answer(Status::ok)});
+    const auto engine = core->engine(core::LockPath("/a"));
+    EXPECT_TRUE(ends([&] { EXPECT_TRUE(read_queue(engine, Deadline::never()).empty()); }));
+    core->close();
+  }
+}
+
+TEST_F(QueueReader, EndsWithAClientThatIsClosedMeanwhile) {
+  const auto core =
+      client({answer(Status::ok, {"lock-0000000001"}), answer(Status::session_ended)});
+  const auto engine = core->engine(core::LockPath("/a"));
+  EXPECT_TRUE(ends([&] {
+    try {
+      read_participants(engine, Deadline::never());
+      ADD_FAILURE() << "there was no answer";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.errc(), Errc::closed);
+    }
+  }));
+  core->close();
+}
+
+}  // namespace
+}  // namespace zklock::recipes
