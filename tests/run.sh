@@ -7,7 +7,8 @@
 #           packaging, format
 # With --quick only the first. The tests start their own ZooKeeper servers, on free ports, and stop
 # them. Builds go to build/asan, build/tsan and build/clang; a log of each phase lies beside them.
-# Ends with CTest's summary of the last phase; the exit status is 0 if every phase passed.
+# Ends with a summary of the phases, which names what failed, and CTest's of the last one; the exit
+# status is 0 if every phase passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -57,8 +58,27 @@ run_phase() {
   esac
   cmake --preset "$phase" "${launcher[@]}" &&
     "${without_aslr[@]}" cmake --build --preset "$phase" --parallel 2 &&
-    "${without_aslr[@]}" ctest --test-dir "build/$phase" "${selection[@]}" --output-on-failure \
-      --no-tests=error --timeout 300
+    test_phase "$phase" "${selection[@]}"
+}
+
+# A machine that stands still for longer than a session lasts ends that session, and what the test
+# expected of it: tests on real servers that failed are run once more, and named in the summary. Not
+# after the report of a sanitizer, and not the others: those depend on nothing outside.
+test_phase() {
+  local phase=$1 where="build/$1/Testing/Temporary"
+  shift
+  local run=("${without_aslr[@]}" ctest --test-dir "build/$phase" --output-on-failure
+    --no-tests=error --timeout 300)
+  rm -f "$where"/LastTestsFailed*.log "build/$phase".{failed,again}
+  "${run[@]}" "$@" && return
+  [ -e "$where/LastTestsFailed.log" ] || return
+  cut -d: -f2- "$where/LastTestsFailed.log" | tee "build/$phase.failed"
+  local report='ERROR: [A-Za-z]+Sanitizer|WARNING: ThreadSanitizer|runtime error:'
+  ! grep -qE "$report" "$where/LastTest.log" || return 1
+  ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|format)$' |
+    sed -n 's/^ *Test *#[0-9]*: //p' | grep -qFxf "build/$phase.failed" || return 1
+  echo "=== $phase: once more what failed"
+  "${run[@]}" --rerun-failed && mv "build/$phase.failed" "build/$phase.again"
 }
 
 failed=0
@@ -73,7 +93,13 @@ for phase in "${phases[@]}"; do
     failed=1
   fi
   counts=$(grep -E '^[0-9]+% tests passed' "build/$phase.log" || echo "no tests were run")
+  counts=$(head -n 1 <<<"$counts")
   summary+=("$(printf '%-6s %-7s %5d s   %s' "$phase" "$verdict" $((SECONDS - begun)) "$counts")")
+  for outcome in failed again; do
+    [ -e "build/$phase.$outcome" ] || continue
+    note=$([ "$outcome" = failed ] && echo "failed:" || echo "passed when run once more:")
+    while read -r name; do summary+=("         $note $name"); done <"build/$phase.$outcome"
+  done
 done
 
 echo
@@ -83,5 +109,6 @@ printf '%s\n' "${summary[@]}"
 # CTest's summary once more, as the last words.
 echo
 echo "=== $phase"
-sed -n '/% tests passed/,$p' "build/$phase.log"
+grep -n '% tests passed' "build/$phase.log" | tail -n 1 | cut -d: -f1 |
+  xargs -I{} tail -n +{} "build/$phase.log"
 exit "$failed"
