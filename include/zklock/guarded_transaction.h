@@ -15,6 +15,8 @@
 
 namespace zklock {
 
+class Leadership;
+
 namespace recipes {
 struct GuardedWrites;
 }
@@ -66,6 +68,9 @@ class GuardedTransaction {
   /// Effects: none on the servers, does not block. A lost hold is told by the commit.
   /// Throws: Error(not_owner) for an empty Hold.
   explicit GuardedTransaction(const Hold& hold);
+  /// The same for the hold behind a leadership; any thread, whatever becomes of the leadership.
+  /// Throws: Error(lock_lost) when it has been given up, and for none.
+  explicit GuardedTransaction(const Leadership& leadership);
   GuardedTransaction(GuardedTransaction&& other) noexcept;
   GuardedTransaction& operator=(GuardedTransaction&& other) noexcept;
   GuardedTransaction(const GuardedTransaction&) = delete;
@@ -75,6 +80,7 @@ class GuardedTransaction {
   /// Another hold that has to be valid. Throws: Error(not_owner) for an empty Hold;
   /// Error(invalid_option) for one of another Client, whose node other servers may have.
   GuardedTransaction& also_guarded_by(const Hold& hold);
+  GuardedTransaction& also_guarded_by(const Leadership& leadership);
 
   /// These add to the transaction; nothing is sent. Without a version, or with -1, any will do.
   /// Throw: Error(invalid_path) for a path that no node can have, and for what is refused at the
@@ -115,6 +121,8 @@ class GuardedTransaction {
   Awaitable co_commit(Deadline deadline = Deadline::never()) const;
 
  private:
+  GuardedTransaction& guard(std::shared_ptr<recipes::Contender> holder);
+
   std::unique_ptr<recipes::GuardedWrites> writes_;
 };
 

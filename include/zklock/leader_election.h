@@ -47,7 +47,8 @@ struct ElectionOptions {
 /// stopped, and the function should return soon. The lock node is deleted only after that: while
 /// the session lives, no two functions run at a time. Once the session is lost, another process may
 /// be elected before the function has returned: what it does to the outside has to carry
-/// Leadership::token().
+/// Leadership::token(). So may it one second after somebody has forced the leader to let go
+/// (request_release()), which nobody is waited for any longer.
 ///
 /// While it leads, the function may proclaim a value, as an address: Leadership::proclaim(). Those
 /// who want to know it, and need not contend, use an ElectionObserver.

@@ -24,7 +24,7 @@ class Tenure;
 /// One leadership of this process, from its grant to its end, as LeaderLatch and LeaderElection
 /// give it out. Copies stand for the same leadership; keeping one does not keep the leadership.
 ///
-/// Thread-safety: a value; all members may be called by any thread, except as hold() says.
+/// Thread-safety: a value; all members may be called by any thread.
 class Leadership {
  public:
   /// None: it has ended, and its token is lower than every real one.
@@ -52,10 +52,6 @@ class Leadership {
   /// ZooKeeper transaction. Stays the same when the leadership has ended. Empty for none.
   std::string node() const;
 
-  /// The hold behind the leadership, for what takes a Hold. To be used only where the leadership
-  /// cannot be given back meanwhile: within the function that LeaderElection runs.
-  const Hold& hold() const noexcept;
-
   /// Effects: who observes the election (ElectionObserver) sees `value`, any bytes, until this
   /// leadership ends or proclaims another; what former leaders have proclaimed is never taken for
   /// this one's. It is written only if this leadership is still valid, which the servers check in
@@ -82,9 +78,10 @@ class Leadership {
 
  private:
   friend class recipes::Tenure;
+  friend class GuardedTransaction;
   explicit Leadership(std::shared_ptr<const recipes::Tenure> tenure) noexcept
       : tenure_(std::move(tenure)) {}
-  std::shared_ptr<recipes::Rostrum> rostrum() const;
+  std::shared_ptr<recipes::Rostrum> rostrum(const char* operation) const;
 
   std::shared_ptr<const recipes::Tenure> tenure_;
 };

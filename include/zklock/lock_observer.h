@@ -40,7 +40,7 @@ struct LockState {
 /// and what changed meanwhile is told afterwards. A missing path is a free lock.
 ///
 /// Cost: while there is a listener, every change in the queue costs the list of the queue and one
-/// read of each holder's node; but fifty times a second at most, however often the queue changes.
+/// read of each holder's node (and of a shared number of permits); but fifty times a second at most, however often the queue changes.
 /// What came and went in between is not told.
 /// Source: WLock's watchLock; Consul's blocking queries on a lock's key.
 ///

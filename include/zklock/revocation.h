@@ -15,7 +15,7 @@ namespace zklock {
 struct RevocationOptions {
   /// Not a question: the holder turns `lost`, then its node goes.
   bool force = false;
-  /// Whom to ask: the name of its node, Participant::node. By default who is first in the queue.
+  /// Whom to ask: the name of its node, Participant::node. By default the first who holds.
   std::optional<std::string> node = std::nullopt;
   /// How long to wait until that node is gone, whether or not the servers answer. One that has
   /// passed: it is asked, and not waited for.

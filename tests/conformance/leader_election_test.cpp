@@ -87,9 +87,8 @@ TEST_F(Election, RunsTheFunctionWhileItLeads) {
   std::promise<HoldState> state;
   Gate gate;
   LeaderElection election(*client_, kPath, [&](Leadership& leadership) {
-    state.set_value(leadership.hold().state());
-    EXPECT_EQ(leadership.hold().token(), leadership.token());
-    EXPECT_EQ(leadership.hold().node(), leadership.node());
+    state.set_value(leadership.state());
+    GuardedTransaction(leadership).create(std::string(kPath) + "/by-the-leader", "1").commit();
     led.set_value(leadership);
     gate.pass();
     wait_for_the_end(leadership);
@@ -115,6 +114,9 @@ TEST_F(Election, RunsTheFunctionWhileItLeads) {
   election.close();
   EXPECT_TRUE(leadership.ended().stop_requested());
   EXPECT_EQ(leadership.state(), HoldState::lost);
+  EXPECT_EQ(raw().delete_node(std::string(kPath) + "/by-the-leader"), ZOK);
+  EXPECT_EQ(error_of([&] { GuardedTransaction tx(leadership); }), Errc::lock_lost);
+  EXPECT_EQ(error_of([] { GuardedTransaction tx{Leadership()}; }), Errc::lock_lost);
   EXPECT_TRUE(nothing_is_left());
 }
 

@@ -110,6 +110,22 @@ TEST_F(PriorityMutexTest, WhoTurnsAwayLeavesTheGate) {
   EXPECT_TRUE(get(light));
 }
 
+// Whoever has overtaken others holds, though they came before.
+TEST_F(PriorityMutexTest, WhoHoldsIsAskedToLetGoAndNotWhoWaitsAtTheGate) {
+  const auto client = connect();
+  const auto asker = connect();
+  PriorityMutex mutex(*client, kPath);
+  Hold first = mutex.acquire();
+  ASSERT_TRUE(reaches_nodes(1));
+  auto light = contend(mutex, 1);
+  auto heavy = contend(mutex, 10);
+  first.release();
+  const Hold holder = get(heavy);
+  EXPECT_TRUE(request_release(*asker, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_EQ(holder.state(), HoldState::lost);
+  EXPECT_EQ(get(light).state(), HoldState::held);
+}
+
 TEST_F(PriorityMutexTest, CallsOfOneOwnerNest) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);

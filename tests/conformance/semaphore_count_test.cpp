@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semaphores whose number of permits is shared and changeable, and permits that expire.
+#include <atomic>
 #include <future>
 #include <limits>
 #include <memory>
@@ -154,6 +155,11 @@ TEST_F(SemaphoreCount, ItsObserversSeeNoContenderInIt) {
   EXPECT_EQ(semaphore_.available_permits(), 0);
   LockObserver observer(*client_, kPath);
   EXPECT_EQ(observer.state().waiting, 1U);
+  EXPECT_EQ(observer.state().holders.size(), 1U);
+  std::atomic<std::size_t> holding{0};
+  const Subscription watching =
+      observer.add_listener([&](const LockState& state) { holding = state.holders.size(); });
+  EXPECT_TRUE(eventually([&] { return holding == 1; }, kPatience));
   semaphore_.set_permits(4);
   EXPECT_TRUE(get(two));
   EXPECT_EQ(others_semaphore_.available_permits(), 3) << "that permit has been given back";

@@ -153,7 +153,7 @@ void Candidacy::end(By by) {
 void Candidacy::stop_on_a_thread_of_losses(const std::shared_ptr<Tenure>& tenure) {
   bool posted = false;
   try {
-    posted = core().losses().post([tenure] { tenure->stop(); });
+    posted = core().losses().post([tenure, until = tenure->being_told()] { tenure->stop(); });
   } catch (const std::exception& e) {
     warn(e.what());
   }

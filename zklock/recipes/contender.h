@@ -78,6 +78,10 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   const HoldTenure& tenure() const noexcept { return *tenure_; }
   const Owner& owner() const noexcept { return owner_; }
   std::int32_t permits() const noexcept { return policy_.rule.wanted; }
+  /// For those whose loss follows from this one's, and who tell it to others: while they keep this,
+  /// a node that nothing threatens is not handed over, within the patience that callbacks have.
+  /// Null when there is no such loss.
+  static std::shared_ptr<void> being_told(const Hold& hold);
   bool renew(std::optional<core::Duration> length);
   void release(core::CountKind kind) noexcept;
 
@@ -151,14 +155,23 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   /// A token that is to be stopped where the user's callbacks may run. It is, at the latest when
   /// nothing is left that would do it.
   struct Notice {
-    Notice(std::shared_ptr<Contender> whose, std::stop_source what, bool hands_over);
+    Notice(std::shared_ptr<Contender> whose, std::stop_source what, std::shared_ptr<void> keep);
     ~Notice();
     void give();
 
     const std::shared_ptr<Contender> contender;
     std::stop_source source;
-    const bool hands_over_then;
+    std::shared_ptr<void> kept_until_then;
     bool given = false;
+  };
+  /// Hands over when it goes: when all have been told.
+  struct HandOver {
+    explicit HandOver(std::shared_ptr<Contender> whose) : contender(std::move(whose)) {}
+    HandOver(const HandOver&) = delete;
+    HandOver& operator=(const HandOver&) = delete;
+    ~HandOver();
+
+    const std::shared_ptr<Contender> contender;
   };
   /// No Section.
   void tell(const std::shared_ptr<Notice>& notice, bool again = false) noexcept;
@@ -190,6 +203,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   PredecessorWatches predecessors_{*this};
   OwnNodeWatch own_watch_{*this};
   RevocationWatch revocation_{*this};
+  std::weak_ptr<HandOver> hand_over_;
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 
   // set before the grant is told, and constant from then on

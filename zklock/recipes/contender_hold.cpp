@@ -67,26 +67,39 @@ void Contender::tell_loss(Loss why) {
     core().scheduler().at(core().scheduler().now() + patience_with_loss,
                           [self = shared_from_this()] { self->hand_over(); });
   }
-  const auto notice =
-      std::make_shared<Notice>(shared_from_this(), tenure_->loss_source(), hands_over);
+  const auto then = hands_over ? std::make_shared<HandOver>(shared_from_this()) : nullptr;
+  hand_over_ = then;
+  const auto notice = std::make_shared<Notice>(shared_from_this(), tenure_->loss_source(), then);
   engine_->later([this, notice] { tell(notice); });
 }
 
-Contender::Notice::Notice(std::shared_ptr<Contender> whose, std::stop_source what, bool hands_over)
-    : contender(std::move(whose)), source(std::move(what)), hands_over_then(hands_over) {}
+Contender::Notice::Notice(std::shared_ptr<Contender> whose, std::stop_source what,
+                          std::shared_ptr<void> keep)
+    : contender(std::move(whose)), source(std::move(what)), kept_until_then(std::move(keep)) {}
 
 Contender::Notice::~Notice() {
-  try {
-    give();
-  } catch (const std::exception& e) {  // the handing over has failed, which has a timer too
-    contender->core().warn(e.what());
-  }
+  give();
 }
 
 void Contender::Notice::give() {
   if (std::exchange(given, true) || contender->core().forked()) return;
   source.request_stop();
-  if (hands_over_then) contender->hand_over();
+  kept_until_then.reset();
+}
+
+Contender::HandOver::~HandOver() {
+  if (contender->core().forked()) return;
+  try {
+    contender->hand_over();
+  } catch (const std::exception& e) {  // it has a timer too
+    contender->core().warn(e.what());
+  }
+}
+
+std::shared_ptr<void> Contender::being_told(const Hold& hold) {
+  if (!hold) return nullptr;
+  const LockEngine::Section section(hold.contender_->engine());
+  return hold.contender_->hand_over_.lock();
 }
 
 // When the system gives no thread it is tried again, and not told on this one: that may keep the
@@ -130,7 +143,7 @@ std::string Contender::marker() const {
 void Contender::asked_to_release() {
   if (!holds_validly()) return;
   const auto notice =
-      std::make_shared<Notice>(shared_from_this(), tenure_->asked_to_release(), false);
+      std::make_shared<Notice>(shared_from_this(), tenure_->asked_to_release(), nullptr);
   engine_->later([this, notice] { tell(notice); });
 }
 

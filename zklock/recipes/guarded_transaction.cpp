@@ -8,6 +8,7 @@
 #include "zklock/recipes/commit_faces.h"
 #include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/guarded_commit.h"
+#include "zklock/recipes/tenure.h"
 
 namespace zklock {
 
@@ -17,8 +18,10 @@ namespace write = client::request::write;
 
 namespace {
 
+constexpr const char* guarding = "guard a transaction";
+
 void check_has_count(const Hold& hold) {
-  if (!hold) throw Error(Errc::not_owner, "guard a transaction", "", "the hold is empty");
+  if (!hold) throw Error(Errc::not_owner, guarding, "", "the hold is empty");
 }
 
 std::string checked(std::string_view operation, std::string path) {
@@ -45,10 +48,14 @@ std::int32_t checked_version(std::string_view operation, std::string_view path,
 
 }  // namespace
 
-GuardedTransaction::GuardedTransaction(const Hold& hold) {
-  check_has_count(hold);
-  writes_ = std::make_unique<GuardedWrites>();
-  writes_->guards.push_back(hold.contender_);
+GuardedTransaction::GuardedTransaction(const Hold& hold)
+    : writes_(std::make_unique<GuardedWrites>()) {
+  also_guarded_by(hold);
+}
+
+GuardedTransaction::GuardedTransaction(const Leadership& leadership)
+    : writes_(std::make_unique<GuardedWrites>()) {
+  also_guarded_by(leadership);
 }
 
 GuardedTransaction::GuardedTransaction(GuardedTransaction&& other) noexcept = default;
@@ -67,12 +74,21 @@ GuardedTransaction::~GuardedTransaction() {
 
 GuardedTransaction& GuardedTransaction::also_guarded_by(const Hold& hold) {
   check_has_count(hold);
-  auto& engine = hold.contender_->engine();
-  if (&engine.core() != &writes_->guards.front()->engine().core()) {
-    throw Error(Errc::invalid_option, "guard a transaction", engine.path().str(),
+  return guard(hold.contender_);
+}
+
+GuardedTransaction& GuardedTransaction::also_guarded_by(const Leadership& leadership) {
+  return guard(leadership.rostrum(guarding)->leader());
+}
+
+GuardedTransaction& GuardedTransaction::guard(std::shared_ptr<recipes::Contender> holder) {
+  auto& guards = writes_->guards;
+  auto& engine = holder->engine();
+  if (!guards.empty() && &engine.core() != &guards.front()->engine().core()) {
+    throw Error(Errc::invalid_option, guarding, engine.path().str(),
                 "the holds are of different clients");
   }
-  writes_->guards.push_back(hold.contender_);
+  guards.push_back(std::move(holder));
   return *this;
 }
 

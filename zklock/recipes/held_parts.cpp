@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "zklock/recipes/contender.h"
 #include "zklock/recipes/fork_guard.h"
 
 namespace zklock::recipes {
@@ -17,7 +18,8 @@ HeldParts::HeldParts(const Owner& owner, std::vector<Part> parts, std::size_t ne
   }
   tally_ = std::make_shared<Tally>(needed_, cores_.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (holds_[i]) on_loss_.emplace_back(holds_[i].lost(), OnLoss{tally_, parts[i].core});
+    if (holds_[i])
+      on_loss_.emplace_back(holds_[i].lost(), OnLoss{tally_, parts[i].core, holds_[i]});
   }
 }
 
@@ -38,7 +40,10 @@ void HeldParts::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
   auto source = tally->source;
   try {
-    if (core->losses().post([source]() mutable { source.request_stop(); })) return;
+    const auto tell = [source, until = Contender::being_told(hold)]() mutable {
+      source.request_stop();
+    };
+    if (core->losses().post(tell)) return;
   } catch (const std::exception&) {  // no thread, no memory
   }
   source.request_stop();

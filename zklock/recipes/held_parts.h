@@ -55,6 +55,7 @@ class HeldParts {
   struct OnLoss {
     std::shared_ptr<Tally> tally;
     std::shared_ptr<ClientCore> core;
+    const Hold& hold;
     void operator()() const noexcept;
   };
 

@@ -27,6 +27,7 @@ class Rostrum {
   ~Rostrum();
 
   ClientCore& core() const noexcept { return leader_->engine().core(); }
+  const std::shared_ptr<Contender>& leader() const noexcept { return leader_; }
   const std::string& node() const noexcept { return node_; }
   /// Of that leader, and guarded by its lock node.
   GuardedWrites to_be_there();

@@ -106,6 +106,11 @@ void QueueObserver::end_watches() {
   for (const auto id : std::exchange(watches_, {})) core().coordinator().unwatch(id);
 }
 
+bool QueueObserver::passes(const client::Reply& reply) noexcept {
+  return reply.status == Status::unknown || reply.status == Status::session_ended ||
+         reply.status == Status::throttled || reply.status == Status::not_connected;
+}
+
 bool QueueObserver::goes_on(const client::Reply& reply) {
   const bool over = reply.status == Status::closed || reply.status == Status::auth_failed;
   if (over) state_ = State::over;
@@ -148,11 +153,25 @@ void QueueObserver::listed(const client::Reply& reply) {
   if (reply.status == Status::no_node) return await();
   if (reply.status != Status::ok) return pause(reply);
   queue_ = core::contenders(reply.children);
-  holders_ = holders_in(sight_, queue_);
+  if (shares_count(queue_)) return count();
+  holders_ = holders_in(sight_, queue_, 0);
   const bool proclaimed =
       sight_ == Sight::leadership && !holders_.empty() &&
       std::ranges::count(reply.children, core::proclamation_node(holders_.front().sequence)) > 0;
   describe(proclaimed);
+}
+
+void QueueObserver::count() {
+  state_ = State::describing;
+  const std::string node = engine_->path().child(std::string(core::count_node));
+  watches_.push_back(
+      submit(request::GetAndWatch{node, on_watch()}, std::mem_fn(&QueueObserver::counted)));
+}
+
+void QueueObserver::counted(const client::Reply& reply) {
+  if (passes(reply)) return pause(reply);
+  holders_ = holders_in(sight_, queue_, count_in(reply));
+  describe(false);
 }
 
 void QueueObserver::describe(bool proclaimed) {
@@ -213,9 +232,7 @@ void QueueObserver::rest(QueueView view) {
 }
 
 void QueueObserver::pause(const client::Reply& reply) {
-  const bool will_pass = reply.status == Status::unknown || reply.status == Status::session_ended ||
-                         reply.status == Status::throttled || reply.status == Status::not_connected;
-  if (!will_pass && !std::exchange(warned_, true)) {
+  if (!passes(reply) && !std::exchange(warned_, true)) {
     core().warn("observe " + path() + ": " + std::string(to_string(reply.status)));
   }
   if (reply.status == Status::session_ended) session_ = {};

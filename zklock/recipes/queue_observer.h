@@ -31,7 +31,9 @@ namespace zklock::recipes {
 /// | listing    | ListAndWatch   | nobody is there            | resting; free                   |
 /// |            |                | somebody is                | describing                      |
 /// |            |                | no_node                    | awaiting                        |
-/// | describing | Gets           | ok, no_auth                | resting; held                   |
+/// | describing | Gets, after    | ok, no_auth                | resting; held                   |
+/// |            | that of a      |                            |                                 |
+/// |            | shared number  |                            |                                 |
 /// |            |                | no_node                    | pausing                         |
 /// | awaiting   | ExistsAndWatch | no_node                    | resting; free                   |
 /// |            |                | ok                         | pausing                         |
@@ -83,12 +85,16 @@ class QueueObserver : public std::enable_shared_from_this<QueueObserver> {
   void begin_turn();
   void list();
   void list_when_due();
+  void count();
+  void counted(const client::Reply& reply);
   void describe(bool proclaimed);
   void await();
   void pause(const client::Reply& reply);
   void pause_until(core::Instant when);
   void rest(QueueView view);
   bool goes_on(const client::Reply& reply);
+  /// A failure that the next attempt may not meet.
+  static bool passes(const client::Reply& reply) noexcept;
   template <class Step>
   client::RequestId submit(client::Operation operation, Step step);
   client::request::OnWatchEvent on_watch();

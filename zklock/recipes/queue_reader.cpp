@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "zklock/core/permit_count.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/core/queue.h"
 #include "zklock/recipes/question.h"
@@ -111,9 +112,21 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
   }
 }
 
-std::vector<core::NodeName> holders_in(Sight sight, const std::vector<core::NodeName>& queue) {
-  constexpr std::int32_t as_the_names_say = 0;
-  auto holders = core::holders(queue, as_the_names_say);
+bool shares_count(const std::vector<core::NodeName>& queue) noexcept {
+  return std::ranges::any_of(queue, [](const core::NodeName& name) {
+    const auto wish = core::parse_contention(name.text);
+    return wish && wish->access == Access::permits && wish->of == 0;
+  });
+}
+
+std::int32_t count_in(const client::Reply& reply) noexcept {
+  if (reply.status != Status::ok) return 0;
+  return core::parse_permit_count(reply.data).value_or(0);
+}
+
+std::vector<core::NodeName> holders_in(Sight sight, const std::vector<core::NodeName>& queue,
+                                       std::int32_t count) {
+  auto holders = core::holders(queue, count);
   if (sight == Sight::leadership && holders.size() > 1) holders.resize(1);
   return holders;
 }
@@ -142,7 +155,13 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
   };
   for (;;) {
     const auto queue = read_queue_now(*engine, question);
-    const auto holders = holders_in(sight, queue);
+    client::Reply count;
+    if (shares_count(queue)) count = question.ask(get(std::string(core::count_node)));
+    if (Question::may_try_again(count.status)) {
+      Question::pause();
+      continue;
+    }
+    const auto holders = holders_in(sight, queue, count_in(count));
     const bool with_value = sight == Sight::leadership && !holders.empty();
     // The value first: the leader whose node is found after it was the leader at that time.
     std::vector<client::Operation> reads;

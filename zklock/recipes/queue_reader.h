@@ -48,8 +48,14 @@ struct QueueView {
 
 QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Deadline deadline);
 
-/// The holders that a view tells of.
-std::vector<core::NodeName> holders_in(Sight sight, const std::vector<core::NodeName>& queue);
+/// Who holds there depends on a number that no name says; see core/permit_count.h.
+bool shares_count(const std::vector<core::NodeName>& queue) noexcept;
+/// What the node says that has it; 0, which nobody is granted by, when it is not there, no number,
+/// or not to be read.
+std::int32_t count_in(const client::Reply& reply) noexcept;
+/// The holders that a view tells of. `count`: where it is shared.
+std::vector<core::NodeName> holders_in(Sight sight, const std::vector<core::NodeName>& queue,
+                                       std::int32_t count);
 
 /// Of the replies to a Get of each of these holders' nodes: ok, or no_auth; and of the data of what
 /// the first one may have proclaimed.

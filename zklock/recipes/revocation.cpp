@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "zklock/core/queue.h"
 #include "zklock/core/revocation.h"
 #include "zklock/recipes/blocking_call.h"
 #include "zklock/recipes/client_core.h"
@@ -209,7 +210,9 @@ std::optional<core::NodeName> whom_to_ask(recipes::ClientCore& core, const core:
   }
   const auto queue = recipes::read_queue(core.engine(path), limit);
   if (queue.empty()) return std::nullopt;
-  return queue.front();
+  constexpr std::int32_t as_the_names_say = 0;
+  const auto holders = core::holders(queue, as_the_names_say);
+  return holders.empty() ? queue.front() : holders.front();
 }
 
 bool ask_and_wait(const std::shared_ptr<recipes::ClientCore>& core, const core::LockPath& path,

@@ -10,12 +10,6 @@ namespace zklock {
 
 namespace recipes {
 
-namespace {
-
-constexpr const char* proclaim = "proclaim";
-
-}  // namespace
-
 Tenure::Tenure(Number number, std::shared_ptr<Contender> leader, Hold hold)
     : number_(number),
       token_(hold.token()),
@@ -25,23 +19,35 @@ Tenure::Tenure(Number number, std::shared_ptr<Contender> leader, Hold hold)
       hold_(std::move(hold)) {}
 
 void Tenure::tell_loss(std::function<void()> on_loss) {
-  on_loss_.emplace(lost_, OnLoss{std::move(on_loss)});
+  on_loss_.emplace(lost_, OnLoss{*this, std::move(on_loss)});
+}
+
+void Tenure::is_lost() {
+  const std::lock_guard guard(mutex_);
+  being_told_ = Contender::being_told(hold_);
+}
+
+std::shared_ptr<void> Tenure::being_told() const {
+  const std::lock_guard guard(mutex_);
+  return being_told_;
 }
 
 void Tenure::release() noexcept {
   std::shared_ptr<Rostrum> rostrum;  // goes after the hold
   Hold hold;
+  std::shared_ptr<void> told;
   {
     const std::lock_guard guard(mutex_);
+    told = std::move(being_told_);
     hold = std::move(hold_);
     rostrum = std::move(rostrum_);
   }
 }
 
-std::shared_ptr<Rostrum> Tenure::rostrum() const {
+std::shared_ptr<Rostrum> Tenure::rostrum(const char* operation) const {
   const std::lock_guard guard(mutex_);
   if (rostrum_) return rostrum_;
-  throw Error(Errc::lock_lost, proclaim, node_.substr(0, node_.rfind('/')),
+  throw Error(Errc::lock_lost, operation, node_.substr(0, node_.rfind('/')),
               "the leadership has ended; nothing was sent");
 }
 
@@ -67,6 +73,12 @@ std::stop_token Tenure::over() const noexcept {
 
 using recipes::Proclaiming;
 
+namespace {
+
+constexpr const char* proclaiming = "proclaim";
+
+}  // namespace
+
 FencingToken Leadership::token() const noexcept {
   return tenure_ ? tenure_->token() : FencingToken{};
 }
@@ -88,24 +100,19 @@ std::string Leadership::node() const {
   return tenure_ ? tenure_->node() : std::string();
 }
 
-const Hold& Leadership::hold() const noexcept {
-  static const Hold none;
-  return tenure_ ? tenure_->hold() : none;
-}
-
-std::shared_ptr<recipes::Rostrum> Leadership::rostrum() const {
-  if (tenure_) return tenure_->rostrum();
-  throw Error(Errc::lock_lost, "proclaim", "", "there is no leadership");
+std::shared_ptr<recipes::Rostrum> Leadership::rostrum(const char* operation) const {
+  if (tenure_) return tenure_->rostrum(operation);
+  throw Error(Errc::lock_lost, operation, "", "there is no leadership");
 }
 
 void Leadership::proclaim(std::string value, Deadline deadline) const {
   recipes::commit_and_wait([&](auto done) {
-    return Proclaiming::start(rostrum(), std::move(value), deadline, std::move(done));
+    return Proclaiming::start(rostrum(proclaiming), std::move(value), deadline, std::move(done));
   });
 }
 
 void Leadership::async_proclaim(std::string value, CommitHandler handler, Deadline deadline) const {
-  auto rostrum = this->rostrum();
+  auto rostrum = this->rostrum(proclaiming);
   auto& dispatcher = rostrum->core().dispatcher();
   recipes::commit_and_tell(dispatcher, std::move(handler), [&](auto done) {
     return Proclaiming::start(std::move(rostrum), std::move(value), deadline, std::move(done));
@@ -114,7 +121,7 @@ void Leadership::async_proclaim(std::string value, CommitHandler handler, Deadli
 
 std::future<void> Leadership::async_proclaim(std::string value, Deadline deadline) const {
   return recipes::commit_as_future([&](auto done) {
-    return Proclaiming::start(rostrum(), std::move(value), deadline, std::move(done));
+    return Proclaiming::start(rostrum(proclaiming), std::move(value), deadline, std::move(done));
   });
 }
 

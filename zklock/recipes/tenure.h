@@ -30,6 +30,8 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   /// Calls `on_loss` once, when the hold is lost; at once if it is lost already. It is not called
   /// any more when this object is destroyed.
   void tell_loss(std::function<void()> on_loss);
+  /// While it is kept after a loss, the lock waits with passing on: as Contender::being_told().
+  std::shared_ptr<void> being_told() const;
   /// Stops the token; its callbacks are the user's.
   void stop() { over_.request_stop(); }
   void release() noexcept;
@@ -39,22 +41,24 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   HoldState state() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
   std::stop_token over() const noexcept;
-  const Hold& hold() const noexcept { return hold_; }
-  /// Where it proclaims. Throws Error(lock_lost) when it was released.
-  std::shared_ptr<Rostrum> rostrum() const;
+  /// Where it proclaims. Throws Error(lock_lost), of that operation, when it was released.
+  std::shared_ptr<Rostrum> rostrum(const char* operation) const;
 
   /// For the user.
   Leadership leadership() const { return Leadership(shared_from_this()); }
 
  private:
   struct OnLoss {
+    Tenure& tenure;
     std::function<void()> call;
     // A copy: the call may end this tenure, and this object with it.
     void operator()() const {
       const auto copy = call;
+      tenure.is_lost();
       copy();
     }
   };
+  void is_lost();
 
   const Number number_;
   const FencingToken token_;
@@ -65,7 +69,8 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   mutable std::mutex mutex_;
   // guarded by mutex_
   std::shared_ptr<Rostrum> rostrum_;  // goes after the hold: nothing is proclaimed in between
-  Hold hold_;                         // except for hold()
+  Hold hold_;
+  std::shared_ptr<void> being_told_;
 
   std::optional<std::stop_callback<OnLoss>> on_loss_;  // last: nothing is called any more
 };

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who loses a lock by request, or by its maximum hold time, is told before the lock passes on: also
+// those who hear of it at second hand.
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+#include "zklock/core/revocation.h"
+#include "zklock/recipes/candidacy.h"
+#include "zklock/recipes/held_parts.h"
+
+namespace zklock::model {
+namespace {
+
+class Candidate final : public recipes::Candidacy {
+ public:
+  Candidate(recipes::ClientCore& core, bool until_finished)
+      : Candidacy(core.shared_from_this(), LockWorld::path,
+                  {.again = false,
+                   .until_finished = until_finished,
+                   .retry_delay_min = 10ms,
+                   .retry_delay_max = 20ms}) {}
+
+ private:
+  void began(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
+  void ended(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
+};
+
+class HandingOver : public EngineTest {
+ protected:
+  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
+  /// How often client 0 has asked for the end of its node.
+  std::size_t handed_over() {
+    return client(0).requests(OperationKind::announce_and_delete) +
+           client(0).requests(OperationKind::remove);
+  }
+  std::string marker() {
+    const auto name = core::NodeName::parse(lock_.nodes().at(0));
+    return LockWorld::path + ("/" + core::revocation_marker(name->sequence));
+  }
+  void force() {
+    lock_.world().run_for(2s);  // shorter holds do not look for it
+    const std::string data(core::revocation_forces);
+    ASSERT_EQ(ensemble().create(marker(), data), Status::ok);
+  }
+  std::shared_ptr<Candidate> leading(bool until_finished) {
+    auto candidate = std::make_shared<Candidate>(lock_.core(0), until_finished);
+    candidate->want();
+    run();
+    EXPECT_TRUE(candidate->leads());
+    return candidate;
+  }
+
+  /// What the user's callback found.
+  std::optional<std::size_t> when_told_;
+  struct Tell {
+    HandingOver& test;
+    void operator()() const { test.when_told_ = test.handed_over(); }
+  };
+  using OnLoss = std::stop_callback<Tell>;
+};
+
+TEST_F(HandingOver, OfALeadershipWaitsUntilItsEndWasTold) {
+  const auto candidate = leading(false);
+  const Leadership leadership = candidate->tenure()->leadership();
+  const OnLoss on_end(leadership.ended(), Tell{*this});
+  const std::string asked = (force(), marker());
+  lock_.world().run_for(5s);
+  EXPECT_EQ(when_told_, 0U);
+  EXPECT_EQ(handed_over(), 1U);
+  EXPECT_EQ(leadership.state(), HoldState::lost);
+  ASSERT_EQ(ensemble().remove(asked), Status::ok);
+  candidate->close();
+  expect_rest();
+}
+
+TEST_F(HandingOver, OfAnElectionWaitsForTheFunctionToReturn) {
+  const auto candidate = leading(true);
+  const auto tenure = candidate->tenure();
+  const std::string asked = (force(), marker());
+  ASSERT_TRUE(lock_.world().run_until([&] { return tenure->over().stop_requested(); }, 5s));
+  lock_.world().run_for(500ms);
+  EXPECT_EQ(handed_over(), 0U);
+  candidate->finished(tenure->number(), false);
+  run();
+  EXPECT_EQ(handed_over(), 1U);
+  ASSERT_EQ(ensemble().remove(asked), Status::ok);
+  candidate->close();
+  expect_rest();
+}
+
+TEST_F(HandingOver, OfAnElectionWaitsNoLongerThanASecond) {
+  const auto candidate = leading(true);
+  const auto tenure = candidate->tenure();
+  const std::string asked = (force(), marker());
+  ASSERT_TRUE(lock_.world().run_until([&] { return tenure->over().stop_requested(); }, 5s));
+  lock_.world().run_for(1100ms);
+  EXPECT_EQ(handed_over(), 1U);
+  candidate->finished(tenure->number(), false);
+  ASSERT_EQ(ensemble().remove(asked), Status::ok);
+  candidate->close();
+  expect_rest();
+}
+
+TEST_F(HandingOver, OfAPartWaitsUntilTheLossOfTheWholeWasTold) {
+  const auto call = granted(0, {.limit = {.longest = 3s}});
+  std::vector<recipes::HeldParts::Part> parts;
+  parts.push_back({std::move(lock_.call(call).hold), lock_.core(0).shared_from_this()});
+  auto held = std::make_shared<recipes::HeldParts>(Owner::unique(), std::move(parts), 1);
+  reset_counts();
+  {
+    const OnLoss on_loss(held->lost(), Tell{*this});
+    lock_.world().run_for(5s);
+  }
+  EXPECT_EQ(when_told_, 0U);
+  EXPECT_EQ(handed_over(), 1U);
+  recipes::HeldParts::release(std::move(held));
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model
