@@ -6,6 +6,7 @@
 
 #include "zklock/recipes/contender.h"
 #include "zklock/recipes/fork_guard.h"
+#include "zklock/recipes/stopped_token.h"
 
 namespace zklock::recipes {
 
@@ -67,10 +68,7 @@ std::stop_token HeldParts::lost() const noexcept {
   if (state() != HoldState::lost || tally_->source.stop_requested()) {
     return tally_->source.get_token();
   }
-  // The thread that stops the token has not come to it yet, but the asker is to know.
-  std::stop_source stopped;
-  stopped.request_stop();
-  return stopped.get_token();
+  return stopped_token();
 }
 
 // The latest moment until which enough holds are valid. They are asked again for each candidate: a

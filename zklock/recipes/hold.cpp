@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/stopped_token.h"
 
 namespace zklock {
 
@@ -34,10 +35,7 @@ HoldState Hold::state() const noexcept {
 }
 
 std::stop_token Hold::lost() const noexcept {
-  if (contender_) return contender_->tenure().lost();
-  std::stop_source stopped;
-  stopped.request_stop();
-  return stopped.get_token();
+  return contender_ ? contender_->tenure().lost() : recipes::stopped_token();
 }
 
 LeaseClock::time_point Hold::valid_until() const noexcept {

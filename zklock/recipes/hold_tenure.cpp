@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/stopped_token.h"
 
 namespace zklock::recipes {
 
@@ -37,10 +38,7 @@ LeaseClock::time_point HoldTenure::valid_until() const noexcept {
 
 std::stop_token HoldTenure::lost() const noexcept {
   if (state() != HoldState::lost || loss_.stop_requested()) return loss_.get_token();
-  // The thread that stops the token has not come to it yet, but the asker is to know.
-  std::stop_source stopped;
-  stopped.request_stop();
-  return stopped.get_token();
+  return stopped_token();
 }
 
 void HoldTenure::look_at_the_clock() noexcept {

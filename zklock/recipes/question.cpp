@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/question.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -16,16 +15,10 @@ using core::Status;
 
 constexpr std::chrono::milliseconds pause_between_turns{50};
 
-Deadline bounded(ClientCore& core, Deadline deadline) {
-  const core::Instant now = core.scheduler().now();
-  const auto most = Deadline::after(now, core.settings().connection_timeout);
-  return deadline.has_passed(now) ? most : std::min(deadline, most);
-}
-
 }  // namespace
 
 Question::Question(LockEngine& engine, const char* operation, Deadline deadline)
-    : engine_(engine), operation_(operation), limit_(bounded(engine.core(), deadline)) {
+    : engine_(engine), operation_(operation), limit_(for_one_round(engine.core(), deadline)) {
   engine_.core().check_usable(operation_, engine_.path().str());
 }
 

@@ -16,6 +16,7 @@
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/queue_reader.h"
+#include "zklock/recipes/round_trip.h"
 
 namespace zklock {
 
@@ -192,13 +193,6 @@ class Asking {
   const bool force_;
 };
 
-/// For one round trip. A deadline that has passed means a single attempt.
-Deadline bounded(recipes::ClientCore& core, Deadline deadline) {
-  const auto now = core.scheduler().now();
-  const auto most = Deadline::after(now, core.settings().connection_timeout);
-  return deadline.has_passed(now) ? most : std::min(deadline, most);
-}
-
 /// Nothing when the queue is empty.
 std::optional<core::NodeName> whom_to_ask(recipes::ClientCore& core, const core::LockPath& path,
                                           const RevocationOptions& options, Deadline limit) {
@@ -221,7 +215,7 @@ bool ask_and_wait(const std::shared_ptr<recipes::ClientCore>& core, const core::
   if (!whom) return true;
   Asking asking(core, path, *whom, options.force);
   for (;;) {
-    const auto put = asking.put(bounded(*core, options.deadline));
+    const auto put = asking.put(recipes::for_one_round(*core, options.deadline));
     if (put == Asking::Outcome::gone) return true;
     const core::Duration longest = put == Asking::Outcome::there
                                        ? core::Duration(most_between_rounds)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/round_trip.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -58,6 +59,12 @@ struct Cleanup {
 };
 
 }  // namespace
+
+Deadline for_one_round(ClientCore& core, Deadline deadline) {
+  const core::Instant now = core.scheduler().now();
+  const auto most = Deadline::after(now, core.settings().connection_timeout);
+  return deadline.has_passed(now) ? most : std::min(deadline, most);
+}
 
 std::optional<std::vector<client::Reply>> round_trip(ClientCore& core, Deadline limit,
                                                      std::vector<client::Operation> operations) {

@@ -10,6 +10,10 @@
 
 namespace zklock::recipes {
 
+/// How long to wait for a round trip: until `deadline`, or until the servers could not be reached
+/// for ClientOptions::connection_timeout. A deadline that has passed means a single attempt.
+Deadline for_one_round(ClientCore& core, Deadline deadline);
+
 /// Sends the requests, on whichever session is current, and blocks until all replies are in, which
 /// it returns in the order of the requests; nothing when `limit` came first: then what has not been
 /// sent never will be. An interruption point. None of the requests may have a watch.

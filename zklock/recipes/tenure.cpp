@@ -5,6 +5,7 @@
 
 #include "zklock/error.h"
 #include "zklock/recipes/commit_faces.h"
+#include "zklock/recipes/stopped_token.h"
 
 namespace zklock {
 
@@ -63,10 +64,7 @@ LeaseClock::time_point Tenure::valid_until() const noexcept {
 
 std::stop_token Tenure::over() const noexcept {
   if (over_.stop_requested() || state() != HoldState::lost) return over_.get_token();
-  // The thread that stops the token has not come to it yet, but the asker is to know.
-  std::stop_source stopped;
-  stopped.request_stop();
-  return stopped.get_token();
+  return stopped_token();
 }
 
 }  // namespace recipes
