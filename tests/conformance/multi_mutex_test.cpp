@@ -19,7 +19,9 @@
 #include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
+#include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
+#include "conformance/single_thread.h"
 
 namespace zklock::testing {
 namespace {
@@ -78,6 +80,26 @@ TEST_F(Multi, HoldsAllOfThemInTheOrderOfTheCaller) {
   EXPECT_FALSE(static_cast<bool>(hold));
   EXPECT_FALSE(lost.stop_requested());
   EXPECT_TRUE(all_become_empty());
+}
+
+// Whoever gets /a, and goes on, finds the others free.
+TEST_F(Multi, ReleasesLastWhatItTookFirst) {
+  SingleThread executor;
+  ClientOptions in_order = options();
+  in_order.executor = std::ref(executor);
+  const auto waiter = connect(in_order);
+  Chronicle<std::string> granted;
+  MultiHold hold = mutex_.acquire();
+  std::vector<std::unique_ptr<ReentrantMutex>> singles;
+  for (const std::string path : {"/a", "/b", "/c"}) {
+    const auto& single = singles.emplace_back(std::make_unique<ReentrantMutex>(*waiter, path));
+    single->async_acquire({}, [&granted, path](const Hold&, const auto&) { granted.add(path); });
+    ASSERT_TRUE(reaches_nodes(2, path));
+    ASSERT_EQ(single->participants().size(), 2U);  // comes after the watch is set
+  }
+  hold.release();
+  ASSERT_TRUE(granted.reaches(3));
+  EXPECT_EQ(granted.all(), (std::vector<std::string>{"/c", "/b", "/a"}));
 }
 
 TEST_F(Multi, AnEmptyHoldAnswersSafely) {

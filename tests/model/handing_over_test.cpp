@@ -111,8 +111,8 @@ TEST_F(HandingOver, OfAnElectionWaitsNoLongerThanASecond) {
 TEST_F(HandingOver, OfAPartWaitsUntilTheLossOfTheWholeWasTold) {
   const auto call = granted(0, {.limit = {.longest = 3s}});
   std::vector<recipes::HeldParts::Part> parts;
-  parts.push_back({std::move(lock_.call(call).hold), lock_.core(0).shared_from_this()});
-  auto held = std::make_shared<recipes::HeldParts>(Owner::unique(), std::move(parts), 1);
+  parts.push_back({std::move(lock_.call(call).hold), lock_.core(0).shared_from_this(), 0});
+  auto held = std::make_shared<recipes::HeldParts>(Owner::unique(), std::move(parts), 1, 1);
   reset_counts();
   {
     const OnLoss on_loss(held->lost(), Tell{*this});

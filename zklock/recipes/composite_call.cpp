@@ -241,7 +241,7 @@ void CompositeCall::begin_time_of(std::size_t part) {
 }
 
 void CompositeCall::grant() {
-  std::vector<HeldParts::Part> parts(composite_->size());
+  std::vector<HeldParts::Part> parts;
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < taken_.size(); ++i) {
     if (taken_[i]) begin_time_of(i);
@@ -250,14 +250,15 @@ void CompositeCall::grant() {
     taken->on_loss.reset();
     indices.push_back(i);
     if (wanted_.kind == core::CountKind::hold) {
-      parts[composite_->place(i)] = {taken->outcome.contender->make_hold(core::CountKind::hold),
-                                     composite_->part(i).core().shared_from_this()};
+      parts.push_back({.hold = taken->outcome.contender->make_hold(core::CountKind::hold),
+                       .core = composite_->part(i).core().shared_from_this(),
+                       .place = composite_->place(i)});
     }
   }
   CompositeOutcome outcome{.granted = true};
   if (wanted_.kind == core::CountKind::hold) {
-    outcome.held =
-        std::make_shared<HeldParts>(wanted_.owner, std::move(parts), composite_->rule().needed);
+    outcome.held = std::make_shared<HeldParts>(wanted_.owner, std::move(parts), composite_->size(),
+                                               composite_->rule().needed);
   } else {
     composite_->locked(wanted_.owner, std::move(indices));
   }

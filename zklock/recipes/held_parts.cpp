@@ -10,23 +10,24 @@
 
 namespace zklock::recipes {
 
-HeldParts::HeldParts(const Owner& owner, std::vector<Part> parts, std::size_t needed)
-    : owner_(owner), needed_(needed) {
-  holds_.reserve(parts.size());
-  for (Part& part : parts) {
-    if (part.hold) cores_.push_back(part.core);
-    holds_.push_back(std::move(part.hold));
-  }
-  tally_ = std::make_shared<Tally>(needed_, cores_.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (holds_[i])
-      on_loss_.emplace_back(holds_[i].lost(), OnLoss{tally_, parts[i].core, holds_[i]});
+HeldParts::HeldParts(const Owner& owner, std::vector<Part> taken, std::size_t places,
+                     std::size_t needed)
+    : owner_(owner),
+      needed_(needed),
+      holds_(places),
+      tally_(std::make_shared<Tally>(needed, taken.size())) {
+  for (Part& part : taken) {
+    Hold& hold = holds_.at(part.place);
+    hold = std::move(part.hold);
+    order_.push_back(part.place);
+    cores_.push_back(part.core);
+    on_loss_.emplace_back(hold.lost(), OnLoss{tally_, std::move(part.core), hold});
   }
 }
 
 HeldParts::~HeldParts() {
   on_loss_.clear();
-  for (auto hold = holds_.rbegin(); hold != holds_.rend(); ++hold) hold->release();
+  for (auto place = order_.rbegin(); place != order_.rend(); ++place) holds_[*place].release();
 }
 
 void HeldParts::release(std::shared_ptr<HeldParts> parts) noexcept {

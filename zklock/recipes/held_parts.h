@@ -22,14 +22,17 @@ namespace zklock::recipes {
 /// Thread-safety: the const members, from any thread.
 class HeldParts {
  public:
-  /// A place of the caller's; empty where nothing was taken.
   struct Part {
     Hold hold;
     std::shared_ptr<ClientCore> core;  ///< where its loss is told
+    std::size_t place;                 ///< among holds()
   };
 
-  HeldParts(const Owner& owner, std::vector<Part> parts, std::size_t needed);
-  /// Gives back everything, the last part first.
+  /// `taken`: in the order in which they were, which is everybody's. Of `places` in the caller's
+  /// order, those of no part stay empty.
+  HeldParts(const Owner& owner, std::vector<Part> taken, std::size_t places, std::size_t needed);
+  /// Gives back everything, what was taken last first: so whoever gets a part and goes on to the
+  /// next finds that one free.
   ~HeldParts();
   HeldParts(const HeldParts&) = delete;
   HeldParts& operator=(const HeldParts&) = delete;
@@ -62,6 +65,7 @@ class HeldParts {
   const Owner owner_;
   const std::size_t needed_;
   std::vector<std::shared_ptr<ClientCore>> cores_;  ///< of what was taken
+  std::vector<std::size_t> order_;                  ///< the places, as they were taken
   std::vector<Hold> holds_;
   std::shared_ptr<Tally> tally_;
   std::list<std::stop_callback<OnLoss>> on_loss_;

@@ -102,7 +102,9 @@ TYPED_TEST(Events, OfNoGrantAreNoEnd) {
   EXPECT_FALSE(static_cast<bool>(this->get_in_time(timed)));
   EXPECT_TRUE(this->hears({"waiting 1"}, {}));
   holder.release();
-  this->acquire(*this->lock_).release();
+  auto hold = this->acquire(*this->lock_);
+  EXPECT_TRUE(this->hears({"waiting 1", "acquired"}, {"acquired"}));
+  hold.release();
   EXPECT_TRUE(this->hears({"waiting 1", "acquired", "released"}));
 }
 
