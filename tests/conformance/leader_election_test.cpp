@@ -314,8 +314,10 @@ TEST_F(Election, WithdrawnItLeavesTheQueueUntilItIsRequeued) {
 
 TEST_F(Election, CloseWaitsForTheFunction) {
   Gate gate;
+  std::atomic<bool> called{false};
   std::atomic<bool> returned{false};
   LeaderElection election(*client_, kPath, [&](const Leadership& leadership) {
+    called = true;
     wait_for_the_end(leadership);
     gate.pass();
     returned = true;
@@ -324,7 +326,8 @@ TEST_F(Election, CloseWaitsForTheFunction) {
   std::future<void> closing_too;
   const Gate::Opener opener(gate);
   election.start();
-  ASSERT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return called.load(); }, kPatience));
+  EXPECT_TRUE(election.has_leadership());
   closing = in_thread([&] { election.close(); });
   closing_too = in_thread([&] { election.close(); });
   ASSERT_TRUE(gate.reached_by(1));  // it was told

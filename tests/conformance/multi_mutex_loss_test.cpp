@@ -64,8 +64,12 @@ TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingIsAnErrorByPolicy) {
   const Hold b = others_b_.acquire();
   auto waiting = failing.async_acquire();
   ASSERT_TRUE(waits_for_b());
+  const auto old_session = client_->session_id();
   expire();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::lock_lost);
+  // The lease may have run out before the client heard of the end.
+  ASSERT_TRUE(eventually([&] { return client_->session_id() != old_session; }, kPatience));
+  ASSERT_TRUE(client_->wait_until_connected(kPatience));
   EXPECT_TRUE(becomes_empty("/a"));
   EXPECT_TRUE(reaches_nodes(1, "/b"));
   EXPECT_FALSE(failing.try_lock());  // it goes on; the other holds still

@@ -102,6 +102,7 @@ TYPED_TEST(Events, OfNoGrantAreNoEnd) {
   EXPECT_FALSE(static_cast<bool>(this->get_in_time(timed)));
   EXPECT_TRUE(this->hears({"waiting 1"}, {}));
   holder.release();
+  ASSERT_TRUE(this->becomes_empty());
   auto hold = this->acquire(*this->lock_);
   EXPECT_TRUE(this->hears({"waiting 1", "acquired"}, {"acquired"}));
   hold.release();
