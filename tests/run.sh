@@ -28,7 +28,7 @@ zklock_install "${zklock_tests_packages[@]}"
 
 unset ZKLOCK_HOSTS  # the tests are to run on servers of their own
 export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.supp second_deadlock_stack=1"
-export CTEST_PARALLEL_LEVEL=2
+export CTEST_PARALLEL_LEVEL=4  # tests on servers mostly wait
 mkdir -p build
 
 launcher=()
@@ -72,13 +72,29 @@ test_phase() {
   rm -f "$where"/LastTestsFailed*.log "build/$phase".{failed,again}
   "${run[@]}" "$@" && return
   [ -e "$where/LastTestsFailed.log" ] || return
-  cut -d: -f2- "$where/LastTestsFailed.log" | tee "build/$phase.failed"
+  name_what_failed "$where" >"build/$phase.failed"
   local report='ERROR: [A-Za-z]+Sanitizer|WARNING: ThreadSanitizer|runtime error:'
   ! grep -qE "$report" "$where/LastTest.log" || return 1
   ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|format)$' |
-    sed -n 's/^ *Test *#[0-9]*: //p' | grep -qFxf "build/$phase.failed" || return 1
+    sed -n 's/^ *Test *#[0-9]*: //p' |
+    grep -qFxf <(cut -d: -f2- "$where/LastTestsFailed.log") || return 1
   echo "=== $phase: once more what failed"
   "${run[@]}" --rerun-failed && mv "build/$phase.failed" "build/$phase.again"
+}
+
+# A line for each test, or for each of its cases.
+name_what_failed() {
+  local cases
+  cases=$(awk '
+    / Testing: / { test = $3 }
+    /^\[ RUN      \] / { running = $4 }
+    /^\[ .* \([0-9]+ ms\)$/ { running = "" }
+    /^\[  FAILED  \] .* \([0-9]+ ms\)$/ { sub(",$", "", $4); print test ": " $4 }
+    /^<end of output>/ { if (running) print test ": " running " did not end"; running = "" }
+  ' "$1/LastTest.log")
+  while read -r test; do
+    grep -F "$test: " <<<"$cases" || echo "$test"
+  done < <(cut -d: -f2- "$1/LastTestsFailed.log")
 }
 
 failed=0
