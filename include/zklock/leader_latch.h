@@ -54,7 +54,9 @@ class LeaderLatch {
   LeaderLatch(Client& client, std::string path, LatchOptions options = {});
   LeaderLatch(const LeaderLatch&) = delete;
   LeaderLatch& operator=(const LeaderLatch&) = delete;
-  /// Same as close(CloseMode::silent).
+  /// As close(CloseMode::silent). No call of a listener begins afterwards: a `lost` for which the
+  /// executor has found no time since close(CloseMode::notify) is told here, on this thread; from
+  /// within that listener, it is not told any more.
   ~LeaderLatch();
 
   /// Effects: begins to contend, unless it does already or leads; after an error that had ended
@@ -110,8 +112,10 @@ class LeaderLatch {
   /// Effects: leaves the queue, and ends the leadership: its token is stopped, then its node is
   /// deleted, in the background (Client::flush() waits for that). Waiting calls throw `closed`.
   /// After close() no call of a listener begins, except that with `notify` each listener that
-  /// heard `gained` last hears `lost`. Waits for stop callbacks and for listeners that are under
-  /// way; from within a listener of this latch: for none. A second call does nothing but wait.
+  /// heard `gained` last hears `lost`, as soon as the executor runs it. The stop callbacks run on
+  /// this thread; those of a leadership that was lost before, on one of the client's. Waits for
+  /// listeners that are under way; from within a listener of this latch: for none. A second call
+  /// does nothing but wait.
   void close(CloseMode mode = CloseMode::silent) noexcept;
 
   const std::string& path() const noexcept;

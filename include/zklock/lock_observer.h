@@ -40,8 +40,8 @@ struct LockState {
 /// and what changed meanwhile is told afterwards. A missing path is a free lock.
 ///
 /// Cost: while there is a listener, every change in the queue costs the list of the queue and one
-/// read of each holder's node (and of a shared number of permits); but fifty times a second at most, however often the queue changes.
-/// What came and went in between is not told.
+/// read of each holder's node (and of a shared number of permits); but fifty times a second at
+/// most, however often the queue changes. What came and went in between is not told.
 /// Source: WLock's watchLock; Consul's blocking queries on a lock's key.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
@@ -61,7 +61,7 @@ class LockObserver {
 
   /// Asks the servers. Blocks for two round trips (one when the lock is free), at most until the
   /// deadline or for ClientOptions::connection_timeout.
-  /// Throws: Error(no_auth | not_connected | closed | forked | server_error).
+  /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   LockState state(Deadline deadline = Deadline::never()) const;
 
   /// Calls `listener` with the state as soon as that is known, and for every change from then on,

@@ -174,33 +174,65 @@ TEST_F(LatchListener, OfALossMayBeLateButTheQuestionIsAnsweredRightAway) {
   callbacks.clear();
 }
 
-TEST_F(LatchListener, RunsOnTheExecutorOfTheOptions) {
-  std::mutex mutex;
-  std::vector<std::function<void()>> tasks;
-  const auto run_tasks = [&] {
-    const auto taken = [&] {
-      const std::lock_guard guard(mutex);
-      return std::exchange(tasks, {});
+// An executor whose tasks run when the test says so.
+class Later {
+ public:
+  Executor executor() {
+    return [this](std::function<void()> task) {
+      const std::lock_guard guard(mutex_);
+      tasks_.push_back(std::move(task));
+    };
+  }
+  void run() {
+    const auto taken = [this] {
+      const std::lock_guard guard(mutex_);
+      return std::exchange(tasks_, {});
     }();
     for (const auto& task : taken) task();
-  };
-  const auto executor = [&](std::function<void()> task) {
-    const std::lock_guard guard(mutex);
-    tasks.push_back(std::move(task));
-  };
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::function<void()>> tasks_;  // guarded by mutex_
+};
+
+TEST_F(LatchListener, RunsOnTheExecutorOfTheOptions) {
+  Later later;
   std::vector<std::thread::id> threads;
-  LeaderLatch latch(*client_, kPath, {.executor = executor});
+  LeaderLatch latch(*client_, kPath, {.executor = later.executor()});
   const auto subscription = latch.add_listener(
       [&](const Leadership&) { threads.push_back(std::this_thread::get_id()); }, {});
   latch.start();
   ASSERT_TRUE(latch.await(kPatience));
   ASSERT_TRUE(eventually(
       [&] {
-        run_tasks();
+        later.run();
         return !threads.empty();
       },
       kPatience));
   EXPECT_EQ(threads, std::vector{std::this_thread::get_id()});
+}
+
+TEST_F(LatchListener, OfAnEndThatTheExecutorKeepsIsToldByTheDestructor) {
+  Later later;
+  std::optional<LeaderLatch> latch(std::in_place, *client_, kPath,
+                                   LatchOptions{.executor = later.executor()});
+  const auto subscription = heard_.listen_to(*latch);
+  latch->start();
+  ASSERT_TRUE(latch->await(kPatience));
+  ASSERT_TRUE(eventually(
+      [&] {
+        later.run();
+        return heard_.size() == 1;
+      },
+      kPatience));
+  latch->close(CloseMode::notify);
+  EXPECT_EQ(heard_.size(), 1U);
+  latch.reset();
+  EXPECT_EQ(heard_.size(), 2U);
+  EXPECT_TRUE(heard_.is_in_order());
+  later.run();
+  EXPECT_EQ(heard_.size(), 2U);
 }
 
 // ---- closing ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,9 @@ using Told = std::vector<int>;
 class StepByStep : public client::Dispatcher {
  public:
   bool post(std::function<void()> task) override {
+    if (refuses) {
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+    }
     tasks.push_back(std::move(task));
     return true;
   }
@@ -33,6 +37,7 @@ class StepByStep : public client::Dispatcher {
     while (!tasks.empty()) step();
   }
   std::deque<std::function<void()>> tasks;
+  bool refuses = false;
 };
 
 class ListenersTest : public ::testing::Test {
@@ -114,6 +119,78 @@ TEST_F(ListenersTest, SilentItMayKeepTheNextInLine) {
     dispatcher_->run();
     EXPECT_EQ(told_, heard ? (Told{1, 2}) : Told{});
   }
+}
+
+TEST_F(ListenersTest, FinishedItHasToldWhatWasKeptAndTellsNothingMore) {
+  const auto follows = [](const std::optional<int>& told, const int& next) {
+    return told && *told + 1 == next;
+  };
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add(listener());
+  listeners.tell(1);
+  dispatcher_->run();
+  listeners.tell(2);
+  listeners.fall_silent(follows);
+  listeners.finish([] { ADD_FAILURE() << "nothing was thrown"; });
+  EXPECT_EQ(told_, (Told{1, 2}));
+  dispatcher_->run();
+  EXPECT_EQ(told_, (Told{1, 2})) << "once";
+}
+
+TEST_F(ListenersTest, FinishedByItsOwnCallItIsToldNothingMore) {
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add([&](const int& news) {
+    told_.push_back(news);
+    listeners.finish([] { ADD_FAILURE() << "nothing was thrown"; });
+  });
+  listeners.tell(1);
+  listeners.tell(2);
+  dispatcher_->run();
+  EXPECT_EQ(told_, (Told{1}));
+}
+
+TEST_F(ListenersTest, WhatItThrowsWhileItIsFinishedIsHanded) {
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add([this](const int& news) {
+    told_.push_back(news);
+    if (news == 2) throw std::runtime_error("wild");
+  });
+  listeners.tell(1);
+  dispatcher_->run();
+  listeners.tell(2);
+  listeners.fall_silent([](const std::optional<int>&, const int&) { return true; });
+  int failures = 0;
+  listeners.finish([&failures] { ++failures; });
+  EXPECT_EQ(told_, (Told{1, 2}));
+  EXPECT_EQ(failures, 1);
+}
+
+// The system gives no thread for a while.
+template <class Listeners>
+Told told_around_a_refusal(StepByStep& dispatcher, Listeners& listeners, Told& told) {
+  listeners.tell(1);
+  dispatcher.run();
+  dispatcher.refuses = true;
+  EXPECT_FALSE(listeners.tell(2));
+  EXPECT_FALSE(listeners.tell(3));
+  dispatcher.refuses = false;
+  dispatcher.run();
+  EXPECT_EQ(told, Told{1});
+  EXPECT_TRUE(listeners.tell(4));
+  dispatcher.run();
+  return told;
+}
+
+TEST_F(ListenersTest, WhatFoundNoThreadIsToldWithTheNext) {
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add(listener());
+  EXPECT_EQ(told_around_a_refusal(*dispatcher_, listeners, told_), (Told{1, 2, 3, 4}));
+}
+
+TEST_F(ListenersTest, AfterNoThreadWasThereTheNewestIsTold) {
+  Listeners<int, Telling::newest> listeners(dispatcher_);
+  const Subscription subscription = listeners.add(listener());
+  EXPECT_EQ(told_around_a_refusal(*dispatcher_, listeners, told_), (Told{1, 4}));
 }
 
 TEST_F(ListenersTest, ARemovedOneIsNotToldAndItsCallGoes) {

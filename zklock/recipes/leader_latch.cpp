@@ -65,7 +65,10 @@ class LatchCandidacy final : public Candidacy {
     }
     listeners_.wait();
   }
-  void forget_listeners() noexcept { listeners_.forget(); }
+  /// The public object goes, and what the listeners own may go with it.
+  void finish_listeners() {
+    listeners_.finish([this] { warn("an exception left a listener"); });
+  }
 
  private:
   void began(const std::shared_ptr<Tenure>& tenure) noexcept override {
@@ -90,7 +93,7 @@ LeaderLatch::~LeaderLatch() {
     return;
   }
   close();
-  candidacy_->forget_listeners();
+  candidacy_->finish_listeners();
 }
 
 void LeaderLatch::start() {

@@ -52,15 +52,24 @@ class Listeners {
     });
   }
 
-  void tell(const News& news) {
+  /// False when the system had no thread or no memory for one of them: that one hears of it with
+  /// the next news.
+  bool tell(const News& news) {
+    bool all = true;
     // Under the mutex, so that all listeners hear of the news in one order.
     const std::lock_guard guard(list_->mutex);
     for (const auto& listener : list_->listeners) {
       try {
         listener->tell(news);
-      } catch (const std::exception&) {  // no thread, no memory: it is told with the next one
+      } catch (const std::exception&) {
+        all = false;
       }
     }
+    return all;
+  }
+  bool is_empty() const {
+    const std::lock_guard guard(list_->mutex);
+    return list_->listeners.empty();
   }
 
   /// No call begins any more, but for what each listener keeps; see SerialListener.
@@ -72,6 +81,19 @@ class Listeners {
     const auto listeners = copy();
     if (std::ranges::any_of(listeners, [](const auto& l) { return l->runs_here(); })) return;
     for (const auto& listener : listeners) listener->wait();
+  }
+  /// As that of SerialListener, for each; then lets go of them. `failed` is called within a handler,
+  /// for what a call throws.
+  template <class Failed>
+  void finish(Failed failed) {
+    for (const auto& listener : copy()) {
+      try {
+        listener->finish();
+      } catch (...) {
+        failed();
+      }
+    }
+    forget();
   }
   /// Lets go of them all; what is in line is told.
   void forget() {

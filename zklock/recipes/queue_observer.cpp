@@ -44,13 +44,15 @@ Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) 
   Subscription added = listeners_.add(std::move(listener), known_);
   if (state_ == State::idle) {
     // The watches of a session go with it, without a word.
-    sessions_ = core().add_listener([weak = weak_from_this()](ConnectionState state) {
-      const auto self = weak.lock();
-      if (!self || state != ConnectionState::connected) return;
-      const std::lock_guard again(self->mutex_);
-      self->session_ = {};
-      if (self->state_ != State::over) self->begin_turn();
-    });
+    if (turn_ == 0) {
+      sessions_ = core().add_listener([weak = weak_from_this()](ConnectionState state) {
+        const auto self = weak.lock();
+        if (!self || state != ConnectionState::connected) return;
+        const std::lock_guard again(self->mutex_);
+        self->session_ = {};
+        if (self->state_ != State::over) self->begin_turn();
+      });
+    }
     begin_turn();
   }
   return added;
@@ -123,9 +125,16 @@ void QueueObserver::begin_turn() {
   ++turn_;
   fired_ = false;
   requests_.clear();
+  if (listeners_.is_empty()) return be_idle();
   if (session_ != SessionId{}) return list();
   state_ = State::catching_up;
   submit(request::Check{path()}, std::mem_fn(&QueueObserver::caught_up));
+}
+
+// Nobody listens any more.
+void QueueObserver::be_idle() {
+  state_ = State::idle;
+  known_.reset();  // or the next listener would be told what is long past
 }
 
 void QueueObserver::caught_up(const client::Reply& reply) {
@@ -227,8 +236,9 @@ void QueueObserver::awaited(const client::Reply& reply) {
 void QueueObserver::rest(QueueView view) {
   state_ = State::resting;
   known_ = std::move(view);
-  listeners_.tell(*known_);
-  if (fired_) list_when_due();
+  const bool told = listeners_.tell(*known_);
+  if (fired_) return list_when_due();
+  if (!told) pause_until(core().scheduler().now() + pause_after_failure);
 }
 
 void QueueObserver::pause(const client::Reply& reply) {

@@ -22,7 +22,7 @@
 
 namespace zklock::recipes {
 
-/// Follows a queue by watches, from the first listener on.
+/// Follows a queue by watches, while there are listeners.
 ///
 /// | state      | under way      | answered, or told          | becomes                         |
 /// |------------|----------------|----------------------------|---------------------------------|
@@ -38,12 +38,15 @@ namespace zklock::recipes {
 /// | awaiting   | ExistsAndWatch | no_node                    | resting; free                   |
 /// |            |                | ok                         | pausing                         |
 /// | resting    | watches        | one fires, or has meanwhile| pausing                         |
+/// |            |                | no thread to tell on       | pausing                         |
 /// | (the five) |                | any other answer           | pausing                         |
 /// |            |                | a new session              | catching up                     |
 /// |            |                | answers closed,auth_failed | over                            |
 /// | pausing    | a timer        | the timer                  | listing; catching up, if the    |
 /// |            |                |                            | session's Check is not answered |
 /// |            |                | a new session              | catching up                     |
+/// | pausing or | no listener    | as above                   | idle                            |
+/// | resting    |                |                            |                                 |
 /// | (any)      |                | stop()                     | over                            |
 ///
 /// A pause after which all is well lasts until a list is due again: the servers are asked for one
@@ -83,6 +86,7 @@ class QueueObserver : public std::enable_shared_from_this<QueueObserver> {
 
   // All below require mutex_.
   void begin_turn();
+  void be_idle();
   void list();
   void list_when_due();
   void count();

@@ -39,15 +39,18 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     {
       const std::lock_guard guard(mutex_);
       if (silent_) return;
-      bool in_line = false;
-      if constexpr (telling == Telling::newest) {
-        in_line = !news_.empty();
-        news_.clear();
-      }
+      if constexpr (telling == Telling::newest) news_.clear();
       news_.push_back(std::move(news));
-      if (in_line) return;  // its turn will find these
+      const bool has_turn = std::exchange(has_turn_, true);
+      if (telling == Telling::newest && has_turn) return;  // that will find these
     }
-    line_.post([self = this->shared_from_this()] { self->tell_next(); });
+    try {
+      line_.post([self = this->shared_from_this()] { self->tell_next(); });
+    } catch (...) {
+      const std::lock_guard guard(mutex_);
+      has_turn_ = false;
+      throw;
+    }
   }
 
   /// No call begins any more; but for the next in line, if `keep` says so: what it is, and what
@@ -74,6 +77,21 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     wait(lock);
   }
 
+  /// Once it returns, no call begins any more, and none is under way but for that of the calling
+  /// thread. What fall_silent() kept is told here; from within a call, it is dropped.
+  void finish() {
+    std::unique_lock lock(mutex_);
+    silent_ = true;
+    for (;;) {
+      wait(lock);
+      if (running_on_ != std::thread::id()) news_.clear();
+      if (news_.empty()) return;
+      lock.unlock();
+      tell_next();
+      lock.lock();
+    }
+  }
+
   /// No call begins any more, and none is under way, but for that of the calling thread.
   void remove() {
     fall_silent();
@@ -93,6 +111,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     std::optional<News> news;
     {
       const std::lock_guard guard(mutex_);
+      has_turn_ = false;
       if (news_.empty()) return;
       news = std::move(news_.front());
       news_.pop_front();
@@ -120,6 +139,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   // guarded by mutex_
   std::condition_variable idle_;
   std::deque<News> news_;
+  bool has_turn_ = false;     ///< the line has one for what was told last
   std::optional<News> told_;  ///< last
   std::thread::id running_on_;
   bool silent_ = false;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Following a queue: when, and for whom.
+#include "zklock/recipes/queue_observer.h"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using recipes::QueueObserver;
+using recipes::QueueView;
+
+// Client 0 contends, client 1 looks on.
+class Observing : public EngineTest {
+ protected:
+  Subscription listen() {
+    return observer_->add(
+        [this](const QueueView& view) { told_.push_back(view.holders.size() + view.waiting); });
+  }
+  // Of the queue, by the observer.
+  std::size_t lists() { return client(1).requests(OperationKind::list_and_watch); }
+  // In virtual time.
+  void wait() { lock_.world().run_for(1s); }
+  // One more or one less stands in the queue.
+  std::size_t enqueue() {
+    const auto call = lock_.acquire(0);
+    wait();
+    return call;
+  }
+  void leave(std::size_t call) {
+    lock_.release(call);
+    wait();
+  }
+
+  const std::shared_ptr<QueueObserver> observer_ =
+      std::make_shared<QueueObserver>(lock_.engine(1), recipes::Sight::lock, Executor{});
+  std::vector<std::size_t> told_;  ///< how many stood in the queue
+
+  void TearDown() override {
+    observer_->stop();
+    run();
+    EngineTest::TearDown();
+  }
+};
+
+TEST_F(Observing, CostsNothingBeforeAndAfterItsListeners) {
+  leave(enqueue());
+  EXPECT_EQ(lists(), 0U);
+  Subscription subscription = listen();
+  wait();
+  const auto call = enqueue();
+  EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1}));
+  subscription.cancel();
+  leave(call);  // the watch that is left fires
+  reset_counts();
+  leave(enqueue());
+  leave(enqueue());
+  EXPECT_EQ(lists(), 0U);
+  EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1}));
+}
+
+TEST_F(Observing, WhoListensAfterAWhileWithoutListenersIsToldWhatIsSo) {
+  Subscription first = listen();
+  wait();
+  first.cancel();
+  const auto call = enqueue();
+  const auto other = enqueue();
+  told_.clear();
+  const Subscription second = listen();
+  wait();
+  EXPECT_EQ(told_, (std::vector<std::size_t>{2}));
+  leave(call);
+  leave(other);
+  EXPECT_EQ(told_, (std::vector<std::size_t>{2, 1, 0}));
+}
+
+TEST_F(Observing, ANewSessionWithoutListenersIsNoneOfItsBusiness) {
+  Subscription first = listen();
+  wait();
+  first.cancel();
+  leave(enqueue());
+  reset_counts();
+  lock_.world().expire(1);
+  wait();
+  EXPECT_EQ(lists(), 0U);
+  told_.clear();
+  const Subscription second = listen();
+  wait();
+  EXPECT_EQ(told_, (std::vector<std::size_t>{0}));
+}
+
+// Nothing changes afterwards, so nothing else would tell it.
+TEST_F(Observing, WhatFoundNoThreadIsToldWhenThereIsOne) {
+  const Subscription subscription = listen();
+  wait();
+  lock_.world().dispatcher(1).set_exhausted(true);
+  const auto call = enqueue();
+  EXPECT_EQ(told_, (std::vector<std::size_t>{0}));
+  lock_.world().dispatcher(1).set_exhausted(false);
+  wait();
+  EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1}));
+  leave(call);
+  EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1, 0}));
+}
+
+}  // namespace
+}  // namespace zklock::model
