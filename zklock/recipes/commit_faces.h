@@ -6,14 +6,16 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <boost/thread/thread.hpp>
 
-#include "zklock/client/dispatcher.h"
 #include "zklock/error.h"
 #include "zklock/guarded_transaction.h"
 #include "zklock/recipes/blocking_call.h"
+#include "zklock/recipes/client_core.h"
+#include "zklock/recipes/delivery.h"
 
 namespace zklock::recipes {
 
@@ -37,16 +39,18 @@ void commit_and_wait(const Start& start) {
   }
 }
 
-/// `dispatcher` has to live until the end.
+/// `what` is for the log.
 template <class Start>
-void commit_and_tell(client::Dispatcher& dispatcher, CommitHandler handler, const Start& start) {
+void commit_and_tell(const std::shared_ptr<ClientCore>& core, std::string what,
+                     CommitHandler handler, const Start& start) {
   // What the handler owns must not die on the threads that bring the outcome: there is one copy,
   // and it moves on to the executor.
   auto only = std::make_shared<CommitHandler>(std::move(handler));
-  start([&dispatcher, only = std::move(only)](std::optional<Error> error) mutable {
-    dispatcher.post([only = std::move(only), error = std::move(error)] {
-      (*only)(error ? std::make_exception_ptr(*error) : nullptr);
-    });
+  start([core, what = std::move(what), only = std::move(only)](std::optional<Error> error) mutable {
+    Delivery::send(core, core->dispatcher(), std::move(what),
+                   [only = std::move(only), error = std::move(error)] {
+                     (*only)(error ? std::make_exception_ptr(*error) : nullptr);
+                   });
   });
 }
 

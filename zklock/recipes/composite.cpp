@@ -8,6 +8,7 @@
 
 #include "zklock/error.h"
 #include "zklock/recipes/composite_call.h"
+#include "zklock/recipes/delivery.h"
 
 namespace zklock::recipes {
 
@@ -98,21 +99,10 @@ bool Composite::still_silent(std::size_t i) const {
 }
 
 void Composite::post(std::function<void()> task) {
-  // What the task owns must not die on this thread, when it has run on another one.
-  const auto only = std::make_shared<std::function<void()>>(std::move(task));
-  const auto run = [only] { std::exchange(*only, nullptr)(); };
-  for (const Part& part : parts_) {
-    try {
-      if (part.lock->core().dispatcher().post(run)) return;
-    } catch (const std::exception& e) {  // no thread, no memory
-      part.lock->core().warn("lock " + part.lock->path() + ": " + e.what());
-    }
-  }
-  try {
-    run();
-  } catch (...) {
-    parts_.front().lock->core().warn("an exception left a callback");
-  }
+  const auto open =
+      std::ranges::find_if(parts_, [](const Part& p) { return !p.lock->core().closed(); });
+  auto& core = (open != parts_.end() ? *open : parts_.front()).lock->core();
+  Delivery::send(core.shared_from_this(), core.dispatcher(), "lock " + paths(), std::move(task));
 }
 
 void Composite::enroll(const std::shared_ptr<CompositeCall>& call) {

@@ -67,7 +67,7 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   bool still_silent(std::size_t i) const;
   void set_silent(std::size_t i, bool silent) { silent_.at(i) = silent; }
 
-  /// Runs user code: on the executor of the first client that takes it. When all are closed, here.
+  /// Runs user code: as a callback of the first client that is open.
   void post(std::function<void()> task);
 
   /// Calls that are under way are told when the public object goes.

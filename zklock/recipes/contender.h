@@ -152,18 +152,6 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   };
   void lose(Loss why);
   void tell_loss(Loss why);
-  /// A token that is to be stopped where the user's callbacks may run. It is, at the latest when
-  /// nothing is left that would do it.
-  struct Notice {
-    Notice(std::shared_ptr<Contender> whose, std::stop_source what, std::shared_ptr<void> keep);
-    ~Notice();
-    void give();
-
-    const std::shared_ptr<Contender> contender;
-    std::stop_source source;
-    std::shared_ptr<void> kept_until_then;
-    bool given = false;
-  };
   /// Hands over when it goes: when all have been told.
   struct HandOver {
     explicit HandOver(std::shared_ptr<Contender> whose) : contender(std::move(whose)) {}
@@ -173,8 +161,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
 
     const std::shared_ptr<Contender> contender;
   };
-  /// No Section.
-  void tell(const std::shared_ptr<Notice>& notice, bool again = false) noexcept;
+  /// Stops the token where the user's callbacks may run, after this Section. `keep` goes then.
+  void tell(std::stop_source source, std::shared_ptr<void> keep);
   void hand_over();
   client::Deleter::Manner manner_of_release() const noexcept;
   void leave_session() noexcept;

@@ -5,6 +5,7 @@
 
 #include "zklock/core/revocation.h"
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/delivery.h"
 #include "zklock/recipes/fork_guard.h"
 
 namespace zklock::recipes {
@@ -15,8 +16,6 @@ namespace {
 
 /// How long the callbacks on a loss may keep the next contender waiting.
 constexpr std::chrono::seconds patience_with_loss{1};
-/// How soon it is tried again to tell one, when there was no thread for it.
-constexpr std::chrono::milliseconds pause_between_tellings{50};
 
 }  // namespace
 
@@ -69,22 +68,16 @@ void Contender::tell_loss(Loss why) {
   }
   const auto then = hands_over ? std::make_shared<HandOver>(shared_from_this()) : nullptr;
   hand_over_ = then;
-  const auto notice = std::make_shared<Notice>(shared_from_this(), tenure_->loss_source(), then);
-  engine_->later([this, notice] { tell(notice); });
+  tell(tenure_->loss_source(), then);
 }
 
-Contender::Notice::Notice(std::shared_ptr<Contender> whose, std::stop_source what,
-                          std::shared_ptr<void> keep)
-    : contender(std::move(whose)), source(std::move(what)), kept_until_then(std::move(keep)) {}
-
-Contender::Notice::~Notice() {
-  give();
-}
-
-void Contender::Notice::give() {
-  if (std::exchange(given, true) || contender->core().forked()) return;
-  source.request_stop();
-  kept_until_then.reset();
+// state() says it meanwhile.
+void Contender::tell(std::stop_source source, std::shared_ptr<void> keep) {
+  engine_->later([self = shared_from_this(), source, keep = std::move(keep)]() mutable {
+    auto& core = self->core();
+    Delivery::send(core.shared_from_this(), core.losses(), "lock " + self->engine_->path().str(),
+                   [self, source, keep = std::move(keep)]() mutable { source.request_stop(); });
+  });
 }
 
 Contender::HandOver::~HandOver() {
@@ -100,22 +93,6 @@ std::shared_ptr<void> Contender::being_told(const Hold& hold) {
   if (!hold) return nullptr;
   const LockEngine::Section section(hold.contender_->engine());
   return hold.contender_->hand_over_.lock();
-}
-
-// When the system gives no thread it is tried again, and not told on this one: that may keep the
-// sessions of the whole client alive, and a callback may block it. state() says it meanwhile. A
-// client that is closed drops the timer, on the thread that closes it, and so tells there.
-void Contender::tell(const std::shared_ptr<Notice>& notice, bool again) noexcept {
-  try {
-    if (core().losses().post([notice] { notice->give(); })) return;
-  } catch (const std::exception& e) {  // no thread, no memory
-    if (!again) core().warn("lock " + engine_->path().str() + ": " + e.what());
-    try {
-      core().scheduler().at(core().scheduler().now() + pause_between_tellings,
-                            [this, notice] { tell(notice, true); });
-    } catch (const std::exception&) {  // it is told by the end of the notice, here
-    }
-  }
 }
 
 // After a loss that the library itself brought about: now somebody else may have it.
@@ -142,9 +119,7 @@ std::string Contender::marker() const {
 
 void Contender::asked_to_release() {
   if (!holds_validly()) return;
-  const auto notice =
-      std::make_shared<Notice>(shared_from_this(), tenure_->asked_to_release(), nullptr);
-  engine_->later([this, notice] { tell(notice); });
+  tell(tenure_->asked_to_release(), nullptr);
 }
 
 void Contender::forced_to_release() {

@@ -126,10 +126,10 @@ void GuardedTransaction::commit(Deadline deadline) const {
 }
 
 void GuardedTransaction::async_commit(CommitHandler handler, Deadline deadline) const {
-  auto& dispatcher = writes_->guards.front()->engine().core().dispatcher();
-  recipes::commit_and_tell(dispatcher, std::move(handler), [&](auto done) {
-    return GuardedCommit::start(*writes_, deadline, std::move(done));
-  });
+  auto& engine = writes_->guards.front()->engine();
+  recipes::commit_and_tell(
+      engine.core().shared_from_this(), "commit under " + engine.path().str(), std::move(handler),
+      [&](auto done) { return GuardedCommit::start(*writes_, deadline, std::move(done)); });
 }
 
 std::future<void> GuardedTransaction::async_commit(Deadline deadline) const {

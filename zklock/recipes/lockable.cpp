@@ -6,6 +6,7 @@
 #include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/blocking_call.h"
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/delivery.h"
 #include "zklock/recipes/object_options.h"
 
 namespace zklock::recipes {
@@ -145,20 +146,22 @@ void Lockable::async_acquire(const Kind& kind, const AcquireOptions& options,
   // What the handler owns must not die on the threads that bring the outcome: there is one copy,
   // and it moves on to the executor. A task that is never run gives the hold back.
   auto only = std::make_shared<AcquireHandler>(std::move(handler));
-  client::Dispatcher& executor = engine_->core().dispatcher();
+  const auto post = [core = engine_->core().shared_from_this(),
+                     what = "lock " + path()](std::function<void()> task) {
+    Delivery::send(core, core->dispatcher(), what, std::move(task));
+  };
   try {
     check(kind, options);
   } catch (const Error& error) {
-    executor.post([only = std::move(only), refused = std::make_exception_ptr(error)] {
+    post([only = std::move(only), refused = std::make_exception_ptr(error)] {
       (*only)(Hold(), refused);
     });
     return;
   }
   start(kind, options,
-        [dispatcher = &executor, only = std::move(only),
-         count = count_of_hold(kind)](Outcome outcome) mutable {
+        [post, only = std::move(only), count = count_of_hold(kind)](Outcome outcome) mutable {
           auto hold = std::make_shared<Hold>(hold_of(outcome.contender, count));
-          dispatcher->post([hold = std::move(hold), only = std::move(only), error = outcome.error] {
+          post([hold = std::move(hold), only = std::move(only), error = outcome.error] {
             (*only)(std::move(*hold), error ? std::make_exception_ptr(*error) : nullptr);
           });
         });

@@ -111,8 +111,8 @@ void Leadership::proclaim(std::string value, Deadline deadline) const {
 
 void Leadership::async_proclaim(std::string value, CommitHandler handler, Deadline deadline) const {
   auto rostrum = this->rostrum(proclaiming);
-  auto& dispatcher = rostrum->core().dispatcher();
-  recipes::commit_and_tell(dispatcher, std::move(handler), [&](auto done) {
+  const auto core = rostrum->core().shared_from_this();
+  recipes::commit_and_tell(core, proclaiming + (" " + node()), std::move(handler), [&](auto done) {
     return Proclaiming::start(std::move(rostrum), std::move(value), deadline, std::move(done));
   });
 }

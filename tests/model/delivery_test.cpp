@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks that somebody waits for, when the system has no thread for them.
+#include "zklock/recipes/delivery.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+class DeliveryTest : public EngineTest {
+ protected:
+  void send() {
+    auto& core = lock_.core(0);
+    recipes::Delivery::send(core.shared_from_this(), core.dispatcher(), "test /lock",
+                            [this, owned = owned_] { ++runs_; });
+  }
+  void set_exhausted(bool exhausted) { lock_.world().dispatcher(0).set_exhausted(exhausted); }
+
+  int runs_ = 0;
+  const std::shared_ptr<int> owned_ = std::make_shared<int>();
+};
+
+TEST_F(DeliveryTest, RunsOnceOnTheDispatcherAndLetsGo) {
+  send();
+  EXPECT_EQ(runs_, 0) << "not by who sends it";
+  run();
+  EXPECT_EQ(runs_, 1);
+  EXPECT_EQ(owned_.use_count(), 1);
+}
+
+TEST_F(DeliveryTest, WaitsForAThread) {
+  set_exhausted(true);
+  send();
+  lock_.world().run_for(10s);
+  EXPECT_EQ(runs_, 0);
+  set_exhausted(false);
+  lock_.world().run_for(1s);
+  EXPECT_EQ(runs_, 1);
+  EXPECT_EQ(owned_.use_count(), 1);
+}
+
+// A scheduler of a client that is closed drops its timers.
+TEST_F(DeliveryTest, RunsAtTheLatestWhenNothingIsLeftThatWouldRunIt) {
+  class Refusing final : public client::Dispatcher {
+   public:
+    bool post(std::function<void()>) override { return false; }
+  } refusing;
+  recipes::Delivery::send(lock_.core(0).shared_from_this(), refusing, "test /lock",
+                          [this] { ++runs_; });
+  EXPECT_EQ(runs_, 1);
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/delivery.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace zklock::recipes {
+
+namespace {
+
+/// How soon it is tried again, when there was no thread for it.
+constexpr std::chrono::milliseconds pause_between_posts{50};
+
+}  // namespace
+
+void Delivery::send(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
+                    std::string what, std::function<void()> task) {
+  std::make_shared<Delivery>(std::move(core), dispatcher, std::move(what), std::move(task))->post();
+}
+
+Delivery::Delivery(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
+                   std::string what, std::function<void()> task)
+    : core_(std::move(core)),
+      dispatcher_(dispatcher),
+      what_(std::move(what)),
+      task_(std::move(task)) {}
+
+Delivery::~Delivery() {
+  try {
+    run();
+  } catch (...) {
+    core_->warn("an exception left a callback");
+  }
+}
+
+void Delivery::post() noexcept {
+  try {
+    dispatcher_.post([self = shared_from_this()] { self->run(); });
+    return;
+  } catch (const std::exception& e) {  // no thread, no memory
+    if (!what_.empty()) core_->warn(std::exchange(what_, "") + ": " + e.what());
+  }
+  try {
+    core_->scheduler().at(core_->scheduler().now() + pause_between_posts,
+                          [self = shared_from_this()] { self->post(); });
+  } catch (const std::exception&) {  // it runs at the end of this object, here
+  }
+}
+
+void Delivery::run() {
+  const auto task = std::exchange(task_, nullptr);
+  if (task && !core_->forked()) task();
+}
+
+}  // namespace zklock::recipes
