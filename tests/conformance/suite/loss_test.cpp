@@ -151,6 +151,7 @@ TEST_P(Loss, OfTheNodeWhileWaitingIsQueuedAgainOrAnErrorByPolicy) {
     const auto failing = make(client, kFail);
     auto waiting = async_acquire(*failing);
     ASSERT_TRUE(reaches_nodes(2));
+    EXPECT_EQ(failing->participants().size(), 2U);  // it has seen who is before it
     stage().remove(node_at(1));
     EXPECT_EQ(error_of([&] { return get_in_time(waiting); }), Errc::node_deleted);
     EXPECT_TRUE(reaches_nodes(1));
@@ -158,6 +159,7 @@ TEST_P(Loss, OfTheNodeWhileWaitingIsQueuedAgainOrAnErrorByPolicy) {
   const auto lock = make(client);
   auto waiting = async_acquire(*lock);
   ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_EQ(lock->participants().size(), 2U);
   const std::string old = node_at(1);
   stage().remove(old);
   ASSERT_TRUE(queues_again(old));
