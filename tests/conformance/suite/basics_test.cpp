@@ -16,38 +16,38 @@
 namespace zklock::testing {
 namespace {
 
-template <class P>
-class Basics : public SuiteTest<P> {};
-using EveryPairing = EveryClassOn<RealStage, FakeStage>;
-TYPED_TEST_SUITE(Basics, EveryPairing, PairingName);
+class Basics : public SuiteTest {};
+INSTANTIATE_TEST_SUITE_P(, Basics,
+                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         pairing_name);
 
-TYPED_TEST(Basics, AFreeLockIsGrantedWithOneNodeAndARisingToken) {
-  Client& client = this->connect();
-  const auto lock = this->make(client);
-  EXPECT_FALSE(this->stage().exists(kPath));  // constructing sends nothing
+TEST_P(Basics, AFreeLockIsGrantedWithOneNodeAndARisingToken) {
+  Client& client = connect();
+  const auto lock = make(client);
+  EXPECT_FALSE(stage().exists(kPath));  // constructing sends nothing
   FencingToken last;
   for (int round = 0; round < 3; ++round) {
-    auto hold = this->acquire(*lock);
-    EXPECT_TRUE(static_cast<bool>(hold));
+    auto hold = acquire(*lock);
+    EXPECT_TRUE(hold);
     EXPECT_EQ(hold.state(), HoldState::held);
     EXPECT_FALSE(hold.lost().stop_requested());
     EXPECT_GT(hold.token(), last);
-    ASSERT_TRUE(this->reaches_nodes(1));
-    EXPECT_EQ(hold.node(), this->node_at(0));
+    ASSERT_TRUE(reaches_nodes(1));
+    EXPECT_EQ(hold.node(), node_at(0));
     last = hold.token();
     hold.release();
     EXPECT_EQ(hold.state(), HoldState::lost);
     EXPECT_TRUE(client.flush(kPatience));
-    EXPECT_TRUE(this->stage().nodes().empty());
+    EXPECT_TRUE(stage().nodes().empty());
   }
 }
 
-TYPED_TEST(Basics, OneOfTwoWaitsForTheOther) {
-  const auto lock = this->make(this->connect());
-  const auto others = this->make(this->connect());
-  auto first = this->rival_acquire(*others);
-  auto waiting = this->async_acquire(*lock);
-  ASSERT_TRUE(this->reaches_nodes(2));
+TEST_P(Basics, OneOfTwoWaitsForTheOther) {
+  const auto lock = make(connect());
+  const auto others = make(connect());
+  auto first = rival_acquire(*others);
+  auto waiting = async_acquire(*lock);
+  ASSERT_TRUE(reaches_nodes(2));
   EXPECT_FALSE(is_ready(waiting));
   const FencingToken token = first.token();
   first.release();
@@ -55,210 +55,196 @@ TYPED_TEST(Basics, OneOfTwoWaitsForTheOther) {
   EXPECT_EQ(second.state(), HoldState::held);
   EXPECT_GT(second.token(), token);
 
-  auto again = this->rival_async_acquire(*others);
-  ASSERT_TRUE(this->reaches_nodes(2));
+  auto again = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(2));
   EXPECT_FALSE(is_ready(again));
   second.release();
   EXPECT_EQ(get(again).state(), HoldState::held);
 }
 
-TYPED_TEST(Basics, OwnersExcludeEachOtherUnlessTheClassIsShared) {
-  const auto lock = this->make(this->connect());
-  const auto others = this->make(this->connect());
-  const auto hold = this->acquire(*lock);
-  constexpr bool shares = TestFixture::TestedFace::shares;
-  EXPECT_EQ(static_cast<bool>(this->try_acquire(*lock)), shares);
-  EXPECT_EQ(static_cast<bool>(this->try_acquire(*others)), shares);
-  EXPECT_FALSE(static_cast<bool>(this->rival_acquire(*others, {.deadline = Deadline::passed()})));
+TEST_P(Basics, OwnersExcludeEachOtherUnlessTheClassIsShared) {
+  const auto lock = make(connect());
+  const auto others = make(connect());
+  const auto hold = acquire(*lock);
+  const bool shares = face().shares;
+  EXPECT_EQ(static_cast<bool>(try_acquire(*lock)), shares);
+  EXPECT_EQ(static_cast<bool>(try_acquire(*others)), shares);
+  EXPECT_FALSE(rival_try_acquire(*others));
   EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_TRUE(this->reaches_nodes(1));
+  EXPECT_TRUE(reaches_nodes(1));
 }
 
-TYPED_TEST(Basics, EqualOwnersNestIfTheClassDoes) {
-  Client& client = this->connect();
-  const auto lock = this->make(client);
-  const auto second_object = this->make(client);
+TEST_P(Basics, EqualOwnersNestIfTheClassDoes) {
+  Client& client = connect();
+  const auto lock = make(client);
+  const auto second_object = make(client);
   const Owner owner = Owner::unique();
-  auto hold = this->acquire(*lock, {.owner = owner});
-  if constexpr (TestFixture::TestedFace::nests) {
-    auto nested = this->acquire(*second_object, {.owner = owner});
+  auto hold = acquire(*lock, {.owner = owner});
+  if (face().nests) {
+    auto nested = acquire(*second_object, {.owner = owner});
     EXPECT_EQ(nested.token(), hold.token());
     EXPECT_EQ(nested.node(), hold.node());
-    EXPECT_TRUE(this->reaches_nodes(1));
+    EXPECT_TRUE(reaches_nodes(1));
     hold.release();
     EXPECT_EQ(nested.state(), HoldState::held);
-    EXPECT_FALSE(static_cast<bool>(this->rival_acquire(*lock, {.deadline = Deadline::passed()})));
+    EXPECT_FALSE(rival_try_acquire(*lock));
   } else {
-    auto waiting = this->async_acquire(*second_object, {.owner = owner});
-    ASSERT_TRUE(this->reaches_nodes(2));
+    auto waiting = async_acquire(*second_object, {.owner = owner});
+    ASSERT_TRUE(reaches_nodes(2));
     EXPECT_FALSE(is_ready(waiting));
     hold.release();
     const auto next = get(waiting);
     EXPECT_EQ(next.state(), HoldState::held);
-    if constexpr (TestFixture::TestedFace::named) {
+    if (face().named) {
       EXPECT_EQ(next.owner(), owner);
     }
   }
 }
 
-TYPED_TEST(Basics, WaitersAreGrantedInTheOrderOfTheirArrival) {
+TEST_P(Basics, WaitersAreGrantedInTheOrderOfTheirArrival) {
   constexpr std::size_t kWaiters = 6;
-  Client& first = this->connect();
-  Client& second = this->connect();
-  const auto lock = this->make(first);
-  const auto others = this->make(second);
-  auto hold = this->rival_acquire(*lock);
-  std::vector<decltype(this->rival_async_acquire(*lock))> waiting;
+  Client& first = connect();
+  Client& second = connect();
+  const auto lock = make(first);
+  const auto others = make(second);
+  auto hold = rival_acquire(*lock);
+  std::vector<GrantFuture> waiting;
   for (std::size_t i = 0; i < kWaiters; ++i) {
-    waiting.push_back(this->rival_async_acquire(i % 2 == 0 ? *others : *lock));
-    ASSERT_TRUE(this->reaches_nodes(i + 2));  // it has arrived
+    waiting.push_back(rival_async_acquire(i % 2 == 0 ? *others : *lock));
+    ASSERT_TRUE(reaches_nodes(i + 2));  // it has arrived
   }
   for (std::size_t i = 0; i < kWaiters; ++i) {
     const FencingToken before = hold.token();
     hold.release();
     hold = get(waiting[i]);
     EXPECT_GT(hold.token(), before);
-    ASSERT_TRUE(this->reaches_nodes(kWaiters - i));
+    ASSERT_TRUE(reaches_nodes(kWaiters - i));
     for (std::size_t j = i + 1; j < kWaiters; ++j) EXPECT_FALSE(is_ready(waiting[j]));
   }
 }
 
-TYPED_TEST(Basics, AHandlerIsCalledOnceWithTheHold) {
-  const auto lock = this->make(this->connect());
-  std::promise<typename TestFixture::Grant> got;
+TEST_P(Basics, AHandlerIsCalledOnceWithTheHold) {
+  const auto lock = make(connect());
+  std::promise<Grant> got;
   std::atomic<int> calls{0};
-  TestFixture::TestedFace::async_acquire(
-      *lock, {}, [&](typename TestFixture::Grant hold, const std::exception_ptr& error) {
-        EXPECT_EQ(error, nullptr);
-        if (++calls == 1) got.set_value(std::move(hold));
-      });
+  lock->async_acquire({}, [&](Grant hold, const std::exception_ptr& error) {
+    EXPECT_EQ(error, nullptr);
+    if (++calls == 1) got.set_value(std::move(hold));
+  });
   auto future = got.get_future();
   EXPECT_EQ(get(future).state(), HoldState::held);
-  EXPECT_TRUE(this->becomes_empty());
+  EXPECT_TRUE(becomes_empty());
   EXPECT_EQ(calls, 1);
 }
 
-TYPED_TEST(Basics, WhatOneThreadAcquiresAnotherReleases) {
-  const auto lock = this->make(this->connect());
+TEST_P(Basics, WhatOneThreadAcquiresAnotherReleases) {
+  const auto lock = make(connect());
   const Owner request = Owner::unique();
-  auto acquiring = this->in_thread([&] { return this->acquire(*lock, {.owner = request}); });
+  auto acquiring = in_thread([&] { return acquire(*lock, {.owner = request}); });
   auto hold = get(acquiring);
-  if constexpr (TestFixture::TestedFace::named) {
+  if (face().named) {
     EXPECT_EQ(hold.owner(), request);
   }
-  EXPECT_FALSE(static_cast<bool>(this->rival_acquire(*lock, {.deadline = Deadline::passed()})));
-  auto releasing = this->in_thread([moved = std::move(hold)]() mutable { moved.release(); });
+  EXPECT_FALSE(rival_try_acquire(*lock));
+  auto releasing = in_thread([moved = std::move(hold)]() mutable { moved.release(); });
   get(releasing);
-  EXPECT_TRUE(this->becomes_empty());
+  EXPECT_TRUE(becomes_empty());
 }
 
-TYPED_TEST(Basics, AHoldReleasesOnceWhateverIsDoneWithIt) {
-  const auto lock = this->make(this->connect());
-  auto old = this->acquire(*lock);
+TEST_P(Basics, AHoldReleasesOnceWhateverIsDoneWithIt) {
+  const auto lock = make(connect());
+  auto old = acquire(*lock);
   auto moved = std::move(old);
-  EXPECT_FALSE(static_cast<bool>(old));  // NOLINT(bugprone-use-after-move)
+  EXPECT_FALSE(old);  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(moved.state(), HoldState::held);
   moved.release();
-  const auto newer = this->acquire(*lock);
+  const auto newer = acquire(*lock);
   moved.release();
   old.release();
   EXPECT_EQ(newer.state(), HoldState::held);
-  EXPECT_TRUE(this->stage().exists(newer.node()));
+  EXPECT_TRUE(stage().exists(newer.node()));
 }
 
-TYPED_TEST(Basics, AHoldOutlivesItsLock) {
-  Client& client = this->connect();
-  auto lock = this->make(client);
-  auto hold = this->acquire(*lock);
+TEST_P(Basics, AHoldOutlivesItsLock) {
+  Client& client = connect();
+  auto lock = make(client);
+  auto hold = acquire(*lock);
   lock.reset();
   EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_TRUE(this->stage().exists(hold.node()));
+  EXPECT_TRUE(stage().exists(hold.node()));
   hold.release();
-  EXPECT_TRUE(this->becomes_empty());
+  EXPECT_TRUE(becomes_empty());
 }
 
-TYPED_TEST(Basics, LockAndUnlock) {
-  using Face = typename TestFixture::TestedFace;
-  if constexpr (HasLockAndUnlock<Face>) {
-    const auto lock = this->make(this->connect());
-    const auto others = this->make(this->connect());
-    EXPECT_EQ(error_of([&] { Face::unlock(*lock); }), Errc::not_owner);
-    Face::lock(*lock);
-    EXPECT_TRUE(Face::is_locked(*lock));
-    EXPECT_FALSE(static_cast<bool>(this->rival_acquire(*others, {.deadline = Deadline::passed()})));
-    auto elsewhere = this->in_thread([&] { return error_of([&] { Face::unlock(*lock); }); });
-    const auto refused = get(elsewhere);
-    if (Face::thread_owns) {
-      EXPECT_EQ(refused, Errc::not_owner);
-      EXPECT_TRUE(Face::is_locked(*lock));
-      Face::unlock(*lock);
-    } else {
-      EXPECT_EQ(refused, std::nullopt);
-    }
-    EXPECT_FALSE(Face::is_locked(*lock));
-    EXPECT_EQ(error_of([&] { Face::unlock(*lock); }), Errc::not_owner);  // once too often
-    EXPECT_TRUE(this->becomes_empty());
-    EXPECT_TRUE(Face::try_lock(*lock));
-    Face::unlock(*lock);
+TEST_P(Basics, LockAndUnlock) {
+  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  const auto lock = make(connect());
+  const auto others = make(connect());
+  EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);
+  lock->lock();
+  EXPECT_TRUE(lock->is_locked());
+  EXPECT_FALSE(rival_try_acquire(*others));
+  auto elsewhere = in_thread([&] { return error_of([&] { lock->unlock(); }); });
+  const auto refused = get(elsewhere);
+  if (face().thread_owns) {
+    EXPECT_EQ(refused, Errc::not_owner);
+    EXPECT_TRUE(lock->is_locked());
+    lock->unlock();
   } else {
-    GTEST_SKIP() << "has no lock()";
+    EXPECT_EQ(refused, std::nullopt);
   }
+  EXPECT_FALSE(lock->is_locked());
+  EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);  // once too often
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(lock->try_lock());
+  lock->unlock();
 }
 
-TYPED_TEST(Basics, LocksOfOneThreadAreCountedOrExcludeEachOther) {
-  using Face = typename TestFixture::TestedFace;
-  if constexpr (HasLockAndUnlock<Face>) {
-    const auto lock = this->make(this->connect());
-    Face::lock(*lock);
-    EXPECT_EQ(Face::try_lock(*lock), Face::nests);
-    EXPECT_TRUE(this->reaches_nodes(1));
-    if (Face::nests) Face::unlock(*lock);
-    EXPECT_TRUE(Face::is_locked(*lock));
-    EXPECT_TRUE(this->stage().exists(this->node_at(0)));
-    Face::unlock(*lock);
-    EXPECT_FALSE(Face::is_locked(*lock));
-    EXPECT_TRUE(this->becomes_empty());
-  } else {
-    GTEST_SKIP() << "has no lock()";
-  }
+TEST_P(Basics, LocksOfOneThreadAreCountedOrExcludeEachOther) {
+  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  const auto lock = make(connect());
+  lock->lock();
+  EXPECT_EQ(lock->try_lock(), face().nests);
+  EXPECT_TRUE(reaches_nodes(1));
+  if (face().nests) lock->unlock();
+  EXPECT_TRUE(lock->is_locked());
+  EXPECT_TRUE(stage().exists(node_at(0)));
+  lock->unlock();
+  EXPECT_FALSE(lock->is_locked());
+  EXPECT_TRUE(becomes_empty());
 }
 
-TYPED_TEST(Basics, UnlockDoesNotTouchAHoldNorAHoldALock) {
-  using Face = typename TestFixture::TestedFace;
-  if constexpr (HasLockAndUnlock<Face> && Face::nests) {
-    const auto lock = this->make(this->connect());
-    auto hold = Face::acquire(*lock, {});  // for the calling thread
-    EXPECT_EQ(error_of([&] { Face::unlock(*lock); }), Errc::not_owner);
-    EXPECT_EQ(hold.state(), HoldState::held);
-    Face::lock(*lock);
-    hold.release();
-    EXPECT_TRUE(Face::is_locked(*lock));
-    EXPECT_TRUE(this->stage().exists(this->node_at(0)));
-    Face::unlock(*lock);
-    EXPECT_TRUE(this->becomes_empty());
-  } else {
-    GTEST_SKIP() << "lock() and Hold have nothing in common";
-  }
+TEST_P(Basics, UnlockDoesNotTouchAHoldNorAHoldALock) {
+  if (!face().has_lock || !face().nests) GTEST_SKIP() << "lock() and Hold have nothing in common";
+  const auto lock = make(connect());
+  auto hold = lock->acquire({});  // for the calling thread
+  EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  lock->lock();
+  hold.release();
+  EXPECT_TRUE(lock->is_locked());
+  EXPECT_TRUE(stage().exists(node_at(0)));
+  lock->unlock();
+  EXPECT_TRUE(becomes_empty());
 }
 
-TYPED_TEST(Basics, ParticipantsAreAllInTheOrderOfArrival) {
-  Client& client = this->connect();
-  Client& other = this->connect();
-  const auto lock = this->make(client);
-  const auto others = this->make(other);
-  using Face = typename TestFixture::TestedFace;
-  EXPECT_TRUE(Face::participants(*lock).empty());
+TEST_P(Basics, ParticipantsAreAllInTheOrderOfArrival) {
+  Client& client = connect();
+  Client& other = connect();
+  const auto lock = make(client);
+  const auto others = make(other);
+  EXPECT_TRUE(lock->participants().empty());
   const Owner first = Owner::unique();
   const Owner second = Owner::unique();
-  auto hold = this->acquire(*lock, {.owner = first});
-  ASSERT_TRUE(this->reaches_nodes(1));
-  auto waiting = this->rival_async_acquire(*others, {.owner = second});
-  ASSERT_TRUE(this->reaches_nodes(2));
-  const auto all = Face::participants(*lock);
+  auto hold = acquire(*lock, {.owner = first});
+  ASSERT_TRUE(reaches_nodes(1));
+  auto waiting = rival_async_acquire(*others, {.owner = second});
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto all = lock->participants();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(kPath + "/" + all[0].node, hold.node());
   EXPECT_EQ(all[0].token, hold.token());
-  if (Face::named) {
+  if (face().named) {
     EXPECT_EQ(all[0].owner, first.to_string());
     EXPECT_EQ(all[1].owner, second.to_string());
   }
@@ -269,85 +255,84 @@ TYPED_TEST(Basics, ParticipantsAreAllInTheOrderOfArrival) {
   EXPECT_FALSE(all[1].mine);
   EXPECT_EQ(all[0].session_id, client.session_id());
   EXPECT_EQ(all[1].session_id, other.session_id());
-  const auto of_other = Face::participants(*others);
+  const auto of_other = others->participants();
   ASSERT_EQ(of_other.size(), 2U);
   EXPECT_FALSE(of_other[0].mine);
   EXPECT_TRUE(of_other[1].mine);
   hold.release();
   const auto next = get(waiting);
   EXPECT_GT(next.token(), all[0].token);
-  if (Face::keeps_node) {
+  if (face().keeps_node) {
     EXPECT_EQ(next.token(), all[1].token);
   }
 }
 
-TYPED_TEST(Basics, BadPathsAreRefusedAndNothingIsSent) {
-  Client& client = this->connect();
+TEST_P(Basics, BadPathsAreRefusedAndNothingIsSent) {
+  Client& client = connect();
   for (const std::string path : {"", "lock", "/", "/a//b", "/a/", "/a/../b", "/zookeeper/x"}) {
-    EXPECT_EQ(error_of([&] { return this->make_at(path, client); }), Errc::invalid_path) << path;
+    EXPECT_EQ(error_of([&] { return make_at(path, client); }), Errc::invalid_path) << path;
   }
-  EXPECT_FALSE(this->stage().exists("/a"));
+  EXPECT_FALSE(stage().exists("/a"));
 }
 
-TYPED_TEST(Basics, EveryCallOfAClosedClientThrowsClosed) {
-  using Face = typename TestFixture::TestedFace;
-  Client& client = this->connect();
-  const auto lock = this->make(client);
-  const auto others = this->make(this->connect());
-  auto blocking = this->rival_acquire(*others);
-  auto waiting = this->async_acquire(*lock);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  this->stage().close(client);
+TEST_P(Basics, EveryCallOfAClosedClientThrowsClosed) {
+  Client& client = connect();
+  const auto lock = make(client);
+  const auto others = make(connect());
+  auto blocking = rival_acquire(*others);
+  auto waiting = async_acquire(*lock);
+  ASSERT_TRUE(reaches_nodes(2));
+  stage().close(client);
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return this->acquire(*lock); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return this->try_acquire(*lock); }), Errc::closed);
-  auto refused = this->async_acquire(*lock);
+  EXPECT_EQ(error_of([&] { return acquire(*lock); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return try_acquire(*lock); }), Errc::closed);
+  auto refused = async_acquire(*lock);
   EXPECT_EQ(error_of([&] { return get(refused); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { Face::async_acquire(*lock, {}, [](const auto&, const auto&) {}); }),
+  EXPECT_EQ(error_of([&] { lock->async_acquire({}, [](const auto&, const auto&) {}); }),
             Errc::closed);
-  EXPECT_EQ(error_of([&] { return Face::participants(*lock); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return this->make(client); }), Errc::closed);
-  EXPECT_TRUE(this->reaches_nodes(1));
+  EXPECT_EQ(error_of([&] { return lock->participants(); }), Errc::closed);
+  EXPECT_EQ(error_of([&] { return make(client); }), Errc::closed);
+  EXPECT_TRUE(reaches_nodes(1));
   EXPECT_EQ(blocking.state(), HoldState::held);
 }
 
-TYPED_TEST(Basics, ClosingTheClientLosesWhatIsHeldAndTellsItOnce) {
-  Client& client = this->connect();
-  const auto lock = this->make(client);
-  const auto others = this->make(this->connect());
-  auto hold = this->acquire(*lock);
+TEST_P(Basics, ClosingTheClientLosesWhatIsHeldAndTellsItOnce) {
+  Client& client = connect();
+  const auto lock = make(client);
+  const auto others = make(connect());
+  auto hold = acquire(*lock);
   const Told told(hold);
-  auto waiting = this->rival_async_acquire(*others);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  this->stage().close(client);
+  auto waiting = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(2));
+  stage().close(client);
   EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(this->stage().comes([&] { return told.lost() == 1; }));
+  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
   EXPECT_GT(get(waiting).token(), hold.token());
   hold.release();
   EXPECT_EQ(told.lost(), 1);
 }
 
-TYPED_TEST(Basics, DestroyingTheLockWakesItsWaiters) {
-  Client& client = this->connect();
-  auto lock = this->make(client);
-  const auto others = this->make(this->connect());
-  const auto blocking = this->rival_acquire(*others);
-  auto waiting = this->async_acquire(*lock);
-  ASSERT_TRUE(this->reaches_nodes(2));
+TEST_P(Basics, DestroyingTheLockWakesItsWaiters) {
+  Client& client = connect();
+  auto lock = make(client);
+  const auto others = make(connect());
+  const auto blocking = rival_acquire(*others);
+  auto waiting = async_acquire(*lock);
+  ASSERT_TRUE(reaches_nodes(2));
   lock.reset();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
-  EXPECT_TRUE(this->reaches_nodes(1));
+  EXPECT_TRUE(reaches_nodes(1));
 }
 
 // Every rival adds to what no other may touch meanwhile; who only reads finds both halves equal.
-TYPED_TEST(Basics, AHundredThreadsNeverMeet) {
-  if (!TestFixture::TestedFace::crowds_servers && !TestFixture::OwnStage::simulated) {
+TEST_P(Basics, AHundredThreadsNeverMeet) {
+  if (!face().crowds_servers && !stage().simulated()) {
     GTEST_SKIP() << "only on the simulation, for the time it takes";
   }
   constexpr int kThreads = 100;
   constexpr int kRounds = 2;
-  const auto lock = this->make(this->connect());
-  const auto others = this->make(this->connect());
+  const auto lock = make(connect());
+  const auto others = make(connect());
   // Updated in two steps, so that whoever comes in between spoils them.
   std::atomic<int> one{0};
   std::atomic<int> two{0};
@@ -359,15 +344,15 @@ TYPED_TEST(Basics, AHundredThreadsNeverMeet) {
   };
   std::vector<std::future<void>> threads;
   for (int i = 0; i < kThreads; ++i) {
-    threads.push_back(this->in_thread([&, i] {
+    threads.push_back(in_thread([&, i] {
       auto& mine = i % 2 == 0 ? *lock : *others;
       for (int round = 0; round < kRounds; ++round) {
         {
-          const auto hold = this->rival_acquire(mine);
+          const auto hold = rival_acquire(mine);
           add(one);
           add(two);
         }
-        const auto hold = this->acquire(mine);
+        const auto hold = acquire(mine);
         if (one != two) ++torn;
       }
     }));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -13,13 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/suite/ensembles.h"
 #include "conformance/suite/faces.h"
 
 namespace zklock::testing {
 
 // A CompositeHold that answers like a Hold: token and node are those of the part `first`, which
-// everybody queues for before the others.
+// everybody queues for before the others; on ensembles, the parts behind it are on the others.
 template <std::size_t first>
 class CompositeGrant {
  public:
@@ -28,31 +26,16 @@ class CompositeGrant {
 
   explicit operator bool() const { return static_cast<bool>(hold_); }
   FencingToken token() const { return hold_[first].token(); }
-  std::string node() const { return hold_[first].node(); }
+  std::string node(std::size_t ensemble = 0) const { return hold_[first + ensemble].node(); }
   HoldState state() const { return hold_.state(); }
   std::stop_token lost() const { return hold_.lost(); }
   LeaseClock::time_point valid_until() const { return hold_.valid_until(); }
   Owner owner() const { return hold_.owner(); }
   void release() { hold_.release(); }
-  const Hold& operator[](std::size_t part) const { return hold_[part]; }
 
  private:
   CompositeHold hold_;
 };
-
-// The same of its future.
-template <std::size_t first>
-struct CompositeFuture {
-  std::future<CompositeHold> hold;
-};
-template <std::size_t first>
-CompositeGrant<first> get(CompositeFuture<first>& future) {
-  return CompositeGrant<first>(get(future.hold));
-}
-template <std::size_t first>
-bool is_ready(const CompositeFuture<first>& future) {
-  return is_ready(future.hold);
-}
 
 // Several ReentrantMutexes as one.
 template <class Mutex, std::size_t first>
@@ -70,8 +53,8 @@ struct CompositeFace : UsualFace {
   static Grant acquire(Lock& lock, AcquireOptions options) {
     return Grant(lock.mutex.acquire(std::move(options)));
   }
-  static CompositeFuture<first> async_acquire(Lock& lock, AcquireOptions options) {
-    return {lock.mutex.async_acquire(std::move(options))};
+  static std::future<CompositeHold> async_acquire(Lock& lock, AcquireOptions options) {
+    return lock.mutex.async_acquire(std::move(options));
   }
   static void async_acquire(Lock& lock, AcquireOptions options,
                             std::function<void(Grant, std::exception_ptr)> handler) {
@@ -122,9 +105,8 @@ struct MultiOf3Face : CompositeFace<MultiMutex, 1> {
 
 struct QuorumFace : CompositeFace<QuorumMutex, 0> {
   using Rival = QuorumFace;
-  template <class Stage>
-  using On = Ensembles<Stage>;
   static constexpr const char* name = "QuorumMutex";
+  static constexpr bool on_ensembles = true;
   // An ensemble that fails is passed over, and the next one waited for: the policy is seen only
   // when a majority fails at once; see quorum_mutex_test.cpp.
   static constexpr bool fails_by_policy = false;
@@ -136,15 +118,13 @@ struct QuorumFace : CompositeFace<QuorumMutex, 0> {
   // No ensemble is slow because the machine is.
   static constexpr std::chrono::milliseconds kPatient = std::chrono::hours(1);
 
-  static std::unique_ptr<Lock> make(const std::array<Client*, kEnsembles>& clients,
-                                    const std::string& path, const MutexOptions& options = {}) {
+  static std::unique_ptr<Lock> make(const std::vector<Client*>& clients, const std::string& path,
+                                    const MutexOptions& options = {}) {
     return std::unique_ptr<Lock>(new Lock{
-        *clients[0], path,
-        QuorumMutex({*clients[0], *clients[1], *clients[2]}, path,
+        *clients.at(0), path,
+        QuorumMutex({*clients.at(0), *clients.at(1), *clients.at(2)}, path,
                     {.on_node_lost = options.on_node_lost, .ensemble_timeout = kPatient})});
   }
 };
-
-using CompositeFaces = FaceList<MultiOf1Face, MultiOf3Face, QuorumFace>;
 
 }  // namespace zklock::testing

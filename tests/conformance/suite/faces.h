@@ -7,27 +7,28 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/zklock.h"
+#include "conformance/suite/face.h"
 
 namespace zklock::testing {
 
 // A face is one way to use a lock class, in the few words that the suite knows. To put a class
-// under the suite, write one of these structs, and add its name to the list at the end.
+// under the suite, write one of these structs, and add it to the list in faces.cpp. The tests see
+// it as a Face and a SuiteLock, which erased_face.h makes of it.
 //
-// | member                                  | meaning                                              |
-// |-----------------------------------------|------------------------------------------------------|
-// | name                                    | in the names of the tests                            |
-// | Lock, make(client, path, options)       | what it makes for one client                         |
-// | Rival                                   | the face (of the same Lock) that excludes this one   |
-// |                                         | and is excluded by it: itself, but for readers       |
-// | Grant                                   | what it gets: a Hold, or what answers like one       |
-// | nests                                   | equal owners hold together                           |
-// | shares                                  | several owners hold together, until a rival comes    |
-// | what UsualFace has                      | where the class is unlike the others, and why        |
-// | acquire, async_acquire (both)           | as those of ReentrantMutex                           |
-// | participants(lock)                      |                                                      |
-// | lock, lock_until, unlock, is_locked     | only where the class has them: see the concept below |
-// | thread_owns                             | with them: what a thread locked, no other unlocks    |
+// | member                                 | meaning                                              |
+// |----------------------------------------|------------------------------------------------------|
+// | name                                   | in the names of the tests                            |
+// | Lock, make(client, path, options)      | what it makes for one client                         |
+// | Rival                                  | the face (of the same Lock) that excludes this one   |
+// |                                        | and is excluded by it: itself, but for readers       |
+// | Grant                                  | what it gets: a Hold, or what answers like one       |
+// | nests                                  | equal owners hold together                           |
+// | shares                                 | several owners hold together, until a rival comes    |
+// | what UsualFace has                     | where the class is unlike the others, and why        |
+// | acquire, async_acquire (both)          | as those of ReentrantMutex                           |
+// | participants(lock)                     |                                                      |
+// | lock, lock_until, unlock, is_locked    | only where the class has them: see the concept below |
+// | thread_owns                            | with them: what a thread locked, no other unlocks    |
 
 template <class F>
 concept HasLockAndUnlock = requires(typename F::Lock& lock) {
@@ -36,9 +37,8 @@ concept HasLockAndUnlock = requires(typename F::Lock& lock) {
 
 // What most classes have in common. A face that says otherwise says why.
 struct UsualFace {
-  // Where it plays: on the stage itself.
-  template <class Stage>
-  using On = Stage;
+  // It is made for one client; where not, make() gets those of a process, one for each ensemble.
+  static constexpr bool on_ensembles = false;
   // An owner may be given, and is who the node names.
   static constexpr bool named = true;
   // The node that waits is the one that will hold.
@@ -55,7 +55,6 @@ struct UsualFace {
   // A hundred threads fight for it on the servers, too. Where not, its parts do.
   static constexpr bool crowds_servers = true;
   // What MutexOptions::listener is told.
-  enum class Hears { all, all_but_places, begin_and_end, nothing };
   static constexpr Hears hears = Hears::all;
   // The paths that it takes nodes on; the first is where others queue.
   static std::vector<std::string> paths(const std::string& path) { return {path}; }
@@ -197,18 +196,5 @@ struct OnePermitFace : SemaphoreFace<1, 1> {
 struct TwoPermitsFace : SemaphoreFace<2, 3> {
   static constexpr const char* name = "SemaphoreTwoOf3";
 };
-
-template <class... Faces>
-struct FaceList {};
-
-// The classes under the suite, with those of composite_faces.h and leader_faces.h.
-using AllFaces = FaceList<ReentrantMutexFace,  //
-                          MutexFace,           //
-                          WriterFace,          //
-                          ReaderFace,          //
-                          PriorityMutexFace,   //
-                          OnePermitFace,       //
-                          SharedCountFace,     //
-                          TwoPermitsFace>;
 
 }  // namespace zklock::testing

@@ -7,19 +7,18 @@
 #include <vector>
 
 #include "conformance/event_log.h"
-#include "conformance/suite/faces.h"
+#include "conformance/suite/face.h"
 
 namespace zklock::testing {
 
 // What the listener of a lock object hears, on each of its paths. Expectations are those of a
 // ReentrantMutex; Face::hears says how much of them comes.
-template <class Face>
 class Heard {
  public:
   using Texts = std::vector<std::string>;
 
-  Heard() {
-    for (const std::string& path : Face::paths(kPath)) logs_.try_emplace(path);
+  explicit Heard(const Face& face) : hears_(face.hears) {
+    for (const std::string& path : face.paths) logs_.try_emplace(path);
   }
   LockListener listener() {
     return [this](const LockEvent& event) { logs_.at(event.path).listener()(event); };
@@ -57,17 +56,15 @@ class Heard {
   }
 
  private:
-  using Hears = UsualFace::Hears;
-
   static bool is_place(const std::string& text) { return text.starts_with("waiting"); }
   static Texts without_connection(Texts texts) {
     std::erase_if(texts, [](const auto& t) { return t == "suspended" || t == "resumed"; });
     return texts;
   }
-  static Texts told(Texts texts, bool first_path) {
-    if (Face::hears == Hears::nothing) return {};
-    if (Face::hears != Hears::all || !first_path) std::erase_if(texts, is_place);
-    if (Face::hears != Hears::begin_and_end) return texts;
+  Texts told(Texts texts, bool first_path) const {
+    if (hears_ == Hears::nothing) return {};
+    if (hears_ != Hears::all || !first_path) std::erase_if(texts, is_place);
+    if (hears_ != Hears::begin_and_end) return texts;
     Texts few;
     for (const std::string& text : texts) {
       if (text == "acquired") few.push_back(text);
@@ -76,6 +73,7 @@ class Heard {
     return few;
   }
 
+  Hears hears_;
   std::map<std::string, EventLog> logs_;
 };
 

@@ -280,6 +280,4 @@ struct LeaderElectionFace : LeaderFace<ElectionCandidate> {
   static constexpr const char* name = "LeaderElection";
 };
 
-using LeaderFaces = FaceList<LeaderLatchFace, LeaderElectionFace>;
-
 }  // namespace zklock::testing

@@ -12,102 +12,98 @@
 namespace zklock::testing {
 namespace {
 
-template <class P>
-class Loss : public SuiteTest<P> {};
-using EveryPairing = EveryClassOn<RealStage, FakeStage>;
-TYPED_TEST_SUITE(Loss, EveryPairing, PairingName);
+class Loss : public SuiteTest {};
+INSTANTIATE_TEST_SUITE_P(, Loss,
+                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         pairing_name);
 
-TYPED_TEST(Loss, OfTheSessionWhileHoldingIsToldOnceAndTheNextIsGranted) {
-  Client& client = this->connect();
-  const auto lock = this->make(client);
-  const auto others = this->make(this->connect());
-  auto hold = this->acquire(*lock);
+TEST_P(Loss, OfTheSessionWhileHoldingIsToldOnceAndTheNextIsGranted) {
+  Client& client = connect();
+  const auto lock = make(client);
+  const auto others = make(connect());
+  auto hold = acquire(*lock);
   const Told told(hold);
   const FencingToken token = hold.token();
-  auto waiting = this->rival_async_acquire(*others);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  this->stage().expire(client);
-  auto next = this->get_in_time(waiting);
+  auto waiting = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(2));
+  stage().expire(client);
+  auto next = get_in_time(waiting);
   EXPECT_GT(next.token(), token);
-  EXPECT_TRUE(this->becomes_lost(hold));
-  EXPECT_TRUE(this->stage().comes([&] { return told.lost() == 1; }));
+  EXPECT_TRUE(becomes_lost(hold));
+  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
   EXPECT_TRUE(hold.lost().stop_requested());
-  EXPECT_TRUE(static_cast<bool>(hold));  // it has its count still
+  EXPECT_TRUE(hold);  // it has its count still
   EXPECT_EQ(hold.token(), token);
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
   hold.release();  // quiet, and nobody else's
   EXPECT_TRUE(client.flush(kPatience));
   EXPECT_EQ(next.state(), HoldState::held);
-  EXPECT_TRUE(this->stage().exists(next.node()));
+  EXPECT_TRUE(stage().exists(next.node()));
   EXPECT_EQ(told.lost(), 1);
 }
 
-TYPED_TEST(Loss, OfTheSessionMustBeReleasedBeforeTheOwnerNestsAgain) {
-  Client& client = this->connect();
-  const auto lock = this->make(client);
+TEST_P(Loss, OfTheSessionMustBeReleasedBeforeTheOwnerNestsAgain) {
+  Client& client = connect();
+  const auto lock = make(client);
   const Owner owner = Owner::unique();
-  auto old = this->acquire(*lock, {.owner = owner});
-  this->stage().expire(client);
-  ASSERT_TRUE(this->becomes_lost(old));
-  std::optional<typename TestFixture::Grant> newer;
-  if constexpr (TestFixture::TestedFace::nests) {
-    EXPECT_EQ(error_of([&] { return this->acquire(*lock, {.owner = owner}); }), Errc::lock_lost);
-    newer = this->acquire(*lock);  // the loss is that owner's only
+  auto old = acquire(*lock, {.owner = owner});
+  stage().expire(client);
+  ASSERT_TRUE(becomes_lost(old));
+  std::optional<Grant> newer;
+  if (face().nests) {
+    EXPECT_EQ(error_of([&] { return acquire(*lock, {.owner = owner}); }), Errc::lock_lost);
+    newer = acquire(*lock);  // the loss is that owner's only
     old.release();
-  } else if constexpr (TestFixture::TestedFace::frees_all_by_loss) {
-    newer = this->acquire(*lock, {.owner = owner});
+  } else if (face().frees_all_by_loss) {
+    newer = acquire(*lock, {.owner = owner});
     old.release();
   } else {
     old.release();
-    newer = this->acquire(*lock, {.owner = owner});
+    newer = acquire(*lock, {.owner = owner});
   }
   EXPECT_TRUE(client.flush(kPatience));
   EXPECT_EQ(newer->state(), HoldState::held);
-  EXPECT_TRUE(this->stage().exists(newer->node()));
+  EXPECT_TRUE(stage().exists(newer->node()));
   newer.reset();
-  EXPECT_EQ(this->acquire(*lock, {.owner = owner}).state(), HoldState::held);
+  EXPECT_EQ(acquire(*lock, {.owner = owner}).state(), HoldState::held);
 }
 
-TYPED_TEST(Loss, OfTheSessionIsOfLockToo) {
-  using Face = typename TestFixture::TestedFace;
-  if constexpr (HasLockAndUnlock<Face>) {
-    Client& client = this->connect();
-    const auto lock = this->make(client);
-    Face::lock(*lock);
-    this->stage().expire(client);
-    ASSERT_TRUE(this->stage().comes_in_time([&] { return !Face::is_locked(*lock); }));
-    if (Face::nests) {
-      EXPECT_EQ(error_of([&] { Face::lock(*lock); }), Errc::lock_lost);
-      EXPECT_EQ(error_of([&] { return Face::try_lock(*lock); }), Errc::lock_lost);
-    }
-    Face::unlock(*lock);  // quiet
-    EXPECT_EQ(error_of([&] { Face::unlock(*lock); }), Errc::not_owner);
-    Face::lock(*lock);
-    EXPECT_TRUE(Face::is_locked(*lock));
-    Face::unlock(*lock);
-  } else {
-    GTEST_SKIP() << "has no lock()";
+TEST_P(Loss, OfTheSessionIsOfLockToo) {
+  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  Client& client = connect();
+  const auto lock = make(client);
+  lock->lock();
+  stage().expire(client);
+  ASSERT_TRUE(stage().comes_in_time([&] { return !lock->is_locked(); }));
+  if (face().nests) {
+    EXPECT_EQ(error_of([&] { lock->lock(); }), Errc::lock_lost);
+    EXPECT_EQ(error_of([&] { return lock->try_lock(); }), Errc::lock_lost);
   }
+  lock->unlock();  // quiet
+  EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);
+  lock->lock();
+  EXPECT_TRUE(lock->is_locked());
+  lock->unlock();
 }
 
-TYPED_TEST(Loss, OfTheSessionWhileWaitingIsQueuedAgainAtTheEnd) {
-  Client& client = this->connect();
-  const auto lock = this->make(client);
-  const auto others = this->make(this->connect());
-  auto hold = this->rival_acquire(*others);
-  auto waiting = this->async_acquire(*lock);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  auto behind = this->rival_async_acquire(*others);
-  ASSERT_TRUE(this->reaches_nodes(3));
-  const std::string behinds_node = this->node_at(2);
+TEST_P(Loss, OfTheSessionWhileWaitingIsQueuedAgainAtTheEnd) {
+  Client& client = connect();
+  const auto lock = make(client);
+  const auto others = make(connect());
+  auto hold = rival_acquire(*others);
+  auto waiting = async_acquire(*lock);
+  ASSERT_TRUE(reaches_nodes(2));
+  auto behind = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(3));
+  const std::string behinds_node = node_at(2);
   const auto old_session = client.session_id();
-  this->stage().expire(client);
-  ASSERT_TRUE(this->stage().comes_in_time(
-      [&] { return this->stage().nodes().size() == 3 && client.session_id() != old_session; }));
+  stage().expire(client);
+  ASSERT_TRUE(stage().comes_in_time(
+      [&] { return stage().nodes().size() == 3 && client.session_id() != old_session; }));
   EXPECT_FALSE(is_ready(waiting));
   hold.release();
   auto next = get(behind);
-  if (TestFixture::TestedFace::keeps_node) {
+  if (face().keeps_node) {
     EXPECT_EQ(next.node(), behinds_node);
   }
   EXPECT_FALSE(is_ready(waiting));
@@ -115,168 +111,169 @@ TYPED_TEST(Loss, OfTheSessionWhileWaitingIsQueuedAgainAtTheEnd) {
   EXPECT_EQ(get(waiting).state(), HoldState::held);
 }
 
-TYPED_TEST(Loss, OfTheSessionWhileWaitingIsAnErrorByPolicy) {
-  if (!TestFixture::TestedFace::fails_by_policy) {
+TEST_P(Loss, OfTheSessionWhileWaitingIsAnErrorByPolicy) {
+  if (!face().fails_by_policy) {
     GTEST_SKIP() << "has no such policy, or not here";
   }
-  Client& client = this->connect();
-  const auto lock = this->make(client, TestFixture::kFail);
-  const auto others = this->make(this->connect());
-  const auto hold = this->rival_acquire(*others);
-  auto waiting = this->async_acquire(*lock);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  this->stage().expire(client);
-  EXPECT_EQ(error_of([&] { return this->get_in_time(waiting); }), Errc::session_expired);
-  EXPECT_TRUE(this->reaches_nodes(1));
+  Client& client = connect();
+  const auto lock = make(client, kFail);
+  const auto others = make(connect());
+  const auto hold = rival_acquire(*others);
+  auto waiting = async_acquire(*lock);
+  ASSERT_TRUE(reaches_nodes(2));
+  stage().expire(client);
+  EXPECT_EQ(error_of([&] { return get_in_time(waiting); }), Errc::session_expired);
+  EXPECT_TRUE(reaches_nodes(1));
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TYPED_TEST(Loss, OfTheNodeWhileHoldingIsTold) {
-  Client& client = this->connect();
-  const auto lock = this->make(client);
-  auto hold = this->acquire(*lock);
+TEST_P(Loss, OfTheNodeWhileHoldingIsTold) {
+  Client& client = connect();
+  const auto lock = make(client);
+  auto hold = acquire(*lock);
   const Told told(hold);
   const auto session = client.session_id();
-  this->remove_nodes_of(hold);
-  EXPECT_TRUE(this->becomes_lost(hold));
-  EXPECT_TRUE(this->stage().comes([&] { return told.lost() == 1; }));
+  remove_nodes_of(hold);
+  EXPECT_TRUE(becomes_lost(hold));
+  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
   EXPECT_EQ(client.session_id(), session);
-  if (!TestFixture::TestedFace::frees_all_by_loss) hold.release();
-  EXPECT_EQ(this->acquire(*lock).state(), HoldState::held);
+  if (!face().frees_all_by_loss) hold.release();
+  EXPECT_EQ(acquire(*lock).state(), HoldState::held);
   hold.release();
   EXPECT_EQ(told.lost(), 1);
 }
 
-TYPED_TEST(Loss, OfTheNodeWhileWaitingIsQueuedAgainOrAnErrorByPolicy) {
-  Client& client = this->connect();
-  const auto others = this->make(this->connect());
-  auto hold = this->rival_acquire(*others);
-  if (TestFixture::TestedFace::fails_by_policy) {
-    const auto failing = this->make(client, TestFixture::kFail);
-    auto waiting = this->async_acquire(*failing);
-    ASSERT_TRUE(this->reaches_nodes(2));
-    this->stage().remove(this->node_at(1));
-    EXPECT_EQ(error_of([&] { return this->get_in_time(waiting); }), Errc::node_deleted);
-    EXPECT_TRUE(this->reaches_nodes(1));
+TEST_P(Loss, OfTheNodeWhileWaitingIsQueuedAgainOrAnErrorByPolicy) {
+  Client& client = connect();
+  const auto others = make(connect());
+  auto hold = rival_acquire(*others);
+  if (face().fails_by_policy) {
+    const auto failing = make(client, kFail);
+    auto waiting = async_acquire(*failing);
+    ASSERT_TRUE(reaches_nodes(2));
+    EXPECT_EQ(failing->participants().size(), 2U);  // it has seen who is before it
+    stage().remove(node_at(1));
+    EXPECT_EQ(error_of([&] { return get_in_time(waiting); }), Errc::node_deleted);
+    EXPECT_TRUE(reaches_nodes(1));
   }
-  const auto lock = this->make(client);
-  auto waiting = this->async_acquire(*lock);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  const std::string old = this->node_at(1);
-  this->stage().remove(old);
-  ASSERT_TRUE(this->queues_again(old));
+  const auto lock = make(client);
+  auto waiting = async_acquire(*lock);
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_EQ(lock->participants().size(), 2U);
+  const std::string old = node_at(1);
+  stage().remove(old);
+  ASSERT_TRUE(queues_again(old));
   EXPECT_FALSE(is_ready(waiting));
   hold.release();
   EXPECT_EQ(get(waiting).state(), HoldState::held);
 }
 
-TYPED_TEST(Loss, OfTheParentUnderHolderAndWaiterIsALossAndANewQueue) {
-  const auto lock = this->make(this->connect());
-  const auto others = this->make(this->connect());
-  auto hold = this->acquire(*lock);
+TEST_P(Loss, OfTheParentUnderHolderAndWaiterIsALossAndANewQueue) {
+  const auto lock = make(connect());
+  const auto others = make(connect());
+  auto hold = acquire(*lock);
   const Told told(hold);
   const FencingToken token = hold.token();
-  auto waiting = this->rival_async_acquire(*others);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  this->remove_parents();
-  EXPECT_TRUE(this->becomes_lost(hold));
-  EXPECT_TRUE(this->stage().comes([&] { return told.lost() == 1; }));
-  if (!TestFixture::TestedFace::frees_all_by_loss) hold.release();
+  auto waiting = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(2));
+  remove_parents();
+  EXPECT_TRUE(becomes_lost(hold));
+  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  if (!face().frees_all_by_loss) hold.release();
   // Though the sequence may begin again. The node may have gone too, just after the grant.
-  auto next = this->get_in_time(waiting);
+  auto next = get_in_time(waiting);
   EXPECT_GT(next.token(), token);
   next.release();
-  EXPECT_EQ(this->acquire(*others).state(), HoldState::held);
+  EXPECT_EQ(acquire(*others).state(), HoldState::held);
 }
 
-// The new queue counts from 0: the names of the old one come again, and are not taken for one's own.
+// The new queue counts from 0: the names of the old one come again, and are not taken for its own.
 // The waiter may queue again before, between or behind the strangers.
-TYPED_TEST(Loss, OfTheParentIsSeenThoughStrangersGetTheSameNames) {
-  const auto lock = this->make(this->connect());
-  const auto others = this->make(this->connect());
-  auto hold = this->acquire(*lock);
+TEST_P(Loss, OfTheParentIsSeenThoughStrangersGetTheSameNames) {
+  const auto lock = make(connect());
+  const auto others = make(connect());
+  auto hold = acquire(*lock);
   const Told told(hold);
   const FencingToken token = hold.token();
-  auto waiting = this->rival_async_acquire(*others);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  this->remove_parents();
-  const std::vector<std::string> strangers{this->stage().enqueue("lock-"),
-                                           this->stage().enqueue("lock-")};
-  EXPECT_TRUE(this->becomes_lost(hold));
-  if (!TestFixture::TestedFace::frees_all_by_loss) hold.release();
-  for (const std::string& stranger : strangers) this->stage().remove(stranger);
-  EXPECT_GT(this->get_in_time(waiting).token(), token);
+  auto waiting = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(2));
+  remove_parents();
+  const std::vector<std::string> strangers{stage().enqueue("lock-"), stage().enqueue("lock-")};
+  EXPECT_TRUE(becomes_lost(hold));
+  if (!face().frees_all_by_loss) hold.release();
+  for (const std::string& stranger : strangers) stage().remove(stranger);
+  EXPECT_GT(get_in_time(waiting).token(), token);
 }
 
-TYPED_TEST(Loss, OfTheParentBetweenUsesGoesUnnoticed) {
-  const auto lock = this->make(this->connect());
+TEST_P(Loss, OfTheParentBetweenUsesGoesUnnoticed) {
+  const auto lock = make(connect());
   FencingToken last;
   for (int round = 0; round < 3; ++round) {
     {
-      const auto hold = this->acquire(*lock);
+      const auto hold = acquire(*lock);
       EXPECT_GT(hold.token(), last);
       last = hold.token();
     }
-    ASSERT_TRUE(this->becomes_empty());
-    this->remove_parents();
+    ASSERT_TRUE(becomes_empty());
+    remove_parents();
   }
 }
 
 // ---- a server that dies and comes back ----------------------------------------------------------
 
-template <class P>
-class Outage : public SuiteTest<P> {
+class Outage : public SuiteTest {
  protected:
-  Client& connect() { return SuiteTest<P>::connect(Stage::kLongSession); }
+  Client& connect() { return SuiteTest::connect(Stage::kLongSession); }
 };
-using OnMortals = EveryClassOn<MortalStage, FakeStage>;
-TYPED_TEST_SUITE(Outage, OnMortals, PairingName);
+INSTANTIATE_TEST_SUITE_P(
+    , Outage, ::testing::ValuesIn(every_class_on({Scene::mortal_servers, Scene::simulation})),
+    pairing_name);
 
-TYPED_TEST(Outage, HolderAndWaiterKeepTheirPlaces) {
-  Client& client = this->connect();
-  Heard<typename TestFixture::TestedFace> heard;
-  const auto lock = this->make(client, {.listener = heard.listener()});
-  const auto others = this->make(this->connect());
-  auto hold = this->acquire(*lock);
+TEST_P(Outage, HolderAndWaiterKeepTheirPlaces) {
+  Client& client = connect();
+  Heard heard(face());
+  const auto lock = make(client, {.listener = heard.listener()});
+  const auto others = make(connect());
+  auto hold = acquire(*lock);
   const Told told(hold);
-  auto waiting = this->rival_async_acquire(*others);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  const auto before = this->stage().nodes();
-  this->stage().stop_servers();
+  auto waiting = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto before = stage().nodes();
+  stage().stop_servers();
   EXPECT_EQ(hold.state(), HoldState::suspended);
   // What begins meanwhile waits for a server, and leaves nothing when it does not come in time.
-  auto hopeless = this->rival_async_acquire(*lock, {.deadline = this->stage().in(100ms)});
-  if constexpr (TestFixture::TestedFace::calls) {
-    EXPECT_EQ(error_of([&] { return this->get_in_time(hopeless); }), Errc::not_connected);
+  auto hopeless = rival_async_acquire(*lock, {.deadline = stage().in(100ms)});
+  if (face().calls) {
+    EXPECT_EQ(error_of([&] { return get_in_time(hopeless); }), Errc::not_connected);
   } else {
-    EXPECT_FALSE(static_cast<bool>(this->get_in_time(hopeless)));
+    EXPECT_FALSE(get_in_time(hopeless));
   }
-  this->stage().start_servers();
-  EXPECT_TRUE(this->stage().comes_in_time([&] { return hold.state() == HoldState::held; }));
-  EXPECT_EQ(this->stage().nodes(), before);
+  stage().start_servers();
+  EXPECT_TRUE(stage().comes_in_time([&] { return hold.state() == HoldState::held; }));
+  EXPECT_EQ(stage().nodes(), before);
   EXPECT_FALSE(is_ready(waiting));
   EXPECT_EQ(told.lost(), 0);
   EXPECT_TRUE(heard.exactly({"acquired", "suspended", "resumed"}));
   hold.release();
   EXPECT_TRUE(heard.exactly({"acquired", "suspended", "resumed", "released"}));
-  const auto next = this->get_in_time(waiting);
+  const auto next = get_in_time(waiting);
   EXPECT_EQ(next.state(), HoldState::held);
-  if (TestFixture::TestedFace::keeps_node) {
+  if (face().keeps_node) {
     EXPECT_EQ(next.node(), kPath + "/" + before.at(1));
   }
 }
 
-TYPED_TEST(Outage, AReleaseIsMadeUpForAndTokensGoOnRising) {
-  Client& client = this->connect();
-  const auto lock = this->make(client);
-  auto hold = this->acquire(*lock);
+TEST_P(Outage, AReleaseIsMadeUpForAndTokensGoOnRising) {
+  Client& client = connect();
+  const auto lock = make(client);
+  auto hold = acquire(*lock);
   const FencingToken token = hold.token();
-  this->stage().stop_servers();
+  stage().stop_servers();
   hold.release();
-  auto waiting = this->rival_async_acquire(*lock);
-  this->stage().start_servers();
-  EXPECT_GT(this->get_in_time(waiting).token(), token);
-  EXPECT_TRUE(this->becomes_empty());
+  auto waiting = rival_async_acquire(*lock);
+  stage().start_servers();
+  EXPECT_GT(get_in_time(waiting).token(), token);
+  EXPECT_TRUE(becomes_empty());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "conformance/suite/ensembles.h"
 #include "support/expire_session.h"
 #include "zklock/recipes/client_core.h"
 
@@ -22,31 +23,90 @@ void check(bool done, const std::string& what) {
   if (!done) throw std::runtime_error(what);
 }
 
+[[noreturn]] void lacks(const char* what) {
+  throw std::logic_error(std::string("this stage has no ") + what);
+}
+
 }  // namespace
 
 // ---- all stages ---------------------------------------------------------------------------------
 
-Client& Stage::keep(std::unique_ptr<Client> client) {
+bool Stage::comes_in_time(const Fact& fact) {
+  return comes([&] {
+    if (fact()) return true;
+    let_time_pass();
+    return false;
+  });
+}
+
+void Stage::stop_servers() {
+  lacks("servers that may stop");
+}
+
+void Stage::start_servers() {
+  lacks("servers that may stop");
+}
+
+void Stage::pass(core::Duration) {
+  lacks("time of its own");
+}
+
+void Stage::lose_reply_to_create(Client&) {
+  lacks("replies that may be lost");
+}
+
+Client& Stage::connect_with(const std::function<void(ClientOptions&)>&) {
+  lacks("clients with such options");
+}
+
+RawClient& Stage::raw() {
+  lacks("real servers");
+}
+
+const char* name_of(Scene scene) {
+  switch (scene) {
+    case Scene::servers:
+    case Scene::mortal_servers: return "OnServers";
+    case Scene::simulation: return "OnSimulation";
+  }
+  return "?";
+}
+
+std::unique_ptr<Stage> make_stage(Scene scene, bool on_ensembles) {
+  if (on_ensembles) {
+    return std::make_unique<Ensembles>([scene] { return make_stage(scene, false); });
+  }
+  switch (scene) {
+    case Scene::servers: return std::make_unique<RealStage>();
+    case Scene::mortal_servers: return std::make_unique<MortalStage>();
+    case Scene::simulation: return std::make_unique<FakeStage>();
+  }
+  return nullptr;
+}
+
+// ---- on one ensemble ----------------------------------------------------------------------------
+
+Client& SingleStage::keep(std::unique_ptr<Client> client) {
   clients_.push_back(std::move(client));
   return *clients_.back();
 }
 
-bool Stage::all_connected() const {
+bool SingleStage::all_connected() const {
   return std::ranges::all_of(clients_, [](const auto& c) { return c->is_connected(); });
 }
 
-bool Stage::all_idle() const {
+bool SingleStage::all_idle() const {
   return std::ranges::all_of(clients_, [](const auto& client) {
     recipes::ClientCore& core = *recipes::ClientCore::of(*client);
     return core.closed() || (core.work().idle() && core.keeper().deserted());
   });
 }
 
-void Stage::close_all() {
+void SingleStage::close_all() {
   clients_.clear();
 }
 
-std::vector<std::string> Stage::in_order(std::vector<std::string> names) {
+std::vector<std::string> SingleStage::in_order(std::vector<std::string> names) {
   constexpr std::size_t digits = 10;
   std::erase(names, "count");
   std::ranges::sort(names, {}, [](const std::string& name) {
@@ -58,9 +118,13 @@ std::vector<std::string> Stage::in_order(std::vector<std::string> names) {
 // ---- real servers -------------------------------------------------------------------------------
 
 Client& RealStage::connect(std::chrono::milliseconds session_timeout) {
-  ClientOptions with_timeout = options();
-  with_timeout.session_timeout = session_timeout;
-  return connect_as(with_timeout);
+  return connect_with([&](ClientOptions& edited) { edited.session_timeout = session_timeout; });
+}
+
+Client& RealStage::connect_with(const std::function<void(ClientOptions&)>& edit) {
+  ClientOptions edited = options();
+  edit(edited);
+  return keep(Realm::connect(edited));
 }
 
 void RealStage::create(const std::string& path) {
@@ -86,7 +150,7 @@ void RealStage::remove_all(const std::string& path) {
   check(raw().delete_recursive(path) == ZOK, "remove all of " + path);
 }
 
-void RealStage::expire(const Client& client) {
+void RealStage::expire(Client& client) {
   expire_session(chroot_.hosts(), client.session_id());
 }
 
@@ -158,7 +222,7 @@ void MortalStage::stop_servers() {
 
 void MortalStage::start_servers() {
   start_until(*server(), [&] { return all_connected(); });
-  raw_.reset();  // its connection broke too
+  connect_raw_again();  // its connection broke too
 }
 
 // ---- the simulation -----------------------------------------------------------------------------
@@ -176,7 +240,7 @@ Client& FakeStage::connect(std::chrono::milliseconds session_timeout) {
   return client;
 }
 
-void FakeStage::lose_reply_to_create(const Client& client) {
+void FakeStage::lose_reply_to_create(Client& client) {
   const std::size_t c = index_of(client);
   live_.with([&](model::World& w) { w.lose_reply(c, model::OperationKind::create_contender); });
 }
@@ -227,7 +291,7 @@ void FakeStage::remove_all(const std::string& path) {
   live_.with([&](model::World& w) { static_cast<void>(w.ensemble().remove(path)); });
 }
 
-void FakeStage::expire(const Client& client) {
+void FakeStage::expire(Client& client) {
   const std::size_t c = index_of(client);
   live_.with([&](model::World& w) { w.expire(c); });
 }

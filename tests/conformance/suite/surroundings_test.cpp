@@ -12,51 +12,51 @@
 namespace zklock::testing {
 namespace {
 
-template <class P>
-class Foreign : public SuiteTest<P> {};
-using EveryPairing = EveryClassOn<RealStage, FakeStage>;
-TYPED_TEST_SUITE(Foreign, EveryPairing, PairingName);
+class Foreign : public SuiteTest {};
+INSTANTIATE_TEST_SUITE_P(, Foreign,
+                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         pairing_name);
 
-TYPED_TEST(Foreign, NodesThatAreNoContendersAreIgnoredAndStay) {
+TEST_P(Foreign, NodesThatAreNoContendersAreIgnoredAndStay) {
   const std::vector<std::string> junk = {
       "junk", "lock-", "lock-123", "lock-000000000x", "permits-0000000000", "0000000000"};
-  this->stage().create(kPath);
-  for (const std::string& name : junk) this->stage().create(kPath + "/" + name);
-  const auto lock = this->make(this->connect());
+  stage().create(kPath);
+  for (const std::string& name : junk) stage().create(kPath + "/" + name);
+  const auto lock = make(connect());
   {
-    const auto hold = this->acquire(*lock);
+    const auto hold = acquire(*lock);
     EXPECT_EQ(hold.state(), HoldState::held);
-    EXPECT_EQ(TestFixture::TestedFace::participants(*lock).size(), 1U);
-    EXPECT_FALSE(static_cast<bool>(this->rival_acquire(*lock, {.deadline = Deadline::passed()})));
+    EXPECT_EQ(lock->participants().size(), 1U);
+    EXPECT_FALSE(rival_try_acquire(*lock));
   }
-  EXPECT_TRUE(this->reaches_nodes(junk.size()));
-  for (const std::string& name : junk) EXPECT_TRUE(this->stage().exists(kPath + "/" + name));
+  EXPECT_TRUE(reaches_nodes(junk.size()));
+  for (const std::string& name : junk) EXPECT_TRUE(stage().exists(kPath + "/" + name));
 }
 
-TYPED_TEST(Foreign, ContendersAreWaitedForAndTheirChangesReleaseNothing) {
-  Client& client = this->connect();
-  const auto lock = this->make(client);
+TEST_P(Foreign, ContendersAreWaitedForAndTheirChangesReleaseNothing) {
+  Client& client = connect();
+  const auto lock = make(client);
   for (const std::string prefix : {"lock-", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
                                    "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__WRIT__",
                                    "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"}) {
-    const std::string foreign = this->stage().enqueue(prefix);
-    EXPECT_FALSE(static_cast<bool>(this->try_acquire(*lock)));
-    auto waiting = this->async_acquire(*lock);
-    ASSERT_TRUE(this->reaches_nodes(2));
-    this->stage().change(foreign);
-    EXPECT_EQ(TestFixture::TestedFace::participants(*lock).size(), 2U);  // a round trip
+    const std::string foreign = stage().enqueue(prefix);
+    EXPECT_FALSE(try_acquire(*lock));
+    auto waiting = async_acquire(*lock);
+    ASSERT_TRUE(reaches_nodes(2));
+    stage().change(foreign);
+    EXPECT_EQ(lock->participants().size(), 2U);  // a round trip
     EXPECT_FALSE(is_ready(waiting));
-    this->stage().remove(foreign);
+    stage().remove(foreign);
     EXPECT_EQ(get(waiting).state(), HoldState::held);
-    ASSERT_TRUE(this->becomes_empty());
+    ASSERT_TRUE(becomes_empty());
   }
 }
 
-TYPED_TEST(Foreign, ContendersBehindAreNoHindrance) {
-  const auto lock = this->make(this->connect());
-  auto hold = this->acquire(*lock);
-  const std::string foreign = this->stage().enqueue("lock-");
-  const auto all = TestFixture::TestedFace::participants(*lock);
+TEST_P(Foreign, ContendersBehindAreNoHindrance) {
+  const auto lock = make(connect());
+  auto hold = acquire(*lock);
+  const std::string foreign = stage().enqueue("lock-");
+  const auto all = lock->participants();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_TRUE(all[0].holds);
   EXPECT_EQ(kPath + "/" + all[1].node, foreign);
@@ -64,102 +64,98 @@ TYPED_TEST(Foreign, ContendersBehindAreNoHindrance) {
   EXPECT_FALSE(all[1].holds);
   EXPECT_EQ(hold.state(), HoldState::held);
   hold.release();
-  EXPECT_FALSE(static_cast<bool>(this->try_acquire(*lock)));  // it is the foreign one's turn
-  this->stage().remove(foreign);
+  EXPECT_FALSE(try_acquire(*lock));  // it is the foreign one's turn
+  stage().remove(foreign);
 }
 
 // ---- what only servers have ---------------------------------------------------------------------
 
-template <class P>
-class Namespaces : public SuiteTest<P> {};
-using OnServers = EveryClassOn<RealStage>;
-TYPED_TEST_SUITE(Namespaces, OnServers, PairingName);
+class Namespaces : public SuiteTest {};
+INSTANTIATE_TEST_SUITE_P(, Namespaces, ::testing::ValuesIn(every_class_on({Scene::servers})),
+                         pairing_name);
 
-TYPED_TEST(Namespaces, OnePathInTwoOfThemIsTwoLocksAndOneNodeInTwoIsOne) {
-  this->stage().create("/inner");
-  Client& outside = this->connect();
-  Client& inside =
-      this->stage().connect_with([](ClientOptions& options) { options.hosts += "/inner"; });
-  const auto outer_lock = this->make(outside);
-  const auto inner_lock = this->make(inside);
-  const auto hold = this->acquire(*outer_lock);
-  const auto inner_hold = this->acquire(*inner_lock, {.deadline = this->stage().in(kPatience)});
+TEST_P(Namespaces, OnePathInTwoOfThemIsTwoLocksAndOneNodeInTwoIsOne) {
+  stage().create("/inner");
+  Client& outside = connect();
+  Client& inside = stage().connect_with([](ClientOptions& options) { options.hosts += "/inner"; });
+  const auto outer_lock = make(outside);
+  const auto inner_lock = make(inside);
+  const auto hold = acquire(*outer_lock);
+  const auto inner_hold = acquire(*inner_lock, {.deadline = stage().in(kPatience)});
   EXPECT_EQ(inner_hold.state(), HoldState::held);
   EXPECT_EQ(inner_hold.node().rfind(kPath + "/", 0), 0U);
-  EXPECT_TRUE(this->stage().exists("/inner" + inner_hold.node()));
+  EXPECT_TRUE(stage().exists("/inner" + inner_hold.node()));
 
-  const auto same_node = this->make_at("/inner" + kPath, outside);
-  EXPECT_FALSE(
-      static_cast<bool>(this->rival_acquire(*same_node, {.deadline = Deadline::passed()})));
+  const auto same_node = make_at("/inner" + kPath, outside);
+  EXPECT_FALSE(rival_try_acquire(*same_node));
 }
 
-template <class P>
-class Permissions : public SuiteTest<P> {
+class Permissions : public SuiteTest {
  protected:
   Client& connect_as(const std::string& password, const AclPolicy& acl) {
-    return this->stage().connect_with([&](ClientOptions& options) {
+    return stage().connect_with([&](ClientOptions& options) {
       if (!password.empty()) options.digest = DigestCredential{"orders", password};
       options.acl = acl;
     });
   }
   // A rival is granted in its turn.
   void expect_in_turn(Client& first, Client& second) {
-    const auto lock = this->make(first);
-    const auto others = this->make(second);
-    auto hold = this->acquire(*lock);
-    auto waiting = this->rival_async_acquire(*others);
-    EXPECT_TRUE(this->stage().comes([&] { return P::Face::participants(*lock).size() == 2U; }));
+    const auto lock = make(first);
+    const auto others = make(second);
+    auto hold = acquire(*lock);
+    auto waiting = rival_async_acquire(*others);
+    EXPECT_TRUE(stage().comes([&] { return lock->participants().size() == 2U; }));
     EXPECT_FALSE(is_ready(waiting));
     hold.release();
     EXPECT_EQ(get(waiting).state(), HoldState::held);
   }
 };
-TYPED_TEST_SUITE(Permissions, OnServers, PairingName);
+INSTANTIATE_TEST_SUITE_P(, Permissions, ::testing::ValuesIn(every_class_on({Scene::servers})),
+                         pairing_name);
 
-TYPED_TEST(Permissions, OpenLetsEverybodyLockAndNobodyWriteANode) {
-  Client& client = this->connect();
-  this->expect_in_turn(client, this->connect());
-  const auto lock = this->make(client);
-  const auto hold = this->acquire(*lock);
-  EXPECT_EQ(this->stage().raw().set_data(hold.node(), "released").rc, ZNOAUTH);
-  EXPECT_EQ(this->stage().raw().get_data(hold.node()).rc, ZOK);
+TEST_P(Permissions, OpenLetsEverybodyLockAndNobodyWriteANode) {
+  Client& client = connect();
+  expect_in_turn(client, connect());
+  const auto lock = make(client);
+  const auto hold = acquire(*lock);
+  EXPECT_EQ(stage().raw().set_data(hold.node(), "released").rc, ZNOAUTH);
+  EXPECT_EQ(stage().raw().get_data(hold.node()).rc, ZOK);
 }
 
-TYPED_TEST(Permissions, CreatorAllKeepsStrangersOut) {
-  Client& owner = this->connect_as("right", AclPolicy::creator_all());
-  Client& colleague = this->connect_as("right", AclPolicy::creator_all());
-  Client& stranger = this->connect_as("wrong", AclPolicy::creator_all());
-  this->expect_in_turn(owner, colleague);
-  const auto lock = this->make(owner);
-  const auto strangers = this->make(stranger);
-  const auto hold = this->acquire(*lock);
-  EXPECT_EQ(error_of([&] { return this->acquire(*strangers); }), Errc::no_auth);
-  if (TestFixture::TestedFace::calls) {
-    EXPECT_EQ(error_of([&] { return this->try_acquire(*strangers); }), Errc::no_auth);
+TEST_P(Permissions, CreatorAllKeepsStrangersOut) {
+  Client& owner = connect_as("right", AclPolicy::creator_all());
+  Client& colleague = connect_as("right", AclPolicy::creator_all());
+  Client& stranger = connect_as("wrong", AclPolicy::creator_all());
+  expect_in_turn(owner, colleague);
+  const auto lock = make(owner);
+  const auto strangers = make(stranger);
+  const auto hold = acquire(*lock);
+  EXPECT_EQ(error_of([&] { return acquire(*strangers); }), Errc::no_auth);
+  if (face().calls) {
+    EXPECT_EQ(error_of([&] { return try_acquire(*strangers); }), Errc::no_auth);
   }
-  EXPECT_EQ(error_of([&] { return TestFixture::TestedFace::participants(*strangers); }),
-            Errc::no_auth);
-  EXPECT_EQ(this->stage().raw().children(kPath).rc, ZNOAUTH);
-  EXPECT_EQ(this->stage().raw().get_data(hold.node()).rc, ZNOAUTH);
-  EXPECT_EQ(this->stage().raw().delete_node(hold.node()), ZNOAUTH);
+  EXPECT_EQ(error_of([&] { return strangers->participants(); }), Errc::no_auth);
+  EXPECT_EQ(stage().raw().children(kPath).rc, ZNOAUTH);
+  EXPECT_EQ(stage().raw().get_data(hold.node()).rc, ZNOAUTH);
+  EXPECT_EQ(stage().raw().delete_node(hold.node()), ZNOAUTH);
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TYPED_TEST(Permissions, AListOfOnesOwnIsUsedAndAnnouncesNothing) {
+TEST_P(Permissions, AListOfOnesOwnIsUsedAndAnnouncesNothing) {
   const auto everybody =
       AclPolicy::list({{.permissions = zklock::AclEntry::all, .scheme = "world", .id = "anyone"}});
-  Client& client = this->connect_as("", everybody);
-  Client& other = this->connect_as("", everybody);
-  this->expect_in_turn(client, other);
-  const auto lock = this->make(client);
-  const auto others = this->make(other);
-  auto hold = this->rival_acquire(*lock);
+  Client& client = connect_as("", everybody);
+  Client& other = connect_as("", everybody);
+  expect_in_turn(client, other);
+  const auto lock = make(client);
+  const auto others = make(other);
+  auto hold = rival_acquire(*lock);
   const testing::AclEntry open{ZOO_PERM_ALL, "world", "anyone"};
-  EXPECT_EQ(this->stage().raw().get_acl(hold.node()).entries, std::vector{open});
-  auto waiting = this->async_acquire(*others);
-  ASSERT_TRUE(this->reaches_nodes(2));
-  this->stage().change(hold.node());  // anybody may, so it is no release
-  EXPECT_EQ(TestFixture::TestedFace::participants(*others).size(), 2U);  // a round trip
+  EXPECT_EQ(stage().raw().get_acl(hold.node()).entries, std::vector{open});
+  auto waiting = async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(2));
+  stage().change(hold.node());                   // anybody may, so it is no release
+  EXPECT_EQ(others->participants().size(), 2U);  // a round trip
   EXPECT_FALSE(is_ready(waiting));
   hold.release();
   EXPECT_EQ(get(waiting).state(), HoldState::held);

@@ -15,286 +15,272 @@
 namespace zklock::testing {
 namespace {
 
-template <class P>
-class Waits : public SuiteTest<P> {
+class Waits : public SuiteTest {
  protected:
-  using typename SuiteTest<P>::Grant;
-  using typename SuiteTest<P>::Lock;
-
-  Client& client_ = this->connect();
-  Client& other_ = this->connect();
-  const std::unique_ptr<Lock> lock_ = this->make(client_);
-  const std::unique_ptr<Lock> others_ = this->make(other_);
-  Grant blocking_ = this->rival_acquire(*others_);
+  Client& client_ = connect();
+  Client& other_ = connect();
+  const std::unique_ptr<SuiteLock> lock_ = make(client_);
+  const std::unique_ptr<SuiteLock> others_ = make(other_);
+  Grant blocking_ = rival_acquire(*others_);
 
   void TearDown() override {
     EXPECT_EQ(blocking_.state(), expected_);
     blocking_.release();
-    SuiteTest<P>::TearDown();
+    SuiteTest::TearDown();
   }
   // The lock is as it was before the call.
   void expect_only_the_holder() {
-    EXPECT_TRUE(this->reaches_nodes(1));
-    EXPECT_EQ(this->node_at(0), blocking_.node());
+    EXPECT_TRUE(reaches_nodes(1));
+    EXPECT_EQ(node_at(0), blocking_.node());
   }
   HoldState expected_ = HoldState::held;
 };
-using EveryPairing = EveryClassOn<RealStage, FakeStage>;
-TYPED_TEST_SUITE(Waits, EveryPairing, PairingName);
+INSTANTIATE_TEST_SUITE_P(, Waits,
+                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         pairing_name);
 
-TYPED_TEST(Waits, ASingleAttemptFailsAndLeavesNoNode) {
-  EXPECT_FALSE(static_cast<bool>(this->try_acquire(*this->lock_)));
-  auto attempt = this->async_acquire(*this->lock_, {.deadline = Deadline::passed()});
-  EXPECT_FALSE(static_cast<bool>(get(attempt)));
-  this->expect_only_the_holder();
+TEST_P(Waits, ASingleAttemptFailsAndLeavesNoNode) {
+  EXPECT_FALSE(try_acquire(*lock_));
+  auto attempt = async_acquire(*lock_, {.deadline = Deadline::passed()});
+  EXPECT_FALSE(get(attempt));
+  expect_only_the_holder();
 }
 
-TYPED_TEST(Waits, TheDeadlineEndsItAndTheNodeGoes) {
-  const Deadline deadline = this->stage().in(200ms);
-  auto blocked =
-      this->in_thread([&] { return this->acquire(*this->lock_, {.deadline = deadline}); });
-  auto asynchronous = this->async_acquire(*this->lock_, {.deadline = deadline});
-  EXPECT_FALSE(static_cast<bool>(this->get_in_time(blocked)));
-  EXPECT_FALSE(static_cast<bool>(this->get_in_time(asynchronous)));
-  EXPECT_TRUE(deadline.has_passed(this->stage().now()));
-  this->expect_only_the_holder();
+TEST_P(Waits, TheDeadlineEndsItAndTheNodeGoes) {
+  const Deadline deadline = stage().in(200ms);
+  auto blocked = in_thread([&] { return acquire(*lock_, {.deadline = deadline}); });
+  auto asynchronous = async_acquire(*lock_, {.deadline = deadline});
+  EXPECT_FALSE(get_in_time(blocked));
+  EXPECT_FALSE(get_in_time(asynchronous));
+  EXPECT_TRUE(deadline.has_passed(stage().now()));
+  expect_only_the_holder();
 }
 
-TYPED_TEST(Waits, ATimedLockIsFalse) {
-  using Face = typename TestFixture::TestedFace;
-  if constexpr (HasLockAndUnlock<Face>) {
-    auto locking =
-        this->in_thread([&] { return Face::lock_until(*this->lock_, this->stage().in(100ms)); });
-    EXPECT_FALSE(this->get_in_time(locking));
-    EXPECT_FALSE(Face::try_lock(*this->lock_));
-    EXPECT_FALSE(Face::is_locked(*this->lock_));
-    EXPECT_EQ(error_of([&] { Face::unlock(*this->lock_); }), Errc::not_owner);
-    this->expect_only_the_holder();
-  } else {
-    GTEST_SKIP() << "has no lock()";
-  }
+TEST_P(Waits, ATimedLockIsFalse) {
+  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  auto locking = in_thread([&] { return lock_->lock_until(stage().in(100ms)); });
+  EXPECT_FALSE(get_in_time(locking));
+  EXPECT_FALSE(lock_->try_lock());
+  EXPECT_FALSE(lock_->is_locked());
+  EXPECT_EQ(error_of([&] { lock_->unlock(); }), Errc::not_owner);
+  expect_only_the_holder();
 }
 
-TYPED_TEST(Waits, AStopBeforeTheCallSendsNothing) {
-  if (!TestFixture::TestedFace::calls) {
+TEST_P(Waits, AStopBeforeTheCallSendsNothing) {
+  if (!face().calls) {
     GTEST_SKIP() << "contends all the same";
   }
   std::stop_source stop;
   stop.request_stop();
-  auto stopped = this->async_acquire(*this->lock_, {.stop = stop.get_token()});
-  EXPECT_FALSE(static_cast<bool>(get(stopped)));
-  EXPECT_FALSE(static_cast<bool>(this->acquire(*this->lock_, {.stop = stop.get_token()})));
-  this->expect_only_the_holder();
-  this->blocking_.release();
-  this->expected_ = HoldState::lost;
-  EXPECT_TRUE(this->becomes_empty());
-  EXPECT_FALSE(static_cast<bool>(this->acquire(*this->lock_, {.stop = stop.get_token()})));
+  auto stopped = async_acquire(*lock_, {.stop = stop.get_token()});
+  EXPECT_FALSE(get(stopped));
+  EXPECT_FALSE(acquire(*lock_, {.stop = stop.get_token()}));
+  expect_only_the_holder();
+  blocking_.release();
+  expected_ = HoldState::lost;
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_FALSE(acquire(*lock_, {.stop = stop.get_token()}));
 }
 
-TYPED_TEST(Waits, AStopTakesItOutOfTheQueue) {
+TEST_P(Waits, AStopTakesItOutOfTheQueue) {
   std::stop_source stop;
-  auto asynchronous = this->async_acquire(*this->lock_, {.stop = stop.get_token()});
-  ASSERT_TRUE(this->reaches_nodes(2));
-  auto blocked =
-      this->in_thread([&] { return this->acquire(*this->lock_, {.stop = stop.get_token()}); });
-  ASSERT_TRUE(this->reaches_nodes(3));
+  auto asynchronous = async_acquire(*lock_, {.stop = stop.get_token()});
+  ASSERT_TRUE(reaches_nodes(2));
+  auto blocked = in_thread([&] { return acquire(*lock_, {.stop = stop.get_token()}); });
+  ASSERT_TRUE(reaches_nodes(3));
   EXPECT_FALSE(is_ready(asynchronous));
   stop.request_stop();
-  EXPECT_FALSE(static_cast<bool>(get(asynchronous)));
-  EXPECT_FALSE(static_cast<bool>(get(blocked)));
-  this->expect_only_the_holder();
+  EXPECT_FALSE(get(asynchronous));
+  EXPECT_FALSE(get(blocked));
+  expect_only_the_holder();
 }
 
-TYPED_TEST(Waits, AStopAfterTheGrantChangesNothing) {
+TEST_P(Waits, AStopAfterTheGrantChangesNothing) {
   std::stop_source stop;
-  auto waiting = this->async_acquire(*this->lock_, {.stop = stop.get_token()});
-  ASSERT_TRUE(this->reaches_nodes(2));
-  this->blocking_.release();
-  this->expected_ = HoldState::lost;
+  auto waiting = async_acquire(*lock_, {.stop = stop.get_token()});
+  ASSERT_TRUE(reaches_nodes(2));
+  blocking_.release();
+  expected_ = HoldState::lost;
   const auto hold = get(waiting);
   stop.request_stop();
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_FALSE(hold.lost().stop_requested());
-  EXPECT_TRUE(this->stage().exists(hold.node()));
+  EXPECT_TRUE(stage().exists(hold.node()));
 }
 
-TYPED_TEST(Waits, AStopAtTheMomentOfTheGrantIsAHoldOrNoNode) {
-  this->blocking_.release();
-  this->expected_ = HoldState::lost;
+TEST_P(Waits, AStopAtTheMomentOfTheGrantIsAHoldOrNoNode) {
+  blocking_.release();
+  expected_ = HoldState::lost;
   for (int round = 0; round < 10; ++round) {
-    auto holder = this->rival_acquire(*this->others_);
+    auto holder = rival_acquire(*others_);
     std::stop_source stop;
-    auto waiting = this->async_acquire(*this->lock_, {.stop = stop.get_token()});
-    ASSERT_TRUE(this->reaches_nodes(2));
-    auto releasing = this->in_thread([moved = std::move(holder)]() mutable { moved.release(); });
+    auto waiting = async_acquire(*lock_, {.stop = stop.get_token()});
+    ASSERT_TRUE(reaches_nodes(2));
+    auto releasing = in_thread([moved = std::move(holder)]() mutable { moved.release(); });
     stop.request_stop();
     get(releasing);
     const auto hold = get(waiting);
     if (hold) {
       EXPECT_EQ(hold.state(), HoldState::held);
-      EXPECT_TRUE(this->stage().exists(hold.node()));
+      EXPECT_TRUE(stage().exists(hold.node()));
     } else {
-      ASSERT_TRUE(this->becomes_empty());
+      ASSERT_TRUE(becomes_empty());
     }
   }
 }
 
 // One in the middle goes: the one behind it must not take that for its turn.
-TYPED_TEST(Waits, WhoLeavesMakesNobodyJumpTheQueue) {
+TEST_P(Waits, WhoLeavesMakesNobodyJumpTheQueue) {
   std::stop_source stop;
-  auto leaving = this->rival_async_acquire(*this->lock_, {.stop = stop.get_token()});
-  ASSERT_TRUE(this->reaches_nodes(2));
-  auto behind = this->async_acquire(*this->lock_);
-  ASSERT_TRUE(this->reaches_nodes(3));
+  auto leaving = rival_async_acquire(*lock_, {.stop = stop.get_token()});
+  ASSERT_TRUE(reaches_nodes(2));
+  auto behind = async_acquire(*lock_);
+  ASSERT_TRUE(reaches_nodes(3));
   stop.request_stop();
-  EXPECT_FALSE(static_cast<bool>(get(leaving)));
-  ASSERT_TRUE(this->reaches_nodes(2));
-  EXPECT_TRUE(this->client_.flush(kPatience));
-  EXPECT_EQ(TestFixture::TestedFace::participants(*this->lock_).size(), 2U);  // a round trip
+  EXPECT_FALSE(get(leaving));
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_TRUE(client_.flush(kPatience));
+  EXPECT_EQ(lock_->participants().size(), 2U);  // a round trip
   EXPECT_FALSE(is_ready(behind));
-  this->blocking_.release();
-  this->expected_ = HoldState::lost;
+  blocking_.release();
+  expected_ = HoldState::lost;
   EXPECT_EQ(get(behind).state(), HoldState::held);
 }
 
-TYPED_TEST(Waits, AHandlerHearsOnceOfAnEndWithoutTheLock) {
+TEST_P(Waits, AHandlerHearsOnceOfAnEndWithoutTheLock) {
   std::stop_source stop;
   std::promise<bool> ended;
   std::atomic<int> calls{0};
-  TestFixture::TestedFace::async_acquire(
-      *this->lock_, {.stop = stop.get_token()},
-      [&](const typename TestFixture::Grant& hold, const std::exception_ptr& error) {
-        if (++calls == 1) ended.set_value(hold || error);
-      });
-  ASSERT_TRUE(this->reaches_nodes(2));
+  lock_->async_acquire({.stop = stop.get_token()},
+                       [&](const Grant& hold, const std::exception_ptr& error) {
+                         if (++calls == 1) ended.set_value(hold || error);
+                       });
+  ASSERT_TRUE(reaches_nodes(2));
   stop.request_stop();
   auto end = ended.get_future();
   EXPECT_FALSE(get(end));
-  this->expect_only_the_holder();
+  expect_only_the_holder();
   EXPECT_EQ(calls, 1);
 }
 
 // ---- on the simulation time is exact ------------------------------------------------------------
 
-template <class P>
-class ExactTime : public Waits<P> {
+class ExactTime : public Waits {
  protected:
   // Queues with a deadline 300 ms from now.
   auto queue() {
-    auto waiting = this->async_acquire(*this->lock_, {.deadline = this->stage().in(300ms)});
-    EXPECT_TRUE(this->reaches_nodes(2));
+    auto waiting = async_acquire(*lock_, {.deadline = stage().in(300ms)});
+    EXPECT_TRUE(reaches_nodes(2));
     return waiting;
   }
 };
-using OnSimulation = EveryClassOn<FakeStage>;
-TYPED_TEST_SUITE(ExactTime, OnSimulation, PairingName);
+INSTANTIATE_TEST_SUITE_P(, ExactTime, ::testing::ValuesIn(every_class_on({Scene::simulation})),
+                         pairing_name);
 
-TYPED_TEST(ExactTime, OfADeadline) {
-  auto waiting = this->queue();
-  this->stage().pass(300ms - 1ns);
+TEST_P(ExactTime, OfADeadline) {
+  auto waiting = queue();
+  stage().pass(300ms - 1ns);
   EXPECT_FALSE(is_ready(waiting));
-  EXPECT_EQ(this->stage().nodes().size(), 2U);
-  this->stage().pass(1ns);
-  ASSERT_TRUE(this->becomes_ready(waiting));
-  EXPECT_FALSE(static_cast<bool>(get(waiting)));
-  EXPECT_TRUE(this->reaches_nodes(1));
+  EXPECT_EQ(stage().nodes().size(), 2U);
+  stage().pass(1ns);
+  ASSERT_TRUE(becomes_ready(waiting));
+  EXPECT_FALSE(get(waiting));
+  EXPECT_TRUE(reaches_nodes(1));
 }
 
-TYPED_TEST(ExactTime, OfAGrantAtTheLastMoment) {
-  auto waiting = this->queue();
-  this->stage().pass(300ms - 1ns);
-  this->blocking_.release();
-  this->expected_ = HoldState::lost;
-  this->stage().settle();
-  ASSERT_TRUE(this->becomes_ready(waiting));
+TEST_P(ExactTime, OfAGrantAtTheLastMoment) {
+  auto waiting = queue();
+  stage().pass(300ms - 1ns);
+  blocking_.release();
+  expected_ = HoldState::lost;
+  stage().settle();
+  ASSERT_TRUE(becomes_ready(waiting));
   const auto hold = get(waiting);
-  this->stage().pass(1s);
+  stage().pass(1s);
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TYPED_TEST(ExactTime, OfADeadlineWithoutServers) {
-  if (!TestFixture::TestedFace::waits_without_servers) {
+TEST_P(ExactTime, OfADeadlineWithoutServers) {
+  if (!face().waits_without_servers) {
     GTEST_SKIP() << "gives up before";
   }
-  auto waiting = this->queue();
-  this->stage().stop_servers();
-  this->stage().pass(300ms - 1ns);
+  auto waiting = queue();
+  stage().stop_servers();
+  stage().pass(300ms - 1ns);
   EXPECT_FALSE(is_ready(waiting));
-  this->stage().pass(1ns);
-  ASSERT_TRUE(this->becomes_ready(waiting));
-  EXPECT_FALSE(static_cast<bool>(get(waiting)));
-  this->stage().start_servers();
-  EXPECT_TRUE(this->reaches_nodes(1));
+  stage().pass(1ns);
+  ASSERT_TRUE(becomes_ready(waiting));
+  EXPECT_FALSE(get(waiting));
+  stage().start_servers();
+  EXPECT_TRUE(reaches_nodes(1));
 }
 
-TYPED_TEST(ExactTime, OfADeadlineThatOutlivesASession) {
-  auto waiting = this->queue();
-  this->stage().pass(100ms);
-  const std::string old = this->node_at(1);
-  this->stage().expire(this->client_);
-  ASSERT_TRUE(this->stage().comes(
-      [&] { return this->stage().nodes().size() == 2 && this->node_at(1) != old; }));
-  this->stage().pass(200ms - 1ns);
+TEST_P(ExactTime, OfADeadlineThatOutlivesASession) {
+  auto waiting = queue();
+  stage().pass(100ms);
+  const std::string old = node_at(1);
+  stage().expire(client_);
+  ASSERT_TRUE(stage().comes([&] { return stage().nodes().size() == 2 && node_at(1) != old; }));
+  stage().pass(200ms - 1ns);
   EXPECT_FALSE(is_ready(waiting));
-  this->stage().pass(1ns);
-  ASSERT_TRUE(this->becomes_ready(waiting));
-  EXPECT_FALSE(static_cast<bool>(get(waiting)));
-  EXPECT_TRUE(this->reaches_nodes(1));
+  stage().pass(1ns);
+  ASSERT_TRUE(becomes_ready(waiting));
+  EXPECT_FALSE(get(waiting));
+  EXPECT_TRUE(reaches_nodes(1));
 }
 
 // A hold outlives what is left of its lease, to the nanosecond, and nobody else is granted within.
-TYPED_TEST(ExactTime, OfALease) {
-  this->stage().pass(1s);
-  this->stage().stop_servers();
-  EXPECT_EQ(this->blocking_.state(), HoldState::suspended);
-  const auto told = Told(this->blocking_);
-  const auto left = this->blocking_.valid_until() - this->stage().now();
-  EXPECT_GT(left, TestFixture::OwnStage::kSessionTimeout / 4);
-  this->stage().pass(left - 1ns);
-  EXPECT_EQ(this->blocking_.state(), HoldState::suspended);
+TEST_P(ExactTime, OfALease) {
+  stage().pass(1s);
+  stage().stop_servers();
+  EXPECT_EQ(blocking_.state(), HoldState::suspended);
+  const auto told = Told(blocking_);
+  const auto left = blocking_.valid_until() - stage().now();
+  EXPECT_GT(left, Stage::kSessionTimeout / 4);
+  stage().pass(left - 1ns);
+  EXPECT_EQ(blocking_.state(), HoldState::suspended);
   EXPECT_EQ(told.lost(), 0);
-  this->stage().pass(1ns);
-  EXPECT_EQ(this->blocking_.state(), HoldState::lost);
-  EXPECT_TRUE(this->stage().comes([&] { return told.lost() == 1; }));
-  this->expected_ = HoldState::lost;
-  this->stage().start_servers();
+  stage().pass(1ns);
+  EXPECT_EQ(blocking_.state(), HoldState::lost);
+  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  expected_ = HoldState::lost;
+  stage().start_servers();
 }
 
-TYPED_TEST(ExactTime, OfAMaximumHold) {
-  if (!TestFixture::TestedFace::calls) {
+TEST_P(ExactTime, OfAMaximumHold) {
+  if (!face().calls) {
     GTEST_SKIP() << "a leadership has none";
   }
-  this->blocking_.release();
-  this->expected_ = HoldState::lost;
-  EXPECT_EQ(error_of([&] { return this->acquire(*this->lock_, {.max_hold = 0ms}); }),
-            Errc::invalid_option);
-  auto first = this->acquire(*this->lock_, {.max_hold = 400ms});
+  blocking_.release();
+  expected_ = HoldState::lost;
+  EXPECT_EQ(error_of([&] { return acquire(*lock_, {.max_hold = 0ms}); }), Errc::invalid_option);
+  auto first = acquire(*lock_, {.max_hold = 400ms});
   const auto told = Told(first);
-  this->stage().pass(400ms - 1ns);
+  stage().pass(400ms - 1ns);
   EXPECT_EQ(first.state(), HoldState::held);
   EXPECT_EQ(told.lost(), 0);
-  this->stage().pass(1ns);
+  stage().pass(1ns);
   EXPECT_EQ(first.state(), HoldState::lost);
-  EXPECT_TRUE(this->stage().comes([&] { return told.lost() == 1; }));
-  auto next = this->rival_async_acquire(*this->others_);
-  EXPECT_EQ(this->get_in_time(next).state(), HoldState::held);
+  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  auto next = rival_async_acquire(*others_);
+  EXPECT_EQ(get_in_time(next).state(), HoldState::held);
 }
 
 // The servers carried the create out, and the client does not hear of it.
-TYPED_TEST(ExactTime, OneNodeForEachCallWhenRepliesAreLost) {
-  this->stage().lose_reply_to_create(this->client_);
-  auto waiting = this->async_acquire(*this->lock_, {});
-  EXPECT_TRUE(this->stage().comes([&] { return !this->client_.is_connected(); }));
-  EXPECT_EQ(this->stage().nodes().size(), 2U);
-  const auto before = this->stage().nodes();
-  this->stage().start_servers();
-  this->stage().pass(1s);
-  EXPECT_EQ(this->stage().nodes(), before);
-  this->blocking_.release();
-  this->expected_ = HoldState::lost;
-  const auto next = this->get_in_time(waiting);
+TEST_P(ExactTime, OneNodeForEachCallWhenRepliesAreLost) {
+  stage().lose_reply_to_create(client_);
+  auto waiting = async_acquire(*lock_, {});
+  EXPECT_TRUE(stage().comes([&] { return !client_.is_connected(); }));
+  EXPECT_EQ(stage().nodes().size(), 2U);
+  const auto before = stage().nodes();
+  stage().start_servers();
+  stage().pass(1s);
+  EXPECT_EQ(stage().nodes(), before);
+  blocking_.release();
+  expected_ = HoldState::lost;
+  const auto next = get_in_time(waiting);
   EXPECT_EQ(next.state(), HoldState::held);
-  if (TestFixture::TestedFace::keeps_node) {
+  if (face().keeps_node) {
     EXPECT_EQ(next.node(), kPath + "/" + before.at(1));
   }
 }

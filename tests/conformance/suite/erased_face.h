@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/suite/face.h"
+#include "conformance/suite/faces.h"
+#include "conformance/suite/suite_lock.h"
+
+namespace zklock::testing {
+
+// Between the faces, which are types, and the tests, which are compiled once. This is compiled for
+// each face; so it only passes on.
+
+template <class G>
+struct Grant::Of final : Grant::Any {
+  explicit Of(G grant) : grant_(std::move(grant)) {}
+
+  std::unique_ptr<Any> moved() override { return std::make_unique<Of>(std::move(grant_)); }
+  void take(Any& other) override { grant_ = std::move(dynamic_cast<Of&>(other).grant_); }
+  bool granted() const override { return static_cast<bool>(grant_); }
+  FencingToken token() const override { return grant_.token(); }
+  std::string node(std::size_t ensemble) const override {
+    if constexpr (requires { grant_.node(ensemble); }) {
+      return grant_.node(ensemble);
+    } else {
+      if (ensemble != 0) throw std::logic_error("it is on one ensemble");
+      return grant_.node();
+    }
+  }
+  HoldState state() const override { return grant_.state(); }
+  std::stop_token lost() const override { return grant_.lost(); }
+  LeaseClock::time_point valid_until() const override { return grant_.valid_until(); }
+  Owner owner() const override {
+    if constexpr (requires { grant_.owner(); }) {
+      return grant_.owner();
+    } else {
+      throw std::logic_error("it does not say whose it is");
+    }
+  }
+  void release() override { grant_.release(); }
+
+ private:
+  G grant_;
+};
+
+template <class F>
+class LockOf : public SuiteLock {
+ public:
+  explicit LockOf(std::unique_ptr<typename F::Lock> lock) : lock_(std::move(lock)) {}
+
+  Grant acquire(AcquireOptions options) override { return acquire_as<F>(std::move(options)); }
+  GrantFuture async_acquire(AcquireOptions options) override {
+    return async_acquire_as<F>(std::move(options));
+  }
+  void async_acquire(AcquireOptions options, Handler handler) override {
+    F::async_acquire(
+        *lock_, std::move(options),
+        [handler = std::move(handler)](typename F::Grant grant, const std::exception_ptr& error) {
+          handler(Grant(std::move(grant)), error);
+        });
+  }
+  Grant rival_acquire(AcquireOptions options) override {
+    return acquire_as<typename F::Rival>(std::move(options));
+  }
+  GrantFuture rival_async_acquire(AcquireOptions options) override {
+    return async_acquire_as<typename F::Rival>(std::move(options));
+  }
+  std::vector<Participant> participants() const override { return F::participants(*lock_); }
+
+ protected:
+  typename F::Lock& of_face() const { return *lock_; }
+
+ private:
+  template <class As>
+  Grant acquire_as(AcquireOptions options) {
+    return Grant(As::acquire(*lock_, std::move(options)));
+  }
+  template <class As>
+  GrantFuture async_acquire_as(AcquireOptions options) {
+    auto made = As::async_acquire(*lock_, std::move(options));
+    const auto future = std::make_shared<decltype(made)>(std::move(made));
+    return {.get = [future] { return Grant(typename F::Grant(testing::get(*future))); },
+            .is_ready = [future] { return testing::is_ready(*future); }};
+  }
+
+  const std::unique_ptr<typename F::Lock> lock_;
+};
+
+template <HasLockAndUnlock F>
+class LockableOf final : public LockOf<F> {
+ public:
+  using LockOf<F>::LockOf;
+
+  void lock() override { F::lock(this->of_face()); }
+  bool lock_until(Deadline deadline) override { return F::lock_until(this->of_face(), deadline); }
+  bool try_lock() override { return F::try_lock(this->of_face()); }
+  void unlock() override { F::unlock(this->of_face()); }
+  bool is_locked() const override { return F::is_locked(this->of_face()); }
+};
+
+template <class F>
+std::unique_ptr<SuiteLock> make_lock(const std::vector<Client*>& clients, const std::string& path,
+                                     const MutexOptions& options) {
+  std::unique_ptr<typename F::Lock> lock;
+  if constexpr (F::on_ensembles) {
+    lock = F::make(clients, path, options);
+  } else {
+    lock = F::make(*clients.front(), path, options);
+  }
+  if constexpr (HasLockAndUnlock<F>) {
+    return std::make_unique<LockableOf<F>>(std::move(lock));
+  } else {
+    return std::make_unique<LockOf<F>>(std::move(lock));
+  }
+}
+
+template <class F>
+Face face_of() {
+  Face face{.name = F::name,
+            .nests = F::nests,
+            .shares = F::shares,
+            .named = F::named,
+            .keeps_node = F::keeps_node,
+            .calls = F::calls,
+            .fails_by_policy = F::fails_by_policy,
+            .waits_without_servers = F::waits_without_servers,
+            .frees_all_by_loss = F::frees_all_by_loss,
+            .crowds_servers = F::crowds_servers,
+            .on_ensembles = F::on_ensembles,
+            .has_lock = HasLockAndUnlock<F>,
+            .thread_owns = false,
+            .hears = F::hears,
+            .paths = F::paths(kPath),
+            .make = make_lock<F>};
+  if constexpr (HasLockAndUnlock<F>) face.thread_owns = F::thread_owns;
+  return face;
+}
+
+}  // namespace zklock::testing

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/lock_test.h"
+
+namespace zklock::testing {
+
+// What a class under the suite gives: its Hold, or what answers like one. Everything is done to the
+// grant within, moves too: one that was moved from holds what the class leaves of it.
+class Grant {
+ public:
+  template <class G>
+  explicit Grant(G grant) : any_(std::make_unique<Of<G>>(std::move(grant))) {}
+  Grant(Grant&& other) noexcept : any_(other.any_->moved()) {}
+  Grant& operator=(Grant&& other) noexcept {
+    any_->take(*other.any_);
+    return *this;
+  }
+  ~Grant() = default;
+
+  explicit operator bool() const { return any_->granted(); }
+  FencingToken token() const { return any_->token(); }
+  // That which it holds on an ensemble; where there is one, the node that others queue behind.
+  std::string node(std::size_t ensemble = 0) const { return any_->node(ensemble); }
+  HoldState state() const { return any_->state(); }
+  std::stop_token lost() const { return any_->lost(); }
+  LeaseClock::time_point valid_until() const { return any_->valid_until(); }
+  // Only where Face::named.
+  Owner owner() const { return any_->owner(); }
+  void release() { any_->release(); }
+
+ private:
+  struct Any {
+    virtual ~Any() = default;
+    virtual std::unique_ptr<Any> moved() = 0;
+    virtual void take(Any& other) = 0;
+    virtual bool granted() const = 0;
+    virtual FencingToken token() const = 0;
+    virtual std::string node(std::size_t ensemble) const = 0;
+    virtual HoldState state() const = 0;
+    virtual std::stop_token lost() const = 0;
+    virtual LeaseClock::time_point valid_until() const = 0;
+    virtual Owner owner() const = 0;
+    virtual void release() = 0;
+  };
+  template <class G>
+  struct Of;
+
+  std::unique_ptr<Any> any_;
+};
+
+// The same of its future.
+struct GrantFuture {
+  std::function<Grant()> get;
+  std::function<bool()> is_ready;
+};
+inline Grant get(GrantFuture& future) {
+  return future.get();
+}
+inline bool is_ready(const GrantFuture& future) {
+  return future.is_ready();
+}
+
+// A lock of a class under the suite. The calls are those of ReentrantMutex.
+class SuiteLock {
+ public:
+  using Handler = std::function<void(Grant, std::exception_ptr)>;
+
+  SuiteLock() = default;
+  virtual ~SuiteLock() = default;
+  SuiteLock(const SuiteLock&) = delete;
+  SuiteLock& operator=(const SuiteLock&) = delete;
+
+  virtual Grant acquire(AcquireOptions options) = 0;
+  virtual GrantFuture async_acquire(AcquireOptions options) = 0;
+  virtual void async_acquire(AcquireOptions options, Handler handler) = 0;
+  // As what excludes the others, and is excluded by them: the same, but for readers.
+  virtual Grant rival_acquire(AcquireOptions options) = 0;
+  virtual GrantFuture rival_async_acquire(AcquireOptions options) = 0;
+  virtual std::vector<Participant> participants() const = 0;
+
+  // Only where Face::has_lock; elsewhere they throw std::logic_error.
+  virtual void lock() { no_lock(); }
+  virtual bool lock_until(Deadline) { no_lock(); }
+  virtual bool try_lock() { no_lock(); }
+  virtual void unlock() { no_lock(); }
+  virtual bool is_locked() const { no_lock(); }
+
+ private:
+  [[noreturn]] static void no_lock() { throw std::logic_error("it has no lock()"); }
+};
+
+}  // namespace zklock::testing
