@@ -77,8 +77,9 @@ struct MutexOptions {
   /// it.
   ///
   /// Cost: one more round trip before the grant, and one more request with the release, for a
-  /// persistent node "delay-..." beside the holder's. After a loss it stays, and keeps the path
-  /// from being removed, until the next contender's delay is over. 0, the default, costs nothing.
+  /// persistent node "delay-..." beside the holder's; and who queues next after a grant lists the
+  /// queue. After a loss the node stays, and keeps the path from being removed, until the next
+  /// contender's delay is over. 0, the default, costs nothing.
   /// From 0 to 24 hours: else making the object throws Error(invalid_option).
   /// Source: Consul's lock-delay.
   std::chrono::milliseconds lock_delay{0};
