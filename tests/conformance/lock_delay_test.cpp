@@ -61,7 +61,7 @@ TEST_F(LockDelay, KeepsTheLockFromWhoWaitsWhenTheHolderIsLost) {
   const Hold granted = get(next);
   EXPECT_GE(LeaseClock::now() - before, kDelay);
   EXPECT_GT(granted.token(), hold.token());
-  EXPECT_TRUE(log_.reaches({"waiting", "waiting", "acquired"}));
+  EXPECT_TRUE(log_.reaches({"waiting 1", "waiting 0", "acquired"}));
   EXPECT_TRUE(reaches_nodes(1)) << "what was left is gone";
 }
 
@@ -154,12 +154,12 @@ TEST_F(LockDelay, OfALeader) {
   LatchOptions options;
   options.lock_delay = kDelay;
   LeaderLatch latch(*client_, kPath, options);
-  LeaderElection election(*other_, kPath,
-                          [](Leadership& leadership) {
-                            eventually([&] { return leadership.ended().stop_requested(); },
-                                       kPatience);
-                          },
-                          {.lock_delay = kDelay});
+  LeaderElection election(
+      *other_, kPath,
+      [](Leadership& leadership) {
+        EXPECT_TRUE(eventually([&] { return leadership.ended().stop_requested(); }, kPatience));
+      },
+      {.lock_delay = kDelay});
   latch.start();
   ASSERT_TRUE(latch.await(kPatience));
   ASSERT_TRUE(reaches_nodes(2));
