@@ -65,7 +65,9 @@ struct MutexOptions {
   /// whose own delay is 0 too, but not by Curator and Kazoo. It is counted by who is next in the
   /// queue, from when that one sees that the holder is gone: so it is never shorter than this, but
   /// begins with the next contender's arrival where nobody waited, and anew where the first in the
-  /// queue goes, or loses its session. Readers that come first together each count for themselves.
+  /// queue goes and the next one is of another client. For one client it goes on: also between calls
+  /// that give up before. (Where every attempt is made by a new client that does not wait for it,
+  /// the lock stays out of reach.) Readers of several clients each count for themselves.
   /// A deadline is not put off by it; a single attempt fails; LockEvent `waiting` tells of it,
   /// LockObserver and participants() know no holder meanwhile. A session that ends while its
   /// contender is being granted, and a release that the servers never heard of, count as losses.

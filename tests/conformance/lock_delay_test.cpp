@@ -89,6 +89,21 @@ TEST_F(LockDelay, EndsWithItsDeadlineAndFailsASingleAttempt) {
   EXPECT_TRUE(only_a_marker_is_left());
 }
 
+TEST_F(LockDelay, PassesForOneWhoNeverWaitsThatLong) {
+  ReentrantMutex mutex(*client_, kPath, kDelayed);
+  const Hold hold = mutex.acquire();
+  expire();
+  ASSERT_TRUE(only_a_marker_is_left());
+  const auto before = LeaseClock::now();
+  const auto try_once = [this] {
+    ReentrantMutex others(*other_, kPath);  // the object is of no account
+    return static_cast<bool>(others.acquire({.deadline = Deadline::passed()}));
+  };
+  EXPECT_TRUE(eventually(try_once, kPatience));
+  EXPECT_GE(LeaseClock::now() - before, kDelay);
+  EXPECT_TRUE(becomes_empty());
+}
+
 TEST_F(LockDelay, IsNoneAfterARelease) {
   ReentrantMutex mutex(*client_, kPath, {.lock_delay = 24h});
   ReentrantMutex others(*other_, kPath, {.lock_delay = 24h});

@@ -217,7 +217,7 @@ TEST_F(LockDelay, BeginsAnewWhenTheFirstOneGoes) {
   expect_rest();
 }
 
-TEST_F(LockDelay, BeginsAnewWhenTheFirstOnesSessionEnds) {
+TEST_F(LockDelay, GoesOnWhenTheFirstOnesSessionEnds) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   lose(0);
@@ -226,8 +226,27 @@ TEST_F(LockDelay, BeginsAnewWhenTheFirstOnesSessionEnds) {
   lock_.world().reconnect(1);
   run();
   EXPECT_EQ(lock_.call(next).outcomes, 0);
-  expect_granted_after(kDelay, next);
+  expect_granted_after(1s, next);
   release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, PassesForOneWhoNeverWaitsThatLong) {
+  const auto holder = granted(0, delayed());
+  lose(0);
+  for (const Duration passed : {0ns, Duration(kDelay) - 1ns}) {
+    run_for(passed);
+    const auto early = lock_.acquire(1, within(0s));
+    run();
+    EXPECT_EQ(lock_.call(early).outcomes, 1);
+    EXPECT_FALSE(is_granted(early));
+  }
+  run_for(1ns);
+  const auto once = lock_.acquire(1, within(0s));
+  run();
+  EXPECT_TRUE(is_granted(once)) << "its client has known for long enough";
+  release(once);
   release(holder);
   expect_rest();
 }

@@ -91,7 +91,7 @@ void Walk::take(const AcquireEffect& effect) {
     case Kind::check_own:
     case Kind::remove_parent: submit(effect); break;
     case Kind::clear: check_clear(effect); break;
-    case Kind::delay: check_delay(effect); break;
+    case Kind::delay: check_delay(); break;
     case Kind::remove_marker:
       if (effect.session == session_) markers_.erase(effect.text);
       unmarked_.insert(effect.text);
@@ -147,16 +147,13 @@ void Walk::check_grant(const AcquireEffect& effect) {
   if (markers_.contains(marker.name) != leaves) blame("granted with a wrong marker");
 }
 
-void Walk::check_delay(const AcquireEffect& effect) {
-  if (!policy_.wait) blame("a single attempt waits");
+void Walk::check_delay() {
   delays_for_.clear();
-  std::chrono::milliseconds longest{};
+  for (const DelayMarker& marker : fsm_.orphans()) delays_for_.insert(marker.name);
+  // Others may have taken some of them away since it asked.
   for (const DelayMarker& marker : orphans(children())) {
-    delays_for_.insert(marker.name);
-    longest = std::max(longest, marker.length);
+    if (!delays_for_.contains(marker.name)) blame("it does not wait for one");
   }
-  // Readers before it may have taken some of them away since it asked.
-  if (effect.length < longest) blame("it waits for too short a time");
   delay_runs_ = true;
   ++delays_;
 }
@@ -224,7 +221,7 @@ void Walk::step() {
   if (!outstanding_.empty()) return answer();
   if (delay_runs_ && (calm_ || one_in(2))) {
     delay_runs_ = false;
-    return take(fsm_.delay_over());
+    return take(policy_.wait || one_in(2) ? fsm_.delay_over() : fsm_.delay_lasts());
   }
   if (pauses_ > 0) {
     --pauses_;

@@ -79,7 +79,6 @@ inline std::string describe(const AcquireEffects& effects) {
     text += to_string(effect.kind);
     if (effect.kind == Kind::fail) text += " " + make_error_code(effect.error).message();
     if (!effect.text.empty()) text += (effect.kind == Kind::fail ? ": " : " ") + effect.text;
-    if (effect.kind == Kind::delay) text += " " + std::to_string(effect.length.count());
     if (effect.session == session_a) text += " @a";
     if (effect.session == session_b) text += " @b";
   }
@@ -177,6 +176,7 @@ class Steps {
     return note(fsm_.cleared(status, detail));
   }
   std::string delay_over() { return note(fsm_.delay_over()); }
+  std::string delay_lasts() { return describe(fsm_.delay_lasts()); }
   std::string unmark() { return describe(fsm_.unmark()); }
   std::string resume() { return note(fsm_.resume()); }
   std::string give_up() { return describe(fsm_.give_up()); }

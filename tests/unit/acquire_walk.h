@@ -60,7 +60,7 @@ class Walk {
   void submit(const AcquireEffect& effect);
   void removal(const AcquireEffect& effect);
   void check_grant(const AcquireEffect& effect);
-  void check_delay(const AcquireEffect& effect);
+  void check_delay();
   void check_clear(const AcquireEffect& effect);
   void check_markers();
   void check_end();

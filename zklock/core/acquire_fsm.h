@@ -65,6 +65,8 @@ namespace zklock::core {
 /// | marking           | create the marker  | ok, or it exists           | granted or confirming     |
 /// |                   |                    | no node                    | enqueuing, or ended       |
 /// | delaying          | (timer)            | delay_over()               | clearing                  |
+/// |                   |                    | delay_lasts()              | delaying; ended, if a     |
+/// |                   |                    |                            | single attempt            |
 /// |                   |                    | session or own node lost   | enqueuing, or ended       |
 /// | clearing          | delete an orphan   | ok, no node                | clearing; listing         |
 /// | removing_parent   | delete parent      | ok, no node                | enqueuing                 |
@@ -77,8 +79,8 @@ namespace zklock::core {
 ///
 /// A contender with a lock delay comes to marking before it is granted, once for each node; see
 /// core/lock_delay.h. One that is first by a list in which a marker is left of somebody who is not
-/// there any more, comes to delaying: it waits for as long as the longest of those says, takes them
-/// away, and lists again. A single attempt ends there. A weighted contender does not look.
+/// there any more, comes to delaying: it waits until it has been known of each of those for as long
+/// as it says, takes them away, and lists again. A weighted contender does not look.
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
@@ -124,7 +126,8 @@ struct AcquireEffect {
     mark,           ///< create the child `text`, if the own node is there
     clear,          ///< delete the child `text`, if the own node is there
     remove_marker,  ///< delete the child `text` in the background; what follows comes after it
-    delay,          ///< call delay_over() after `length`, unless it has another node by then
+    delay,          ///< call delay_over() when it is for all orphans(), unless there is another
+                    ///< node by then; or delay_lasts() now
     pause,          ///< call resume() a little later
     abandon,        ///< whatever has not been sent needs not be
     grant,          ///< it holds: own_name(), token(), session()
@@ -134,7 +137,6 @@ struct AcquireEffect {
   std::string text = {};
   SessionId session = {};  ///< to which the request is bound; 0: whichever is current
   Errc error = Errc::server_error;
-  std::chrono::milliseconds length = {};
 };
 
 using AcquireEffects = std::vector<AcquireEffect>;
@@ -209,6 +211,8 @@ class AcquireFsm {
   /// The session of the own node; 0 while there is none.
   SessionId session() const noexcept { return session_; }
   bool has_node() const noexcept { return session_.value != 0; }
+  /// What keeps it from holding; while delaying.
+  const std::vector<DelayMarker>& orphans() const noexcept { return orphans_; }
   /// It leaves a delay behind, if it goes now without a release.
   bool leaves_delay() const noexcept { return !marker_.empty(); }
   /// How many stood before it when that was last decided; while arming, waiting and delaying.
@@ -236,6 +240,7 @@ class AcquireFsm {
   AcquireEffects own_node_deleted();
   AcquireEffects resume();
   AcquireEffects delay_over();
+  AcquireEffects delay_lasts();
   /// It is about to let go, or to want what leaves no delay: nothing is left behind from now on.
   AcquireEffects unmark();
   /// The caller waits no longer: after this there is no grant.

@@ -5,7 +5,6 @@
 // comes first finds what was left, and waits (delaying, clearing). Where a grant needs no list,
 // nothing was left: who is alone has counted the children, markers too; and a release is announced
 // by who has taken its own marker away, and found no other when it was granted.
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -46,17 +45,20 @@ AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decis
                                     bool lease_valid) {
   // The leave to ask for the lock is not the lock; who has it waits there.
   if (policy_.rule.access == Access::weighted) return first(lease_valid);
-  orphans_ = orphans(children);
+  orphans_ = core::orphans(children);
   if (orphans_.empty()) return first(lease_valid);
-  if (!policy_.wait) return end(remove_node());
   place_ = std::move(decision);
   state_ = AcquireState::delaying;
-  const auto longest = std::ranges::max(orphans_, {}, &DelayMarker::length).length;
-  return {{.kind = Kind::delay, .length = longest}};
+  return {{.kind = Kind::delay}};
 }
 
 AcquireEffects AcquireFsm::delay_over() {
   return state_ == AcquireState::delaying ? clear_next() : AcquireEffects{};
+}
+
+AcquireEffects AcquireFsm::delay_lasts() {
+  const bool ends = state_ == AcquireState::delaying && !policy_.wait;
+  return ends ? end(remove_node()) : AcquireEffects{};
 }
 
 /// One at a time: somebody else may be at it too, and what is gone already is no reason to fail.

@@ -89,7 +89,7 @@ void Contender::carry_out(const Effect& effect) {
     case Effect::Kind::remove_marker:
       core().remove(effect.session, engine_->path().child(effect.text));
       return;
-    case Effect::Kind::delay: delay(effect.length); return;
+    case Effect::Kind::delay: delay(); return;
     case Effect::Kind::pause: pause(); return;
     case Effect::Kind::abandon:
       core().coordinator().abandon(create_id_);
@@ -201,7 +201,7 @@ void Contender::predecessor_event(const std::string& node, request::WatchEvent e
 void Contender::tell_place() {
   const AcquireState state = fsm_.state();
   const bool waits = state == AcquireState::arming || state == AcquireState::waiting ||
-                     state == AcquireState::delaying;
+                     (state == AcquireState::delaying && policy_.wait);
   if (waits) events_.tell(LockEvent::Kind::waiting, fsm_.token(), fsm_.position());
 }
 

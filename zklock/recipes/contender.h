@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -135,7 +134,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void pause();
   void mark(const Effect& effect);
   void clear(const Effect& effect);
-  void delay(std::chrono::milliseconds length);
+  void delay();
   void end_delay() noexcept;
   client::RequestId submit(client::Operation operation, SessionId session,
                            client::ReplyHandler handler);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A contender and the delay after a loss: what it leaves behind, and what it finds; see
 // core/lock_delay.h.
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "zklock/recipes/contender.h"
@@ -29,10 +31,17 @@ void Contender::clear(const Effect& effect) {
          }));
 }
 
-void Contender::delay(std::chrono::milliseconds length) {
+void Contender::delay() {
   end_delay();
-  delay_timer_ = core().scheduler().at(core().scheduler().now() + length,
-                                       entering([round = ++delays_](Contender& c) {
+  const core::Instant now = core().scheduler().now();
+  core::Instant due = now;
+  for (const core::DelayMarker& orphan : fsm_.orphans()) {
+    const std::string marker = engine_->path().child(orphan.name);
+    due = std::max(due, core().loss_sightings().first_seen(marker, now) + orphan.length);
+  }
+  if (due <= now) return run(fsm_.delay_over());
+  if (!policy_.wait) return run(fsm_.delay_lasts());
+  delay_timer_ = core().scheduler().at(due, entering([round = ++delays_](Contender& c) {
                                          // One that was cancelled may have begun before.
                                          if (round == c.delays_) c.run(c.fsm_.delay_over());
                                        }));
