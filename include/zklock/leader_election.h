@@ -29,6 +29,9 @@ struct ElectionOptions {
   /// that threw, grows from the first to the second; a leadership that ended well resets it.
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
+
+  /// As MutexOptions::lock_delay: after a leader was lost nobody leads for that long.
+  std::chrono::milliseconds lock_delay{0};
 };
 
 /// Runs a function while this process leads. Of all elections on the path, over all processes, one

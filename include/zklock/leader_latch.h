@@ -33,6 +33,9 @@ struct LatchOptions {
   /// second; a leadership resets it.
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
+
+  /// As MutexOptions::lock_delay: after a leader was lost nobody leads for that long.
+  std::chrono::milliseconds lock_delay{0};
 };
 
 /// One candidate for the leadership of a path. Of all latches on the path, over all processes, one

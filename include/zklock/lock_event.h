@@ -15,7 +15,8 @@ namespace zklock {
 /// | kind      | told                                                          | next            |
 /// |-----------|---------------------------------------------------------------|-----------------|
 /// | waiting   | others stand before it: when it has queued, and when the one  | waiting,        |
-/// |           | that it watches went (not at every step further ahead)         | acquired, none  |
+/// |           | that it watches went (not at every step further ahead); or,    | acquired, none  |
+/// |           | mostly at position 0, MutexOptions::lock_delay has to pass     |                 |
 /// | acquired  | it holds                                                      | all that follow |
 /// | suspended | the connection broke while it holds; HoldState::suspended     | resumed, an end |
 /// | resumed   | the connection is back, and the lease has lasted              | as acquired     |

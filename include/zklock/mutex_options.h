@@ -54,6 +54,37 @@ struct MutexOptions {
   /// How long before that the event `expiring` comes; by default a quarter of the time. At once
   /// when it is not shorter than the time. It must be positive, as max_hold.
   std::optional<std::chrono::milliseconds> expiring_before = std::nullopt;
+
+  /// How long nobody is granted the lock after a hold made by this object was lost: for a resource
+  /// that checks no token, and may still hear from the holder that was. Lost is what was not given
+  /// back: by a crash or a partition, after which the session expires; by the maximum hold time;
+  /// when the node was deleted, the release was forced, the client closed, or the locking thread
+  /// ended. After a release, unlock() or the end of a Hold, the next is granted at once.
+  ///
+  /// The delay is obeyed by everybody who uses zklock on the path, readers, semaphores and those
+  /// whose own delay is 0 too, but not by Curator and Kazoo. It is counted by who is next in the
+  /// queue, from when that one sees that the holder is gone: so it is never shorter than this, but
+  /// begins with the next contender's arrival where nobody waited, and anew where the first in the
+  /// queue goes and the next one is of another client. For one client it goes on: also between calls
+  /// that give up before. (Where every attempt is made by a new client that does not wait for it,
+  /// the lock stays out of reach.) Readers of several clients each count for themselves.
+  /// A deadline is not put off by it; a single attempt fails; LockEvent `waiting` tells of it,
+  /// LockObserver and participants() know no holder meanwhile. A session that ends while its
+  /// contender is being granted, and a release that the servers never heard of, count as losses.
+  ///
+  /// It is for what excludes all others: mutexes and writers, each path of a MultiMutex (they are
+  /// taken one after the other, and so the delays of several that were lost add up). Readers leave
+  /// no delay, nor does a writer that has gone over to reading. A semaphore refuses it. Where
+  /// several objects on one path of a client share a contender, it is the object whose call made
+  /// it.
+  ///
+  /// Cost: one more round trip before the grant, and one more request with the release, for a
+  /// persistent node "delay-..." beside the holder's; and who queues next after a grant lists the
+  /// queue. After a loss the node stays, and keeps the path from being removed, until the next
+  /// contender's delay is over. 0, the default, costs nothing.
+  /// From 0 to 24 hours: else making the object throws Error(invalid_option).
+  /// Source: Consul's lock-delay.
+  std::chrono::milliseconds lock_delay{0};
 };
 
 }  // namespace zklock

@@ -27,9 +27,11 @@ struct Participant {
   std::string node;           ///< name of the node, without the lock's path
   std::int32_t sequence = 0;  ///< its place in the order of arrival
   Access access = Access::exclusive;
-  int permits = 0;              ///< that it wants of a semaphore; else 0
-  int weight = 0;               ///< of one that waits at a PriorityMutex; else 0
-  bool holds = false;           ///< nobody is in its way: it holds, or is about to be told so
+  int permits = 0;  ///< that it wants of a semaphore; else 0
+  int weight = 0;   ///< of one that waits at a PriorityMutex; else 0
+  /// Nobody is in its way: it holds, or is about to be told so. Not while it waits for the end of a
+  /// MutexOptions::lock_delay.
+  bool holds = false;
   bool mine = false;            ///< it belongs to the client that asks
   FencingToken token;           ///< the token it holds under, or would
   std::int64_t session_id = 0;  ///< the ZooKeeper session that owns the node

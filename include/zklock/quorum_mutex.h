@@ -25,6 +25,10 @@ struct QuorumOptions {
   /// before it is passed over; less when the deadline is near, so that each gets its share of the
   /// time. One that is up, but where others hold, is waited for until the deadline.
   std::chrono::milliseconds ensemble_timeout{2'000};
+
+  /// As MutexOptions::lock_delay, of each ensemble on its own. They are asked one after the other:
+  /// who comes to several where a hold was lost waits for the sum.
+  std::chrono::milliseconds lock_delay{0};
 };
 
 /// One lock path on several independent ZooKeeper ensembles, held by whoever holds it on a majority

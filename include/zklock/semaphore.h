@@ -75,7 +75,8 @@ struct SharedCount {
 class Semaphore {
  public:
   /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_option) for less than one permit; Error(invalid_path | closed | forked).
+  /// Throws: Error(invalid_option) for less than one permit, or a lock delay;
+  /// Error(invalid_path | closed | forked).
   Semaphore(Client& client, std::string path, int permits, MutexOptions options = {});
   /// The same, with a shared number. Throws: Error(invalid_option) for an initial one below 0.
   Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options = {});

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "zklock/core/lock_delay.h"
 #include "zklock/core/node_data.h"
 #include "zklock/core/node_name.h"
 #include "zklock/core/permit_count.h"
@@ -96,7 +97,8 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
                                                            .token = {},
                                                            .node = {},
                                                            .kind = request.kind,
-                                                           .all = request.rule.all}));
+                                                           .all = request.rule.all,
+                                                           .lock_delay = request.lock_delay}));
   if (request.rule.shares_count()) {
     if (said_.empty()) said_.push_back(request.rule.all);
     calls_.back()->all = std::numeric_limits<std::int32_t>::max();
@@ -116,6 +118,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
        .queue_again = request.queue_again,
        .limit = request.limit,
        .listener = std::move(request.listener),
+       .lock_delay = request.lock_delay,
        .done = [this, index](recipes::Outcome outcome) { ended(index, std::move(outcome)); }});
   return index;
 }
@@ -132,6 +135,7 @@ void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
       std::make_unique<std::stop_callback<Watcher>>(call.hold.lost(), Watcher{lost_told_[index]});
   check_token(call);
   if (call.counts) check_count(call);
+  check_delay(call);
 }
 
 /// By the node, not by what the call wanted: a writer's covers the readers of its owner.
@@ -167,6 +171,20 @@ void LockWorld::check_count(const CallResult& granted) {
   const Node* const count = world_.ensemble().find(count_path());
   if (count) most = std::max(most, core::parse_permit_count(count->data).value_or(0));
   if (taken > most) violation_ = "G2: more than there ever were";
+}
+
+void LockWorld::check_delay(const CallResult& granted) {
+  const auto names = nodes();
+  const bool nested = std::ranges::any_of(calls_, [&](const auto& other) {
+    return &*other != &granted && other->token == granted.token;
+  });
+  if (!core::orphans(names).empty() && !nested) violation_ = "delay: a grant within it";
+  if (granted.lock_delay.count() == 0 || access_of(granted) != Access::exclusive || nested) return;
+  const auto own =
+      *core::parse_contention(std::string_view(granted.node).substr(std::strlen(path) + 1));
+  const auto marker = core::DelayMarker::make(granted.lock_delay, granted.token, own.sequence);
+  const bool is_there = world_.ensemble().find(granted.node) != nullptr;
+  if (is_there && std::ranges::count(names, marker.name) == 0) violation_ = "delay: no marker";
 }
 
 void LockWorld::cancel(std::size_t call) {

@@ -27,6 +27,7 @@ struct CallResult {
   std::string node;    ///< of the grant
   core::CountKind kind = core::CountKind::hold;
   std::int32_t all = 1;  ///< permits, where the grant is of some of a fixed number
+  std::chrono::milliseconds lock_delay = {};
   std::optional<std::size_t> counts = {};  ///< where that is shared: how often it was said before
   bool granted() const noexcept { return token.zxid != 0; }
 };
@@ -42,6 +43,8 @@ struct CallResult {
 /// |       | or readers, or permits, no more than there are; where that number is shared:   |
 /// |       | with those before it, no more than there ever were since it was wanted         |
 /// | G3    | a hold that once said lost never says anything else; its stop_token fires once |
+/// | delay | nobody is granted while a marker is left of somebody who is not there; who is  |
+/// |       | granted with a lock delay has left one                                         |
 /// | G5    | at_rest(): no node, watch, interest, map entry, background work is left        |
 /// | nodes | never two of one attempt                                                       |
 /// | calls | every call ends exactly once                                                   |
@@ -69,6 +72,7 @@ class LockWorld {
     core::HoldLimit limit = {};
     std::shared_ptr<recipes::LockLine> listener = nullptr;
     core::QueueRule rule = core::QueueRule::mutex();
+    std::chrono::milliseconds lock_delay = {};
   };
   static Request to_write(Owner owner = Owner::unique());
   static Request to_read(Owner owner = Owner::unique());
@@ -87,7 +91,7 @@ class LockWorld {
   std::size_t calls() const noexcept { return calls_.size(); }
   std::size_t lost_told(std::size_t call) const { return *lost_told_.at(call); }
 
-  /// The names of the contenders' nodes under the lock, in no order.
+  /// The names of the contenders' nodes under the lock, and of their markers, in no order.
   std::vector<std::string> nodes() const;
   /// How many grants are valid.
   std::size_t held() const;
@@ -105,6 +109,7 @@ class LockWorld {
   static Access access_of(const CallResult& call);
   void check_token(const CallResult& granted);
   void check_count(const CallResult& granted);
+  void check_delay(const CallResult& granted);
   std::string violation_of_exclusion() const;
   std::string violation_of_nodes() const;
 

@@ -33,7 +33,12 @@ TEST(AcquireGiveUp, InEveryState) {
       case State::listing:
       case State::seeding:
       case State::confirming:
+      case State::delaying:
+      case State::clearing:
       case State::pausing: wanted = remove_own; break;
+      case State::marking:
+        wanted = "remove_marker delay-3000-77-0000000005 @a, " + remove_own;
+        break;
       case State::arming:
       case State::waiting: wanted = "unwatch, " + remove_own; break;
     }

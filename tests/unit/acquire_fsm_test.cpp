@@ -182,6 +182,9 @@ TEST(AcquireFsm, GrantedAndEndedAreFinal) {
 
 // ---- every state and every answer ---------------------------------------------------------------
 
+const std::string own_marker = "delay-3000-77-0000000005";
+const std::string unmark_own = "remove_marker " + own_marker + " @a";
+
 /// What asks again for that which is under way in `state`.
 std::string request_of(State state) {
   switch (state) {
@@ -194,12 +197,15 @@ std::string request_of(State state) {
     case State::arming: return "watch lock-0000000004 @a";
     case State::confirming: return "check_own @a";
     case State::removing_parent: return "remove_parent";
+    case State::marking: return "mark " + own_marker + " @a";
+    case State::clearing: return "clear delay-7000-70-0000000004 @a";
     default: return "";
   }
 }
 
 bool has_node(State state) {
-  return state == State::listing || state == State::arming || state == State::confirming;
+  return state == State::listing || state == State::arming || state == State::confirming ||
+         state == State::marking || state == State::clearing;
 }
 
 Errc errc_of(Status status) {
@@ -226,7 +232,8 @@ Errc errc_of(Status status) {
 std::string fatal(State state, Status status) {
   const Errc error = errc_of(status);
   const auto cause = error == Errc::server_error ? core::to_string(status) : "";
-  return (has_node(state) ? remove_own + ", " : "") + failure(error, cause);
+  return (state == State::marking ? unmark_own + ", " : "") +
+         (has_node(state) ? remove_own + ", " : "") + failure(error, cause);
 }
 
 /// After the error the search for the node goes on, except where the session goes too.
@@ -247,11 +254,14 @@ std::string expected(State state, Status status) {
       if (state == State::enqueuing) return "create_parents";
       if (state == State::making_parents) return failure(Errc::no_chroot);
       if (state == State::inspecting) return "inspect lock-0000000004 @a";
+      if (state == State::marking) return unmark_own + ", create id.2";
+      if (state == State::clearing) return "list @a";
       return asks_the_quorum || state == State::arming ? "list @a" : "create id.2";
     case Status::no_auth:
       if (state == State::inspecting) return "inspect lock-0000000004 @a";
       return asks_the_quorum ? "list @a" : fatal_for_caller(state, status);
     case Status::node_exists:
+      if (state == State::marking) return "grant @a";
       return state == State::enqueuing ? "remove_parent" : fatal_for_caller(state, status);
     case Status::not_empty:
       return state == State::removing_parent ? failure(Errc::sequence_exhausted)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -22,7 +23,10 @@ QueueRule Walk::rule(int which) {
 
 Walk::Walk(std::uint64_t seed, const QueueRule& rule)
     : random_(seed),
-      policy_{.rule = rule, .wait = !one_in(4), .queue_again = !one_in(4)},
+      policy_{.rule = rule,
+              .wait = !one_in(4),
+              .queue_again = !one_in(4),
+              .lock_delay = std::chrono::seconds(one_in(2) ? 3 : 0)},
       fsm_("id", policy_),
       parent_(!one_in(8)),
       all_permits_(rule.all) {
@@ -63,6 +67,7 @@ void Walk::take(const AcquireEffects& effects) {
   }
   check_nodes();
   check_watches();
+  check_markers();
 }
 
 void Walk::take(const AcquireEffect& effect) {
@@ -73,6 +78,7 @@ void Walk::take(const AcquireEffect& effect) {
       if (gave_up_) blame("it queues again after giving up");
       attempt_ = effect.text;
       first_ = false;
+      delay_runs_ = false;
       submit(effect);
       outstanding_.push_back(effect);  // the count goes with it, or the list
       break;
@@ -81,8 +87,15 @@ void Walk::take(const AcquireEffect& effect) {
     case Kind::list:
     case Kind::seed_count:
     case Kind::inspect:
+    case Kind::mark:
     case Kind::check_own:
     case Kind::remove_parent: submit(effect); break;
+    case Kind::clear: check_clear(effect); break;
+    case Kind::delay: check_delay(); break;
+    case Kind::remove_marker:
+      if (effect.session == session_) markers_.erase(effect.text);
+      unmarked_.insert(effect.text);
+      break;
     case Kind::watch:
       if (!policy_.wait) blame("a single attempt watches");
       submit(effect);
@@ -125,7 +138,40 @@ void Walk::check_grant(const AcquireEffect& effect) {
   if (own == nodes_.end()) return;  // it went, and the machine has not been told yet
   if (own->second.zxid != fsm_.token().zxid) blame("granted with another's token");
   if (own->second.removes > 0) blame("granted with a node that is being removed");
-  if (!is_first() && own->second.session == session_) blame("granted behind another");
+  if (own->second.session != session_) return;
+  if (!is_first()) blame("granted behind another");
+  if (!orphans(children()).empty()) blame("granted within a delay");
+  const bool leaves =
+      policy_.rule.access == Access::exclusive && policy_.lock_delay > std::chrono::seconds(0);
+  const auto marker = DelayMarker::make(policy_.lock_delay, fsm_.token(), fsm_.sequence());
+  if (markers_.contains(marker.name) != leaves) blame("granted with a wrong marker");
+}
+
+void Walk::check_delay() {
+  delays_for_.clear();
+  for (const DelayMarker& marker : fsm_.orphans()) delays_for_.insert(marker.name);
+  // Others may have taken some of them away since it asked.
+  for (const DelayMarker& marker : orphans(children())) {
+    if (!delays_for_.contains(marker.name)) blame("it does not wait for one");
+  }
+  delay_runs_ = true;
+  ++delays_;
+}
+
+void Walk::check_clear(const AcquireEffect& effect) {
+  if (delay_runs_) blame("it does not wait until a delay is over");
+  if (markers_.contains(effect.text) && !delays_for_.contains(effect.text)) {
+    blame("it clears what it has not waited for");
+  }
+  submit(effect);
+}
+
+// Who has not held leaves none behind, but on a session that ended.
+void Walk::check_markers() {
+  if (!over_) return;
+  for (const auto& [name, session] : markers_) {
+    if (session == session_) blame("it left its marker " + name);
+  }
 }
 
 // Every node that the machine knew of is gone, or on its way out.
@@ -173,6 +219,10 @@ void Walk::step() {
     return;
   }
   if (!outstanding_.empty()) return answer();
+  if (delay_runs_ && (calm_ || one_in(2))) {
+    delay_runs_ = false;
+    return take(policy_.wait || one_in(2) ? fsm_.delay_over() : fsm_.delay_lasts());
+  }
   if (pauses_ > 0) {
     --pauses_;
     take(fsm_.resume());
@@ -193,6 +243,7 @@ void Walk::event() {
     }
     case 2:
       if (nodes_.empty() && one_in(3)) parent_ = false;
+      if (!parent_) markers_.clear();
       if (!parent_ && shares_count()) all_permits_.reset();
       break;
     case 3:
@@ -200,6 +251,10 @@ void Walk::event() {
         gave_up_ = true;
         take(fsm_.give_up());
       }
+      break;
+    case 5:  // others have waited for it, too
+      if (!markers_.empty() && markers_.begin()->second.value == 0)
+        markers_.erase(markers_.begin());
       break;
     case 4:
       if (one_in(2) && parent_) change_permits(one_in(5) ? std::nullopt : std::optional(below(6)));
@@ -251,7 +306,18 @@ void Walk::remove_other(Nodes::iterator other) {
     take(fsm_.predecessor_changed(std::string(other->second.name), lease_valid()));
     return;
   }
-  delete_node(other, holds && other->second.announces && !one_in(3));
+  const bool releases = one_in(3);
+  if (holds && !releases && one_in(2)) {
+    const auto of = parse_contention(other->second.name)->sequence;
+    const std::chrono::seconds length(1 + below(9));
+    markers_.emplace(DelayMarker::make(length, {other->second.zxid}, of).name, SessionId{});
+  }
+  const bool announced = holds && other->second.announces && releases;
+  // Who has held has waited first, for all that others had left.
+  if (announced) {
+    for (const DelayMarker& marker : orphans(children())) markers_.erase(marker.name);
+  }
+  delete_node(other, announced);
 }
 
 void Walk::delete_node(Nodes::iterator gone, bool announced) {
@@ -280,7 +346,8 @@ void Walk::late_news() {
   for (const auto& more :
        {fsm_.predecessor_changed(any, true), fsm_.predecessor_deleted(any),
         fsm_.predecessor_deleted(count_node), fsm_.count_seeded(Status::ok, ""),
-        fsm_.session_ended(session_), fsm_.own_node_deleted(), fsm_.give_up(),
+        fsm_.session_ended(session_), fsm_.own_node_deleted(), fsm_.give_up(), fsm_.delay_over(),
+        fsm_.cleared(Status::ok, ""), fsm_.marked(Status::ok, true, ""),
         fsm_.listed({Status::ok, {}, children(), ""}, true),
         fsm_.watched(any, {Status::ok, {}, "", ""}), fsm_.checked(Status::ok, true, "")}) {
     effects.insert(effects.end(), more.begin(), more.end());
@@ -316,6 +383,7 @@ bool Walk::is_first() {
 Children Walk::children() const {
   Children names{"config"};
   for (const auto& [sequence, each] : nodes_) names.push_back(each.name);
+  for (const auto& [name, session] : markers_) names.push_back(name);
   return names;
 }
 
@@ -328,6 +396,8 @@ TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
     int adopted = 0;
     int created_again = 0;
     int seeds = 0;
+    int marks = 0;
+    int delays = 0;
     std::size_t most_watches = 0;
     for (std::uint64_t seed = 0; seed < 30'000; ++seed) {
       Walk walk(seed, Walk::rule(rule));
@@ -337,6 +407,8 @@ TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
       gave_up += walk.gave_up() ? 1 : 0;
       adopted += walk.adopted();
       seeds += walk.seeds();
+      marks += walk.marks();
+      delays += walk.delays();
       created_again += walk.creates() > 1 ? 1 : 0;
       most_watches = std::max(most_watches, walk.most_watches());
     }
@@ -345,8 +417,10 @@ TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
     EXPECT_GT(gave_up, 3'000) << rule;
     EXPECT_GT(adopted, 300) << rule;
     EXPECT_GT(created_again, 3'000) << rule;
+    EXPECT_EQ(marks > 1'000, Walk::rule(rule).access == Access::exclusive) << marks;
     EXPECT_EQ(seeds > 3'000, Walk::rule(rule).shares_count()) << seeds;
     const bool permits = Walk::rule(rule).access == Access::permits;
+    EXPECT_GT(delays, permits ? 100 : 1'000) << rule;
     EXPECT_GE(most_watches, permits ? 3U : 1U) << rule;
     EXPECT_LE(most_watches, permits ? 6U : 1U) << rule;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "zklock/core/acquire_fsm.h"
+#include "zklock/core/lock_delay.h"
 #include "zklock/core/node_data.h"
 #include "zklock/core/node_name.h"
 
@@ -57,6 +59,10 @@ constexpr std::string_view to_string(Kind kind) {
     case Kind::check_own: return "check_own";
     case Kind::remove_parent: return "remove_parent";
     case Kind::remove_node: return "remove_node";
+    case Kind::mark: return "mark";
+    case Kind::clear: return "clear";
+    case Kind::remove_marker: return "remove_marker";
+    case Kind::delay: return "delay";
     case Kind::pause: return "pause";
     case Kind::abandon: return "abandon";
     case Kind::grant: return "grant";
@@ -163,6 +169,15 @@ class Steps {
     return describe(fsm_.session_ended(session));
   }
   std::string own_node_deleted() { return describe(fsm_.own_node_deleted()); }
+  std::string marked(Status status, bool lease_valid = true, std::string_view detail = {}) {
+    return describe(fsm_.marked(status, lease_valid, detail));
+  }
+  std::string cleared(Status status, std::string_view detail = {}) {
+    return note(fsm_.cleared(status, detail));
+  }
+  std::string delay_over() { return note(fsm_.delay_over()); }
+  std::string delay_lasts() { return describe(fsm_.delay_lasts()); }
+  std::string unmark() { return describe(fsm_.unmark()); }
   std::string resume() { return note(fsm_.resume()); }
   std::string give_up() { return describe(fsm_.give_up()); }
 
@@ -183,8 +198,11 @@ class Steps {
       case State::seeding: return count_seeded(status, detail);
       case State::arming: return watched(status, detail);
       case State::removing_parent: return parent_removed(status, detail);
+      case State::marking: return marked(status, true, detail);
+      case State::clearing: return cleared(status, detail);
       case State::idle:
       case State::waiting:
+      case State::delaying:
       case State::pausing:
       case State::granted:
       case State::ended: break;
@@ -207,6 +225,7 @@ class Steps {
 /// A machine in `state`, by the shortest way. The own node, where there is one, is the fifth, and
 /// the recovery's candidates are the fourth and the fifth. `pausing` has paused while listing.
 inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
+  if (state == State::marking) policy.lock_delay = std::chrono::seconds(3);
   Steps steps(policy);
   if (state == State::idle) return steps;
   steps.start();
@@ -239,6 +258,17 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
     case State::removing_parent: steps.answer(Status::node_exists); break;
     case State::ended: steps.answer(Status::closed); break;
     case State::seeding: break;  // of a semaphore only; see acquire_fsm_count_test.cpp
+    case State::marking:
+      steps.created(5);
+      steps.counted(1);
+      break;
+    case State::delaying:
+    case State::clearing:
+      steps.created(5);
+      steps.counted(Status::server_error);
+      steps.listed({DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name, node(5)});
+      if (state == State::clearing) steps.delay_over();
+      break;
   }
   return steps;
 }
@@ -246,13 +276,14 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
 inline constexpr State all_states[] = {
     State::idle,       State::enqueuing, State::making_parents,  State::proving, State::recovering,
     State::inspecting, State::listing,   State::arming,          State::waiting, State::confirming,
-    State::pausing,    State::granted,   State::removing_parent, State::ended};
+    State::pausing,    State::granted,   State::removing_parent, State::ended,   State::marking,
+    State::delaying,   State::clearing};
 
 /// Those in which a request is under way.
 inline constexpr State asking_states[] = {
-    State::enqueuing,  State::making_parents, State::proving,
-    State::recovering, State::inspecting,     State::listing,
-    State::arming,     State::confirming,     State::removing_parent};
+    State::enqueuing,       State::making_parents, State::proving, State::recovering,
+    State::inspecting,      State::listing,        State::arming,  State::confirming,
+    State::removing_parent, State::marking,        State::clearing};
 
 constexpr std::string_view to_string(State state) {
   switch (state) {
@@ -268,6 +299,9 @@ constexpr std::string_view to_string(State state) {
     case State::waiting: return "waiting";
     case State::confirming: return "confirming";
     case State::pausing: return "pausing";
+    case State::marking: return "marking";
+    case State::delaying: return "delaying";
+    case State::clearing: return "clearing";
     case State::removing_parent: return "removing_parent";
     case State::granted: return "granted";
     case State::ended: return "ended";

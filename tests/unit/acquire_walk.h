@@ -17,7 +17,7 @@ namespace zklock::core::acquire_test {
 
 /// One machine beside a small ZooKeeper of its own, which answers it as servers may, at random:
 /// replies get lost, sessions end, nodes are deleted, others come and go, the number of permits
-/// changes. What goes wrong is written down in words; empty means that all was well.
+/// changes, holders leave delays behind. What goes wrong is written down in words; empty means that all was well.
 class Walk {
  public:
   static constexpr int rules = 5;
@@ -33,6 +33,8 @@ class Walk {
   int creates() const { return creates_; }
   int adopted() const { return adopted_; }
   int seeds() const { return seeds_; }
+  int marks() const { return marks_; }
+  int delays() const { return delays_; }
   std::size_t most_watches() const { return most_watches_; }
 
  private:
@@ -58,6 +60,9 @@ class Walk {
   void submit(const AcquireEffect& effect);
   void removal(const AcquireEffect& effect);
   void check_grant(const AcquireEffect& effect);
+  void check_delay();
+  void check_clear(const AcquireEffect& effect);
+  void check_markers();
   void check_end();
   void check_nodes();
   void check_watches();
@@ -74,6 +79,8 @@ class Walk {
   void answer_first_list(Status status);
   PermitsAnswer count_answer(Status status);
   void answer_seed(const AcquireEffect& request, Status status);
+  void answer_mark(const AcquireEffect& request, Status status);
+  void answer_clear(const AcquireEffect& request, Status status);
   void answer_inspect(const AcquireEffect& request, Status status);
   void answer_watch(const AcquireEffect& request, Status status);
   void answer_check(const AcquireEffect& request, Status status);
@@ -114,6 +121,10 @@ class Walk {
   bool watches_count_ = false;
   int seeds_ = 0;
   std::string last_watch_;
+  /// Whose session made it; 0: another client's.
+  std::map<std::string, SessionId> markers_;
+  std::set<std::string> unmarked_;  ///< by the machine: what is outstanding went ahead of that
+  int marks_ = 0;
 
   // between the servers and the machine
   std::deque<AcquireEffect> outstanding_;
@@ -121,6 +132,9 @@ class Walk {
   bool abandoned_ = false;
   int pauses_ = 0;
   std::optional<std::string> deletion_to_tell_;
+  bool delay_runs_ = false;
+  std::set<std::string> delays_for_;  ///< these; or did, when it is over
+  int delays_ = 0;
 
   // what the machine may do now
   bool first_ = false;  ///< it was told that it is first, since its node was made

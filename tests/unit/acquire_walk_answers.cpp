@@ -35,6 +35,8 @@ void Walk::answer() {
     case Kind::create_parents: return answer_parents(status);
     case Kind::list: return answer_list(status);
     case Kind::seed_count: return answer_seed(request, status);
+    case Kind::mark: return answer_mark(request, status);
+    case Kind::clear: return answer_clear(request, status);
     case Kind::inspect: return answer_inspect(request, status);
     case Kind::watch: return answer_watch(request, status);
     case Kind::check_parent:
@@ -68,7 +70,7 @@ void Walk::answer_create(Status status) {
 
 void Walk::answer_count(Status status) {
   if (abandoned_ && one_in(2)) status = Status::not_sent;
-  const int count = static_cast<int>(nodes_.size());
+  const int count = static_cast<int>(nodes_.size() + markers_.size());
   if (status == Status::ok && !parent_) status = Status::no_node;
   // Even when the one that was counted is somebody else, who came to see its node deleted.
   if (status == Status::ok && count == 1 && session_ == fsm_.session()) first_ = true;
@@ -132,6 +134,28 @@ void Walk::answer_seed(const AcquireEffect& request, Status status) {
   take(fsm_.count_seeded(status, ""));
 }
 
+void Walk::answer_mark(const AcquireEffect& request, Status status) {
+  const bool there = find_own() != nodes_.end();
+  const bool is_done = status == Status::ok || (status == Status::unknown && one_in(2));
+  if (status == Status::ok && !there) status = Status::no_node;
+  if (is_done && there && !unmarked_.contains(request.text) &&
+      !markers_.emplace(request.text, session_).second) {
+    status = status == Status::ok ? Status::node_exists : status;
+  }
+  ++marks_;
+  take(fsm_.marked(status, lease_valid(), ""));
+}
+
+void Walk::answer_clear(const AcquireEffect& request, Status status) {
+  const bool there = find_own() != nodes_.end();
+  const bool is_done = status == Status::ok || (status == Status::unknown && one_in(2));
+  if (status == Status::ok && !there) status = Status::no_node;
+  if (is_done && there && markers_.erase(request.text) == 0) {
+    status = status == Status::ok ? Status::no_node : status;
+  }
+  take(fsm_.cleared(status, ""));
+}
+
 void Walk::answer_inspect(const AcquireEffect& request, Status status) {
   const auto found = find(request.text);
   if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
@@ -190,7 +214,7 @@ void Walk::answer_remove_parent(Status status) {
   // The node that is being removed went ahead of it on the same connection.
   std::erase_if(nodes_, [](const auto& each) { return each.second.removes > 0; });
   if (status == Status::ok && !parent_) status = Status::no_node;
-  const bool is_empty = nodes_.empty() && (!shares_count() || !all_permits_);
+  const bool is_empty = nodes_.empty() && markers_.empty() && (!shares_count() || !all_permits_);
   if (status == Status::ok && !is_empty) status = Status::not_empty;
   if (status == Status::ok || (status == Status::unknown && is_empty && one_in(2))) {
     parent_ = false;

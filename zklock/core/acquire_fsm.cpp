@@ -2,6 +2,7 @@
 #include "zklock/core/acquire_fsm.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "zklock/core/node_data.h"
@@ -55,6 +56,8 @@ AcquireEffects AcquireFsm::enqueue() {
   create_status_ = Status::ok;
   create_answered_ = false;
   early_count_.reset();
+  marker_.clear();
+  marked_ = false;
   attempt_ = base_ + "." + std::to_string(++attempts_);
   return {effect(Kind::create, attempt_)};
 }
@@ -100,7 +103,7 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
 /// Nothing when its node stands in the queue.
 std::optional<AcquireEffects> AcquireFsm::not_queued() {
   if (!has_node()) return create_failed();
-  if (giving_up_) return end({remove_node()});
+  if (giving_up_) return end(remove_node());
   if (own_deleted_) return node_lost(Errc::node_deleted);
   parents_made_ = 0;
   if (is_unusable(own_.sequence)) return exhausted();
@@ -178,9 +181,9 @@ AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_vali
   const auto children = answer.children;
   Decision decision = decide(children, own_.text, policy_.rule);
   switch (decision.verdict) {
-    case Decision::Verdict::first: return first(lease_valid);
+    case Decision::Verdict::first: return first_of(children, std::move(decision), lease_valid);
     case Decision::Verdict::behind:
-      if (!policy_.wait) return end({remove_node()});
+      if (!policy_.wait) return end(remove_node());
       return arm(std::move(decision));
     case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
     case Decision::Verdict::at_odds:
@@ -211,7 +214,7 @@ AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   own_ = std::move(name);
   token_ = answer.token;
   session_ = asked_session_;
-  if (giving_up_) return end({remove_node()});
+  if (giving_up_) return end(remove_node());
   if (is_unusable(own_.sequence)) return exhausted();
   return list();
 }
@@ -295,29 +298,40 @@ AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
 }
 
 AcquireEffects AcquireFsm::first(bool lease_valid) {
-  if (lease_valid) {
-    state_ = AcquireState::granted;
-    return {effect(Kind::grant)};
+  if (!lease_valid) {
+    state_ = AcquireState::confirming;
+    return {effect(Kind::check_own)};
   }
-  state_ = AcquireState::confirming;
-  return {effect(Kind::check_own)};
+  if (marks() && !marked_) return mark();
+  state_ = AcquireState::granted;
+  return {effect(Kind::grant)};
+}
+
+/// Nothing is under way: what it waits for is an event.
+bool AcquireFsm::is_idle() const noexcept {
+  return state_ == AcquireState::waiting || state_ == AcquireState::pausing ||
+         state_ == AcquireState::delaying;
 }
 
 AcquireEffects AcquireFsm::session_ended(SessionId session) {
   // Everywhere else an answer is on its way, which will say the same.
-  const bool unanswered = state_ == AcquireState::waiting || state_ == AcquireState::pausing;
-  if (!unanswered || !has_node() || session != session_) return {};
+  if (!is_idle() || !has_node() || session != session_) return {};
   return node_lost(Errc::session_expired);
 }
 
 AcquireEffects AcquireFsm::own_node_deleted() {
   if (!has_node()) return {};
   own_deleted_ = true;  // an answer under way may not know it yet
-  const bool unanswered = state_ == AcquireState::waiting || state_ == AcquireState::pausing;
-  return unanswered ? node_lost(Errc::node_deleted) : AcquireEffects{};
+  return is_idle() ? node_lost(Errc::node_deleted) : AcquireEffects{};
 }
 
 AcquireEffects AcquireFsm::node_lost(Errc error) {
+  // It has not held, and so leaves nothing behind. With its session that cannot be helped.
+  if (error == Errc::node_deleted && leaves_delay()) {
+    AcquireEffects effects = unmark();
+    std::ranges::move(node_lost(error), std::back_inserter(effects));
+    return effects;
+  }
   session_ = {};
   if (giving_up_) return instead_of_watching(end());
   return instead_of_watching(policy_.queue_again ? enqueue() : fail(error));
@@ -346,9 +360,12 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::seeding: return seed_count();
     case AcquireState::arming: return watch_all();
     case AcquireState::confirming: return {effect(Kind::check_own)};
+    case AcquireState::marking: return mark();
+    case AcquireState::clearing: return clear_next();
     case AcquireState::removing_parent: return {{.kind = Kind::remove_parent}};
     case AcquireState::idle:
     case AcquireState::waiting:
+    case AcquireState::delaying:
     case AcquireState::pausing:
     case AcquireState::granted:
     case AcquireState::ended: return {};
@@ -357,8 +374,7 @@ AcquireEffects AcquireFsm::repeat() {
 }
 
 AcquireEffects AcquireFsm::exhausted() {
-  AcquireEffects effects;
-  if (has_node()) effects.push_back(remove_node());
+  AcquireEffects effects = remove_node();
   if (std::exchange(parent_removed_, true)) {
     AcquireEffects failed = fail(Errc::sequence_exhausted);
     effects.insert(effects.end(), failed.begin(), failed.end());
@@ -391,12 +407,19 @@ AcquireEffects AcquireFsm::give_up() {
     case AcquireState::recovering:
     case AcquireState::inspecting: return {{.kind = Kind::abandon}};
     case AcquireState::arming:
-    case AcquireState::waiting: return end({{.kind = Kind::unwatch}, remove_node()});
+    case AcquireState::waiting: {
+      AcquireEffects effects = remove_node();
+      effects.insert(effects.begin(), {.kind = Kind::unwatch});
+      return end(std::move(effects));
+    }
     case AcquireState::listing:
     case AcquireState::seeding:
-    case AcquireState::confirming: return end({remove_node()});
+    case AcquireState::confirming:
+    case AcquireState::marking:
+    case AcquireState::delaying:
+    case AcquireState::clearing: return end(remove_node());
     case AcquireState::pausing:
-      if (has_node()) return end({remove_node()});
+      if (has_node()) return end(remove_node());
       return looks_for_node(paused_in_) ? AcquireEffects{} : end();
     case AcquireState::granted:
     case AcquireState::ended: return {};
@@ -440,15 +463,16 @@ AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
   return {.kind = Kind::fail, .text = std::string(cause), .error = error};
 }
 
-AcquireEffect AcquireFsm::remove_node() {
-  AcquireEffect removal = effect(Kind::remove_node, own_.text);
+/// If there is one; and what it would leave behind.
+AcquireEffects AcquireFsm::remove_node() {
+  AcquireEffects effects = unmark();
+  if (has_node()) effects.push_back(effect(Kind::remove_node, own_.text));
   session_ = {};
-  return removal;
+  return effects;
 }
 
 AcquireEffects AcquireFsm::fail(Errc error, std::string_view cause) {
-  AcquireEffects effects;
-  if (has_node()) effects.push_back(remove_node());
+  AcquireEffects effects = remove_node();
   if (!giving_up_) effects.push_back(failure(error, cause));
   state_ = AcquireState::ended;
   return effects;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "zklock/core/lock_delay.h"
 #include "zklock/core/node_name.h"
 #include "zklock/core/permit_count.h"
 #include "zklock/core/queue.h"
@@ -60,6 +62,13 @@ namespace zklock::core {
 /// |                   |                    | ok, lease not yet valid    | pausing                   |
 /// |                   |                    | no node                    | enqueuing, or ended       |
 /// | pausing           | (timer)            | resume()                   | where it paused           |
+/// | marking           | create the marker  | ok, or it exists           | granted or confirming     |
+/// |                   |                    | no node                    | enqueuing, or ended       |
+/// | delaying          | (timer)            | delay_over()               | clearing                  |
+/// |                   |                    | delay_lasts()              | delaying; ended, if a     |
+/// |                   |                    |                            | single attempt            |
+/// |                   |                    | session or own node lost   | enqueuing, or ended       |
+/// | clearing          | delete an orphan   | ok, no node                | clearing; listing         |
 /// | removing_parent   | delete parent      | ok, no node                | enqueuing                 |
 /// |                   |                    | not empty                  | ended (sequence_exhausted)|
 /// | granted, ended    |                    |                            | (final)                   |
@@ -67,6 +76,11 @@ namespace zklock::core {
 /// Where the number of permits is shared, the node that says it is one more to watch. It is read
 /// after the list: those who stand before a contender become only fewer, so at the moment of the
 /// reading there was room for it. And so nothing is granted by a number that is not known.
+///
+/// A contender with a lock delay comes to marking before it is granted, once for each node; see
+/// core/lock_delay.h. One that is first by a list in which a marker is left of somebody who is not
+/// there any more, comes to delaying: it waits until it has been known of each of those for as long
+/// as it says, takes them away, and lists again. A weighted contender does not look.
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
@@ -86,6 +100,9 @@ enum class AcquireState {
   waiting,
   confirming,
   pausing,
+  marking,
+  delaying,
+  clearing,
   removing_parent,
   granted,
   ended,
@@ -106,6 +123,11 @@ struct AcquireEffect {
     check_own,      ///< a quorum operation on the own node, that makes sure that it is this one
     remove_parent,  ///< delete the lock path, if empty
     remove_node,    ///< delete the child `text` in the background, until that is certain
+    mark,           ///< create the child `text`, if the own node is there
+    clear,          ///< delete the child `text`, if the own node is there
+    remove_marker,  ///< delete the child `text` in the background; what follows comes after it
+    delay,          ///< call delay_over() when it is for all orphans(), unless there is another
+                    ///< node by then; or delay_lasts() now
     pause,          ///< call resume() a little later
     abandon,        ///< whatever has not been sent needs not be
     grant,          ///< it holds: own_name(), token(), session()
@@ -174,6 +196,8 @@ class AcquireFsm {
     bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
     bool queue_again = true;  ///< after losing the node; else an error
     bool lists = false;       ///< rather than guess who stands before it: for its position
+    /// That it leaves to the next when it is lost; of exclusive access only. 0: none.
+    std::chrono::milliseconds lock_delay = {};
   };
 
   /// `attempt` must be unlike that of every other contender of every client, and at most 48
@@ -187,7 +211,11 @@ class AcquireFsm {
   /// The session of the own node; 0 while there is none.
   SessionId session() const noexcept { return session_; }
   bool has_node() const noexcept { return session_.value != 0; }
-  /// How many stood before it when that was last decided; while arming and waiting.
+  /// What keeps it from holding; while delaying.
+  const std::vector<DelayMarker>& orphans() const noexcept { return orphans_; }
+  /// It leaves a delay behind, if it goes now without a release.
+  bool leaves_delay() const noexcept { return !marker_.empty(); }
+  /// How many stood before it when that was last decided; while arming, waiting and delaying.
   std::size_t position() const noexcept { return place_.position; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
   const QueueRule& rule() const noexcept { return policy_.rule; }
@@ -203,12 +231,18 @@ class AcquireFsm {
   AcquireEffects inspected(const InspectedAnswer& answer);
   AcquireEffects watched(std::string_view node, const WatchedAnswer& answer);
   AcquireEffects parent_removed(Status status, std::string_view detail);
+  AcquireEffects marked(Status status, bool lease_valid, std::string_view detail);
+  AcquireEffects cleared(Status status, std::string_view detail);
   /// Events.
   AcquireEffects predecessor_changed(std::string_view node, bool lease_valid);
   AcquireEffects predecessor_deleted(std::string_view node);
   AcquireEffects session_ended(SessionId session);
   AcquireEffects own_node_deleted();
   AcquireEffects resume();
+  AcquireEffects delay_over();
+  AcquireEffects delay_lasts();
+  /// It is about to let go, or to want what leaves no delay: nothing is left behind from now on.
+  AcquireEffects unmark();
   /// The caller waits no longer: after this there is no grant.
   AcquireEffects give_up();
 
@@ -230,6 +264,12 @@ class AcquireFsm {
   bool came_before(std::string_view node) const noexcept;
   bool is_gone_with(FencingToken parent) const noexcept { return parent > token_; }
   AcquireEffects first(bool lease_valid);
+  AcquireEffects first_of(std::span<const std::string> children, Decision decision,
+                          bool lease_valid);
+  bool is_idle() const noexcept;
+  bool marks() const noexcept;
+  AcquireEffects mark();
+  AcquireEffects clear_next();
   AcquireEffects inspect_next();
   AcquireEffects node_lost(Errc error);
   AcquireEffects pause();
@@ -239,7 +279,7 @@ class AcquireFsm {
   AcquireEffects fail(Errc error, std::string_view cause = {});
   AcquireEffects answer_failed(Status status, std::string_view detail);
   static AcquireEffect failure(Errc error, std::string_view cause);
-  AcquireEffect remove_node();
+  AcquireEffects remove_node();
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
   const std::string base_;
@@ -272,6 +312,9 @@ class AcquireFsm {
   Status arming_status_ = Status::ok;  ///< the first that failed
   std::string arming_detail_;
   std::vector<NodeName> candidates_;  ///< newest last
+  std::string marker_;                ///< of the own node; empty: none was asked for
+  bool marked_ = false;               ///< and it is there
+  std::vector<DelayMarker> orphans_;  ///< while delaying and clearing: those that are left
 };
 
 }  // namespace zklock::core

@@ -7,6 +7,7 @@
 
 #include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/object_options.h"
 #include "zklock/recipes/queue_reader.h"
 
 namespace zklock::recipes {
@@ -42,7 +43,9 @@ Candidacy::Candidacy(const std::shared_ptr<ClientCore>& core, std::string path, 
     : engine_(engine_for(*core, std::move(path))),
       settings_(settings),
       fsm_(settings.again),
-      backoff_(make_backoff(settings, engine_->path().str())) {}
+      backoff_(make_backoff(settings, engine_->path().str())) {
+  checked_delay(settings_.lock_delay, engine_->path().str());
+}
 
 Candidacy::~Candidacy() = default;
 
@@ -94,6 +97,7 @@ void Candidacy::carry_out(LeadershipEffect effect, By by) {
 void Candidacy::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
   Wanted wanted{.owner = Owner::unique(),  // two candidates of one process never nest
                 .deadline = Deadline::never(),
+                .lock_delay = settings_.lock_delay,
                 .done = [self = shared_from_this(), attempt](const Outcome& outcome) {
                   self->answered(attempt, outcome);
                 }};
@@ -277,7 +281,8 @@ std::vector<Participant> Candidacy::participants(Deadline deadline) const {
 
 std::optional<Participant> Candidacy::leader(Deadline deadline) const {
   auto all = participants(deadline);
-  if (all.empty()) return std::nullopt;
+  // The first may have to wait for the end of a delay.
+  if (all.empty() || !all.front().holds) return std::nullopt;
   return std::move(all.front());
 }
 

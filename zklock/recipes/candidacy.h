@@ -34,6 +34,7 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
     bool until_finished = false;  ///< a leadership is over when finished() says so; else when told
     std::chrono::milliseconds retry_delay_min{};
     std::chrono::milliseconds retry_delay_max{};
+    std::chrono::milliseconds lock_delay{};
   };
 
   /// Throws Error(invalid_path | invalid_option | closed | forked).

@@ -24,6 +24,7 @@
 #include "zklock/owner.h"
 #include "zklock/recipes/background_work.h"
 #include "zklock/recipes/listeners.h"
+#include "zklock/recipes/loss_sightings.h"
 #include "zklock/recipes/session_keeper.h"
 
 namespace zklock::recipes {
@@ -82,6 +83,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   client::Deleter& deleter() noexcept { return deleter_; }
   SessionKeeper& keeper() noexcept { return *keeper_; }
   BackgroundWork& work() noexcept { return work_; }
+  LossSightings& loss_sightings() noexcept { return loss_sightings_; }
   /// Deletes a node of that session in the background, as part of work().
   void remove(SessionId session, std::string path);
   const Settings& settings() const noexcept { return settings_; }
@@ -124,6 +126,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   const std::string attempt_prefix_;
   std::atomic<std::uint64_t> attempts_{0};
   BackgroundWork work_;
+  LossSightings loss_sightings_;
   client::Deleter deleter_;
   const std::shared_ptr<SessionKeeper> keeper_;
   Listeners<ConnectionState> listeners_;

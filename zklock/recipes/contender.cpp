@@ -84,6 +84,12 @@ void Contender::carry_out(const Effect& effect) {
     case Effect::Kind::remove_node:
       remove_node(effect.session, effect.text, client::Deleter::Manner::plainly);
       return;
+    case Effect::Kind::mark: mark(effect); return;
+    case Effect::Kind::clear: clear(effect); return;
+    case Effect::Kind::remove_marker:
+      core().remove(effect.session, engine_->path().child(effect.text));
+      return;
+    case Effect::Kind::delay: delay(); return;
     case Effect::Kind::pause: pause(); return;
     case Effect::Kind::abandon:
       core().coordinator().abandon(create_id_);
@@ -108,6 +114,7 @@ void Contender::create(const std::string& attempt) {
   const std::string& path = engine_->path().str();
   own_watch_.renew();
   predecessors_.drop();
+  end_delay();
   create_id_ = coordinator.submit(
       {.operation = request::CreateContender{path, policy_.rule.prefix, data.encode()}},
       on_reply([](Contender& c, const auto& r) {
@@ -192,8 +199,10 @@ void Contender::predecessor_event(const std::string& node, request::WatchEvent e
 }
 
 void Contender::tell_place() {
-  const bool behind = fsm_.state() == AcquireState::arming || fsm_.state() == AcquireState::waiting;
-  if (behind) events_.tell(LockEvent::Kind::waiting, fsm_.token(), fsm_.position());
+  const AcquireState state = fsm_.state();
+  const bool waits = state == AcquireState::arming || state == AcquireState::waiting ||
+                     (state == AcquireState::delaying && policy_.wait);
+  if (waits) events_.tell(LockEvent::Kind::waiting, fsm_.token(), fsm_.position());
 }
 
 void Contender::pause() {

@@ -132,6 +132,10 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   /// Why a call cannot nest here; nothing when it can.
   std::optional<Error> refusal(core::CountKind kind) const;
   void pause();
+  void mark(const Effect& effect);
+  void clear(const Effect& effect);
+  void delay();
+  void end_delay() noexcept;
   client::RequestId submit(client::Operation operation, SessionId session,
                            client::ReplyHandler handler);
   /// Within a Section: the lease as it stands, kept for the grant that may follow.
@@ -188,6 +192,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
   client::RequestId list_id_{};
+  client::TimerId delay_timer_{};
+  std::uint64_t delays_ = 0;
   PredecessorWatches predecessors_{*this};
   OwnNodeWatch own_watch_{*this};
   RevocationWatch revocation_{*this};

@@ -99,7 +99,9 @@ std::shared_ptr<void> Contender::being_told(const Hold& hold) {
 void Contender::hand_over() {
   const LockEngine::Section section(*engine_);
   if (!std::exchange(begun_work_, false)) return;
-  remove_node(fsm_.session(), fsm_.own_name(), manner_of_release());
+  // What the next finds in its list is not to be passed over.
+  const auto manner = fsm_.leaves_delay() ? client::Deleter::Manner::plainly : manner_of_release();
+  remove_node(fsm_.session(), fsm_.own_name(), manner);
   core().work().end(work_);
 }
 
@@ -137,12 +139,16 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::
   holds_validly();  // what has lapsed is deleted plainly, not announced
   const bool held = ownership_.state() == Ownership::State::held;
   const auto dropped = ownership_.drop(kind);
+  const bool released = manner == client::Deleter::Manner::announced;
+  // What is left to read needs no delay.
+  const bool excludes = dropped == Ownership::Dropped::refused || ownership_.exclusive_count() > 0;
+  if (held && released && !excludes) run(fsm_.unmark());
   if (dropped != Ownership::Dropped::last) return dropped;
   const auto self = shared_from_this();
   engine_->forget(*this);
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
-  if (manner == client::Deleter::Manner::announced) manner = manner_of_release();
+  if (released) manner = manner_of_release();
   remove_node(fsm_.session(), fsm_.own_name(), manner);
   leave_session();
   return dropped;
@@ -161,6 +167,7 @@ void Contender::remove_node(SessionId session, const std::string& name,
 
 void Contender::leave_session() noexcept {
   core().keeper().dismiss(*this);
+  end_delay();
   own_watch_.disarm();
   revocation_.disarm();
 }

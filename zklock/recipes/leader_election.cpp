@@ -24,7 +24,8 @@ class ElectionCandidacy final : public Candidacy {
                   {.again = options.auto_requeue,
                    .until_finished = true,
                    .retry_delay_min = options.retry_delay_min,
-                   .retry_delay_max = options.retry_delay_max}),
+                   .retry_delay_max = options.retry_delay_max,
+                   .lock_delay = options.lock_delay}),
         function_(std::move(function)) {
     if (!function_) {
       throw Error(Errc::invalid_option, "lead", this->path(), "there is no function to lead by");

@@ -36,7 +36,8 @@ class LatchCandidacy final : public Candidacy {
                   {.again = true,
                    .until_finished = false,
                    .retry_delay_min = options.retry_delay_min,
-                   .retry_delay_max = options.retry_delay_max}),
+                   .retry_delay_max = options.retry_delay_max,
+                   .lock_delay = options.lock_delay}),
         listeners_(core->listeners_dispatcher(std::move(options.executor))) {}
 
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {

@@ -48,7 +48,8 @@ Ticket LockEngine::acquire(Wanted wanted) {
                                {.rule = std::move(wanted.rule),
                                 .wait = wait,
                                 .queue_again = wanted.queue_again,
-                                .lists = wanted.listener != nullptr},
+                                .lists = wanted.listener != nullptr,
+                                .lock_delay = wanted.lock_delay},
                                wanted.listener);
   try {
     contender->join(std::move(call));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -46,9 +47,10 @@ struct Wanted {
   bool queue_again = true;  ///< after losing the node
   /// Of the public object, for cancel_all(): true once that is being destroyed.
   std::shared_ptr<const std::atomic<bool>> on_behalf = {};
-  core::HoldLimit limit = {};               ///< of the hold, if this call does not nest
-  std::shared_ptr<LockLine> listener = {};  ///< of the contender, if this call makes it
-  bool stopped = false;                     ///< ends at once: the caller's stop came first
+  core::HoldLimit limit = {};                 ///< of the hold, if this call does not nest
+  std::shared_ptr<LockLine> listener = {};    ///< of the contender, if this call makes it
+  std::chrono::milliseconds lock_delay = {};  ///< the same
+  bool stopped = false;                       ///< ends at once: the caller's stop came first
   /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
   std::function<void(Outcome)> done = {};
 };

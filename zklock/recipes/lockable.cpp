@@ -42,6 +42,7 @@ Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, boo
       gate_(gated ? engine_->gate() : nullptr),
       options_(std::move(options)),
       limit_(checked_limit(options_, engine_->path().str())),
+      lock_delay_(checked_delay(options_.lock_delay, engine_->path().str())),
       listener_(make_line(engine_->core(), options_)) {
   engine_->attach();
   if (gate_) gate_->attach();
@@ -85,7 +86,8 @@ Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& opt
           .queue_again = options_.on_node_lost == OnNodeLost::queue_again,
           .on_behalf = destroyed_,
           .limit = checked_limit(limit_, options.max_hold, path()),
-          .listener = listener_};
+          .listener = listener_,
+          .lock_delay = lock_delay_};
 }
 
 // Waits on the calling thread. Interrupted, it leaves the queue, and gives back a count that came

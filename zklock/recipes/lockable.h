@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
@@ -79,6 +80,7 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   const std::shared_ptr<LockEngine> gate_;  ///< null without one; kept for the calls
   const MutexOptions options_;
   const core::HoldLimit limit_;
+  const std::chrono::milliseconds lock_delay_;
   const std::shared_ptr<LockLine> listener_;  ///< null without one
   const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
 };

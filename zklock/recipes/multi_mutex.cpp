@@ -31,10 +31,12 @@ std::shared_ptr<recipes::Composite> all_of(recipes::ClientCore& core,
   }
   core.check_usable("lock", paths.front());
   const auto limit = recipes::checked_limit(options, paths.front());
+  const auto delay = recipes::checked_delay(options.lock_delay, paths.front());
   const auto listener = recipes::make_line(core, options);
   std::vector<recipes::Composite::Part> parts;
   for (const std::size_t place : order) {
-    parts.push_back({std::make_unique<recipes::PathPart>(core, checked[place], listener), place});
+    parts.push_back(
+        {std::make_unique<recipes::PathPart>(core, checked[place], delay, listener), place});
   }
   return std::make_shared<recipes::Composite>(
       std::move(parts),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/object_options.h"
 
+#include "zklock/core/lock_delay.h"
 #include "zklock/error.h"
 
 namespace zklock::recipes {
@@ -32,6 +33,15 @@ core::HoldLimit checked_limit(core::HoldLimit of_object,
   check_positive(of_call, longest, path);
   if (of_call) of_object.longest = *of_call;
   return of_object;
+}
+
+std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
+                                        const std::string& path) {
+  const bool is_one = lock_delay.count() >= 0 && lock_delay <= core::longest_lock_delay;
+  if (is_one) return lock_delay;
+  throw Error(
+      Errc::invalid_option, "lock", path,
+      "the lock delay must be 0 to 24 hours, not " + std::to_string(lock_delay.count()) + " ms");
 }
 
 std::shared_ptr<LockLine> make_line(const ClientCore& core, const MutexOptions& options) {

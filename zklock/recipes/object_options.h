@@ -22,6 +22,10 @@ core::HoldLimit checked_limit(core::HoldLimit of_object,
                               std::optional<std::chrono::milliseconds> of_call,
                               const std::string& path);
 
+/// Throws Error(invalid_option) for a delay that is negative, or longer than a day.
+std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
+                                        const std::string& path);
+
 /// The listener of an object; null without one.
 std::shared_ptr<LockLine> make_line(const ClientCore& core, const MutexOptions& options);
 

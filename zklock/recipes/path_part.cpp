@@ -9,8 +9,9 @@
 
 namespace zklock::recipes {
 
-PathPart::PathPart(ClientCore& core, const core::LockPath& path, std::shared_ptr<LockLine> listener)
-    : engine_(core.engine(path)), listener_(std::move(listener)) {
+PathPart::PathPart(ClientCore& core, const core::LockPath& path,
+                   std::chrono::milliseconds lock_delay, std::shared_ptr<LockLine> listener)
+    : engine_(core.engine(path)), lock_delay_(lock_delay), listener_(std::move(listener)) {
   engine_->attach();
 }
 
@@ -28,6 +29,7 @@ std::function<void()> PathPart::ask(Request request) {
                                   .queue_again = request.queue_again,
                                   .limit = request.limit,
                                   .listener = listener_,
+                                  .lock_delay = lock_delay_,
                                   .done = std::move(request.done)},
                                  {});
   return [call = std::move(call)] { call->cancel(); };

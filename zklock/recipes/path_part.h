@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,7 +18,7 @@ namespace zklock::recipes {
 class PathPart final : public CompositePart {
  public:
   /// `listener` may be null.
-  PathPart(ClientCore& core, const core::LockPath& path,
+  PathPart(ClientCore& core, const core::LockPath& path, std::chrono::milliseconds lock_delay,
            std::shared_ptr<LockLine> listener = nullptr);
   ~PathPart() override;
   PathPart(const PathPart&) = delete;
@@ -33,6 +34,7 @@ class PathPart final : public CompositePart {
 
  private:
   const std::shared_ptr<LockEngine> engine_;
+  const std::chrono::milliseconds lock_delay_;
   const std::shared_ptr<LockLine> listener_;
 };
 

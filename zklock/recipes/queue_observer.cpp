@@ -161,8 +161,8 @@ void QueueObserver::list_when_due() {
 void QueueObserver::listed(const client::Reply& reply) {
   if (reply.status == Status::no_node) return await();
   if (reply.status != Status::ok) return pause(reply);
-  queue_ = core::contenders(reply.children);
-  if (shares_count(queue_)) return count();
+  queue_ = Queue::of(reply.children);
+  if (shares_count(queue_.contenders)) return count();
   holders_ = holders_in(sight_, queue_, 0);
   const bool proclaimed =
       sight_ == Sight::leadership && !holders_.empty() &&
@@ -217,7 +217,7 @@ void QueueObserver::all_described() {
     return r->status != Status::ok && r->status != Status::no_auth;
   });
   if (failed != all.end()) return pause(**failed);
-  rest(view_of(*engine_, sight_, queue_, holders_, replies_,
+  rest(view_of(*engine_, sight_, queue_.contenders, holders_, replies_,
                proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view()));
 }
 

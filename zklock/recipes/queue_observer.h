@@ -125,7 +125,7 @@ class QueueObserver : public std::enable_shared_from_this<QueueObserver> {
   client::TimerId timer_{};
   bool fired_ = false;  ///< a watch, while describing
   bool warned_ = false;
-  std::vector<core::NodeName> queue_;
+  Queue queue_;
   std::vector<core::NodeName> holders_;
   std::vector<client::Reply> replies_;  ///< of the holders
   std::optional<client::Reply>

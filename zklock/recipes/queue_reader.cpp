@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "zklock/core/lock_delay.h"
 #include "zklock/core/permit_count.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/core/queue.h"
@@ -18,12 +19,12 @@ using core::Status;
 
 constexpr const char* operation = "read the queue of";
 
-std::vector<core::NodeName> read_queue_now(LockEngine& engine, Question& question) {
+Queue read_queue_now(LockEngine& engine, Question& question) {
   // Each turn waits for a connection, or comes to the deadline.
   for (;;) {
     const client::Reply reply = question.ask(client::request::ListChildren{engine.path().str()});
     if (reply.status == Status::no_node) return {};
-    if (reply.status == Status::ok) return core::contenders(reply.children);
+    if (reply.status == Status::ok) return Queue::of(reply.children);
     if (!Question::may_try_again(reply.status)) question.fail(reply);
     Question::pause();
   }
@@ -66,10 +67,14 @@ Participant describe(const core::NodeName& name, const client::Reply& reply,
 
 }  // namespace
 
+Queue Queue::of(const std::vector<std::string>& children) {
+  return {.contenders = core::contenders(children), .delayed = !core::orphans(children).empty()};
+}
+
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
                                        Deadline deadline) {
   Question question(*engine, operation, deadline);
-  return read_queue_now(*engine, question);
+  return read_queue_now(*engine, question).contenders;
 }
 
 std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engine,
@@ -85,7 +90,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
                                            Deadline deadline, std::int32_t all_permits) {
   Question question(*engine, operation, deadline);
   for (;;) {
-    const auto queue = read_queue_now(*engine, question);
+    const auto [queue, delayed] = read_queue_now(*engine, question);
     std::vector<client::Operation> reads;
     for (const auto& name : queue) {
       reads.emplace_back(client::request::Get{engine->path().child(name.text)});
@@ -105,7 +110,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       const bool readable = replies[i].status == Status::ok;
       if (!readable && replies[i].status != Status::no_auth) question.fail(replies[i]);
       Participant p = describe(queue[i], replies[i], mine);
-      p.holds = holders.next_holds(*core::parse_contention(queue[i].text));
+      p.holds = !delayed && holders.next_holds(*core::parse_contention(queue[i].text));
       participants.push_back(std::move(p));
     }
     return participants;
@@ -124,9 +129,9 @@ std::int32_t count_in(const client::Reply& reply) noexcept {
   return core::parse_permit_count(reply.data).value_or(0);
 }
 
-std::vector<core::NodeName> holders_in(Sight sight, const std::vector<core::NodeName>& queue,
-                                       std::int32_t count) {
-  auto holders = core::holders(queue, count);
+std::vector<core::NodeName> holders_in(Sight sight, const Queue& queue, std::int32_t count) {
+  if (queue.delayed) return {};
+  auto holders = core::holders(queue.contenders, count);
   if (sight == Sight::leadership && holders.size() > 1) holders.resize(1);
   return holders;
 }
@@ -156,7 +161,7 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
   for (;;) {
     const auto queue = read_queue_now(*engine, question);
     client::Reply count;
-    if (shares_count(queue)) count = question.ask(get(std::string(core::count_node)));
+    if (shares_count(queue.contenders)) count = question.ask(get(std::string(core::count_node)));
     if (Question::may_try_again(count.status)) {
       Question::pause();
       continue;
@@ -187,7 +192,7 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
     if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // it has just gone
     const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
     if (bad != replies.end()) question.fail(*bad);
-    return view_of(*engine, sight, queue, holders, replies, value);
+    return view_of(*engine, sight, queue.contenders, holders, replies, value);
   }
 }
 

@@ -19,6 +19,14 @@ namespace zklock::recipes {
 /// Reads a lock's queue without contending. These calls block, at most until `deadline` or for
 /// ClientOptions::connection_timeout, whichever comes first, and throw Error.
 
+/// What a list of the children tells.
+struct Queue {
+  std::vector<core::NodeName> contenders;  ///< in the order of arrival
+  bool delayed = false;                    ///< nobody holds yet: see core/lock_delay.h
+
+  static Queue of(const std::vector<std::string>& children);
+};
+
 /// The contenders' nodes, in the order of arrival.
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
                                        Deadline deadline);
@@ -54,8 +62,7 @@ bool shares_count(const std::vector<core::NodeName>& queue) noexcept;
 /// or not to be read.
 std::int32_t count_in(const client::Reply& reply) noexcept;
 /// The holders that a view tells of. `count`: where it is shared.
-std::vector<core::NodeName> holders_in(Sight sight, const std::vector<core::NodeName>& queue,
-                                       std::int32_t count);
+std::vector<core::NodeName> holders_in(Sight sight, const Queue& queue, std::int32_t count);
 
 /// Of the replies to a Get of each of these holders' nodes: ok, or no_auth; and of the data of what
 /// the first one may have proclaimed.

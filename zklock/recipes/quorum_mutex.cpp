@@ -8,6 +8,7 @@
 
 #include "zklock/error.h"
 #include "zklock/recipes/composite.h"
+#include "zklock/recipes/object_options.h"
 #include "zklock/recipes/path_part.h"
 
 namespace zklock {
@@ -27,9 +28,10 @@ std::shared_ptr<recipes::Composite> majority_of(const Cores& cores, const std::s
   if (options.ensemble_timeout <= std::chrono::milliseconds(0)) {
     throw Error(Errc::invalid_option, "lock", path, "the ensemble timeout is not positive");
   }
+  const auto delay = recipes::checked_delay(options.lock_delay, path);
   std::vector<recipes::Composite::Part> parts;
   for (const auto& core : cores) {
-    parts.push_back({std::make_unique<recipes::PathPart>(*core, checked), parts.size()});
+    parts.push_back({std::make_unique<recipes::PathPart>(*core, checked, delay), parts.size()});
   }
   auto composite = std::make_shared<recipes::Composite>(
       std::move(parts),

@@ -23,6 +23,12 @@ int at_least(int least, int permits, const char* operation, const std::string& p
               "it must have at least " + enough + ", not " + std::to_string(permits));
 }
 
+/// Permits are held side by side: that one of them was lost keeps nobody from the others.
+MutexOptions without_delay(MutexOptions options, const std::string& path) {
+  if (options.lock_delay.count() == 0) return options;
+  throw Error(Errc::invalid_option, making, path, "a semaphore has no lock delay");
+}
+
 Lockable::Kind kind(int wanted, int all, bool shared, const std::string& path) {
   if (wanted < 1 || (!shared && wanted > all)) {
     const std::string range =
@@ -37,11 +43,13 @@ Lockable::Kind kind(int wanted, int all, bool shared, const std::string& path) {
 
 Semaphore::Semaphore(Client& client, std::string path, int permits, MutexOptions options)
     : shared_(false), permits_(at_least(1, permits, making, path)) {
+  options = without_delay(std::move(options), path);
   lockable_ = Lockable::make(client, std::move(path), std::move(options));
 }
 
 Semaphore::Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options)
     : shared_(true), permits_(at_least(0, permits.initial, making, path)) {
+  options = without_delay(std::move(options), path);
   lockable_ = Lockable::make(client, std::move(path), std::move(options));
 }
 

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// The delay after a loss, on real servers.
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/event_log.h"
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+constexpr std::chrono::milliseconds kDelay{1'500};
+const MutexOptions kDelayed{.lock_delay = kDelay};
+
+class LockDelay : public LockTest {
+ protected:
+  void expire() const { expire_session(chroot_.hosts(), client_->session_id()); }
+  // Whether nothing but what the lost holder left is there.
+  bool only_a_marker_is_left(const std::string& path = kPath) {
+    return eventually(
+        [&] {
+          const auto names = nodes(path);
+          return names.size() == 1 && names.front().starts_with("delay-");
+        },
+        kPatience);
+  }
+  // Loses what `client_` holds while nobody waits, and takes the lock as the next.
+  template <class Lock>
+  void expect_the_next_delayed(Lock& next, const std::string& path = kPath) {
+    expire();
+    ASSERT_TRUE(only_a_marker_is_left(path));
+    const auto before = LeaseClock::now();
+    auto hold = next.acquire({.deadline = kPatience});
+    ASSERT_TRUE(hold);
+    EXPECT_GE(LeaseClock::now() - before, kDelay);
+    hold.release();
+    EXPECT_TRUE(becomes_empty(path));
+  }
+
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> other_ = connect();
+  EventLog log_;
+};
+
+TEST_F(LockDelay, KeepsTheLockFromWhoWaitsWhenTheHolderIsLost) {
+  ReentrantMutex mutex(*client_, kPath, kDelayed);
+  ReentrantMutex others(*other_, kPath, {.listener = log_.listener()});
+  Hold hold = mutex.acquire();
+  ASSERT_TRUE(reaches_nodes(2)) << "its node, and what it would leave";
+  auto next = others.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  const auto before = LeaseClock::now();
+  expire();
+  const Hold granted = get(next);
+  EXPECT_GE(LeaseClock::now() - before, kDelay);
+  EXPECT_GT(granted.token(), hold.token());
+  EXPECT_TRUE(log_.reaches({"waiting 1", "waiting 0", "acquired"}));
+  EXPECT_TRUE(reaches_nodes(1)) << "what was left is gone";
+}
+
+TEST_F(LockDelay, EndsWithItsDeadlineAndFailsASingleAttempt) {
+  ReentrantMutex mutex(*client_, kPath, {.lock_delay = 1h});
+  ReentrantMutex others(*other_, kPath);
+  const Hold hold = mutex.acquire();
+  expire();
+  ASSERT_TRUE(only_a_marker_is_left());
+  EXPECT_FALSE(others.try_lock());
+  EXPECT_FALSE(others.acquire({.deadline = 300ms}));
+  const auto waiting = others.participants();
+  EXPECT_TRUE(waiting.empty());
+  std::stop_source stop;
+  auto stopped = others.async_acquire({.stop = stop.get_token()});
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto queue = others.participants();
+  ASSERT_EQ(queue.size(), 1U);
+  EXPECT_FALSE(queue[0].holds);
+  const LockState state = LockObserver(*other_, kPath).state();
+  EXPECT_TRUE(state.holders.empty());
+  EXPECT_EQ(state.waiting, 1U);
+  stop.request_stop();
+  EXPECT_FALSE(get(stopped));
+  EXPECT_TRUE(only_a_marker_is_left());
+}
+
+TEST_F(LockDelay, PassesForOneWhoNeverWaitsThatLong) {
+  ReentrantMutex mutex(*client_, kPath, kDelayed);
+  const Hold hold = mutex.acquire();
+  expire();
+  ASSERT_TRUE(only_a_marker_is_left());
+  const auto before = LeaseClock::now();
+  const auto try_once = [this] {
+    ReentrantMutex others(*other_, kPath);  // the object is of no account
+    return static_cast<bool>(others.acquire({.deadline = Deadline::passed()}));
+  };
+  EXPECT_TRUE(eventually(try_once, kPatience));
+  EXPECT_GE(LeaseClock::now() - before, kDelay);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(LockDelay, IsNoneAfterARelease) {
+  ReentrantMutex mutex(*client_, kPath, {.lock_delay = 24h});
+  ReentrantMutex others(*other_, kPath, {.lock_delay = 24h});
+  Hold hold = mutex.acquire();
+  auto next = others.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  hold.release();
+  Hold granted = get(next);
+  EXPECT_EQ(granted.state(), HoldState::held);
+  granted.release();
+  ASSERT_TRUE(becomes_empty());
+  mutex.lock();
+  mutex.unlock();
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(others.try_lock());
+  others.unlock();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(LockDelay, OfAMutexAndASharedMutex) {
+  Mutex mutex(*client_, "/plain", kDelayed);
+  SharedMutex shared(*client_, "/shared", kDelayed);
+  Mutex others(*other_, "/plain");
+  SharedMutex readers(*other_, "/shared");
+  const Hold one = mutex.acquire();
+  const Hold two = shared.acquire();
+  expect_the_next_delayed(others, "/plain");
+  ASSERT_TRUE(only_a_marker_is_left("/shared"));
+  const auto before = LeaseClock::now();
+  Hold reading = readers.acquire_shared({.deadline = kPatience});
+  ASSERT_TRUE(reading);
+  EXPECT_GE(LeaseClock::now() - before, kDelay);
+  EXPECT_EQ(nodes("/shared").size(), 1U);
+}
+
+TEST_F(LockDelay, OfAPriorityMutex) {
+  PriorityMutex mutex(*client_, kPath, {.mutex = kDelayed});
+  PriorityMutex others(*other_, kPath);
+  const Hold hold = mutex.acquire();
+  expect_the_next_delayed(others);
+}
+
+TEST_F(LockDelay, OfEachPathOfAMultiMutex) {
+  MultiMutex mutex(*client_, {"/a", "/b"}, kDelayed);
+  ReentrantMutex others_a(*other_, "/a");
+  ReentrantMutex others_b(*other_, "/b");
+  MultiHold released = mutex.acquire();
+  EXPECT_EQ(nodes("/a").size(), 2U);
+  released.release();
+  EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
+  const MultiHold hold = mutex.acquire();
+  expect_the_next_delayed(others_a, "/a");
+  EXPECT_TRUE(only_a_marker_is_left("/b"));
+  const auto before = LeaseClock::now();
+  Hold next = others_b.acquire({.deadline = kPatience});
+  ASSERT_TRUE(next);
+  EXPECT_GE(LeaseClock::now() - before, kDelay);
+  next.release();
+  EXPECT_TRUE(becomes_empty("/b"));
+}
+
+TEST_F(LockDelay, OfALeader) {
+  LatchOptions options;
+  options.lock_delay = kDelay;
+  LeaderLatch latch(*client_, kPath, options);
+  LeaderElection election(
+      *other_, kPath,
+      [](Leadership& leadership) {
+        EXPECT_TRUE(eventually([&] { return leadership.ended().stop_requested(); }, kPatience));
+      },
+      {.lock_delay = kDelay});
+  latch.start();
+  ASSERT_TRUE(latch.await(kPatience));
+  ASSERT_TRUE(reaches_nodes(2));
+  election.start();
+  ASSERT_TRUE(reaches_nodes(3));
+  const auto before = LeaseClock::now();
+  expire();
+  ASSERT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
+  EXPECT_GE(LeaseClock::now() - before, kDelay);
+  latch.close();
+  election.close();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(LockDelay, FollowsTheMaximumHold) {
+  ReentrantMutex mutex(*client_, kPath, {.max_hold = 500ms, .lock_delay = kDelay});
+  ReentrantMutex others(*other_, kPath);
+  const Hold hold = mutex.acquire();
+  const auto until = hold.valid_until();
+  auto next = others.async_acquire();
+  const Hold granted = get(next);
+  EXPECT_GE(LeaseClock::now() - until, kDelay);
+  EXPECT_EQ(granted.state(), HoldState::held);
+}
+
+TEST_F(LockDelay, RefusesWhatIsNoDelay) {
+  for (const std::chrono::milliseconds bad :
+       {std::chrono::milliseconds(-1), std::chrono::milliseconds(24h) + 1ms,
+        std::chrono::milliseconds::min(), std::chrono::milliseconds::max()}) {
+    const MutexOptions options{.lock_delay = bad};
+    const auto refused = [](auto make) {
+      return error_of([&] {
+               make();
+               return 0;
+             }) == Errc::invalid_option;
+    };
+    EXPECT_TRUE(refused([&] { ReentrantMutex(*client_, kPath, options); }));
+    EXPECT_TRUE(refused([&] { SharedMutex(*client_, kPath, options); }));
+    EXPECT_TRUE(refused([&] { PriorityMutex(*client_, kPath, {.mutex = options}); }));
+    EXPECT_TRUE(refused([&] { MultiMutex(*client_, {"/a", "/b"}, options); }));
+    EXPECT_TRUE(refused([&] { QuorumMutex({*client_}, kPath, {.lock_delay = bad}); }));
+    EXPECT_TRUE(refused([&] {
+      LatchOptions latch;
+      latch.lock_delay = bad;
+      LeaderLatch(*client_, kPath, latch);
+    }));
+    EXPECT_TRUE(
+        refused([&] { LeaderElection(*client_, kPath, [](Leadership&) {}, {.lock_delay = bad}); }));
+  }
+  EXPECT_EQ(error_of([&] {
+              Semaphore(*client_, kPath, 2, kDelayed);
+              return 0;
+            }),
+            Errc::invalid_option);
+  EXPECT_EQ(error_of([&] {
+              Semaphore(*client_, kPath, SharedCount{2}, kDelayed);
+              return 0;
+            }),
+            Errc::invalid_option);
+  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE) << "nothing was sent";
+}
+
+}  // namespace
+}  // namespace zklock::testing

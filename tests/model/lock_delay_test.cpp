@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: Apache-2.0
+// The delay after a loss, on the virtual clock.
+#include "zklock/core/lock_delay.h"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+#include "zklock/core/revocation.h"
+#include "zklock/recipes/acquire_call.h"
+#include "zklock/recipes/path_part.h"
+#include "zklock/recipes/queue_observer.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+using Request = LockWorld::Request;
+
+constexpr std::chrono::milliseconds kDelay{5'000};
+
+class LockDelay : public EngineTest {
+ protected:
+  static Request delayed(std::chrono::milliseconds lock_delay = kDelay) {
+    return {.lock_delay = lock_delay};
+  }
+  static Request within(Duration timeout, Request request = {}) {
+    request.timeout = timeout;
+    return request;
+  }
+  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
+  Instant now() { return lock_.world().now(); }
+  bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
+  void run_for(Duration duration) {
+    lock_.world().run_for(duration);
+    ASSERT_EQ(lock_.violation(), "");
+  }
+  void release(std::size_t call) {
+    lock_.release(call);
+    run();
+  }
+  std::size_t markers() {
+    std::size_t count = 0;
+    for (const auto& name : lock_.nodes()) count += core::DelayMarker::parse(name) ? 1U : 0U;
+    return count;
+  }
+  /// It holds, and is gone at this very moment.
+  void lose(std::size_t client) {
+    lock_.world().expire(client);
+    run();
+  }
+  void expect_granted_after(Duration length, std::size_t call) {
+    run_for(length - 1ns);
+    EXPECT_EQ(lock_.call(call).outcomes, 0) << "too early";
+    run_for(1ns);
+    EXPECT_TRUE(is_granted(call)) << "too late";
+  }
+  /// Takes what is left away, as whoever comes next would.
+  void expect_rest_after_next() {
+    const auto next = lock_.acquire(2);
+    run_for(kDelay);
+    EXPECT_TRUE(is_granted(next));
+    release(next);
+    expect_rest();
+  }
+};
+
+// ---- requests -----------------------------------------------------------------------------------
+
+TEST_F(LockDelay, CostsOneRequestMoreForTheGrantAndOneForTheRelease) {
+  const auto call = granted(0, delayed());
+  EXPECT_EQ(client(0).requests(), 3U);
+  EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
+  EXPECT_EQ(markers(), 1U);
+  reset_counts();
+  release(call);
+  EXPECT_EQ(client(0).requests(), 2U);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U);
+  expect_rest();
+}
+
+TEST_F(LockDelay, OfNoneCostsNothing) {
+  const auto call = granted(0, delayed(0ms));
+  EXPECT_EQ(client(0).requests(), 2U);
+  reset_counts();
+  release(call);
+  EXPECT_EQ(client(0).requests(), 1U);
+  expect_rest();
+}
+
+// ---- after a release ----------------------------------------------------------------------------
+
+TEST_F(LockDelay, AReleasePassesTheLockOnAtOnce) {
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1, delayed());
+  const auto last = waiting(2);
+  reset_counts();
+  const Instant released = now();
+  release(holder);
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
+  EXPECT_EQ(client(1).requests(), 1U) << "its own marker";
+  release(next);
+  EXPECT_TRUE(is_granted(last));
+  EXPECT_EQ(now(), released);
+  release(last);
+  expect_rest();
+}
+
+TEST_F(LockDelay, ALostAnswerToTheReleaseDelaysNobody) {
+  for (const Kind kind : {Kind::remove, Kind::announce_and_delete}) {
+    for (const bool carried_out : {true, false}) {
+      const auto holder = granted(0, delayed());
+      const auto next = waiting(1);
+      if (carried_out) {
+        lock_.world().lose_reply(0, kind);
+      } else {
+        lock_.world().lose_request(0, kind);
+      }
+      const Instant released = now();
+      lock_.release(holder);
+      run();
+      lock_.world().reconnect(0);
+      run();
+      EXPECT_TRUE(is_granted(next)) << static_cast<int>(kind) << carried_out;
+      EXPECT_EQ(now(), released);
+      release(next);
+      expect_rest();
+    }
+  }
+}
+
+TEST_F(LockDelay, WhoGivesUpWhileItIsGrantedLeavesNone) {
+  for (std::size_t at = 0; at < 12; ++at) {
+    const auto call = lock_.acquire(0, delayed());
+    for (std::size_t i = 0; i < at; ++i) {
+      std::vector<Step> steps = lock_.world().steps();
+      std::erase_if(steps, [](const Step& s) { return s.kind == Step::Kind::timer; });
+      if (!steps.empty()) lock_.world().run(steps.front());
+    }
+    lock_.cancel(call);
+    run();
+    release(call);
+    EXPECT_EQ(lock_.nodes().size(), 0U) << at;
+    expect_rest();
+  }
+}
+
+// ---- after a loss -------------------------------------------------------------------------------
+
+TEST_F(LockDelay, ALossKeepsTheLockFromTheNext) {
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1);
+  lose(0);
+  expect_granted_after(kDelay, next);
+  EXPECT_EQ(markers(), 0U);
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, ItIsThatOfTheLostOne) {
+  const auto holder = granted(0, delayed(2s));
+  const auto next = waiting(1, delayed(9s));
+  lose(0);
+  expect_granted_after(2s, next);
+  EXPECT_EQ(markers(), 1U) << "its own";
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, OfNobodyWhoWaitsBeginsWithTheNext) {
+  const auto holder = granted(0, delayed());
+  lose(0);
+  run_for(1h);
+  EXPECT_EQ(markers(), 1U);
+  const auto next = waiting(1);
+  expect_granted_after(kDelay, next);
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, OfTwoWhoWaitOnlyTheFirstIsDelayed) {
+  const auto holder = granted(0, delayed());
+  const auto first = waiting(1);
+  const auto second = waiting(2);
+  lose(0);
+  expect_granted_after(kDelay, first);
+  release(first);
+  EXPECT_TRUE(is_granted(second)) << "at once";
+  release(second);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, BeginsAnewWhenTheFirstOneGoes) {
+  const auto holder = granted(0, delayed());
+  const auto first = waiting(1);
+  const auto second = waiting(2);
+  lose(0);
+  run_for(kDelay - 1s);
+  lock_.cancel(first);
+  run();
+  expect_granted_after(kDelay, second);
+  release(second);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, GoesOnWhenTheFirstOnesSessionEnds) {
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1);
+  lose(0);
+  run_for(kDelay - 1s);
+  lose(1);
+  lock_.world().reconnect(1);
+  run();
+  EXPECT_EQ(lock_.call(next).outcomes, 0);
+  expect_granted_after(1s, next);
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, PassesForOneWhoNeverWaitsThatLong) {
+  const auto holder = granted(0, delayed());
+  lose(0);
+  for (const Duration passed : {0ns, Duration(kDelay) - 1ns}) {
+    run_for(passed);
+    const auto early = lock_.acquire(1, within(0s));
+    run();
+    EXPECT_EQ(lock_.call(early).outcomes, 1);
+    EXPECT_FALSE(is_granted(early));
+  }
+  run_for(1ns);
+  const auto once = lock_.acquire(1, within(0s));
+  run();
+  EXPECT_TRUE(is_granted(once)) << "its client has known for long enough";
+  release(once);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, AChainOfLossesDelaysEachTime) {
+  const auto first = granted(0, delayed());
+  const auto second = waiting(1, delayed(3s));
+  const auto third = waiting(2);
+  lose(0);
+  expect_granted_after(kDelay, second);
+  lose(1);
+  expect_granted_after(3s, third);
+  release(first);
+  release(second);
+  release(third);
+  expect_rest();
+}
+
+TEST_F(LockDelay, TheDeadlineOfACallIsNotPutOff) {
+  const auto holder = granted(0, delayed());
+  const auto timed = waiting(1, within(3s));
+  const auto patient = waiting(2);
+  lose(0);
+  run_for(3s - 1ns);
+  EXPECT_EQ(lock_.call(timed).outcomes, 0);
+  run_for(1ns);
+  EXPECT_EQ(lock_.call(timed).outcomes, 1);
+  EXPECT_FALSE(is_granted(timed));
+  EXPECT_EQ(lock_.nodes().size(), 2U) << "the marker, and the one who is left";
+  expect_granted_after(kDelay, patient);
+  release(patient);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, ASingleAttemptFailsAtOnce) {
+  const auto holder = granted(0, delayed());
+  lose(0);
+  const auto once = lock_.acquire(1, within(0s));
+  run();
+  EXPECT_EQ(lock_.call(once).outcomes, 1);
+  EXPECT_FALSE(is_granted(once));
+  EXPECT_EQ(lock_.nodes().size(), 1U) << "the marker stays";
+  release(holder);
+  expect_rest_after_next();
+}
+
+TEST_F(LockDelay, NoTimerOutlivesTheCall) {
+  const auto holder = granted(0, delayed(24h));
+  lose(0);
+  lock_.cancel(waiting(1));
+  run_for(1h);
+  EXPECT_LT(lock_.world().clock().next_due().value_or(now()), now() + 1h);
+  ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + lock_.nodes().at(0))), Status::ok);
+  release(holder);
+  expect_rest();
+}
+
+// ---- what is a loss -----------------------------------------------------------------------------
+
+TEST_F(LockDelay, ACrashWhileAllIsWellIsOne) {
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1);
+  lock_.world().disconnect(0);
+  ASSERT_TRUE(lock_.world().run_until([&] { return !ensemble().find(lock_.call(holder).node); }));
+  run();
+  expect_granted_after(kDelay, next);
+  release(next);
+  release(holder);
+  lock_.world().reconnect(0);
+  expect_rest();
+}
+
+TEST_F(LockDelay, TheDeletionOfTheNodeIsOne) {
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1);
+  ASSERT_EQ(ensemble().remove(lock_.call(holder).node), Status::ok);
+  run();
+  expect_granted_after(kDelay, next);
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, TheMaximumHoldIsOne) {
+  auto limited = delayed();
+  limited.limit = {.longest = 3s};
+  const auto holder = granted(0, limited);
+  const auto next = waiting(1);
+  const auto gone = [&] { return ensemble().find(lock_.call(holder).node) == nullptr; };
+  reset_counts();
+  ASSERT_TRUE(lock_.world().run_until(gone));
+  run();
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it would be a grant";
+  expect_granted_after(kDelay, next);
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, AForcedReleaseIsOne) {
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1);
+  run_for(2s);  // shorter holds do not look for it
+  const auto name = lock_.call(holder).node.substr(std::string(LockWorld::path).size() + 1);
+  const std::string asks =
+      LockWorld::path + ("/" + core::revocation_marker(core::NodeName::parse(name)->sequence));
+  ASSERT_EQ(ensemble().create(asks, std::string(core::revocation_forces)), Status::ok);
+  ASSERT_TRUE(lock_.world().run_until([&] { return !ensemble().find(lock_.call(holder).node); }));
+  run();
+  ASSERT_EQ(ensemble().remove(asks), Status::ok);
+  expect_granted_after(kDelay, next);
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, AReleaseOfWhatWasLostIsNone) {
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1);
+  lose(0);
+  lock_.world().reconnect(0);
+  run();
+  release(holder);
+  EXPECT_EQ(markers(), 1U);
+  expect_granted_after(kDelay, next);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(LockDelay, TheEndOfALockingThreadIsOne) {
+  const Owner owner = Owner::unique();
+  auto locking = delayed();
+  locking.owner = owner;
+  locking.kind = core::CountKind::lock;
+  const auto holder = granted(0, locking);
+  const auto next = waiting(1);
+  lock_.engine(0)->thread_exits(owner);
+  run();
+  expect_granted_after(kDelay, next);
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, ACrashBeforeTheGrantMayBeOne) {
+  // The marker is there, the answer is not: who is about to hold is gone.
+  lock_.world().lose_reply(0, Kind::transaction);
+  const auto call = lock_.acquire(0, delayed());
+  run();
+  EXPECT_FALSE(is_granted(call));
+  EXPECT_EQ(markers(), 1U);
+  const auto next = waiting(1);
+  lose(0);
+  expect_granted_after(kDelay, next);
+  lock_.world().reconnect(0);
+  run();
+  release(next);
+  run();
+  EXPECT_TRUE(is_granted(call)) << "on its new session";
+  release(call);
+  expect_rest();
+}
+
+TEST_F(LockDelay, ALostAnswerToTheMarkerIsAskedForAgain) {
+  for (const bool carried_out : {true, false}) {
+    if (carried_out) {
+      lock_.world().lose_reply(0, Kind::transaction);
+    } else {
+      lock_.world().lose_request(0, Kind::transaction);
+    }
+    const auto call = lock_.acquire(0, delayed());
+    run();
+    EXPECT_FALSE(is_granted(call));
+    EXPECT_EQ(markers(), carried_out ? 1U : 0U);
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_TRUE(is_granted(call));
+    EXPECT_EQ(markers(), 1U);
+    release(call);
+    expect_rest();
+  }
+}
+
+TEST_F(LockDelay, WhoMayNotMarkDoesNotHold) {
+  client(0).fail_next(Kind::transaction, Status::no_auth);
+  const auto call = lock_.acquire(0, delayed());
+  run();
+  EXPECT_EQ(error(call), Errc::no_auth);
+  EXPECT_EQ(lock_.nodes().size(), 0U);
+  expect_rest();
+}
+
+TEST_F(LockDelay, ACrashWhileItIsTakenAwayLeavesItOrNot) {
+  for (const bool carried_out : {true, false}) {
+    const auto holder = granted(0, delayed());
+    const auto first = waiting(1);
+    const auto second = waiting(2);
+    lose(0);
+    if (carried_out) {
+      lock_.world().lose_reply(1, Kind::transaction);
+    } else {
+      lock_.world().lose_request(1, Kind::transaction);
+    }
+    run_for(kDelay);
+    EXPECT_FALSE(is_granted(first));
+    EXPECT_EQ(markers(), carried_out ? 0U : 1U);
+    const Instant gone = now();
+    lose(1);
+    if (!carried_out) run_for(kDelay);
+    EXPECT_TRUE(is_granted(second)) << carried_out;
+    EXPECT_EQ(now() - gone, carried_out ? 0s : Duration(kDelay));
+    for (const std::size_t c : {0U, 1U}) lock_.world().reconnect(c);
+    release(second);
+    run();
+    release(first);
+    release(holder);
+    expect_rest();
+  }
+}
+
+// ---- other kinds of contenders ------------------------------------------------------------------
+
+TEST_F(LockDelay, OfAWriterIsObeyedByReaders) {
+  auto writing = LockWorld::to_write();
+  writing.lock_delay = kDelay;
+  const auto writer = granted(0, writing);
+  const auto one = waiting(1, LockWorld::to_read());
+  const auto two = waiting(2, LockWorld::to_read());
+  lose(0);
+  run_for(kDelay - 1ns);
+  EXPECT_EQ(lock_.held(), 0U);
+  run_for(1ns);
+  EXPECT_TRUE(is_granted(one) && is_granted(two));
+  for (const auto each : {one, two, writer}) release(each);
+  expect_rest();
+}
+
+TEST_F(LockDelay, OfAReaderIsNone) {
+  auto reading = LockWorld::to_read();
+  reading.lock_delay = kDelay;
+  const auto reader = granted(0, reading);
+  EXPECT_EQ(markers(), 0U);
+  const auto writer = waiting(1, LockWorld::to_write());
+  lose(0);
+  EXPECT_TRUE(is_granted(writer));
+  release(writer);
+  release(reader);
+  expect_rest();
+}
+
+TEST_F(LockDelay, OfAFormerWriterIsNone) {
+  const Owner owner = Owner::unique();
+  auto writing = LockWorld::to_write(owner);
+  writing.lock_delay = kDelay;
+  const auto writer = granted(0, writing);
+  const auto reader = granted(0, LockWorld::to_read(owner));
+  EXPECT_EQ(markers(), 1U);
+  release(writer);
+  EXPECT_EQ(markers(), 0U);
+  EXPECT_EQ(lock_.held(), 1U);
+  const auto next = waiting(1);
+  lose(0);
+  EXPECT_TRUE(is_granted(next));
+  release(reader);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(LockDelay, IsObeyedByASemaphoreOnThePath) {
+  const auto holder = granted(0, delayed());
+  const auto permit = waiting(1, LockWorld::permits(1, 2));
+  lose(0);
+  expect_granted_after(kDelay, permit);
+  release(permit);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, IsNotWaitedForAtTheGate) {
+  struct Gated {
+    int outcomes = 0;
+    Hold hold;
+  };
+  const auto ask = [&](std::size_t c) {
+    auto call = std::make_shared<Gated>();
+    recipes::AcquireCall::start(lock_.engine(c),
+                                {.owner = Owner::unique(),
+                                 .gate = core::QueueRule::weighted(5, 100),
+                                 .deadline = Deadline::never(),
+                                 .lock_delay = kDelay,
+                                 .done =
+                                     [call](const recipes::Outcome& outcome) {
+                                       ++call->outcomes;
+                                       if (!outcome.contender) return;
+                                       call->hold =
+                                           outcome.contender->make_hold(core::CountKind::hold);
+                                     }},
+                                {});
+    run();
+    return call;
+  };
+  const auto holder = ask(0);
+  ASSERT_TRUE(holder->hold);
+  EXPECT_EQ(markers(), 1U) << "of the lock, not of the gate";
+  const auto at_gate = ask(1);
+  EXPECT_EQ(at_gate->outcomes, 0);
+  lose(0);
+  EXPECT_EQ(lock_.engine(1)->nodes().size(), 1U) << "it has passed the gate";
+  const auto late = ask(2);
+  EXPECT_TRUE(lock_.engine(2)->nodes().empty()) << "it has not: the lock is wanted";
+  run_for(kDelay - 1ns);
+  EXPECT_EQ(at_gate->outcomes, 0);
+  run_for(1ns);
+  ASSERT_TRUE(at_gate->hold);
+  at_gate->hold.release();
+  run();
+  ASSERT_TRUE(late->hold) << "at once";
+  late->hold.release();
+  holder->hold.release();
+  run();
+  expect_rest();
+}
+
+// ---- what is seen of it -------------------------------------------------------------------------
+
+TEST_F(LockDelay, IsTheListenersToHear) {
+  std::vector<std::string> heard;
+  const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
+                                                       &lock_.world().dispatcher(1));
+  const auto line = std::make_shared<recipes::LockLine>(
+      [&](const LockEvent& event) {
+        heard.push_back(event.kind == LockEvent::Kind::waiting
+                            ? "waiting " + std::to_string(event.position)
+                            : "other");
+      },
+      dispatcher);
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1, {.listener = line});
+  EXPECT_EQ(heard, (std::vector<std::string>{"waiting 1"}));
+  lose(0);
+  EXPECT_EQ(heard, (std::vector<std::string>{"waiting 1", "waiting 0"}));
+  run_for(kDelay);
+  EXPECT_EQ(heard.back(), "other");
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, AnObserverSeesNoHolder) {
+  const auto observer = std::make_shared<recipes::QueueObserver>(
+      lock_.engine(2), recipes::Sight::lock,
+      [this](std::function<void()> task) { lock_.world().dispatcher(2).post(std::move(task)); });
+  recipes::QueueView seen;
+  const auto subscription = observer->add([&](const recipes::QueueView& view) { seen = view; });
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1);
+  run_for(1s);
+  EXPECT_EQ(seen.holders.size(), 1U);
+  EXPECT_EQ(seen.waiting, 1U);
+  lose(0);
+  run_for(1s);
+  EXPECT_EQ(seen.holders.size(), 0U);
+  EXPECT_EQ(seen.waiting, 1U);
+  run_for(kDelay);
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_EQ(seen.holders.size(), 1U);
+  EXPECT_EQ(seen.waiting, 0U);
+  observer->stop();
+  release(next);
+  release(holder);
+}
+
+// ---- a path that is made anew -------------------------------------------------------------------
+
+TEST_F(LockDelay, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
+  const auto holder = granted(0, delayed());
+  const std::string node = lock_.call(holder).node;
+  for (const auto& name : lock_.nodes()) {
+    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + name)), Status::ok);
+  }
+  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+  // The numbers begin again, and one has the old name before the holder hears that it has lost.
+  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+  const auto before = lock_.acquire(1);
+  lock_.world().run_all();
+  lock_.release(before);
+  const auto other = lock_.acquire(1, delayed());
+  lock_.world().run_all();
+  ASSERT_EQ(lock_.call(other).node, node);
+  ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::held);
+  EXPECT_EQ(markers(), 1U);
+  release(holder);
+  EXPECT_EQ(markers(), 1U) << "it is the other's";
+  const auto next = waiting(2);
+  lose(1);
+  expect_granted_after(kDelay, next);
+  release(other);
+  release(next);
+}
+
+}  // namespace
+}  // namespace zklock::model

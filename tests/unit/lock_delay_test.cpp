@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/lock_delay.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zklock::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(DelayMarker, SaysHowLongAndWhose) {
+  const auto marker = DelayMarker::make(2500ms, {4294967342}, {42});
+  EXPECT_EQ(marker.name, "delay-2500-4294967342-0000000042");
+  const auto parsed = DelayMarker::parse(marker.name);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->name, marker.name);
+  EXPECT_EQ(parsed->length, 2500ms);
+  EXPECT_EQ(parsed->of, Sequence{42});
+}
+
+TEST(DelayMarker, IsNoContender) {
+  EXPECT_EQ(parse_contention(DelayMarker::make(1ms, {7}, {42}).name), std::nullopt);
+}
+
+TEST(DelayMarker, OfTheLongestAndTheLast) {
+  for (const auto& name :
+       {DelayMarker::make(longest_lock_delay, {9223372036854775807}, {2147483647}).name,
+        DelayMarker::make(1ms, {1}, {0}).name}) {
+    EXPECT_TRUE(DelayMarker::parse(name)) << name;
+  }
+}
+
+TEST(DelayMarker, EverythingElseIsNone) {
+  for (const char* name : {"",
+                           "delay-",
+                           "delay-5",
+                           "delay-5-",
+                           "delay-5-7",
+                           "delay-5-7-",
+                           "delay-5-7-42",
+                           "delay-5-7-00000000042",
+                           "delay-5-7-000000004x",
+                           "delay-5-7-2147483648",
+                           "delay-5-7--000000042",
+                           "delay-5-7--0000000042",
+                           "delay-05-7-0000000042",
+                           "delay-5-07-0000000042",
+                           "delay-+5-7-0000000042",
+                           "delay- 5-7-0000000042",
+                           "delay-0-7-0000000042",
+                           "delay--5-7-0000000042",
+                           "delay-86400001-7-0000000042",
+                           "delay-99999999999999999999-7-0000000042",
+                           "delay-5-99999999999999999999-0000000042",
+                           "delay-5-7-0000000042 ",
+                           "Delay-5-7-0000000042",
+                           "xdelay-5-7-0000000042",
+                           "delay-5-0000000042",
+                           "delay-5-7-8-0000000042",
+                           "lock-0000000042",
+                           "count"}) {
+    EXPECT_FALSE(DelayMarker::parse(name)) << name;
+  }
+  EXPECT_FALSE(DelayMarker::parse(std::string("delay-5-7-0000000042\0", 21)));
+}
+
+std::vector<std::string> names(const std::vector<DelayMarker>& markers) {
+  std::vector<std::string> result;
+  for (const auto& marker : markers) result.push_back(marker.name);
+  return result;
+}
+
+TEST(DelayMarker, IsAnOrphanWhenItsContenderIsGone) {
+  using Names = std::vector<std::string>;
+  const std::string of_five = DelayMarker::make(1s, {70}, {5}).name;
+  const std::string of_six = DelayMarker::make(2s, {71}, {6}).name;
+  EXPECT_EQ(names(orphans(Names{})), Names{});
+  EXPECT_EQ(names(orphans(Names{"lock-0000000005", "count"})), Names{});
+  EXPECT_EQ(names(orphans(Names{of_five, "lock-0000000005"})), Names{});
+  EXPECT_EQ(names(orphans(Names{"lock-0000000005", of_five, of_six})), Names{of_six});
+  EXPECT_EQ(names(orphans(Names{of_five, "lock-0000000007", of_six})), (Names{of_five, of_six}));
+  EXPECT_EQ(names(orphans(Names{of_five, "__READ__0000000005"})), Names{})
+      << "a writer that goes over to reading";
+  EXPECT_EQ(names(orphans(Names{of_five, "revoke-0000000005"})), Names{of_five});
+}
+
+}  // namespace
+}  // namespace zklock::core

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/lock_delay.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <system_error>
+
+namespace zklock::core {
+
+namespace {
+
+constexpr std::string_view delay_prefix = "delay-";
+
+/// Takes a number and `end` from the front. Of its form only as much is asked as it takes to have
+/// one: it is printed again, and compared.
+std::optional<std::int64_t> take(std::string_view& text, std::string_view end) noexcept {
+  std::int64_t number = 0;
+  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(last - text.data()));
+  if (!text.starts_with(end)) return std::nullopt;
+  text.remove_prefix(end.size());
+  return number;
+}
+
+}  // namespace
+
+DelayMarker DelayMarker::make(std::chrono::milliseconds length, FencingToken token, Sequence of) {
+  const std::string prefix = std::string(delay_prefix) + std::to_string(length.count()) + "-" +
+                             std::to_string(token.zxid) + "-";
+  return {.name = NodeName::make(prefix, of).text, .length = length, .of = of};
+}
+
+std::optional<DelayMarker> DelayMarker::parse(std::string_view name) {
+  if (!name.starts_with(delay_prefix)) return std::nullopt;
+  std::string_view text = name.substr(delay_prefix.size());
+  const auto length = take(text, "-");
+  const auto token = length ? take(text, "-") : std::nullopt;
+  const auto number = token ? take(text, "") : std::nullopt;
+  constexpr std::int64_t last = std::numeric_limits<std::int32_t>::max();
+  if (!number || *number < 0 || *number > last) return std::nullopt;
+  // Compared as what they are: in other units the longest would be out of range.
+  if (*length < 1 || *length > std::chrono::milliseconds(longest_lock_delay).count()) {
+    return std::nullopt;
+  }
+  auto marker =
+      make(std::chrono::milliseconds(*length), {*token}, {static_cast<std::int32_t>(*number)});
+  if (marker.name != name) return std::nullopt;
+  return marker;
+}
+
+std::vector<DelayMarker> orphans(std::span<const std::string> children) {
+  std::vector<DelayMarker> markers;
+  for (const std::string& child : children) {
+    if (auto marker = DelayMarker::parse(child)) markers.push_back(*std::move(marker));
+  }
+  if (markers.empty()) return markers;
+  for (const std::string& child : children) {
+    const auto contender = parse_contention(child);
+    if (!contender) continue;
+    std::erase_if(markers, [&](const DelayMarker& m) { return m.of == contender->sequence; });
+  }
+  return markers;
+}
+
+}  // namespace zklock::core

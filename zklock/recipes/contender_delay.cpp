@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contender and the delay after a loss: what it leaves behind, and what it finds; see
+// core/lock_delay.h.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "zklock/recipes/contender.h"
+
+namespace zklock::recipes {
+
+namespace request = client::request;
+
+// The own node is checked with both: who is not in the queue any more changes nothing.
+
+void Contender::mark(const Effect& effect) {
+  // The data are for people, who may wonder whose it was.
+  submit(request::Transaction{engine_->path().child(fsm_.own_name()),
+                              {request::write::Create{engine_->path().child(effect.text),
+                                                      identity_.encode()}}},
+         effect.session, entering([](Contender& c, const client::Reply& r) {
+           c.run(c.fsm_.marked(r.status, c.lease_valid(), r.detail));
+         }));
+}
+
+void Contender::clear(const Effect& effect) {
+  submit(request::Transaction{engine_->path().child(fsm_.own_name()),
+                              {request::write::Remove{engine_->path().child(effect.text)}}},
+         effect.session, entering([](Contender& c, const client::Reply& r) {
+           c.run(c.fsm_.cleared(r.status, r.detail));
+         }));
+}
+
+void Contender::delay() {
+  end_delay();
+  const core::Instant now = core().scheduler().now();
+  core::Instant due = now;
+  for (const core::DelayMarker& orphan : fsm_.orphans()) {
+    const std::string marker = engine_->path().child(orphan.name);
+    due = std::max(due, core().loss_sightings().first_seen(marker, now) + orphan.length);
+  }
+  if (due <= now) return run(fsm_.delay_over());
+  if (!policy_.wait) return run(fsm_.delay_lasts());
+  delay_timer_ = core().scheduler().at(due, entering([round = ++delays_](Contender& c) {
+                                         // One that was cancelled may have begun before.
+                                         if (round == c.delays_) c.run(c.fsm_.delay_over());
+                                       }));
+}
+
+void Contender::end_delay() noexcept {
+  core().scheduler().cancel(std::exchange(delay_timer_, {}));
+}
+
+}  // namespace zklock::recipes
