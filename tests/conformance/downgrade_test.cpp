@@ -217,7 +217,7 @@ TEST_F(DowngradeTest, IsOverWithItsClient) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(DowngradeTest, AThreadThatEndsNeedsNone) {
+TEST_F(DowngradeTest, AThreadThatEndsLeavesNothing) {
   std::thread([&] {
     mutex_.lock();
     mutex_.lock_shared();

@@ -98,6 +98,25 @@ TEST_F(Downgrade, IsNoneWhereTheReadingEndsFirst) {
   expect_rest();
 }
 
+TEST_F(Downgrade, IsNoneWhereTheThreadHasEnded) {
+  release(reads_);
+  release(writes_);
+  auto writes = LockWorld::to_write(owner_);
+  writes.kind = core::CountKind::lock;
+  writes_ = granted(0, writes);
+  auto reads = LockWorld::to_read(owner_);
+  reads.kind = core::CountKind::shared_lock;
+  reads_ = granted(0, reads);
+  reset_counts();
+  lock_.engine(0)->thread_exits(owner_);
+  run();
+  EXPECT_EQ(client(0).requests(), client(0).requests(Kind::remove));
+  EXPECT_EQ(client(0).requests(), 1U);
+  release(reads_);
+  release(writes_);
+  expect_rest();
+}
+
 TEST_F(Downgrade, OfAMutexIsNone) {
   release(reads_);
   release(writes_);

@@ -59,7 +59,8 @@ struct Choice {
   }
 };
 
-/// What the two contenders want; and the first one besides, whose node covers that.
+/// What the two contenders want; and the first one besides, which holds already, and whose node
+/// covers that.
 struct Wishes {
   std::array<LockWorld::Request, 2> of = {};
   std::optional<LockWorld::Request> nested = std::nullopt;
@@ -73,7 +74,9 @@ class Run {
     // The parent exists, unless the run is about its making.
     lock_.world().ensemble().create_container("/locks");
     lock_.world().ensemble().create_container(LockWorld::path);
-    for (std::size_t c = 0; c < 2; ++c) lock_.acquire(c, wishes.of[c]);
+    lock_.acquire(0, wishes.of[0]);
+    if (wishes.nested) lock_.world().run_all();
+    lock_.acquire(1, wishes.of[1]);
     if (wishes.nested) lock_.acquire(0, *wishes.nested);
     settle();
   }
@@ -270,15 +273,26 @@ TEST(Interleavings, OfAWriterAndAReaderWithOneFaultAnywhere) {
   EXPECT_GT(explorer.runs(), 1000U);
 }
 
-TEST(Interleavings, OfAWriterThatReadsOnAndAnotherWithOneFaultAnywhere) {
-  for (const auto& other : {LockWorld::to_read(), LockWorld::to_write()}) {
-    const Owner owner = Owner::unique();
-    Explorer explorer(1, {{LockWorld::to_write(owner), other}, LockWorld::to_read(owner)});
-    explorer.explore();
-    EXPECT_EQ(explorer.failure(), "");
-    RecordProperty("runs", static_cast<int>(explorer.runs()));
-    EXPECT_GT(explorer.runs(), 1000U);
-  }
+/// The first one writes and, nested, reads.
+Wishes reads_on(LockWorld::Request other) {
+  const Owner owner = Owner::unique();
+  return {{LockWorld::to_write(owner), std::move(other)}, LockWorld::to_read(owner)};
+}
+
+TEST(Interleavings, OfAWriterThatReadsOnAndAReaderWithOneFaultAnywhere) {
+  Explorer explorer(1, reads_on(LockWorld::to_read()));
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", static_cast<int>(explorer.runs()));
+  EXPECT_GT(explorer.runs(), 1000U);
+}
+
+TEST(Interleavings, OfAWriterThatReadsOnAndAWriterWithoutFaults) {
+  Explorer explorer(0, reads_on(LockWorld::to_write()));
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", static_cast<int>(explorer.runs()));
+  EXPECT_GT(explorer.runs(), 50U);
 }
 
 TEST(Interleavings, OfTwoReadersWithOneFaultAnywhere) {
