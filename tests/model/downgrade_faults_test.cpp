@@ -108,6 +108,18 @@ TEST_F(DowngradeFaults, EndsWellUnderEveryFault) {
   EXPECT_GT(lost, 20);
 }
 
+TEST_F(DowngradeFaults, IsNotSentAgainOnceItIsReleased) {
+  world().lose_reply(0, Kind::transaction);
+  downgrade();
+  step(1);
+  lock_.release(reads_);
+  run();
+  lock_.connect_all();
+  EXPECT_TRUE(lock_.nodes().empty());
+  EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
+  expect_rest();
+}
+
 // ---- guarded transactions -----------------------------------------------------------------------
 
 TEST_F(DowngradeFaults, ACommitThatMeetsItIsCarriedOut) {

@@ -336,6 +336,31 @@ TEST_F(Downgrade, HandsOverAfterItsLongestHold) {
   expect_rest();
 }
 
+// The loss comes before the news that the answer is lost, and the handing over after it.
+TEST_F(Downgrade, HandsOverWhicheverNodeThereIs) {
+  release(reads_);
+  release(writes_);
+  auto wish = LockWorld::to_write(owner_);
+  wish.limit = {.longest = 3s};
+  writes_ = granted(0, wish);
+  reads_ = granted(0, LockWorld::to_read(owner_));
+  world().run_for(2999ms);
+  downgrade();
+  while (client(0).can_serve()) world().run({Step::Kind::serve, 0});
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  ASSERT_EQ(lock_.nodes()[0].find("__READ__"), 0U);
+  world().disconnect(0);
+  while (world().dispatcher(0).empty()) world().run({Step::Kind::timer});
+  while (client(0).can_receive()) world().run({Step::Kind::receive, 0});
+  EXPECT_EQ(hold().state(), HoldState::lost);
+  ASSERT_FALSE(world().dispatcher(0).empty()) << "it is told now, and then handed over";
+  lock_.connect_all();
+  world().run_for(1s);
+  EXPECT_TRUE(lock_.nodes().empty());
+  release(reads_);
+  expect_rest();
+}
+
 TEST_F(Downgrade, IsAskedToReleaseByItsNumber) {
   downgraded();
   world().run_for(2s);
