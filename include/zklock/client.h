@@ -93,8 +93,8 @@ class Client {
   /// An exception that it throws is logged and dropped.
   Subscription add_listener(std::function<void(ConnectionState)> listener);
 
-  /// Blocks until the servers have confirmed every release and withdrawal begun before the call
-  /// (or their session has ended). False when the deadline came first; they go on.
+  /// Blocks until the servers have confirmed every release, withdrawal and downgrade begun before
+  /// the call (or their session has ended). False when the deadline came first; they go on.
   bool flush(Deadline deadline = Deadline::never());
 
   /// Effects: holds turn `lost`, every waiting call ends with Error(closed), lock nodes are deleted

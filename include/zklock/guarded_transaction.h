@@ -41,6 +41,7 @@ using CommitHandler = std::function<void(std::exception_ptr)>;
 ///
 /// The transaction keeps no count of the lock: keep the hold until commit() has returned. It is
 /// bound to the hold's session, and refers to it alone: it cannot be committed under a later hold.
+/// The downgrade of a SharedMutex is no other hold; a commit that meets it takes a round trip more.
 /// Source: Redisson's transactional locks; etcd's concurrency.Mutex.IsOwner() as the guard of a Txn.
 ///
 /// Every commit throws, or hands over, Error:

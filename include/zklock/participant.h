@@ -35,7 +35,8 @@ struct Participant {
   bool mine = false;            ///< it belongs to the client that asks
   FencingToken token;           ///< the token it holds under, or would
   std::int64_t session_id = 0;  ///< the ZooKeeper session that owns the node
-  /// When the servers created the node, by the wall clock of the leader.
+  /// When the servers created the node, by the wall clock of the leader; for a writer that has
+  /// become a reader: the node that it wrote under.
   std::chrono::system_clock::time_point since;
 
   // Empty (and pid 0) where the node was not written by zklock.

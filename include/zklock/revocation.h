@@ -30,6 +30,8 @@ struct RevocationOptions {
 /// contender that does not hold yet is asked as soon as it holds. A holder that is dead cannot let
 /// go; its node goes with its session, and that ends the wait too.
 ///
+/// A writer of a SharedMutex that is asked, and reads on, has not let go yet.
+///
 /// Effects: creates an ephemeral node "revoke-<number>" beside the contender's, and deletes it when
 /// the call ends, however it ends; it goes with the asker's session at the latest. Nobody's lock
 /// node is touched. Holders look for it from the second heartbeat after the grant on: whoever holds

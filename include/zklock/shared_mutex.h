@@ -32,10 +32,16 @@ class Lockable;
 /// | read, of a    | at once                                     | throws would_deadlock       |
 /// | former write  |                                             |                             |
 ///
-/// Readers and writers are granted first come, first served: neither can starve the other. To
-/// downgrade, lock shared while holding the write lock, then unlock the latter: the owner keeps its
-/// place in the queue and its fencing token, so that a writer who waits does not come in between.
-/// Until it lets go of the rest, others wait as if it still wrote.
+/// Readers and writers are granted first come, first served: neither can starve the other.
+///
+/// To downgrade, lock shared while holding the write lock, then unlock the latter: the owner keeps
+/// its place in the queue and its fencing token, so that a writer who waits does not come in
+/// between. Readers that wait behind it get in, as far as no writer stands before them. That takes
+/// one request in the background, which gives it another node (see Hold::node()) and which
+/// Client::flush() waits for; where the servers refuse it, for a quota, say, it is logged, and
+/// others wait as if the owner still wrote. So they do where it wrote by a ReentrantMutex on the
+/// path. Who writes and reads, and lets go of both, had better give the reading back first: then
+/// there is nothing to downgrade.
 ///
 /// A writer watches the one contender before it; a reader the nearest writer before it, so that
 /// queued writers wake a reader once at most. Tokens rise from one writer to the next, and from a

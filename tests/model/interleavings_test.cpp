@@ -3,6 +3,7 @@
 // every point of it.
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -48,16 +49,22 @@ struct Choice {
   enum class Kind { serve, release, fault, reconnect } kind;
   std::size_t client = 0;
   Fault fault = Fault::none;
+  std::size_t call = 0;
 
   std::string text() const {
     static constexpr const char* kinds[] = {"serve", "release", "fault", "reconnect"};
     std::string t = std::string(kinds[static_cast<int>(kind)]) + " " + std::to_string(client);
+    if (call > 1) t += " (nested)";
     return kind == Kind::fault ? t + " (" + name(fault) + ")" : t;
   }
 };
 
-/// What the two contenders want.
-using Wishes = std::array<LockWorld::Request, 2>;
+/// What the two contenders want; and the first one besides, which holds already, and whose node
+/// covers that.
+struct Wishes {
+  std::array<LockWorld::Request, 2> of = {};
+  std::optional<LockWorld::Request> nested = std::nullopt;
+};
 
 /// One run of the two contenders along given choices.
 class Run {
@@ -67,7 +74,10 @@ class Run {
     // The parent exists, unless the run is about its making.
     lock_.world().ensemble().create_container("/locks");
     lock_.world().ensemble().create_container(LockWorld::path);
-    for (std::size_t c = 0; c < 2; ++c) lock_.acquire(c, wishes[c]);
+    lock_.acquire(0, wishes.of[0]);
+    if (wishes.nested) lock_.world().run_all();
+    lock_.acquire(1, wishes.of[1]);
+    if (wishes.nested) lock_.acquire(0, *wishes.nested);
     settle();
   }
 
@@ -79,9 +89,13 @@ class Run {
       } else if (!lock_.world().client(c).is_connected()) {
         enabled.push_back({Choice::Kind::reconnect, c});
       }
-      const CallResult& call = lock_.call(c);
-      if (call.granted() && call.hold) enabled.push_back({Choice::Kind::release, c});
-      const bool over = call.outcomes > 0 && !call.hold;
+      bool over = true;
+      for (std::size_t i = 0; i < lock_.calls(); ++i) {
+        const CallResult& call = lock_.call(i);
+        if (call.client != c) continue;
+        if (call.granted() && call.hold) enabled.push_back({Choice::Kind::release, c, {}, i});
+        over = over && call.outcomes > 0 && !call.hold;
+      }
       if (!may_fault || (over && lock_.core(c).work().idle())) continue;
       for (const Fault fault : all_faults) enabled.push_back({Choice::Kind::fault, c, fault});
     }
@@ -93,7 +107,7 @@ class Run {
     log_[choice.client] += choice.text();
     switch (choice.kind) {
       case Choice::Kind::serve: world.run({Step::Kind::serve, choice.client}); break;
-      case Choice::Kind::release: lock_.release(choice.client); break;
+      case Choice::Kind::release: lock_.release(choice.call); break;
       case Choice::Kind::reconnect: world.reconnect(choice.client); break;
       case Choice::Kind::fault: strike(choice); break;
     }
@@ -103,8 +117,8 @@ class Run {
   /// Lets everything come to its end, and says what is wrong then.
   std::string finish() {
     for (int round = 0; round < 4; ++round) {
+      for (std::size_t i = 0; i < lock_.calls(); ++i) lock_.release(i);
       for (std::size_t c = 0; c < 2; ++c) {
-        lock_.release(c);
         if (!lock_.world().client(c).is_connected()) lock_.world().reconnect(c);
       }
       lock_.world().run_for(2s);
@@ -122,7 +136,10 @@ class Run {
       text += path + "=" + std::to_string(node.owner.value) + ",";
     }
     for (std::size_t c = 0; c < 2; ++c) {
-      text += "|" + log_[c] + call_picture(c);
+      text += "|" + log_[c];
+      for (std::size_t i = 0; i < lock_.calls(); ++i) {
+        if (lock_.call(i).client == c) text += call_picture(i);
+      }
       for (std::size_t kind = 0; kind < operation_kinds; ++kind) {
         text += std::to_string(lock_.world().client(c).requests(OperationKind{kind})) + ".";
       }
@@ -177,8 +194,8 @@ class Run {
     }
   }
 
-  std::string call_picture(std::size_t c) {
-    const CallResult& call = lock_.call(c);
+  std::string call_picture(std::size_t i) {
+    const CallResult& call = lock_.call(i);
     return "|" + std::to_string(call.outcomes) + (call.hold ? "h" : "-") + call.node +
            (call.error ? call.error->what() : "") + ";";
   }
@@ -259,22 +276,44 @@ TEST(Interleavings, OfTwoContendersWithOneFaultAnywhere) {
 }
 
 TEST(Interleavings, OfAWriterAndAReaderWithOneFaultAnywhere) {
-  Explorer explorer(1, {LockWorld::to_write(), LockWorld::to_read()});
+  Explorer explorer(1, {{LockWorld::to_write(), LockWorld::to_read()}});
   explorer.explore();
   EXPECT_EQ(explorer.failure(), "");
   RecordProperty("runs", static_cast<int>(explorer.runs()));
   EXPECT_GT(explorer.runs(), 1000U);
 }
 
+/// The first one writes and, nested, reads.
+Wishes reads_on(LockWorld::Request other) {
+  const Owner owner = Owner::unique();
+  return {{LockWorld::to_write(owner), std::move(other)}, LockWorld::to_read(owner)};
+}
+
+TEST(Interleavings, OfAWriterThatReadsOnAndAReaderWithOneFaultAnywhere) {
+  Explorer explorer(1, reads_on(LockWorld::to_read()));
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", static_cast<int>(explorer.runs()));
+  EXPECT_GT(explorer.runs(), 1000U);
+}
+
+TEST(Interleavings, OfAWriterThatReadsOnAndAWriterWithoutFaults) {
+  Explorer explorer(0, reads_on(LockWorld::to_write()));
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", static_cast<int>(explorer.runs()));
+  EXPECT_GT(explorer.runs(), 50U);
+}
+
 TEST(Interleavings, OfTwoReadersWithOneFaultAnywhere) {
-  Explorer explorer(1, {LockWorld::to_read(), LockWorld::to_read()});
+  Explorer explorer(1, {{LockWorld::to_read(), LockWorld::to_read()}});
   explorer.explore();
   EXPECT_EQ(explorer.failure(), "");
   EXPECT_GT(explorer.runs(), 1000U);
 }
 
 TEST(Interleavings, OfTwoWhoWantTwoOfThreePermitsWithOneFaultAnywhere) {
-  Explorer explorer(1, {LockWorld::permits(2, 3), LockWorld::permits(2, 3)});
+  Explorer explorer(1, {{LockWorld::permits(2, 3), LockWorld::permits(2, 3)}});
   explorer.explore();
   EXPECT_EQ(explorer.failure(), "");
   RecordProperty("runs", static_cast<int>(explorer.runs()));

@@ -25,6 +25,11 @@ std::shared_ptr<T> borrowed(T& object) {
   return {std::shared_ptr<void>(), &object};
 }
 
+/// What stays of its name when its owner only reads on.
+std::int32_t number_of(std::string_view node) {
+  return core::parse_contention(node.substr(std::strlen(LockWorld::path) + 1))->sequence.value;
+}
+
 }  // namespace
 
 LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces)
@@ -138,8 +143,13 @@ void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
   check_delay(call);
 }
 
-/// By the node, not by what the call wanted: a writer's covers the readers of its owner.
-Access LockWorld::access_of(const CallResult& call) {
+/// By the node, not by what the call wanted: a writer's covers the readers of its owner. But those
+/// that are left alone let others in, though the client may not know yet that its node says so.
+Access LockWorld::access_of(const CallResult& call) const {
+  const bool only_shared = std::ranges::none_of(calls_, [&](const auto& other) {
+    return other->hold && other->token == call.token && !core::is_shared(other->kind);
+  });
+  if (only_shared && core::is_shared(call.kind)) return Access::shared;
   return core::parse_contention(std::string_view(call.node).substr(std::strlen(path) + 1))->access;
 }
 
@@ -151,7 +161,7 @@ void LockWorld::check_token(const CallResult& granted) {
   last_token_ = std::max(last_token_, granted.token);
   if (excludes) last_exclusive_token_ = granted.token;
   for (const auto& other : calls_) {
-    if (other->token == granted.token && other->node != granted.node) {
+    if (other->token == granted.token && number_of(other->node) != number_of(granted.node)) {
       violation_ = "G1: two nodes with one token";
     }
   }

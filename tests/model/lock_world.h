@@ -106,7 +106,7 @@ class LockWorld {
     void operator()() const noexcept { ++*told; }
   };
   void ended(std::size_t index, recipes::Outcome outcome);
-  static Access access_of(const CallResult& call);
+  Access access_of(const CallResult& call) const;
   void check_token(const CallResult& granted);
   void check_count(const CallResult& granted);
   void check_delay(const CallResult& granted);

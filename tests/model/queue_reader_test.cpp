@@ -117,6 +117,30 @@ TEST_F(QueueReader, TriesAgainWithoutATimerOfTheClient) {
   }
 }
 
+// It is in the queue all the time, and is not missed.
+TEST_F(QueueReader, FindsAWriterThatReadsOnMeanwhile) {
+  client::Reply reads = answer(Status::ok);
+  reads.token = {30};
+  reads.data = "zklock 1\nowner=somebody\ntoken=20\n";
+  client::Reply writes = answer(Status::ok);
+  writes.token = {25};
+  const auto core = client({answer(Status::ok, {"__WRIT__0000000002", "__WRIT__0000000001"}),
+                            answer(Status::no_node), writes, reads});
+  const auto engine = core->engine(core::LockPath("/a"));
+  EXPECT_TRUE(ends([&] {
+    const auto queue = read_participants(engine, Deadline::never());
+    ASSERT_EQ(queue.size(), 2U);
+    EXPECT_EQ(queue[0].node, "__READ__0000000001");
+    EXPECT_EQ(queue[0].access, Access::shared);
+    EXPECT_EQ(queue[0].owner, "somebody");
+    EXPECT_EQ(queue[0].token, FencingToken{20});
+    EXPECT_TRUE(queue[0].holds);
+    EXPECT_EQ(queue[1].token, FencingToken{25});
+    EXPECT_FALSE(queue[1].holds);
+  }));
+  core->close();
+}
+
 TEST_F(QueueReader, EndsWithAClientThatIsClosedMeanwhile) {
   const auto core =
       client({answer(Status::ok, {"lock-0000000001"}), answer(Status::session_ended)});

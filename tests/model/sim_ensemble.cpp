@@ -165,6 +165,7 @@ Reply SimEnsemble::create_contender(SessionId session, const CreateContender& re
   auto name = create_sequential(request.parent, request.prefix, request.data, session);
   if (!name) return status_only(Status::node_exists);
   Reply reply = status_only(Status::ok);
+  reply.created_ms = find(child_of(request.parent, *name))->created_ms;
   reply.name = std::move(*name);
   reply.token = {zxid_};
   return reply;

@@ -56,6 +56,24 @@ TEST(AcquireFsmParent, IsListedWhenAPredecessorIsYoungerThanItsNumberSays) {
   }
 }
 
+// The token of its grant decides, and not the node that it holds on under.
+TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
+  const std::string reader = NodeName::make(read_prefix, {4}).text;
+  for (const FencingToken came : {older, younger}) {
+    AcquireFsm fsm("id", {.rule = QueueRule::writer()});
+    fsm.start();
+    const std::string own = NodeName::make(write_prefix, {5}).text;
+    fsm.created({Status::ok, session_a, own, {token_of_create}, ""});
+    fsm.counted({Status::ok, session_a, older, 2}, true);
+    EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{reader, own}, ""}, true)),
+              "watch " + reader + " @a");
+    NodeData data;
+    data.token = came.zxid;
+    EXPECT_EQ(describe(fsm.watched(reader, {Status::ok, younger, data.encode(), ""})),
+              came == older ? "" : "unwatch, list @a");
+  }
+}
+
 TEST(AcquireFsmParent, IsNotInDoubtWhereLaterOnesPrecede) {
   const AcquireFsm::Policy policy{.rule = QueueRule::weighted(1, 0)};
   AcquireFsm fsm("id", policy);

@@ -21,6 +21,8 @@ NodeData full() {
   data.application = "billing";
   data.pid = 4711;
   data.announces = true;
+  data.token = 4294967297;
+  data.since_ms = 1700000000123;
   return data;
 }
 
@@ -32,12 +34,15 @@ void expect_equal(const NodeData& a, const NodeData& b) {
   EXPECT_EQ(a.application, b.application);
   EXPECT_EQ(a.pid, b.pid);
   EXPECT_EQ(a.announces, b.announces);
+  EXPECT_EQ(a.token, b.token);
+  EXPECT_EQ(a.since_ms, b.since_ms);
 }
 
 TEST(NodeData, IsATextForPeople) {
   EXPECT_EQ(full().encode(),
             "zklock 1\nattempt=0123456789abcdef-17\nowner=0123456789abcdef-3\nhost=db-1.example\n"
-            "pid=4711\nthread=worker 4\napplication=billing\nannounces=1\n");
+            "pid=4711\nthread=worker 4\napplication=billing\nannounces=1\n"
+            "token=4294967297\nsince=1700000000123\n");
   EXPECT_EQ(NodeData().encode(), "zklock 1\n");
 }
 

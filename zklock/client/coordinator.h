@@ -87,11 +87,12 @@ struct AnnounceAndDelete {
 /// What a transaction does. A version is that of the node's data; -1: any.
 namespace write {
 
-/// With the ACL of parents: it is not a contender. An ephemeral one is of the session that sends.
+/// An ephemeral one is of the session that sends.
 struct Create {
   std::string path;
   std::string data = {};
   bool ephemeral = false;
+  bool contender = false;  ///< with the ACL that CreateContender gives; else with that of parents
 };
 struct Set {
   std::string path;

@@ -73,7 +73,8 @@ class TransactionCall final : public Call {
 
   static void fill(zoo_op_t& operation, const request::write::Create& w, const Wire& wire) {
     zoo_create_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
-                       &wire.parent_acl.c_acl(), w.ephemeral ? ZOO_EPHEMERAL : 0, nullptr, 0);
+                       &(w.contender ? wire.node_acl : wire.parent_acl).c_acl(),
+                       w.ephemeral ? ZOO_EPHEMERAL : 0, nullptr, 0);
   }
   static void fill(zoo_op_t& operation, const request::write::Set& w, const Wire& /*wire*/) {
     zoo_set_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),

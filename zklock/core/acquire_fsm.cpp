@@ -264,7 +264,10 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
     if (node == count_node) out_of_date_ |= parse_permit_count(answer.data) != policy_.rule.all;
     const auto parsed = NodeData::parse(answer.data);
     release_is_grant_ = place_.follows_release && parsed && parsed->announces;
-    if (answer.token > token_ && came_before(node)) out_of_date_ = true;
+    // What a holder has put in the place of its node is younger, but no newcomer.
+    const bool replaces = parsed && parsed->token > 0;
+    const FencingToken came = replaces ? FencingToken{parsed->token} : answer.token;
+    if (came > token_ && came_before(node)) out_of_date_ = true;
   } else if (answer.status == Status::no_node) {
     out_of_date_ = true;
   } else if (arming_status_ == Status::ok) {

@@ -219,6 +219,8 @@ class AcquireFsm {
   std::size_t position() const noexcept { return place_.position; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
   const QueueRule& rule() const noexcept { return policy_.rule; }
+  /// What the own node's data carry.
+  const std::string& attempt() const noexcept { return attempt_; }
 
   AcquireEffects start();
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.

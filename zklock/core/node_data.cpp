@@ -52,6 +52,10 @@ void assign(NodeData& data, std::string_view key, std::string_view value) {
     data.pid = parse_number(value);
   } else if (key == "announces") {
     data.announces = value == "1";
+  } else if (key == "token") {
+    data.token = parse_number(value);
+  } else if (key == "since") {
+    data.since_ms = parse_number(value);
   }
 }
 
@@ -67,6 +71,8 @@ std::string NodeData::encode() const {
   append(text, "thread", thread);
   append(text, "application", application);
   if (announces) append(text, "announces", "1");
+  if (token != 0) append(text, "token", std::to_string(token));
+  if (since_ms != 0) append(text, "since", std::to_string(since_ms));
   return text;
 }
 

@@ -24,6 +24,10 @@ struct NodeData {
   /// The creator promises that nobody else can write the node, and that it writes it only to
   /// announce its release.
   bool announces = false;
+  /// Of a node that has taken the place of the one that the hold was granted by: the zxid that made
+  /// that one, and when (milliseconds since 1970). 0: of any other.
+  std::int64_t token = 0;
+  std::int64_t since_ms = 0;
 
   std::string encode() const;
   static std::optional<NodeData> parse(std::string_view text);

@@ -71,6 +71,7 @@ void Contender::carry_out(const Effect& effect) {
     case Effect::Kind::inspect:
       submit(request::Get{engine_->path().child(effect.text)}, effect.session,
              on_reply([](Contender& c, const auto& r) {
+               c.queued_ms_ = r.created_ms;  // the last one that is inspected is its own
                return c.fsm_.inspected({r.status, r.data, r.ephemeral_owner, r.token, r.detail});
              }));
       return;
@@ -119,6 +120,7 @@ void Contender::create(const std::string& attempt) {
       {.operation = request::CreateContender{path, policy_.rule.prefix, data.encode()}},
       on_reply([](Contender& c, const auto& r) {
         c.had_node_ = c.had_node_ || r.status == core::Status::ok;
+        c.queued_ms_ = r.created_ms;
         return c.fsm_.created({r.status, r.session, r.name, r.token, r.detail});
       }));
   if (policy_.rule.shares_count()) return list({});
@@ -406,7 +408,7 @@ void Contender::tick() {
   const bool here = ownership_.state() == Ownership::State::waiting ||
                     ownership_.state() == Ownership::State::held;
   if (!here || !fsm_.has_node()) return;
-  own_watch_.tick();
+  if (downgrade_.settled()) own_watch_.tick();
   if (ownership_.state() == Ownership::State::held) revocation_.tick();
 }
 

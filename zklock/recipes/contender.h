@@ -14,6 +14,7 @@
 #include "zklock/core/lease_term.h"
 #include "zklock/core/ownership.h"
 #include "zklock/hold.h"
+#include "zklock/recipes/downgrade.h"
 #include "zklock/recipes/hold_tenure.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/own_node_watch.h"
@@ -30,7 +31,8 @@ namespace zklock::recipes {
 /// |-----------|---------------------|----------------|--------------------------------------------|
 /// | waiting   | yes                 | maybe          | grant; error; last waiting call cancelled  |
 /// | leaving   | no                  | maybe          | the machine knows that the node is gone    |
-/// | held      | yes                 | yes            | last count dropped; loss                   |
+/// | held      | yes                 | yes; another   | last count dropped; loss                   |
+/// |           |                     | at a downgrade |                                            |
 /// | lost      | yes                 | being deleted  | last count dropped                         |
 /// | over      | no                  | being deleted  |                                            |
 ///
@@ -68,8 +70,11 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void close();
   const core::Ownership& ownership() const noexcept { return ownership_; }
   bool holds_validly();
-  const std::string& own_name() const noexcept { return fsm_.own_name(); }
-  FencingToken own_token() const noexcept { return fsm_.token(); }
+  const std::string& own_name() const noexcept {
+    return downgrade_.reads() ? downgrade_.name() : fsm_.own_name();
+  }
+  /// All that its node may be called at this moment.
+  std::vector<std::string> own_names() const;
   const Owner& key() const noexcept { return key_; }
 
   /// What a Hold asks; any thread, no Section.
@@ -106,6 +111,12 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   ClientCore& core() const noexcept { return engine_->core(); }
   LockEngine& engine() const noexcept { return *engine_; }
   SessionId session() const noexcept { return fsm_.session(); }
+  core::Sequence sequence() const noexcept { return fsm_.sequence(); }
+  const std::string& attempt() const noexcept { return fsm_.attempt(); }
+  /// What the node of a reader says that was a writer.
+  std::string data_as_reader() const;
+  /// Of a reply to a Get of its node's name: whether that is this node.
+  bool is_own(const client::Reply& node) const;
   OwnNodeWatch& own_watch() noexcept { return own_watch_; }
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
   void own_node_gone();
@@ -171,6 +182,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   client::Deleter::Manner manner_of_release() const noexcept;
   void leave_session() noexcept;
   void remove_node(SessionId session, const std::string& name, client::Deleter::Manner manner);
+  void remove_own_node(client::Deleter::Manner manner);
+  void downgrade_if_only_shared();
   void complete(Call& call, Outcome outcome);
   Outcome outcome_of(const Call& call, Why why);
   Error error(Errc code, std::string_view cause) const;
@@ -197,6 +210,8 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   PredecessorWatches predecessors_{*this};
   OwnNodeWatch own_watch_{*this};
   RevocationWatch revocation_{*this};
+  Downgrade downgrade_{*this};
+  std::int64_t queued_ms_ = 0;  ///< when its node was created
   std::weak_ptr<HandOver> hand_over_;
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 

@@ -35,7 +35,7 @@ void Contender::grant() {
     complete(call, {.contender = shared_from_this()});
   }
   // The term may have lapsed since it was asked for, and its members been told, without this one.
-  holds_validly();
+  if (holds_validly()) downgrade_if_only_shared();
 }
 
 bool Contender::holds_validly() {
@@ -50,7 +50,7 @@ void Contender::lose(Loss why) {
   const auto self = shared_from_this();
   tenure_->end(why == Loss::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
   if (why == Loss::lease) {
-    remove_node(fsm_.session(), fsm_.own_name(), client::Deleter::Manner::plainly);
+    remove_own_node(client::Deleter::Manner::plainly);
   }
   leave_session();
   tell_loss(why);
@@ -101,7 +101,7 @@ void Contender::hand_over() {
   if (!std::exchange(begun_work_, false)) return;
   // What the next finds in its list is not to be passed over.
   const auto manner = fsm_.leaves_delay() ? client::Deleter::Manner::plainly : manner_of_release();
-  remove_node(fsm_.session(), fsm_.own_name(), manner);
+  remove_own_node(manner);
   core().work().end(work_);
 }
 
@@ -130,7 +130,8 @@ void Contender::forced_to_release() {
 
 // Announced only to whom it matters: see Decision::follows_release.
 client::Deleter::Manner Contender::manner_of_release() const noexcept {
-  const bool heard = policy_.rule.access == Access::exclusive;
+  const bool writes = !downgrade_.reads() && !downgrade_.in_doubt();
+  const bool heard = policy_.rule.access == Access::exclusive && writes;
   return core().settings().announces && heard ? client::Deleter::Manner::announced
                                               : client::Deleter::Manner::plainly;
 }
@@ -143,15 +144,45 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::
   // What is left to read needs no delay.
   const bool excludes = dropped == Ownership::Dropped::refused || ownership_.exclusive_count() > 0;
   if (held && released && !excludes) run(fsm_.unmark());
+  if (dropped == Ownership::Dropped::kept) downgrade_if_only_shared();
   if (dropped != Ownership::Dropped::last) return dropped;
   const auto self = shared_from_this();
   engine_->forget(*this);
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
   if (released) manner = manner_of_release();
-  remove_node(fsm_.session(), fsm_.own_name(), manner);
+  remove_own_node(manner);
   leave_session();
   return dropped;
+}
+
+// The node of a mutex stays: to Curator's mutexes a reader's node would be none before them.
+void Contender::downgrade_if_only_shared() {
+  const bool only_shared =
+      ownership_.state() == Ownership::State::held && ownership_.exclusive_count() == 0;
+  if (only_shared && policy_.rule.prefix == core::write_prefix) downgrade_.begin();
+}
+
+std::vector<std::string> Contender::own_names() const {
+  if (downgrade_.in_doubt()) return {fsm_.own_name(), downgrade_.name()};
+  return {own_name()};
+}
+
+std::string Contender::data_as_reader() const {
+  core::NodeData data = identity_;
+  data.attempt = fsm_.attempt();
+  data.token = fsm_.token().zxid;
+  data.since_ms = queued_ms_;
+  return data.encode();
+}
+
+bool Contender::is_own(const client::Reply& node) const {
+  return downgrade_.reads() ? downgrade_.made(node) : node.token == fsm_.token();
+}
+
+// What an unanswered request has made is deleted for sure: this is carried out after it.
+void Contender::remove_own_node(client::Deleter::Manner manner) {
+  for (const std::string& name : own_names()) remove_node(fsm_.session(), name, manner);
 }
 
 void Contender::remove_node(SessionId session, const std::string& name,
@@ -168,6 +199,7 @@ void Contender::remove_node(SessionId session, const std::string& name,
 void Contender::leave_session() noexcept {
   core().keeper().dismiss(*this);
   end_delay();
+  downgrade_.end();
   own_watch_.disarm();
   revocation_.disarm();
 }

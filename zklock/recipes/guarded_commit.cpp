@@ -48,7 +48,7 @@ bool changes(const client::request::Write& w) {
 
 std::shared_ptr<GuardedCommit> GuardedCommit::start(const GuardedWrites& writes, Deadline deadline,
                                                     Done done) {
-  std::shared_ptr<GuardedCommit> commit(new GuardedCommit(writes, std::move(done)));
+  std::shared_ptr<GuardedCommit> commit(new GuardedCommit(writes, deadline, std::move(done)));
   commit->core().check_usable(writes.operation, commit->lock_path());
   if (auto error = refusal(writes)) {
     commit->finish(std::move(error));
@@ -57,7 +57,7 @@ std::shared_ptr<GuardedCommit> GuardedCommit::start(const GuardedWrites& writes,
   for (const auto& guard : commit->what_.guards) {
     commit->on_loss_.emplace_back(guard->tenure().lost(), OnLoss{commit});
   }
-  commit->submit(deadline);
+  commit->submit();
   return commit;
 }
 
@@ -86,38 +86,55 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
   return std::nullopt;
 }
 
-void GuardedCommit::submit(Deadline deadline) {
-  client::request::Transaction transaction{.guard = what_.guards.front()->tenure().node(),
-                                           .writes = {}};
-  for (std::size_t i = 1; i < what_.guards.size(); ++i) {
-    transaction.writes.emplace_back(write::CheckVersion{what_.guards[i]->tenure().node()});
+void GuardedCommit::submit() {
+  std::vector<std::string> nodes;
+  for (const auto& guard : what_.guards) nodes.push_back(guard->tenure().node());
+  client::request::Transaction transaction{.guard = nodes.front(), .writes = {}};
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    transaction.writes.emplace_back(write::CheckVersion{nodes[i]});
   }
   transaction.writes.insert(transaction.writes.end(), what_.writes.begin(), what_.writes.end());
 
   std::optional<Error> refused;
   {
     const std::lock_guard guard(mutex_);
+    refused_ = false;
     if (withdrawn_) {
       refused.emplace(*withdrawn_, what_.operation, lock_path(),
                       "the hold is lost; nothing was sent");
-    } else if (deadline.has_passed(core().scheduler().now())) {
+    } else if (deadline_.has_passed(core().scheduler().now())) {
       refused.emplace(Errc::not_connected, what_.operation, lock_path(),
                       "the deadline had passed; nothing was sent");
     } else {
-      if (!deadline.is_never()) {
-        timer_ = core().scheduler().at(deadline.at(), [weak = weak_from_this()] {
+      if (!deadline_.is_never() && timer_ == client::TimerId{}) {
+        timer_ = core().scheduler().at(deadline_.at(), [weak = weak_from_this()] {
           if (const auto alive = weak.lock()) alive->deadline_passed();
         });
       }
-      request_ =
-          core().coordinator().submit({.operation = std::move(transaction),
-                                       .session = what_.guards.front()->tenure().session()},
-                                      [self = shared_from_this()](const client::Reply& reply) {
-                                        self->finish(self->verdict(reply));
-                                      });
+      request_ = core().coordinator().submit(
+          {.operation = std::move(transaction),
+           .session = what_.guards.front()->tenure().session()},
+          [self = shared_from_this(), nodes](const auto& reply) { self->answered(reply, nodes); });
     }
   }
   if (refused) finish(std::move(refused));
+}
+
+// A downgrade gives a node another name: what was refused for the old one has changed nothing, and
+// is sent again.
+void GuardedCommit::answered(const client::Reply& reply, const std::vector<std::string>& nodes) {
+  const auto failed = static_cast<std::size_t>(reply.failed_operation);
+  if (reply.status != Status::no_node || failed >= nodes.size()) return finish(verdict(reply));
+  {
+    const std::lock_guard guard(mutex_);
+    refused_ = true;
+  }
+  const HoldTenure& missing = what_.guards[failed]->tenure();
+  missing.held_node().when_settled(
+      [self = shared_from_this(), &missing, reply, node = nodes[failed]] {
+        if (missing.node() == node) return self->finish(self->verdict(reply));
+        self->submit();
+      });
 }
 
 void GuardedCommit::deadline_passed() {
@@ -131,11 +148,19 @@ void GuardedCommit::give_up() {
 }
 
 bool GuardedCommit::withdraw(Errc why) {
-  const std::lock_guard guard(mutex_);
-  if (over_ || withdrawn_) return true;
-  const bool unsent = request_ == client::RequestId{} || core().coordinator().abandon(request_);
-  if (unsent) withdrawn_ = why;
-  return unsent;
+  {
+    const std::lock_guard guard(mutex_);
+    if (over_ || withdrawn_) return true;
+    const bool unsent =
+        refused_ || request_ == client::RequestId{} || core().coordinator().abandon(request_);
+    if (unsent) withdrawn_ = why;
+    if (!refused_) return unsent;
+  }
+  // No reply will say so.
+  finish(Error(why, what_.operation, lock_path(),
+               why == Errc::lock_lost ? "the hold is lost; nothing was written"
+                                      : "the deadline has passed; nothing was written"));
+  return true;
 }
 
 std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {

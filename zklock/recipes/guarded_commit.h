@@ -33,11 +33,15 @@ struct GuardedWrites {
 /// |-----------|-------------------------------|--------------------------------------------|
 /// | new       | a hold is lost, or was        | over: lock_lost                            |
 /// |           | else                          | submitted                                  |
-/// | submitted | the reply                     | over: what it says                         |
+/// | submitted | a guard's node is not there   | refused                                    |
+/// |           | any other reply               | over: what it says                         |
 /// |           | deadline or loss, not sent    | withdrawn                                  |
 /// |           | deadline, sent                | over: outcome_unknown                      |
 /// |           | loss, sent                    | (the servers know better)                  |
 /// | withdrawn | the reply (not_sent)          | over: not_connected or lock_lost           |
+/// | refused   | the node has another name     | submitted anew                             |
+/// |           | it is known to have none      | over: lock_lost                            |
+/// |           | deadline or loss              | over: not_connected or lock_lost           |
 ///
 /// Thread-safety: all members, from any thread.
 class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
@@ -61,12 +65,14 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
     }
   };
 
-  GuardedCommit(const GuardedWrites& writes, Done done) : what_(writes), done_(std::move(done)) {}
+  GuardedCommit(const GuardedWrites& writes, Deadline deadline, Done done)
+      : what_(writes), deadline_(deadline), done_(std::move(done)) {}
 
   ClientCore& core() const noexcept { return what_.guards.front()->engine().core(); }
   const std::string& lock_path() const noexcept { return what_.lock_path(); }
 
-  void submit(Deadline deadline);
+  void submit();
+  void answered(const client::Reply& reply, const std::vector<std::string>& nodes);
   void deadline_passed();
   bool withdraw(Errc why);
   std::optional<Error> verdict(const client::Reply& reply);
@@ -74,6 +80,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   void finish(std::optional<Error> error);
 
   const GuardedWrites what_;
+  const Deadline deadline_;
   std::list<std::stop_callback<OnLoss>> on_loss_;  // of start(), then of finish()
 
   std::mutex mutex_;
@@ -82,6 +89,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   client::RequestId request_{};
   client::TimerId timer_{};
   std::optional<Errc> withdrawn_;  ///< why
+  bool refused_ = false;           ///< nothing is under way
   bool over_ = false;
 };
 

@@ -13,7 +13,8 @@ HoldTenure::HoldTenure(Contender& contender, Grant grant, const LockEvents& even
     : core_(contender.core()),
       grant_(std::move(grant)),
       events_(events),
-      expiry_(contender, grant_.limit) {
+      expiry_(contender, grant_.limit),
+      node_(grant_.node) {
   events_.tell(LockEvent::Kind::acquired, token());
 }
 

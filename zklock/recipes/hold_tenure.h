@@ -13,6 +13,7 @@
 #include "zklock/hold.h"
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/expiry.h"
+#include "zklock/recipes/held_node.h"
 #include "zklock/recipes/lock_events.h"
 
 namespace zklock::recipes {
@@ -28,7 +29,7 @@ class HoldTenure {
  public:
   struct Grant {
     FencingToken token;
-    std::string node;  ///< its full path
+    std::string node;  ///< its full path at that time
     std::shared_ptr<core::LeaseTerm> lease;
     core::HoldLimit limit = {};
   };
@@ -36,7 +37,8 @@ class HoldTenure {
   HoldTenure(Contender& contender, Grant grant, const LockEvents& events);
 
   FencingToken token() const noexcept { return grant_.token; }
-  const std::string& node() const noexcept { return grant_.node; }
+  std::string node() const { return node_.path(); }
+  HeldNode& held_node() const noexcept { return node_; }
   SessionId session() const noexcept { return grant_.lease->session(); }
   bool is_of(const std::shared_ptr<core::LeaseTerm>& lease) const noexcept {
     return lease == grant_.lease;
@@ -68,6 +70,7 @@ class HoldTenure {
   const Grant grant_;
   const LockEvents& events_;
   mutable Expiry expiry_;
+  mutable HeldNode node_;
   std::atomic<bool> over_{false};
   const std::stop_source loss_;
   const std::stop_source request_;

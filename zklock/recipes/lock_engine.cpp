@@ -2,6 +2,7 @@
 #include "zklock/recipes/lock_engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "zklock/recipes/contender.h"
@@ -141,7 +142,9 @@ std::string LockEngine::node_of(const Owner& owner) {
 std::vector<std::string> LockEngine::nodes() {
   const Section section(*this);
   std::vector<std::string> names;
-  for (const auto& [owner, contender] : contenders_) names.push_back(contender->own_name());
+  for (const auto& [owner, contender] : contenders_) {
+    std::ranges::move(contender->own_names(), std::back_inserter(names));
+  }
   return names;
 }
 
@@ -162,8 +165,8 @@ void LockEngine::thread_exits(Owner owner) noexcept {
     const Section section(*this);
     const auto contender = find(owner);
     if (!contender) return;
-    // Plainly: nobody finished what the lock was for.
-    for (const auto kind : {core::CountKind::lock, core::CountKind::shared_lock}) {
+    // Plainly: nobody finished what the lock was for. The exclusive last: it is no downgrade.
+    for (const auto kind : {core::CountKind::shared_lock, core::CountKind::lock}) {
       while (contender->drop(kind, client::Deleter::Manner::plainly) !=
              core::Ownership::Dropped::refused) {
         dropped = true;

@@ -37,8 +37,7 @@ void OwnNodeWatch::arm() {
         if (c.own_name() != name) return;
         // Where the parent was deleted, and made anew, another node may have the same name.
         const bool there = reply.status == core::Status::ok;
-        const bool gone =
-            reply.status == core::Status::no_node || (there && reply.token != c.own_token());
+        const bool gone = reply.status == core::Status::no_node || (there && !c.is_own(reply));
         if (there && !gone) return;
         if (there) c.own_watch().disarm();
         c.own_watch().id_ = {};  // again at the next tick

@@ -14,7 +14,7 @@ namespace write = client::request::write;
 namespace {
 
 std::string node_beside(const Contender& leader) {
-  const std::string& own = leader.tenure().node();
+  const std::string own = leader.tenure().node();
   const auto name = core::NodeName::parse(std::string_view(own).substr(own.rfind('/') + 1));
   return leader.engine().path().child(core::proclamation_node(name->sequence));
 }

@@ -54,15 +54,28 @@ Participant describe(const core::NodeName& name, const client::Reply& reply,
   p.sequence = name.sequence.value;
   p.token = reply.token;
   p.session_id = reply.ephemeral_owner.value;
-  p.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(reply.created_ms));
+  std::int64_t since_ms = reply.created_ms;
   if (const auto data = core::NodeData::parse(reply.data)) {
     p.owner = data->owner;
     p.host = data->host;
     p.application = data->application;
     p.thread = data->thread;
     p.pid = data->pid;
+    if (data->token != 0) p.token = {data->token};
+    if (data->since_ms != 0) since_ms = data->since_ms;
   }
+  p.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(since_ms));
   return p;
+}
+
+/// Writers that have gone meanwhile may read on, under another name: the name, and what is said of it.
+void follow_downgrades(LockEngine& engine, Question& question, std::vector<core::NodeName>& queue,
+                       std::vector<client::Reply>& replies) {
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    if (replies[i].status != Status::no_node || !queue[i].has_prefix(core::write_prefix)) continue;
+    queue[i] = core::NodeName::make(core::read_prefix, queue[i].sequence);
+    replies[i] = question.ask(client::request::Get{engine.path().child(queue[i].text)});
+  }
 }
 
 }  // namespace
@@ -80,9 +93,11 @@ std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine
 std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engine,
                                          const Owner& owner, Deadline deadline) {
   const auto queue = read_queue(engine, deadline);
-  const std::string node = engine->node_of(owner);
-  const auto found = std::ranges::find(queue, node, &core::NodeName::text);
-  if (node.empty() || found == queue.end()) return std::nullopt;
+  // Its name may just be changing, its number does not.
+  const auto node = core::NodeName::parse(engine->node_of(owner));
+  if (!node) return std::nullopt;
+  const auto found = std::ranges::find(queue, node->sequence, &core::NodeName::sequence);
+  if (found == queue.end()) return std::nullopt;
   return static_cast<std::size_t>(found - queue.begin());
 }
 
@@ -90,12 +105,13 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
                                            Deadline deadline, std::int32_t all_permits) {
   Question question(*engine, operation, deadline);
   for (;;) {
-    const auto [queue, delayed] = read_queue_now(*engine, question);
+    auto [queue, delayed] = read_queue_now(*engine, question);
     std::vector<client::Operation> reads;
     for (const auto& name : queue) {
       reads.emplace_back(client::request::Get{engine->path().child(name.text)});
     }
-    const auto replies = question.ask(std::move(reads));
+    auto replies = question.ask(std::move(reads));
+    follow_downgrades(*engine, question, queue, replies);
     const bool lost = std::ranges::any_of(
         replies, [](const auto& r) { return Question::may_try_again(r.status); });
     if (lost) {

@@ -83,6 +83,7 @@ class Asking {
          const core::NodeName& whom, bool force)
       : core_(std::move(core)),
         path_(path),
+        whom_(whom),
         node_(path.child(whom.text)),
         marker_(
             std::make_shared<Marker>(core_, path.child(core::revocation_marker(whom.sequence)))),
@@ -92,6 +93,14 @@ class Asking {
   ~Asking() { marker_->abandon(); }
 
   enum class Outcome { gone, there, unknown };
+
+  /// Its node is gone. A writer may read on, under another name: then that is whom to ask.
+  bool reads_on() {
+    if (!whom_.has_prefix(core::write_prefix)) return false;
+    whom_ = core::NodeName::make(core::read_prefix, whom_.sequence);
+    node_ = path_.child(whom_.text);
+    return true;
+  }
 
   /// Sees to it that the marker is there, if the contender's node is. Throws Error.
   Outcome put(Deadline limit) {
@@ -188,7 +197,8 @@ class Asking {
 
   const std::shared_ptr<recipes::ClientCore> core_;
   const core::LockPath path_;
-  const std::string node_;
+  core::NodeName whom_;
+  std::string node_;
   const std::shared_ptr<Marker> marker_;
   const bool force_;
 };
@@ -216,11 +226,17 @@ bool ask_and_wait(const std::shared_ptr<recipes::ClientCore>& core, const core::
   Asking asking(core, path, *whom, options.force);
   for (;;) {
     const auto put = asking.put(recipes::for_one_round(*core, options.deadline));
-    if (put == Asking::Outcome::gone) return true;
+    if (put == Asking::Outcome::gone) {
+      if (asking.reads_on()) continue;
+      return true;
+    }
     const core::Duration longest = put == Asking::Outcome::there
                                        ? core::Duration(most_between_rounds)
                                        : core::Duration(least_between_rounds);
-    if (asking.wait(options.deadline, longest) == Asking::Outcome::gone) return true;
+    if (asking.wait(options.deadline, longest) == Asking::Outcome::gone) {
+      if (asking.reads_on()) continue;
+      return true;
+    }
     if (options.deadline.has_passed(core->scheduler().now())) return false;
   }
 }

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// A writer that reads on: whatever fails, and whenever, nothing is left of it, and its guarded
+// transactions are told the truth.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/downgrade_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+using DowngradeFaults = DowngradeTest;
+
+// Every fault at every step of it, and every moment of the release.
+TEST_F(DowngradeFaults, EndsWellUnderEveryFault) {
+  using Fault = void (*)(World&);
+  const std::vector<std::pair<const char*, Fault>> faults = {
+      {"none", [](World&) {}},
+      {"expiry", [](World& w) { w.expire(0); }},
+      {"break", [](World& w) { w.disconnect(0); }},
+      {"break, and it lingers", [](World& w) { w.disconnect(0, OnTheWay::linger); }},
+      {"break for long",
+       [](World& w) {
+         w.disconnect(0, OnTheWay::linger);
+         w.run_for(20s);
+       }},
+      {"lost request", [](World& w) { w.lose_request(0); }},
+      {"lost reply", [](World& w) { w.lose_reply(0); }},
+      {"two lost replies",
+       [](World& w) {
+         w.lose_reply(0);
+         w.lose_reply(0);
+       }},
+      {"busy", [](World& w) { w.fail_next(0, Kind::transaction, Status::throttled); }},
+      {"busy when asked",
+       [](World& w) {
+         w.lose_reply(0, Kind::transaction);
+         w.fail_next(0, Kind::get, Status::throttled);
+       }},
+      {"isolation",
+       [](World& w) {
+         w.isolate(0);
+         w.run_for(20s);
+         w.heal(0);
+       }},
+      {"pause",
+       [](World& w) {
+         w.pause(0);
+         w.run_for(20s);
+         w.resume(0);
+       }},
+      {"restart", [](World& w) { w.restart_servers(); }},
+  };
+  int held = 0;
+  int lost = 0;
+  for (const auto& [name, fault] : faults) {
+    for (const int released_after : {-1, 0, 1, 2, 5}) {  // steps after the fault; -1: at the end
+      for (int steps = 0; steps < 4; ++steps) {
+        SCOPED_TRACE(std::string(name) + " after step " + std::to_string(steps) +
+                     ", released after " + std::to_string(released_after));
+        LockWorld lock(2);
+        World& w = lock.world();
+        lock.connect_all();
+        const Owner owner = Owner::unique();
+        const auto writes = lock.acquire(0, LockWorld::to_write(owner));
+        const auto reads = lock.acquire(0, LockWorld::to_read(owner));
+        w.run_all();
+        const auto reader = lock.acquire(1, LockWorld::to_read());
+        w.run_for(2s);
+        lock.release(writes);
+        const auto some = [&](int count) {
+          for (int i = 0; i < count; ++i) {
+            if (const auto all = w.steps(); !all.empty()) w.run(all.front());
+          }
+        };
+        some(steps);
+        fault(w);
+        some(released_after);
+        if (released_after >= 0) lock.release(reads);
+        for (int i = 0; i < 4; ++i) {
+          lock.connect_all();
+          w.run_for(5s);
+          EXPECT_EQ(lock.violation(), "");
+        }
+        EXPECT_TRUE(lock.call(reader).granted());
+        const Hold& hold = lock.call(reads).hold;
+        if (released_after < 0 && hold.state() == HoldState::held) {
+          EXPECT_NE(w.ensemble().find(hold.node()), nullptr);
+          EXPECT_NE(hold.node().find("__READ__"), std::string::npos);
+          EXPECT_EQ(lock.nodes().size(), 2U);
+          ++held;
+        } else {
+          EXPECT_EQ(lock.nodes().size(), 1U);
+          ++lost;
+        }
+        lock.release(reads);
+        lock.release(reader);
+        w.run_for(2s);
+        EXPECT_EQ(lock.violation_at_rest(), "");
+      }
+    }
+  }
+  EXPECT_GT(held, 20);
+  EXPECT_GT(lost, 20);
+}
+
+TEST_F(DowngradeFaults, IsNotSentAgainOnceItIsReleased) {
+  world().lose_reply(0, Kind::transaction);
+  downgrade();
+  step(1);
+  lock_.release(reads_);
+  run();
+  lock_.connect_all();
+  EXPECT_TRUE(lock_.nodes().empty());
+  EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
+  expect_rest();
+}
+
+// ---- guarded transactions -----------------------------------------------------------------------
+
+TEST_F(DowngradeFaults, ACommitThatMeetsItIsCarriedOut) {
+  ensemble().create(data_path, "0");
+  for (int steps = 0; steps < 4; ++steps) {
+    SCOPED_TRACE(steps);
+    ensemble().set_data(data_path, "0");
+    commits_ = 0;
+    reset_counts();
+    downgrade();
+    step(steps);
+    commit();
+    run();
+    EXPECT_EQ(commits_, 1);
+    EXPECT_EQ(code_, std::nullopt);
+    EXPECT_EQ(data(), "1");
+    EXPECT_LE(client(0).requests(Kind::transaction), 3U);
+    release(reads_);
+    writes_ = granted(0, LockWorld::to_write(owner_));
+    reads_ = granted(0, LockWorld::to_read(owner_));
+  }
+  release(reads_);
+  release(writes_);
+  expect_rest();
+}
+
+TEST_F(DowngradeFaults, ACommitAfterItIsOneRequest) {
+  ensemble().create(data_path, "0");
+  downgraded();
+  reset_counts();
+  commit();
+  run();
+  EXPECT_EQ(code_, std::nullopt);
+  EXPECT_EQ(data(), "1");
+  EXPECT_EQ(client(0).requests(), 1U);
+  ASSERT_EQ(ensemble().remove(reader_), Status::ok);
+  commit();
+  run();
+  EXPECT_EQ(code_, Errc::lock_lost);
+  release(reads_);
+  expect_rest();
+}
+
+/// The node has its new name, and its client does not know: it will ask a quarter second after the
+/// commit was refused.
+class DowngradeInDoubt : public DowngradeTest {
+ protected:
+  void SetUp() override {
+    DowngradeTest::SetUp();
+    ensemble().create(data_path, "0");
+    world().lose_reply(0, Kind::transaction);
+    downgrade();
+    run();
+    ASSERT_TRUE(there(reader_));
+    ASSERT_EQ(hold().node(), writer_);
+  }
+  void refused(Deadline deadline) {
+    world().fail_next(0, Kind::get, Status::throttled);
+    lock_.connect_all();
+    ASSERT_EQ(hold().node(), writer_);
+    reset_counts();
+    commit(deadline);
+    run();
+    ASSERT_EQ(client(0).requests(Kind::transaction), 1U);
+    ASSERT_EQ(commits_, 0) << "refused, and nobody knows yet what that means";
+  }
+};
+
+TEST_F(DowngradeInDoubt, ACommitWaitsForTheName) {
+  refused(Deadline::never());
+  world().run_for(1s);
+  EXPECT_EQ(hold().node(), reader_);
+  EXPECT_EQ(commits_, 1);
+  EXPECT_EQ(code_, std::nullopt);
+  EXPECT_EQ(data(), "1");
+  release(reads_);
+  expect_rest();
+}
+
+TEST_F(DowngradeInDoubt, ACommitWaitsNoLongerThanItsDeadline) {
+  refused(Deadline::after(world().now(), 100ms));
+  world().run_for(100ms);
+  EXPECT_EQ(commits_, 1);
+  EXPECT_EQ(code_, Errc::not_connected);
+  world().run_for(5s);
+  EXPECT_EQ(commits_, 1);
+  EXPECT_EQ(data(), "0");
+  release(reads_);
+  expect_rest();
+}
+
+TEST_F(DowngradeInDoubt, ACommitHearsOfTheLoss) {
+  refused(Deadline::never());
+  world().expire(0);
+  run();
+  EXPECT_EQ(commits_, 1);
+  EXPECT_EQ(code_, Errc::lock_lost);
+  EXPECT_EQ(data(), "0");
+  lock_.connect_all();
+  release(reads_);
+  expect_rest();
+}
+
+TEST_F(DowngradeInDoubt, AReleaseDeletesWhicheverThereIs) {
+  const auto reader = lock_.acquire(1, to_read());
+  lock_.release(reads_);
+  lock_.connect_all();
+  run();
+  EXPECT_FALSE(there(writer_) || there(reader_));
+  EXPECT_TRUE(lock_.call(reader).granted());
+  release(reader);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

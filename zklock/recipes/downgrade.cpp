@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/downgrade.h"
+
+#include <chrono>
+#include <utility>
+
+#include "zklock/core/node_data.h"
+#include "zklock/core/node_name.h"
+#include "zklock/recipes/contender.h"
+
+namespace zklock::recipes {
+
+namespace {
+
+using core::Status;
+namespace request = client::request;
+
+constexpr std::chrono::milliseconds retry_delay{250};
+
+}  // namespace
+
+client::ReplyHandler Downgrade::on_reply(Step step) {
+  return [this, contender = contender_.shared_from_this(), step](const client::Reply& reply) {
+    const LockEngine::Section section(contender->engine());
+    (this->*step)(reply);
+  };
+}
+
+void Downgrade::begin() {
+  if (state_ != State::writer) return;
+  name_ = core::NodeName::make(core::read_prefix, contender_.sequence()).text;
+  contender_.own_watch().disarm();  // its node goes, and that is no loss
+  contender_.tenure().held_node().moves();
+  work_ = contender_.core().work().begin();
+  send();
+}
+
+void Downgrade::send() {
+  state_ = State::sending;
+  const core::LockPath& path = contender_.engine().path();
+  request::Transaction exchange;
+  exchange.writes.emplace_back(request::write::Create{.path = path.child(name_),
+                                                      .data = contender_.data_as_reader(),
+                                                      .ephemeral = true,
+                                                      .contender = true});
+  exchange.writes.emplace_back(request::write::Remove{path.child(contender_.own_name())});
+  contender_.core().coordinator().submit(
+      {.operation = std::move(exchange), .session = contender_.session()},
+      on_reply(&Downgrade::sent));
+}
+
+void Downgrade::sent(const client::Reply& reply) {
+  if (reply.status == Status::ok) return settle(State::reader);
+  if (reply.status == Status::node_exists) return ask();
+  if (reply.status != Status::no_node) return failed(reply);
+  settle(State::kept);
+  contender_.own_node_gone();
+}
+
+// That it was made by this contender's attempt and session says that the whole was carried out.
+void Downgrade::ask() {
+  state_ = State::asking;
+  request::Get question{contender_.engine().path().child(name_)};
+  contender_.core().coordinator().submit(
+      {.operation = std::move(question), .session = contender_.session()},
+      on_reply(&Downgrade::asked));
+}
+
+void Downgrade::asked(const client::Reply& reply) {
+  if (reply.status == Status::no_node) return again();
+  if (reply.status != Status::ok) return failed(reply);
+  if (made(reply)) return settle(State::reader);
+  client::Reply another;
+  another.status = Status::node_exists;
+  keep(another);
+}
+
+bool Downgrade::made(const client::Reply& node) const {
+  const auto data = core::NodeData::parse(node.data);
+  return data && data->attempt == contender_.attempt() &&
+         node.ephemeral_owner == contender_.session();
+}
+
+void Downgrade::failed(const client::Reply& reply) {
+  switch (reply.status) {
+    case Status::unknown: doubtful_ = true; return again();
+    case Status::throttled: return pause();
+    case Status::session_ended:
+    case Status::closed:
+    case Status::auth_failed:
+    case Status::not_sent: return settle(State::kept);  // the session goes, and the node with it
+    case Status::ok:
+    case Status::not_connected:
+    case Status::no_node:
+    case Status::node_exists:
+    case Status::not_empty:
+    case Status::bad_version:
+    case Status::no_auth:
+    case Status::invalid_acl:
+    case Status::quota_exceeded:
+    case Status::read_only:
+    case Status::too_many_nodes:
+    case Status::too_many_watches:
+    case Status::server_error: return keep(reply);
+  }
+}
+
+void Downgrade::again() {
+  if (contender_.ownership().state() != core::Ownership::State::held) return settle(State::kept);
+  send();
+}
+
+void Downgrade::pause() {
+  if (contender_.ownership().state() != core::Ownership::State::held) return settle(State::kept);
+  state_ = State::pausing;
+  client::Scheduler& scheduler = contender_.core().scheduler();
+  timer_ = scheduler.at(scheduler.now() + retry_delay,
+                        [this, contender = contender_.shared_from_this()] {
+                          const LockEngine::Section section(contender->engine());
+                          if (state_ == State::pausing) again();
+                        });
+}
+
+void Downgrade::end() {
+  if (state_ != State::pausing) return;
+  contender_.core().scheduler().cancel(timer_);
+  settle(State::kept);
+}
+
+void Downgrade::keep(const client::Reply& reply) {
+  const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
+  contender_.core().warn("downgrade " + contender_.engine().path().str() + ": " + cause +
+                         "; others wait as if it still wrote");
+  settle(State::kept);
+}
+
+void Downgrade::settle(State state) {
+  state_ = state;
+  const std::string path = contender_.engine().path().child(contender_.own_name());
+  contender_.engine().later([waiting = contender_.tenure().held_node().settles(path)] {
+    for (const HeldNode::Then& then : waiting) then();
+  });
+  contender_.core().work().end(work_);
+}
+
+}  // namespace zklock::recipes
