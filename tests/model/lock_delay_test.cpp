@@ -239,10 +239,27 @@ TEST_F(LockDelay, NoTimerOutlivesTheCall) {
   const auto holder = granted(0, delayed(24h));
   lose(0);
   lock_.cancel(waiting(1));
-  run_for(1h);
-  EXPECT_LT(lock_.world().clock().next_due().value_or(now()), now() + 1h);
+  run();
+  const std::size_t timers = lock_.world().clock().pending();
+  for (int i = 0; i < 3; ++i) {
+    lock_.cancel(waiting(1));
+    run();
+  }
+  EXPECT_EQ(lock_.world().clock().pending(), timers);
   ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + lock_.nodes().at(0))), Status::ok);
   release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, OfSeveralTheLongestCounts) {
+  for (const auto length : {9s, 1s, 4s}) {
+    const auto name = core::DelayMarker::make(length, {length.count()}, {0}).name;
+    ASSERT_EQ(ensemble().create(LockWorld::path + ("/" + name)), Status::ok);
+  }
+  const auto next = waiting(1);
+  expect_granted_after(9s, next);
+  EXPECT_EQ(markers(), 0U);
+  release(next);
   expect_rest();
 }
 
@@ -282,9 +299,10 @@ TEST_F(LockDelay, TheMaximumHoldIsOne) {
   ASSERT_TRUE(lock_.world().run_until(gone));
   run();
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it would be a grant";
+  release(holder);
+  EXPECT_EQ(markers(), 1U) << "it comes too late";
   expect_granted_after(kDelay, next);
   release(next);
-  release(holder);
   expect_rest();
 }
 
@@ -370,6 +388,23 @@ TEST_F(LockDelay, ALostAnswerToTheMarkerIsAskedForAgain) {
     release(call);
     expect_rest();
   }
+}
+
+TEST_F(LockDelay, WhoseNodeIsGoneDoesNotMark) {
+  const auto call = lock_.acquire(0, delayed());
+  while (client(0).requests(Kind::transaction) == 0) {
+    std::vector<Step> steps = lock_.world().steps();
+    std::erase_if(steps, [](const Step& s) { return s.kind == Step::Kind::timer; });
+    ASSERT_FALSE(steps.empty());
+    lock_.world().run(steps.front());
+  }
+  ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + lock_.nodes().at(0))), Status::ok);
+  run();
+  ASSERT_TRUE(is_granted(call));
+  EXPECT_TRUE(ensemble().find(lock_.call(call).node)) << "it has queued again";
+  EXPECT_EQ(markers(), 1U);
+  release(call);
+  expect_rest();
 }
 
 TEST_F(LockDelay, WhoMayNotMarkDoesNotHold) {
