@@ -1,76 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The delay after a loss, on the virtual clock.
-#include "zklock/core/lock_delay.h"
-
 #include <chrono>
 #include <cstddef>
-#include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
+#include "tests/model/lock_delay_fixture.h"
 #include "zklock/core/revocation.h"
-#include "zklock/recipes/acquire_call.h"
-#include "zklock/recipes/path_part.h"
-#include "zklock/recipes/queue_observer.h"
 
 namespace zklock::model {
 namespace {
-
-using Kind = OperationKind;
-using Request = LockWorld::Request;
-
-constexpr std::chrono::milliseconds kDelay{5'000};
-
-class LockDelay : public EngineTest {
- protected:
-  static Request delayed(std::chrono::milliseconds lock_delay = kDelay) {
-    return {.lock_delay = lock_delay};
-  }
-  static Request within(Duration timeout, Request request = {}) {
-    request.timeout = timeout;
-    return request;
-  }
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
-  Instant now() { return lock_.world().now(); }
-  bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
-  void run_for(Duration duration) {
-    lock_.world().run_for(duration);
-    ASSERT_EQ(lock_.violation(), "");
-  }
-  void release(std::size_t call) {
-    lock_.release(call);
-    run();
-  }
-  std::size_t markers() {
-    std::size_t count = 0;
-    for (const auto& name : lock_.nodes()) count += core::DelayMarker::parse(name) ? 1U : 0U;
-    return count;
-  }
-  /// It holds, and is gone at this very moment.
-  void lose(std::size_t client) {
-    lock_.world().expire(client);
-    run();
-  }
-  void expect_granted_after(Duration length, std::size_t call) {
-    run_for(length - 1ns);
-    EXPECT_EQ(lock_.call(call).outcomes, 0) << "too early";
-    run_for(1ns);
-    EXPECT_TRUE(is_granted(call)) << "too late";
-  }
-  /// Takes what is left away, as whoever comes next would.
-  void expect_rest_after_next() {
-    const auto next = lock_.acquire(2);
-    run_for(kDelay);
-    EXPECT_TRUE(is_granted(next));
-    release(next);
-    expect_rest();
-  }
-};
 
 // ---- requests -----------------------------------------------------------------------------------
 
@@ -298,10 +239,27 @@ TEST_F(LockDelay, NoTimerOutlivesTheCall) {
   const auto holder = granted(0, delayed(24h));
   lose(0);
   lock_.cancel(waiting(1));
-  run_for(1h);
-  EXPECT_LT(lock_.world().clock().next_due().value_or(now()), now() + 1h);
+  run();
+  const std::size_t timers = lock_.world().clock().pending();
+  for (int i = 0; i < 3; ++i) {
+    lock_.cancel(waiting(1));
+    run();
+  }
+  EXPECT_EQ(lock_.world().clock().pending(), timers);
   ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + lock_.nodes().at(0))), Status::ok);
   release(holder);
+  expect_rest();
+}
+
+TEST_F(LockDelay, OfSeveralTheLongestCounts) {
+  for (const auto length : {9s, 1s, 4s}) {
+    const auto name = core::DelayMarker::make(length, {length.count()}, {0}).name;
+    ASSERT_EQ(ensemble().create(LockWorld::path + ("/" + name)), Status::ok);
+  }
+  const auto next = waiting(1);
+  expect_granted_after(9s, next);
+  EXPECT_EQ(markers(), 0U);
+  release(next);
   expect_rest();
 }
 
@@ -341,9 +299,10 @@ TEST_F(LockDelay, TheMaximumHoldIsOne) {
   ASSERT_TRUE(lock_.world().run_until(gone));
   run();
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it would be a grant";
+  release(holder);
+  EXPECT_EQ(markers(), 1U) << "it comes too late";
   expect_granted_after(kDelay, next);
   release(next);
-  release(holder);
   expect_rest();
 }
 
@@ -431,6 +390,23 @@ TEST_F(LockDelay, ALostAnswerToTheMarkerIsAskedForAgain) {
   }
 }
 
+TEST_F(LockDelay, WhoseNodeIsGoneDoesNotMark) {
+  const auto call = lock_.acquire(0, delayed());
+  while (client(0).requests(Kind::transaction) == 0) {
+    std::vector<Step> steps = lock_.world().steps();
+    std::erase_if(steps, [](const Step& s) { return s.kind == Step::Kind::timer; });
+    ASSERT_FALSE(steps.empty());
+    lock_.world().run(steps.front());
+  }
+  ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + lock_.nodes().at(0))), Status::ok);
+  run();
+  ASSERT_TRUE(is_granted(call));
+  EXPECT_TRUE(ensemble().find(lock_.call(call).node)) << "it has queued again";
+  EXPECT_EQ(markers(), 1U);
+  release(call);
+  expect_rest();
+}
+
 TEST_F(LockDelay, WhoMayNotMarkDoesNotHold) {
   client(0).fail_next(Kind::transaction, Status::no_auth);
   const auto call = lock_.acquire(0, delayed());
@@ -466,186 +442,6 @@ TEST_F(LockDelay, ACrashWhileItIsTakenAwayLeavesItOrNot) {
     release(holder);
     expect_rest();
   }
-}
-
-// ---- other kinds of contenders ------------------------------------------------------------------
-
-TEST_F(LockDelay, OfAWriterIsObeyedByReaders) {
-  auto writing = LockWorld::to_write();
-  writing.lock_delay = kDelay;
-  const auto writer = granted(0, writing);
-  const auto one = waiting(1, LockWorld::to_read());
-  const auto two = waiting(2, LockWorld::to_read());
-  lose(0);
-  run_for(kDelay - 1ns);
-  EXPECT_EQ(lock_.held(), 0U);
-  run_for(1ns);
-  EXPECT_TRUE(is_granted(one) && is_granted(two));
-  for (const auto each : {one, two, writer}) release(each);
-  expect_rest();
-}
-
-TEST_F(LockDelay, OfAReaderIsNone) {
-  auto reading = LockWorld::to_read();
-  reading.lock_delay = kDelay;
-  const auto reader = granted(0, reading);
-  EXPECT_EQ(markers(), 0U);
-  const auto writer = waiting(1, LockWorld::to_write());
-  lose(0);
-  EXPECT_TRUE(is_granted(writer));
-  release(writer);
-  release(reader);
-  expect_rest();
-}
-
-TEST_F(LockDelay, OfAFormerWriterIsNone) {
-  const Owner owner = Owner::unique();
-  auto writing = LockWorld::to_write(owner);
-  writing.lock_delay = kDelay;
-  const auto writer = granted(0, writing);
-  const auto reader = granted(0, LockWorld::to_read(owner));
-  EXPECT_EQ(markers(), 1U);
-  release(writer);
-  EXPECT_EQ(markers(), 0U);
-  EXPECT_EQ(lock_.held(), 1U);
-  const auto next = waiting(1);
-  lose(0);
-  EXPECT_TRUE(is_granted(next));
-  release(reader);
-  release(next);
-  expect_rest();
-}
-
-TEST_F(LockDelay, IsObeyedByASemaphoreOnThePath) {
-  const auto holder = granted(0, delayed());
-  const auto permit = waiting(1, LockWorld::permits(1, 2));
-  lose(0);
-  expect_granted_after(kDelay, permit);
-  release(permit);
-  release(holder);
-  expect_rest();
-}
-
-TEST_F(LockDelay, IsNotWaitedForAtTheGate) {
-  struct Gated {
-    int outcomes = 0;
-    Hold hold;
-  };
-  const auto ask = [&](std::size_t c) {
-    auto call = std::make_shared<Gated>();
-    recipes::AcquireCall::start(lock_.engine(c),
-                                {.owner = Owner::unique(),
-                                 .gate = core::QueueRule::weighted(5, 100),
-                                 .deadline = Deadline::never(),
-                                 .lock_delay = kDelay,
-                                 .done =
-                                     [call](const recipes::Outcome& outcome) {
-                                       ++call->outcomes;
-                                       if (!outcome.contender) return;
-                                       call->hold =
-                                           outcome.contender->make_hold(core::CountKind::hold);
-                                     }},
-                                {});
-    run();
-    return call;
-  };
-  const auto holder = ask(0);
-  ASSERT_TRUE(holder->hold);
-  EXPECT_EQ(markers(), 1U) << "of the lock, not of the gate";
-  const auto at_gate = ask(1);
-  EXPECT_EQ(at_gate->outcomes, 0);
-  lose(0);
-  EXPECT_EQ(lock_.engine(1)->nodes().size(), 1U) << "it has passed the gate";
-  const auto late = ask(2);
-  EXPECT_TRUE(lock_.engine(2)->nodes().empty()) << "it has not: the lock is wanted";
-  run_for(kDelay - 1ns);
-  EXPECT_EQ(at_gate->outcomes, 0);
-  run_for(1ns);
-  ASSERT_TRUE(at_gate->hold);
-  at_gate->hold.release();
-  run();
-  ASSERT_TRUE(late->hold) << "at once";
-  late->hold.release();
-  holder->hold.release();
-  run();
-  expect_rest();
-}
-
-// ---- what is seen of it -------------------------------------------------------------------------
-
-TEST_F(LockDelay, IsTheListenersToHear) {
-  std::vector<std::string> heard;
-  const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
-                                                       &lock_.world().dispatcher(1));
-  const auto line = std::make_shared<recipes::LockLine>(
-      [&](const LockEvent& event) {
-        heard.push_back(event.kind == LockEvent::Kind::waiting
-                            ? "waiting " + std::to_string(event.position)
-                            : "other");
-      },
-      dispatcher);
-  const auto holder = granted(0, delayed());
-  const auto next = waiting(1, {.listener = line});
-  EXPECT_EQ(heard, (std::vector<std::string>{"waiting 1"}));
-  lose(0);
-  EXPECT_EQ(heard, (std::vector<std::string>{"waiting 1", "waiting 0"}));
-  run_for(kDelay);
-  EXPECT_EQ(heard.back(), "other");
-  release(next);
-  release(holder);
-  expect_rest();
-}
-
-TEST_F(LockDelay, AnObserverSeesNoHolder) {
-  const auto observer = std::make_shared<recipes::QueueObserver>(
-      lock_.engine(2), recipes::Sight::lock,
-      [this](std::function<void()> task) { lock_.world().dispatcher(2).post(std::move(task)); });
-  recipes::QueueView seen;
-  const auto subscription = observer->add([&](const recipes::QueueView& view) { seen = view; });
-  const auto holder = granted(0, delayed());
-  const auto next = waiting(1);
-  run_for(1s);
-  EXPECT_EQ(seen.holders.size(), 1U);
-  EXPECT_EQ(seen.waiting, 1U);
-  lose(0);
-  run_for(1s);
-  EXPECT_EQ(seen.holders.size(), 0U);
-  EXPECT_EQ(seen.waiting, 1U);
-  run_for(kDelay);
-  EXPECT_TRUE(is_granted(next));
-  EXPECT_EQ(seen.holders.size(), 1U);
-  EXPECT_EQ(seen.waiting, 0U);
-  observer->stop();
-  release(next);
-  release(holder);
-}
-
-// ---- a path that is made anew -------------------------------------------------------------------
-
-TEST_F(LockDelay, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
-  const auto holder = granted(0, delayed());
-  const std::string node = lock_.call(holder).node;
-  for (const auto& name : lock_.nodes()) {
-    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + name)), Status::ok);
-  }
-  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
-  // The numbers begin again, and one has the old name before the holder hears that it has lost.
-  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
-  const auto before = lock_.acquire(1);
-  lock_.world().run_all();
-  lock_.release(before);
-  const auto other = lock_.acquire(1, delayed());
-  lock_.world().run_all();
-  ASSERT_EQ(lock_.call(other).node, node);
-  ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::held);
-  EXPECT_EQ(markers(), 1U);
-  release(holder);
-  EXPECT_EQ(markers(), 1U) << "it is the other's";
-  const auto next = waiting(2);
-  lose(1);
-  expect_granted_after(kDelay, next);
-  release(other);
-  release(next);
 }
 
 }  // namespace

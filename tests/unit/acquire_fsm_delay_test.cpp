@@ -132,6 +132,14 @@ TEST(AcquireDelay, TheLeaseMustHaveLastedMeanwhile) {
   EXPECT_EQ(steps.checked(Status::ok), "grant @a") << "it is marked once";
 }
 
+TEST(AcquireDelay, TheNextNodeIsMarkedAnew) {
+  Steps steps = marking();
+  steps.marked(Status::ok, false);
+  EXPECT_EQ(steps.checked(Status::no_node), unmark_own + ", create id.2");
+  steps.created(6);
+  EXPECT_EQ(steps.counted(1), "mark " + DelayMarker::make(3s, {token_of_create}, {6}).name + " @a");
+}
+
 TEST(AcquireDelay, WhoIsReleasedTakesItsMarkerAwayOnce) {
   Steps steps = marking();
   steps.marked(Status::ok);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+#include "zklock/core/lock_delay.h"
+
+namespace zklock::model {
+
+inline constexpr std::chrono::milliseconds kDelay{5'000};
+
+/// One who leaves a delay behind, and those who come after it.
+class LockDelay : public EngineTest {
+ protected:
+  using Kind = OperationKind;
+  using Request = LockWorld::Request;
+
+  static Request delayed(std::chrono::milliseconds lock_delay = kDelay) {
+    return {.lock_delay = lock_delay};
+  }
+  static Request within(Duration timeout, Request request = {}) {
+    request.timeout = timeout;
+    return request;
+  }
+  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
+  Instant now() { return lock_.world().now(); }
+  bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
+  void run_for(Duration duration) {
+    lock_.world().run_for(duration);
+    ASSERT_EQ(lock_.violation(), "");
+  }
+  void release(std::size_t call) {
+    lock_.release(call);
+    run();
+  }
+  std::size_t markers() {
+    std::size_t count = 0;
+    for (const auto& name : lock_.nodes()) count += core::DelayMarker::parse(name) ? 1U : 0U;
+    return count;
+  }
+  /// It holds, and is gone at this very moment.
+  void lose(std::size_t client) {
+    lock_.world().expire(client);
+    run();
+  }
+  void expect_granted_after(Duration length, std::size_t call) {
+    run_for(length - 1ns);
+    EXPECT_EQ(lock_.call(call).outcomes, 0) << "too early";
+    run_for(1ns);
+    EXPECT_TRUE(is_granted(call)) << "too late";
+  }
+  /// Takes what is left away, as whoever comes next would.
+  void expect_rest_after_next() {
+    const auto next = lock_.acquire(2);
+    run_for(kDelay);
+    EXPECT_TRUE(is_granted(next));
+    release(next);
+    expect_rest();
+  }
+};
+
+}  // namespace zklock::model
