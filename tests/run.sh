@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs every test, with one command on a fresh Debian 12: installs what is missing, then
 #   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the long ones
-#   tsan    g++ with ThreadSanitizer: unit, model, conformance and integration tests
+#   tsan    g++ with ThreadSanitizer: unit, simulation, conformance and integration tests (those of
+#           the model have one thread)
 #   clang   clang++, optimized, warnings are errors: everything is compiled; unit tests, examples,
 #           packaging, format
 # With --quick only the first. The tests start their own ZooKeeper servers, on free ports, and stop
@@ -53,7 +54,7 @@ run_phase() {
   local phase=$1 selection=()
   case "$phase" in
     asan) selection=(--label-exclude '^long$') ;;
-    tsan) selection=(--label-regex '^(unit|model|conformance|integration)$') ;;
+    tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
     clang) selection=(--label-regex '^(unit|example|packaging|format)$') ;;
   esac
   cmake --preset "$phase" "${launcher[@]}" &&
@@ -75,7 +76,7 @@ test_phase() {
   name_what_failed "$where" >"build/$phase.failed"
   local report='ERROR: [A-Za-z]+Sanitizer|WARNING: ThreadSanitizer|runtime error:'
   ! grep -qE "$report" "$where/LastTest.log" || return 1
-  ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|format)$' |
+  ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|simulation|format)$' |
     sed -n 's/^ *Test *#[0-9]*: //p' |
     grep -qFxf <(cut -d: -f2- "$where/LastTestsFailed.log") || return 1
   echo "=== $phase: once more what failed"

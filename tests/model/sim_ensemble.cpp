@@ -59,6 +59,7 @@ Reply stat(const Node* node) {
   reply.ephemeral_owner = node->owner;
   reply.created_ms = node->created_ms;
   reply.child_count = static_cast<std::int32_t>(node->children.size());
+  reply.last_child = {node->pzxid};
   reply.version = node->version;
   return reply;
 }

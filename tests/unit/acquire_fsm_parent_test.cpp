@@ -27,16 +27,29 @@ AcquireFsm listing(AcquireFsm::Policy policy = {}) {
   return fsm;
 }
 
-TEST(AcquireFsmParent, OfItsOwnNodeIsOlderThanThat) {
+// What came or went last was its own coming: so it is the one.
+TEST(AcquireFsmParent, IsItsOwnWhereNothingHasChangedSinceItCame) {
   AcquireFsm alone = created();
-  EXPECT_EQ(describe(alone.counted({Status::ok, session_a, older, 1}, true)), "grant @a");
+  EXPECT_EQ(describe(alone.counted({Status::ok, session_a, {token_of_create}, 1}, true)),
+            "grant @a");
+}
+
+// Somebody has gone: whoever stood before it, or itself.
+TEST(AcquireFsmParent, IsListedWhereTheOneChildMayBeAnother) {
+  for (const FencingToken last : {older, younger}) {
+    AcquireFsm fsm = created();
+    EXPECT_EQ(describe(fsm.counted({Status::ok, session_a, last, 1}, true)), "list @a");
+    EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{node(4)}, ""}, true)),
+              "create id.2");
+  }
+}
+
+TEST(AcquireFsmParent, OfItsOwnNodeIsOlderThanThat) {
   AcquireFsm first = listing();
   EXPECT_EQ(describe(first.listed({Status::ok, older, Children{node(5)}, ""}, true)), "grant @a");
 }
 
 TEST(AcquireFsmParent, ThatIsYoungerHasOnlyAStrangerOfTheOwnName) {
-  AcquireFsm alone = created();
-  EXPECT_EQ(describe(alone.counted({Status::ok, session_a, younger, 1}, true)), "create id.2");
   AcquireFsm first = listing();
   EXPECT_EQ(describe(first.listed({Status::ok, younger, Children{node(5)}, ""}, true)),
             "create id.2");

@@ -327,7 +327,7 @@ TEST(AcquireOrder, ACountThatIsAnsweredFirstIsKept) {
 TEST(AcquireOrder, AnEarlyCountIsNoProofOfBeingAlone) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.counted(1), "");
-  EXPECT_EQ(steps.created(5), "check_own @a") << "the lease was not asked for";
+  EXPECT_EQ(steps.created(5), "list @a") << "it may be of before the node";
 }
 
 // The caller is told at once; the node that may be there is looked for until that is known.

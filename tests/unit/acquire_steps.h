@@ -113,7 +113,7 @@ class Steps {
     return describe(fsm_.created({Status::ok, session, name, {token_of_create}, ""}));
   }
   std::string counted(int children, bool lease_valid = true, SessionId session = session_a) {
-    return note(fsm_.counted({Status::ok, session, {}, children}, lease_valid));
+    return note(fsm_.counted({Status::ok, session, fsm_.token(), children}, lease_valid));
   }
   std::string counted(Status status) {
     return describe(fsm_.counted({status, session_a, {}, 0}, true));

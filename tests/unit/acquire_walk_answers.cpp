@@ -72,9 +72,12 @@ void Walk::answer_count(Status status) {
   if (abandoned_ && one_in(2)) status = Status::not_sent;
   const int count = static_cast<int>(nodes_.size() + markers_.size());
   if (status == Status::ok && !parent_) status = Status::no_node;
-  // Even when the one that was counted is somebody else, who came to see its node deleted.
-  if (status == Status::ok && count == 1 && session_ == fsm_.session()) first_ = true;
-  take(fsm_.counted({status, session_, {}, count}, lease_valid()));
+  const auto own = find_own();
+  const bool alone = count == 1 && own != nodes_.end();
+  if (status == Status::ok && alone && session_ == fsm_.session()) first_ = true;
+  // Whoever went before the count, as everybody does who is not the last to come, changed it.
+  const std::int64_t last = alone && !one_in(4) ? own->second.zxid : zxid_ + 1;
+  take(fsm_.counted({status, session_, {last}, count}, lease_valid()));
 }
 
 void Walk::answer_parents(Status status) {

@@ -26,7 +26,7 @@ struct CreateContender {
   std::string prefix;  ///< "lock-"
   std::string data;
 };
-/// exists: the reply has child_count, and token (czxid).
+/// exists: the reply has child_count, and last_child.
 struct CountChildren {
   std::string path;
 };
@@ -39,7 +39,8 @@ struct CreateParents {
 struct ListChildren {
   std::string path;
 };
-/// get: the reply has data, token (czxid), created_ms, ephemeral_owner, version, child_count.
+/// get: the reply has data, token (czxid), created_ms, ephemeral_owner, version, child_count,
+/// last_child.
 struct Get {
   std::string path;
 };
@@ -144,6 +145,7 @@ struct Reply {
   std::string name;    ///< the created node's name, without the parent
   FencingToken token;
   std::int32_t child_count = 0;
+  FencingToken last_child;  ///< pzxid: what made the last child, or deleted one
   std::vector<std::string> children;
   std::string data;
   SessionId ephemeral_owner;

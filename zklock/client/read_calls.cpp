@@ -62,6 +62,7 @@ class ReadCall : public Call {
     reply().created_ms = stat->ctime;
     reply().ephemeral_owner = {stat->ephemeralOwner};
     reply().child_count = stat->numChildren;
+    reply().last_child = {stat->pzxid};
     reply().version = stat->version;
   }
 

@@ -89,8 +89,10 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
   if (auto elsewhere = not_queued()) return *std::move(elsewhere);
   if (policy_.rule.shares_count()) return list();
   const bool known = answer.status == Status::ok && answer.session == session_;
-  if (known && is_gone_with(answer.parent)) return node_lost(Errc::node_deleted);
-  if (known && answer.children == 1) return first(lease_valid);
+  // The own node was the last to come, and none has gone since: it is the one that is counted.
+  if (known && answer.children == 1) {
+    return answer.last_child == token_ ? first(lease_valid) : list();
+  }
   // Of the mutexes only: the others cannot know what kind of contender stands before them.
   const bool guesses = policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
   if (known && guesses && own_.sequence.value > 0) {

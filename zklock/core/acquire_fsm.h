@@ -27,9 +27,9 @@ namespace zklock::core {
 /// |-------------------|--------------------|----------------------------|---------------------------|
 /// | idle              |                    | start()                    | enqueuing                 |
 /// | enqueuing         | create, count      | alone                      | granted or confirming     |
-/// |                   |                    | the parent is another one  | enqueuing, or ended       |
 /// |                   |                    | others, predecessor known  | arming (sequence - 1)     |
-/// |                   |                    | others, not known          | listing                   |
+/// |                   |                    | others, not known; or one, | listing                   |
+/// |                   |                    | but not sure whose         |                           |
 /// |                   |                    | create: no node            | making_parents            |
 /// |                   |                    | create: unknown            | proving                   |
 /// |                   |                    | counter at its end         | removing_parent           |
@@ -149,12 +149,11 @@ struct CreatedAnswer {
   FencingToken token;
   std::string_view detail;
 };
-/// `parent`: the zxid that made the lock's path. What is younger than the own node has taken the
-/// place of the path that this was in: the node is gone, whoever has its name.
+/// `last_child`: the zxid by which a child came or went last.
 struct CountedAnswer {
   Status status;
   SessionId session;
-  FencingToken parent;
+  FencingToken last_child;
   int children;
 };
 struct WatchedAnswer {
@@ -170,6 +169,8 @@ struct PermitsAnswer {
   std::string_view data = {};
   std::string_view detail = {};
 };
+/// `parent`: the zxid that made the lock's path. What is younger than the own node has taken the
+/// place of the path that this was in: the node is gone, whoever has its name.
 struct ListedAnswer {
   Status status;
   FencingToken parent;

@@ -126,7 +126,7 @@ void Contender::create(const std::string& attempt) {
   if (policy_.rule.shares_count()) return list({});
   count_id_ = coordinator.submit(
       {.operation = request::CountChildren{path}}, on_reply([](Contender& c, const auto& r) {
-        return c.fsm_.counted({r.status, r.session, r.token, r.child_count}, c.lease_valid());
+        return c.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, c.lease_valid());
       }));
 }
 
