@@ -3,6 +3,7 @@
 // with SIGKILL, and the other leads as soon as the servers have given up the dead one's session.
 // The program starts the two processes itself, as copies of itself.
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -107,7 +108,8 @@ class Candidate {
     for (char c = 0; c != '\n';) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - LeaseClock::now());
       pollfd ready{output_, POLLIN, 0};
-      if (left <= 0ms || ::poll(&ready, 1, static_cast<int>(left.count())) <= 0) return 0;
+      // What it has said already counts, however short the time.
+      if (::poll(&ready, 1, static_cast<int>(std::max(left, 0ms).count())) <= 0) return 0;
       if (::read(output_, &c, 1) != 1) return 0;
       line += c;
     }

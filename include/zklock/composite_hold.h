@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -56,6 +57,12 @@ class [[nodiscard]] CompositeHold {
   /// Until when the whole is sure to be valid if no server is heard of any more.
   /// time_point::min() when lost.
   LeaseClock::time_point valid_until() const noexcept;
+
+  /// Hold::renew() of every part that is valid. False, and nothing is changed, when the whole is
+  /// lost, or this object is empty; also when it was lost meanwhile.
+  /// Throws: Error(invalid_option) when `length` is not positive.
+  bool renew();
+  bool renew(std::chrono::milliseconds length);
 
   /// The single holds: of a MultiHold in the order in which the caller gave the paths, of a
   /// QuorumHold in the order of the clients, with an empty Hold for each ensemble that was not

@@ -88,8 +88,8 @@ class LeaderLatch {
   /// Same as leadership().token().
   FencingToken token() const { return leadership().token(); }
 
-  /// Who leads, as the servers say: the first in the queue. Nothing when nobody contends. Blocks
-  /// for two round trips. To be told of changes: ElectionObserver.
+  /// Who leads, as the servers say: the first in the queue. Nothing when nobody contends, or
+  /// while a lock delay lasts. Blocks for two round trips. To be told of changes: ElectionObserver.
   /// Throws: as ReentrantMutex::participants().
   std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 

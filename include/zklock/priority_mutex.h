@@ -28,8 +28,9 @@ struct PriorityOptions {
   int weight = 5;
   /// How far weight reaches: for each unit by which it is heavier, a contender overtakes those that
   /// came at most this many places before it. (A place is a node created under the lock's path: a
-  /// contender takes two until it holds, three with a lock delay.) So nobody is overtaken for ever. 1 to 1,000,000; nothing:
-  /// strictly by weight, and the light ones may starve. All who use the path must agree.
+  /// contender takes two until it holds, three with a lock delay.) So nobody is overtaken for ever.
+  /// 1 to 1,000,000; nothing: strictly by weight, and the light ones may starve. All who use the
+  /// path must agree.
   std::optional<int> ageing = 100;
   /// Its listener hears of the contender for the lock, so from the gate on: seldom of `waiting`, as
   /// who passes is granted next, mostly. Whoever waits at the gate hears nothing; participants()

@@ -47,8 +47,9 @@ struct QuorumOptions {
 ///
 /// When a majority is held, the remaining ensembles are tried once, without waiting for others, and
 /// the hold gets those that are free: with a bare majority, the next ensemble to fail would take
-/// the hold along. It costs one round trip for each, or `ensemble_timeout` where one is frozen. A hold is not mended: an ensemble that was
-/// lost, or passed over, is taken again with the next acquire only.
+/// the hold along. It costs one round trip for each, or `ensemble_timeout` where one is frozen. A
+/// hold is not mended: an ensemble that was lost, or passed over, is taken again with the next
+/// acquire only.
 ///
 /// A maximum hold time (AcquireOptions::max_hold) is counted from the grant of the whole.
 ///

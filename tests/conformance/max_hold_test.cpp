@@ -161,6 +161,21 @@ TEST_F(MaxHold, OfAMultiMutexEndsTheWhole) {
   EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
 }
 
+TEST_F(MaxHold, OfAMultiMutexIsRenewedInAllItsParts) {
+  MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 1h});
+  MultiHold hold = mutex.acquire();
+  EXPECT_EQ(error_of([&] { return hold.renew(0ms); }), Errc::invalid_option);
+  EXPECT_TRUE(hold.renew());
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_TRUE(hold.renew(300ms));
+  EXPECT_TRUE(is_lost(hold[0]));
+  EXPECT_TRUE(is_lost(hold[1]));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_FALSE(hold.renew());
+  EXPECT_FALSE(hold.renew(1h));
+  EXPECT_FALSE(MultiHold().renew());
+}
+
 TEST_F(MaxHold, OfAMultiMutexHoldsForLock) {
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
   mutex.lock();

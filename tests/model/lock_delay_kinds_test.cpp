@@ -65,6 +65,45 @@ TEST_F(LockDelayKinds, OfAFormerWriterIsNone) {
   expect_rest();
 }
 
+// The call that wanted to write has left.
+TEST_F(LockDelayKinds, OfOneWhoIsGrantedForItsReadersOnlyIsNone) {
+  const Owner owner = Owner::unique();
+  const auto holder = granted(0);
+  auto writing = within(1s, LockWorld::to_write(owner));
+  writing.lock_delay = kDelay;
+  waiting(1, writing);
+  const auto reader = waiting(1, LockWorld::to_read(owner));
+  run_for(1s);
+  release(holder);
+  ASSERT_TRUE(is_granted(reader));
+  EXPECT_EQ(markers(), 0U);
+  const auto next = waiting(2);
+  lose(1);
+  EXPECT_TRUE(is_granted(next));
+  release(reader);
+  release(next);
+  expect_rest();
+}
+
+// Nobody knows how far the thread had come.
+TEST_F(LockDelayKinds, OfAnEndedThreadLetsNoReaderInBesideItsOwn) {
+  const Owner owner = Owner::unique();
+  auto writing = LockWorld::to_write(owner);
+  writing.lock_delay = kDelay;
+  writing.kind = core::CountKind::lock;
+  const auto writer = granted(0, writing);
+  const auto reader = granted(0, LockWorld::to_read(owner));
+  const auto next = waiting(1, LockWorld::to_read());
+  lock_.engine(0)->thread_exits(owner);
+  run_for(1s);
+  EXPECT_FALSE(is_granted(next));
+  release(reader);
+  expect_granted_after(kDelay, next);
+  release(next);
+  release(writer);
+  expect_rest();
+}
+
 TEST_F(LockDelayKinds, IsObeyedByASemaphoreOnThePath) {
   const auto holder = granted(0, delayed());
   const auto permit = waiting(1, LockWorld::permits(1, 2));

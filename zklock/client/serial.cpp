@@ -15,7 +15,14 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
     {
       const std::lock_guard lock(mutex_);
       tasks_.push_back(std::move(task));
-      if (std::exchange(busy_, true)) return;
+    }
+    urge();
+  }
+
+  void urge() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (tasks_.empty() || std::exchange(busy_, true)) return;
     }
     try {
       dispatch();
@@ -77,6 +84,10 @@ Serial::Serial(std::shared_ptr<Dispatcher> dispatcher)
 
 void Serial::post(std::function<void()> task) {
   line_->add(std::move(task));
+}
+
+void Serial::urge() {
+  line_->urge();
 }
 
 }  // namespace zklock::client

@@ -19,6 +19,8 @@ class Serial {
   explicit Serial(std::shared_ptr<Dispatcher> dispatcher);
 
   void post(std::function<void()> task);
+  /// When tasks stand in line that the dispatcher did not take, it is asked again. Throws as post().
+  void urge();
 
  private:
   class Line;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <spdlog/logger.h>
 
+#include "zklock/recipes/delivery.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/process_identity.h"
 
@@ -172,7 +173,7 @@ void ClientCore::answered(SessionId session, Instant sent_at, bool by_quorum) {
 
 void ClientCore::close() noexcept {
   if (closed_.exchange(true)) {
-    if (ports_.in_callback()) return;  // which the first call may be waiting for
+    if (ports_.in_callback() || Delivery::runs_here()) return;  // the first may be waiting for it
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return close_done_; });
     return;

@@ -36,6 +36,14 @@ LeaseClock::time_point CompositeHold::valid_until() const noexcept {
   return parts_ ? parts_->valid_until() : LeaseClock::time_point::min();
 }
 
+bool CompositeHold::renew() {
+  return parts_ && parts_->renew([](Hold& hold) { return hold.renew(); });
+}
+
+bool CompositeHold::renew(std::chrono::milliseconds length) {
+  return parts_ && parts_->renew([length](Hold& hold) { return hold.renew(length); });
+}
+
 std::span<const Hold> CompositeHold::holds() const noexcept {
   return parts_ ? parts_->holds() : std::span<const Hold>();
 }

@@ -211,6 +211,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   OwnNodeWatch own_watch_{*this};
   RevocationWatch revocation_{*this};
   Downgrade downgrade_{*this};
+  bool abandoned_ = false;      ///< by a thread that ended with the lock
   std::int64_t queued_ms_ = 0;  ///< when its node was created
   std::weak_ptr<HandOver> hand_over_;
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made

@@ -24,9 +24,11 @@ void Contender::mark(const Effect& effect) {
 }
 
 void Contender::clear(const Effect& effect) {
+  const std::string marker = engine_->path().child(effect.text);
   submit(request::Transaction{engine_->path().child(fsm_.own_name()),
-                              {request::write::Remove{engine_->path().child(effect.text)}}},
-         effect.session, entering([](Contender& c, const client::Reply& r) {
+                              {request::write::Remove{marker}}},
+         effect.session, entering([marker](Contender& c, const client::Reply& r) {
+           if (r.status == core::Status::ok) c.core().loss_sightings().forget(marker);
            c.run(c.fsm_.cleared(r.status, r.detail));
          }));
 }

@@ -140,27 +140,30 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::
   holds_validly();  // what has lapsed is deleted plainly, not announced
   const bool held = ownership_.state() == Ownership::State::held;
   const auto dropped = ownership_.drop(kind);
-  const bool released = manner == client::Deleter::Manner::announced;
-  // What is left to read needs no delay.
-  const bool excludes = dropped == Ownership::Dropped::refused || ownership_.exclusive_count() > 0;
-  if (held && released && !excludes) run(fsm_.unmark());
+  // Not let go of: the thread that had it has ended, and may have left its work half done.
+  const bool plainly = manner == client::Deleter::Manner::plainly;
+  if (plainly && dropped != Ownership::Dropped::refused && !core::is_shared(kind))
+    abandoned_ = true;
   if (dropped == Ownership::Dropped::kept) downgrade_if_only_shared();
   if (dropped != Ownership::Dropped::last) return dropped;
   const auto self = shared_from_this();
   engine_->forget(*this);
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
-  if (released) manner = manner_of_release();
-  remove_own_node(manner);
+  if (!abandoned_) run(fsm_.unmark());
+  remove_own_node(abandoned_ || plainly ? client::Deleter::Manner::plainly : manner_of_release());
   leave_session();
   return dropped;
 }
 
-// The node of a mutex stays: to Curator's mutexes a reader's node would be none before them.
+// What is left to read needs no delay. The node of a mutex stays: to Curator's mutexes a reader's
+// node would be none before them.
 void Contender::downgrade_if_only_shared() {
   const bool only_shared =
       ownership_.state() == Ownership::State::held && ownership_.exclusive_count() == 0;
-  if (only_shared && policy_.rule.prefix == core::write_prefix) downgrade_.begin();
+  if (!only_shared || abandoned_) return;
+  run(fsm_.unmark());
+  if (policy_.rule.prefix == core::write_prefix) downgrade_.begin();
 }
 
 std::vector<std::string> Contender::own_names() const {

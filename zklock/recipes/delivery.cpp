@@ -12,6 +12,8 @@ namespace {
 /// How soon it is tried again, when there was no thread for it.
 constexpr std::chrono::milliseconds pause_between_posts{50};
 
+thread_local int running_here = 0;
+
 }  // namespace
 
 void Delivery::send(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
@@ -27,24 +29,40 @@ Delivery::Delivery(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatc
       task_(std::move(task)) {}
 
 Delivery::~Delivery() {
+  if (taken_) return;
+  ++running_here;
   try {
     run();
   } catch (...) {
     core_->warn("an exception left a callback");
   }
+  --running_here;
+}
+
+bool Delivery::runs_here() noexcept {
+  return running_here > 0;
 }
 
 void Delivery::post() noexcept {
   try {
-    dispatcher_.post([self = shared_from_this()] { self->run(); });
+    taken_ = true;
+    taken_ = dispatcher_.post([self = shared_from_this()] { self->run(); });
     return;
   } catch (const std::exception& e) {  // no thread, no memory
-    if (!what_.empty()) core_->warn(std::exchange(what_, "") + ": " + e.what());
+    taken_ = false;
+    warn(e.what());
   }
   try {
     core_->scheduler().at(core_->scheduler().now() + pause_between_posts,
                           [self = shared_from_this()] { self->post(); });
   } catch (const std::exception&) {  // it runs at the end of this object, here
+  }
+}
+
+void Delivery::warn(const char* why) noexcept {
+  try {
+    if (!what_.empty()) core_->warn(std::exchange(what_, "") + ": " + why);
+  } catch (const std::exception&) {  // no memory
   }
 }
 

@@ -13,8 +13,9 @@ namespace zklock::recipes {
 /// A task for a dispatcher of the client that must not get lost: somebody waits for it. When the
 /// system gives no thread, that is tried again a little later, and not done on the thread that asked
 /// for it: that may keep the sessions of the whole client alive, and the task may block. A client
-/// that is closed drops the timer, on the thread that closes it; there the task runs then. Nothing
-/// runs in a fork()ed child.
+/// that is closed takes no more, and drops the timer; then the task runs where that shows. What an
+/// executor of the user's has taken is his: it never runs anywhere else. Nothing runs in a fork()ed
+/// child.
 ///
 /// Thread-safety: all members, from any thread.
 class Delivery : public std::enable_shared_from_this<Delivery> {
@@ -27,17 +28,21 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
   Delivery(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher, std::string what,
            std::function<void()> task);
   ~Delivery();
+  /// Whether the calling thread runs one where no dispatcher has.
+  static bool runs_here() noexcept;
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
 
  private:
   void post() noexcept;
+  void warn(const char* why) noexcept;  ///< once
   void run();
 
   const std::shared_ptr<ClientCore> core_;  ///< whose the dispatcher is
   client::Dispatcher& dispatcher_;
   std::string what_;            ///< empty once it was logged
   std::function<void()> task_;  ///< empty once it was run
+  bool taken_ = false;          ///< by the dispatcher; set before it can run
 };
 
 }  // namespace zklock::recipes

@@ -32,7 +32,12 @@ void Downgrade::begin() {
   contender_.own_watch().disarm();  // its node goes, and that is no loss
   contender_.tenure().held_node().moves();
   work_ = contender_.core().work().begin();
-  send();
+  try {
+    send();
+  } catch (...) {
+    settle(State::kept);
+    throw;
+  }
 }
 
 void Downgrade::send() {
@@ -137,9 +142,9 @@ void Downgrade::keep(const client::Reply& reply) {
 void Downgrade::settle(State state) {
   state_ = state;
   const std::string path = contender_.engine().path().child(contender_.own_name());
-  contender_.engine().later([waiting = contender_.tenure().held_node().settles(path)] {
-    for (const HeldNode::Then& then : waiting) then();
-  });
+  for (HeldNode::Then& then : contender_.tenure().held_node().settles(path)) {
+    contender_.engine().later(std::move(then));
+  }
   contender_.core().work().end(work_);
 }
 

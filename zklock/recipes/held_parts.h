@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -43,6 +44,13 @@ class HeldParts {
   HoldState state() const noexcept;
   std::stop_token lost() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
+  /// Whether `renew` said so of enough parts.
+  template <class Renew>
+  bool renew(Renew renew) {
+    if (state() == HoldState::lost) return false;
+    const auto renewed = std::ranges::count_if(holds_, renew);
+    return static_cast<std::size_t>(renewed) >= needed_;
+  }
   std::span<const Hold> holds() const noexcept { return holds_; }
   const Owner& owner() const noexcept { return owner_; }
 

@@ -37,7 +37,8 @@ class HoldTenure {
   HoldTenure(Contender& contender, Grant grant, const LockEvents& events);
 
   FencingToken token() const noexcept { return grant_.token; }
-  std::string node() const { return node_.path(); }
+  /// In a fork()ed child, where nobody may hold a mutex: as it was granted.
+  std::string node() const { return core_.forked() ? grant_.node : node_.path(); }
   HeldNode& held_node() const noexcept { return node_; }
   SessionId session() const noexcept { return grant_.lease->session(); }
   bool is_of(const std::shared_ptr<core::LeaseTerm>& lease) const noexcept {

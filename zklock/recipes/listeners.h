@@ -82,11 +82,18 @@ class Listeners {
     if (std::ranges::any_of(listeners, [](const auto& l) { return l->runs_here(); })) return;
     for (const auto& listener : listeners) listener->wait();
   }
-  /// As that of SerialListener, for each; then lets go of them. `failed` is called within a handler,
-  /// for what a call throws.
+  /// As that of SerialListener, for each; then lets go of them. On a thread that runs one, nothing
+  /// is waited for, or told. `failed` is called within a handler, for what a call throws.
   template <class Failed>
   void finish(Failed failed) {
-    for (const auto& listener : copy()) {
+    const auto listeners = copy();
+    const bool within =
+        std::ranges::any_of(listeners, [](const auto& l) { return l->runs_here(); });
+    for (const auto& listener : listeners) {
+      if (within) {
+        listener->fall_silent();
+        continue;
+      }
       try {
         listener->finish();
       } catch (...) {

@@ -7,10 +7,16 @@ namespace zklock::recipes {
 
 core::Instant LossSightings::first_seen(const std::string& marker, core::Instant now) {
   const std::lock_guard guard(mutex_);
-  // The markers are gone by then, if anybody wanted the lock.
-  std::erase_if(
-      seen_, [now](const auto& each) { return now - each.second > 2 * core::longest_lock_delay; });
+  // Those that somebody else has removed. One that was not was forgotten by everybody.
+  std::erase_if(seen_, [&](const auto& each) {
+    return each.first != marker && now - each.second > 2 * core::longest_lock_delay;
+  });
   return seen_.try_emplace(marker, now).first->second;
+}
+
+void LossSightings::forget(const std::string& marker) {
+  const std::lock_guard guard(mutex_);
+  seen_.erase(marker);
 }
 
 }  // namespace zklock::recipes

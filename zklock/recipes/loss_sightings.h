@@ -19,6 +19,8 @@ class LossSightings {
  public:
   /// Now, unless it was before. `marker`: the full path.
   core::Instant first_seen(const std::string& marker, core::Instant now);
+  /// It was removed.
+  void forget(const std::string& marker);
 
  private:
   std::mutex mutex_;

@@ -36,14 +36,15 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   /// Does not block, and calls nobody. When it throws (no thread, no memory) the news are told with
   /// the next ones, or are lost.
   void tell(News news) {
+    bool in_line = false;
     {
       const std::lock_guard guard(mutex_);
       if (silent_) return;
       if constexpr (telling == Telling::newest) news_.clear();
       news_.push_back(std::move(news));
-      const bool has_turn = std::exchange(has_turn_, true);
-      if (telling == Telling::newest && has_turn) return;  // that will find these
+      in_line = std::exchange(has_turn_, true) && telling == Telling::newest;
     }
+    if (in_line) return line_.urge();  // its turn will find these
     try {
       line_.post([self = this->shared_from_this()] { self->tell_next(); });
     } catch (...) {

@@ -200,8 +200,8 @@ TEST_P(Loss, OfTheParentIsSeenThoughStrangersGetTheSameNames) {
   remove_parents();
   const std::vector<std::string> strangers{stage().enqueue("lock-"), stage().enqueue("lock-")};
   EXPECT_TRUE(becomes_lost(hold));
-  if (!face().frees_all_by_loss) hold.release();
   for (const std::string& stranger : strangers) stage().remove(stranger);
+  if (!face().frees_all_by_loss) hold.release();
   EXPECT_GT(get_in_time(waiting).token(), token);
 }
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job that every machine starts at the same time, and that must run once. The promise: one of them
+// does it, the others hear that it is being done, and none waits.
+#include <atomic>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <zklock/zklock.h>
+
+#include "promise.h"
+
+namespace {
+
+using example::promise;
+using zklock::LockOutcome;
+
+constexpr int machines = 5;
+const std::string path = "/examples/nightly";
+
+// As a process of its own would: with a session of its own. The job takes until all have asked.
+LockOutcome start(const std::string& hosts, std::atomic<int>& asked, std::atomic<int>& runs) {
+  zklock::Client client(hosts);
+  const auto result =
+      zklock::with_lock(client, path, {.deadline = zklock::Deadline::passed()}, [&] {
+        ++runs;
+        ++asked;
+        for (int now = asked; now < machines; now = asked) asked.wait(now);
+      });
+  if (result.outcome == LockOutcome::not_run) {
+    ++asked;
+    asked.notify_all();
+  }
+  return result.outcome;
+}
+
+void nightly_job(const std::string& hosts) {
+  std::atomic<int> asked{0};
+  std::atomic<int> runs{0};
+  std::vector<std::future<LockOutcome>> outcomes;
+  for (int i = 0; i < machines; ++i) {
+    outcomes.push_back(std::async(std::launch::async, [&] { return start(hosts, asked, runs); }));
+  }
+  int ran = 0;
+  int not_run = 0;
+  for (auto& each : outcomes) {
+    const LockOutcome outcome = each.get();
+    if (outcome == LockOutcome::ran) ++ran;
+    if (outcome == LockOutcome::not_run) ++not_run;
+  }
+  promise(runs == 1 && ran == 1, "the job ran once, under the lock to its end");
+  promise(not_run == machines - 1, "the others were told that it is being done");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return example::run(argc, argv, nightly_job);
+}
