@@ -323,7 +323,7 @@ TEST(Interleavings, OfTwoWhoWantTwoOfThreePermitsWithOneFaultAnywhere) {
 // The first leaves a delay longer than what follows lasts, the second one that soon passes.
 TEST(Interleavings, OfTwoWithALockDelayWithOneFaultAnywhere) {
   Explorer explorer(1,
-                    {LockWorld::Request{.lock_delay = 4s}, LockWorld::Request{.lock_delay = 1s}});
+                    {{LockWorld::Request{.lock_delay = 4s}, LockWorld::Request{.lock_delay = 1s}}});
   explorer.explore();
   EXPECT_EQ(explorer.failure(), "");
   RecordProperty("runs", static_cast<int>(explorer.runs()));
@@ -333,7 +333,7 @@ TEST(Interleavings, OfTwoWithALockDelayWithOneFaultAnywhere) {
 TEST(Interleavings, OfAWriterWithALockDelayAndAReaderWithOneFaultAnywhere) {
   auto writer = LockWorld::to_write();
   writer.lock_delay = 2s;
-  Explorer explorer(1, {writer, LockWorld::to_read()});
+  Explorer explorer(1, {{writer, LockWorld::to_read()}});
   explorer.explore();
   EXPECT_EQ(explorer.failure(), "");
   RecordProperty("runs", static_cast<int>(explorer.runs()));
