@@ -11,23 +11,28 @@ namespace zklock::recipes {
 
 namespace request = client::request;
 
-// The own node is checked with both: who is not in the queue any more changes nothing.
+namespace {
+
+// Who is not in the queue any more changes nothing.
+request::Transaction while_queued(const Contender& contender, request::Write write) {
+  return {contender.engine().path().child(contender.own_name()), {std::move(write)}};
+}
+
+}  // namespace
 
 void Contender::mark(const Effect& effect) {
   // The data are for people, who may wonder whose it was.
-  submit(request::Transaction{engine_->path().child(fsm_.own_name()),
-                              {request::write::Create{engine_->path().child(effect.text),
-                                                      identity_.encode()}}},
-         effect.session, entering([](Contender& c, const client::Reply& r) {
+  request::write::Create marker{engine_->path().child(effect.text), identity_.encode()};
+  submit(while_queued(*this, std::move(marker)), effect.session,
+         entering([](Contender& c, const client::Reply& r) {
            c.run(c.fsm_.marked(r.status, c.lease_valid(), r.detail));
          }));
 }
 
 void Contender::clear(const Effect& effect) {
   const std::string marker = engine_->path().child(effect.text);
-  submit(request::Transaction{engine_->path().child(fsm_.own_name()),
-                              {request::write::Remove{marker}}},
-         effect.session, entering([marker](Contender& c, const client::Reply& r) {
+  submit(while_queued(*this, request::write::Remove{marker}), effect.session,
+         entering([marker](Contender& c, const client::Reply& r) {
            if (r.status == core::Status::ok) c.core().loss_sightings().forget(marker);
            c.run(c.fsm_.cleared(r.status, r.detail));
          }));
