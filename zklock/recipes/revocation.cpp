@@ -225,19 +225,18 @@ bool ask_and_wait(const std::shared_ptr<recipes::ClientCore>& core, const core::
   if (!whom) return true;
   Asking asking(core, path, *whom, options.force);
   for (;;) {
-    const auto put = asking.put(recipes::for_one_round(*core, options.deadline));
-    if (put == Asking::Outcome::gone) {
-      if (asking.reads_on()) continue;
-      return true;
+    auto outcome = asking.put(recipes::for_one_round(*core, options.deadline));
+    if (outcome != Asking::Outcome::gone) {
+      const core::Duration longest = outcome == Asking::Outcome::there
+                                         ? core::Duration(most_between_rounds)
+                                         : core::Duration(least_between_rounds);
+      outcome = asking.wait(options.deadline, longest);
     }
-    const core::Duration longest = put == Asking::Outcome::there
-                                       ? core::Duration(most_between_rounds)
-                                       : core::Duration(least_between_rounds);
-    if (asking.wait(options.deadline, longest) == Asking::Outcome::gone) {
-      if (asking.reads_on()) continue;
-      return true;
+    if (outcome == Asking::Outcome::gone) {
+      if (!asking.reads_on()) return true;
+    } else if (options.deadline.has_passed(core->scheduler().now())) {
+      return false;
     }
-    if (options.deadline.has_passed(core->scheduler().now())) return false;
   }
 }
 
