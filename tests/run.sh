@@ -4,8 +4,8 @@
 #   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the long ones
 #   tsan    g++ with ThreadSanitizer: unit, simulation, conformance and integration tests (those of
 #           the model have one thread)
-#   clang   clang++, optimized, warnings are errors: everything is compiled; unit tests, examples,
-#           packaging, format
+#   clang   clang++, the library optimized, warnings are errors: everything is compiled; unit tests,
+#           examples, packaging, format
 # With --quick only the first. The tests start their own ZooKeeper servers, on free ports, and stop
 # them. Builds go to build/asan, build/tsan and build/clang; a log of each phase lies beside them.
 # Ends with a summary of the phases, which names what failed, and CTest's of the last one; the exit
