@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs every test, with one command on a fresh Debian 12: installs what is missing, then
-#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the long ones
+#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the longest walks
 #   tsan    g++ with ThreadSanitizer: unit, simulation, conformance and integration tests (those of
 #           the model have one thread)
 #   clang   clang++, the library optimized, warnings are errors: everything is compiled; unit tests,
-#           examples, packaging, format
+#           walks, examples, packaging, format
 # With --quick only the first. The tests start their own ZooKeeper servers, on free ports, and stop
 # them. Builds go to build/asan, build/tsan and build/clang; a log of each phase lies beside them.
 # Ends with a summary of the phases, which names what failed, and CTest's of the last one; the exit
@@ -53,9 +53,9 @@ done
 run_phase() {
   local phase=$1 selection=()
   case "$phase" in
-    asan) selection=(--label-exclude '^long$') ;;
+    asan) selection=(--label-exclude '^(walk|long)$') ;;
     tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
-    clang) selection=(--label-regex '^(unit|example|packaging|format)$') ;;
+    clang) selection=(--label-regex '^(unit|walk|example|packaging|format)$') ;;
   esac
   cmake --preset "$phase" "${launcher[@]}" &&
     "${without_aslr[@]}" cmake --build --preset "$phase" --parallel 2 &&
@@ -76,7 +76,7 @@ test_phase() {
   name_what_failed "$where" >"build/$phase.failed"
   local report='ERROR: [A-Za-z]+Sanitizer|WARNING: ThreadSanitizer|runtime error:'
   ! grep -qE "$report" "$where/LastTest.log" || return 1
-  ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|simulation|format)$' |
+  ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|walk|simulation|format)$' |
     sed -n 's/^ *Test *#[0-9]*: //p' |
     grep -qFxf <(cut -d: -f2- "$where/LastTestsFailed.log") || return 1
   echo "=== $phase: once more what failed"

@@ -26,7 +26,8 @@ class LatchCandidacy;
 enum class CloseMode { silent, notify };
 
 struct LatchOptions {
-  /// Runs the listeners; unset: as the client's callbacks.
+  /// Runs the listeners; unset: as the client's callbacks. It is called no more when the latch's
+  /// destructor has returned.
   Executor executor = {};
 
   /// The pause after a failed attempt to contend (no server, a quota) grows from the first to the

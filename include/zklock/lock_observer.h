@@ -56,7 +56,7 @@ class LockObserver {
   LockObserver(Client& client, std::string path, Executor executor = {});
   LockObserver(const LockObserver&) = delete;
   LockObserver& operator=(const LockObserver&) = delete;
-  /// Ends all watching; the listeners are not called any more. Waits for calls that are under way;
+  /// Ends all watching; listeners and executor are not called any more. Waits for calls under way;
   /// from within one: for none. Does not wait for servers.
   ~LockObserver();
 

@@ -35,7 +35,8 @@ struct MutexOptions {
   LockListener listener = {};
 
   /// Where the listener runs; by default where ClientOptions::executor says, or on a thread of its
-  /// own, which is there while it is needed.
+  /// own, which is there while it is needed. It is called no more when the object's destructor has
+  /// returned.
   Executor executor = {};
 
   /// How long a hold may last, counted from its grant on LeaseClock, pauses of the process and of

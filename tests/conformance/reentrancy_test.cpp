@@ -133,6 +133,67 @@ TEST_F(Reentrancy, TwoThreadsWaitForOneOwnerWithOneNode) {
   EXPECT_FALSE(is_free());
 }
 
+TEST_F(Reentrancy, LocksAndHoldsOfAThreadAreCountedTogether) {
+  Hold hold = mutex_.acquire();
+  mutex_.lock();
+  mutex_.lock();
+  MultiMutex both(*client_, {kPath, "/other"});
+  both.lock();
+  EXPECT_EQ(mutex_.hold_count(), 4);
+  mutex_.unlock();
+  mutex_.unlock();
+  auto elsewhere = in_thread([&] { hold.release(); });
+  get(elsewhere);
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  EXPECT_FALSE(another_thread_gets_it());
+  mutex_.lock();
+  both.unlock();
+  EXPECT_EQ(mutex_.hold_count(), 1);
+  EXPECT_FALSE(another_thread_gets_it());
+  mutex_.unlock();
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);
+}
+
+TEST_F(Reentrancy, WhatOneThreadHasLostTheNextMayNest) {
+  mutex_.lock();
+  mutex_.lock();
+  const std::vector<std::string> mine = nodes();
+  ASSERT_EQ(mine.size(), 1U);
+  raw().remove(kPath + "/" + mine.front());
+  ASSERT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }));
+  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::lock_lost);
+
+  std::promise<void> locked;
+  std::promise<void> go_on;
+  auto next = in_thread([&] {
+    mutex_.lock();
+    mutex_.lock();
+    locked.set_value();
+    go_on.get_future().get();
+    const int count = mutex_.hold_count();
+    mutex_.unlock();
+    mutex_.unlock();
+    return count;
+  });
+  auto has_locked = locked.get_future();
+  get(has_locked);
+  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::lock_lost);
+  mutex_.unlock();
+  mutex_.unlock();
+  EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);
+  EXPECT_FALSE(mutex_.try_lock());
+  go_on.set_value();
+  EXPECT_EQ(get(next), 2);
+  mutex_.lock();
+  mutex_.lock();
+  EXPECT_EQ(mutex_.hold_count(), 2);
+  mutex_.unlock();
+  EXPECT_FALSE(another_thread_gets_it());
+  mutex_.unlock();
+  EXPECT_TRUE(becomes_empty());
+}
+
 TEST_F(Reentrancy, AMovedFromHoldIsEmptyAndSafe) {
   Hold source = mutex_.acquire();
   const FencingToken token = source.token();

@@ -23,12 +23,12 @@ bool HoldTenure::lease_valid() const noexcept {
 }
 
 bool HoldTenure::valid() const noexcept {
-  return expiry_.valid(core_.scheduler().now()) && lease_valid();
+  const core::Instant now = core_.scheduler().now();
+  return expiry_.valid(now) && grant_.lease->valid(now);
 }
 
 HoldState HoldTenure::state() const noexcept {
-  if (over_.load(std::memory_order_acquire) || core_.forked()) return HoldState::lost;
-  if (!valid()) return HoldState::lost;
+  if (core_.forked() || !holds()) return HoldState::lost;
   return core_.keeper().is_connected() ? HoldState::held : HoldState::suspended;
 }
 

@@ -48,6 +48,8 @@ class HoldTenure {
   /// By the clock; whoever asks too late ends it.
   bool valid() const noexcept;
   bool lease_valid() const noexcept;
+  /// valid(), and neither lost for another reason nor released.
+  bool holds() const noexcept { return !over_.load(std::memory_order_acquire) && valid(); }
   HoldState state() const noexcept;
   /// LeaseClock::time_point::min() when lost.
   LeaseClock::time_point valid_until() const noexcept;

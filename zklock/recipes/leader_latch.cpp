@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "zklock/recipes/borrowed_executor.h"
 #include "zklock/recipes/candidacy.h"
 #include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/listeners.h"
@@ -38,7 +39,8 @@ class LatchCandidacy final : public Candidacy {
                    .retry_delay_min = options.retry_delay_min,
                    .retry_delay_max = options.retry_delay_max,
                    .lock_delay = options.lock_delay}),
-        listeners_(core->listeners_dispatcher(std::move(options.executor))) {}
+        executor_(std::move(options.executor)),
+        listeners_(core->listeners_dispatcher(executor_.lent())) {}
 
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
     core().check_usable("add a listener", path());
@@ -69,6 +71,7 @@ class LatchCandidacy final : public Candidacy {
   /// The public object goes, and what the listeners own may go with it.
   void finish_listeners() {
     listeners_.finish([this] { warn("an exception left a listener"); });
+    executor_.give_back();
   }
 
  private:
@@ -79,6 +82,7 @@ class LatchCandidacy final : public Candidacy {
     listeners_.tell({tenure, false});
   }
 
+  const BorrowedExecutor executor_;
   Listeners<LeadershipNews> listeners_;
 };
 

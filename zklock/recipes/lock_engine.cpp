@@ -96,16 +96,24 @@ void LockEngine::cancel_all(const void* object) {
 }
 
 bool LockEngine::unlock(const Owner& owner, core::CountKind kind) {
+  const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
+  if (by_lock && recursion_.leave()) return true;
   const Section section(*this);
   const auto contender = find(owner);
-  return contender && contender->drop(kind, client::Deleter::Manner::announced) !=
-                          core::Ownership::Dropped::refused;
+  if (!contender) return false;
+  if (by_lock && contender->ownership().count(kind) == 1) recursion_.end();
+  return contender->drop(kind, client::Deleter::Manner::announced) !=
+         core::Ownership::Dropped::refused;
 }
 
 core::Ownership LockEngine::ownership(const Owner& owner) {
   const Section section(*this);
   const auto contender = find(owner);
-  return contender && contender->holds_validly() ? contender->ownership() : core::Ownership();
+  if (!contender || !contender->holds_validly()) return {};
+  core::Ownership all = contender->ownership();
+  const int more = owner == Owner::this_thread() ? recursion_.count() : 0;
+  for (int i = 0; i < more; ++i) all.add(core::CountKind::lock);
+  return all;
 }
 
 bool LockEngine::contends(const Owner& owner) {
@@ -122,6 +130,7 @@ bool LockEngine::detach() {
   const Section section(*this);
   if (--objects_ > 0) return false;
   if (core_->closed()) {
+    recursion_.clear();
     const auto dropped = std::exchange(contenders_, {});
     later([dropped] {});  // they may hold the last reference to this engine's parts
     return false;
@@ -155,11 +164,14 @@ void LockEngine::close() {
     contender->close();
     if (contender->ownership().count() == 0) forget(*contender);
   }
-  if (objects_ == 0) contenders_.clear();  // nobody is left to unlock
+  if (objects_ > 0) return;
+  recursion_.clear();  // nobody is left to unlock
+  contenders_.clear();
 }
 
 void LockEngine::thread_exits(Owner owner) noexcept {
   if (core_->forked()) return;
+  recursion_.end();
   bool dropped = false;
   {
     const Section section(*this);

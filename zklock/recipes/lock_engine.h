@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "zklock/core/acquire_fsm.h"
@@ -22,6 +23,7 @@
 #include "zklock/owner.h"
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/lock_events.h"
+#include "zklock/recipes/recursion.h"
 #include "zklock/recipes/thread_exit.h"
 
 namespace zklock::recipes {
@@ -83,6 +85,12 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
+  /// The calling thread's lock() has been granted.
+  void locked(std::shared_ptr<const Contender> contender) noexcept {
+    recursion_.begin(std::move(contender));
+  }
+  /// Nests, if the calling thread has the lock by lock(), and it is valid. Else there is no change.
+  bool lock_again() noexcept { return recursion_.enter(); }
   /// Gives back one count of `owner`. False if there is none.
   bool unlock(const Owner& owner, core::CountKind kind);
   /// The counts of a valid hold; all 0 otherwise.
@@ -129,6 +137,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
 
   const std::shared_ptr<ClientCore> core_;
   const core::LockPath path_;
+  Recursion recursion_;
 
   std::mutex mutex_;
   // guarded by mutex_

@@ -7,11 +7,30 @@
 #include <utility>
 
 #include "zklock/lock_event.h"
+#include "zklock/recipes/borrowed_executor.h"
 #include "zklock/recipes/serial_listener.h"
 
 namespace zklock::recipes {
 
-using LockLine = SerialListener<LockEvent>;
+/// The listener of one object, on what that has for it.
+///
+/// Thread-safety: all members, from any thread.
+class LockLine : public SerialListener<LockEvent> {
+ public:
+  /// `executor`: on which the dispatcher runs it.
+  LockLine(Call call, std::shared_ptr<client::Dispatcher> dispatcher,
+           BorrowedExecutor executor = BorrowedExecutor({}))
+      : SerialListener(std::move(call), std::move(dispatcher)), executor_(std::move(executor)) {}
+
+  /// The object goes: as SerialListener::remove(), and the executor is called no more.
+  void remove() {
+    SerialListener::remove();
+    executor_.give_back();
+  }
+
+ private:
+  const BorrowedExecutor executor_;
+};
 
 /// Tells one contender's events to the listener of the object that made it, if there is one.
 ///

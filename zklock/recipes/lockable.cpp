@@ -112,11 +112,17 @@ std::shared_ptr<Contender> Lockable::acquire_blocking(Wanted wanted, const std::
 }
 
 bool Lockable::lock(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
+  const bool recursive = kind.nests && kind.rule.access == Access::exclusive;
+  if (recursive && !stop.stop_requested() && !engine_->core().forked() && engine_->lock_again()) {
+    return true;
+  }
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   call_at_thread_exit(engine_);
-  return acquire_blocking(
-             wanted(kind, Owner::this_thread(), {.deadline = deadline}, count_of_lock(kind)),
-             stop) != nullptr;
+  auto contender = acquire_blocking(
+      wanted(kind, Owner::this_thread(), {.deadline = deadline}, count_of_lock(kind)), stop);
+  if (!contender) return false;
+  if (recursive) engine_->locked(std::move(contender));
+  return true;
 }
 
 void Lockable::unlock(CountKind count, const char* operation) {

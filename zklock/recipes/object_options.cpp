@@ -46,7 +46,9 @@ std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
 
 std::shared_ptr<LockLine> make_line(const ClientCore& core, const MutexOptions& options) {
   if (!options.listener) return nullptr;
-  return std::make_shared<LockLine>(options.listener, core.listener_dispatcher(options.executor));
+  const BorrowedExecutor executor(options.executor);
+  return std::make_shared<LockLine>(options.listener, core.listener_dispatcher(executor.lent()),
+                                    executor);
 }
 
 }  // namespace zklock::recipes

@@ -36,7 +36,8 @@ void QueueObserver::object_destroyed(std::shared_ptr<QueueObserver> observer) no
 QueueObserver::QueueObserver(std::shared_ptr<LockEngine> engine, Sight sight, Executor executor)
     : engine_(std::move(engine)),
       sight_(sight),
-      listeners_(core().listeners_dispatcher(std::move(executor))) {}
+      executor_(std::move(executor)),
+      listeners_(core().listeners_dispatcher(executor_.lent())) {}
 
 Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
   core().check_usable("observe", path());
@@ -72,6 +73,7 @@ void QueueObserver::stop() {
   listeners_.fall_silent();
   listeners_.wait();
   listeners_.forget();
+  executor_.give_back();
 }
 
 // ---- steps ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include "zklock/client/scheduler.h"
 #include "zklock/client_options.h"
 #include "zklock/core/queue.h"
+#include "zklock/recipes/borrowed_executor.h"
 #include "zklock/recipes/listeners.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/queue_reader.h"
@@ -111,6 +112,7 @@ class QueueObserver : public std::enable_shared_from_this<QueueObserver> {
 
   const std::shared_ptr<LockEngine> engine_;
   const Sight sight_;
+  const BorrowedExecutor executor_;
   Listeners<QueueView, Telling::newest> listeners_;
 
   std::mutex mutex_;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/borrowed_executor.h"
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace zklock::recipes {
+namespace {
+
+TEST(BorrowedExecutor, NoneLendsNone) {
+  const BorrowedExecutor none({});
+  EXPECT_FALSE(none.lent());
+  none.give_back();
+}
+
+TEST(BorrowedExecutor, IsCalledUntilItIsGivenBack) {
+  int calls = 0;
+  int runs = 0;
+  const BorrowedExecutor executor([&](const std::function<void()>& task) {
+    ++calls;
+    task();
+  });
+  const Executor lent = executor.lent();
+  lent([&] { ++runs; });
+  EXPECT_EQ(calls, 1);
+  executor.give_back();
+  lent([&] { ++runs; });
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(runs, 1);
+  executor.give_back();
+}
+
+TEST(BorrowedExecutor, IsGivenBackOnceNoCallIsUnderWay) {
+  std::promise<void> begun;
+  std::atomic<bool> inside{false};
+  Executor lent;
+  std::atomic<bool> probed{false};
+  const BorrowedExecutor executor([&](const std::function<void()>&) {
+    if (inside.exchange(true)) {
+      probed = true;  // it is called still
+      return;
+    }
+    begun.set_value();
+    do {
+      probed = false;
+      lent([] {});
+    } while (probed);
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    inside = false;
+  });
+  lent = executor.lent();
+  std::thread caller([&] { lent([] {}); });
+  begun.get_future().wait();
+  EXPECT_TRUE(inside);
+  executor.give_back();
+  EXPECT_FALSE(inside);
+  caller.join();
+}
+
+TEST(BorrowedExecutor, MayBeGivenBackByATaskThatItRuns) {
+  bool ran = false;
+  const BorrowedExecutor executor([](const std::function<void()>& task) { task(); });
+  executor.lent()([&] {
+    executor.give_back();
+    ran = true;
+  });
+  EXPECT_TRUE(ran);
+}
+
+TEST(BorrowedExecutor, WhatItThrowsGoesToTheCaller) {
+  const BorrowedExecutor executor([](const std::function<void()>&) { throw 7; });
+  EXPECT_THROW(executor.lent()([] {}), int);
+  executor.give_back();
+}
+
+}  // namespace
+}  // namespace zklock::recipes

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/borrowed_executor.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace zklock::recipes {
+
+struct BorrowedExecutor::State {
+  explicit State(Executor given) : executor(std::move(given)) {}
+
+  void call(std::function<void()> task) {
+    {
+      const std::lock_guard guard(mutex);
+      if (over) return;
+      calls.push_back(std::this_thread::get_id());
+    }
+    struct Ended {
+      State& state;
+      ~Ended() {
+        const std::lock_guard guard(state.mutex);
+        state.calls.erase(std::ranges::find(state.calls, std::this_thread::get_id()));
+        state.returned.notify_all();
+      }
+    } const ended{*this};
+    executor(std::move(task));
+  }
+
+  const Executor executor;
+  std::mutex mutex;
+  // guarded by mutex
+  std::condition_variable returned;
+  std::vector<std::thread::id> calls;  ///< that are under way
+  bool over = false;
+};
+
+BorrowedExecutor::BorrowedExecutor(Executor executor)
+    : state_(executor ? std::make_shared<State>(std::move(executor)) : nullptr) {}
+
+Executor BorrowedExecutor::lent() const {
+  if (!state_) return {};
+  return [state = state_](std::function<void()> task) { state->call(std::move(task)); };
+}
+
+void BorrowedExecutor::give_back() const noexcept {
+  if (!state_) return;
+  std::unique_lock lock(state_->mutex);
+  state_->over = true;
+  const auto me = std::this_thread::get_id();
+  state_->returned.wait(lock, [&] {
+    return std::ranges::all_of(state_->calls, [me](std::thread::id id) { return id == me; });
+  });
+}
+
+}  // namespace zklock::recipes

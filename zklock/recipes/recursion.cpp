@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/recursion.h"
+
+#include <utility>
+
+#include "zklock/recipes/contender.h"
+
+namespace zklock::recipes {
+
+namespace {
+
+constinit std::atomic<std::uint64_t> threads{0};
+constinit thread_local std::uint64_t number_of_this = 0;  // 0: not asked yet
+
+/// No other thread has, had, or will have it.
+std::uint64_t this_thread() noexcept {
+  if (number_of_this == 0) number_of_this = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  return number_of_this;
+}
+
+}  // namespace
+
+// Only the thread itself writes its number, so it needs no order to read it.
+bool Recursion::is_here() const noexcept {
+  return thread_.load(std::memory_order_relaxed) == this_thread();
+}
+
+void Recursion::begin(std::shared_ptr<const Contender> contender) noexcept {
+  std::uint64_t nobody = 0;
+  if (is_here()) {
+    if (contender_ == contender) return;
+  } else if (!thread_.compare_exchange_strong(nobody, this_thread(), std::memory_order_acquire)) {
+    return;
+  }
+  contender_ = std::move(contender);
+  count_ = 0;
+}
+
+bool Recursion::enter() noexcept {
+  if (!is_here() || !contender_->tenure().holds()) return false;
+  ++count_;
+  return true;
+}
+
+bool Recursion::leave() noexcept {
+  if (!is_here() || count_ == 0) return false;
+  --count_;
+  return true;
+}
+
+void Recursion::end() noexcept {
+  if (is_here()) clear();
+}
+
+void Recursion::clear() noexcept {
+  contender_.reset();
+  count_ = 0;
+  thread_.store(0, std::memory_order_release);
+}
+
+}  // namespace zklock::recipes
