@@ -160,7 +160,7 @@ TEST_F(Reentrancy, WhatOneThreadHasLostTheNextMayNest) {
   mutex_.lock();
   const std::vector<std::string> mine = nodes();
   ASSERT_EQ(mine.size(), 1U);
-  raw().remove(kPath + "/" + mine.front());
+  ASSERT_EQ(raw().delete_node(kPath + "/" + mine.front()), 0);
   ASSERT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }));
   EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::lock_lost);
 
