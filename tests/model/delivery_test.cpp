@@ -19,7 +19,7 @@ class DeliveryTest : public EngineTest {
  protected:
   void send() {
     auto& core = lock_.core(0);
-    recipes::Delivery::send(core.shared_from_this(), core.dispatcher(), "test /lock",
+    recipes::Delivery::send(core.shared_from_this(), core.losses(), "test /lock",
                             [this, owned = owned_] { ++runs_; });
   }
   void set_exhausted(bool exhausted) { lock_.world().dispatcher(0).set_exhausted(exhausted); }
@@ -45,6 +45,20 @@ TEST_F(DeliveryTest, WaitsForAThread) {
   lock_.world().run_for(1s);
   EXPECT_EQ(runs_, 1);
   EXPECT_EQ(owned_.use_count(), 1);
+}
+
+TEST_F(DeliveryTest, OfALossIsUntoldUntilThereIsAThread) {
+  auto& untold = lock_.core(0).untold_losses();
+  send();
+  EXPECT_TRUE(untold.idle()) << "there is one";
+  set_exhausted(true);
+  send();
+  lock_.world().run_for(10s);
+  EXPECT_FALSE(untold.idle());
+  set_exhausted(false);
+  lock_.world().run_for(1s);
+  EXPECT_TRUE(untold.idle());
+  EXPECT_EQ(runs_, 2);
 }
 
 // A scheduler of a client that is closed drops its timers.

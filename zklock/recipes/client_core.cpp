@@ -180,7 +180,7 @@ void ClientCore::close() noexcept {
   }
   for (const auto& engine : engines()) engine->close();
   keeper_->stop();
-  ports_.finish_losses();
+  ports_.finish_losses(untold_losses_);
   ports_.coordinator->close();
   ports_.stop_threads();
   ports_.coordinator->close();  // now what the last timers submitted has been answered too
