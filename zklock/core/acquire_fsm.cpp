@@ -333,7 +333,7 @@ AcquireEffects AcquireFsm::own_node_deleted() {
 AcquireEffects AcquireFsm::node_lost(Errc error) {
   // It has not held, and so leaves nothing behind. With its session that cannot be helped.
   if (error == Errc::node_deleted && leaves_delay()) {
-    AcquireEffects effects = unmark();
+    AcquireEffects effects{effect(Kind::remove_node, unmark())};
     std::ranges::move(node_lost(error), std::back_inserter(effects));
     return effects;
   }
@@ -470,8 +470,11 @@ AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
 
 /// If there is one; and what it would leave behind.
 AcquireEffects AcquireFsm::remove_node() {
-  AcquireEffects effects = unmark();
-  if (has_node()) effects.push_back(effect(Kind::remove_node, own_.text));
+  AcquireEffects effects;
+  if (has_node()) {
+    effects.push_back(effect(Kind::remove_node, own_.text));
+    effects.back().companion = unmark();
+  }
   session_ = {};
   return effects;
 }

@@ -122,10 +122,10 @@ struct AcquireEffect {
     unwatch,        ///< forget all of these watches
     check_own,      ///< a quorum operation on the own node, that makes sure that it is this one
     remove_parent,  ///< delete the lock path, if empty
-    remove_node,    ///< delete the child `text` in the background, until that is certain
+    remove_node,    ///< delete the child `text` in the background, until that is certain; and the
+                    ///< child `companion` with it, if there is one
     mark,           ///< create the child `text`, if the own node is there
     clear,          ///< delete the child `text`, if the own node is there
-    remove_marker,  ///< delete the child `text` in the background; what follows comes after it
     delay,          ///< call delay_over() when it is for all orphans(), unless there is another
                     ///< node by then; or delay_lasts() now
     pause,          ///< call resume() a little later
@@ -137,6 +137,7 @@ struct AcquireEffect {
   std::string text = {};
   SessionId session = {};  ///< to which the request is bound; 0: whichever is current
   Errc error = Errc::server_error;
+  std::string companion = {};
 };
 
 using AcquireEffects = std::vector<AcquireEffect>;
@@ -244,8 +245,9 @@ class AcquireFsm {
   AcquireEffects resume();
   AcquireEffects delay_over();
   AcquireEffects delay_lasts();
-  /// It is about to let go, or to want what leaves no delay: nothing is left behind from now on.
-  AcquireEffects unmark();
+  /// It is about to let go, or to want what leaves no delay. Its marker, which the caller takes away
+  /// with the node, or now; empty when there is none.
+  std::string unmark();
   /// The caller waits no longer: after this there is no grant.
   AcquireEffects give_up();
 

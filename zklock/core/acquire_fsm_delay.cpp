@@ -4,7 +4,7 @@
 // Who may hold alone says, before it does, that it would leave a delay behind (marking); whoever
 // comes first finds what was left, and waits (delaying, clearing). Where a grant needs no list,
 // nothing was left: who is alone has counted the children, markers too; and a release is announced
-// by who has taken its own marker away, and found no other when it was granted.
+// by who takes its own marker away with its node, and found no other when it was granted.
 #include <string>
 #include <utility>
 
@@ -33,9 +33,8 @@ AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_v
   return first(lease_valid);
 }
 
-AcquireEffects AcquireFsm::unmark() {
-  if (marker_.empty() || !has_node()) return {};
-  return {effect(Kind::remove_marker, std::exchange(marker_, {}))};
+std::string AcquireFsm::unmark() {
+  return std::exchange(marker_, {});
 }
 
 // ---- what others have left ----------------------------------------------------------------------

@@ -16,6 +16,8 @@ using core::Status;
 namespace request = client::request;
 
 constexpr std::chrono::milliseconds retry_delay{250};
+/// Of its removal in the exchange.
+constexpr int place_of_marker = 2;
 
 }  // namespace
 
@@ -49,6 +51,9 @@ void Downgrade::send() {
                                                       .ephemeral = true,
                                                       .contender = true});
   exchange.writes.emplace_back(request::write::Remove{path.child(contender_.own_name())});
+  if (const std::string& marker = contender_.unwanted_marker(); !marker.empty()) {
+    exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
+  }
   contender_.core().coordinator().submit(
       {.operation = std::move(exchange), .session = contender_.session()},
       on_reply(&Downgrade::sent));
@@ -57,6 +62,10 @@ void Downgrade::send() {
 void Downgrade::sent(const client::Reply& reply) {
   if (reply.status == Status::ok) return settle(State::reader);
   if (reply.status == Status::node_exists) return ask();
+  if (reply.failed_operation == place_of_marker) {
+    contender_.marker_gone();
+    return again();
+  }
   if (reply.status != Status::no_node) return failed(reply);
   settle(State::kept);
   contender_.own_node_gone();
@@ -141,6 +150,11 @@ void Downgrade::keep(const client::Reply& reply) {
 
 void Downgrade::settle(State state) {
   state_ = state;
+  if (state == State::reader) {
+    contender_.marker_gone();
+  } else {
+    contender_.remove_unwanted_marker();
+  }
   const std::string path = contender_.engine().path().child(contender_.own_name());
   for (HeldNode::Then& then : contender_.tenure().held_node().settles(path)) {
     contender_.engine().later(std::move(then));
