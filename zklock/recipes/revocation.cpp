@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "zklock/core/queue.h"
 #include "zklock/core/revocation.h"
@@ -142,31 +142,12 @@ class Asking {
   }
 
  private:
-  /// `heard` is told of the reply also when nobody waits for it any more.
-  client::Reply ask(request::Write write, Deadline limit,
-                    std::function<void(const client::Reply&)> heard = {}) {
+  client::Reply ask(request::Write write, Deadline limit, const recipes::OnReply& heard = {}) {
     core_->check_usable(operation, path_.str());
-    const auto call = std::make_shared<recipes::BlockingCall<client::Reply>>();
-    request::Transaction transaction{node_, {std::move(write)}};
-    const auto id =
-        core_->coordinator().submit({.operation = std::move(transaction)},
-                                    [call, heard = std::move(heard)](client::Reply reply) {
-                                      if (heard) heard(reply);
-                                      call->set(std::move(reply));
-                                    });
-    struct Cleanup {
-      recipes::ClientCore& core;
-      client::RequestId id;
-      ~Cleanup() { core.coordinator().abandon(id); }
-    } const cleanup{*core_, id};
-    for (;;) {
-      const core::Instant now = core_->scheduler().now();
-      if (limit.has_passed(now)) break;
-      // In slices: a condition variable's clock stands still while the machine sleeps.
-      const auto slice = std::min<core::Duration>(limit.at() - now, most_between_rounds);
-      const auto longest = std::chrono::ceil<std::chrono::milliseconds>(slice);
-      if (auto reply = call->wait_for(longest)) return std::move(*reply);
-    }
+    std::vector<client::Operation> operations;
+    operations.emplace_back(request::Transaction{node_, {std::move(write)}});
+    auto replies = recipes::round_trip(*core_, limit, std::move(operations), heard);
+    if (replies) return std::move(replies->front());
     throw Error(Errc::not_connected, operation, path_.str(), core_->coordinator().trouble());
   }
 
@@ -224,8 +205,11 @@ bool ask_and_wait(const std::shared_ptr<recipes::ClientCore>& core, const core::
   const auto whom = whom_to_ask(*core, path, options, options.deadline);
   if (!whom) return true;
   Asking asking(core, path, *whom, options.force);
+  const bool once = options.deadline.has_passed(core->scheduler().now());
+  const Deadline last = once ? recipes::for_one_round(*core, options.deadline) : options.deadline;
   for (;;) {
-    auto outcome = asking.put(recipes::for_one_round(*core, options.deadline));
+    // There may be another round after the deadline, about a former writer: it gets no time.
+    auto outcome = asking.put(std::min(last, recipes::for_one_round(*core, options.deadline)));
     if (outcome != Asking::Outcome::gone) {
       const core::Duration longest = outcome == Asking::Outcome::there
                                          ? core::Duration(most_between_rounds)
