@@ -30,7 +30,10 @@ client::ReplyHandler Downgrade::on_reply(Step step) {
 
 void Downgrade::begin() {
   if (state_ != State::writer) return;
-  name_ = core::NodeName::make(core::read_prefix, contender_.sequence()).text;
+  const core::NodeName writer{contender_.own_name(), contender_.sequence()};
+  const auto reader = writer.reading_on();
+  if (!reader) return;
+  name_ = reader->text;
   contender_.own_watch().disarm();  // its node goes, and that is no loss
   contender_.tenure().held_node().moves();
   work_ = contender_.core().work().begin();

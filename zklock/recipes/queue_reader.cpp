@@ -72,8 +72,9 @@ Participant describe(const core::NodeName& name, const client::Reply& reply,
 void follow_downgrades(LockEngine& engine, Question& question, std::vector<core::NodeName>& queue,
                        std::vector<client::Reply>& replies) {
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    if (replies[i].status != Status::no_node || !queue[i].has_prefix(core::write_prefix)) continue;
-    queue[i] = core::NodeName::make(core::read_prefix, queue[i].sequence);
+    auto reader = queue[i].reading_on();
+    if (replies[i].status != Status::no_node || !reader) continue;
+    queue[i] = *std::move(reader);
     replies[i] = question.ask(client::request::Get{engine.path().child(queue[i].text)});
   }
 }

@@ -96,8 +96,9 @@ class Asking {
 
   /// Its node is gone. A writer may read on, under another name: then that is whom to ask.
   bool reads_on() {
-    if (!whom_.has_prefix(core::write_prefix)) return false;
-    whom_ = core::NodeName::make(core::read_prefix, whom_.sequence);
+    auto reader = whom_.reading_on();
+    if (!reader) return false;
+    whom_ = *std::move(reader);
     node_ = path_.child(whom_.text);
     return true;
   }
