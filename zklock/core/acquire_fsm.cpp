@@ -56,7 +56,7 @@ AcquireEffects AcquireFsm::enqueue() {
   create_status_ = Status::ok;
   create_answered_ = false;
   early_count_.reset();
-  marker_.clear();
+  delay_marker_.clear();
   marked_ = false;
   attempt_ = base_ + "." + std::to_string(++attempts_);
   return {effect(Kind::create, attempt_)};

@@ -216,7 +216,7 @@ class AcquireFsm {
   /// What keeps it from holding; while delaying.
   const std::vector<DelayMarker>& orphans() const noexcept { return orphans_; }
   /// It leaves a delay behind, if it goes now without a release.
-  bool leaves_delay() const noexcept { return !marker_.empty(); }
+  bool leaves_delay() const noexcept { return !delay_marker_.empty(); }
   /// How many stood before it when that was last decided; while arming, waiting and delaying.
   std::size_t position() const noexcept { return place_.position; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
@@ -317,7 +317,7 @@ class AcquireFsm {
   Status arming_status_ = Status::ok;  ///< the first that failed
   std::string arming_detail_;
   std::vector<NodeName> candidates_;  ///< newest last
-  std::string marker_;                ///< of the own node; empty: none was asked for
+  std::string delay_marker_;          ///< of the own node; empty: none was asked for
   bool marked_ = false;               ///< and it is there
   std::vector<DelayMarker> orphans_;  ///< while delaying and clearing: those that are left
 };

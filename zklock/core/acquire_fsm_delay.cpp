@@ -20,8 +20,8 @@ bool AcquireFsm::marks() const noexcept {
 
 AcquireEffects AcquireFsm::mark() {
   state_ = AcquireState::marking;
-  marker_ = DelayMarker::make(policy_.lock_delay, token_, own_.sequence).name;
-  return {effect(Kind::mark, marker_)};
+  delay_marker_ = DelayMarker::make(policy_.lock_delay, token_, own_.sequence).name;
+  return {effect(Kind::mark, delay_marker_)};
 }
 
 AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_view detail) {
@@ -34,7 +34,7 @@ AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_v
 }
 
 std::string AcquireFsm::unmark() {
-  return std::exchange(marker_, {});
+  return std::exchange(delay_marker_, {});
 }
 
 // ---- what others have left ----------------------------------------------------------------------

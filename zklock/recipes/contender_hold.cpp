@@ -115,7 +115,7 @@ void Contender::look_at_the_clock() {
   if (holds_validly()) tenure_->look_at_the_clock();
 }
 
-std::string Contender::marker() const {
+std::string Contender::revocation_marker() const {
   return engine_->path().child(core::revocation_marker(fsm_.sequence()));
 }
 
@@ -165,7 +165,7 @@ void Contender::downgrade_if_only_shared() {
   const bool left_delay = fsm_.leaves_delay();
   leave_no_delay();
   if (policy_.rule.prefix == core::write_prefix) return downgrade_.begin();
-  if (left_delay) remove_unwanted_marker();
+  if (left_delay) remove_unwanted_delay_marker();
 }
 
 std::vector<std::string> Contender::own_names() const {
@@ -189,7 +189,7 @@ bool Contender::is_own(const client::Reply& node) const {
 void Contender::remove_own_node(client::Deleter::Manner manner) {
   for (const std::string& name : own_names()) {
     // It is there as long as the first of the names.
-    remove_node(fsm_.session(), name, std::exchange(unwanted_marker_, {}), manner);
+    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), manner);
   }
 }
 

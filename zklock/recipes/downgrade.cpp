@@ -17,7 +17,7 @@ namespace request = client::request;
 
 constexpr std::chrono::milliseconds retry_delay{250};
 /// Of its removal in the exchange.
-constexpr int place_of_marker = 2;
+constexpr int place_of_delay_marker = 2;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void Downgrade::send() {
                                                       .ephemeral = true,
                                                       .contender = true});
   exchange.writes.emplace_back(request::write::Remove{path.child(contender_.own_name())});
-  if (const std::string& marker = contender_.unwanted_marker(); !marker.empty()) {
+  if (const std::string& marker = contender_.unwanted_delay_marker(); !marker.empty()) {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
   }
   contender_.core().coordinator().submit(
@@ -65,8 +65,8 @@ void Downgrade::send() {
 void Downgrade::sent(const client::Reply& reply) {
   if (reply.status == Status::ok) return settle(State::reader);
   if (reply.status == Status::node_exists) return ask();
-  if (reply.failed_operation == place_of_marker) {
-    contender_.marker_gone();
+  if (reply.failed_operation == place_of_delay_marker) {
+    contender_.delay_marker_gone();
     return again();
   }
   if (reply.status != Status::no_node) return failed(reply);
@@ -154,9 +154,9 @@ void Downgrade::keep(const client::Reply& reply) {
 void Downgrade::settle(State state) {
   state_ = state;
   if (state == State::reader) {
-    contender_.marker_gone();
+    contender_.delay_marker_gone();
   } else {
-    contender_.remove_unwanted_marker();
+    contender_.remove_unwanted_delay_marker();
   }
   const std::string path = contender_.engine().path().child(contender_.own_name());
   for (HeldNode::Then& then : contender_.tenure().held_node().settles(path)) {
