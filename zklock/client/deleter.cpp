@@ -13,6 +13,8 @@ namespace zklock::client {
 
 namespace {
 
+using core::StatusSort;
+
 constexpr std::chrono::milliseconds retry_delay{250};
 
 }  // namespace
@@ -51,8 +53,8 @@ Deleter::Deleter(Coordinator& coordinator, Scheduler& scheduler,
 void Deleter::remove(SessionId session, Node node, Manner manner, std::function<void()> done) {
   const auto step =
       manner == Manner::announced ? Removal::Step::announcing : Removal::Step::deleting;
-  submit(std::make_shared<Removal>(
-      Removal{ports_, session, std::move(node), step, std::move(done)}));
+  submit(
+      std::make_shared<Removal>(Removal{ports_, session, std::move(node), step, std::move(done)}));
 }
 
 void Deleter::submit(const std::shared_ptr<Removal>& removal) {
@@ -93,31 +95,23 @@ void Deleter::gone(const std::shared_ptr<Removal>& removal) {
 
 void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& reply) {
   if (drops_companion(*removal, reply)) return submit(removal);
-  switch (reply.status) {
-    case Status::ok:
+  switch (core::sort_of(reply.status)) {
+    case StatusSort::done:
       if (removal->step != Removal::Step::looking) return removal->done();
       if (reply.token != removal->node.token) return gone(removal);
       removal->step = Removal::Step::deleting;
-      submit(removal);
-      return;
-    case Status::no_node: gone(removal); return;
-    case Status::session_ended:
-    case Status::closed:
-    case Status::auth_failed:
-    case Status::not_sent: removal->done(); return;
-    case Status::unknown: submit(removal); return;  // held until the connection is back
-    case Status::no_auth:
-    case Status::invalid_acl: refused(removal, reply.status); return;
-    case Status::not_connected:
-    case Status::throttled:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::bad_version:
-    case Status::quota_exceeded:
-    case Status::read_only:
-    case Status::too_many_nodes:
-    case Status::too_many_watches:
-    case Status::server_error: break;
+      return submit(removal);
+    case StatusSort::session:
+    case StatusSort::over:
+    case StatusSort::unsent: return removal->done();
+    case StatusSort::doubtful: return submit(removal);  // held until the connection is back
+    case StatusSort::tree:
+      if (reply.status == Status::no_node) return gone(removal);
+      break;
+    case StatusSort::refused:
+      if (reply.status != Status::no_auth && reply.status != Status::invalid_acl) break;
+      return refused(removal, reply.status);
+    case StatusSort::later: break;
   }
   Scheduler& scheduler = removal->ports->scheduler;
   scheduler.at(scheduler.now() + retry_delay, [removal] { submit(removal); });

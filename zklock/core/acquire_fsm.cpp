@@ -433,26 +433,15 @@ AcquireEffects AcquireFsm::give_up() {
 }
 
 AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail) {
-  switch (status) {
-    case Status::unknown: return repeat();
-    case Status::session_ended: return node_lost(Errc::session_expired);
-    case Status::throttled: return pause();
-    case Status::not_sent: return end();
-    case Status::closed:
-    case Status::auth_failed: return fail(error_of(status), detail);  // and the session goes
-    case Status::ok:
-    case Status::not_connected:
-    case Status::no_node:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::bad_version:
-    case Status::no_auth:
-    case Status::invalid_acl:
-    case Status::quota_exceeded:
-    case Status::read_only:
-    case Status::too_many_nodes:
-    case Status::too_many_watches:
-    case Status::server_error: break;
+  switch (sort_of(status)) {
+    case StatusSort::doubtful: return repeat();
+    case StatusSort::session: return node_lost(Errc::session_expired);
+    case StatusSort::later: return pause();
+    case StatusSort::unsent: return end();
+    case StatusSort::over: return fail(error_of(status), detail);  // and the session goes
+    case StatusSort::done:
+    case StatusSort::tree:
+    case StatusSort::refused: break;
   }
   const bool says_enough = !detail.empty() || error_of(status) != Errc::server_error;
   const std::string_view cause = says_enough ? detail : to_string(status);

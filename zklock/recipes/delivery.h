@@ -44,9 +44,9 @@ class Delivery : public std::enable_shared_from_this<Delivery> {
 
   const std::shared_ptr<ClientCore> core_;  ///< whose the dispatcher is
   client::Dispatcher& dispatcher_;
-  std::string what_;            ///< empty once it was logged
-  std::function<void()> task_;  ///< empty once it was run
-  bool taken_ = false;          ///< by the dispatcher; set before it can run
+  std::string what_;                          ///< empty once it was logged
+  std::function<void()> task_;                ///< empty once it was run
+  bool taken_ = false;                        ///< by the dispatcher; set before it can run
   std::optional<BackgroundWork::Id> untold_;  ///< of a loss, while there is no thread for it
 };
 

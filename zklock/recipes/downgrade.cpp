@@ -13,6 +13,7 @@ namespace zklock::recipes {
 namespace {
 
 using core::Status;
+using core::StatusSort;
 namespace request = client::request;
 
 constexpr std::chrono::milliseconds retry_delay{250};
@@ -99,26 +100,15 @@ bool Downgrade::made(const client::Reply& node) const {
 }
 
 void Downgrade::failed(const client::Reply& reply) {
-  switch (reply.status) {
-    case Status::unknown: doubtful_ = true; return again();
-    case Status::throttled: return pause();
-    case Status::session_ended:
-    case Status::closed:
-    case Status::auth_failed:
-    case Status::not_sent: return settle(State::kept);  // the session goes, and the node with it
-    case Status::ok:
-    case Status::not_connected:
-    case Status::no_node:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::bad_version:
-    case Status::no_auth:
-    case Status::invalid_acl:
-    case Status::quota_exceeded:
-    case Status::read_only:
-    case Status::too_many_nodes:
-    case Status::too_many_watches:
-    case Status::server_error: return keep(reply);
+  switch (core::sort_of(reply.status)) {
+    case StatusSort::doubtful: doubtful_ = true; return again();
+    case StatusSort::later: return pause();
+    case StatusSort::session:
+    case StatusSort::over:
+    case StatusSort::unsent: return settle(State::kept);  // the session goes, and the node with it
+    case StatusSort::done:
+    case StatusSort::tree:
+    case StatusSort::refused: return keep(reply);
   }
 }
 

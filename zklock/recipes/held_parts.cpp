@@ -43,10 +43,9 @@ void HeldParts::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
   auto source = tally->source;
   try {
-    Delivery::send(core, core->losses(), "lock " + hold.node(),
-                   [source, until = Contender::being_told(hold)]() mutable {
-                     source.request_stop();
-                   });
+    Delivery::send(
+        core, core->losses(), "lock " + hold.node(),
+        [source, until = Contender::being_told(hold)]() mutable { source.request_stop(); });
   } catch (const std::exception&) {  // no memory
     source.request_stop();
   }

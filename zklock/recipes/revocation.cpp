@@ -23,6 +23,7 @@ namespace zklock {
 namespace {
 
 using core::Status;
+using core::StatusSort;
 namespace request = client::request;
 
 constexpr const char* operation = "ask for the release of";
@@ -153,26 +154,18 @@ class Asking {
   }
 
   Outcome outcome(const client::Reply& reply) const {
-    switch (reply.status) {
-      case Status::ok:
-      case Status::node_exists: return Outcome::there;
-      case Status::no_node: return reply.failed_operation == 0 ? Outcome::gone : Outcome::unknown;
-      case Status::unknown:
-      case Status::session_ended:
-      case Status::throttled: return Outcome::unknown;
-      case Status::not_sent:
-      case Status::not_connected:
-      case Status::closed:
-      case Status::not_empty:
-      case Status::bad_version:
-      case Status::no_auth:
-      case Status::auth_failed:
-      case Status::invalid_acl:
-      case Status::quota_exceeded:
-      case Status::read_only:
-      case Status::too_many_nodes:
-      case Status::too_many_watches:
-      case Status::server_error: break;
+    switch (core::sort_of(reply.status)) {
+      case StatusSort::done: return Outcome::there;
+      case StatusSort::doubtful:
+      case StatusSort::session:
+      case StatusSort::later: return Outcome::unknown;
+      case StatusSort::tree:
+        if (reply.status == Status::node_exists) return Outcome::there;
+        if (reply.status != Status::no_node) break;
+        return reply.failed_operation == 0 ? Outcome::gone : Outcome::unknown;
+      case StatusSort::unsent:
+      case StatusSort::over:
+      case StatusSort::refused: break;
     }
     throw Error(core::error_of(reply.status), operation, path_.str(), reply.detail);
   }
