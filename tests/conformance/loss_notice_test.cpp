@@ -154,8 +154,8 @@ class LossNoticeWithoutThreads : public LossNotice {
     const Hold hold = mutex.acquire();
     raw();  // it has threads of its own
     std::atomic<bool> was_there{false};
-    const std::stop_callback on_loss(
-        hold.lost(), [&] { was_there = raw().exists(hold.node()).rc == ZOK; });
+    const std::stop_callback on_loss(hold.lost(),
+                                     [&] { was_there = raw().exists(hold.node()).rc == ZOK; });
     std::optional<NoThreads> none;
     auto relief = in_thread([&] {
       const bool needed = eventually([&] { return log.contains("lock " + kPath); }, kPatience);

@@ -178,8 +178,8 @@ TEST_F(Downgrade, IsItsOwnByEitherName) {
     const std::vector queue{core::NodeName::parse(node.substr(node.rfind('/') + 1)).value()};
     const auto is_mine_at = [&](std::size_t c) {
       const std::vector<client::Reply> replies(1);
-      const auto view = recipes::view_of(*lock_.engine(c), recipes::Sight::lock, queue, queue,
-                                         replies, "");
+      const auto view =
+          recipes::view_of(*lock_.engine(c), recipes::Sight::lock, queue, queue, replies, "");
       return view.holders.at(0).mine;
     };
     EXPECT_TRUE(is_mine_at(0)) << node;

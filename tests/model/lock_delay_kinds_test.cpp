@@ -68,9 +68,8 @@ TEST_F(LockDelayKinds, OfAFormerWriterIsNone) {
 // In one transaction: if they were two, the readers might wait for a delay that is over.
 TEST_F(LockDelayKinds, GoesWithTheDowngradeHoweverThatGoes) {
   enum class Trouble { none, put_off, reply_lost, request_lost, marker_gone, refused };
-  for (const Trouble trouble :
-       {Trouble::none, Trouble::put_off, Trouble::reply_lost, Trouble::request_lost,
-        Trouble::marker_gone, Trouble::refused}) {
+  for (const Trouble trouble : {Trouble::none, Trouble::put_off, Trouble::reply_lost,
+                                Trouble::request_lost, Trouble::marker_gone, Trouble::refused}) {
     SCOPED_TRACE(static_cast<int>(trouble));
     const Owner owner = Owner::unique();
     auto writing = LockWorld::to_write(owner);
