@@ -280,6 +280,19 @@ TEST_F(LockDelay, OfSeveralTheLongestCounts) {
   expect_rest();
 }
 
+// The path is to be made anew, and nobody would be granted the lock before.
+TEST_F(LockDelay, IsWaitedForAlsoWhereTheCounterIsAtItsEnd) {
+  const auto holder = granted(0, delayed());
+  lose(0);
+  ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+  const auto next = waiting(1);
+  expect_granted_after(kDelay, next);
+  EXPECT_EQ(lock_.call(next).node, std::string(LockWorld::path) + "/lock-0000000000");
+  release(next);
+  release(holder);
+  expect_rest();
+}
+
 // ---- what is a loss -----------------------------------------------------------------------------
 
 TEST_F(LockDelay, ACrashWhileAllIsWellIsOne) {

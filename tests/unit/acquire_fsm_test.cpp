@@ -265,8 +265,7 @@ std::string expected(State state, Status status) {
       if (state == State::marking) return "grant @a";
       return state == State::enqueuing ? "remove_parent" : fatal_for_caller(state, status);
     case Status::not_empty:
-      return state == State::removing_parent ? failure(Errc::sequence_exhausted)
-                                             : fatal_for_caller(state, status);
+      return state == State::removing_parent ? exhausted() : fatal_for_caller(state, status);
     default: return fatal_for_caller(state, status);
   }
 }

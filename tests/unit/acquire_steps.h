@@ -92,6 +92,12 @@ inline std::string failure(Errc error, std::string_view cause = {}) {
   return text;
 }
 
+inline std::string exhausted() {
+  return failure(Errc::sequence_exhausted,
+                 "its sequence counter is at its end: when nobody queues there any more, what is "
+                 "left below it must go");
+}
+
 /// One machine, and short names for the answers it gets: they are of session a and without detail,
 /// where nothing else is said. Every call returns the effects as describe() writes them. What is
 /// said of a watched node is said of the last one that the machine asked to watch.

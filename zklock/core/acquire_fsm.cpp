@@ -13,6 +13,9 @@ namespace zklock::core {
 namespace {
 
 constexpr int most_parents_made = 16;
+constexpr std::string_view way_out =
+    "its sequence counter is at its end: when nobody queues there any more, what is left below it "
+    "must go";
 /// Where it is not known whether there is a node.
 bool looks_for_node(AcquireState state) {
   return state == AcquireState::proving || state == AcquireState::recovering ||
@@ -26,11 +29,6 @@ std::string odds(const Decision& decision, const QueueRule& rule) {
   };
   return "others before it count on " + say(decision.rival, decision.rival) + ", this one on " +
          say(rule.of, rule.ageing);
-}
-
-// Past its end the counter prints a negative number.
-bool is_unusable(Sequence sequence) {
-  return sequence >= first_unusable_sequence || sequence.value < 0;
 }
 
 }  // namespace
@@ -95,7 +93,7 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
   }
   // Of the mutexes only: the others cannot know what kind of contender stands before them.
   const bool guesses = policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
-  if (known && guesses && own_.sequence.value > 0) {
+  if (known && guesses && own_.sequence.value > 0 && !at_end()) {
     return arm({.watch = {NodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
                 .follows_release = true});
   }
@@ -108,7 +106,7 @@ std::optional<AcquireEffects> AcquireFsm::not_queued() {
   if (giving_up_) return end(remove_node());
   if (own_deleted_) return node_lost(Errc::node_deleted);
   parents_made_ = 0;
-  if (is_unusable(own_.sequence)) return exhausted();
+  if (!parse_contention(own_.text)) return exhausted();  // nor does any list show it
   return std::nullopt;
 }
 
@@ -179,12 +177,15 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
 
 AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
   if (is_gone_with(answer.parent)) return node_lost(Errc::node_deleted);
-  if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
+  if (!at_end()) {
+    if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
+  }
   const auto children = answer.children;
   Decision decision = decide(children, own_.text, policy_.rule);
   switch (decision.verdict) {
     case Decision::Verdict::first: return first_of(children, std::move(decision), lease_valid);
     case Decision::Verdict::behind:
+      if (at_end()) return exhausted();
       if (!policy_.wait) return end(remove_node());
       return arm(std::move(decision));
     case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
@@ -217,7 +218,6 @@ AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   token_ = answer.token;
   session_ = asked_session_;
   if (giving_up_) return end(remove_node());
-  if (is_unusable(own_.sequence)) return exhausted();
   return list();
 }
 
@@ -303,6 +303,7 @@ AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
 }
 
 AcquireEffects AcquireFsm::first(bool lease_valid) {
+  if (at_end()) return exhausted();
   if (!lease_valid) {
     state_ = AcquireState::confirming;
     return {effect(Kind::check_own)};
@@ -310,6 +311,11 @@ AcquireEffects AcquireFsm::first(bool lease_valid) {
   if (marks() && !marked_) return mark();
   state_ = AcquireState::granted;
   return {effect(Kind::grant)};
+}
+
+/// Past its end the counter prints a negative number.
+bool AcquireFsm::at_end() const noexcept {
+  return own_.sequence >= first_unusable_sequence || own_.sequence.value < 0;
 }
 
 /// Nothing is under way: what it waits for is an event.
@@ -381,7 +387,7 @@ AcquireEffects AcquireFsm::repeat() {
 AcquireEffects AcquireFsm::exhausted() {
   AcquireEffects effects = remove_node();
   if (std::exchange(parent_removed_, true)) {
-    AcquireEffects failed = fail(Errc::sequence_exhausted);
+    AcquireEffects failed = fail(Errc::sequence_exhausted, way_out);
     effects.insert(effects.end(), failed.begin(), failed.end());
     return effects;
   }
@@ -397,7 +403,7 @@ AcquireEffects AcquireFsm::parent_removed(Status status, std::string_view detail
   if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
     return enqueue();
   }
-  if (status == Status::not_empty) return fail(Errc::sequence_exhausted);
+  if (status == Status::not_empty) return fail(Errc::sequence_exhausted, way_out);
   return answer_failed(status, detail);
 }
 

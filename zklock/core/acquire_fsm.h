@@ -32,7 +32,7 @@ namespace zklock::core {
 /// |                   |                    | but not sure whose         |                           |
 /// |                   |                    | create: no node            | making_parents            |
 /// |                   |                    | create: unknown            | proving                   |
-/// |                   |                    | counter at its end         | removing_parent           |
+/// |                   |                    | counter at its end, alone  | removing_parent           |
 /// | enqueuing, with a | create, list,      | ok                         | as in listing, at once    |
 /// | shared number     | number             | any other                  | as above; else listing    |
 /// | making_parents    | create parents     | ok                         | enqueuing                 |
@@ -46,6 +46,7 @@ namespace zklock::core {
 /// |                   |                    | vanished, or the parent is | enqueuing, or ended       |
 /// |                   |                    | another one                |                           |
 /// |                   |                    | at odds                    | ended (settings_mismatch) |
+/// |                   |                    | counter at its end         | removing_parent           |
 /// | listing, with a   | list, number       | ok                         | as above, by that number  |
 /// | shared number     |                    | there is no number         | seeding                   |
 /// |                   |                    | it is no number            | ended (bad_data)          |
@@ -80,7 +81,8 @@ namespace zklock::core {
 /// A contender with a lock delay comes to marking before it is granted, once for each node; see
 /// core/lock_delay.h. One that is first by a list in which a marker is left of somebody who is not
 /// there any more, comes to delaying: it waits until it has been known of each of those for as long
-/// as it says, takes them away, and lists again. A weighted contender does not look.
+/// as it says, takes them away, and lists again. A weighted contender does not look. Where the
+/// counter is at its end that is done too, if nobody is before it: else the path could not go.
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
@@ -272,6 +274,7 @@ class AcquireFsm {
   AcquireEffects first_of(std::span<const std::string> children, Decision decision,
                           bool lease_valid);
   bool is_idle() const noexcept;
+  bool at_end() const noexcept;
   bool marks() const noexcept;
   AcquireEffects mark();
   AcquireEffects clear_next();

@@ -43,7 +43,7 @@ std::string AcquireFsm::unmark() {
 AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decision decision,
                                     bool lease_valid) {
   // The leave to ask for the lock is not the lock; who has it waits there.
-  if (policy_.rule.access == Access::weighted) return first(lease_valid);
+  if (policy_.rule.access == Access::weighted && !at_end()) return first(lease_valid);
   orphans_ = core::orphans(children);
   if (orphans_.empty()) return first(lease_valid);
   place_ = std::move(decision);
