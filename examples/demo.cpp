@@ -14,23 +14,21 @@
 #include <memory>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
-#include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <zklock/zklock.h>
 
+#include "child.h"
 #include "promise.h"
 #include "shared_resource.h"
 
 namespace {
 
 using namespace std::chrono_literals;
+using example::Child;
 using example::SharedResource;
 using example::Turn;
 using zklock::Deadline;
@@ -41,41 +39,6 @@ constexpr int kThreads = 3;
 constexpr int kRounds = 4;
 constexpr int kNesting = 1;  // process B
 constexpr int kDoomed = 2;   // process C
-
-// A child process; killed when the demo ends before it.
-class Child {
- public:
-  explicit Child(const std::vector<std::string>& arguments) {
-    std::vector<char*> argv;
-    argv.reserve(arguments.size() + 1);
-    for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    const int error = ::posix_spawn(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
-    if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
-  }
-  ~Child() {
-    if (!ended()) kill();
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  pid_t pid() const { return pid_; }
-  bool ended() {
-    if (!reaped_) reaped_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
-    return reaped_;
-  }
-  // SIGKILL, and wait until the process is certainly gone.
-  void kill() {
-    ::kill(pid_, SIGKILL);
-    if (!reaped_) reaped_ = ::waitpid(pid_, &status_, 0) == pid_;
-  }
-  bool succeeded() { return ended() && WIFEXITED(status_) && WEXITSTATUS(status_) == 0; }
-
- private:
-  pid_t pid_ = -1;
-  bool reaped_ = false;
-  int status_ = 0;
-};
 
 std::string name(int process) {
   return {static_cast<char>('A' + process)};

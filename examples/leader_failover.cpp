@@ -4,30 +4,22 @@
 // The program starts the two processes itself, as copies of itself.
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
-#include <memory>
-#include <mutex>
-#include <stdexcept>
-#include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <zklock/zklock.h>
 
+#include "candidate.h"
+#include "child.h"
 #include "promise.h"
 
 namespace {
@@ -48,58 +40,35 @@ zklock::ClientOptions client_options(const std::string& hosts) {
   return options;
 }
 
-// What each of the two processes does: it says its token when it leads, and leads until the end.
-int stand_for_election(const std::string& hosts, const std::string& path) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // do not outlive the example
-  zklock::Client client(client_options(hosts));
-  zklock::LeaderElection election(client, path, [](const zklock::Leadership& leadership) {
-    std::cout << leadership.token().zxid << std::endl;
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::unique_lock lock(mutex);
-    changed.wait(lock, leadership.ended(), [] { return false; });
-  });
-  election.start();
-  for (;;) ::pause();  // until it is killed
-}
-
-// A process that stands for election; killed at the end.
-class Candidate {
- public:
-  Candidate(std::string name, const std::string& hosts, const std::string& path)
-      : name_(std::move(name)) {
+// Both ends of a pipe.
+struct Pipe {
+  Pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category());
-    output_ = ends[0];
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    std::vector<std::string> arguments{"/proc/self/exe", "--candidate", hosts, path};
-    std::vector<char*> argv;
-    for (auto& a : arguments) argv.push_back(a.data());
-    argv.push_back(nullptr);
-    const int error = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    if (error != 0) throw std::system_error(error, std::generic_category(), "starting " + name_);
-    std::cout << "process " << name_ << " (pid " << pid_ << ") stands for election" << std::endl;
+    out = ends[0];
+    in = ends[1];
   }
-  ~Candidate() {
-    kill();
-    ::close(output_);
+  ~Pipe() {
+    ::close(out);
+    ::close(in);
   }
-  Candidate(const Candidate&) = delete;
-  Candidate& operator=(const Candidate&) = delete;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
 
-  const std::string& name() const { return name_; }
+  int out;
+  int in;
+};
 
-  // SIGKILL, and wait until the process is certainly gone.
-  void kill() {
-    if (pid_ < 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
+// A process that stands for election, and says its token when it leads; killed at the end.
+class Candidate {
+ public:
+  Candidate(const std::string& name, const std::string& hosts, const std::string& path)
+      : process_({example::own_program, "--candidate", hosts, path}, said_.in) {
+    std::cout << "process " << name << " (pid " << process_.pid() << ") stands for election"
+              << std::endl;
   }
+
+  void kill() { process_.kill(); }
 
   // The token under which it leads; 0 when it does not say so in time.
   std::int64_t wait_until_it_leads(LeaseClock::duration longest) const {
@@ -107,19 +76,18 @@ class Candidate {
     std::string line;
     for (char c = 0; c != '\n';) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - LeaseClock::now());
-      pollfd ready{output_, POLLIN, 0};
+      pollfd ready{said_.out, POLLIN, 0};
       // What it has said already counts, however short the time.
       if (::poll(&ready, 1, static_cast<int>(std::max(left, 0ms).count())) <= 0) return 0;
-      if (::read(output_, &c, 1) != 1) return 0;
+      if (::read(said_.out, &c, 1) != 1) return 0;
       line += c;
     }
     return std::stoll(line);
   }
 
  private:
-  std::string name_;
-  pid_t pid_ = -1;
-  int output_ = -1;
+  Pipe said_;
+  example::Child process_;
 };
 
 void fail_over(const std::string& hosts) {
@@ -160,12 +128,10 @@ void fail_over(const std::string& hosts) {
 
 int main(int argc, char** argv) {
   if (argc == 4 && std::string(argv[1]) == "--candidate") {
-    try {
-      return stand_for_election(argv[2], argv[3]);
-    } catch (const std::exception& e) {
-      std::cerr << "candidate: " << e.what() << std::endl;
-      return 1;
-    }
+    return example::stand_for_election(client_options(argv[2]), argv[3],
+                                       [](const zklock::Leadership& leadership) {
+                                         std::cout << leadership.token().zxid << std::endl;
+                                       });
   }
   return example::run(argc, argv, fail_over);
 }

@@ -10,17 +10,14 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include <signal.h>
-#include <spawn.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <zklock/zklock.h>
 
+#include "candidate.h"
+#include "child.h"
 #include "promise.h"
 
 namespace {
@@ -39,52 +36,22 @@ zklock::ClientOptions client_options(const std::string& hosts) {
   return options;
 }
 
-// What each of the two servers does: it says its address when it leads, and leads until the end.
-int serve(const std::string& hosts, const std::string& path, const std::string& address) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // do not outlive the example
-  zklock::Client client(client_options(hosts));
-  zklock::LeaderElection election(client, path, [&](const zklock::Leadership& leadership) {
-    leadership.proclaim(address);
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::unique_lock lock(mutex);
-    changed.wait(lock, leadership.ended(), [] { return false; });
-  });
-  election.start();
-  for (;;) ::pause();  // until it is killed
-}
-
-// A process that serves; killed at the end.
+// A process that serves, and says its address when it leads; killed at the end.
 class Server {
  public:
   Server(const std::string& hosts, const std::string& path, std::string address)
-      : address_(std::move(address)) {
-    std::vector<std::string> arguments{"/proc/self/exe", "--serve", hosts, path, address_};
-    std::vector<char*> argv;
-    for (auto& a : arguments) argv.push_back(a.data());
-    argv.push_back(nullptr);
-    const int error = ::posix_spawn(&pid_, argv[0], nullptr, nullptr, argv.data(), environ);
-    if (error != 0) throw std::system_error(error, std::generic_category(), "starting a server");
-    std::cout << "the server at " << address_ << " (pid " << pid_ << ") stands for election"
-              << std::endl;
+      : address_(std::move(address)),
+        process_({example::own_program, "--serve", hosts, path, address_}) {
+    std::cout << "the server at " << address_ << " (pid " << process_.pid()
+              << ") stands for election" << std::endl;
   }
-  ~Server() { kill(); }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
   const std::string& address() const { return address_; }
-
-  // SIGKILL, and wait until the process is certainly gone.
-  void kill() {
-    if (pid_ < 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
+  void kill() { process_.kill(); }
 
  private:
   std::string address_;
-  pid_t pid_ = -1;
+  example::Child process_;
 };
 
 // A client of the service: where it thinks the leader is.
@@ -168,12 +135,9 @@ void proclaim_address(const std::string& hosts) {
 
 int main(int argc, char** argv) {
   if (argc == 5 && std::string(argv[1]) == "--serve") {
-    try {
-      return serve(argv[2], argv[3], argv[4]);
-    } catch (const std::exception& e) {
-      std::cerr << "server: " << e.what() << std::endl;
-      return 1;
-    }
+    return example::stand_for_election(
+        client_options(argv[2]), argv[3],
+        [&](const zklock::Leadership& leadership) { leadership.proclaim(argv[4]); });
   }
   return example::run(argc, argv, proclaim_address);
 }

@@ -79,8 +79,8 @@ struct MutexOptions {
   /// several objects on one path of a client share a contender, it is the object whose call made
   /// it.
   ///
-  /// Cost: one more round trip before the grant, and one more request with the release, for a
-  /// persistent node "delay-..." beside the holder's; and who queues next after a grant lists the
+  /// Cost: one more round trip before the grant, for a persistent node "delay-..." beside the
+  /// holder's, which goes with that in one transaction; and who queues next after a grant lists the
   /// queue. After a loss the node stays, and keeps the path from being removed, until the next
   /// contender's delay is over. 0, the default, costs nothing.
   /// From 0 to 24 hours: else making the object throws Error(invalid_option).

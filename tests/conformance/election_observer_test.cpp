@@ -2,7 +2,6 @@
 // What leaders proclaim, and those who observe them.
 #include <atomic>
 #include <condition_variable>
-#include <coroutine>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -17,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/detached.h"
 #include "conformance/leader_fixture.h"
 #include "conformance/single_thread.h"
 
@@ -244,29 +244,6 @@ TEST_F(ElectionObserverTest, AnElectionProclaimsFromItsFunction) {
 
 // ---- the ways to proclaim ---------------------------------------------------------------------------
 
-// A coroutine that runs on its own and leaves its result in a promise.
-struct Detached {
-  struct promise_type {
-    Detached get_return_object() { return {}; }
-    std::suspend_never initial_suspend() { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
-
-using Outcome = std::optional<Errc>;  // none: written
-
-Detached proclaim_in_coroutine(Leadership leadership, std::promise<Outcome>& result) {
-  Outcome outcome;
-  try {
-    co_await leadership.co_proclaim("by a coroutine");
-  } catch (const Error& error) {
-    outcome = error.errc();
-  }
-  result.set_value(outcome);
-}
-
 TEST_F(ElectionObserverTest, HandlersFuturesAndCoroutinesTellTheSame) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
@@ -282,7 +259,8 @@ TEST_F(ElectionObserverTest, HandlersFuturesAndCoroutinesTellTheSame) {
   EXPECT_EQ(state().value, "by a future");
   std::promise<Outcome> awaited;
   auto resumed = awaited.get_future();
-  proclaim_in_coroutine(leadership, awaited);
+  const auto proclaim = [&] { return leadership.co_proclaim("by a coroutine"); };
+  await_in_coroutine(proclaim, awaited);
   EXPECT_EQ(get(resumed), Outcome());
   EXPECT_EQ(state().value, "by a coroutine");
 
@@ -292,7 +270,7 @@ TEST_F(ElectionObserverTest, HandlersFuturesAndCoroutinesTellTheSame) {
   EXPECT_EQ(error_of([&] { return get(refused), 0; }), Errc::lock_lost);
   std::promise<Outcome> refused_awaited;
   auto refusal = refused_awaited.get_future();
-  proclaim_in_coroutine(leadership, refused_awaited);
+  await_in_coroutine(proclaim, refused_awaited);
   EXPECT_EQ(get(refusal), Outcome(Errc::lock_lost));
   EXPECT_EQ(error_text_of([&] { return leadership.proclaim("late"), 0; }).find("proclaim /lock: "),
             0U);

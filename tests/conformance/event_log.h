@@ -5,33 +5,17 @@
 #include <vector>
 
 #include "conformance/chronicle.h"
+#include "support/lock_event_words.h"
 
 namespace zklock::testing {
-
-inline std::string to_string(LockEvent::Kind kind) {
-  switch (kind) {
-    case LockEvent::Kind::waiting: return "waiting";
-    case LockEvent::Kind::acquired: return "acquired";
-    case LockEvent::Kind::suspended: return "suspended";
-    case LockEvent::Kind::resumed: return "resumed";
-    case LockEvent::Kind::release_requested: return "release_requested";
-    case LockEvent::Kind::expiring: return "expiring";
-    case LockEvent::Kind::expired: return "expired";
-    case LockEvent::Kind::released: return "released";
-    case LockEvent::Kind::lost: return "lost";
-  }
-  return "?";
-}
 
 // What a listener heard: "waiting 2", "acquired", ...
 class EventLog {
  public:
   LockListener listener() {
     return [this](const LockEvent& event) {
-      std::string text = to_string(event.kind);
-      if (event.kind == LockEvent::Kind::waiting) text += " " + std::to_string(event.position);
       events_.add(event);
-      texts_.add(text);
+      texts_.add(describe(event));
     };
   }
   std::vector<std::string> texts() const { return texts_.all(); }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
-#include <coroutine>
 #include <functional>
 #include <future>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "conformance/detached.h"
 #include "conformance/lock_test.h"
 #include "support/expire_session.h"
 
@@ -293,29 +293,6 @@ TEST_F(GuardedTransactionTest, ItsNodesHaveTheListOfParents) {
   EXPECT_EQ(raw().get_acl("/new").entries, raw().get_acl("/theirs").entries);
 }
 
-// A coroutine that runs on its own and leaves its result in a promise.
-struct Detached {
-  struct promise_type {
-    Detached get_return_object() { return {}; }
-    std::suspend_never initial_suspend() { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
-
-using Outcome = std::optional<Errc>;  // none: written
-
-Detached commit_in_coroutine(GuardedTransaction& tx, std::promise<Outcome>& result) {
-  Outcome outcome;
-  try {
-    co_await tx.co_commit();
-  } catch (const Error& error) {
-    outcome = error.errc();
-  }
-  result.set_value(outcome);
-}
-
 TEST_F(GuardedTransactionTest, HandlersFuturesAndCoroutinesTellTheSame) {
   Hold hold = mutex_.acquire();
   for (const bool valid : {true, false}) {
@@ -337,7 +314,8 @@ TEST_F(GuardedTransactionTest, HandlersFuturesAndCoroutinesTellTheSame) {
 
     std::promise<Outcome> resumed;
     auto result = resumed.get_future();
-    commit_in_coroutine(tx, resumed);
+    const auto commit = [&] { return tx.co_commit(); };
+    await_in_coroutine(commit, resumed);
     EXPECT_EQ(get(result), expected);
   }
 }

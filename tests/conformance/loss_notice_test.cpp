@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loss is told although every thread that runs handlers is busy.
+// A loss is told although every thread that runs handlers is busy, or there is none to be had.
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "conformance/lock_test.h"
+#include "conformance/log_capture.h"
 #include "conformance/single_thread.h"
 #include "support/expire_session.h"
 
@@ -113,6 +117,64 @@ TEST_F(LossNotice, OfACloseComesWhileAllHandlersBlock) {
   client->close();
   EXPECT_TRUE(listened.is_told());
   EXPECT_TRUE(handlers.all_are_told());
+}
+
+// While it is there, no thread can be made in this process: none has so much room for its stack.
+class NoThreads {
+ public:
+  NoThreads() {
+    ::pthread_getattr_default_np(&before_);
+    pthread_attr_t none;
+    ::pthread_getattr_default_np(&none);
+    ::pthread_attr_setstacksize(&none, std::size_t{1} << 47);
+    ::pthread_setattr_default_np(&none);
+    ::pthread_attr_destroy(&none);
+  }
+  ~NoThreads() {
+    ::pthread_setattr_default_np(&before_);
+    ::pthread_attr_destroy(&before_);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t before_;
+};
+
+class LossNoticeWithoutThreads : public LossNotice {
+ protected:
+  // Whether who holds was told of the close before its node was gone. There are threads again as soon
+  // as there was none for that.
+  bool is_told_before_the_session_ends() {
+    const LogCapture log;
+    ClientOptions logged = options();
+    logged.logger = log.logger();
+    const auto client = connect(logged);
+    ReentrantMutex mutex(*client, kPath);
+    const Hold hold = mutex.acquire();
+    raw();  // it has threads of its own
+    std::atomic<bool> was_there{false};
+    const std::stop_callback on_loss(hold.lost(),
+                                     [&] { was_there = raw().exists(hold.node()).rc == ZOK; });
+    std::optional<NoThreads> none;
+    auto relief = in_thread([&] {
+      const bool needed = eventually([&] { return log.contains("lock " + kPath); }, kPatience);
+      none.reset();
+      return needed;
+    });
+    none.emplace();
+    client->close();
+    EXPECT_TRUE(get(relief)) << "there were threads";
+    EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }, kPatience));
+    return was_there;
+  }
+};
+
+// close() is patient for a second, which may pass on a busy machine.
+TEST_F(LossNoticeWithoutThreads, OfACloseComesBeforeTheSessionEnds) {
+  bool told = false;
+  for (int attempt = 0; !told && attempt < 8; ++attempt) told = is_told_before_the_session_ends();
+  EXPECT_TRUE(told);
 }
 
 class LossNoticeOfAFrozenServer : public OwnServerTest {};

@@ -137,6 +137,7 @@ TEST_F(Revoke, AMarkerStandsInNobodysWay) {
   ASSERT_EQ(raw().create(marker).rc, ZOK);
   ReentrantMutex others(*asker_, kPath);
   EXPECT_FALSE(others.try_lock());
+  ASSERT_TRUE(asker_->flush(kPatience)) << "its node is gone";
   EXPECT_EQ(mutex_.participants().size(), 1U);
   auto next = others.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));

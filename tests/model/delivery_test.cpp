@@ -5,10 +5,14 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/engine_fixture.h"
+#include "zklock/recipes/candidacy.h"
+#include "zklock/recipes/held_parts.h"
 
 namespace zklock::model {
 namespace {
@@ -19,7 +23,7 @@ class DeliveryTest : public EngineTest {
  protected:
   void send() {
     auto& core = lock_.core(0);
-    recipes::Delivery::send(core.shared_from_this(), core.dispatcher(), "test /lock",
+    recipes::Delivery::send(core.shared_from_this(), core.losses(), "test /lock",
                             [this, owned = owned_] { ++runs_; });
   }
   void set_exhausted(bool exhausted) { lock_.world().dispatcher(0).set_exhausted(exhausted); }
@@ -46,6 +50,69 @@ TEST_F(DeliveryTest, WaitsForAThread) {
   EXPECT_EQ(runs_, 1);
   EXPECT_EQ(owned_.use_count(), 1);
 }
+
+TEST_F(DeliveryTest, OfALossIsUntoldUntilThereIsAThread) {
+  auto& untold = lock_.core(0).untold_losses();
+  send();
+  EXPECT_TRUE(untold.idle()) << "there is one";
+  set_exhausted(true);
+  send();
+  lock_.world().run_for(10s);
+  EXPECT_FALSE(untold.idle());
+  set_exhausted(false);
+  lock_.world().run_for(1s);
+  EXPECT_TRUE(untold.idle());
+  EXPECT_EQ(runs_, 2);
+}
+
+// ---- losses that follow from others' ------------------------------------------------------------
+
+TEST_F(DeliveryTest, OfACompositesLossWaitsForAThread) {
+  std::vector<recipes::HeldParts::Part> taken;
+  taken.push_back({std::move(lock_.call(granted(0)).hold), lock_.core(0).shared_from_this(), 0});
+  const recipes::HeldParts parts(Owner::unique(), std::move(taken), 1, 1);
+  const auto lost = parts.lost();
+  lock_.world().dispatcher(0).set_exhausted_after(1);  // its part's
+  lock_.world().expire(0);
+  run();
+  EXPECT_EQ(parts.state(), HoldState::lost);
+  lock_.world().run_for(10s);
+  EXPECT_FALSE(lost.stop_requested());
+  set_exhausted(false);
+  lock_.world().run_for(1s);
+  EXPECT_TRUE(lost.stop_requested());
+}
+
+TEST_F(DeliveryTest, OfTheEndOfALeadershipWaitsForAThread) {
+  class Candidate final : public recipes::Candidacy {
+   public:
+    explicit Candidate(recipes::ClientCore& core)
+        : Candidacy(core.shared_from_this(), LockWorld::path,
+                    {.again = false, .retry_delay_min = 10ms, .retry_delay_max = 20ms}) {}
+
+   private:
+    void began(const std::shared_ptr<recipes::Tenure>& /*tenure*/) noexcept override {}
+    void ended(const std::shared_ptr<recipes::Tenure>& /*tenure*/) noexcept override {}
+  };
+  const auto candidate = std::make_shared<Candidate>(lock_.core(0));
+  candidate->want();
+  run();
+  ASSERT_TRUE(candidate->leads());
+  const auto over = candidate->tenure()->over();
+  lock_.world().dispatcher(0).set_exhausted_after(1);  // the hold's
+  lock_.world().expire(0);
+  run();
+  EXPECT_FALSE(candidate->leads());
+  lock_.world().run_for(10s);
+  EXPECT_FALSE(over.stop_requested());
+  set_exhausted(false);
+  lock_.world().run_for(1s);
+  EXPECT_TRUE(over.stop_requested());
+  candidate->close();
+  run();
+}
+
+// ---- the end ------------------------------------------------------------------------------------
 
 // A scheduler of a client that is closed drops its timers.
 TEST_F(DeliveryTest, RunsAtTheLatestWhenNothingIsLeftThatWouldRunIt) {

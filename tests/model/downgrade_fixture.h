@@ -41,10 +41,6 @@ class DowngradeTest : public EngineTest {
     run();
     ASSERT_TRUE(is_reader());
   }
-  void release(std::size_t call) {
-    lock_.release(call);
-    run();
-  }
   void step(int count) {
     for (int i = 0; i < count; ++i) {
       const auto steps = world().steps();

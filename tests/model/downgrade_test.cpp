@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A writer that reads on: whatever happens meanwhile, others may read along, or wait as if it still
 // wrote.
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "tests/model/downgrade_fixture.h"
 #include "zklock/core/node_data.h"
 #include "zklock/core/revocation.h"
+#include "zklock/recipes/queue_reader.h"
 
 namespace zklock::model {
 namespace {
@@ -165,6 +167,24 @@ TEST_F(Downgrade, ItsNodeSaysWhatTheFirstOneSaid) {
   said->token = said->since_ms = 0;
   EXPECT_EQ(said->encode(), before.data);
   EXPECT_EQ(lock_.engine(0)->nodes(), std::vector{reader_.substr(reader_.rfind('/') + 1)});
+  release(reads_);
+  expect_rest();
+}
+
+// A list may be from before it.
+TEST_F(Downgrade, IsItsOwnByEitherName) {
+  downgraded();
+  for (const std::string& node : {writer_, reader_}) {
+    const std::vector queue{core::NodeName::parse(node.substr(node.rfind('/') + 1)).value()};
+    const auto is_mine_at = [&](std::size_t c) {
+      const std::vector<client::Reply> replies(1);
+      const auto view =
+          recipes::view_of(*lock_.engine(c), recipes::Sight::lock, queue, queue, replies, "");
+      return view.holders.at(0).mine;
+    };
+    EXPECT_TRUE(is_mine_at(0)) << node;
+    EXPECT_FALSE(is_mine_at(1)) << node;
+  }
   release(reads_);
   expect_rest();
 }

@@ -26,10 +26,6 @@ class EngineCountTest : public EngineTest {
     request.timeout = timeout;
     return request;
   }
-  void release(std::size_t call) {
-    lock_.release(call);
-    run();
-  }
   void say(int number) {
     lock_.say_permits(number);
     run();
@@ -352,6 +348,17 @@ TEST_F(EngineCountTest, OthersOfItsPathDoNotMind) {
   EXPECT_TRUE(is_granted(fixed));
   EXPECT_EQ(error(shared), Errc::settings_mismatch);
   release(fixed);
+  expect_rest();
+}
+
+// Whoever took it away would lose it, if he died before it is there again.
+TEST_F(EngineCountTest, TheNumberIsNobodysToTakeAwayAtTheEndOfTheCounter) {
+  say(3);
+  lock_.world().ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+  const auto call = lock_.acquire(0, permits(1));
+  run();
+  EXPECT_EQ(error(call), Errc::sequence_exhausted);
+  EXPECT_EQ(count(), "3");
   expect_rest();
 }
 

@@ -18,6 +18,14 @@ class EngineTest : public ::testing::Test {
     lock_.world().run_all();
     ASSERT_EQ(lock_.violation(), "");
   }
+  void run_for(Duration duration) {
+    lock_.world().run_for(duration);
+    ASSERT_EQ(lock_.violation(), "");
+  }
+  void release(std::size_t call) {
+    lock_.release(call);
+    run();
+  }
   std::size_t granted(std::size_t client, LockWorld::Request request = {}) {
     const std::size_t call = lock_.acquire(client, request);
     run();
@@ -31,7 +39,7 @@ class EngineTest : public ::testing::Test {
     return call;
   }
   void expect_rest() {
-    lock_.world().run_for(2s);
+    run_for(2s);
     EXPECT_EQ(lock_.violation_at_rest(), "");
   }
   Errc error(std::size_t call) {

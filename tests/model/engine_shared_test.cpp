@@ -26,10 +26,6 @@ class EngineSharedTest : public EngineTest {
     request.timeout = timeout;
     return request;
   }
-  void release(std::size_t call) {
-    lock_.release(call);
-    run();
-  }
   std::size_t requests() {
     std::size_t all = 0;
     for (std::size_t c = 0; c < lock_.world().clients(); ++c) all += client(c).requests();

@@ -29,14 +29,6 @@ class LockDelay : public EngineTest {
   SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   Instant now() { return lock_.world().now(); }
   bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
-  void run_for(Duration duration) {
-    lock_.world().run_for(duration);
-    ASSERT_EQ(lock_.violation(), "");
-  }
-  void release(std::size_t call) {
-    lock_.release(call);
-    run();
-  }
   std::size_t markers() {
     std::size_t count = 0;
     for (const auto& name : lock_.nodes()) count += core::DelayMarker::parse(name) ? 1U : 0U;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who obeys the delay after a loss, and what is seen of it.
+// Who obeys the delay after a loss, what goes with the node, and what is seen of it.
 #include <functional>
 #include <memory>
 #include <string>
@@ -61,6 +61,68 @@ TEST_F(LockDelayKinds, OfAFormerWriterIsNone) {
   lose(0);
   EXPECT_TRUE(is_granted(next));
   release(reader);
+  release(next);
+  expect_rest();
+}
+
+// In one transaction: if they were two, the readers might wait for a delay that is over.
+TEST_F(LockDelayKinds, GoesWithTheDowngradeHoweverThatGoes) {
+  enum class Trouble { none, put_off, reply_lost, request_lost, marker_gone, refused };
+  for (const Trouble trouble : {Trouble::none, Trouble::put_off, Trouble::reply_lost,
+                                Trouble::request_lost, Trouble::marker_gone, Trouble::refused}) {
+    SCOPED_TRACE(static_cast<int>(trouble));
+    const Owner owner = Owner::unique();
+    auto writing = LockWorld::to_write(owner);
+    writing.lock_delay = kDelay;
+    const auto writer = granted(0, writing);
+    const auto reader = granted(0, LockWorld::to_read(owner));
+    const auto other = waiting(1, LockWorld::to_read());
+    switch (trouble) {
+      case Trouble::none: break;
+      case Trouble::put_off: client(0).fail_next(Kind::transaction, Status::throttled); break;
+      case Trouble::reply_lost: lock_.world().lose_reply(0, Kind::transaction); break;
+      case Trouble::request_lost: lock_.world().lose_request(0, Kind::transaction); break;
+      case Trouble::marker_gone:
+        for (const auto& name : lock_.nodes()) {
+          if (core::DelayMarker::parse(name)) ensemble().remove(LockWorld::path + ("/" + name));
+        }
+        break;
+      case Trouble::refused: client(0).fail_next(Kind::transaction, Status::no_auth); break;
+    }
+    reset_counts();
+    release(writer);
+    if (trouble == Trouble::none) {
+      EXPECT_EQ(client(0).requests(), 1U);
+    }
+    if (trouble == Trouble::put_off) {
+      EXPECT_EQ(markers(), 1U);
+      EXPECT_EQ(lock_.nodes().size(), 3U);
+    }
+    lock_.world().reconnect(0);
+    run_for(250ms);
+    EXPECT_EQ(markers(), 0U);
+    EXPECT_EQ(is_granted(other), trouble != Trouble::refused);
+    EXPECT_EQ(lock_.call(reader).hold.state(), HoldState::held);
+    release(reader);
+    EXPECT_TRUE(is_granted(other));
+    release(other);
+    expect_rest();
+  }
+}
+
+TEST_F(LockDelayKinds, ADowngradeThatIsPutOffDelaysNobodyWhenItIsReleasedMeanwhile) {
+  const Owner owner = Owner::unique();
+  auto writing = LockWorld::to_write(owner);
+  writing.lock_delay = kDelay;
+  const auto writer = granted(0, writing);
+  const auto reader = granted(0, LockWorld::to_read(owner));
+  const auto next = waiting(1);
+  client(0).fail_next(Kind::transaction, Status::throttled);
+  release(writer);
+  EXPECT_EQ(markers(), 1U);
+  release(reader);
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_EQ(markers(), 0U);
   release(next);
   expect_rest();
 }
@@ -156,6 +218,45 @@ TEST_F(LockDelayKinds, IsNotWaitedForAtTheGate) {
   late->hold.release();
   holder->hold.release();
   run();
+  expect_rest();
+}
+
+// ---- the marker and the node ------------------------------------------------------------------
+
+TEST_F(LockDelayKinds, AMarkerThatIsGoneKeepsNoNode) {
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1);
+  for (const auto& name : lock_.nodes()) {
+    if (core::DelayMarker::parse(name)) {
+      ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + name)), Status::ok);
+    }
+  }
+  reset_counts();
+  release(holder);
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U) << "it was a release";
+  release(next);
+  expect_rest();
+}
+
+TEST_F(LockDelayKinds, AMarkerThatCannotGoKeepsNoNode) {
+  const auto holder = granted(0, delayed());
+  std::string marker;
+  for (const auto& name : lock_.nodes()) {
+    if (core::DelayMarker::parse(name)) marker = LockWorld::path + ("/" + name);
+  }
+  ASSERT_EQ(ensemble().create(marker + "/somebody's"), Status::ok);
+  release(holder);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  ASSERT_EQ(ensemble().remove(marker + "/somebody's"), Status::ok);
+  expect_rest_after_next();
+}
+
+TEST_F(LockDelayKinds, ANodeThatIsGoneKeepsNoMarker) {
+  const auto holder = granted(0, delayed());
+  ASSERT_EQ(ensemble().remove(lock_.call(holder).node), Status::ok);
+  release(holder);  // before it hears of that
+  EXPECT_EQ(lock_.nodes().size(), 0U);
   expect_rest();
 }
 

@@ -15,16 +15,15 @@ namespace {
 
 // ---- requests -----------------------------------------------------------------------------------
 
-TEST_F(LockDelay, CostsOneRequestMoreForTheGrantAndOneForTheRelease) {
+TEST_F(LockDelay, CostsOneRequestMoreForTheGrantAndNoneForTheRelease) {
   const auto call = granted(0, delayed());
   EXPECT_EQ(client(0).requests(), 3U);
   EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
   EXPECT_EQ(markers(), 1U);
   reset_counts();
   release(call);
-  EXPECT_EQ(client(0).requests(), 2U);
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
-  EXPECT_EQ(client(0).requests(Kind::remove), 1U);
+  EXPECT_EQ(client(0).requests(), 1U);
+  EXPECT_EQ(client(0).requests(Kind::transaction), 1U) << "both at once";
   expect_rest();
 }
 
@@ -57,26 +56,44 @@ TEST_F(LockDelay, AReleasePassesTheLockOnAtOnce) {
 }
 
 TEST_F(LockDelay, ALostAnswerToTheReleaseDelaysNobody) {
-  for (const Kind kind : {Kind::remove, Kind::announce_and_delete}) {
-    for (const bool carried_out : {true, false}) {
-      const auto holder = granted(0, delayed());
-      const auto next = waiting(1);
-      if (carried_out) {
-        lock_.world().lose_reply(0, kind);
-      } else {
-        lock_.world().lose_request(0, kind);
-      }
-      const Instant released = now();
-      lock_.release(holder);
-      run();
-      lock_.world().reconnect(0);
-      run();
-      EXPECT_TRUE(is_granted(next)) << static_cast<int>(kind) << carried_out;
-      EXPECT_EQ(now(), released);
-      release(next);
-      expect_rest();
+  for (const bool carried_out : {true, false}) {
+    const auto holder = granted(0, delayed());
+    const auto next = waiting(1);
+    if (carried_out) {
+      lock_.world().lose_reply(0, Kind::transaction);
+    } else {
+      lock_.world().lose_request(0, Kind::transaction);
     }
+    const Instant released = now();
+    lock_.release(holder);
+    run();
+    EXPECT_EQ(is_granted(next), carried_out);
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_TRUE(is_granted(next)) << carried_out;
+    EXPECT_EQ(now(), released);
+    release(next);
+    expect_rest();
   }
+}
+
+// Were they two requests, one of them might come late.
+TEST_F(LockDelay, AReleaseThatIsPutOffIsPutOffAsAWhole) {
+  const auto holder = granted(0, delayed());
+  const auto next = waiting(1);
+  for (const Status status : {Status::throttled, Status::read_only, Status::server_error}) {
+    client(0).fail_next(Kind::transaction, status);
+  }
+  release(holder);
+  for (int refused = 1; refused < 3; ++refused) {
+    EXPECT_EQ(lock_.call(next).outcomes, 0);
+    EXPECT_EQ(lock_.nodes().size(), 3U) << "the holder, its marker, and the next one";
+    run_for(250ms);
+  }
+  run_for(250ms);
+  EXPECT_TRUE(is_granted(next)) << "at once";
+  release(next);
+  expect_rest();
 }
 
 TEST_F(LockDelay, WhoGivesUpWhileItIsGrantedLeavesNone) {
@@ -260,6 +277,19 @@ TEST_F(LockDelay, OfSeveralTheLongestCounts) {
   expect_granted_after(9s, next);
   EXPECT_EQ(markers(), 0U);
   release(next);
+  expect_rest();
+}
+
+// The path is to be made anew, and nobody would be granted the lock before.
+TEST_F(LockDelay, IsWaitedForAlsoWhereTheCounterIsAtItsEnd) {
+  const auto holder = granted(0, delayed());
+  lose(0);
+  ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+  const auto next = waiting(1);
+  expect_granted_after(kDelay, next);
+  EXPECT_EQ(lock_.call(next).node, std::string(LockWorld::path) + "/lock-0000000000");
+  release(next);
+  release(holder);
   expect_rest();
 }
 

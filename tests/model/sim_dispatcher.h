@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -15,14 +16,19 @@ namespace zklock::model {
 class SimDispatcher final : public client::Dispatcher {
  public:
   bool post(std::function<void()> task) override {
-    if (exhausted_)
+    if (threads_left_ == 0U)
       throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+    if (threads_left_) --*threads_left_;
     tasks_.push_back(std::move(task));
     return true;
   }
 
   /// The system gives no thread, until it is told otherwise.
-  void set_exhausted(bool exhausted) noexcept { exhausted_ = exhausted; }
+  void set_exhausted(bool exhausted) noexcept {
+    threads_left_ = exhausted ? std::optional<std::size_t>(0) : std::nullopt;
+  }
+  /// The same, after so many tasks more.
+  void set_exhausted_after(std::size_t tasks) noexcept { threads_left_ = tasks; }
 
   bool empty() const noexcept { return tasks_.empty(); }
   std::size_t size() const noexcept { return tasks_.size(); }
@@ -37,7 +43,7 @@ class SimDispatcher final : public client::Dispatcher {
 
  private:
   std::deque<std::function<void()>> tasks_;
-  bool exhausted_ = false;
+  std::optional<std::size_t> threads_left_;  ///< none: as many as are wanted
 };
 
 }  // namespace zklock::model

@@ -8,67 +8,18 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/lock_world.h"
+#include "tests/model/engine_fixture.h"
+#include "tests/support/lock_event_words.h"
 #include "zklock/core/revocation.h"
 
 namespace zklock::model {
 namespace {
 
-using namespace std::chrono_literals;
 using Kind = OperationKind;
 using Events = std::vector<std::string>;
 
-std::string describe(const LockEvent& event) {
-  switch (event.kind) {
-    case LockEvent::Kind::waiting: return "waiting " + std::to_string(event.position);
-    case LockEvent::Kind::acquired: return "acquired";
-    case LockEvent::Kind::suspended: return "suspended";
-    case LockEvent::Kind::resumed: return "resumed";
-    case LockEvent::Kind::release_requested: return "release_requested";
-    case LockEvent::Kind::expiring: return "expiring";
-    case LockEvent::Kind::expired: return "expired";
-    case LockEvent::Kind::released: return "released";
-    case LockEvent::Kind::lost: return "lost";
-  }
-  return "?";
-}
-
-class TenureTest : public ::testing::Test {
+class TenureTest : public EngineTest {
  protected:
-  void SetUp() override {
-    lock_.connect_all();
-    lock_.release(granted(0));
-    run();
-    reset_counts();
-  }
-  void run() {
-    lock_.world().run_all();
-    ASSERT_EQ(lock_.violation(), "");
-  }
-  void run_for(Duration duration) {
-    lock_.world().run_for(duration);
-    ASSERT_EQ(lock_.violation(), "");
-  }
-  std::size_t granted(std::size_t client, LockWorld::Request request = {}) {
-    const std::size_t call = lock_.acquire(client, std::move(request));
-    run();
-    EXPECT_TRUE(lock_.call(call).granted());
-    return call;
-  }
-  std::size_t waiting(std::size_t client, LockWorld::Request request = {}) {
-    const std::size_t call = lock_.acquire(client, std::move(request));
-    run();
-    EXPECT_EQ(lock_.call(call).outcomes, 0);
-    return call;
-  }
-  void expect_rest() {
-    run_for(2s);
-    EXPECT_EQ(lock_.violation_at_rest(), "");
-  }
-  void reset_counts() {
-    for (std::size_t c = 0; c < lock_.world().clients(); ++c) client(c).reset_counts();
-  }
-  SimCoordinator& client(std::size_t c) { return lock_.world().client(c); }
   HoldState state(std::size_t call) { return lock_.call(call).hold.state(); }
   bool has_node(std::size_t call) {
     return lock_.world().ensemble().find(lock_.call(call).node) != nullptr;
@@ -77,7 +28,8 @@ class TenureTest : public ::testing::Test {
     const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
                                                          &lock_.world().dispatcher(c));
     return std::make_shared<recipes::LockLine>(
-        [this](const LockEvent& event) { events_.push_back(describe(event)); }, dispatcher);
+        [this](const LockEvent& event) { events_.push_back(testing::describe(event)); },
+        dispatcher);
   }
   std::string marker_of(std::size_t call) {
     const std::string& node = lock_.call(call).node;
@@ -100,7 +52,6 @@ class TenureTest : public ::testing::Test {
   }
 
   Events events_;
-  LockWorld lock_{3};
 };
 
 TEST_F(TenureTest, WithoutAListenerNobodyLists) {

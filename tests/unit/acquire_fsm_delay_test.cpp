@@ -23,8 +23,9 @@ const AcquireFsm::Policy once{.wait = false};
 const std::string own = node(5);
 const std::string own_marker = DelayMarker::make(3s, {token_of_create}, {5}).name;
 const std::string mark_own = "mark " + own_marker + " @a";
-const std::string unmark_own = "remove_marker " + own_marker + " @a";
+const std::string unmark_own = "remove_node " + own_marker + " @a";
 const std::string remove_own = "remove_node " + own + " @a";
+const std::string remove_both = "remove_node " + own + " and " + own_marker + " @a";
 const std::string left = DelayMarker::make(7s, {70}, {4}).name;
 const std::string left_earlier = DelayMarker::make(9s, {60}, {3}).name;
 
@@ -143,27 +144,27 @@ TEST(AcquireDelay, TheNextNodeIsMarkedAnew) {
 TEST(AcquireDelay, WhoIsReleasedTakesItsMarkerAwayOnce) {
   Steps steps = marking();
   steps.marked(Status::ok);
-  EXPECT_EQ(steps.unmark(), unmark_own);
+  EXPECT_EQ(steps.unmark(), own_marker);
   EXPECT_FALSE(steps.fsm().leaves_delay());
   EXPECT_EQ(steps.unmark(), "");
 }
 
 TEST(AcquireDelay, WhoGivesUpLeavesNone) {
-  EXPECT_EQ(marking().give_up(), unmark_own + ", " + remove_own);
+  EXPECT_EQ(marking().give_up(), remove_both);
   Steps steps = marking();
   steps.marked(Status::ok, false);
-  EXPECT_EQ(steps.give_up(), unmark_own + ", " + remove_own);
+  EXPECT_EQ(steps.give_up(), remove_both);
   EXPECT_EQ(steps.checked(Status::ok), "");
   Steps pausing = marking();
   pausing.marked(Status::throttled);
-  EXPECT_EQ(pausing.give_up(), unmark_own + ", " + remove_own);
+  EXPECT_EQ(pausing.give_up(), remove_both);
 }
 
 TEST(AcquireDelay, WhoFailsToMarkDoesNotHold) {
   EXPECT_EQ(marking().marked(Status::no_auth, true, "why"),
-            unmark_own + ", " + remove_own + ", " + failure(Errc::no_auth, "why"));
+            remove_both + ", " + failure(Errc::no_auth, "why"));
   EXPECT_EQ(marking().marked(Status::quota_exceeded),
-            unmark_own + ", " + remove_own + ", " + failure(Errc::quota_exceeded));
+            remove_both + ", " + failure(Errc::quota_exceeded));
 }
 
 TEST(AcquireDelay, WhoLosesItsNodeMeanwhileHasNotHeld) {

@@ -37,7 +37,7 @@ TEST(AcquireGiveUp, InEveryState) {
       case State::clearing:
       case State::pausing: wanted = remove_own; break;
       case State::marking:
-        wanted = "remove_marker delay-3000-77-0000000005 @a, " + remove_own;
+        wanted = "remove_node lock-0000000005 and delay-3000-77-0000000005 @a";
         break;
       case State::arming:
       case State::waiting: wanted = "unwatch, " + remove_own; break;

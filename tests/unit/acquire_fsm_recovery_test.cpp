@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "acquire_steps.h"
+#include "zklock/core/lock_delay.h"
 
 // What goes wrong on the way to a lock: lost replies, a counter at its end, parents that come and
 // go, nodes that somebody deletes, callers that wait no longer.
@@ -159,7 +160,7 @@ TEST(AcquireSequence, NodeExistsIsTheEndOfTheSequence) {
 
 TEST(AcquireSequence, OthersInTheQueueMakeItAnError) {
   Steps steps = steps_in(State::removing_parent);
-  EXPECT_EQ(steps.parent_removed(Status::not_empty), failure(Errc::sequence_exhausted));
+  EXPECT_EQ(steps.parent_removed(Status::not_empty), exhausted());
   EXPECT_TRUE(steps.fsm().over());
 }
 
@@ -168,8 +169,8 @@ TEST(AcquireSequence, TheParentIsRemovedOnlyOnce) {
   steps.answer(Status::node_exists);
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id.2");
   steps.created(first_unusable_sequence.value);
-  EXPECT_EQ(steps.counted(1), "remove_node " + node(first_unusable_sequence.value) + " @a, " +
-                                  failure(Errc::sequence_exhausted));
+  EXPECT_EQ(steps.counted(1),
+            "remove_node " + node(first_unusable_sequence.value) + " @a, " + exhausted());
   EXPECT_TRUE(steps.fsm().over());
 }
 
@@ -177,9 +178,55 @@ TEST(AcquireSequence, AnAdoptedNodeIsNoBetter) {
   for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
     Steps steps = steps_in(State::recovering);
     EXPECT_EQ(steps.listed({node(number)}), "inspect " + node(number) + " @a");
-    EXPECT_EQ(steps.inspected(data_of("id.1")),
-              "remove_node " + node(number) + " @a, remove_parent");
+    EXPECT_EQ(steps.inspected(data_of("id.1")), "list @a");
+    EXPECT_EQ(steps.listed({node(number)}), "remove_node " + node(number) + " @a, remove_parent");
   }
+}
+
+// Nobody else would come to do it: none that queues there is granted.
+TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
+  const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
+  for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
+    for (const bool shared : {false, true}) {
+      const auto rule = shared ? QueueRule::permits(1, 2, true) : QueueRule::mutex();
+      const std::string last = NodeName::make(rule.prefix, {number}).text;
+      Steps steps({.rule = rule});
+      steps.start();
+      steps.created_as(last);
+      if (!shared) {
+        EXPECT_EQ(steps.counted(2), "list @a");
+        EXPECT_EQ(steps.listed({left, last}), "delay");
+      } else {
+        EXPECT_EQ(steps.listed({left, last}), "list @a") << "of another session";
+        EXPECT_EQ(steps.listed({left, last}), "delay") << "no number is put there";
+      }
+      EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
+      EXPECT_EQ(steps.cleared(Status::ok), "list @a");
+      EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_parent");
+      EXPECT_EQ(steps.parent_removed(Status::ok), "create id.2");
+    }
+  }
+}
+
+TEST(AcquireSequence, WhoAsksForLeaveTakesItAwayToo) {
+  const auto rule = QueueRule::weighted(5, 100);
+  const std::string last = NodeName::make(rule.prefix, first_unusable_sequence).text;
+  Steps steps({.rule = rule});
+  steps.start();
+  steps.created_as(last);
+  EXPECT_EQ(steps.counted(2), "list @a");
+  const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
+  EXPECT_EQ(steps.listed({left, last}), "delay");
+}
+
+TEST(AcquireSequence, BehindOthersThereIsNothingToWaitFor) {
+  const std::string last = node(first_unusable_sequence.value);
+  const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
+  Steps steps = steps_in(State::enqueuing);
+  steps.created(first_unusable_sequence.value);
+  EXPECT_EQ(steps.counted(3), "list @a");
+  EXPECT_EQ(steps.listed({left, node(5), last}), "remove_node " + last + " @a, remove_parent");
+  EXPECT_EQ(steps.parent_removed(Status::not_empty), exhausted());
 }
 
 // ---- parents that come and go -------------------------------------------------------------------

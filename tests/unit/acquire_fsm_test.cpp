@@ -183,7 +183,8 @@ TEST(AcquireFsm, GrantedAndEndedAreFinal) {
 // ---- every state and every answer ---------------------------------------------------------------
 
 const std::string own_marker = "delay-3000-77-0000000005";
-const std::string unmark_own = "remove_marker " + own_marker + " @a";
+const std::string unmark_own = "remove_node " + own_marker + " @a";
+const std::string remove_both = "remove_node lock-0000000005 and " + own_marker + " @a";
 
 /// What asks again for that which is under way in `state`.
 std::string request_of(State state) {
@@ -232,8 +233,8 @@ Errc errc_of(Status status) {
 std::string fatal(State state, Status status) {
   const Errc error = errc_of(status);
   const auto cause = error == Errc::server_error ? core::to_string(status) : "";
-  return (state == State::marking ? unmark_own + ", " : "") +
-         (has_node(state) ? remove_own + ", " : "") + failure(error, cause);
+  const std::string& removal = state == State::marking ? remove_both : remove_own;
+  return (has_node(state) ? removal + ", " : "") + failure(error, cause);
 }
 
 /// After the error the search for the node goes on, except where the session goes too.
@@ -264,8 +265,7 @@ std::string expected(State state, Status status) {
       if (state == State::marking) return "grant @a";
       return state == State::enqueuing ? "remove_parent" : fatal_for_caller(state, status);
     case Status::not_empty:
-      return state == State::removing_parent ? failure(Errc::sequence_exhausted)
-                                             : fatal_for_caller(state, status);
+      return state == State::removing_parent ? exhausted() : fatal_for_caller(state, status);
     default: return fatal_for_caller(state, status);
   }
 }

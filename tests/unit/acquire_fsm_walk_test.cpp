@@ -92,10 +92,6 @@ void Walk::take(const AcquireEffect& effect) {
     case Kind::remove_parent: submit(effect); break;
     case Kind::clear: check_clear(effect); break;
     case Kind::delay: check_delay(); break;
-    case Kind::remove_marker:
-      if (effect.session == session_) markers_.erase(effect.text);
-      unmarked_.insert(effect.text);
-      break;
     case Kind::watch:
       if (!policy_.wait) blame("a single attempt watches");
       submit(effect);
@@ -123,6 +119,11 @@ void Walk::submit(const AcquireEffect& effect) {
 }
 
 void Walk::removal(const AcquireEffect& effect) {
+  for (const std::string& name : {effect.text, effect.companion}) {
+    if (!DelayMarker::parse(name)) continue;
+    if (effect.session == session_) markers_.erase(name);
+    unmarked_.insert(name);
+  }
   const auto node = find(effect.text);
   if (node == nodes_.end()) return;  // gone before
   if (node->second.session != effect.session) return blame("it removes on another session");

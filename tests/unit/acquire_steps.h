@@ -61,7 +61,6 @@ constexpr std::string_view to_string(Kind kind) {
     case Kind::remove_node: return "remove_node";
     case Kind::mark: return "mark";
     case Kind::clear: return "clear";
-    case Kind::remove_marker: return "remove_marker";
     case Kind::delay: return "delay";
     case Kind::pause: return "pause";
     case Kind::abandon: return "abandon";
@@ -79,6 +78,7 @@ inline std::string describe(const AcquireEffects& effects) {
     text += to_string(effect.kind);
     if (effect.kind == Kind::fail) text += " " + make_error_code(effect.error).message();
     if (!effect.text.empty()) text += (effect.kind == Kind::fail ? ": " : " ") + effect.text;
+    if (!effect.companion.empty()) text += " and " + effect.companion;
     if (effect.session == session_a) text += " @a";
     if (effect.session == session_b) text += " @b";
   }
@@ -90,6 +90,12 @@ inline std::string failure(Errc error, std::string_view cause = {}) {
   std::string text = "fail " + make_error_code(error).message();
   if (!cause.empty()) text.append(": ").append(cause);
   return text;
+}
+
+inline std::string exhausted() {
+  return failure(Errc::sequence_exhausted,
+                 "its sequence counter is at its end: when nobody queues there any more, what is "
+                 "left below it must go");
 }
 
 /// One machine, and short names for the answers it gets: they are of session a and without detail,
@@ -177,7 +183,7 @@ class Steps {
   }
   std::string delay_over() { return note(fsm_.delay_over()); }
   std::string delay_lasts() { return describe(fsm_.delay_lasts()); }
-  std::string unmark() { return describe(fsm_.unmark()); }
+  std::string unmark() { return fsm_.unmark(); }
   std::string resume() { return note(fsm_.resume()); }
   std::string give_up() { return describe(fsm_.give_up()); }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/node_ledger.h"
 
+#include <cstddef>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace zklock::client {
@@ -31,6 +34,41 @@ TEST(NodeLedger, ALostReplyCountsUntilItsNodeGoes) {
   nodes.deleted("/q/lock-0000000007");
   EXPECT_EQ(nodes.bytes(), kOne);
   nodes.deleted("/p/lock-0000000007");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+// Markers and the like are no node of the session.
+TEST(NodeLedger, WhatElseGoesLeavesWhatIsUnknown) {
+  NodeLedger nodes(1000);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.unknown("/p", "lock-");
+  for (const char* path : {"/p/delay-5000-77-0000000007", "/p/count", "/p/lock-000000007",
+                           "/p/lock-00000000007", "/p/xlock-0000000007"}) {
+    nodes.deleted(path);
+    EXPECT_EQ(nodes.bytes(), kOne) << path;
+  }
+}
+
+TEST(NodeLedger, OneThatIsCreatedAfterAllWasNotBefore) {
+  NodeLedger nodes(1000);
+  const std::string name = "__READ__0000000007";
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", name));
+  const std::size_t both = nodes.bytes();
+  nodes.unknown("/p", name);
+  nodes.created("/p", name, name);
+  EXPECT_EQ(nodes.bytes(), both / 2);
+  nodes.deleted("/p/" + name);
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+TEST(NodeLedger, OneWhoseNameWasSaidIsThatOne) {
+  NodeLedger nodes(1000);
+  ASSERT_TRUE(nodes.reserve("/p", "revoke-0000000007"));
+  const std::size_t one = nodes.bytes();
+  nodes.unknown("/p", "revoke-0000000007");
+  nodes.deleted("/p/revoke-0000000008");
+  EXPECT_EQ(nodes.bytes(), one);
+  nodes.deleted("/p/revoke-0000000007");
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 

@@ -167,6 +167,19 @@ TEST(NodeName, PermitsThatNobodyPrintsAreNoContender) {
   }
 }
 
+TEST(NodeName, OfAWriterThatReadsOnKeepsItsNumber) {
+  const auto reading_on = [](std::string_view name) {
+    const auto reader = NodeName::parse(name).value().reading_on();
+    return reader ? reader->text : std::string("none");
+  };
+  EXPECT_EQ(reading_on("__WRIT__0000000042"), "__READ__0000000042");
+  EXPECT_EQ(NodeName::parse("__WRIT__0000000042")->reading_on()->sequence.value, 42);
+  EXPECT_EQ(reading_on("__WRIT__-0000000001"), "__READ__-0000000001");
+  EXPECT_EQ(reading_on("__READ__0000000042"), "none");
+  EXPECT_EQ(reading_on("lock-0000000042"), "none");
+  EXPECT_EQ(reading_on("_c_0a1b-__WRIT__0000000042"), "none") << "Curator's do not";
+}
+
 TEST(NodeName, TheCounterIsGivenUpWellBeforeItsEnd) {
   EXPECT_LT(first_unusable_sequence, Sequence{2147483647 - 100'000});
 }

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/deleter.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <iterator>
 #include <utility>
+
+#include "zklock/client/transactions.h"
 
 namespace zklock::client {
 
 namespace {
+
+using core::StatusSort;
 
 constexpr std::chrono::milliseconds retry_delay{250};
 
@@ -22,65 +29,89 @@ struct Deleter::Removal {
   enum class Step { announcing, looking, deleting };
   std::shared_ptr<Ports> ports;
   SessionId session;
-  std::string path;
-  FencingToken token;
+  Node node;
   Step step;
   std::function<void()> done;
+
+  /// What `request` does, and the companions with it. They come first: see drops_companion().
+  template <class R>
+  Operation with_companions(R request) const {
+    if (node.companions.empty()) return request;
+    request::Transaction all;
+    for (const std::string& path : node.companions) {
+      all.writes.emplace_back(request::write::Remove{path});
+    }
+    std::ranges::move(as_transaction(std::move(request)).writes, std::back_inserter(all.writes));
+    return all;
+  }
 };
 
 Deleter::Deleter(Coordinator& coordinator, Scheduler& scheduler,
                  std::function<void(const std::string&, Status)> complain)
     : ports_(std::make_shared<Ports>(Ports{coordinator, scheduler, std::move(complain)})) {}
 
-void Deleter::remove(SessionId session, std::string path, FencingToken token, Manner manner,
-                     std::function<void()> done) {
+void Deleter::remove(SessionId session, Node node, Manner manner, std::function<void()> done) {
   const auto step =
       manner == Manner::announced ? Removal::Step::announcing : Removal::Step::deleting;
-  submit(std::make_shared<Removal>(
-      Removal{ports_, session, std::move(path), token, step, std::move(done)}));
+  submit(
+      std::make_shared<Removal>(Removal{ports_, session, std::move(node), step, std::move(done)}));
 }
 
 void Deleter::submit(const std::shared_ptr<Removal>& removal) {
-  Request request{.operation = request::Delete{removal->path}, .session = removal->session};
+  const std::string& path = removal->node.path;
+  Request request{.operation = request::Get{path}, .session = removal->session};
   switch (removal->step) {
     case Removal::Step::announcing:
-      request.operation = request::AnnounceAndDelete{removal->path};
+      request.operation = removal->with_companions(request::AnnounceAndDelete{path});
       break;
-    case Removal::Step::looking: request.operation = request::Get{removal->path}; break;
-    case Removal::Step::deleting: break;
+    case Removal::Step::looking: break;
+    case Removal::Step::deleting:
+      request.operation = removal->with_companions(request::Delete{path});
+      break;
   }
   removal->ports->coordinator.submit(std::move(request),
                                      [removal](const Reply& reply) { answered(removal, reply); });
 }
 
+/// One of the companions is gone already, or cannot go.
+bool Deleter::drops_companion(Removal& removal, const Reply& reply) {
+  auto& companions = removal.node.companions;
+  const auto place = static_cast<std::size_t>(reply.failed_operation);
+  if (reply.failed_operation < 0 || place >= companions.size()) return false;
+  if (reply.status != Status::no_node) removal.ports->complain(companions[place], reply.status);
+  companions.erase(companions.begin() + reply.failed_operation);
+  return true;
+}
+
+/// The node is: what was to go with it goes now.
+void Deleter::gone(const std::shared_ptr<Removal>& removal) {
+  auto& companions = removal->node.companions;
+  if (companions.empty()) return removal->done();
+  removal->node.path = std::move(companions.back());
+  companions.pop_back();
+  removal->step = Removal::Step::deleting;
+  submit(removal);
+}
+
 void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& reply) {
-  switch (reply.status) {
-    case Status::ok:
-      if (removal->step != Removal::Step::looking || reply.token != removal->token) {
-        removal->done();
-        return;
-      }
+  if (drops_companion(*removal, reply)) return submit(removal);
+  switch (core::sort_of(reply.status)) {
+    case StatusSort::done:
+      if (removal->step != Removal::Step::looking) return removal->done();
+      if (reply.token != removal->node.token) return gone(removal);
       removal->step = Removal::Step::deleting;
-      submit(removal);
-      return;
-    case Status::no_node:
-    case Status::session_ended:
-    case Status::closed:
-    case Status::auth_failed:
-    case Status::not_sent: removal->done(); return;
-    case Status::unknown: submit(removal); return;  // held until the connection is back
-    case Status::no_auth:
-    case Status::invalid_acl: refused(removal, reply.status); return;
-    case Status::not_connected:
-    case Status::throttled:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::bad_version:
-    case Status::quota_exceeded:
-    case Status::read_only:
-    case Status::too_many_nodes:
-    case Status::too_many_watches:
-    case Status::server_error: break;
+      return submit(removal);
+    case StatusSort::session:
+    case StatusSort::over:
+    case StatusSort::unsent: return removal->done();
+    case StatusSort::doubtful: return submit(removal);  // held until the connection is back
+    case StatusSort::tree:
+      if (reply.status == Status::no_node) return gone(removal);
+      break;
+    case StatusSort::refused:
+      if (reply.status != Status::no_auth && reply.status != Status::invalid_acl) break;
+      return refused(removal, reply.status);
+    case StatusSort::later: break;
   }
   Scheduler& scheduler = removal->ports->scheduler;
   scheduler.at(scheduler.now() + retry_delay, [removal] { submit(removal); });
@@ -91,7 +122,7 @@ void Deleter::refused(const std::shared_ptr<Removal>& removal, Status status) {
     case Removal::Step::announcing: removal->step = Removal::Step::looking; break;
     case Removal::Step::looking: removal->step = Removal::Step::deleting; break;
     case Removal::Step::deleting:
-      removal->ports->complain(removal->path, status);
+      removal->ports->complain(removal->node.path, status);
       removal->done();
       return;
   }

@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/node_ledger.h"
 
+#include <algorithm>
+
 #include "zklock/client/node_path.h"
 
 namespace zklock::client {
 
 namespace {
 
+constexpr std::size_t kSequenceDigits = 10;
+
 std::size_t size_of(std::string_view parent, std::string_view prefix) noexcept {
-  constexpr std::size_t kSequenceDigits = 10;
   return parent.size() + 1 + prefix.size() + kSequenceDigits;
 }
 
 }  // namespace
+
+/// The first one that matches.
+template <class Matches>
+void NodeLedger::forget_doubt(const std::string& parent, Matches matches) {
+  const auto [first, last] = doubtful_.equal_range(parent);
+  const auto node =
+      std::find_if(first, last, [&](const auto& each) { return matches(each.second); });
+  if (node == last) return;
+  bytes_ -= node->second.size;
+  doubtful_.erase(node);
+}
 
 bool NodeLedger::reserve(std::string_view parent, std::string_view prefix) {
   const std::size_t more = size_of(parent, prefix);
@@ -23,6 +37,8 @@ bool NodeLedger::reserve(std::string_view parent, std::string_view prefix) {
 
 void NodeLedger::created(std::string_view parent, std::string_view prefix, std::string_view name) {
   nodes_[join(parent, name)] = size_of(parent, prefix);
+  // Or it could not have been created.
+  forget_doubt(std::string(parent), [name](const Doubt& doubt) { return doubt.prefix == name; });
 }
 
 void NodeLedger::failed(std::string_view parent, std::string_view prefix) {
@@ -30,15 +46,16 @@ void NodeLedger::failed(std::string_view parent, std::string_view prefix) {
 }
 
 void NodeLedger::unknown(std::string_view parent, std::string_view prefix) {
-  doubtful_.emplace(parent, size_of(parent, prefix));
+  doubtful_.emplace(parent, Doubt{std::string(prefix), size_of(parent, prefix)});
 }
 
 void NodeLedger::deleted(const std::string& path) {
   if (nodes_.contains(path)) return missing(path);
-  const auto node = doubtful_.find(std::string(parent_of(path)));
-  if (node == doubtful_.end()) return;
-  bytes_ -= node->second;
-  doubtful_.erase(node);
+  const std::string_view name = name_of(path);
+  forget_doubt(std::string(parent_of(path)), [name](const Doubt& doubt) {
+    const std::size_t number = name.size() - doubt.prefix.size();
+    return name.starts_with(doubt.prefix) && (number == 0 || number == kSequenceDigits);
+  });
 }
 
 void NodeLedger::missing(const std::string& path) {
@@ -51,7 +68,7 @@ void NodeLedger::missing(const std::string& path) {
 void NodeLedger::listed(const std::string& parent, std::size_t children) {
   for (std::size_t n = doubtful_.count(parent); n > children; --n) {
     const auto node = doubtful_.find(parent);
-    bytes_ -= node->second;
+    bytes_ -= node->second.size;
     doubtful_.erase(node);
   }
 }

@@ -23,10 +23,11 @@ class NodeLedger {
   void created(std::string_view parent, std::string_view prefix, std::string_view name);
   /// ... or that there is none, ...
   void failed(std::string_view parent, std::string_view prefix);
-  /// ... or nobody knows: it counts until a node below `parent` goes that was not seen created.
+  /// ... or nobody knows: it counts until a node of such a name goes that was not seen created, or
+  /// one of the very name is.
   void unknown(std::string_view parent, std::string_view prefix);
 
-  /// The node was deleted, ...
+  /// The node was deleted, whosever it was, ...
   void deleted(const std::string& path);
   /// ... or was found not to exist.
   void missing(const std::string& path);
@@ -40,10 +41,17 @@ class NodeLedger {
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:
+  struct Doubt {
+    std::string prefix;
+    std::size_t size;
+  };
+  template <class Matches>
+  void forget_doubt(const std::string& parent, Matches matches);
+
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
   std::unordered_map<std::string, std::size_t> nodes_;
-  std::multimap<std::string, std::size_t> doubtful_;  // by parent
+  std::multimap<std::string, Doubt> doubtful_;  // by parent
 };
 
 }  // namespace zklock::client

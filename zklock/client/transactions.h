@@ -14,6 +14,10 @@ inline request::Transaction as_transaction(request::Check request) {
   return {.guard = std::move(request.path), .writes = {}};
 }
 
+inline request::Transaction as_transaction(request::Delete request) {
+  return {.guard = {}, .writes = {request::write::Remove{std::move(request.path)}}};
+}
+
 inline request::Transaction as_transaction(request::AnnounceAndDelete request) {
   request::Transaction transaction;
   transaction.writes.emplace_back(

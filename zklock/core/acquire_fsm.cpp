@@ -13,6 +13,9 @@ namespace zklock::core {
 namespace {
 
 constexpr int most_parents_made = 16;
+constexpr std::string_view way_out =
+    "its sequence counter is at its end: when nobody queues there any more, what is left below it "
+    "must go";
 /// Where it is not known whether there is a node.
 bool looks_for_node(AcquireState state) {
   return state == AcquireState::proving || state == AcquireState::recovering ||
@@ -26,11 +29,6 @@ std::string odds(const Decision& decision, const QueueRule& rule) {
   };
   return "others before it count on " + say(decision.rival, decision.rival) + ", this one on " +
          say(rule.of, rule.ageing);
-}
-
-// Past its end the counter prints a negative number.
-bool is_unusable(Sequence sequence) {
-  return sequence >= first_unusable_sequence || sequence.value < 0;
 }
 
 }  // namespace
@@ -56,7 +54,7 @@ AcquireEffects AcquireFsm::enqueue() {
   create_status_ = Status::ok;
   create_answered_ = false;
   early_count_.reset();
-  marker_.clear();
+  delay_marker_.clear();
   marked_ = false;
   attempt_ = base_ + "." + std::to_string(++attempts_);
   return {effect(Kind::create, attempt_)};
@@ -95,7 +93,7 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
   }
   // Of the mutexes only: the others cannot know what kind of contender stands before them.
   const bool guesses = policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
-  if (known && guesses && own_.sequence.value > 0) {
+  if (known && guesses && own_.sequence.value > 0 && !at_end()) {
     return arm({.watch = {NodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
                 .follows_release = true});
   }
@@ -108,7 +106,7 @@ std::optional<AcquireEffects> AcquireFsm::not_queued() {
   if (giving_up_) return end(remove_node());
   if (own_deleted_) return node_lost(Errc::node_deleted);
   parents_made_ = 0;
-  if (is_unusable(own_.sequence)) return exhausted();
+  if (!parse_contention(own_.text)) return exhausted();  // nor does any list show it
   return std::nullopt;
 }
 
@@ -179,12 +177,15 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
 
 AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
   if (is_gone_with(answer.parent)) return node_lost(Errc::node_deleted);
-  if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
+  if (!at_end()) {
+    if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
+  }
   const auto children = answer.children;
   Decision decision = decide(children, own_.text, policy_.rule);
   switch (decision.verdict) {
     case Decision::Verdict::first: return first_of(children, std::move(decision), lease_valid);
     case Decision::Verdict::behind:
+      if (at_end()) return exhausted();
       if (!policy_.wait) return end(remove_node());
       return arm(std::move(decision));
     case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
@@ -217,7 +218,6 @@ AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   token_ = answer.token;
   session_ = asked_session_;
   if (giving_up_) return end(remove_node());
-  if (is_unusable(own_.sequence)) return exhausted();
   return list();
 }
 
@@ -303,6 +303,7 @@ AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
 }
 
 AcquireEffects AcquireFsm::first(bool lease_valid) {
+  if (at_end()) return exhausted();
   if (!lease_valid) {
     state_ = AcquireState::confirming;
     return {effect(Kind::check_own)};
@@ -310,6 +311,11 @@ AcquireEffects AcquireFsm::first(bool lease_valid) {
   if (marks() && !marked_) return mark();
   state_ = AcquireState::granted;
   return {effect(Kind::grant)};
+}
+
+/// Past its end the counter prints a negative number.
+bool AcquireFsm::at_end() const noexcept {
+  return own_.sequence >= first_unusable_sequence || own_.sequence.value < 0;
 }
 
 /// Nothing is under way: what it waits for is an event.
@@ -333,7 +339,7 @@ AcquireEffects AcquireFsm::own_node_deleted() {
 AcquireEffects AcquireFsm::node_lost(Errc error) {
   // It has not held, and so leaves nothing behind. With its session that cannot be helped.
   if (error == Errc::node_deleted && leaves_delay()) {
-    AcquireEffects effects = unmark();
+    AcquireEffects effects{effect(Kind::remove_node, unmark())};
     std::ranges::move(node_lost(error), std::back_inserter(effects));
     return effects;
   }
@@ -381,7 +387,7 @@ AcquireEffects AcquireFsm::repeat() {
 AcquireEffects AcquireFsm::exhausted() {
   AcquireEffects effects = remove_node();
   if (std::exchange(parent_removed_, true)) {
-    AcquireEffects failed = fail(Errc::sequence_exhausted);
+    AcquireEffects failed = fail(Errc::sequence_exhausted, way_out);
     effects.insert(effects.end(), failed.begin(), failed.end());
     return effects;
   }
@@ -397,7 +403,7 @@ AcquireEffects AcquireFsm::parent_removed(Status status, std::string_view detail
   if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
     return enqueue();
   }
-  if (status == Status::not_empty) return fail(Errc::sequence_exhausted);
+  if (status == Status::not_empty) return fail(Errc::sequence_exhausted, way_out);
   return answer_failed(status, detail);
 }
 
@@ -433,26 +439,15 @@ AcquireEffects AcquireFsm::give_up() {
 }
 
 AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail) {
-  switch (status) {
-    case Status::unknown: return repeat();
-    case Status::session_ended: return node_lost(Errc::session_expired);
-    case Status::throttled: return pause();
-    case Status::not_sent: return end();
-    case Status::closed:
-    case Status::auth_failed: return fail(error_of(status), detail);  // and the session goes
-    case Status::ok:
-    case Status::not_connected:
-    case Status::no_node:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::bad_version:
-    case Status::no_auth:
-    case Status::invalid_acl:
-    case Status::quota_exceeded:
-    case Status::read_only:
-    case Status::too_many_nodes:
-    case Status::too_many_watches:
-    case Status::server_error: break;
+  switch (sort_of(status)) {
+    case StatusSort::doubtful: return repeat();
+    case StatusSort::session: return node_lost(Errc::session_expired);
+    case StatusSort::later: return pause();
+    case StatusSort::unsent: return end();
+    case StatusSort::over: return fail(error_of(status), detail);  // and the session goes
+    case StatusSort::done:
+    case StatusSort::tree:
+    case StatusSort::refused: break;
   }
   const bool says_enough = !detail.empty() || error_of(status) != Errc::server_error;
   const std::string_view cause = says_enough ? detail : to_string(status);
@@ -470,8 +465,11 @@ AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
 
 /// If there is one; and what it would leave behind.
 AcquireEffects AcquireFsm::remove_node() {
-  AcquireEffects effects = unmark();
-  if (has_node()) effects.push_back(effect(Kind::remove_node, own_.text));
+  AcquireEffects effects;
+  if (has_node()) {
+    effects.push_back(effect(Kind::remove_node, own_.text));
+    effects.back().companion = unmark();
+  }
   session_ = {};
   return effects;
 }

@@ -32,7 +32,7 @@ namespace zklock::core {
 /// |                   |                    | but not sure whose         |                           |
 /// |                   |                    | create: no node            | making_parents            |
 /// |                   |                    | create: unknown            | proving                   |
-/// |                   |                    | counter at its end         | removing_parent           |
+/// |                   |                    | counter at its end, alone  | removing_parent           |
 /// | enqueuing, with a | create, list,      | ok                         | as in listing, at once    |
 /// | shared number     | number             | any other                  | as above; else listing    |
 /// | making_parents    | create parents     | ok                         | enqueuing                 |
@@ -46,6 +46,7 @@ namespace zklock::core {
 /// |                   |                    | vanished, or the parent is | enqueuing, or ended       |
 /// |                   |                    | another one                |                           |
 /// |                   |                    | at odds                    | ended (settings_mismatch) |
+/// |                   |                    | counter at its end         | removing_parent           |
 /// | listing, with a   | list, number       | ok                         | as above, by that number  |
 /// | shared number     |                    | there is no number         | seeding                   |
 /// |                   |                    | it is no number            | ended (bad_data)          |
@@ -80,7 +81,8 @@ namespace zklock::core {
 /// A contender with a lock delay comes to marking before it is granted, once for each node; see
 /// core/lock_delay.h. One that is first by a list in which a marker is left of somebody who is not
 /// there any more, comes to delaying: it waits until it has been known of each of those for as long
-/// as it says, takes them away, and lists again. A weighted contender does not look.
+/// as it says, takes them away, and lists again. A weighted contender does not look. Where the
+/// counter is at its end that is done too, if nobody is before it: else the path could not go.
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
@@ -122,10 +124,10 @@ struct AcquireEffect {
     unwatch,        ///< forget all of these watches
     check_own,      ///< a quorum operation on the own node, that makes sure that it is this one
     remove_parent,  ///< delete the lock path, if empty
-    remove_node,    ///< delete the child `text` in the background, until that is certain
+    remove_node,    ///< delete the child `text` in the background, until that is certain; and the
+                    ///< child `companion` with it, if there is one
     mark,           ///< create the child `text`, if the own node is there
     clear,          ///< delete the child `text`, if the own node is there
-    remove_marker,  ///< delete the child `text` in the background; what follows comes after it
     delay,          ///< call delay_over() when it is for all orphans(), unless there is another
                     ///< node by then; or delay_lasts() now
     pause,          ///< call resume() a little later
@@ -137,6 +139,7 @@ struct AcquireEffect {
   std::string text = {};
   SessionId session = {};  ///< to which the request is bound; 0: whichever is current
   Errc error = Errc::server_error;
+  std::string companion = {};
 };
 
 using AcquireEffects = std::vector<AcquireEffect>;
@@ -215,7 +218,7 @@ class AcquireFsm {
   /// What keeps it from holding; while delaying.
   const std::vector<DelayMarker>& orphans() const noexcept { return orphans_; }
   /// It leaves a delay behind, if it goes now without a release.
-  bool leaves_delay() const noexcept { return !marker_.empty(); }
+  bool leaves_delay() const noexcept { return !delay_marker_.empty(); }
   /// How many stood before it when that was last decided; while arming, waiting and delaying.
   std::size_t position() const noexcept { return place_.position; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
@@ -244,8 +247,9 @@ class AcquireFsm {
   AcquireEffects resume();
   AcquireEffects delay_over();
   AcquireEffects delay_lasts();
-  /// It is about to let go, or to want what leaves no delay: nothing is left behind from now on.
-  AcquireEffects unmark();
+  /// It is about to let go, or to want what leaves no delay. Its marker, which the caller takes away
+  /// with the node, or now; empty when there is none.
+  std::string unmark();
   /// The caller waits no longer: after this there is no grant.
   AcquireEffects give_up();
 
@@ -270,6 +274,7 @@ class AcquireFsm {
   AcquireEffects first_of(std::span<const std::string> children, Decision decision,
                           bool lease_valid);
   bool is_idle() const noexcept;
+  bool at_end() const noexcept;
   bool marks() const noexcept;
   AcquireEffects mark();
   AcquireEffects clear_next();
@@ -315,7 +320,7 @@ class AcquireFsm {
   Status arming_status_ = Status::ok;  ///< the first that failed
   std::string arming_detail_;
   std::vector<NodeName> candidates_;  ///< newest last
-  std::string marker_;                ///< of the own node; empty: none was asked for
+  std::string delay_marker_;          ///< of the own node; empty: none was asked for
   bool marked_ = false;               ///< and it is there
   std::vector<DelayMarker> orphans_;  ///< while delaying and clearing: those that are left
 };

@@ -4,7 +4,7 @@
 // Who may hold alone says, before it does, that it would leave a delay behind (marking); whoever
 // comes first finds what was left, and waits (delaying, clearing). Where a grant needs no list,
 // nothing was left: who is alone has counted the children, markers too; and a release is announced
-// by who has taken its own marker away, and found no other when it was granted.
+// by who takes its own marker away with its node, and found no other when it was granted.
 #include <string>
 #include <utility>
 
@@ -20,8 +20,8 @@ bool AcquireFsm::marks() const noexcept {
 
 AcquireEffects AcquireFsm::mark() {
   state_ = AcquireState::marking;
-  marker_ = DelayMarker::make(policy_.lock_delay, token_, own_.sequence).name;
-  return {effect(Kind::mark, marker_)};
+  delay_marker_ = DelayMarker::make(policy_.lock_delay, token_, own_.sequence).name;
+  return {effect(Kind::mark, delay_marker_)};
 }
 
 AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_view detail) {
@@ -33,9 +33,8 @@ AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_v
   return first(lease_valid);
 }
 
-AcquireEffects AcquireFsm::unmark() {
-  if (marker_.empty() || !has_node()) return {};
-  return {effect(Kind::remove_marker, std::exchange(marker_, {}))};
+std::string AcquireFsm::unmark() {
+  return std::exchange(delay_marker_, {});
 }
 
 // ---- what others have left ----------------------------------------------------------------------
@@ -44,7 +43,7 @@ AcquireEffects AcquireFsm::unmark() {
 AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decision decision,
                                     bool lease_valid) {
   // The leave to ask for the lock is not the lock; who has it waits there.
-  if (policy_.rule.access == Access::weighted) return first(lease_valid);
+  if (policy_.rule.access == Access::weighted && !at_end()) return first(lease_valid);
   orphans_ = core::orphans(children);
   if (orphans_.empty()) return first(lease_valid);
   place_ = std::move(decision);

@@ -13,9 +13,10 @@
 
 namespace zklock::core {
 
-/// What a contender with a lock delay puts beside its node before it holds, and takes away before
-/// it lets go. It is persistent: when the node goes in any other way, the marker stays behind, and
-/// says to whoever is next how long to wait. It is none of a contender; among Curator's contenders
+/// What a contender with a lock delay puts beside its node before it holds, and takes away with it
+/// when it lets go: in one transaction, so that nobody sees one of them without the other. It is
+/// persistent: when the node goes in any other way, the marker stays behind, and says to whoever is
+/// next how long to wait. It is none of a contender; among Curator's contenders
 /// it sorts last.
 ///
 /// "delay-<milliseconds>-<token>-<number>", both of the contender's node: the number to find that

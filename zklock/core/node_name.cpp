@@ -151,4 +151,9 @@ bool NodeName::has_prefix(std::string_view prefix) const noexcept {
   return text.starts_with(prefix) && text == make(prefix, sequence).text;
 }
 
+std::optional<NodeName> NodeName::reading_on() const {
+  if (!has_prefix(write_prefix)) return std::nullopt;
+  return make(read_prefix, sequence);
+}
+
 }  // namespace zklock::core

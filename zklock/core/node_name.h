@@ -76,6 +76,9 @@ struct NodeName {
   static std::optional<NodeName> parse(std::string_view text);
   static NodeName make(std::string_view prefix, Sequence sequence);
   bool has_prefix(std::string_view prefix) const noexcept;
+  /// Of zklock's writers: what its node is called when it only reads on. It keeps its number, and so
+  /// its place in the queue. Nothing for all others.
+  std::optional<NodeName> reading_on() const;
 };
 
 }  // namespace zklock::core

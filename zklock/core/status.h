@@ -66,6 +66,46 @@ constexpr std::string_view to_string(Status s) noexcept {
   return "";
 }
 
+/// What an answer means to whoever asked, whatever that was.
+///
+/// | sort     | statuses                | meaning                                                   |
+/// |----------|-------------------------|-----------------------------------------------------------|
+/// | done     | ok                      |                                                           |
+/// | doubtful | unknown                 | perhaps done: repeat what is idempotent, or find out      |
+/// | later    | throttled               | not now: again, a little later                            |
+/// | session  | session_ended           | the session has gone: on the next one, if at all          |
+/// | unsent   | not_sent                | whoever asked has abandoned it                            |
+/// | over     | closed, auth_failed     | the session goes, and there will be no other              |
+/// | tree     | no_node, node_exists,   | what is there, or is not, stands in the way               |
+/// |          | not_empty, bad_version  |                                                           |
+/// | refused  | all others              | repeating it at once will not help                        |
+enum class StatusSort { done, doubtful, later, session, unsent, over, tree, refused };
+
+constexpr StatusSort sort_of(Status s) noexcept {
+  switch (s) {
+    case Status::ok: return StatusSort::done;
+    case Status::unknown: return StatusSort::doubtful;
+    case Status::throttled: return StatusSort::later;
+    case Status::session_ended: return StatusSort::session;
+    case Status::not_sent: return StatusSort::unsent;
+    case Status::closed:
+    case Status::auth_failed: return StatusSort::over;
+    case Status::no_node:
+    case Status::node_exists:
+    case Status::not_empty:
+    case Status::bad_version: return StatusSort::tree;
+    case Status::not_connected:
+    case Status::no_auth:
+    case Status::invalid_acl:
+    case Status::quota_exceeded:
+    case Status::read_only:
+    case Status::too_many_nodes:
+    case Status::too_many_watches:
+    case Status::server_error: return StatusSort::refused;
+  }
+  return StatusSort::refused;
+}
+
 /// What a caller is told of an answer that decides his call. Answers after which a call goes on
 /// have no code of their own here.
 constexpr Errc error_of(Status s) noexcept {

@@ -7,6 +7,7 @@
 
 #include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/delivery.h"
 #include "zklock/recipes/object_options.h"
 #include "zklock/recipes/queue_reader.h"
 
@@ -144,24 +145,13 @@ void Candidacy::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
 void Candidacy::end(By by) {
   ended(tenure_);
   later([self = shared_from_this(), tenure = tenure_, by] {
-    if (by == By::caller) {
-      tenure->stop();
-    } else {
-      self->stop_on_a_thread_of_losses(tenure);
-    }
+    if (by == By::caller) return tenure->stop();
+    // The thread that brings the loss goes on to contend again: the user's callbacks may block.
+    auto& client = self->core();
+    Delivery::send(client.shared_from_this(), client.losses(), operation + (" " + self->path()),
+                   [tenure, until = tenure->being_told()] { tenure->stop(); });
   });
   if (!settings_.until_finished) run(fsm_.finished(tenure_->number()), by);
-}
-
-// The thread that brings the loss goes on to contend again: the user's callbacks may block.
-void Candidacy::stop_on_a_thread_of_losses(const std::shared_ptr<Tenure>& tenure) {
-  bool posted = false;
-  try {
-    posted = core().losses().post([tenure, until = tenure->being_told()] { tenure->stop(); });
-  } catch (const std::exception& e) {
-    warn(e.what());
-  }
-  if (!posted) tenure->stop();
 }
 
 void Candidacy::pause() {

@@ -104,7 +104,6 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
   void end(By by);
   void pause();
   void lost(Tenure::Number number);
-  void stop_on_a_thread_of_losses(const std::shared_ptr<Tenure>& tenure);
   std::optional<Error> reason() const;
 
   const std::shared_ptr<LockEngine> engine_;

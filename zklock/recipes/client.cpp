@@ -61,7 +61,12 @@ recipes::Ports open(const ClientOptions& options) {
                 client::CallbackThreadsOptions{
                     .max_threads = 1, .executor = executor ? std::move(executor) : standard});
           },
-      .finish_losses = [losses] { losses->drain_for(patience_with_losses); },
+      .finish_losses =
+          [losses](recipes::BackgroundWork& untold) {
+            const auto until = LeaseClock::now() + patience_with_losses;
+            untold.wait(until);  // a drain takes no more
+            losses->drain_for(until - LeaseClock::now());
+          },
       .stop_threads =
           [timers, callbacks] {
             timers->stop();

@@ -50,7 +50,7 @@ ClientCore::ClientCore(Ports ports, Settings settings)
       deleter_(*ports_.coordinator, *ports_.scheduler,
                [this](const std::string& path, core::Status why) {
                  warn("node " + path + " cannot be deleted (" + std::string(to_string(why)) +
-                      "); it goes with its session");
+                      "); a contender's goes with its session");
                }),
       keeper_(std::make_shared<SessionKeeper>(*ports_.coordinator, *ports_.scheduler)),
       listeners_(ports_.dispatcher) {}
@@ -73,7 +73,7 @@ void ClientCore::warn(const std::string& text) const noexcept {
 void ClientCore::remove(SessionId session, std::string path) {
   if (session == SessionId{} || closed()) return;  // it goes, or went, with the session
   const auto work = work_.begin();
-  deleter_.remove(session, std::move(path), {}, client::Deleter::Manner::plainly,
+  deleter_.remove(session, {.path = std::move(path)}, client::Deleter::Manner::plainly,
                   [self = weak_from_this(), work] {
                     if (const auto alive = self.lock()) alive->work().end(work);
                   });
@@ -180,7 +180,7 @@ void ClientCore::close() noexcept {
   }
   for (const auto& engine : engines()) engine->close();
   keeper_->stop();
-  ports_.finish_losses();
+  ports_.finish_losses(untold_losses_);
   ports_.coordinator->close();
   ports_.stop_threads();
   ports_.coordinator->close();  // now what the last timers submitted has been answered too

@@ -39,8 +39,9 @@ struct Ports {
   std::shared_ptr<client::Dispatcher> losses;      ///< for telling losses, and nothing else
   /// A dispatcher for one listener, which may block it: on the executor, where it is set.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
-  /// Waits, within bounds, until the losses have been told; before the session is closed.
-  std::function<void()> finish_losses = [] {};
+  /// Waits, within bounds, until the losses have been told, those included that no thread has been
+  /// found for yet; before the session is closed.
+  std::function<void(BackgroundWork& untold)> finish_losses = [](BackgroundWork&) {};
   /// Ends the threads behind scheduler and dispatchers; after the coordinator has been closed.
   std::function<void()> stop_threads = [] {};
   /// Whether the calling thread runs one of the user's callbacks.
@@ -83,6 +84,8 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   client::Deleter& deleter() noexcept { return deleter_; }
   SessionKeeper& keeper() noexcept { return *keeper_; }
   BackgroundWork& work() noexcept { return work_; }
+  /// The losses that wait for a thread that tells them.
+  BackgroundWork& untold_losses() noexcept { return untold_losses_; }
   LossSightings& loss_sightings() noexcept { return loss_sightings_; }
   /// Deletes a node of that session in the background, as part of work().
   void remove(SessionId session, std::string path);
@@ -126,6 +129,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   const std::string attempt_prefix_;
   std::atomic<std::uint64_t> attempts_{0};
   BackgroundWork work_;
+  BackgroundWork untold_losses_;
   LossSightings loss_sightings_;
   client::Deleter deleter_;
   const std::shared_ptr<SessionKeeper> keeper_;

@@ -83,13 +83,10 @@ void Contender::carry_out(const Effect& effect) {
                           }));
       return;
     case Effect::Kind::remove_node:
-      remove_node(effect.session, effect.text, client::Deleter::Manner::plainly);
+      remove_node(effect.session, effect.text, effect.companion, client::Deleter::Manner::plainly);
       return;
     case Effect::Kind::mark: mark(effect); return;
     case Effect::Kind::clear: clear(effect); return;
-    case Effect::Kind::remove_marker:
-      core().remove(effect.session, engine_->path().child(effect.text));
-      return;
     case Effect::Kind::delay: delay(); return;
     case Effect::Kind::pause: pause(); return;
     case Effect::Kind::abandon:

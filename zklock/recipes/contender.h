@@ -123,9 +123,15 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void predecessor_watched(const std::string& node, const client::Reply& reply);
   void look_at_the_clock();
   /// Where who wants it to let go says so.
-  std::string marker() const;
+  std::string revocation_marker() const;
   void asked_to_release();
   void forced_to_release();
+  /// The marker of a delay that it leaves no more, while it may be there: it goes with the node, in
+  /// one transaction; empty when there is none.
+  const std::string& unwanted_delay_marker() const noexcept { return unwanted_delay_marker_; }
+  void delay_marker_gone() noexcept { unwanted_delay_marker_.clear(); }
+  /// Alone: the node stays.
+  void remove_unwanted_delay_marker();
   void predecessor_event(const std::string& node, client::request::WatchEvent event);
 
  private:
@@ -181,8 +187,11 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   void hand_over();
   client::Deleter::Manner manner_of_release() const noexcept;
   void leave_session() noexcept;
-  void remove_node(SessionId session, const std::string& name, client::Deleter::Manner manner);
+  /// With the child `companion`, where it has one.
+  void remove_node(SessionId session, const std::string& name, const std::string& companion,
+                   client::Deleter::Manner manner);
   void remove_own_node(client::Deleter::Manner manner);
+  void leave_no_delay();
   void downgrade_if_only_shared();
   void complete(Call& call, Outcome outcome);
   Outcome outcome_of(const Call& call, Why why);
@@ -205,6 +214,7 @@ class Contender : public SessionMember, public std::enable_shared_from_this<Cont
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
   client::RequestId list_id_{};
+  std::string unwanted_delay_marker_;
   client::TimerId delay_timer_{};
   std::uint64_t delays_ = 0;
   PredecessorWatches predecessors_{*this};

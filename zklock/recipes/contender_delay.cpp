@@ -29,6 +29,17 @@ void Contender::mark(const Effect& effect) {
          }));
 }
 
+void Contender::leave_no_delay() {
+  if (std::string marker = fsm_.unmark(); !marker.empty())
+    unwanted_delay_marker_ = std::move(marker);
+}
+
+// The name stays: a release must not come before this has been done.
+void Contender::remove_unwanted_delay_marker() {
+  if (unwanted_delay_marker_.empty()) return;
+  core().remove(fsm_.session(), engine_->path().child(unwanted_delay_marker_));
+}
+
 void Contender::clear(const Effect& effect) {
   const std::string marker = engine_->path().child(effect.text);
   submit(while_queued(*this, request::write::Remove{marker}), effect.session,

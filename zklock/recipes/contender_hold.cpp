@@ -115,7 +115,7 @@ void Contender::look_at_the_clock() {
   if (holds_validly()) tenure_->look_at_the_clock();
 }
 
-std::string Contender::marker() const {
+std::string Contender::revocation_marker() const {
   return engine_->path().child(core::revocation_marker(fsm_.sequence()));
 }
 
@@ -150,7 +150,7 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::
   engine_->forget(*this);
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
-  if (!abandoned_) run(fsm_.unmark());
+  if (!abandoned_) leave_no_delay();
   remove_own_node(abandoned_ || plainly ? client::Deleter::Manner::plainly : manner_of_release());
   leave_session();
   return dropped;
@@ -162,8 +162,10 @@ void Contender::downgrade_if_only_shared() {
   const bool only_shared =
       ownership_.state() == Ownership::State::held && ownership_.exclusive_count() == 0;
   if (!only_shared || abandoned_) return;
-  run(fsm_.unmark());
-  if (policy_.rule.prefix == core::write_prefix) downgrade_.begin();
+  const bool left_delay = fsm_.leaves_delay();
+  leave_no_delay();
+  if (policy_.rule.prefix == core::write_prefix) return downgrade_.begin();
+  if (left_delay) remove_unwanted_delay_marker();
 }
 
 std::vector<std::string> Contender::own_names() const {
@@ -185,15 +187,20 @@ bool Contender::is_own(const client::Reply& node) const {
 
 // What an unanswered request has made is deleted for sure: this is carried out after it.
 void Contender::remove_own_node(client::Deleter::Manner manner) {
-  for (const std::string& name : own_names()) remove_node(fsm_.session(), name, manner);
+  for (const std::string& name : own_names()) {
+    // It is there as long as the first of the names.
+    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), manner);
+  }
 }
 
 void Contender::remove_node(SessionId session, const std::string& name,
-                            client::Deleter::Manner manner) {
+                            const std::string& companion, client::Deleter::Manner manner) {
   own_watch_.disarm();
   if (core().closed()) return;  // the session goes, and the node with it
   const auto work = core().work().begin();
-  core().deleter().remove(session, engine_->path().child(name), fsm_.token(), manner,
+  client::Deleter::Node node{.path = engine_->path().child(name), .token = fsm_.token()};
+  if (!companion.empty()) node.companions.push_back(engine_->path().child(companion));
+  core().deleter().remove(session, std::move(node), manner,
                           [client = core().weak_from_this(), work] {
                             if (const auto alive = client.lock()) alive->work().end(work);
                           });

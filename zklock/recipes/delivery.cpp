@@ -37,6 +37,7 @@ Delivery::~Delivery() {
     core_->warn("an exception left a callback");
   }
   --running_here;
+  end_waiting();
 }
 
 bool Delivery::runs_here() noexcept {
@@ -47,16 +48,27 @@ void Delivery::post() noexcept {
   try {
     taken_ = true;
     taken_ = dispatcher_.post([self = shared_from_this()] { self->run(); });
+    if (taken_) end_waiting();
     return;
   } catch (const std::exception& e) {  // no thread, no memory
     taken_ = false;
     warn(e.what());
   }
   try {
+    wait_for_thread();
     core_->scheduler().at(core_->scheduler().now() + pause_between_posts,
                           [self = shared_from_this()] { self->post(); });
   } catch (const std::exception&) {  // it runs at the end of this object, here
   }
+}
+
+void Delivery::wait_for_thread() {
+  const bool is_loss = &dispatcher_ == &core_->losses();
+  if (is_loss && !untold_) untold_ = core_->untold_losses().begin();
+}
+
+void Delivery::end_waiting() noexcept {
+  if (untold_) core_->untold_losses().end(*std::exchange(untold_, std::nullopt));
 }
 
 void Delivery::warn(const char* why) noexcept {

@@ -13,9 +13,12 @@ namespace zklock::recipes {
 namespace {
 
 using core::Status;
+using core::StatusSort;
 namespace request = client::request;
 
 constexpr std::chrono::milliseconds retry_delay{250};
+/// Of its removal in the exchange.
+constexpr int place_of_delay_marker = 2;
 
 }  // namespace
 
@@ -28,7 +31,10 @@ client::ReplyHandler Downgrade::on_reply(Step step) {
 
 void Downgrade::begin() {
   if (state_ != State::writer) return;
-  name_ = core::NodeName::make(core::read_prefix, contender_.sequence()).text;
+  const core::NodeName writer{contender_.own_name(), contender_.sequence()};
+  const auto reader = writer.reading_on();
+  if (!reader) return;
+  name_ = reader->text;
   contender_.own_watch().disarm();  // its node goes, and that is no loss
   contender_.tenure().held_node().moves();
   work_ = contender_.core().work().begin();
@@ -49,6 +55,9 @@ void Downgrade::send() {
                                                       .ephemeral = true,
                                                       .contender = true});
   exchange.writes.emplace_back(request::write::Remove{path.child(contender_.own_name())});
+  if (const std::string& marker = contender_.unwanted_delay_marker(); !marker.empty()) {
+    exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
+  }
   contender_.core().coordinator().submit(
       {.operation = std::move(exchange), .session = contender_.session()},
       on_reply(&Downgrade::sent));
@@ -57,6 +66,10 @@ void Downgrade::send() {
 void Downgrade::sent(const client::Reply& reply) {
   if (reply.status == Status::ok) return settle(State::reader);
   if (reply.status == Status::node_exists) return ask();
+  if (reply.failed_operation == place_of_delay_marker) {
+    contender_.delay_marker_gone();
+    return again();
+  }
   if (reply.status != Status::no_node) return failed(reply);
   settle(State::kept);
   contender_.own_node_gone();
@@ -87,26 +100,15 @@ bool Downgrade::made(const client::Reply& node) const {
 }
 
 void Downgrade::failed(const client::Reply& reply) {
-  switch (reply.status) {
-    case Status::unknown: doubtful_ = true; return again();
-    case Status::throttled: return pause();
-    case Status::session_ended:
-    case Status::closed:
-    case Status::auth_failed:
-    case Status::not_sent: return settle(State::kept);  // the session goes, and the node with it
-    case Status::ok:
-    case Status::not_connected:
-    case Status::no_node:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::bad_version:
-    case Status::no_auth:
-    case Status::invalid_acl:
-    case Status::quota_exceeded:
-    case Status::read_only:
-    case Status::too_many_nodes:
-    case Status::too_many_watches:
-    case Status::server_error: return keep(reply);
+  switch (core::sort_of(reply.status)) {
+    case StatusSort::doubtful: doubtful_ = true; return again();
+    case StatusSort::later: return pause();
+    case StatusSort::session:
+    case StatusSort::over:
+    case StatusSort::unsent: return settle(State::kept);  // the session goes, and the node with it
+    case StatusSort::done:
+    case StatusSort::tree:
+    case StatusSort::refused: return keep(reply);
   }
 }
 
@@ -141,6 +143,11 @@ void Downgrade::keep(const client::Reply& reply) {
 
 void Downgrade::settle(State state) {
   state_ = state;
+  if (state == State::reader) {
+    contender_.delay_marker_gone();
+  } else {
+    contender_.remove_unwanted_delay_marker();
+  }
   const std::string path = contender_.engine().path().child(contender_.own_name());
   for (HeldNode::Then& then : contender_.tenure().held_node().settles(path)) {
     contender_.engine().later(std::move(then));

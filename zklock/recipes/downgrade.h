@@ -13,7 +13,7 @@ namespace zklock::recipes {
 class Contender;
 
 /// A writer that goes on as a reader: one transaction puts a reader's node with the same number in
-/// the place of its own. So it keeps its place in the queue, other readers get in, and at no moment
+/// the place of its own, and takes the marker of its delay away, if it has one. So it keeps its place in the queue, other readers get in, and at no moment
 /// is there no node of it. Until the answer says so it counts as a writer, in whose place nobody
 /// can have come; what cannot be done leaves it one.
 ///
@@ -23,6 +23,7 @@ class Contender;
 /// | sending   | ok                                         | reader                             |
 /// |           | the reader's node is there                 | asking whose it is                 |
 /// |           | the writer's node, or the path, is gone    | kept; the contender has lost it    |
+/// |           | the marker is gone                         | sending, without it                |
 /// |           | unknown                                    | sending                            |
 /// |           | throttled                                  | pausing                            |
 /// |           | any other                                  | kept                               |

@@ -14,6 +14,7 @@ namespace {
 
 using client::path_of;
 using core::Status;
+using core::StatusSort;
 namespace write = client::request::write;
 
 // The servers drop the connection, and with it every lock of the client, at 1 MiB.
@@ -171,36 +172,25 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
   };
   // What outlives its session may have been written before that ended.
   const bool sent = reply.session != SessionId{};
-  switch (reply.status) {
-    case Status::unknown: return error(Errc::outcome_unknown, {});
-    case Status::session_ended:
+  switch (core::sort_of(reply.status)) {
+    case StatusSort::doubtful: return error(Errc::outcome_unknown, {});
+    case StatusSort::session:
       if (sent) return error(Errc::outcome_unknown, {});
       return error(Errc::lock_lost, "the session has ended; nothing was sent");
-    case Status::closed:
-    case Status::auth_failed:
+    case StatusSort::over:
       if (sent) return error(Errc::outcome_unknown, {});
       break;
-    case Status::not_sent: {
+    case StatusSort::unsent: {
       const std::lock_guard guard(mutex_);
       if (withdrawn_ == Errc::lock_lost) {
         return error(Errc::lock_lost, "the hold was lost while disconnected; nothing was sent");
       }
       return error(Errc::not_connected, "disconnected until the deadline; nothing was sent");
     }
-    case Status::ok:
-    case Status::not_connected:
-    case Status::throttled:
-    case Status::no_node:
-    case Status::node_exists:
-    case Status::not_empty:
-    case Status::bad_version:
-    case Status::no_auth:
-    case Status::invalid_acl:
-    case Status::quota_exceeded:
-    case Status::read_only:
-    case Status::too_many_nodes:
-    case Status::too_many_watches:
-    case Status::server_error: break;
+    case StatusSort::done:
+    case StatusSort::later:
+    case StatusSort::tree:
+    case StatusSort::refused: break;
   }
   return error(core::error_of(reply.status),
                reply.detail.empty() ? to_string(reply.status) : reply.detail);

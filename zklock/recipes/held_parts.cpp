@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/delivery.h"
 #include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/stopped_token.h"
 
@@ -42,13 +43,12 @@ void HeldParts::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
   auto source = tally->source;
   try {
-    const auto tell = [source, until = Contender::being_told(hold)]() mutable {
-      source.request_stop();
-    };
-    if (core->losses().post(tell)) return;
-  } catch (const std::exception&) {  // no thread, no memory
+    Delivery::send(
+        core, core->losses(), "lock " + hold.node(),
+        [source, until = Contender::being_told(hold)]() mutable { source.request_stop(); });
+  } catch (const std::exception&) {  // no memory
+    source.request_stop();
   }
-  source.request_stop();
 }
 
 HoldState HeldParts::state() const noexcept {

@@ -14,6 +14,7 @@ namespace zklock::recipes {
 namespace {
 
 using core::Status;
+using core::StatusSort;
 namespace write = client::request::write;
 
 struct Count {
@@ -81,29 +82,18 @@ class Asked {
     }
     const client::Reply& reply = replies->front();
     if (no_node) *no_node = reply.status == Status::no_node;
-    switch (reply.status) {
-      case Status::ok: return Written::yes;
-      case Status::no_node:
-      case Status::node_exists:
-      case Status::bad_version: return Written::no;
-      case Status::unknown:
-      case Status::session_ended:
+    switch (core::sort_of(reply.status)) {
+      case StatusSort::done: return Written::yes;
+      case StatusSort::tree: return Written::no;
+      case StatusSort::doubtful:
+      case StatusSort::session:
         asked_in_vain_ = true;
         Question::pause();
         return Written::unknown;
-      case Status::throttled: Question::pause(); return Written::no;
-      case Status::not_sent:
-      case Status::not_connected:
-      case Status::closed:
-      case Status::not_empty:
-      case Status::no_auth:
-      case Status::auth_failed:
-      case Status::invalid_acl:
-      case Status::quota_exceeded:
-      case Status::read_only:
-      case Status::too_many_nodes:
-      case Status::too_many_watches:
-      case Status::server_error: break;
+      case StatusSort::later: Question::pause(); return Written::no;
+      case StatusSort::unsent:
+      case StatusSort::over:
+      case StatusSort::refused: break;
     }
     question_.fail(reply);
   }

@@ -12,6 +12,7 @@ namespace zklock::recipes {
 namespace {
 
 using core::Status;
+using core::StatusSort;
 
 constexpr std::chrono::milliseconds pause_between_turns{50};
 
@@ -55,8 +56,8 @@ void Question::fail(Errc code, std::string_view cause) const {
 }
 
 bool Question::may_try_again(Status status) noexcept {
-  return status == Status::unknown || status == Status::session_ended ||
-         status == Status::throttled;
+  const auto sort = core::sort_of(status);
+  return sort == StatusSort::doubtful || sort == StatusSort::session || sort == StatusSort::later;
 }
 
 // Not with a timer of the client's: there are none any more when it is closed.

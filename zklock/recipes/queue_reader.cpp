@@ -30,26 +30,31 @@ Queue read_queue_now(LockEngine& engine, Question& question) {
   }
 }
 
-/// The names of this client's nodes in this queue.
-std::vector<std::string> own_nodes(LockEngine& engine, const std::vector<core::NodeName>& queue) {
-  auto mine = engine.nodes();
+/// The numbers of this client's nodes in this queue: a name may just be changing.
+std::vector<core::Sequence> own_numbers(LockEngine& engine,
+                                        const std::vector<core::NodeName>& queue) {
+  auto names = engine.nodes();
   // Few locks have a gate: none is made for the others.
   const bool gated = std::ranges::any_of(queue, [](const core::NodeName& name) {
     return core::parse_contention(name.text)->access == Access::weighted;
   });
-  if (gated) std::ranges::move(engine.gate()->nodes(), std::back_inserter(mine));
+  if (gated) std::ranges::move(engine.gate()->nodes(), std::back_inserter(names));
+  std::vector<core::Sequence> mine;
+  for (const std::string& text : names) {
+    if (const auto name = core::NodeName::parse(text)) mine.push_back(name->sequence);
+  }
   return mine;
 }
 
 /// All but whether it holds.
 Participant describe(const core::NodeName& name, const client::Reply& reply,
-                     const std::vector<std::string>& mine) {
+                     const std::vector<core::Sequence>& mine) {
   const auto wish = *core::parse_contention(name.text);
   Participant p;
   p.access = wish.access;
   p.permits = wish.permits;
   p.weight = wish.weight;
-  p.mine = std::ranges::find(mine, name.text) != mine.end();
+  p.mine = std::ranges::find(mine, name.sequence) != mine.end();
   p.node = core::printable(name.text, 128);
   p.sequence = name.sequence.value;
   p.token = reply.token;
@@ -72,8 +77,9 @@ Participant describe(const core::NodeName& name, const client::Reply& reply,
 void follow_downgrades(LockEngine& engine, Question& question, std::vector<core::NodeName>& queue,
                        std::vector<client::Reply>& replies) {
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    if (replies[i].status != Status::no_node || !queue[i].has_prefix(core::write_prefix)) continue;
-    queue[i] = core::NodeName::make(core::read_prefix, queue[i].sequence);
+    auto reader = queue[i].reading_on();
+    if (replies[i].status != Status::no_node || !reader) continue;
+    queue[i] = *std::move(reader);
     replies[i] = question.ask(client::request::Get{engine.path().child(queue[i].text)});
   }
 }
@@ -118,7 +124,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       Question::pause();
       continue;
     }
-    const auto mine = own_nodes(*engine, queue);
+    const auto mine = own_numbers(*engine, queue);
     std::vector<Participant> participants;
     core::Holders holders(all_permits);
     for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -156,7 +162,7 @@ QueueView view_of(LockEngine& engine, Sight sight, const std::vector<core::NodeN
                   const std::vector<core::NodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed) {
   QueueView view;
-  const auto mine = own_nodes(engine, queue);
+  const auto mine = own_numbers(engine, queue);
   for (std::size_t i = 0; i < holders.size(); ++i) {
     view.holders.push_back(describe(holders[i], replies[i], mine));
     view.holders.back().holds = true;

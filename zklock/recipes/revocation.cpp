@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "zklock/core/queue.h"
 #include "zklock/core/revocation.h"
@@ -23,6 +23,7 @@ namespace zklock {
 namespace {
 
 using core::Status;
+using core::StatusSort;
 namespace request = client::request;
 
 constexpr const char* operation = "ask for the release of";
@@ -96,8 +97,9 @@ class Asking {
 
   /// Its node is gone. A writer may read on, under another name: then that is whom to ask.
   bool reads_on() {
-    if (!whom_.has_prefix(core::write_prefix)) return false;
-    whom_ = core::NodeName::make(core::read_prefix, whom_.sequence);
+    auto reader = whom_.reading_on();
+    if (!reader) return false;
+    whom_ = *std::move(reader);
     node_ = path_.child(whom_.text);
     return true;
   }
@@ -142,55 +144,28 @@ class Asking {
   }
 
  private:
-  /// `heard` is told of the reply also when nobody waits for it any more.
-  client::Reply ask(request::Write write, Deadline limit,
-                    std::function<void(const client::Reply&)> heard = {}) {
+  client::Reply ask(request::Write write, Deadline limit, const recipes::OnReply& heard = {}) {
     core_->check_usable(operation, path_.str());
-    const auto call = std::make_shared<recipes::BlockingCall<client::Reply>>();
-    request::Transaction transaction{node_, {std::move(write)}};
-    const auto id =
-        core_->coordinator().submit({.operation = std::move(transaction)},
-                                    [call, heard = std::move(heard)](client::Reply reply) {
-                                      if (heard) heard(reply);
-                                      call->set(std::move(reply));
-                                    });
-    struct Cleanup {
-      recipes::ClientCore& core;
-      client::RequestId id;
-      ~Cleanup() { core.coordinator().abandon(id); }
-    } const cleanup{*core_, id};
-    for (;;) {
-      const core::Instant now = core_->scheduler().now();
-      if (limit.has_passed(now)) break;
-      // In slices: a condition variable's clock stands still while the machine sleeps.
-      const auto slice = std::min<core::Duration>(limit.at() - now, most_between_rounds);
-      const auto longest = std::chrono::ceil<std::chrono::milliseconds>(slice);
-      if (auto reply = call->wait_for(longest)) return std::move(*reply);
-    }
+    std::vector<client::Operation> operations;
+    operations.emplace_back(request::Transaction{node_, {std::move(write)}});
+    auto replies = recipes::round_trip(*core_, limit, std::move(operations), heard);
+    if (replies) return std::move(replies->front());
     throw Error(Errc::not_connected, operation, path_.str(), core_->coordinator().trouble());
   }
 
   Outcome outcome(const client::Reply& reply) const {
-    switch (reply.status) {
-      case Status::ok:
-      case Status::node_exists: return Outcome::there;
-      case Status::no_node: return reply.failed_operation == 0 ? Outcome::gone : Outcome::unknown;
-      case Status::unknown:
-      case Status::session_ended:
-      case Status::throttled: return Outcome::unknown;
-      case Status::not_sent:
-      case Status::not_connected:
-      case Status::closed:
-      case Status::not_empty:
-      case Status::bad_version:
-      case Status::no_auth:
-      case Status::auth_failed:
-      case Status::invalid_acl:
-      case Status::quota_exceeded:
-      case Status::read_only:
-      case Status::too_many_nodes:
-      case Status::too_many_watches:
-      case Status::server_error: break;
+    switch (core::sort_of(reply.status)) {
+      case StatusSort::done: return Outcome::there;
+      case StatusSort::doubtful:
+      case StatusSort::session:
+      case StatusSort::later: return Outcome::unknown;
+      case StatusSort::tree:
+        if (reply.status == Status::node_exists) return Outcome::there;
+        if (reply.status != Status::no_node) break;
+        return reply.failed_operation == 0 ? Outcome::gone : Outcome::unknown;
+      case StatusSort::unsent:
+      case StatusSort::over:
+      case StatusSort::refused: break;
     }
     throw Error(core::error_of(reply.status), operation, path_.str(), reply.detail);
   }
@@ -224,8 +199,11 @@ bool ask_and_wait(const std::shared_ptr<recipes::ClientCore>& core, const core::
   const auto whom = whom_to_ask(*core, path, options, options.deadline);
   if (!whom) return true;
   Asking asking(core, path, *whom, options.force);
+  const bool once = options.deadline.has_passed(core->scheduler().now());
+  const Deadline last = once ? recipes::for_one_round(*core, options.deadline) : options.deadline;
   for (;;) {
-    auto outcome = asking.put(recipes::for_one_round(*core, options.deadline));
+    // There may be another round after the deadline, about a former writer: it gets no time.
+    auto outcome = asking.put(std::min(last, recipes::for_one_round(*core, options.deadline)));
     if (outcome != Asking::Outcome::gone) {
       const core::Duration longest = outcome == Asking::Outcome::there
                                          ? core::Duration(most_between_rounds)

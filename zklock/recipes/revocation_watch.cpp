@@ -33,7 +33,7 @@ void RevocationWatch::disarm() noexcept {
 
 void RevocationWatch::look() {
   disarm();
-  request::ExistsAndWatch watch{.path = contender_.marker(), .on_event = {}};
+  request::ExistsAndWatch watch{.path = contender_.revocation_marker(), .on_event = {}};
   watch.on_event = step([this](SessionId, request::WatchEvent) { read(true); });
   id_ = contender_.core().coordinator().submit(
       {.operation = std::move(watch), .session = contender_.session()},
@@ -45,7 +45,7 @@ void RevocationWatch::look() {
 
 void RevocationWatch::read(bool anew) {
   disarm();
-  request::GetAndWatch watch{.path = contender_.marker(), .on_event = {}};
+  request::GetAndWatch watch{.path = contender_.revocation_marker(), .on_event = {}};
   watch.on_event = step([this](SessionId, request::WatchEvent event) {
     event == request::WatchEvent::changed ? read(false) : look();
   });

@@ -67,14 +67,17 @@ Deadline for_one_round(ClientCore& core, Deadline deadline) {
 }
 
 std::optional<std::vector<client::Reply>> round_trip(ClientCore& core, Deadline limit,
-                                                     std::vector<client::Operation> operations) {
+                                                     std::vector<client::Operation> operations,
+                                                     const OnReply& heard) {
   if (operations.empty()) return std::vector<client::Reply>{};
   const auto round = std::make_shared<Round>(operations.size());
   Cleanup cleanup{core, core.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    cleanup.requests.push_back(core.coordinator().submit(
-        {.operation = std::move(operations[i])},
-        [round, i](client::Reply reply) { round->arrived(i, std::move(reply)); }));
+    cleanup.requests.push_back(core.coordinator().submit({.operation = std::move(operations[i])},
+                                                         [round, i, heard](client::Reply reply) {
+                                                           if (heard) heard(reply);
+                                                           round->arrived(i, std::move(reply));
+                                                         }));
   }
   return round->wait();
 }

@@ -199,7 +199,7 @@ recipes::Ports LiveWorld::ports(std::size_t client) {
           .scheduler = std::make_shared<SchedulerPort>(*this, client),
           .dispatcher = dispatcher,
           .losses = dispatcher,
-          .finish_losses = [this] { const Turn turn(*this); },
+          .finish_losses = [this](recipes::BackgroundWork&) { const Turn turn(*this); },
           .in_callback = [this] { return has_turn(); }};
 }
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace example {
+
+// The program itself, for a process that is a copy of it.
+inline const std::string own_program = "/proc/self/exe";
+
+// A child process; killed when the example ends before it.
+class Child {
+ public:
+  // `arguments`: the program first. `output`: what becomes its standard output; -1: the example's.
+  explicit Child(std::vector<std::string> arguments, int output = -1) {
+    std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
+    for (auto& a : arguments) argv.push_back(a.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    if (output >= 0) ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    const int error = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
+  }
+  ~Child() {
+    if (!ended()) kill();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool ended() {
+    if (!reaped_) reaped_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
+    return reaped_;
+  }
+  // SIGKILL, and wait until the process is certainly gone.
+  void kill() {
+    if (reaped_) return;
+    ::kill(pid_, SIGKILL);
+    reaped_ = ::waitpid(pid_, &status_, 0) == pid_;
+  }
+  bool succeeded() { return ended() && WIFEXITED(status_) && WEXITSTATUS(status_) == 0; }
+
+ private:
+  pid_t pid_ = -1;
+  bool reaped_ = false;
+  int status_ = 0;
+};
+
+}  // namespace example

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <future>
+#include <optional>
+
+#include "zklock/error.h"
+
+namespace zklock::testing {
+
+// A coroutine that runs on its own.
+struct Detached {
+  struct promise_type {
+    Detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+};
+
+// How a call ended; none: well.
+using Outcome = std::optional<Errc>;
+
+// Leaves in `result` how what `begin` returns ended, which is awaited. `begin` must live until then.
+template <class Begin>
+Detached await_in_coroutine(Begin& begin, std::promise<Outcome>& result) {
+  Outcome outcome;
+  try {
+    co_await begin();
+  } catch (const Error& error) {
+    outcome = error.errc();
+  }
+  result.set_value(outcome);
+}
+
+}  // namespace zklock::testing

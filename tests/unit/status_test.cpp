@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/status.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+
+namespace zklock::core {
+namespace {
+
+/// All of one sort, in their order.
+std::vector<Status> of(StatusSort sort) {
+  std::vector<Status> found;
+  for (const Status s : acquire_test::all_statuses) {
+    if (sort_of(s) == sort) found.push_back(s);
+  }
+  return found;
+}
+
+TEST(Status, IsOfOneSort) {
+  using Statuses = std::vector<Status>;
+  EXPECT_EQ(of(StatusSort::done), Statuses{Status::ok});
+  EXPECT_EQ(of(StatusSort::doubtful), Statuses{Status::unknown});
+  EXPECT_EQ(of(StatusSort::later), Statuses{Status::throttled});
+  EXPECT_EQ(of(StatusSort::session), Statuses{Status::session_ended});
+  EXPECT_EQ(of(StatusSort::unsent), Statuses{Status::not_sent});
+  EXPECT_EQ(of(StatusSort::over), (Statuses{Status::closed, Status::auth_failed}));
+  EXPECT_EQ(of(StatusSort::tree), (Statuses{Status::no_node, Status::node_exists, Status::not_empty,
+                                            Status::bad_version}));
+  EXPECT_EQ(of(StatusSort::refused).size(), 8U) << "the others";
+}
+
+// Nothing is doubtful but what says so: all others have decided the call.
+TEST(Status, TellsTheCallerOfADoubtAsOne) {
+  for (const Status s : acquire_test::all_statuses) {
+    EXPECT_EQ(error_of(s) == Errc::outcome_unknown, sort_of(s) == StatusSort::doubtful);
+  }
+}
+
+}  // namespace
+}  // namespace zklock::core
