@@ -3,7 +3,6 @@
 #include <chrono>
 #include <utility>
 
-#include "zklock/core/revocation.h"
 #include "zklock/recipes/contender.h"
 #include "zklock/recipes/delivery.h"
 #include "zklock/recipes/fork_guard.h"
@@ -19,17 +18,17 @@ constexpr std::chrono::seconds patience_with_loss{1};
 
 }  // namespace
 
-void Contender::grant() {
+void Contender::granted() {
   ownership_.granted();
   // Who waited longest agreed on it first.
   const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().limit;
-  tenure_ =
-      std::make_unique<HoldTenure>(*this,
-                                   HoldTenure::Grant{.token = fsm_.token(),
-                                                     .node = engine_->path().child(fsm_.own_name()),
-                                                     .lease = term_,
-                                                     .limit = limit},
-                                   events_);
+  tenure_ = std::make_unique<HoldTenure>(
+      *this,
+      HoldTenure::Grant{.token = place_->token(),
+                        .node = engine_->path().child(place_->own_name()),
+                        .lease = place_->term(),
+                        .limit = limit},
+      events_);
   for (Call& call : std::exchange(calls_, {})) {
     ownership_.add(call.kind);
     complete(call, {.contender = shared_from_this()});
@@ -49,10 +48,8 @@ void Contender::lose(Loss why) {
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
   tenure_->end(why == Loss::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
-  if (why == Loss::lease) {
-    remove_own_node(client::Deleter::Manner::plainly);
-  }
-  leave_session();
+  if (why == Loss::lease) place_->remove(Place::Manner::plainly);
+  place_->leave_session();
   tell_loss(why);
 }
 
@@ -61,7 +58,6 @@ void Contender::lose(Loss why) {
 void Contender::tell_loss(Loss why) {
   const bool hands_over = why == Loss::limit || why == Loss::forced;
   if (hands_over) {
-    begun_work_ = true;
     work_ = core().work().begin();
     core().scheduler().at(core().scheduler().now() + patience_with_loss,
                           [self = shared_from_this()] { self->hand_over(); });
@@ -98,11 +94,10 @@ std::shared_ptr<void> Contender::being_told(const Hold& hold) {
 // After a loss that the library itself brought about: now somebody else may have it.
 void Contender::hand_over() {
   const LockEngine::Section section(*engine_);
-  if (!std::exchange(begun_work_, false)) return;
+  if (!work_) return;
   // What the next finds in its list is not to be passed over.
-  const auto manner = fsm_.leaves_delay() ? client::Deleter::Manner::plainly : manner_of_release();
-  remove_own_node(manner);
-  core().work().end(work_);
+  place_->remove(place_->leaves_delay() ? Place::Manner::plainly : Place::Manner::release);
+  core().work().end(*std::exchange(work_, std::nullopt));
 }
 
 bool Contender::renew(std::optional<core::Duration> length) {
@@ -111,12 +106,16 @@ bool Contender::renew(std::optional<core::Duration> length) {
   return holds_validly() && tenure_->renew(length);
 }
 
-void Contender::look_at_the_clock() {
-  if (holds_validly()) tenure_->look_at_the_clock();
+void Contender::suspended() {
+  if (ownership_.state() == Ownership::State::held) tenure_->suspended();
 }
 
-std::string Contender::revocation_marker() const {
-  return engine_->path().child(core::revocation_marker(fsm_.sequence()));
+void Contender::resumed() {
+  if (ownership_.state() == Ownership::State::held) tenure_->resumed();
+}
+
+void Contender::look_at_the_clock() {
+  if (holds_validly()) tenure_->look_at_the_clock();
 }
 
 void Contender::asked_to_release() {
@@ -126,14 +125,6 @@ void Contender::asked_to_release() {
 
 void Contender::forced_to_release() {
   if (holds_validly()) lose(Loss::forced);
-}
-
-// Announced only to whom it matters: see Decision::follows_release.
-client::Deleter::Manner Contender::manner_of_release() const noexcept {
-  const bool writes = !downgrade_.reads() && !downgrade_.in_doubt();
-  const bool heard = policy_.rule.access == Access::exclusive && writes;
-  return core().settings().announces && heard ? client::Deleter::Manner::announced
-                                              : client::Deleter::Manner::plainly;
 }
 
 core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::Manner manner) {
@@ -150,75 +141,23 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::
   engine_->forget(*this);
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
-  if (!abandoned_) leave_no_delay();
-  remove_own_node(abandoned_ || plainly ? client::Deleter::Manner::plainly : manner_of_release());
-  leave_session();
+  if (!abandoned_) place_->leave_no_delay();
+  place_->remove(abandoned_ || plainly ? Place::Manner::plainly : Place::Manner::release);
+  place_->leave_session();
   return dropped;
 }
 
-// What is left to read needs no delay. The node of a mutex stays: to Curator's mutexes a reader's
-// node would be none before them.
 void Contender::downgrade_if_only_shared() {
   const bool only_shared =
       ownership_.state() == Ownership::State::held && ownership_.exclusive_count() == 0;
-  if (!only_shared || abandoned_) return;
-  const bool left_delay = fsm_.leaves_delay();
-  leave_no_delay();
-  if (policy_.rule.prefix == core::write_prefix) return downgrade_.begin();
-  if (left_delay) remove_unwanted_delay_marker();
-}
-
-std::vector<std::string> Contender::own_names() const {
-  if (downgrade_.in_doubt()) return {fsm_.own_name(), downgrade_.name()};
-  return {own_name()};
-}
-
-std::string Contender::data_as_reader() const {
-  core::NodeData data = identity_;
-  data.attempt = fsm_.attempt();
-  data.token = fsm_.token().zxid;
-  data.since_ms = queued_ms_;
-  return data.encode();
-}
-
-bool Contender::is_own(const client::Reply& node) const {
-  return downgrade_.reads() ? downgrade_.made(node) : node.token == fsm_.token();
-}
-
-// What an unanswered request has made is deleted for sure: this is carried out after it.
-void Contender::remove_own_node(client::Deleter::Manner manner) {
-  for (const std::string& name : own_names()) {
-    // It is there as long as the first of the names.
-    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), manner);
-  }
-}
-
-void Contender::remove_node(SessionId session, const std::string& name,
-                            const std::string& companion, client::Deleter::Manner manner) {
-  own_watch_.disarm();
-  if (core().closed()) return;  // the session goes, and the node with it
-  const auto work = core().work().begin();
-  client::Deleter::Node node{.path = engine_->path().child(name), .token = fsm_.token()};
-  if (!companion.empty()) node.companions.push_back(engine_->path().child(companion));
-  core().deleter().remove(session, std::move(node), manner,
-                          [client = core().weak_from_this(), work] {
-                            if (const auto alive = client.lock()) alive->work().end(work);
-                          });
-}
-
-void Contender::leave_session() noexcept {
-  core().keeper().dismiss(*this);
-  end_delay();
-  downgrade_.end();
-  own_watch_.disarm();
-  revocation_.disarm();
+  if (only_shared && !abandoned_) place_->downgrade();
 }
 
 void Contender::close() {
   for (Call& call : std::exchange(calls_, {})) complete(call, outcome_of(call, Why::closed));
   ownership_.withdraw();  // or it is still granted, and nobody would end it
   lose(Loss::node);
-  leave_session();
+  place_->leave_session();
 }
 
 void Contender::release(core::CountKind kind) noexcept {

@@ -7,6 +7,7 @@
 #include "zklock/core/node_data.h"
 #include "zklock/core/node_name.h"
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/place.h"
 
 namespace zklock::recipes {
 
@@ -23,21 +24,22 @@ constexpr int place_of_delay_marker = 2;
 }  // namespace
 
 client::ReplyHandler Downgrade::on_reply(Step step) {
-  return [this, contender = contender_.shared_from_this(), step](const client::Reply& reply) {
-    const LockEngine::Section section(contender->engine());
+  return [this, place = place_.shared_from_this(), step](const client::Reply& reply) {
+    const LockEngine::Section section(place->engine());
     (this->*step)(reply);
   };
 }
 
 void Downgrade::begin() {
   if (state_ != State::writer) return;
-  const core::NodeName writer{contender_.own_name(), contender_.sequence()};
+  const core::NodeName writer{place_.own_name(), place_.sequence()};
   const auto reader = writer.reading_on();
   if (!reader) return;
+  contender_ = place_.contender();
   name_ = reader->text;
-  contender_.own_watch().disarm();  // its node goes, and that is no loss
-  contender_.tenure().held_node().moves();
-  work_ = contender_.core().work().begin();
+  place_.own_watch().disarm();  // its node goes, and that is no loss
+  contender_->tenure().held_node().moves();
+  work_ = place_.core().work().begin();
   try {
     send();
   } catch (...) {
@@ -48,40 +50,38 @@ void Downgrade::begin() {
 
 void Downgrade::send() {
   state_ = State::sending;
-  const core::LockPath& path = contender_.engine().path();
+  const core::LockPath& path = place_.engine().path();
   request::Transaction exchange;
   exchange.writes.emplace_back(request::write::Create{.path = path.child(name_),
-                                                      .data = contender_.data_as_reader(),
+                                                      .data = place_.data_as_reader(),
                                                       .ephemeral = true,
                                                       .contender = true});
-  exchange.writes.emplace_back(request::write::Remove{path.child(contender_.own_name())});
-  if (const std::string& marker = contender_.unwanted_delay_marker(); !marker.empty()) {
+  exchange.writes.emplace_back(request::write::Remove{path.child(place_.own_name())});
+  if (const std::string& marker = place_.unwanted_delay_marker(); !marker.empty()) {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
   }
-  contender_.core().coordinator().submit(
-      {.operation = std::move(exchange), .session = contender_.session()},
-      on_reply(&Downgrade::sent));
+  place_.core().coordinator().submit(
+      {.operation = std::move(exchange), .session = place_.session()}, on_reply(&Downgrade::sent));
 }
 
 void Downgrade::sent(const client::Reply& reply) {
   if (reply.status == Status::ok) return settle(State::reader);
   if (reply.status == Status::node_exists) return ask();
   if (reply.failed_operation == place_of_delay_marker) {
-    contender_.delay_marker_gone();
+    place_.delay_marker_gone();
     return again();
   }
   if (reply.status != Status::no_node) return failed(reply);
   settle(State::kept);
-  contender_.own_node_gone();
+  place_.own_node_gone();
 }
 
 // That it was made by this contender's attempt and session says that the whole was carried out.
 void Downgrade::ask() {
   state_ = State::asking;
-  request::Get question{contender_.engine().path().child(name_)};
-  contender_.core().coordinator().submit(
-      {.operation = std::move(question), .session = contender_.session()},
-      on_reply(&Downgrade::asked));
+  request::Get question{place_.engine().path().child(name_)};
+  place_.core().coordinator().submit(
+      {.operation = std::move(question), .session = place_.session()}, on_reply(&Downgrade::asked));
 }
 
 void Downgrade::asked(const client::Reply& reply) {
@@ -95,8 +95,7 @@ void Downgrade::asked(const client::Reply& reply) {
 
 bool Downgrade::made(const client::Reply& node) const {
   const auto data = core::NodeData::parse(node.data);
-  return data && data->attempt == contender_.attempt() &&
-         node.ephemeral_owner == contender_.session();
+  return data && data->attempt == place_.attempt() && node.ephemeral_owner == place_.session();
 }
 
 void Downgrade::failed(const client::Reply& reply) {
@@ -113,46 +112,46 @@ void Downgrade::failed(const client::Reply& reply) {
 }
 
 void Downgrade::again() {
-  if (contender_.ownership().state() != core::Ownership::State::held) return settle(State::kept);
+  if (contender_->ownership().state() != core::Ownership::State::held) return settle(State::kept);
   send();
 }
 
 void Downgrade::pause() {
-  if (contender_.ownership().state() != core::Ownership::State::held) return settle(State::kept);
+  if (contender_->ownership().state() != core::Ownership::State::held) return settle(State::kept);
   state_ = State::pausing;
-  client::Scheduler& scheduler = contender_.core().scheduler();
-  timer_ = scheduler.at(scheduler.now() + retry_delay,
-                        [this, contender = contender_.shared_from_this()] {
-                          const LockEngine::Section section(contender->engine());
-                          if (state_ == State::pausing) again();
-                        });
+  client::Scheduler& scheduler = place_.core().scheduler();
+  timer_ = scheduler.at(scheduler.now() + retry_delay, [this, place = place_.shared_from_this()] {
+    const LockEngine::Section section(place->engine());
+    if (state_ == State::pausing) again();
+  });
 }
 
 void Downgrade::end() {
   if (state_ != State::pausing) return;
-  contender_.core().scheduler().cancel(timer_);
+  place_.core().scheduler().cancel(timer_);
   settle(State::kept);
 }
 
 void Downgrade::keep(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
-  contender_.core().warn("downgrade " + contender_.engine().path().str() + ": " + cause +
-                         "; others wait as if it still wrote");
+  place_.core().warn("downgrade " + place_.engine().path().str() + ": " + cause +
+                     "; others wait as if it still wrote");
   settle(State::kept);
 }
 
 void Downgrade::settle(State state) {
   state_ = state;
   if (state == State::reader) {
-    contender_.delay_marker_gone();
+    place_.delay_marker_gone();
   } else {
-    contender_.remove_unwanted_delay_marker();
+    place_.remove_unwanted_delay_marker();
   }
-  const std::string path = contender_.engine().path().child(contender_.own_name());
-  for (HeldNode::Then& then : contender_.tenure().held_node().settles(path)) {
-    contender_.engine().later(std::move(then));
+  const std::string path = place_.engine().path().child(place_.own_name());
+  for (HeldNode::Then& then : contender_->tenure().held_node().settles(path)) {
+    place_.engine().later(std::move(then));
   }
-  contender_.core().work().end(work_);
+  contender_.reset();
+  place_.core().work().end(work_);
 }
 
 }  // namespace zklock::recipes

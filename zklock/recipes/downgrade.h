@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,13 @@
 namespace zklock::recipes {
 
 class Contender;
+class Place;
 
 /// A writer that goes on as a reader: one transaction puts a reader's node with the same number in
-/// the place of its own, and takes the marker of its delay away, if it has one. So it keeps its place in the queue, other readers get in, and at no moment
-/// is there no node of it. Until the answer says so it counts as a writer, in whose place nobody
-/// can have come; what cannot be done leaves it one.
+/// the place of its own, and takes the marker of its delay away, if it has one. So it keeps its
+/// place in the queue, other readers get in, and at no moment is there no node of it. Until the
+/// answer says so it counts as a writer, in whose place nobody can have come; what cannot be done
+/// leaves it one.
 ///
 /// | state     | event                                      | next                               |
 /// |-----------|--------------------------------------------|------------------------------------|
@@ -38,10 +41,10 @@ class Contender;
 ///
 /// Nothing is sent again once the hold has ended: whatever is deleted then comes after it.
 ///
-/// Thread-safety: within a Section of the engine. Part of its contender.
+/// Thread-safety: within a Section of the engine. Part of its place.
 class Downgrade {
  public:
-  explicit Downgrade(Contender& contender) : contender_(contender) {}
+  explicit Downgrade(Place& place) : place_(place) {}
 
   /// The owner has let go of all that excludes others, and of nothing else. Once in its life.
   void begin();
@@ -76,7 +79,9 @@ class Downgrade {
   void keep(const client::Reply& reply);
   void settle(State state);
 
-  Contender& contender_;
+  Place& place_;
+  /// Whose hold it is, until it has settled: there may be those who wait for the node's name.
+  std::shared_ptr<Contender> contender_;
   State state_ = State::writer;
   std::string name_;
   bool doubtful_ = false;  ///< an answer was lost

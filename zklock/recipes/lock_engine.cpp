@@ -145,14 +145,14 @@ bool LockEngine::detach() {
 std::string LockEngine::node_of(const Owner& owner) {
   const Section section(*this);
   const auto contender = find(owner);
-  return contender ? contender->own_name() : std::string();
+  return contender ? contender->place().own_name() : std::string();
 }
 
 std::vector<std::string> LockEngine::nodes() {
   const Section section(*this);
   std::vector<std::string> names;
   for (const auto& [owner, contender] : contenders_) {
-    std::ranges::move(contender->own_names(), std::back_inserter(names));
+    std::ranges::move(contender->place().own_names(), std::back_inserter(names));
   }
   return names;
 }

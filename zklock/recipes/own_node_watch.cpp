@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "zklock/recipes/contender.h"
+#include "zklock/recipes/place.h"
 
 namespace zklock::recipes {
 
@@ -16,7 +16,7 @@ void OwnNodeWatch::renew() noexcept {
 
 void OwnNodeWatch::disarm() noexcept {
   if (id_ == client::RequestId{}) return;
-  contender_.core().coordinator().unwatch(std::exchange(id_, {}));
+  place_.core().coordinator().unwatch(std::exchange(id_, {}));
 }
 
 void OwnNodeWatch::tick() {
@@ -24,24 +24,24 @@ void OwnNodeWatch::tick() {
 }
 
 void OwnNodeWatch::arm() {
-  const std::string name = contender_.own_name();
-  request::GetAndWatch watch{.path = contender_.engine().path().child(name), .on_event = {}};
-  watch.on_event = contender_.entering([name](Contender& c, SessionId, request::WatchEvent event) {
-    if (c.own_name() != name) return;
-    c.own_watch().id_ = {};  // if it was only changed: again at the next tick
-    if (event == request::WatchEvent::deleted) c.own_node_gone();
+  const std::string name = place_.own_name();
+  request::GetAndWatch watch{.path = place_.engine().path().child(name), .on_event = {}};
+  watch.on_event = place_.entering([name](Place& p, SessionId, request::WatchEvent event) {
+    if (p.own_name() != name) return;
+    p.own_watch().id_ = {};  // if it was only changed: again at the next tick
+    if (event == request::WatchEvent::deleted) p.own_node_gone();
   });
-  id_ = contender_.core().coordinator().submit(
-      {.operation = std::move(watch), .session = contender_.session()},
-      contender_.entering([name](Contender& c, const client::Reply& reply) {
-        if (c.own_name() != name) return;
+  id_ = place_.core().coordinator().submit(
+      {.operation = std::move(watch), .session = place_.session()},
+      place_.entering([name](Place& p, const client::Reply& reply) {
+        if (p.own_name() != name) return;
         // Where the parent was deleted, and made anew, another node may have the same name.
         const bool there = reply.status == core::Status::ok;
-        const bool gone = reply.status == core::Status::no_node || (there && !c.is_own(reply));
+        const bool gone = reply.status == core::Status::no_node || (there && !p.is_own(reply));
         if (there && !gone) return;
-        if (there) c.own_watch().disarm();
-        c.own_watch().id_ = {};  // again at the next tick
-        if (gone) c.own_node_gone();
+        if (there) p.own_watch().disarm();
+        p.own_watch().id_ = {};  // again at the next tick
+        if (gone) p.own_node_gone();
       }));
 }
 

@@ -5,7 +5,7 @@
 
 namespace zklock::recipes {
 
-class Contender;
+class Place;
 
 /// The watch on a contender's own node, so that somebody else's deleting it is noticed. Most nodes
 /// live shorter than a tick, and are not watched.
@@ -19,10 +19,10 @@ class Contender;
 /// | any     | disarm()                             | due; or young, as it was    |
 /// |         | renew()                              | young                       |
 ///
-/// Thread-safety: within a Section of the engine. Part of its contender.
+/// Thread-safety: within a Section of the engine. Part of its place.
 class OwnNodeWatch {
  public:
-  explicit OwnNodeWatch(Contender& contender) : contender_(contender) {}
+  explicit OwnNodeWatch(Place& place) : place_(place) {}
 
   /// The contender gets another node.
   void renew() noexcept;
@@ -32,7 +32,7 @@ class OwnNodeWatch {
  private:
   void arm();
 
-  Contender& contender_;
+  Place& place_;
   client::RequestId id_{};
   bool due_ = false;
 };

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "zklock/recipes/contender.h"
+#include "zklock/recipes/place.h"
 
 namespace zklock::recipes {
 
@@ -12,16 +12,15 @@ namespace request = client::request;
 void PredecessorWatches::watch(const std::string& node, SessionId session) {
   // The same node may be watched again while an event of its earlier watch is on its way.
   const std::uint64_t serial = ++last_;
-  request::GetAndWatch watch{.path = contender_.engine().path().child(node), .on_event = {}};
-  watch.on_event =
-      contender_.entering([node, serial](Contender& c, SessionId, request::WatchEvent event) {
-        if (c.predecessors().forget(serial)) c.predecessor_event(node, event);
-      });
-  const auto id = contender_.core().coordinator().submit(
+  request::GetAndWatch watch{.path = place_.engine().path().child(node), .on_event = {}};
+  watch.on_event = place_.entering([node, serial](Place& p, SessionId, request::WatchEvent event) {
+    if (p.predecessors().forget(serial)) p.predecessor_event(node, event);
+  });
+  const auto id = place_.core().coordinator().submit(
       {.operation = std::move(watch), .session = session},
-      contender_.entering([node, serial](Contender& c, const client::Reply& reply) {
-        if (reply.status != core::Status::ok) c.predecessors().forget(serial);
-        c.predecessor_watched(node, reply);
+      place_.entering([node, serial](Place& p, const client::Reply& reply) {
+        if (reply.status != core::Status::ok) p.predecessors().forget(serial);
+        p.predecessor_watched(node, reply);
       }));
   watches_.push_back({serial, id});
 }
@@ -31,7 +30,7 @@ bool PredecessorWatches::forget(std::uint64_t serial) noexcept {
 }
 
 void PredecessorWatches::end() noexcept {
-  for (const Watch& each : watches_) contender_.core().coordinator().unwatch(each.id);
+  for (const Watch& each : watches_) place_.core().coordinator().unwatch(each.id);
   watches_.clear();
 }
 

@@ -9,15 +9,15 @@
 
 namespace zklock::recipes {
 
-class Contender;
+class Place;
 
 /// The watches on those for whom a contender waits: one, or several before a semaphore. What they
 /// tell goes to the contender's machine.
 ///
-/// Thread-safety: within a Section of the engine. Part of its contender.
+/// Thread-safety: within a Section of the engine. Part of its place.
 class PredecessorWatches {
  public:
-  explicit PredecessorWatches(Contender& contender) : contender_(contender) {}
+  explicit PredecessorWatches(Place& place) : place_(place) {}
 
   /// The child `node`, on the session of the own node.
   void watch(const std::string& node, core::SessionId session);
@@ -35,7 +35,7 @@ class PredecessorWatches {
     client::RequestId id;
   };
 
-  Contender& contender_;
+  Place& place_;
   std::vector<Watch> watches_;
   std::uint64_t last_ = 0;
 };

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "zklock/core/revocation.h"
-#include "zklock/recipes/contender.h"
+#include "zklock/recipes/place.h"
 
 namespace zklock::recipes {
 
@@ -15,8 +15,8 @@ using core::Status;
 /// `step`, unless this watch has moved on meanwhile.
 template <class Step>
 auto RevocationWatch::step(Step step) {
-  return contender_.entering(
-      [this, round = round_, step = std::move(step)](Contender&, const auto&... news) {
+  return place_.entering(
+      [this, round = round_, step = std::move(step)](Place&, const auto&... news) {
         if (round == round_) step(news...);  // the contender is alive, and so is its part
       });
 }
@@ -28,15 +28,15 @@ void RevocationWatch::tick() {
 void RevocationWatch::disarm() noexcept {
   ++round_;
   if (id_ == client::RequestId{}) return;
-  contender_.core().coordinator().unwatch(std::exchange(id_, {}));
+  place_.core().coordinator().unwatch(std::exchange(id_, {}));
 }
 
 void RevocationWatch::look() {
   disarm();
-  request::ExistsAndWatch watch{.path = contender_.revocation_marker(), .on_event = {}};
+  request::ExistsAndWatch watch{.path = place_.revocation_marker(), .on_event = {}};
   watch.on_event = step([this](SessionId, request::WatchEvent) { read(true); });
-  id_ = contender_.core().coordinator().submit(
-      {.operation = std::move(watch), .session = contender_.session()},
+  id_ = place_.core().coordinator().submit(
+      {.operation = std::move(watch), .session = place_.session()},
       step([this](const client::Reply& reply) {
         if (reply.status == Status::ok) return read(true);
         if (reply.status != Status::no_node) id_ = {};  // again at the next tick
@@ -45,20 +45,20 @@ void RevocationWatch::look() {
 
 void RevocationWatch::read(bool anew) {
   disarm();
-  request::GetAndWatch watch{.path = contender_.revocation_marker(), .on_event = {}};
+  request::GetAndWatch watch{.path = place_.revocation_marker(), .on_event = {}};
   watch.on_event = step([this](SessionId, request::WatchEvent event) {
     event == request::WatchEvent::changed ? read(false) : look();
   });
-  id_ = contender_.core().coordinator().submit(
-      {.operation = std::move(watch), .session = contender_.session()},
+  id_ = place_.core().coordinator().submit(
+      {.operation = std::move(watch), .session = place_.session()},
       step([this, anew](const client::Reply& reply) {
         if (reply.status == Status::no_node) return look();
         if (reply.status != Status::ok) {
           id_ = {};  // again at the next tick
         } else if (reply.data == core::revocation_forces) {
-          contender_.forced_to_release();
+          place_.forced_to_release();
         } else if (anew) {
-          contender_.asked_to_release();
+          place_.asked_to_release();
         }
       }));
 }

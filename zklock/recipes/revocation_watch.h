@@ -7,7 +7,7 @@
 
 namespace zklock::recipes {
 
-class Contender;
+class Place;
 
 /// A holder's watch for the marker of who wants it to let go; see core/revocation.h.
 ///
@@ -22,10 +22,10 @@ class Contender;
 /// | any      | a request failed                        | due                                   |
 /// |          | disarm()                                | due                                   |
 ///
-/// Thread-safety: within a Section of the engine. Part of its contender.
+/// Thread-safety: within a Section of the engine. Part of its place.
 class RevocationWatch {
  public:
-  explicit RevocationWatch(Contender& contender) : contender_(contender) {}
+  explicit RevocationWatch(Place& place) : place_(place) {}
 
   void tick();
   void disarm() noexcept;
@@ -36,7 +36,7 @@ class RevocationWatch {
   void look();
   void read(bool anew);
 
-  Contender& contender_;
+  Place& place_;
   client::RequestId id_{};
   std::uint64_t round_ = 0;  ///< what was asked in an earlier one is not listened to
   bool due_ = false;

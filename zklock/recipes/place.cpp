@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/place.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "zklock/recipes/contender.h"
+
+namespace zklock::recipes {
+
+using core::AcquireState;
+using core::Ownership;
+namespace request = client::request;
+
+Place::Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
+             core::AcquireFsm::Policy policy)
+    : engine_(std::move(engine)),
+      policy_(std::move(policy)),
+      identity_(std::move(identity)),
+      fsm_(engine_->core().next_attempt(), policy_) {}
+
+Place::~Place() = default;
+
+// ---- driving the machine ------------------------------------------------------------------------
+
+template <class Step>
+client::ReplyHandler Place::on_reply(Step step) {
+  return [self = shared_from_this(), step](const client::Reply& reply) {
+    const LockEngine::Section section(*self->engine_);
+    self->run(step(*self, reply));
+  };
+}
+
+void Place::start() {
+  core().keeper().enlist(shared_from_this());
+  run(fsm_.start());
+}
+
+void Place::run(core::AcquireEffects effects) {
+  for (const Effect& effect : effects) carry_out(effect);
+  if (fsm_.over()) machine_ended();
+}
+
+void Place::carry_out(const Effect& effect) {
+  const std::string& path = engine_->path().str();
+  switch (effect.kind) {
+    case Effect::Kind::create: create(effect.text); return;
+    case Effect::Kind::create_parents:
+      create_id_ = submit(request::CreateParents{path}, {}, on_reply([](Place& p, const auto& r) {
+                            return p.fsm_.parents_created(r.status, r.detail);
+                          }));
+      return;
+    case Effect::Kind::check_parent:
+      submit(request::Check{path}, effect.session, on_reply([](Place& p, const auto& r) {
+               return p.fsm_.checked(r.status, false, r.detail);
+             }));
+      return;
+    case Effect::Kind::check_own: check_own(effect.session); return;
+    case Effect::Kind::list: list(effect.session); return;
+    case Effect::Kind::seed_count:
+      submit(request::Transaction{{}, {request::write::Create{count_path(), effect.text}}},
+             effect.session, on_reply([](Place& p, const auto& r) {
+               return p.fsm_.count_seeded(r.status, r.detail);
+             }));
+      return;
+    case Effect::Kind::inspect:
+      submit(request::Get{engine_->path().child(effect.text)}, effect.session,
+             on_reply([](Place& p, const auto& r) {
+               p.queued_ms_ = r.created_ms;  // the last one that is inspected is its own
+               return p.fsm_.inspected({r.status, r.data, r.ephemeral_owner, r.token, r.detail});
+             }));
+      return;
+    case Effect::Kind::watch: predecessors_.watch(effect.text, effect.session); return;
+    case Effect::Kind::unwatch: predecessors_.end(); return;
+    case Effect::Kind::remove_parent:
+      create_id_ = submit(request::Delete{path}, {}, on_reply([](Place& p, const auto& r) {
+                            return p.fsm_.parent_removed(r.status, r.detail);
+                          }));
+      return;
+    case Effect::Kind::remove_node:
+      remove_node(effect.session, effect.text, effect.companion, client::Deleter::Manner::plainly);
+      return;
+    case Effect::Kind::mark: mark(effect); return;
+    case Effect::Kind::clear: clear(effect); return;
+    case Effect::Kind::delay: delay(); return;
+    case Effect::Kind::pause: pause(); return;
+    case Effect::Kind::abandon:
+      core().coordinator().abandon(create_id_);
+      core().coordinator().abandon(count_id_);
+      core().coordinator().abandon(list_id_);
+      return;
+    case Effect::Kind::grant: grant(); return;
+    case Effect::Kind::fail: fail(effect.error, effect.text); return;
+  }
+}
+
+client::RequestId Place::submit(client::Operation operation, SessionId session,
+                                client::ReplyHandler handler) {
+  return core().coordinator().submit({.operation = std::move(operation), .session = session},
+                                     std::move(handler));
+}
+
+void Place::create(const std::string& attempt) {
+  core::NodeData data = identity_;
+  data.attempt = attempt;
+  auto& coordinator = core().coordinator();
+  const std::string& path = engine_->path().str();
+  own_watch_.renew();
+  predecessors_.drop();
+  end_delay();
+  create_id_ = coordinator.submit(
+      {.operation = request::CreateContender{path, policy_.rule.prefix, data.encode()}},
+      on_reply([](Place& p, const auto& r) {
+        p.had_node_ = p.had_node_ || r.status == core::Status::ok;
+        p.queued_ms_ = r.created_ms;
+        return p.fsm_.created({r.status, r.session, r.name, r.token, r.detail});
+      }));
+  if (policy_.rule.shares_count()) return list({});
+  count_id_ = coordinator.submit(
+      {.operation = request::CountChildren{path}}, on_reply([](Place& p, const auto& r) {
+        return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, p.lease_valid());
+      }));
+}
+
+// The quorum's word is good for the name only; of the node behind it the next read tells, which the
+// server makes after it.
+void Place::check_own(SessionId session) {
+  const std::string path = engine_->path().child(fsm_.own_name());
+  const auto check = std::make_shared<client::Reply>();
+  submit(request::Check{path}, session, [check](const client::Reply& reply) { *check = reply; });
+  submit(request::Get{path}, session, on_reply([check](Place& p, const auto& get) {
+           const client::Reply& r = check->status == core::Status::ok ? get : *check;
+           const bool other = r.status == core::Status::ok && r.token != p.fsm_.token();
+           return p.fsm_.checked(other ? core::Status::no_node : r.status, p.lease_valid(),
+                                 r.detail);
+         }));
+}
+
+std::string Place::count_path() const {
+  return engine_->path().child(std::string(core::count_node));
+}
+
+void Place::list(SessionId session) {
+  const std::string& path = engine_->path().str();
+  if (!policy_.rule.shares_count()) {
+    submit(request::ListChildren{path}, session,
+           on_reply([](Place& p, const auto& r) { return p.listed(r, client::Reply{}); }));
+    return;
+  }
+  // The number comes after the list. But what is never sent may be answered out of turn.
+  struct Look {
+    std::optional<client::Reply> queue;
+    std::optional<client::Reply> count;
+  };
+  const auto look = std::make_shared<Look>();
+  const auto both = [look](Place& p) {
+    return look->queue && look->count ? p.listed(*look->queue, *look->count)
+                                      : core::AcquireEffects{};
+  };
+  const auto list = submit(request::ListChildren{path}, session,
+                           on_reply([look, both](Place& p, const client::Reply& reply) {
+                             look->queue = reply;
+                             return both(p);
+                           }));
+  const auto count = submit(request::Get{count_path()}, session,
+                            on_reply([look, both](Place& p, const client::Reply& reply) {
+                              look->count = reply;
+                              return both(p);
+                            }));
+  if (session != SessionId{}) return;
+  list_id_ = list;
+  count_id_ = count;
+}
+
+core::AcquireEffects Place::listed(const client::Reply& queue, const client::Reply& count) {
+  auto effects = fsm_.listed({queue.status,
+                              queue.token,
+                              queue.children,
+                              queue.detail,
+                              {count.status, count.session, count.data, count.detail}},
+                             lease_valid());
+  tell_position();
+  return effects;
+}
+
+void Place::predecessor_watched(const std::string& node, const client::Reply& reply) {
+  run(fsm_.watched(node, {reply.status, reply.token, reply.data, reply.detail}));
+}
+
+void Place::predecessor_event(const std::string& node, request::WatchEvent event) {
+  run(event == request::WatchEvent::changed ? fsm_.predecessor_changed(node, lease_valid())
+                                            : fsm_.predecessor_deleted(node));
+}
+
+void Place::tell_position() {
+  const AcquireState state = fsm_.state();
+  const bool waits = state == AcquireState::arming || state == AcquireState::waiting ||
+                     (state == AcquireState::delaying && policy_.wait);
+  const auto who = contender();
+  if (waits && who) who->waits_at(fsm_.position());
+}
+
+void Place::pause() {
+  const auto delay =
+      std::max<core::Duration>(core().keeper().timeout() / 24, std::chrono::milliseconds(10));
+  core().scheduler().at(core().scheduler().now() + delay, [self = shared_from_this()] {
+    const LockEngine::Section section(*self->engine_);
+    self->run(self->fsm_.resume());
+  });
+}
+
+bool Place::lease_valid() {
+  const auto who = contender();
+  if (!who || who->ownership().state() != Ownership::State::waiting) return false;
+  term_ = core().keeper().valid_term(fsm_.session());
+  return term_ != nullptr;
+}
+
+}  // namespace zklock::recipes

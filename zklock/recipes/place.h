@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zklock/core/acquire_fsm.h"
+#include "zklock/core/lease_term.h"
+#include "zklock/core/node_data.h"
+#include "zklock/recipes/background_work.h"
+#include "zklock/recipes/downgrade.h"
+#include "zklock/recipes/lock_engine.h"
+#include "zklock/recipes/own_node_watch.h"
+#include "zklock/recipes/predecessor_watches.h"
+#include "zklock/recipes/revocation_watch.h"
+#include "zklock/recipes/session_keeper.h"
+
+namespace zklock::recipes {
+
+class Contender;
+
+/// A place in the queue of one lock path: the node, from its creation to its removal. It drives the
+/// acquire machine on the coordinator, and tells the contender that stands in it what becomes of it.
+///
+/// | standing | contender    | node           | ends with                                           |
+/// |----------|--------------|----------------|-----------------------------------------------------|
+/// | queued   | waits        | maybe          | grant; error; the contender goes                    |
+/// | left     | none         | maybe          | the machine knows that the node is gone             |
+/// | held     | holds        | yes; another   | release; loss                                       |
+/// |          |              | at a downgrade |                                                     |
+/// | over     | has lost it, | being deleted  |                                                     |
+/// |          | or none      |                |                                                     |
+///
+/// Thread-safety: the members of SessionMember from any thread; the others within a Section of the
+/// engine.
+class Place : public SessionMember, public std::enable_shared_from_this<Place> {
+ public:
+  /// `identity`: what its node says of whose it is.
+  Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
+        core::AcquireFsm::Policy policy);
+  ~Place() override;
+
+  /// The contender gets the place, and is told of it from now on.
+  void enter(const std::shared_ptr<Contender>& contender) { contender_ = contender; }
+  /// Queues.
+  void start();
+  /// The contender waits no longer, and hears no more.
+  void give_up();
+  /// The same, and the machine knows it.
+  void leave();
+  /// What goes from now on is released, and leaves no delay behind.
+  void leave_no_delay();
+  /// What was held excludes nobody any more.
+  void downgrade();
+  /// Nobody holds here any more; the node stays.
+  void leave_session() noexcept;
+  enum class Manner { release, plainly };
+  /// The node goes.
+  void remove(Manner manner);
+
+  ClientCore& core() const noexcept { return engine_->core(); }
+  LockEngine& engine() const noexcept { return *engine_; }
+  const core::AcquireFsm::Policy& policy() const noexcept { return policy_; }
+  /// With the number of permits, where that is shared.
+  const core::QueueRule& rule() const noexcept { return fsm_.rule(); }
+  bool over() const noexcept { return fsm_.over(); }
+  bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
+  /// A server was reached.
+  bool had_node() const noexcept { return had_node_; }
+  FencingToken token() const noexcept { return fsm_.token(); }
+  SessionId session() const noexcept { return fsm_.session(); }
+  core::Sequence sequence() const noexcept { return fsm_.sequence(); }
+  const std::string& attempt() const noexcept { return fsm_.attempt(); }
+  const std::shared_ptr<core::LeaseTerm>& term() const noexcept { return term_; }
+  const std::string& own_name() const noexcept {
+    return downgrade_.reads() ? downgrade_.name() : fsm_.own_name();
+  }
+  /// All that its node may be called at this moment.
+  std::vector<std::string> own_names() const;
+
+  /// SessionMember; no Section.
+  void session_ended(SessionId session) override;
+  void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) override;
+  void suspended(SessionId session) override;
+  void resumed(SessionId session) override;
+  void tick() override;
+
+  /// For its parts. What they hear goes nowhere when the place is gone: `step` is called with the
+  /// place, within a Section, and whatever else comes.
+  template <class Step>
+  auto entering(Step step) {
+    return [self = weak_from_this(), step = std::move(step)](const auto&... news) {
+      const auto place = self.lock();
+      if (!place) return;
+      const LockEngine::Section section(*place->engine_);
+      step(*place, news...);
+    };
+  }
+  /// Null when nobody stands in it.
+  std::shared_ptr<Contender> contender() const noexcept { return contender_.lock(); }
+  /// What the node of a reader says that was a writer.
+  std::string data_as_reader() const;
+  /// Of a reply to a Get of its node's name: whether that is this node.
+  bool is_own(const client::Reply& node) const;
+  OwnNodeWatch& own_watch() noexcept { return own_watch_; }
+  PredecessorWatches& predecessors() noexcept { return predecessors_; }
+  void own_node_gone();
+  void predecessor_watched(const std::string& node, const client::Reply& reply);
+  void predecessor_event(const std::string& node, client::request::WatchEvent event);
+  /// Where who wants it to let go says so.
+  std::string revocation_marker() const;
+  /// The marker of a delay that it leaves no more, while it may be there: it goes with the node, in
+  /// one transaction; empty when there is none.
+  const std::string& unwanted_delay_marker() const noexcept { return unwanted_delay_marker_; }
+  void delay_marker_gone() noexcept { unwanted_delay_marker_.clear(); }
+  /// Alone: the node stays.
+  void remove_unwanted_delay_marker();
+  void asked_to_release();
+  void forced_to_release();
+
+ private:
+  using Effect = core::AcquireEffect;
+
+  template <class Step>
+  client::ReplyHandler on_reply(Step step);
+  void run(core::AcquireEffects effects);
+  void carry_out(const Effect& effect);
+  void create(const std::string& attempt);
+  void check_own(SessionId session);
+  void list(SessionId session);
+  core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
+  std::string count_path() const;
+  void pause();
+  void mark(const Effect& effect);
+  void clear(const Effect& effect);
+  void delay();
+  void end_delay() noexcept;
+  client::RequestId submit(client::Operation operation, SessionId session,
+                           client::ReplyHandler handler);
+  /// The lease as it stands, kept for the grant that may follow.
+  bool lease_valid();
+  void grant();
+  void fail(Errc error, const std::string& cause);
+  void machine_ended();
+  void tell_position();
+  client::Deleter::Manner manner_of_release() const noexcept;
+  /// With the child `companion`, where it has one.
+  void remove_node(SessionId session, const std::string& name, const std::string& companion,
+                   client::Deleter::Manner manner);
+
+  const std::shared_ptr<LockEngine> engine_;
+  const core::AcquireFsm::Policy policy_;
+  const core::NodeData identity_;
+
+  // guarded by the engine's mutex
+  std::weak_ptr<Contender> contender_;
+  core::AcquireFsm fsm_;
+  std::optional<BackgroundWork::Id> work_;  ///< while it is left
+  bool had_node_ = false;
+  client::RequestId create_id_{};  ///< or of another request that is bound to no session
+  client::RequestId count_id_{};
+  client::RequestId list_id_{};
+  std::string unwanted_delay_marker_;
+  client::TimerId delay_timer_{};
+  std::uint64_t delays_ = 0;
+  PredecessorWatches predecessors_{*this};
+  OwnNodeWatch own_watch_{*this};
+  RevocationWatch revocation_{*this};
+  Downgrade downgrade_{*this};
+  std::int64_t queued_ms_ = 0;             ///< when its node was created
+  std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
+};
+
+}  // namespace zklock::recipes

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// A place, and who stands in it.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zklock/core/revocation.h"
+#include "zklock/recipes/contender.h"
+#include "zklock/recipes/place.h"
+
+namespace zklock::recipes {
+
+using core::AcquireState;
+using core::Ownership;
+
+// ---- what the contender hears -------------------------------------------------------------------
+
+void Place::grant() {
+  if (const auto who = contender()) return who->granted();
+  leave_session();  // the caller could not be kept: the system gave no more
+  remove(Manner::plainly);
+}
+
+void Place::fail(Errc error, const std::string& cause) {
+  if (const auto who = contender()) who->failed(error, cause);
+}
+
+// Without a grant: the node is gone, or on its way out.
+void Place::machine_ended() {
+  leave_session();
+  if (work_) core().work().end(*std::exchange(work_, std::nullopt));
+  const auto who = contender();
+  contender_.reset();
+  if (who) who->attempt_ended();
+}
+
+void Place::session_ended(SessionId session) {
+  const LockEngine::Section section(*engine_);
+  if (fsm_.state() != AcquireState::granted) {
+    run(fsm_.session_ended(session));
+  } else if (const auto who = contender(); who && session == fsm_.session()) {
+    who->lose(Contender::Loss::node);
+  }
+}
+
+void Place::term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) {
+  const LockEngine::Section section(*engine_);
+  if (fsm_.state() != AcquireState::granted || term != term_) return;
+  if (const auto who = contender()) who->lose(Contender::Loss::lease);
+}
+
+void Place::suspended(SessionId session) {
+  const LockEngine::Section section(*engine_);
+  const auto who = contender();
+  if (who && session == fsm_.session()) who->suspended();
+}
+
+void Place::resumed(SessionId session) {
+  const LockEngine::Section section(*engine_);
+  const auto who = contender();
+  if (who && session == fsm_.session()) who->resumed();
+}
+
+void Place::tick() {
+  const LockEngine::Section section(*engine_);
+  const auto who = contender();
+  if (!who || !fsm_.has_node()) return;
+  const auto standing = who->ownership().state();
+  if (standing != Ownership::State::waiting && standing != Ownership::State::held) return;
+  if (downgrade_.settled()) own_watch_.tick();
+  if (standing == Ownership::State::held) revocation_.tick();
+}
+
+void Place::own_node_gone() {
+  if (!fsm_.has_node()) return;
+  if (fsm_.state() != AcquireState::granted) return run(fsm_.own_node_deleted());
+  if (const auto who = contender()) who->lose(Contender::Loss::node);
+}
+
+std::string Place::revocation_marker() const {
+  return engine_->path().child(core::revocation_marker(fsm_.sequence()));
+}
+
+void Place::asked_to_release() {
+  if (const auto who = contender()) who->asked_to_release();
+}
+
+void Place::forced_to_release() {
+  if (const auto who = contender()) who->forced_to_release();
+}
+
+// ---- how it is left -----------------------------------------------------------------------------
+
+void Place::give_up() {
+  core::AcquireEffects effects = fsm_.give_up();
+  leave();
+  run(std::move(effects));
+}
+
+void Place::leave() {
+  contender_.reset();
+  if (!fsm_.over()) work_ = core().work().begin();
+}
+
+void Place::leave_session() noexcept {
+  core().keeper().dismiss(*this);
+  end_delay();
+  downgrade_.end();
+  own_watch_.disarm();
+  revocation_.disarm();
+}
+
+// The node of a mutex stays: to Curator's mutexes a reader's node would be none before them.
+void Place::downgrade() {
+  const bool left_delay = fsm_.leaves_delay();
+  leave_no_delay();
+  if (policy_.rule.prefix == core::write_prefix) return downgrade_.begin();
+  if (left_delay) remove_unwanted_delay_marker();
+}
+
+std::vector<std::string> Place::own_names() const {
+  if (downgrade_.in_doubt()) return {fsm_.own_name(), downgrade_.name()};
+  return {own_name()};
+}
+
+std::string Place::data_as_reader() const {
+  core::NodeData data = identity_;
+  data.attempt = fsm_.attempt();
+  data.token = fsm_.token().zxid;
+  data.since_ms = queued_ms_;
+  return data.encode();
+}
+
+bool Place::is_own(const client::Reply& node) const {
+  return downgrade_.reads() ? downgrade_.made(node) : node.token == fsm_.token();
+}
+
+// Announced only to whom it matters: see Decision::follows_release.
+client::Deleter::Manner Place::manner_of_release() const noexcept {
+  const bool writes = !downgrade_.reads() && !downgrade_.in_doubt();
+  const bool heard = policy_.rule.access == Access::exclusive && writes;
+  return core().settings().announces && heard ? client::Deleter::Manner::announced
+                                              : client::Deleter::Manner::plainly;
+}
+
+// What an unanswered request has made is deleted for sure: this is carried out after it.
+void Place::remove(Manner manner) {
+  const auto how =
+      manner == Manner::release ? manner_of_release() : client::Deleter::Manner::plainly;
+  for (const std::string& name : own_names()) {
+    // It is there as long as the first of the names.
+    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), how);
+  }
+}
+
+void Place::remove_node(SessionId session, const std::string& name, const std::string& companion,
+                        client::Deleter::Manner manner) {
+  own_watch_.disarm();
+  if (core().closed()) return;  // the session goes, and the node with it
+  const auto work = core().work().begin();
+  client::Deleter::Node node{.path = engine_->path().child(name), .token = fsm_.token()};
+  if (!companion.empty()) node.companions.push_back(engine_->path().child(companion));
+  core().deleter().remove(session, std::move(node), manner,
+                          [client = core().weak_from_this(), work] {
+                            if (const auto alive = client.lock()) alive->work().end(work);
+                          });
+}
+
+}  // namespace zklock::recipes
