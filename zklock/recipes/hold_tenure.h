@@ -41,9 +41,6 @@ class HoldTenure {
   std::string node() const { return core_.forked() ? grant_.node : node_.path(); }
   HeldNode& held_node() const noexcept { return node_; }
   SessionId session() const noexcept { return grant_.lease->session(); }
-  bool is_of(const std::shared_ptr<core::LeaseTerm>& lease) const noexcept {
-    return lease == grant_.lease;
-  }
 
   /// By the clock; whoever asks too late ends it.
   bool valid() const noexcept;
