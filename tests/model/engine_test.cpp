@@ -31,6 +31,23 @@ TEST_F(EngineTest, ReleaseIsOneRequest) {
   expect_rest();
 }
 
+TEST_F(EngineTest, AReleaseIsOneRequestAlsoOfAWatchedNode) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  run_for(2s);
+  ASSERT_EQ(client(1).live_interests(), 2U) << "its own node, and the one before";
+  lock_.release(first);
+  run();
+  ASSERT_TRUE(lock_.call(second).granted());
+  reset_counts();
+  lock_.release(second);
+  run();
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(1).requests(), 1U);
+  EXPECT_EQ(client(1).watch_removals(), 0U) << "it goes with the node";
+  expect_rest();
+}
+
 TEST_F(EngineTest, ContendedAcquireIsThreeRequestsAndTheHandOffNone) {
   const auto first = granted(0);
   const auto second = waiting(1);

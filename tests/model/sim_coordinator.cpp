@@ -185,6 +185,7 @@ void SimCoordinator::drop_watch_if_unused(const Watch& watch) {
   }
   armed_.erase(watch);
   last_send_ = clock_.now();
+  ++watch_removals_;
   to_server_.emplace_back(RemoveWatch{watch});
 }
 

@@ -102,7 +102,11 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   bool is_connected() const noexcept { return told_connected_; }
   std::size_t requests(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
   std::size_t requests() const;  ///< submitted since the last reset, of all kinds
-  void reset_counts() { counts_.fill(0); }
+  std::size_t watch_removals() const noexcept { return watch_removals_; }  ///< the same
+  void reset_counts() {
+    counts_.fill(0);
+    watch_removals_ = 0;
+  }
   std::size_t server_watches() const noexcept { return watches_.size(); }
   std::size_t live_interests() const;  ///< that may still call on_event
   std::size_t unanswered() const;      ///< requests without a reply
@@ -261,6 +265,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   KindFilters lost_requests_;
   std::vector<Injected> injected_;
   std::array<std::size_t, operation_kinds> counts_{};
+  std::size_t watch_removals_ = 0;
 };
 
 }  // namespace zklock::model

@@ -15,33 +15,46 @@ void OwnNodeWatch::renew() noexcept {
 }
 
 void OwnNodeWatch::disarm() noexcept {
-  if (id_ == client::RequestId{}) return;
-  place_.core().coordinator().unwatch(std::exchange(id_, {}));
+  const client::RequestId id = id_;
+  forget();
+  if (id != client::RequestId{}) place_.core().coordinator().unwatch(id);
+}
+
+void OwnNodeWatch::forget() noexcept {
+  id_ = {};
+  ++round_;
 }
 
 void OwnNodeWatch::tick() {
   if (id_ == client::RequestId{} && std::exchange(due_, true)) arm();
 }
 
+/// `step`, unless this watch has moved on meanwhile.
+template <class Step>
+auto OwnNodeWatch::step(Step step) {
+  return place_.entering(
+      [this, round = round_, step = std::move(step)](Place&, const auto&... news) {
+        if (round == round_) step(news...);  // the place is alive, and so is its part
+      });
+}
+
 void OwnNodeWatch::arm() {
-  const std::string name = place_.own_name();
-  request::GetAndWatch watch{.path = place_.engine().path().child(name), .on_event = {}};
-  watch.on_event = place_.entering([name](Place& p, SessionId, request::WatchEvent event) {
-    if (p.own_name() != name) return;
-    p.own_watch().id_ = {};  // if it was only changed: again at the next tick
-    if (event == request::WatchEvent::deleted) p.own_node_gone();
+  request::GetAndWatch watch{.path = place_.engine().path().child(place_.own_name()),
+                             .on_event = {}};
+  watch.on_event = step([this](SessionId, request::WatchEvent event) {
+    id_ = {};  // if it was only changed: again at the next tick
+    if (event == request::WatchEvent::deleted) place_.own_node_gone();
   });
   id_ = place_.core().coordinator().submit(
       {.operation = std::move(watch), .session = place_.session()},
-      place_.entering([name](Place& p, const client::Reply& reply) {
-        if (p.own_name() != name) return;
+      step([this](const client::Reply& reply) {
         // Where the parent was deleted, and made anew, another node may have the same name.
         const bool there = reply.status == core::Status::ok;
-        const bool gone = reply.status == core::Status::no_node || (there && !p.is_own(reply));
+        const bool gone = reply.status == core::Status::no_node || (there && !place_.is_own(reply));
         if (there && !gone) return;
-        if (there) p.own_watch().disarm();
-        p.own_watch().id_ = {};  // again at the next tick
-        if (gone) p.own_node_gone();
+        if (there) disarm();
+        id_ = {};  // again at the next tick
+        if (gone) place_.own_node_gone();
       }));
 }
 

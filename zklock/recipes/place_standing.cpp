@@ -155,7 +155,7 @@ void Place::remove(Manner manner) {
 
 void Place::remove_node(SessionId session, const std::string& name, const std::string& companion,
                         client::Deleter::Manner manner) {
-  own_watch_.disarm();
+  own_watch_.forget();
   if (core().closed()) return;  // the session goes, and the node with it
   const auto work = core().work().begin();
   client::Deleter::Node node{.path = engine_->path().child(name), .token = fsm_.token()};
