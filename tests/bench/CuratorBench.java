@@ -195,6 +195,11 @@ public final class CuratorBench {
     return started;
   }
 
+  /** All at once: one takes a tenth of a second. */
+  private static void closeAll(List<CuratorFramework> clients) throws InterruptedException {
+    join(start(clients.size(), i -> clients.get(i).close()));
+  }
+
   private static void join(List<Thread> threads) throws InterruptedException {
     for (Thread thread : threads) thread.join();
   }
@@ -355,8 +360,8 @@ public final class CuratorBench {
     }
 
     @Override
-    public void close() {
-      for (CuratorFramework client : clients) client.close();
+    public void close() throws Exception {
+      closeAll(clients);
     }
   }
 
@@ -469,8 +474,8 @@ public final class CuratorBench {
     }
 
     @Override
-    public void close() {
-      for (CuratorFramework client : clients) client.close();
+    public void close() throws Exception {
+      closeAll(clients);
       holders.close();
     }
   }

@@ -62,13 +62,10 @@ class Benchmark:
         if measure.only and contestant.name not in measure.only:
             self.absent[measure.key][contestant.name] = "-"
             return
-        most = measure.most_rounds.get(contestant.name, self.rounds)
-        if self.quick and measure.quick_rounds is not None:
-            # Whoever needs minutes for it is left out altogether.
-            most = 0 if contestant.name in measure.most_rounds else measure.quick_rounds
-            if most == 0:
-                self.absent[measure.key][contestant.name] = "not quick"
-        if round_ >= most:
+        rounds = measure.rounds(contestant.name, self.rounds, self.quick)
+        if rounds == 0:
+            self.absent[measure.key][contestant.name] = "not quick"
+        if round_ >= rounds:
             return
         try:
             seconds = measure.seconds / 4 if self.quick else measure.seconds

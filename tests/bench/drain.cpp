@@ -34,10 +34,6 @@ class Queue {
     for (std::size_t i = 0; i < sessions; ++i) sessions_.push_back(contestant.connect(params));
     holder_->lock();
   }
-  /// The waiters refer to this object.
-  ~Queue() {
-    if (waiting_ > 0) drain();
-  }
 
   void fill(std::size_t waiters) {
     waiting_ = waiters;
@@ -60,7 +56,6 @@ class Queue {
     if (!drained_.try_acquire_for(kPatience)) {
       throw std::runtime_error("the queue stands still");
     }
-    waiting_ = 0;
     for (const auto& session : sessions_) session->flush();
     return exclusive_->last() - begin;
   }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -69,10 +70,12 @@ struct Release {
   std::array<zoo_op_result_t, 2> results{};
 };
 
-/// One contender's way to the lock. `granted` is called on the C client's completion thread.
+/// One contender's way to the lock. `granted` gets its node, on the C client's completion thread.
 class Attempt {
  public:
-  Attempt(zhandle_t* handle, std::mutex& order, std::string parent, std::function<void()> granted)
+  using Granted = std::function<void(const std::string&)>;
+
+  Attempt(zhandle_t* handle, std::mutex& order, std::string parent, Granted granted)
       : handle_(handle),
         order_(order),
         parent_(std::move(parent)),
@@ -98,6 +101,8 @@ class Attempt {
   const std::string& own() const { return own_; }
 
  private:
+  void granted() { granted_(own_); }
+
   static Attempt& of(const void* data) { return *static_cast<Attempt*>(const_cast<void*>(data)); }
 
   static void created(int code, const char* path, const Stat* /*stat*/, const void* data) {
@@ -109,7 +114,7 @@ class Attempt {
     check(code, "exists");
     Attempt& self = of(data);
     if (stat->numChildren == 1) {
-      self.granted_();
+      self.granted();
       return;
     }
     const std::string& own = self.own_;
@@ -143,7 +148,7 @@ class Attempt {
       if (name < own && name > before) before = name;
     }
     if (before.empty()) {
-      self.granted_();
+      self.granted();
     } else {
       self.watch(std::stoi(before.substr(before.size() - kSequenceDigits)));
     }
@@ -151,21 +156,23 @@ class Attempt {
 
   static void changed(zhandle_t* /*handle*/, int type, int /*state*/, const char* /*path*/,
                       void* data) {
-    if (type == ZOO_CHANGED_EVENT) static_cast<Attempt*>(data)->granted_();
+    if (type == ZOO_CHANGED_EVENT) static_cast<Attempt*>(data)->granted();
   }
 
   zhandle_t* const handle_;
   std::mutex& order_;
   const std::string parent_;
   const std::string prefix_;
-  const std::function<void()> granted_;
+  const Granted granted_;
   std::string own_;
 };
 
 class FloorLock final : public Lock {
  public:
   FloorLock(zhandle_t* handle, std::mutex& order, Releases& releases, const std::string& path)
-      : handle_(handle), releases_(releases), attempt_(handle, order, path, [this] { wake(); }) {}
+      : handle_(handle),
+        releases_(releases),
+        attempt_(handle, order, path, [this](const std::string&) { wake(); }) {}
 
   void lock() override {
     attempt_.begin();
@@ -212,24 +219,19 @@ class FloorSession final : public Session {
   }
 
   void queue(const std::string& path, std::function<void()> held) override {
-    // It goes with its grant; the C client's thread is the only one that looks at it then.
-    auto* const waiter = new Waiter;
-    waiter->attempt = std::make_unique<Attempt>(
-        raw_.handle(), order_, path, [this, waiter, held = std::move(held)] {
-          const std::unique_ptr<Waiter> ends_here(waiter);
-          held();
-          Release::send(raw_.handle(), waiter->attempt->own(), releases_);
-        });
-    waiter->attempt->begin();
+    waiters_
+        .emplace_back(raw_.handle(), order_, path,
+                      [this, held = std::move(held)](const std::string& node) {
+                        held();
+                        Release::send(raw_.handle(), node, releases_);
+                      })
+        .begin();
   }
 
   void flush() override { releases_.wait(); }
 
  private:
-  struct Waiter {
-    std::unique_ptr<Attempt> attempt;
-  };
-
+  std::deque<Attempt> waiters_;  // until the session ends: its threads refer to them
   std::mutex order_;
   Releases releases_;
   RawSession raw_;  // the last: its threads use the others

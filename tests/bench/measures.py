@@ -38,7 +38,8 @@ class Target:
     def __str__(self):
         sign = ">=" if self.at_least else "<="
         peer = {"ratio_to_curator": " x Curator", "ratio_to_floor": " x floor"}.get(self.of, "")
-        return f"{sign} {self.bound:g}{peer}"
+        bound = f"1/{1 / self.bound:.0f}" if self.bound < 0.01 else f"{self.bound:g}"
+        return f"{sign} {bound}{peer}"
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,21 @@ class Measure:
     seconds: float = 1.0  # the time that counts, in the full benchmark; 0: as long as it takes
     warm: float = 0.3
     with_bytes: bool = False
-    quick_rounds: Optional[int] = None  # fewer than the other measures
+    quick_rounds: Optional[int] = None  # fewer than for the other measures
     only: Optional[tuple] = None  # who takes part at all
-    most_rounds: dict = field(default_factory=dict)  # by contestant: 0 with --quick is not at all
+    most_rounds: dict = field(default_factory=dict)  # by contestant
     picture: bool = False  # only with --plot
+
+    def rounds(self, contestant, planned, quick):
+        """How many rounds this contestant takes part in; 0: whoever needs minutes, in a hurry."""
+        most = self.most_rounds.get(contestant, planned)
+        if not quick:
+            return most
+        if self.picture:
+            return 1
+        if self.quick_rounds is None:
+            return planned
+        return 0 if contestant in self.most_rounds else self.quick_rounds
 
 
 def at_most(of, bound):

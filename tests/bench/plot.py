@@ -88,7 +88,8 @@ def picture(title, below, x_title, y_title, series, at_x):
     ends = [(vertical.at(points[-1][1]), name) for name, points in series.items()]
     for y, name in spread(ends):
         x = horizontal.at(series[name][-1][0])
-        out.append(text(x + 10, y + 4, TITLES[name], "start", 13, COLOURS[name]))
+        out.append(text(x + 10, y + 4, TITLES[name], "start", 13, COLOURS[name],
+                        ' stroke="#ffffff" stroke-width="4" paint-order="stroke"'))
     return "\n".join(out + ["</svg>", ""])
 
 

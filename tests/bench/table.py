@@ -24,11 +24,11 @@ def ratio(value):
     return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
-def lines_of(rows):
-    """Columns as wide as they must be; the first to the left, the others to the right."""
+def lines_of(rows, left=(0,)):
+    """Columns as wide as they must be, the others than `left` to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for number, row in enumerate(rows):
-        cells = [cell.ljust(width) if i == 0 else cell.rjust(width)
+        cells = [cell.ljust(width) if i in left else cell.rjust(width)
                  for i, (cell, width) in enumerate(zip(row, widths))]
         yield "  ".join(cells).rstrip()
         if number == 0:
@@ -75,11 +75,12 @@ def target_lines(results, measures):
         for target in measure.targets:
             found = results[measure.key][target.of]
             found = None if isinstance(found, str) else found
-            rows.append([measure.key, str(target), ratio(found),
+            unit = f" {measure.unit}" if target.of == "zklock" else ""
+            rows.append([measure.key, str(target) + unit, ratio(found),
                          verdict(found, found is not None and target.holds(found))])
     for text, found, bound in flatness(results):
         rows.append([*text, ratio(found), verdict(found, found is not None and found <= bound)])
-    return "\n".join(lines_of(rows))
+    return "\n".join(lines_of(rows, left=(0, 1, 3)))
 
 
 def flatness(results):

@@ -61,7 +61,7 @@ class ZklockSession final : public Session {
 
   void queue(const std::string& path, std::function<void()> held) override {
     mutex(path).async_acquire({}, [held = std::move(held)](Hold hold, std::exception_ptr error) {
-      if (error) die(error);
+      if (error) return check(error);
       held();
       hold.release();
     });
@@ -80,10 +80,12 @@ class ZklockSession final : public Session {
     return options;
   }
 
-  [[noreturn]] static void die(const std::exception_ptr& error) {
+  // Waiters may be left when the session is closed; anything else ends the process.
+  static void check(const std::exception_ptr& error) {
     try {
       std::rethrow_exception(error);
-    } catch (const std::exception& e) {
+    } catch (const Error& e) {
+      if (e.errc() == Errc::closed) return;
       std::fprintf(stderr, "zklock_bench: %s\n", e.what());
     }
     std::_Exit(1);
