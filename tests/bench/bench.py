@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import platform
+import signal
 import statistics
 import sys
 import time
@@ -36,6 +37,7 @@ class Benchmark:
         self.runs = {m.key: {} for m in self.measures}  # by measure and contestant: the runs
         self.absent = {m.key: {} for m in self.measures}
         self.failures = []
+        self.ended = set()  # who cannot go on
         self._serial = 0
 
     def say(self, text):
@@ -47,7 +49,7 @@ class Benchmark:
             self.say(f"warming up {contestant.name}")
             part = 1 if contestant.name == "curator" else OTHERS_WARM_UP
             for key, seconds in WARM_UP:
-                self.run_once(by_key[key], contestant, seconds * part)
+                self.attempt(by_key[key], contestant, seconds * part)
 
     def run(self):
         for round_ in range(self.rounds):
@@ -67,23 +69,33 @@ class Benchmark:
             self.absent[measure.key][contestant.name] = "not quick"
         if round_ >= rounds:
             return
-        try:
-            seconds = measure.seconds / 4 if self.quick else measure.seconds
-            run = self.run_once(measure, contestant, seconds)
-        except Failure as failure:
-            self.failures.append(str(failure))
-            self.say(str(failure))
-            if contestant.process.poll() is not None:
-                raise
-            contestant.ask("finish", PATIENCE)
-            return
+        seconds = measure.seconds / 4 if self.quick else measure.seconds
+        run = self.attempt(measure, contestant, seconds)
         if "absent" in run:
             self.absent[measure.key][contestant.name] = run["absent"]
-            return
-        if run["overlaps"]:
-            self.failures.append(f"{contestant.name}: {measure.key}: {run['overlaps']} overlaps: "
-                                 "it does not exclude")
-        self.runs[measure.key].setdefault(contestant.name, []).append(run)
+        else:
+            self.runs[measure.key].setdefault(contestant.name, []).append(run)
+
+    def fail(self, text):
+        self.failures.append(text)
+        self.say(text)
+
+    def attempt(self, measure, contestant, seconds):
+        """As run_once(); what fails is absent. After that the others go on."""
+        if contestant.name in self.ended:
+            return {"absent": "failed"}
+        try:
+            run = self.run_once(measure, contestant, seconds)
+        except Failure as failure:
+            self.fail(str(failure))
+            if not contestant.is_ready():
+                self.ended.add(contestant.name)
+            return {"absent": "failed"}
+        if run.get("overlaps"):
+            self.fail(f"{contestant.name}: {measure.key}: {run['overlaps']} overlaps: "
+                      "it does not exclude")
+            return {"absent": "overlaps"}
+        return run
 
     def run_once(self, measure, contestant, seconds):
         self._serial += 1
@@ -221,6 +233,7 @@ def report(benchmark, results, facts, arguments):
 
 def main():
     arguments = parse_arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is cleared away
     begun = time.monotonic()
     directory = "/dev/shm" if arguments.memory else arguments.build
     contestants = all_contestants(arguments.build)
@@ -236,12 +249,8 @@ def main():
             stack.callback(contestant.stop)
             contestant.start(server.hosts)
         facts = about(server, contestants, arguments, directory)
-        try:
-            benchmark.warm_up()
-            benchmark.run()
-        except Failure as failure:
-            if str(failure) not in benchmark.failures:
-                benchmark.failures.append(str(failure))
+        benchmark.warm_up()
+        benchmark.run()
     facts["seconds"] = round(time.monotonic() - begun)
     report(benchmark, benchmark.results(missing), facts, arguments)
     return 1 if benchmark.failures else 0

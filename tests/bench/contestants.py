@@ -45,6 +45,14 @@ class Contestant:
     def cpu(self):
         return cpu_seconds(self.process.pid)
 
+    def is_ready(self):
+        """Whether it can go on, after something that failed."""
+        try:
+            self.ask("finish", 60)
+            return True
+        except Failure:
+            return False
+
     def ask(self, line, patience):
         try:
             self.process.stdin.write(line.encode() + b"\n")

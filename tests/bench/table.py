@@ -79,6 +79,8 @@ def target_lines(results, measures):
             rows.append([measure.key, str(target) + unit, ratio(found),
                          verdict(found, found is not None and target.holds(found))])
     for text, found, bound in flatness(results):
+        if text[0] not in results:
+            continue
         rows.append([*text, ratio(found), verdict(found, found is not None and found <= bound)])
     return "\n".join(lines_of(rows, left=(0, 1, 3)))
 
