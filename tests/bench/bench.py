@@ -69,7 +69,7 @@ class Benchmark:
             self.absent[measure.key][contestant.name] = "not quick"
         if round_ >= rounds:
             return
-        seconds = measure.seconds / 4 if self.quick else measure.seconds
+        seconds = measure.seconds / 5 if self.quick else measure.seconds
         run = self.attempt(measure, contestant, seconds)
         if "absent" in run:
             self.absent[measure.key][contestant.name] = run["absent"]
