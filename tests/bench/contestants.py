@@ -10,6 +10,7 @@ import sys
 from server import cpu_seconds, dies_with_us, end, java
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+CURATOR_SOURCES = ("BenchKit.java", "CuratorBench.java")
 JARS = "/usr/share/java"
 CURATOR_JARS = ("curator-recipes", "curator-framework", "curator-client", "zookeeper", "guava",
                 "slf4j-api", "slf4j-simple")
@@ -93,7 +94,7 @@ def curator(build):
     os.makedirs(classes, exist_ok=True)
     try:
         subprocess.run([java("javac"), "-Xlint:-options", "-d", classes, "-cp", class_path,
-                        os.path.join(HERE, "CuratorBench.java")], check=True)
+                        *(os.path.join(HERE, file) for file in CURATOR_SOURCES)], check=True)
     except FileNotFoundError:
         return Contestant("curator", absence="no javac (openjdk-17-jdk-headless)")
     return Contestant("curator", [java(), "-Xss256k", "-Xms256m", "-Xmx2g", "-XX:-UsePerfData",
