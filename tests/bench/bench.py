@@ -20,8 +20,8 @@ from server import Server, file_system
 SESSION_TIMEOUT = 10
 SETTLE = 1.2  # longer than two of zklock's ticks: by then a waiter has sent all that it will send
 # Before anything counts: 8 s and more of all kinds of work, for Java's compiler (the server's too).
-WARM_UP = (("handoff_8", 2.5), ("cycle_free", 1.5), ("handoff_64_shared", 2.0),
-           ("independent_64", 2.0), ("acquire_free", 1.0), ("handoff_single", 1.0),
+WARM_UP = (("handoff_8", 2.5), ("cycle_free", 1.0), ("handoff_64_shared", 1.5),
+           ("independent_64", 1.5), ("acquire_free", 0.5), ("handoff_single", 0.5),
            ("reentrant", 0.5), ("drain_100", 0.0))
 OTHERS_WARM_UP = 0.1  # part of that for those that have no such compiler
 PATIENCE = 300

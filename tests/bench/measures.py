@@ -117,7 +117,7 @@ MEASURES = (
     Measure("handoff_single", "release to granted, one waiter, p50", "us", "single",
             median_latency, {"hold": 0.003}, (at_most(CURATOR, 0.75),)),
     drain(100, quick_rounds=2),
-    drain(1000, most_rounds={"kazoo": 2}, quick_rounds=2),
+    drain(1000, most_rounds={"kazoo": 2}, quick_rounds=1),
     drain(3000, (at_most(CURATOR, 0.15),), most_rounds={"kazoo": 1}, quick_rounds=1),
     Measure("independent_64", "64 independent locks on one session", "1/s", "independent", rate,
             {"contenders": 64, "shared": 1, "apart": 1}, (at_least(CURATOR, 1.2),),
