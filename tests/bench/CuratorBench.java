@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+//   CuratorBench HOSTS
+// Curator's InterProcessMutex as a contestant. The commands and what each measure is: README.md.
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.retry.RetryNTimes;
+import org.apache.zookeeper.data.Stat;
+
+public final class CuratorBench {
+  private static final int PATIENCE_SECONDS = 240;
+
+  private interface Measure extends AutoCloseable {
+    Result run() throws Exception;
+  }
+
+  private interface Task {
+    void run(int index) throws Exception;
+  }
+
+  private static CuratorFramework connect(String hosts, Params params) throws Exception {
+    CuratorFramework client = CuratorFrameworkFactory.builder()
+        .connectString(hosts)
+        .sessionTimeoutMs((int) (params.nanos("timeout") / 1_000_000))
+        .connectionTimeoutMs(30_000)
+        .retryPolicy(new RetryNTimes(3, 200))
+        .build();
+    client.start();
+    if (!client.blockUntilConnected(30, TimeUnit.SECONDS)) {
+      throw new IllegalStateException("Curator does not connect");
+    }
+    return client;
+  }
+
+  /** Runs the task on so many threads, and waits for them. An error ends the process. */
+  private static List<Thread> start(int threads, Task task) {
+    List<Thread> started = new ArrayList<>();
+    for (int i = 0; i < threads; ++i) {
+      final int index = i;
+      Thread thread = new Thread(() -> {
+        try {
+          task.run(index);
+        } catch (Exception e) {
+          e.printStackTrace();
+          Runtime.getRuntime().halt(1);
+        }
+      });
+      thread.start();
+      started.add(thread);
+    }
+    return started;
+  }
+
+  /** All at once: one takes a tenth of a second. */
+  private static void closeAll(List<CuratorFramework> clients) throws InterruptedException {
+    join(start(clients.size(), i -> clients.get(i).close()));
+  }
+
+  private static void join(List<Thread> threads) throws InterruptedException {
+    for (Thread thread : threads) thread.join();
+  }
+
+  /** A lock that nobody else wants. A release is confirmed when it returns. */
+  private static final class Free implements Measure {
+    private final String kind;
+    private final Params params;
+    private final CuratorFramework client;
+    private final InterProcessMutex mutex;
+
+    Free(String kind, String hosts, Params params) throws Exception {
+      this.kind = kind;
+      this.params = params;
+      client = connect(hosts, params);
+      mutex = new InterProcessMutex(client, params.text("path"));
+      mutex.acquire();
+      mutex.release();
+    }
+
+    @Override
+    public Result run() throws Exception {
+      Result result = new Result();
+      Window window = new Window(params);
+      for (long now = System.nanoTime(); !window.over(now);) {
+        long begin = System.nanoTime();
+        mutex.acquire();
+        long locked = System.nanoTime();
+        mutex.release();
+        now = System.nanoTime();
+        ++result.cycles;
+        if (!window.has(begin)) continue;
+        switch (kind) {
+          case "acquire": result.samples.add(locked - begin); break;
+          case "unlock": result.samples.add(now - locked); break;
+          default: result.samples.add(now - begin); break;
+        }
+        result.seconds = (now - window.begin) / 1e9;
+      }
+      result.ops = result.samples.count;
+      return result;
+    }
+
+    @Override
+    public void close() {
+      client.close();
+    }
+  }
+
+  /** What is held already. The samples are of a pair, each the mean of many. */
+  private static final class Nested implements Measure {
+    private final Params params;
+    private final CuratorFramework client;
+    private final InterProcessMutex mutex;
+
+    Nested(String hosts, Params params) throws Exception {
+      this.params = params;
+      client = connect(hosts, params);
+      mutex = new InterProcessMutex(client, params.text("path"));
+      mutex.acquire();
+    }
+
+    @Override
+    public Result run() throws Exception {
+      final int pairs = 2000;
+      Result result = new Result();
+      Samples scaled = new Samples();
+      Window window = new Window(params);
+      for (long now = System.nanoTime(); !window.over(now);) {
+        long begin = now;
+        for (int i = 0; i < pairs; ++i) {
+          mutex.acquire();
+          mutex.release();
+        }
+        now = System.nanoTime();
+        result.cycles += pairs;
+        if (!window.has(begin)) continue;
+        scaled.add((now - begin) * 1000 / pairs);
+        result.ops += pairs;
+        result.seconds = (now - window.begin) / 1e9;
+      }
+      result.more = String.format(Locale.ROOT, ", \"pair_ns\": %.3f, \"pair_ns_p99\": %.3f",
+          scaled.percentile(0.5) / 1e3, scaled.percentile(0.99) / 1e3);
+      return result;
+    }
+
+    @Override
+    public void close() throws Exception {
+      mutex.release();
+      client.close();
+    }
+  }
+
+  /** Threads that lock and unlock again and again: one lock for all, or one for each. */
+  private static final class Crowd implements Measure {
+    private final Params params;
+    private final boolean apart;
+    private final List<CuratorFramework> clients = new ArrayList<>();
+    private final List<InterProcessMutex> mutexes = new ArrayList<>();
+
+    Crowd(String hosts, Params params) throws Exception {
+      this.params = params;
+      apart = params.number("apart") != 0;
+      boolean shared = params.number("shared") != 0;
+      for (int i = 0; i < params.number("contenders"); ++i) {
+        if (i == 0 || !shared) clients.add(connect(hosts, params));
+        CuratorFramework client = clients.get(clients.size() - 1);
+        String path = params.text("path") + (apart ? "/" + i : "");
+        InterProcessMutex mutex = new InterProcessMutex(client, path);
+        mutex.acquire();
+        mutex.release();
+        mutexes.add(mutex);
+      }
+    }
+
+    @Override
+    public Result run() throws Exception {
+      return apart ? independent() : handOff();
+    }
+
+    private Result handOff() throws Exception {
+      Window window = new Window(params);
+      Exclusive exclusive = new Exclusive();
+      join(start(mutexes.size(), i -> {
+        InterProcessMutex mutex = mutexes.get(i);
+        while (!window.over(System.nanoTime())) {
+          mutex.acquire();
+          exclusive.enter(window);
+          // While nothing counts it stays for a moment: whoever is let in as well is seen then.
+          if (System.nanoTime() - window.begin < 0) LockSupport.parkNanos(100_000);
+          exclusive.leave();
+          mutex.release();
+        }
+      }));
+      return exclusive.result();
+    }
+
+    private Result independent() throws Exception {
+      Window window = new Window(params);
+      Samples[] samples = new Samples[mutexes.size()];
+      AtomicInteger cycles = new AtomicInteger();
+      join(start(mutexes.size(), i -> {
+        samples[i] = new Samples();
+        InterProcessMutex mutex = mutexes.get(i);
+        for (long now = System.nanoTime(); !window.over(now);) {
+          long begin = now;
+          mutex.acquire();
+          mutex.release();
+          now = System.nanoTime();
+          cycles.incrementAndGet();
+          if (window.has(begin)) samples[i].add(now - begin);
+        }
+      }));
+      Result result = new Result();
+      for (Samples each : samples) result.samples.addAll(each);
+      result.ops = result.samples.count;
+      result.seconds = (window.end - window.begin) / 1e9;
+      result.cycles = cycles.get();
+      return result;
+    }
+
+    @Override
+    public void close() throws Exception {
+      closeAll(clients);
+    }
+  }
+
+  /** One waits, the other releases some milliseconds later. */
+  private static final class Single implements Measure {
+    private final Params params;
+    private final CuratorFramework holders;
+    private final CuratorFramework waiters;
+    private final InterProcessMutex holder;
+    private final InterProcessMutex waiter;
+
+    Single(String hosts, Params params) throws Exception {
+      this.params = params;
+      holders = connect(hosts, params);
+      waiters = connect(hosts, params);
+      holder = new InterProcessMutex(holders, params.text("path"));
+      waiter = new InterProcessMutex(waiters, params.text("path"));
+      oneHandOff();
+    }
+
+    private long oneHandOff() throws Exception {
+      holder.acquire();
+      long[] granted = new long[1];
+      List<Thread> waiting = start(1, i -> {
+        waiter.acquire();
+        granted[0] = System.nanoTime();
+        waiter.release();
+      });
+      LockSupport.parkNanos(params.nanos("hold"));
+      long released = System.nanoTime();
+      holder.release();
+      join(waiting);
+      return granted[0] - released;
+    }
+
+    @Override
+    public Result run() throws Exception {
+      Result result = new Result();
+      Window window = new Window(params);
+      for (long now = System.nanoTime(); !window.over(now); now = System.nanoTime()) {
+        long took = oneHandOff();
+        result.cycles += 2;
+        if (took <= 0) ++result.overlaps;
+        if (!window.has(now)) continue;
+        result.samples.add(took);
+        result.seconds = (System.nanoTime() - window.begin) / 1e9;
+      }
+      result.ops = result.samples.count;
+      return result;
+    }
+
+    @Override
+    public void close() {
+      holders.close();
+      waiters.close();
+    }
+  }
+
+  /** Many waiters on some sessions; Curator needs a thread for each. */
+  private static final class Drain implements Measure {
+    private final Exclusive exclusive = new Exclusive();
+    private final CuratorFramework holders;
+    private final List<CuratorFramework> clients = new ArrayList<>();
+    private final InterProcessMutex holder;
+    private final List<Thread> waiting;
+    private final CountDownLatch granted;
+    private final int waiters;
+
+    Drain(String hosts, Params params) throws Exception {
+      String path = params.text("path");
+      waiters = params.number("waiters");
+      granted = new CountDownLatch(waiters);
+      holders = connect(hosts, params);
+      int sessions = params.number("sessions");
+      for (int i = 0; i < sessions; ++i) clients.add(connect(hosts, params));
+      holder = new InterProcessMutex(holders, path);
+      holder.acquire();
+      waiting = start(waiters, i -> {
+        InterProcessMutex mutex = new InterProcessMutex(clients.get(i % sessions), path);
+        mutex.acquire();
+        exclusive.enter(null);
+        exclusive.leave();
+        granted.countDown();
+        mutex.release();
+      });
+      long giveUp = System.nanoTime() + PATIENCE_SECONDS * 1_000_000_000L;
+      for (;;) {
+        Stat stat = holders.checkExists().forPath(path);
+        if (stat.getNumChildren() == waiters + 1) break;
+        if (System.nanoTime() - giveUp > 0) {
+          throw new IllegalStateException("the waiters do not queue");
+        }
+        Thread.sleep(5);
+      }
+      Thread.sleep(params.nanos("settle") / 1_000_000);
+    }
+
+    @Override
+    public Result run() throws Exception {
+      long begin = System.nanoTime();
+      holder.release();
+      if (!granted.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("the queue stands still");
+      }
+      join(waiting);
+      Result result = exclusive.result();
+      result.ops = waiters;
+      result.seconds = (exclusive.last - begin) / 1e9;
+      return result;
+    }
+
+    @Override
+    public void close() throws Exception {
+      closeAll(clients);
+      holders.close();
+    }
+  }
+
+  private static Measure make(String hosts, Params params) throws Exception {
+    String kind = params.text("kind");
+    switch (kind) {
+      case "acquire":
+      case "unlock":
+      case "cycle": return new Free(kind, hosts, params);
+      case "nested": return new Nested(hosts, params);
+      case "handoff":
+      case "independent": return new Crowd(hosts, params);
+      case "single": return new Single(hosts, params);
+      case "drain": return new Drain(hosts, params);
+      default: return null;
+    }
+  }
+
+  private static String quoted(String text) {
+    return '"' + text.replace('\\', '/').replace('"', '\'').replace('\n', ' ') + '"';
+  }
+
+  private final String hosts;
+  private Measure measure;
+
+  private CuratorBench(String hosts) {
+    this.hosts = hosts;
+  }
+
+  private String answer(String line) throws Exception {
+    switch (line.split(" ", 2)[0]) {
+      case "hello":
+        return "{\"version\": " + quoted("on Java " + System.getProperty("java.version")) + "}";
+      case "prepare":
+        measure = make(hosts, new Params(line));
+        return measure != null ? "{}" : "{\"absent\": \"a thread each\"}";
+      case "run":
+        return measure.run().json();
+      case "finish":
+        if (measure != null) measure.close();
+        measure = null;
+        return "{}";
+      default:
+        return "{\"error\": " + quoted("what is " + line + "?") + "}";
+    }
+  }
+
+  public static void main(String[] args) throws Exception {
+    if (args.length != 1) {
+      System.err.println("usage: CuratorBench HOSTS");
+      System.exit(2);
+    }
+    CuratorBench worker = new CuratorBench(args[0]);
+    BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+    for (String line = input.readLine(); line != null; line = input.readLine()) {
+      String answer;
+      try {
+        answer = worker.answer(line);
+      } catch (Exception e) {
+        answer = "{\"error\": " + quoted(e.toString()) + "}";
+      }
+      System.out.println(answer);
+      System.out.flush();
+    }
+    Runtime.getRuntime().halt(0);  // whatever may still wait
+  }
+}

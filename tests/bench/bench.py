@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the contestants in turn against one server, and says how they compare. See README.md."""
+import argparse
+import contextlib
+import datetime
+import json
+import os
+import platform
+import signal
+import statistics
+import sys
+import time
+
+import plot
+import table
+from contestants import Failure, all_contestants
+from measures import MEASURES
+from server import Server, file_system
+
+SESSION_TIMEOUT = 10
+SETTLE = 1.2  # longer than two of zklock's ticks: by then a waiter has sent all that it will send
+# Before anything counts: 8 s and more of all kinds of work, for Java's compiler (the server's too).
+WARM_UP = (("handoff_8", 2.5), ("cycle_free", 1.0), ("handoff_64_shared", 1.5),
+           ("independent_64", 1.5), ("acquire_free", 0.5), ("handoff_single", 0.5),
+           ("reentrant", 0.5), ("drain_100", 0.0))
+OTHERS_WARM_UP = 0.1  # part of that for those that have no such compiler
+PATIENCE = 300
+QUICK_SECONDS = 170  # no round is begun that would end later
+
+
+class Benchmark:
+    def __init__(self, server, contestants, quick, pictures):
+        self.server = server
+        self.contestants = contestants
+        self.quick = quick
+        self.rounds = 3 if quick else 5
+        self.measures = [m for m in MEASURES if pictures or not m.picture]
+        self.runs = {m.key: {} for m in self.measures}  # by measure and contestant: the runs
+        self.absent = {m.key: {} for m in self.measures}
+        self.begun = time.monotonic()
+        self.rounds_done = 0
+        self.failures = []
+        self.ended = set()  # who cannot go on
+        self._serial = 0
+
+    def say(self, text):
+        print(text, file=sys.stderr, flush=True)
+
+    def warm_up(self):
+        by_key = {m.key: m for m in MEASURES}
+        for contestant in self.contestants:
+            self.say(f"warming up {contestant.name}")
+            part = 1 if contestant.name == "curator" else OTHERS_WARM_UP
+            for key, seconds in WARM_UP:
+                self.attempt(by_key[key], contestant, seconds * part)
+
+    def run(self):
+        for round_ in range(self.rounds):
+            begun = time.monotonic()
+            self.say(f"round {round_ + 1} of {self.rounds}")
+            for measure in self.measures:
+                turn = round_ % len(self.contestants)
+                for contestant in self.contestants[turn:] + self.contestants[:turn]:
+                    self.visit(measure, contestant, round_)
+            self.rounds_done += 1
+            now = time.monotonic()
+            # The first round does what the later ones do, and more.
+            if self.quick and now + (now - begun) - self.begun > QUICK_SECONDS:
+                return
+
+    def visit(self, measure, contestant, round_):
+        """One contestant's turn, where it has one."""
+        if measure.only and contestant.name not in measure.only:
+            self.absent[measure.key][contestant.name] = "-"
+            return
+        rounds = measure.rounds(contestant.name, self.rounds, self.quick)
+        if rounds == 0:
+            self.absent[measure.key][contestant.name] = "not quick"
+        if round_ >= rounds:
+            return
+        seconds = measure.seconds / 5 if self.quick else measure.seconds
+        run = self.attempt(measure, contestant, seconds)
+        if "absent" in run:
+            self.absent[measure.key][contestant.name] = run["absent"]
+        else:
+            self.runs[measure.key].setdefault(contestant.name, []).append(run)
+
+    def fail(self, text):
+        self.failures.append(text)
+        self.say(text)
+
+    def attempt(self, measure, contestant, seconds):
+        """As run_once(); what fails is absent. After that the others go on."""
+        if contestant.name in self.ended:
+            return {"absent": "failed"}
+        try:
+            run = self.run_once(measure, contestant, seconds)
+        except Failure as failure:
+            self.fail(str(failure))
+            if not contestant.is_ready():
+                self.ended.add(contestant.name)
+            return {"absent": "failed"}
+        if run.get("overlaps"):
+            self.fail(f"{contestant.name}: {measure.key}: {run['overlaps']} overlaps: "
+                      "it does not exclude")
+            return {"absent": "overlaps"}
+        return run
+
+    def run_once(self, measure, contestant, seconds):
+        self._serial += 1
+        warm = min(measure.warm, seconds / 2)
+        params = {"kind": measure.kind, "path": f"/bench/{contestant.name}/{self._serial}",
+                  "timeout": SESSION_TIMEOUT, "settle": SETTLE, "seconds": seconds, "warm": warm,
+                  **measure.params}
+        line = " ".join(f"{name}={value}" for name, value in params.items())
+        prepared = contestant.ask("prepare " + line, PATIENCE)
+        if "absent" in prepared:
+            return prepared
+        before = self.counters(contestant, measure)
+        run = contestant.ask("run", PATIENCE)
+        after = self.counters(contestant, measure)
+        contestant.ask("finish", PATIENCE)
+        each = max(run["cycles"], 1)
+        run["requests"] = max(0, after["requests"] - before["requests"] - 1) / each
+        run["cpu"] = (after["cpu"] - before["cpu"]) / each * 1e6
+        run["server_cpu"] = (after["server_cpu"] - before["server_cpu"]) / each * 1e6
+        if measure.with_bytes:
+            run["bytes"] = after["bytes"] - before["bytes"]
+        return run
+
+    def counters(self, contestant, measure):
+        counters = {"requests": self.server.requests(), "cpu": contestant.cpu(),
+                    "server_cpu": self.server.cpu()}
+        if measure.with_bytes:
+            counters["bytes"] = self.server.bytes_on_the_wire()
+        return counters
+
+    def results(self, missing):
+        """By measure, what the JSON says."""
+        results = {}
+        for measure in self.measures:
+            runs = self.runs[measure.key]
+            absent = {**missing, **self.absent[measure.key]}
+            row = row_of(measure.title, measure.unit, {
+                name: [measure.value(run) for run in each] for name, each in runs.items()}, absent)
+            p99 = "pair_ns_p99" if measure.kind == "nested" else "p99"
+            for name, key in (("p99", p99), ("requests", "requests"), ("cpu", "cpu"),
+                              ("server_cpu", "server_cpu")):
+                if measure.kind == "waiters" and name == "p99":
+                    continue
+                row[name] = {who: statistics.median(run[key] for run in each)
+                             for who, each in runs.items()}
+            results[measure.key] = row
+            if measure.kind == "waiters":
+                row["threads_more"] = {who: max(run["threads"] for run in each)
+                                       for who, each in runs.items()}
+            if measure.with_bytes:
+                results[measure.key + "_bytes"] = row_of(
+                    measure.title.replace("a hand-off", "bytes in all"), "byte",
+                    {name: [run["bytes"] for run in each] for name, each in runs.items()}, absent)
+        return results
+
+
+def row_of(title, unit, values, absent):
+    """`values`: by contestant, those of the rounds."""
+    row = {"title": title, "unit": unit,
+           **{name: None for name in ("zklock", "curator", "kazoo", "floor")},
+           **{name: statistics.median(each) for name, each in values.items()}}
+    for peer in ("curator", "floor"):
+        comparable = row["zklock"] is not None and row[peer]
+        row["ratio_to_" + peer] = row["zklock"] / row[peer] if comparable else None
+    row["rounds"] = values
+    row["absent"] = {name: why for name, why in absent.items() if row.get(name) is None}
+    return row
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        for line in info:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def package(name):
+    """The version of a Debian package; empty where there is none."""
+    pipe = os.popen(f"dpkg-query -W -f '${{Version}}' {name} 2>/dev/null")
+    with pipe:
+        return pipe.read().strip()
+
+
+def about(server, contestants, arguments, directory):
+    versions = {c.name: c.version if not c.absence else c.absence for c in contestants}
+    if not contestants[1].absence:
+        versions["curator"] = f"{package('libcurator-recipes-java')} {contestants[1].version}"
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "zookeeper": server.version(),
+        "versions": versions,
+        "processor": processor(),
+        "processors": os.cpu_count(),
+        "kernel": platform.release(),
+        "compiled": "-O2 -DNDEBUG",
+        "data": file_system(directory) + (", in memory" if arguments.memory else ", with fsync"),
+        "session_timeout_s": SESSION_TIMEOUT,
+    }
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="tests/bench/run.sh", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: 3 minutes")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there")
+    parser.add_argument("--plot", metavar="DIR", help="draw the README's two pictures there")
+    parser.add_argument("--memory", action="store_true", help="the server's data on /dev/shm")
+    parser.add_argument("--build", default="build/bench", help=argparse.SUPPRESS)
+    parser.add_argument("--only", metavar="KEY", nargs="+", help="these measures only")
+    return parser.parse_args()
+
+
+def report(benchmark, results, facts, arguments):
+    print(json.dumps({"about": facts}, indent=2))
+    print()
+    print(table.table(results))
+    print()
+    print(table.cost_table(results))
+    print()
+    print(table.target_lines(results, benchmark.measures))
+    print("\nMedians over the rounds. Requests are the server's zk_packets_received, pings and"
+          "\nheartbeats among them; bytes are TCP payload both ways, of the clients' sockets"
+          "\n(TCP_INFO).")
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as out:
+            json.dump({**results, "about": facts}, out, indent=2)
+            out.write("\n")
+    if arguments.plot:
+        for path in plot.draw(results, facts, arguments.plot):
+            print("drawn:", path)
+    for failure in benchmark.failures:
+        print("FAILED:", failure)
+
+
+def main():
+    arguments = parse_arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is cleared away
+    begun = time.monotonic()
+    directory = "/dev/shm" if arguments.memory else arguments.build
+    contestants = all_contestants(arguments.build)
+    missing = {c.name: c.absence for c in contestants if c.absence}
+    for name, why in missing.items():
+        print(f"{name} takes no part: {why}", file=sys.stderr)
+    taking_part = [c for c in contestants if not c.absence]
+    with Server(directory) as server, contextlib.ExitStack() as stack:
+        benchmark = Benchmark(server, taking_part, arguments.quick, bool(arguments.plot))
+        if arguments.only:
+            benchmark.measures = [m for m in MEASURES if m.key in arguments.only]
+        for contestant in taking_part:
+            stack.callback(contestant.stop)
+            contestant.start(server.hosts)
+        facts = about(server, contestants, arguments, directory)
+        benchmark.warm_up()
+        benchmark.run()
+    facts["rounds"] = benchmark.rounds_done
+    facts["seconds"] = round(time.monotonic() - begun)
+    report(benchmark, benchmark.results(missing), facts, arguments)
+    return 1 if benchmark.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table that is printed, and what it says about the targets."""
+NAMES = ("zklock", "curator", "kazoo", "floor")
+
+
+def short(value):
+    """At most five characters for everyday numbers."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    if value >= 999_500:
+        return f"{value / 1e6:.1f}M"
+    if value >= 99_950:
+        return f"{value / 1e3:.0f}k"
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def ratio(value):
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+
+
+def lines_of(rows, left=(0,)):
+    """Columns as wide as they must be, the others than `left` to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        cells = [cell.ljust(width) if i in left else cell.rjust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths))]
+        yield "  ".join(cells).rstrip()
+        if number == 0:
+            yield "  ".join("-" * width for width in widths)
+
+
+def all_four(values):
+    return " / ".join(short((values or {}).get(name)) for name in NAMES)
+
+
+def table(results):
+    """`results`: the JSON's, by measure."""
+    rows = [["measure", "unit", *NAMES, "/curator", "/floor", "p99 of z / c / k / f",
+             "requests an operation"]]
+    for row in results.values():
+        names = [row.get(name) if row.get(name) is not None else row["absent"].get(name, "-")
+                 for name in NAMES]
+        rows.append([row["title"], row["unit"], *map(short, names), ratio(row["ratio_to_curator"]),
+                     ratio(row["ratio_to_floor"]), all_four(row.get("p99")),
+                     all_four(row.get("requests"))])
+    return "\n".join(lines_of(rows))
+
+
+def cost_table(results):
+    rows = [["microseconds of CPU an operation", *NAMES, "of the server, z / c / k / f"]]
+    for row in results.values():
+        if any(row.get("cpu", {}).values()):
+            rows.append([row["title"], *(short(row["cpu"].get(name)) for name in NAMES),
+                         all_four(row["server_cpu"])])
+    return "\n".join(lines_of(rows))
+
+
+def verdict(found, holds):
+    if found is None:
+        return "not measured"
+    return "holds" if holds else "MISSED"
+
+
+def target_lines(results, measures):
+    rows = [["what must be reached", "", "found", ""]]
+    for measure in measures:
+        if measure.key not in results:
+            continue
+        for target in measure.targets:
+            found = results[measure.key][target.of]
+            found = None if isinstance(found, str) else found
+            unit = f" {measure.unit}" if target.of == "zklock" else ""
+            rows.append([measure.key, str(target) + unit, ratio(found),
+                         verdict(found, found is not None and target.holds(found))])
+    for text, found, bound in flatness(results):
+        if text[0] not in results:
+            continue
+        rows.append([*text, ratio(found), verdict(found, found is not None and found <= bound)])
+    return "\n".join(lines_of(rows, left=(0, 1, 3)))
+
+
+def flatness(results):
+    """What is asked of several rows together."""
+    def value(key, of):
+        return results.get(key, {}).get(of)
+
+    longest, shortest = value("drain_3000", "zklock"), value("drain_100", "zklock")
+    yield (("drain_3000", "<= 1.15 x its own drain_100"),
+           longest / shortest if longest and shortest else None, 1.15)
+    yield (("drain_3000_bytes", "<= 0.02 x Curator"),
+           value("drain_3000_bytes", "ratio_to_curator"), 0.02)

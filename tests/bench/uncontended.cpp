@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lock that nobody else wants, and one that is held already.
+#include <memory>
+#include <utility>
+
+#include "bench/measure.h"
+
+namespace zklock::bench {
+namespace {
+
+constexpr std::size_t kMostOps = 2'000'000;
+
+/// acquire, unlock: only that call is timed, and the server has confirmed the release before the
+/// next one begins. cycle: both calls, one cycle right after the other.
+class Free final : public Measure {
+ public:
+  enum class What { acquire, unlock, cycle };
+
+  Free(What what, const Params& params, Contestant& contestant)
+      : what_(what),
+        params_(params),
+        session_(contestant.connect(params)),
+        lock_(session_->make_lock(params.text("path"))) {
+    lock_->lock();
+    lock_->unlock();
+    session_->flush();
+  }
+
+  Result run() override {
+    Result result;
+    const Window window(params_);
+    for (auto now = Clock::now(); !window.over(now) && result.cycles < kMostOps;) {
+      const auto begin = Clock::now();
+      lock_->lock();
+      const auto locked = Clock::now();
+      lock_->unlock();
+      const auto unlocked = Clock::now();
+      if (what_ != What::cycle) session_->flush();
+      ++result.cycles;
+      now = Clock::now();
+      if (!window.has(begin)) continue;
+      switch (what_) {
+        case What::acquire: result.samples.add(locked - begin); break;
+        case What::unlock: result.samples.add(unlocked - locked); break;
+        case What::cycle: result.samples.add(unlocked - begin); break;
+      }
+      result.seconds = in_seconds(now - window.begin);
+    }
+    session_->flush();
+    result.ops = result.samples.count();
+    return result;
+  }
+
+ private:
+  const What what_;
+  const Params params_;
+  const std::unique_ptr<Session> session_;
+  const std::unique_ptr<Lock> lock_;
+};
+
+/// The samples are of a pair, each the mean of many: a clock takes as long as what is measured.
+class Nested final : public Measure {
+ public:
+  Nested(const Params& params, Contestant& contestant)
+      : params_(params),
+        session_(contestant.connect(params)),
+        lock_(session_->make_lock(params.text("path"))) {
+    lock_->lock();
+  }
+  ~Nested() override { lock_->unlock(); }
+
+  Result run() override {
+    constexpr std::size_t kPairs = 2000;
+    Result result;
+    const Window window(params_);
+    for (auto now = Clock::now(); !window.over(now) && result.ops < 100 * kMostOps;) {
+      const auto begin = now;
+      lock_->nest(kPairs);
+      now = Clock::now();
+      result.cycles += kPairs;
+      if (!window.has(begin)) continue;
+      pairs_.add((now - begin) * 1000 / kPairs);
+      result.ops += kPairs;
+      result.seconds = in_seconds(now - window.begin);
+    }
+    // They are kept a thousand times as long: the clock's unit is one nanosecond.
+    result.more["pair_ns"] = pairs_.percentile(0.5);
+    result.more["pair_ns_p99"] = pairs_.percentile(0.99);
+    return result;
+  }
+
+ private:
+  const Params params_;
+  const std::unique_ptr<Session> session_;
+  const std::unique_ptr<Lock> lock_;
+  Samples pairs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Measure> make_uncontended(const Params& params, Contestant& contestant) {
+  const std::string& kind = params.text("kind");
+  if (kind == "acquire") return std::make_unique<Free>(Free::What::acquire, params, contestant);
+  if (kind == "unlock") return std::make_unique<Free>(Free::What::unlock, params, contestant);
+  if (kind == "cycle") return std::make_unique<Free>(Free::What::cycle, params, contestant);
+  if (kind == "nested") return std::make_unique<Nested>(params, contestant);
+  return nullptr;
+}
+
+}  // namespace zklock::bench
