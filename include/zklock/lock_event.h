@@ -51,9 +51,10 @@ struct LockEvent {
   Owner owner;               ///< on whose behalf
   FencingToken token;        ///< of the grant; of a contender that waits: the one it would have
   std::size_t position = 0;  ///< of waiting: how many contenders stand before it
+  std::size_t place = 0;     ///< of a MultiMutex or QuorumMutex: which of its paths, or clients
 };
 
-/// See MutexOptions::listener.
+/// See MutexOptions::listener, and QuorumOptions::listener.
 using LockListener = std::function<void(const LockEvent&)>;
 
 }  // namespace zklock

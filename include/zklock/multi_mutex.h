@@ -26,8 +26,9 @@ using MultiHold = CompositeHold;
 /// In the data of the nodes, for people to read, the thread is the one that went on with the call:
 /// the caller's for the first path, one of the client's for the others.
 ///
-/// Of the options, a listener hears of each path (LockEvent::path), in order; the maximum hold time
-/// is counted from the grant of the whole, for those paths that the owner did not hold before.
+/// Of the options, a listener hears of each path (LockEvent::path and place), in order; the maximum
+/// hold time is counted from the grant of the whole, for those paths that the owner did not hold
+/// before.
 ///
 /// Each path can be shared with ReentrantMutexes, and with all that these share a path with.
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessMultiLock, which takes the locks

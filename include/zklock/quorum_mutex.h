@@ -3,12 +3,15 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "zklock/client.h"
+#include "zklock/client_options.h"
 #include "zklock/composite_hold.h"
 #include "zklock/composite_mutex.h"
+#include "zklock/lock_event.h"
 #include "zklock/reentrant_mutex.h"
 
 namespace zklock {
@@ -25,6 +28,18 @@ struct QuorumOptions {
   /// before it is passed over; less when the deadline is near, so that each gets its share of the
   /// time. One that is up, but where others hold, is waited for until the deadline.
   std::chrono::milliseconds ensemble_timeout{2'000};
+
+  /// As MutexOptions::listener. It hears of each ensemble for itself (LockEvent::place is that of
+  /// its client), also of one that was passed over and is tried again, and not of the whole, for
+  /// which there is CompositeHold::lost().
+  LockListener listener = {};
+
+  /// As MutexOptions::executor; by default as the first client says.
+  Executor executor = {};
+
+  /// As in MutexOptions, counted from the grant of the whole.
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
+  std::optional<std::chrono::milliseconds> expiring_before = std::nullopt;
 
   /// As MutexOptions::lock_delay, of each ensemble on its own. They are asked one after the other:
   /// who comes to several where a hold was lost waits for the sum.
@@ -51,8 +66,6 @@ struct QuorumOptions {
 /// hold is not mended: an ensemble that was lost, or passed over, is taken again with the next
 /// acquire only.
 ///
-/// A maximum hold time (AcquireOptions::max_hold) is counted from the grant of the whole.
-///
 /// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), here without its
 /// reliance on clocks and without its free-for-all: each ensemble has a fair queue.
 ///
@@ -67,8 +80,8 @@ class QuorumMutex : public CompositeMutex {
   /// Effects: none on the servers, does not block. `clients`: one for each ensemble. An even number
   /// is allowed, but of no use: four ensembles tolerate the loss of one, like three. That two
   /// clients are connected to different ensembles is not checked.
-  /// Throws: Error(invalid_option) when there is no client, the same one twice, or a timeout that
-  /// is not positive; Error(invalid_path), as ReentrantMutex; Error(forked); Error(closed) when no
+  /// Throws: Error(invalid_option) when there is no client, the same one twice, or a time that is
+  /// not positive; Error(invalid_path), as ReentrantMutex; Error(forked); Error(closed) when no
   /// majority of the clients is open.
   QuorumMutex(const Clients& clients, std::string path, QuorumOptions options = {});
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QuorumMutex: a majority of three independent servers, which are killed one after the other.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -14,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/event_log.h"
 #include "conformance/lock_test.h"
 #include "support/expire_session.h"
 
@@ -132,6 +134,8 @@ TEST_F(Quorum, BadInputIsRefused) {
             "[zklock:3]");
   EXPECT_EQ(made_of(c.all(), kPath, {.ensemble_timeout = 0ms}),
             "lock /lock: the ensemble timeout is not positive [zklock:3]");
+  EXPECT_EQ(made_of(c.all(), kPath, {.max_hold = 0ms}),
+            "lock /lock: the maximum hold time must be positive, not 0 ms [zklock:3]");
   EXPECT_EQ(made_of(c.all(), "lock"), "lock lock: the path does not begin with a slash [zklock:1]");
   EXPECT_EQ(made_of({*c.clients[0]}, kPath), "");
   EXPECT_EQ(made_of({*c.clients[0], *c.clients[1]}, kPath), "");
@@ -341,6 +345,48 @@ TEST_F(Quorum, ExpiredSessionsWhileHeld) {
 }
 
 // ---- counts -------------------------------------------------------------------------------------
+
+TEST_F(Quorum, AListenerHearsOfEachEnsemble) {
+  EventLog log;
+  const Contender c = contender({.ensemble_timeout = kLong, .listener = log.listener()});
+  QuorumHold hold = c->acquire();
+  ASSERT_TRUE(log.reaches({"acquired", "acquired", "acquired"}));
+  expire(c, 1);
+  ASSERT_TRUE(becomes(hold[1], HoldState::lost));
+  ASSERT_EQ(hold.state(), HoldState::held);
+  const std::array tokens{hold[0].token(), hold[1].token(), hold[2].token()};
+  hold.release();
+  std::array<std::vector<std::string>, kEnsembles> heard;
+  const auto all_ended = [&] {
+    heard = {};
+    for (const LockEvent& event : log.all()) {
+      EXPECT_EQ(event.path, kPath);
+      EXPECT_EQ(event.token, tokens.at(event.place));
+      // Of a session that ends one may be told in between.
+      const std::string text = describe(event);
+      if (text != "suspended" && text != "resumed") heard.at(event.place).push_back(text);
+    }
+    return std::ranges::all_of(heard, [](const auto& texts) { return texts.size() == 2; });
+  };
+  ASSERT_TRUE(eventually(all_ended, kPatience));
+  const std::vector<std::string> released{"acquired", "released"};
+  const std::vector<std::string> lost{"acquired", "lost"};
+  EXPECT_EQ(heard, (std::array{released, lost, released}));
+}
+
+TEST_F(Quorum, AMaximumHoldEndsTheWhole) {
+  EventLog log;
+  const Contender c = contender({.ensemble_timeout = kLong,
+                                 .listener = log.listener(),
+                                 .max_hold = std::chrono::milliseconds(500),
+                                 .expiring_before = std::chrono::milliseconds(100)});
+  QuorumHold hold = c->acquire();
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }, kPatience));
+  EXPECT_TRUE(reaches_nodes({0, 0, 0}));
+  const auto expired = [&] { return std::ranges::count(log.texts(), "expired"); };
+  EXPECT_TRUE(eventually([&] { return expired() == kEnsembles; }, kPatience));
+}
 
 TEST_F(Quorum, UnlockUndoesWhatItsLockTook) {
   servers_[0].kill_hard();

@@ -122,7 +122,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
        .kind = request.kind,
        .queue_again = request.queue_again,
        .limit = request.limit,
-       .listener = std::move(request.listener),
+       .audience = recipes::LockAudience(std::move(request.listener)),
        .lock_delay = request.lock_delay,
        .done = [this, index](recipes::Outcome outcome) { ended(index, std::move(outcome)); }});
   return index;

@@ -50,6 +50,34 @@ TEST(Serial, WhatCouldNotBePostedGoesWithTheNext) {
   EXPECT_EQ(ran, (std::vector<int>{1, 2}));
 }
 
+TEST(Serial, WhatTheDispatcherDropsGoesWithTheNext) {
+  const auto dispatcher = std::make_shared<StepByStep>();
+  Serial serial(dispatcher);
+  std::vector<int> ran;
+  serial.post([&] { ran.push_back(1); });
+  dispatcher->tasks.clear();
+  serial.post([&] { ran.push_back(2); });
+  while (!dispatcher->tasks.empty()) dispatcher->step();
+  EXPECT_EQ(ran, (std::vector<int>{1, 2}));
+}
+
+TEST(Serial, WhatIsClearedIsNotRunAndKeepsNothing) {
+  const auto dispatcher = std::make_shared<StepByStep>();
+  Serial serial(dispatcher);
+  std::vector<int> ran;
+  const auto kept = std::make_shared<int>();
+  serial.post([&ran, kept] { ran.push_back(*kept); });
+  serial.post([&ran, kept] { ran.push_back(*kept); });
+  serial.clear();
+  EXPECT_EQ(kept.use_count(), 1);
+  dispatcher->step();
+  EXPECT_TRUE(ran.empty());
+  EXPECT_TRUE(dispatcher->tasks.empty());
+  serial.post([&ran] { ran.push_back(3); });
+  dispatcher->step();
+  EXPECT_EQ(ran, std::vector{3});
+}
+
 TEST(Serial, GivesTheDispatcherOneTaskAtATime) {
   const auto dispatcher = std::make_shared<StepByStep>();
   Serial serial(dispatcher);

@@ -24,17 +24,40 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
       const std::lock_guard lock(mutex_);
       if (tasks_.empty() || std::exchange(busy_, true)) return;
     }
+    dispatch();
+  }
+
+  void clear() noexcept {
+    std::deque<std::function<void()>> dropped;  // after the lock
+    const std::lock_guard lock(mutex_);
+    tasks_.swap(dropped);
+  }
+
+ private:
+  /// What the dispatcher has for this line: it may run it, or drop it.
+  struct Turn {
+    explicit Turn(std::shared_ptr<Line> whose) : line(std::move(whose)) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+      if (line) line->stand_idle();
+    }
+    void run() {
+      if (const auto mine = std::exchange(line, nullptr)) mine->run_one();
+    }
+
+    std::shared_ptr<Line> line;  ///< null once it was run
+  };
+
+  void dispatch() {
+    std::shared_ptr<Turn> turn;
     try {
-      dispatch();
+      turn = std::make_shared<Turn>(shared_from_this());
     } catch (...) {
       stand_idle();
       throw;
     }
-  }
-
- private:
-  void dispatch() {
-    dispatcher_->post([line = shared_from_this()] { line->run_one(); });
+    dispatcher_->post([turn = std::move(turn)] { turn->run(); });
   }
 
   void run_one() {
@@ -46,11 +69,10 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
         try {
           line.dispatch();
         } catch (...) {  // no thread, no memory
-          line.stand_idle();
         }
       }
     } const next{*this};
-    take()();
+    if (const auto task = take()) task();
   }
 
   /// What is in line waits for the next task, which tries again.
@@ -61,6 +83,7 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
 
   std::function<void()> take() {
     const std::lock_guard lock(mutex_);
+    if (tasks_.empty()) return {};  // they were called off
     auto task = std::move(tasks_.front());
     tasks_.pop_front();
     return task;
@@ -88,6 +111,10 @@ void Serial::post(std::function<void()> task) {
 
 void Serial::urge() {
   line_->urge();
+}
+
+void Serial::clear() noexcept {
+  line_->clear();
 }
 
 }  // namespace zklock::client

@@ -10,8 +10,8 @@ namespace zklock::client {
 
 /// Runs tasks on a dispatcher one after the other, in the order of post(). A task that throws
 /// leaves its exception to the dispatcher, and the next one runs all the same. When the dispatcher
-/// cannot take a task (it throws), that task stays in line, and goes with the next. When it is
-/// destroyed, the tasks that are left still run.
+/// cannot take a task (it throws), or drops it, that stays in line, and goes with the next. When it
+/// is destroyed, the tasks that are left still run.
 ///
 /// Thread-safety: all members, from any thread, tasks included.
 class Serial {
@@ -21,6 +21,8 @@ class Serial {
   void post(std::function<void()> task);
   /// When tasks stand in line that the dispatcher did not take, it is asked again. Throws as post().
   void urge();
+  /// What stands in line is not run any more.
+  void clear() noexcept;
 
  private:
   class Line;

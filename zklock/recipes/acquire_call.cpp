@@ -50,7 +50,7 @@ Wanted AcquireCall::for_the_gate(Wanted wanted) {
   leave.rule = *wanted.gate;
   leave.gate.reset();
   leave.limit = {};
-  leave.listener.reset();  // it is told of the lock, not of the gate
+  leave.audience.line.reset();  // it is told of the lock, not of the gate
   leave.kind = core::CountKind::hold;
   leave.done = [self = shared_from_this(), wanted = std::move(wanted)](Outcome gate) mutable {
     self->passed(std::move(wanted), std::move(gate));

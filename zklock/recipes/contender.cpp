@@ -12,12 +12,12 @@ namespace zklock::recipes {
 using core::Ownership;
 
 Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-                     core::AcquireFsm::Policy policy, std::shared_ptr<LockLine> listener)
+                     core::AcquireFsm::Policy policy, LockAudience audience)
     : engine_(std::move(engine)),
       key_(key),
       owner_(owner),
       place_(std::make_shared<Place>(engine_, engine_->core().identify(owner), std::move(policy))),
-      events_(std::move(listener), engine_->path().str(), owner) {}
+      events_(std::move(audience), engine_->path().str(), owner) {}
 
 Contender::~Contender() = default;
 
@@ -138,8 +138,8 @@ void Contender::attempt_ended() {
       core::AcquireFsm::Policy patient = place_->policy();
       patient.rule = rule_for(calls);
       patient.wait = true;
-      patient.lists = call.listener != nullptr;
-      next = engine_->begin(key_, owner_, std::move(patient), call.listener);
+      patient.lists = static_cast<bool>(call.audience);
+      next = engine_->begin(key_, owner_, std::move(patient), call.audience);
     }
     next->join(std::move(call));
   }

@@ -35,7 +35,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
  public:
   /// `key`: under which the engine keeps it; `owner`: whom it names.
   Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-            core::AcquireFsm::Policy policy, std::shared_ptr<LockLine> listener);
+            core::AcquireFsm::Policy policy, LockAudience audience);
   ~Contender();
 
   /// Within a Section.
@@ -45,7 +45,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
     const void* on_behalf = nullptr;
     Deadline deadline;
     core::HoldLimit limit = {};
-    std::shared_ptr<LockLine> listener = {};
+    LockAudience audience = {};
     core::Instant began = {};
     client::TimerId timer = {};
     std::function<void(Outcome)> done = {};
@@ -79,15 +79,10 @@ class Contender : public std::enable_shared_from_this<Contender> {
   bool renew(std::optional<core::Duration> length);
   void release(core::CountKind kind) noexcept;
 
-  /// For its parts: as Place::entering().
+  /// For its parts.
   template <class Step>
   auto entering(Step step) {
-    return [self = weak_from_this(), step = std::move(step)](const auto&... news) {
-      const auto contender = self.lock();
-      if (!contender) return;
-      const LockEngine::Section section(*contender->engine_);
-      step(*contender, news...);
-    };
+    return recipes::entering(weak_from_this(), std::move(step));
   }
   ClientCore& core() const noexcept { return engine_->core(); }
   LockEngine& engine() const noexcept { return *engine_; }

@@ -38,7 +38,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
                        .on_behalf = wanted.on_behalf.get(),
                        .deadline = wanted.deadline,
                        .limit = wanted.limit,
-                       .listener = wanted.listener,
+                       .audience = wanted.audience,
                        .done = std::move(wanted.done)};
   if (const auto contender = find(wanted.owner)) {
     contender->join(std::move(call));
@@ -49,9 +49,9 @@ Ticket LockEngine::acquire(Wanted wanted) {
                                {.rule = std::move(wanted.rule),
                                 .wait = wait,
                                 .queue_again = wanted.queue_again,
-                                .lists = wanted.listener != nullptr,
+                                .lists = static_cast<bool>(wanted.audience),
                                 .lock_delay = wanted.lock_delay},
-                               wanted.listener);
+                               wanted.audience);
   try {
     contender->join(std::move(call));
     contender->start();
@@ -65,9 +65,9 @@ Ticket LockEngine::acquire(Wanted wanted) {
 
 std::shared_ptr<Contender> LockEngine::begin(const Owner& key, const Owner& owner,
                                              core::AcquireFsm::Policy policy,
-                                             std::shared_ptr<LockLine> listener) {
+                                             LockAudience audience) {
   auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy),
-                                               std::move(listener));
+                                               std::move(audience));
   contenders_[key] = contender;
   return contender;
 }

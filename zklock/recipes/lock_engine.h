@@ -50,7 +50,7 @@ struct Wanted {
   /// Of the public object, for cancel_all(): true once that is being destroyed.
   std::shared_ptr<const std::atomic<bool>> on_behalf = {};
   core::HoldLimit limit = {};                 ///< of the hold, if this call does not nest
-  std::shared_ptr<LockLine> listener = {};    ///< of the contender, if this call makes it
+  LockAudience audience = {};                 ///< of the contender, if this call makes it
   std::chrono::milliseconds lock_delay = {};  ///< the same
   bool stopped = false;                       ///< ends at once: the caller's stop came first
   /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
@@ -128,8 +128,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
   void forget(const Contender& contender) noexcept;
   std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
-                                   core::AcquireFsm::Policy policy,
-                                   std::shared_ptr<LockLine> listener);
+                                   core::AcquireFsm::Policy policy, LockAudience audience);
 
  private:
   /// Within a Section. Null without one.
@@ -146,5 +145,17 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
 };
+
+/// What hears news for `self`: `step` is called with it, within a Section, and whatever else comes;
+/// not when it is gone.
+template <class Self, class Step>
+auto entering(std::weak_ptr<Self> self, Step step) {
+  return [self = std::move(self), step = std::move(step)](const auto&... news) {
+    const auto alive = self.lock();
+    if (!alive) return;
+    const LockEngine::Section section(alive->engine());
+    step(*alive, news...);
+  };
+}
 
 }  // namespace zklock::recipes

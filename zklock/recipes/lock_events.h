@@ -32,28 +32,44 @@ class LockLine : public SerialListener<LockEvent> {
   const BorrowedExecutor executor_;
 };
 
-/// Tells one contender's events to the listener of the object that made it, if there is one.
+/// Whom a contender tells its events: the listener of the object that made it, if that has one.
+///
+/// Thread-safety: a value.
+struct LockAudience {
+  LockAudience() noexcept = default;
+  explicit LockAudience(std::shared_ptr<LockLine> listener, std::size_t of_place = 0) noexcept
+      : line(std::move(listener)), place(of_place) {}
+
+  std::shared_ptr<LockLine> line;
+  std::size_t place = 0;  ///< LockEvent::place
+
+  explicit operator bool() const noexcept { return line != nullptr; }
+};
+
+/// Tells one contender's events.
 ///
 /// Thread-safety: within a Section of the engine, so that all events stand in line in the order in
-/// which they happened; heard() from any thread.
+/// which they happened.
 class LockEvents {
  public:
-  /// `line` may be null.
-  LockEvents(std::shared_ptr<LockLine> line, std::string path, Owner owner)
-      : line_(std::move(line)), path_(std::move(path)), owner_(owner) {}
+  LockEvents(LockAudience audience, std::string path, Owner owner)
+      : audience_(std::move(audience)), path_(std::move(path)), owner_(owner) {}
 
-  bool heard() const noexcept { return line_ != nullptr; }
   void tell(LockEvent::Kind kind, FencingToken token, std::size_t position = 0) const noexcept {
-    if (!line_) return;
+    if (!audience_) return;
     try {
-      line_->tell(
-          {.kind = kind, .path = path_, .owner = owner_, .token = token, .position = position});
+      audience_.line->tell({.kind = kind,
+                            .path = path_,
+                            .owner = owner_,
+                            .token = token,
+                            .position = position,
+                            .place = audience_.place});
     } catch (...) {  // no thread, no memory: it is told with the next one
     }
   }
 
  private:
-  const std::shared_ptr<LockLine> line_;
+  const LockAudience audience_;
   const std::string path_;
   const Owner owner_;
 };

@@ -86,7 +86,7 @@ Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& opt
           .queue_again = options_.on_node_lost == OnNodeLost::queue_again,
           .on_behalf = destroyed_,
           .limit = checked_limit(limit_, options.max_hold, path()),
-          .listener = listener_,
+          .audience = LockAudience(listener_),
           .lock_delay = lock_delay_};
 }
 

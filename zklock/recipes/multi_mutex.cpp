@@ -35,8 +35,9 @@ std::shared_ptr<recipes::Composite> all_of(recipes::ClientCore& core,
   const auto listener = recipes::make_line(core, options);
   std::vector<recipes::Composite::Part> parts;
   for (const std::size_t place : order) {
-    parts.push_back(
-        {std::make_unique<recipes::PathPart>(core, checked[place], delay, listener), place});
+    parts.push_back({std::make_unique<recipes::PathPart>(core, checked[place], delay,
+                                                         recipes::LockAudience(listener, place)),
+                     place});
   }
   return std::make_shared<recipes::Composite>(
       std::move(parts),

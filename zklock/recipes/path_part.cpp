@@ -10,8 +10,8 @@
 namespace zklock::recipes {
 
 PathPart::PathPart(ClientCore& core, const core::LockPath& path,
-                   std::chrono::milliseconds lock_delay, std::shared_ptr<LockLine> listener)
-    : engine_(core.engine(path)), lock_delay_(lock_delay), listener_(std::move(listener)) {
+                   std::chrono::milliseconds lock_delay, LockAudience audience)
+    : engine_(core.engine(path)), lock_delay_(lock_delay), audience_(std::move(audience)) {
   engine_->attach();
 }
 
@@ -28,7 +28,7 @@ std::function<void()> PathPart::ask(Request request) {
                                   .kind = request.kind,
                                   .queue_again = request.queue_again,
                                   .limit = request.limit,
-                                  .listener = listener_,
+                                  .audience = audience_,
                                   .lock_delay = lock_delay_,
                                   .done = std::move(request.done)},
                                  {});

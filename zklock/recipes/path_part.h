@@ -17,9 +17,8 @@ namespace zklock::recipes {
 /// Thread-safety: all members, from any thread.
 class PathPart final : public CompositePart {
  public:
-  /// `listener` may be null.
   PathPart(ClientCore& core, const core::LockPath& path, std::chrono::milliseconds lock_delay,
-           std::shared_ptr<LockLine> listener = nullptr);
+           LockAudience audience);
   ~PathPart() override;
   PathPart(const PathPart&) = delete;
   PathPart& operator=(const PathPart&) = delete;
@@ -35,7 +34,7 @@ class PathPart final : public CompositePart {
  private:
   const std::shared_ptr<LockEngine> engine_;
   const std::chrono::milliseconds lock_delay_;
-  const std::shared_ptr<LockLine> listener_;
+  const LockAudience audience_;
 };
 
 }  // namespace zklock::recipes

@@ -106,7 +106,7 @@ void Place::create(const std::string& attempt) {
   data.attempt = attempt;
   auto& coordinator = core().coordinator();
   const std::string& path = engine_->path().str();
-  own_watch_.renew();
+  own_watch_.restart();
   predecessors_.drop();
   end_delay();
   create_id_ = coordinator.submit(

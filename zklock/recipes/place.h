@@ -90,16 +90,10 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void resumed(SessionId session) override;
   void tick() override;
 
-  /// For its parts. What they hear goes nowhere when the place is gone: `step` is called with the
-  /// place, within a Section, and whatever else comes.
+  /// For its parts.
   template <class Step>
   auto entering(Step step) {
-    return [self = weak_from_this(), step = std::move(step)](const auto&... news) {
-      const auto place = self.lock();
-      if (!place) return;
-      const LockEngine::Section section(*place->engine_);
-      step(*place, news...);
-    };
+    return recipes::entering(weak_from_this(), std::move(step));
   }
   /// Null when nobody stands in it.
   std::shared_ptr<Contender> contender() const noexcept { return contender_.lock(); }

@@ -29,14 +29,25 @@ std::shared_ptr<recipes::Composite> majority_of(const Cores& cores, const std::s
     throw Error(Errc::invalid_option, "lock", path, "the ensemble timeout is not positive");
   }
   const auto delay = recipes::checked_delay(options.lock_delay, path);
+  const MutexOptions each{.listener = options.listener,
+                          .executor = options.executor,
+                          .max_hold = options.max_hold,
+                          .expiring_before = options.expiring_before};
+  const auto limit = recipes::checked_limit(each, path);
+  const auto listener = recipes::make_line(*cores.front(), each);
   std::vector<recipes::Composite::Part> parts;
   for (const auto& core : cores) {
-    parts.push_back({std::make_unique<recipes::PathPart>(*core, checked, delay), parts.size()});
+    const std::size_t place = parts.size();
+    parts.push_back({std::make_unique<recipes::PathPart>(*core, checked, delay,
+                                                         recipes::LockAudience(listener, place)),
+                     place});
   }
   auto composite = std::make_shared<recipes::Composite>(
       std::move(parts),
       recipes::Composite::Rule{.needed = cores.size() / 2 + 1,
                                .queue_again = options.on_node_lost == OnNodeLost::queue_again,
+                               .limit = limit,
+                               .listener = listener,
                                .patience = options.ensemble_timeout});
   composite->check_usable("lock");
   return composite;

@@ -1,45 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
-#include "zklock/client/coordinator.h"
+#include "zklock/recipes/ticked_watch.h"
 
 namespace zklock::recipes {
 
-class Place;
-
 /// A holder's watch for the marker of who wants it to let go; see core/revocation.h.
 ///
-/// | state    | event                                   | next                                  |
-/// |----------|-----------------------------------------|---------------------------------------|
-/// | young    | tick()                                  | due                                   |
-/// | due      | tick()                                  | looking: is there a marker?           |
-/// | looking  | none; it comes                          | looking; reading                      |
-/// |          | there is one                            | reading                               |
-/// | reading  | it asks, or forces: the holder is told  | reading, when it is changed           |
-/// |          | it is gone                              | looking                               |
-/// | any      | a request failed                        | due                                   |
-/// |          | disarm()                                | due                                   |
+/// | set, and then | event                                   | next                             |
+/// |---------------|-----------------------------------------|----------------------------------|
+/// | looking       | none; it comes                          | looking; reading                 |
+/// |               | there is one                            | reading                          |
+/// | reading       | it asks, or forces: the holder is told  | reading, when it is changed      |
+/// |               | it is gone                              | looking                          |
+/// | both          | a request failed                        | due                              |
 ///
 /// Thread-safety: within a Section of the engine. Part of its place.
-class RevocationWatch {
+class RevocationWatch final : public TickedWatch {
  public:
-  explicit RevocationWatch(Place& place) : place_(place) {}
-
-  void tick();
-  void disarm() noexcept;
+  using TickedWatch::TickedWatch;
 
  private:
-  template <class Step>
-  auto step(Step step);
+  void begin() override { look(); }
   void look();
   void read(bool anew);
-
-  Place& place_;
-  client::RequestId id_{};
-  std::uint64_t round_ = 0;  ///< what was asked in an earlier one is not listened to
-  bool due_ = false;
 };
 
 }  // namespace zklock::recipes

@@ -86,8 +86,9 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     for (;;) {
       wait(lock);
       if (running_on_ != std::thread::id()) news_.clear();
-      if (news_.empty()) return;
+      const bool all_told = news_.empty();
       lock.unlock();
+      if (all_told) return line_.clear();
       tell_next();
       lock.lock();
     }
@@ -96,7 +97,8 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   /// No call begins any more, and none is under way, but for that of the calling thread.
   void remove() {
     fall_silent();
-    Call over;  // what it owns goes last, with no lock held
+    line_.clear();  // the executor may have dropped its turn, and what is in line keeps this object
+    Call over;      // what it owns goes last, with no lock held
     std::unique_lock lock(mutex_);
     wait(lock);
     if (running_on_ == std::thread::id()) over.swap(call_);

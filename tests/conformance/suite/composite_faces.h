@@ -113,7 +113,7 @@ struct QuorumFace : CompositeFace<QuorumMutex, 0> {
   // Passes over the ensembles early enough for each to get its share of the time.
   static constexpr bool waits_without_servers = false;
   static constexpr bool crowds_servers = false;
-  // QuorumOptions have no listener.
+  // How many of the ensembles tell depends on when each is free; see quorum_mutex_test.cpp.
   static constexpr Hears hears = Hears::nothing;
   // No ensemble is slow because the machine is.
   static constexpr std::chrono::milliseconds kPatient = std::chrono::hours(1);
