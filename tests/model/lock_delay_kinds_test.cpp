@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who obeys the delay after a loss, what goes with the node, and what is seen of it.
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,7 +16,22 @@
 namespace zklock::model {
 namespace {
 
-class LockDelayKinds : public LockDelay {};
+class LockDelayKinds : public LockDelay {
+ protected:
+  struct WriterAndReader {
+    std::size_t writer;
+    std::size_t reader;
+  };
+  // One owner of the first client: it writes, with a delay, and reads besides.
+  WriterAndReader writes_and_reads(const Owner& owner = Owner::unique(),
+                                   core::CountKind kind = core::CountKind::hold) {
+    auto writing = LockWorld::to_write(owner);
+    writing.lock_delay = kDelay;
+    writing.kind = kind;
+    const auto writer = granted(0, writing);
+    return {writer, granted(0, LockWorld::to_read(owner))};
+  }
+};
 
 // ---- other kinds of contenders ------------------------------------------------------------------
 
@@ -48,11 +64,7 @@ TEST_F(LockDelayKinds, OfAReaderIsNone) {
 }
 
 TEST_F(LockDelayKinds, OfAFormerWriterIsNone) {
-  const Owner owner = Owner::unique();
-  auto writing = LockWorld::to_write(owner);
-  writing.lock_delay = kDelay;
-  const auto writer = granted(0, writing);
-  const auto reader = granted(0, LockWorld::to_read(owner));
+  const auto [writer, reader] = writes_and_reads();
   EXPECT_EQ(markers(), 1U);
   release(writer);
   EXPECT_EQ(markers(), 0U);
@@ -71,11 +83,7 @@ TEST_F(LockDelayKinds, GoesWithTheDowngradeHoweverThatGoes) {
   for (const Trouble trouble : {Trouble::none, Trouble::put_off, Trouble::reply_lost,
                                 Trouble::request_lost, Trouble::marker_gone, Trouble::refused}) {
     SCOPED_TRACE(static_cast<int>(trouble));
-    const Owner owner = Owner::unique();
-    auto writing = LockWorld::to_write(owner);
-    writing.lock_delay = kDelay;
-    const auto writer = granted(0, writing);
-    const auto reader = granted(0, LockWorld::to_read(owner));
+    const auto [writer, reader] = writes_and_reads();
     const auto other = waiting(1, LockWorld::to_read());
     switch (trouble) {
       case Trouble::none: break;
@@ -111,11 +119,7 @@ TEST_F(LockDelayKinds, GoesWithTheDowngradeHoweverThatGoes) {
 }
 
 TEST_F(LockDelayKinds, ADowngradeThatIsPutOffDelaysNobodyWhenItIsReleasedMeanwhile) {
-  const Owner owner = Owner::unique();
-  auto writing = LockWorld::to_write(owner);
-  writing.lock_delay = kDelay;
-  const auto writer = granted(0, writing);
-  const auto reader = granted(0, LockWorld::to_read(owner));
+  const auto [writer, reader] = writes_and_reads();
   const auto next = waiting(1);
   client(0).fail_next(Kind::transaction, Status::throttled);
   release(writer);
@@ -150,11 +154,7 @@ TEST_F(LockDelayKinds, OfOneWhoIsGrantedForItsReadersOnlyIsNone) {
 // Nobody knows how far the thread had come.
 TEST_F(LockDelayKinds, OfAnEndedThreadLetsNoReaderInBesideItsOwn) {
   const Owner owner = Owner::unique();
-  auto writing = LockWorld::to_write(owner);
-  writing.lock_delay = kDelay;
-  writing.kind = core::CountKind::lock;
-  const auto writer = granted(0, writing);
-  const auto reader = granted(0, LockWorld::to_read(owner));
+  const auto [writer, reader] = writes_and_reads(owner, core::CountKind::lock);
   const auto next = waiting(1, LockWorld::to_read());
   lock_.engine(0)->thread_exits(owner);
   run_for(1s);

@@ -70,13 +70,18 @@ void ClientCore::warn(const std::string& text) const noexcept {
   if (settings_.logger) settings_.logger->warn(core::printable(text, 1024));
 }
 
-void ClientCore::remove(SessionId session, std::string path) {
-  if (session == SessionId{} || closed()) return;  // it goes, or went, with the session
+void ClientCore::remove(SessionId session, client::Deleter::Node node,
+                        client::Deleter::Manner manner) {
+  if (closed()) return;
   const auto work = work_.begin();
-  deleter_.remove(session, {.path = std::move(path)}, client::Deleter::Manner::plainly,
-                  [self = weak_from_this(), work] {
-                    if (const auto alive = self.lock()) alive->work().end(work);
-                  });
+  deleter_.remove(session, std::move(node), manner, [self = weak_from_this(), work] {
+    if (const auto alive = self.lock()) alive->work().end(work);
+  });
+}
+
+void ClientCore::remove(SessionId session, std::string path) {
+  if (session == SessionId{}) return;  // it went with the session
+  remove(session, {.path = std::move(path)}, client::Deleter::Manner::plainly);
 }
 
 std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path,

@@ -81,13 +81,15 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   std::shared_ptr<client::Dispatcher> listeners_dispatcher(Executor executor) const {
     return executor ? listener_dispatcher(std::move(executor)) : ports_.dispatcher;
   }
-  client::Deleter& deleter() noexcept { return deleter_; }
   SessionKeeper& keeper() noexcept { return *keeper_; }
   BackgroundWork& work() noexcept { return work_; }
   /// The losses that wait for a thread that tells them.
   BackgroundWork& untold_losses() noexcept { return untold_losses_; }
   LossSightings& loss_sightings() noexcept { return loss_sightings_; }
-  /// Deletes a node of that session in the background, as part of work().
+  /// Deletes a node of that session in the background, as part of work(); not of a closed client,
+  /// whose sessions take their nodes along.
+  void remove(SessionId session, client::Deleter::Node node, client::Deleter::Manner manner);
+  /// The same, plainly; nothing where there is no session.
   void remove(SessionId session, std::string path);
   const Settings& settings() const noexcept { return settings_; }
 

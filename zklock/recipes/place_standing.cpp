@@ -156,14 +156,9 @@ void Place::remove(Manner manner) {
 void Place::remove_node(SessionId session, const std::string& name, const std::string& companion,
                         client::Deleter::Manner manner) {
   own_watch_.forget();
-  if (core().closed()) return;  // the session goes, and the node with it
-  const auto work = core().work().begin();
   client::Deleter::Node node{.path = engine_->path().child(name), .token = fsm_.token()};
   if (!companion.empty()) node.companions.push_back(engine_->path().child(companion));
-  core().deleter().remove(session, std::move(node), manner,
-                          [client = core().weak_from_this(), work] {
-                            if (const auto alive = client.lock()) alive->work().end(work);
-                          });
+  core().remove(session, std::move(node), manner);
 }
 
 }  // namespace zklock::recipes
