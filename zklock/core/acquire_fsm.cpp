@@ -74,6 +74,10 @@ AcquireEffects AcquireFsm::created(const CreatedAnswer& answer) {
       own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
     }
   }
+  if (!counts()) {
+    auto elsewhere = not_queued();
+    return elsewhere ? *std::move(elsewhere) : guess();
+  }
   const auto early = std::exchange(early_count_, {});
   return early ? counted(*early, false) : AcquireEffects{};
 }
@@ -91,13 +95,19 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
   if (known && answer.children == 1) {
     return answer.last_child == token_ ? first(lease_valid) : list();
   }
-  // Of the mutexes only: the others cannot know what kind of contender stands before them.
-  const bool guesses = policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
-  if (known && guesses && own_.sequence.value > 0 && !at_end()) {
-    return arm({.watch = {NodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
-                .follows_release = true});
-  }
-  return list();
+  return known && guesses() ? guess() : list();
+}
+
+// Of the mutexes only: the others cannot know what kind of contender stands before them.
+bool AcquireFsm::guesses() const noexcept {
+  return policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
+}
+
+// That the one before it is there. If it is not, the watch's answer says so, and a list who is.
+AcquireEffects AcquireFsm::guess() {
+  if (own_.sequence.value <= 0 || at_end()) return list();
+  return arm({.watch = {NodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
+              .follows_release = true});
 }
 
 /// Nothing when its node stands in the queue.
@@ -282,6 +292,7 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
   }
   if (out_of_date_) return instead_of_watching(list());
   state_ = AcquireState::waiting;
+  waited_ = true;
   return own_deleted_ ? node_lost(Errc::node_deleted) : AcquireEffects{};
 }
 

@@ -33,6 +33,9 @@ namespace zklock::core {
 /// |                   |                    | create: no node            | making_parents            |
 /// |                   |                    | create: unknown            | proving                   |
 /// |                   |                    | counter at its end, alone  | removing_parent           |
+/// | enqueuing, where  | create             | ok, predecessor known      | arming (sequence - 1)     |
+/// | it expects others |                    | ok, not known              | listing                   |
+/// |                   |                    | any other                  | as above                  |
 /// | enqueuing, with a | create, list,      | ok                         | as in listing, at once    |
 /// | shared number     | number             | any other                  | as above; else listing    |
 /// | making_parents    | create parents     | ok                         | enqueuing                 |
@@ -113,8 +116,8 @@ enum class AcquireState {
 /// What the machine asks of its driver. `text` is what the comment names.
 struct AcquireEffect {
   enum class Kind {
-    create,  ///< a contender whose data carry the attempt `text`; and then count, or, with a
-             ///< shared number, do what `list` says
+    create,  ///< a contender whose data carry the attempt `text`; and then count, if counts(), or,
+             ///< with a shared number, do what `list` says
     create_parents,
     check_parent,   ///< a quorum operation on the lock path
     list,           ///< and then, with a shared number, get the child count_node
@@ -200,6 +203,7 @@ class AcquireFsm {
     bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
     bool queue_again = true;  ///< after losing the node; else an error
     bool lists = false;       ///< rather than guess who stands before it: for its position
+    bool expects_others = false;  ///< guesses at once, without counting whether it is alone
     /// That it leaves to the next when it is lost; of exclusive access only. 0: none.
     std::chrono::milliseconds lock_delay = {};
   };
@@ -222,6 +226,10 @@ class AcquireFsm {
   /// How many stood before it when that was last decided; while arming, waiting and delaying.
   std::size_t position() const noexcept { return place_.position; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
+  /// Whether a create is followed by a count.
+  bool counts() const noexcept { return !policy_.expects_others || !guesses(); }
+  /// Somebody else stood before it, and was watched.
+  bool waited() const noexcept { return waited_; }
   const QueueRule& rule() const noexcept { return policy_.rule; }
   /// What the own node's data carry.
   const std::string& attempt() const noexcept { return attempt_; }
@@ -257,6 +265,8 @@ class AcquireFsm {
   using Kind = AcquireEffect::Kind;
 
   AcquireEffects enqueue();
+  bool guesses() const noexcept;
+  AcquireEffects guess();
   std::optional<AcquireEffects> not_queued();
   AcquireEffects create_failed();
   AcquireEffects listed_with_create(const ListedAnswer& answer, bool lease_valid);
@@ -315,6 +325,7 @@ class AcquireFsm {
   bool release_is_grant_ = false;  ///< of the one that it waits for
   bool out_of_date_ = false;       ///< something has happened since
   std::size_t armed_ = 0;          ///< watches that neither have fired nor were called off
+  bool waited_ = false;
   /// While arming.
   std::size_t unanswered_ = 0;
   Status arming_status_ = Status::ok;  ///< the first that failed

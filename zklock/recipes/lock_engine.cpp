@@ -50,6 +50,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
                                 .wait = wait,
                                 .queue_again = wanted.queue_again,
                                 .lists = static_cast<bool>(wanted.audience),
+                                .expects_others = is_crowded(),
                                 .lock_delay = wanted.lock_delay},
                                wanted.audience);
   try {

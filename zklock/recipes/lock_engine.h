@@ -127,10 +127,14 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// For contenders, within a Section.
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
   void forget(const Contender& contender) noexcept;
+  /// A node of this queue was granted, at once or after having waited for another.
+  void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
                                    core::AcquireFsm::Policy policy, LockAudience audience);
 
  private:
+  /// Within a Section: it is so seldom free that asking whether it is would be in vain.
+  bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
 
@@ -144,6 +148,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::vector<std::function<void()>> outbox_;
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
+  int waited_in_a_row_ = 0;  ///< grants, the last ones
 };
 
 /// What hears news for `self`: `step` is called with it, within a Section, and whatever else comes;

@@ -117,6 +117,7 @@ void Place::create(const std::string& attempt) {
         return p.fsm_.created({r.status, r.session, r.name, r.token, r.detail});
       }));
   if (policy_.rule.shares_count()) return list({});
+  if (!fsm_.counts()) return;
   count_id_ = coordinator.submit(
       {.operation = request::CountChildren{path}}, on_reply([](Place& p, const auto& r) {
         return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, p.lease_valid());

@@ -16,6 +16,7 @@ using core::Ownership;
 // ---- what the contender hears -------------------------------------------------------------------
 
 void Place::grant() {
+  engine_->granted(fsm_.waited());
   if (const auto who = contender()) return who->granted();
   leave_session();  // the caller could not be kept: the system gave no more
   remove(Manner::plainly);
