@@ -123,6 +123,7 @@ class Exhausted final : public client::Coordinator {
     }
     return real_.submit(std::move(request), std::move(handler));
   }
+  void soon(std::function<void()> task) override { real_.soon(std::move(task)); }
   bool abandon(client::RequestId id) override { return real_.abandon(id); }
   void unwatch(client::RequestId id) override { real_.unwatch(id); }
   void close() override { real_.close(); }

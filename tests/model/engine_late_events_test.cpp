@@ -34,6 +34,7 @@ class Eavesdropper final : public client::Coordinator {
     }
     return port_.submit(std::move(request), std::move(handler));
   }
+  void soon(std::function<void()> task) override { port_.soon(std::move(task)); }
   bool abandon(RequestId request) override { return port_.abandon(request); }
   void unwatch(RequestId watch) override { port_.unwatch(watch); }
   void close() override { port_.close(); }

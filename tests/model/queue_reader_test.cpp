@@ -70,6 +70,7 @@ class Answers final : public client::Coordinator {
     handler(std::move(reply));
     return {};
   }
+  void soon(std::function<void()> task) override { task(); }
   bool abandon(client::RequestId) override { return false; }
   void unwatch(client::RequestId) override {}
   void close() override {}

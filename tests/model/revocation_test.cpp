@@ -65,6 +65,7 @@ class NobodyThere final : public client::Coordinator {
     handler(reply);
     return client::RequestId{asked_.size()};
   }
+  void soon(std::function<void()> task) override { task(); }
   bool abandon(client::RequestId /*request*/) override { return false; }
   void unwatch(client::RequestId /*request*/) override {}
   void close() override {}

@@ -60,6 +60,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
 
   void start(client::SessionObserver& observer) override;
   RequestId submit(Request request, client::ReplyHandler handler) override;
+  void soon(std::function<void()> task) override;
   bool abandon(RequestId request) override;
   void unwatch(RequestId request) override;
   void close() override;

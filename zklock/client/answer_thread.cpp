@@ -3,12 +3,20 @@
 
 #include <utility>
 
+#include <pthread.h>
+#include <sched.h>
+
 #include "zklock/client/start_thread.h"
 
 namespace zklock::client {
 
 AnswerThread::AnswerThread(std::function<std::optional<Instant>()> overdue)
-    : overdue_(std::move(overdue)), thread_(start_thread("zklock-answers", [this] { run(); })) {}
+    : overdue_(std::move(overdue)), thread_(start_thread("zklock-answers", [this] {
+        // It is woken by those who have no time: it does not take the processor from them.
+        const sched_param none{};
+        ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &none);
+        loop();
+      })) {}
 
 AnswerThread::~AnswerThread() {
   {
@@ -21,9 +29,17 @@ AnswerThread::~AnswerThread() {
 
 void AnswerThread::post(ReplyHandler handler, Reply reply) {
   if (!handler) return;
-  const std::lock_guard guard(mutex_);
-  answers_.push_back({std::move(handler), std::move(reply)});
-  changed_.notify_all();
+  run([handler = std::move(handler), reply = std::move(reply)]() mutable {
+    handler(std::move(reply));
+  });
+}
+
+void AnswerThread::run(std::function<void()> task) {
+  {
+    const std::lock_guard guard(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_one();
 }
 
 void AnswerThread::poke() {
@@ -34,11 +50,11 @@ void AnswerThread::poke() {
 
 void AnswerThread::wait_idle() {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return answers_.empty() && !running_; });
+  idle_.wait(lock, [this] { return tasks_.empty() && !running_; });
 }
 
 bool AnswerThread::wait(std::unique_lock<std::mutex>& lock, std::optional<Instant> when) {
-  const auto awaited = [this] { return stopping_ || poked_ || !answers_.empty(); };
+  const auto awaited = [this] { return stopping_ || poked_ || !tasks_.empty(); };
   if (when) {
     // The condition variable knows no boot time: after a sleep of the machine it is asked late.
     changed_.wait_for(lock, *when - LeaseClock::now(), awaited);
@@ -46,20 +62,20 @@ bool AnswerThread::wait(std::unique_lock<std::mutex>& lock, std::optional<Instan
     changed_.wait(lock, awaited);
   }
   poked_ = false;
-  return !stopping_ || !answers_.empty();
+  return !stopping_ || !tasks_.empty();
 }
 
-void AnswerThread::run() {
+void AnswerThread::loop() {
   std::unique_lock lock(mutex_);
   std::optional<Instant> when;
   while (wait(lock, when)) {
-    while (!answers_.empty()) {
-      Answer answer = std::move(answers_.front());
-      answers_.pop_front();
+    while (!tasks_.empty()) {
+      std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
       running_ = true;
       lock.unlock();
-      answer.handler(std::move(answer.reply));
-      answer.handler = nullptr;  // what it holds may end here, and take locks
+      task();
+      task = nullptr;  // what it holds may end here, and take locks
       lock.lock();
       running_ = false;
     }

@@ -28,18 +28,15 @@ class AnswerThread {
   AnswerThread& operator=(const AnswerThread&) = delete;
 
   void post(ReplyHandler handler, Reply reply);
+  /// Any other task, in the same line.
+  void run(std::function<void()> task);
   /// Asks `overdue` anew, soon.
   void poke();
   /// Returns when all is handed out and no handler runs. Not from a handler.
   void wait_idle();
 
  private:
-  struct Answer {
-    ReplyHandler handler;
-    Reply reply;
-  };
-
-  void run();
+  void loop();
   // Waits for something to do, at the longest until `when`; false: to end.
   bool wait(std::unique_lock<std::mutex>& lock, std::optional<Instant> when);
 
@@ -49,8 +46,8 @@ class AnswerThread {
   std::condition_variable changed_;
   std::condition_variable idle_;
   // Guarded by mutex_:
-  std::deque<Answer> answers_;
-  bool running_ = false;  // a handler
+  std::deque<std::function<void()>> tasks_;
+  bool running_ = false;  // one of them
   bool poked_ = false;
   bool stopping_ = false;
 

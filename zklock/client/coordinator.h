@@ -211,6 +211,10 @@ class Coordinator {
   /// ClientOptions::connection_timeout, then it is answered `not_connected`.
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;
 
+  /// Calls `task` once, as a handler: what the caller has no time for. What was asked for earlier is
+  /// done earlier.
+  virtual void soon(std::function<void()> task) = 0;
+
   /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon: then
   /// true.
   virtual bool abandon(RequestId request) = 0;

@@ -208,7 +208,7 @@ TimerId TimerThread::at(Instant when, std::function<void()> task) {
 }
 
 void TimerThread::cancel(TimerId timer) noexcept {
-  timers_->cancel(timer);
+  if (timer != TimerId{}) timers_->cancel(timer);
 }
 
 void TimerThread::stop() noexcept {

@@ -20,7 +20,7 @@ std::optional<Watch> WatchRegistry::arm(RequestId id, bool mute) {
   if (found == interests_.end()) return std::nullopt;
   Watched& watched = watched_[found->second.watch];
   watched.server_watches = true;
-  watched.mute = watched.mute || mute;
+  if (mute && !std::exchange(watched.mute, true)) ++mute_;
   if (found->second.state == State::unwanted) return drop(id);
   found->second.state = State::armed;
   return std::nullopt;
@@ -90,6 +90,7 @@ void WatchRegistry::clear() noexcept {
   watched_.clear();
   fired_.clear();
   bytes_ = 0;
+  mute_ = 0;
 }
 
 std::optional<Watch> WatchRegistry::drop(RequestId id) {
@@ -100,6 +101,7 @@ std::optional<Watch> WatchRegistry::drop(RequestId id) {
   if (watched->second.interests.empty()) {
     if (watched->second.server_watches) remove = watched->first;
     bytes_ -= watched->first.path.size();
+    if (watched->second.mute) --mute_;
     watched_.erase(watched);
   }
   interests_.erase(found);

@@ -54,7 +54,8 @@ class WatchRegistry {
   /// Empty when it was cancelled.
   OnEvent take_fired(RequestId id);
 
-  /// The paths whose events may not come: to be asked for, as long as they are in this list.
+  /// There are paths whose events may not come: to be asked for, as long as they are in the list.
+  bool has_mute_paths() const noexcept { return mute_ > 0; }
   std::vector<std::string> mute_paths() const;
 
   /// Asked before the removal of the servers' watch is sent. False: somebody wants it again; it
@@ -87,6 +88,7 @@ class WatchRegistry {
   std::size_t bytes_ = 0;
   std::map<RequestId, Interest> interests_;
   std::map<Watch, Watched> watched_;
+  std::size_t mute_ = 0;  ///< of those
   std::map<RequestId, OnEvent> fired_;
 };
 

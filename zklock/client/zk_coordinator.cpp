@@ -94,6 +94,10 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   return id;
 }
 
+void ZkCoordinator::soon(std::function<void()> task) {
+  answers_.run(std::move(task));
+}
+
 bool ZkCoordinator::abandon(RequestId request) {
   const std::lock_guard guard(mutex_);
   const auto found = held_.find(request);
@@ -216,13 +220,12 @@ Instant ZkCoordinator::due(const Call& call) const {
 
 std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
   constexpr std::chrono::seconds kInterval{1};
+  if (!watches_.has_mute_paths()) return std::nullopt;
   // What has to wait for its turn would only get longer.
   if (!held_.empty()) return now + kInterval;
-  const std::vector<std::string> paths = watches_.mute_paths();
-  if (paths.empty()) return std::nullopt;
   if (now < next_presence_check_) return next_presence_check_;
   next_presence_check_ = now + kInterval;
-  for (const std::string& path : paths) {
+  for (const std::string& path : watches_.mute_paths()) {
     hold(make_presence_check(path, own_origin()));
   }
   pump();

@@ -201,8 +201,8 @@ class AcquireFsm {
   struct Policy {
     QueueRule rule = QueueRule::mutex();
     bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
-    bool queue_again = true;  ///< after losing the node; else an error
-    bool lists = false;       ///< rather than guess who stands before it: for its position
+    bool queue_again = true;      ///< after losing the node; else an error
+    bool lists = false;           ///< rather than guess who stands before it: for its position
     bool expects_others = false;  ///< guesses at once, without counting whether it is alone
     /// That it leaves to the next when it is lost; of exclusive access only. 0: none.
     std::chrono::milliseconds lock_delay = {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -20,25 +21,31 @@ template <class Result>
 class BlockingCall {
  public:
   void set(Result result) {
-    const boost::lock_guard<boost::mutex> guard(mutex_);
-    result_.emplace(std::move(result));
-    // Under the mutex: the waiting thread destroys this object as soon as it can.
-    ready_.notify_one();
+    // The waiting thread destroys this object as soon as it can; and it is woken with the mutex
+    // free, or it would have to go to sleep on that at once.
+    const std::shared_ptr<State> state = state_;
+    {
+      const boost::lock_guard<boost::mutex> guard(state->mutex);
+      state->result.emplace(std::move(result));
+    }
+    state->ready.notify_one();
   }
 
   /// An interruption point of Boost.Thread: throws boost::thread_interrupted.
   Result wait() {
-    boost::unique_lock<boost::mutex> lock(mutex_);
-    while (!result_) ready_.wait(lock);
-    return std::move(*result_);
+    boost::unique_lock<boost::mutex> lock(state_->mutex);
+    while (!state_->result) state_->ready.wait(lock);
+    return std::move(*state_->result);
   }
 
   /// The same, for about `longest` at most: nothing when there is no result until then. For what
   /// must end although nobody may be left to deliver it.
   std::optional<Result> wait_for(std::chrono::milliseconds longest) {
-    boost::unique_lock<boost::mutex> lock(mutex_);
-    if (!result_) ready_.timed_wait(lock, boost::posix_time::milliseconds(longest.count()));
-    return std::move(result_);
+    boost::unique_lock<boost::mutex> lock(state_->mutex);
+    if (!state_->result) {
+      state_->ready.timed_wait(lock, boost::posix_time::milliseconds(longest.count()));
+    }
+    return std::move(state_->result);
   }
 
   Result wait_without_interruption() {
@@ -47,10 +54,12 @@ class BlockingCall {
   }
 
  private:
-  boost::mutex mutex_;
-  // guarded by mutex_
-  boost::condition_variable ready_;
-  std::optional<Result> result_;
+  struct State {
+    boost::mutex mutex;
+    boost::condition_variable ready;
+    std::optional<Result> result;  ///< guarded by mutex
+  };
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace zklock::recipes

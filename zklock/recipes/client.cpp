@@ -122,7 +122,7 @@ Subscription Client::add_listener(std::function<void(ConnectionState)> listener)
 
 bool Client::flush(Deadline deadline) {
   if (core_->forked()) throw Error(Errc::forked, "flush", core_->settings().hosts);
-  return core_->closed() || core_->work().wait(deadline);
+  return core_->flush(deadline);
 }
 
 void Client::close() noexcept {

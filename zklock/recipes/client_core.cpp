@@ -143,6 +143,11 @@ Subscription ClientCore::add_listener(std::function<void(ConnectionState)> liste
   return listeners_.add(std::move(listener));
 }
 
+bool ClientCore::flush(Deadline deadline) {
+  for (const auto& engine : engines()) engine->settle();
+  return closed() || work_.wait(deadline);
+}
+
 void ClientCore::connected(const client::SessionInfo& session) {
   keeper_->connected(session);
   // In this order: whoever has waited for the connection and then listens is not told of it again.

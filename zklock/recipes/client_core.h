@@ -104,6 +104,8 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
 
   bool wait_until_connected(Deadline deadline);
   Subscription add_listener(std::function<void(ConnectionState)> listener);
+  /// As Client::flush().
+  bool flush(Deadline deadline);
   void close() noexcept;
 
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }

@@ -78,6 +78,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   static std::shared_ptr<void> being_told(const Hold& hold);
   bool renew(std::optional<core::Duration> length);
   void release(core::CountKind kind) noexcept;
+  /// The node of what was held goes.
+  void let_go(Place::Manner manner);
 
   /// For its parts.
   template <class Step>

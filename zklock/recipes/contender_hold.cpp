@@ -141,10 +141,20 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::
   engine_->forget(*this);
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
-  if (!abandoned_) place_->leave_no_delay();
-  place_->remove(abandoned_ || plainly ? Place::Manner::plainly : Place::Manner::release);
-  place_->leave_session();
+  if (abandoned_ || plainly) {
+    let_go(Place::Manner::plainly);
+  } else if (engine_->is_crowded()) {
+    let_go(Place::Manner::release);
+  } else {
+    engine_->leaves(self);  // the caller need not be the one who sends it
+  }
   return dropped;
+}
+
+void Contender::let_go(Place::Manner manner) {
+  if (!abandoned_) place_->leave_no_delay();
+  place_->remove(manner);
+  place_->leave_session();
 }
 
 void Contender::downgrade_if_only_shared() {

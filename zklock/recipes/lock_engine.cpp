@@ -12,16 +12,46 @@ namespace zklock::recipes {
 LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path)
     : core_(std::move(core)), path_(std::move(path)) {}
 
+LockEngine::Section::Section(LockEngine& engine) : engine_(engine), lock_(engine.mutex_) {
+  auto& leaving = engine_.leaving_;
+  while (!leaving.empty()) {
+    try {
+      leaving.back()->let_go(Place::Manner::release);
+      engine_.later([contender = leaving.back()] {});  // it may be the last reference
+      leaving.pop_back();
+    } catch (const std::exception& e) {  // no memory: whoever comes next tries again
+      engine_.core_->warn("lock " + engine_.path_.str() + ": " + e.what());
+      break;
+    }
+  }
+}
+
 LockEngine::Section::~Section() {
+  const bool put_off = std::exchange(engine_.put_off_, false);
   // What is in the outbox may drop the last reference to a contender, and so come back here.
   const std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
   lock_.unlock();
+  if (put_off) engine_.settle_soon();
   for (const auto& task : outbox) {
     try {
       task();
     } catch (const std::exception& e) {  // no thread, no memory: of this one call, not of all
       engine_.core_->warn("lock " + engine_.path_.str() + ": " + e.what());
     }
+  }
+}
+
+void LockEngine::settle() {
+  const Section section(*this);
+}
+
+void LockEngine::settle_soon() noexcept {
+  try {
+    core_->coordinator().soon([weak = weak_from_this()] {
+      if (const auto engine = weak.lock()) engine->settle();
+    });
+  } catch (const std::exception& e) {  // no memory: whoever comes next does it
+    core_->warn("lock " + path_.str() + ": " + e.what());
   }
 }
 
@@ -97,11 +127,10 @@ void LockEngine::cancel_all(const void* object) {
 }
 
 bool LockEngine::unlock(const Owner& owner, core::CountKind kind) {
-  const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
-  if (by_lock && recursion_.leave()) return true;
   const Section section(*this);
   const auto contender = find(owner);
   if (!contender) return false;
+  const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
   if (by_lock && contender->ownership().count(kind) == 1) recursion_.end();
   return contender->drop(kind, client::Deleter::Manner::announced) !=
          core::Ownership::Dropped::refused;

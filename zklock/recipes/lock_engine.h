@@ -91,7 +91,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   }
   /// Nests, if the calling thread has the lock by lock(), and it is valid. Else there is no change.
   bool lock_again() noexcept { return recursion_.enter(); }
-  /// Gives back one count of `owner`. False if there is none.
+  /// Gives back one count of the calling thread that lock_again() has taken. False if there is none.
+  bool unlock_again() noexcept { return recursion_.leave(); }
+  /// Gives back one count of `owner` that acquire() has given. False if there is none.
   bool unlock(const Owner& owner, core::CountKind kind);
   /// The counts of a valid hold; all 0 otherwise.
   core::Ownership ownership(const Owner& owner);
@@ -106,15 +108,18 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// The names of all this client's nodes in this queue.
   std::vector<std::string> nodes();
 
+  /// The nodes of those who have let go are being removed when this returns.
+  void settle();
   /// The client is closing: waiting calls end with Error(closed), holds are lost.
   void close();
 
   void thread_exits(Owner owner) noexcept override;
 
-  /// Holds the mutex; on its end runs what was put into the outbox, with the mutex released.
+  /// Holds the mutex; begins with what was put off by leaves(), and on its end runs what was put
+  /// into the outbox, with the mutex released.
   class Section {
    public:
-    explicit Section(LockEngine& engine) : engine_(engine), lock_(engine.mutex_) {}
+    explicit Section(LockEngine& engine);
     ~Section();
     Section(const Section&) = delete;
     Section& operator=(const Section&) = delete;
@@ -124,17 +129,24 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
     std::unique_lock<std::mutex> lock_;
   };
 
+  /// For contenders, within a Section: one that has let go, and need not have its node removed by
+  /// the thread that is here. Another does it soon; not later than whoever comes here next.
+  void leaves(std::shared_ptr<Contender> contender) {
+    leaving_.push_back(std::move(contender));
+    put_off_ = true;
+  }
   /// For contenders, within a Section.
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
   void forget(const Contender& contender) noexcept;
+  /// It is so seldom free that asking whether it is would be in vain.
+  bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
   /// A node of this queue was granted, at once or after having waited for another.
   void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
                                    core::AcquireFsm::Policy policy, LockAudience audience);
 
  private:
-  /// Within a Section: it is so seldom free that asking whether it is would be in vain.
-  bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
+  void settle_soon() noexcept;
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
 
@@ -146,6 +158,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   // guarded by mutex_
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
   std::vector<std::function<void()>> outbox_;
+  std::vector<std::shared_ptr<Contender>> leaving_;
+  bool put_off_ = false;  ///< one of these, in this Section
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones

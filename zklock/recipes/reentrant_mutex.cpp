@@ -12,8 +12,9 @@ using recipes::Lockable;
 
 namespace {
 
-Lockable::Kind kind() {
-  return {.rule = core::QueueRule::mutex()};
+const Lockable::Kind& kind() {
+  static const Lockable::Kind exclusive{.rule = core::QueueRule::mutex()};
+  return exclusive;
 }
 
 }  // namespace

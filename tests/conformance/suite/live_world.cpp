@@ -102,6 +102,12 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
                                }));
     });
   }
+  void soon(std::function<void()> task) override {
+    live_.ask([&] {
+      return std::pair(
+          0, std::function<void()>([this, task = std::move(task)] { inner_.soon(task); }));
+    });
+  }
   bool abandon(RequestId request) override {
     live_.ask([&] {
       return std::pair(0, std::function<void()>([this, request] { inner_.abandon(request); }));
