@@ -26,6 +26,7 @@ Walk::Walk(std::uint64_t seed, const QueueRule& rule)
       policy_{.rule = rule,
               .wait = !one_in(4),
               .queue_again = !one_in(4),
+              .expects_others = one_in(2),
               .lock_delay = std::chrono::seconds(one_in(2) ? 3 : 0)},
       fsm_("id", policy_),
       parent_(!one_in(8)),
@@ -80,7 +81,7 @@ void Walk::take(const AcquireEffect& effect) {
       first_ = false;
       delay_runs_ = false;
       submit(effect);
-      outstanding_.push_back(effect);  // the count goes with it, or the list
+      if (fsm_.counts()) outstanding_.push_back(effect);  // the count goes with it, or the list
       break;
     case Kind::create_parents:
     case Kind::check_parent:

@@ -116,7 +116,7 @@ class Steps {
     return created_as(node(sequence), session);
   }
   std::string created_as(std::string_view name, SessionId session = session_a) {
-    return describe(fsm_.created({Status::ok, session, name, {token_of_create}, ""}));
+    return note(fsm_.created({Status::ok, session, name, {token_of_create}, ""}));
   }
   std::string counted(int children, bool lease_valid = true, SessionId session = session_a) {
     return note(fsm_.counted({Status::ok, session, fsm_.token(), children}, lease_valid));

@@ -30,7 +30,7 @@ void Walk::answer() {
   const Status status = trouble(request);
   switch (request.kind) {
     case Kind::create:
-      if (!outstanding_.empty()) return answer_create(status);
+      if (!outstanding_.empty() || !fsm_.counts()) return answer_create(status);
       return shares_count() ? answer_first_list(status) : answer_count(status);
     case Kind::create_parents: return answer_parents(status);
     case Kind::list: return answer_list(status);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an engine makes of others' having been there, or not: who asks whether it is alone, and who
+// sends a release.
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class EngineCrowd : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    engine_ = lock_.engine(1);
+  }
+  void TearDown() override { engine_.reset(); }
+
+  // Client 1 has had to wait as often as it takes.
+  void crowd() {
+    for (int i = 0; i < 4; ++i) {
+      const auto first = granted(0);
+      const auto second = waiting(1);
+      release(first);
+      ASSERT_TRUE(lock_.call(second).granted());
+      release(second);
+    }
+    reset_counts();
+  }
+
+  std::shared_ptr<recipes::LockEngine> engine_;  ///< as a mutex keeps it
+};
+
+TEST_F(EngineCrowd, AfterFourWaitsTheFifthDoesNotCount) {
+  crowd();
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  EXPECT_EQ(client(1).requests(Kind::create_contender), 1U);
+  EXPECT_EQ(client(1).requests(Kind::get_and_watch), 1U);
+  EXPECT_EQ(client(1).requests(), 2U);
+  release(first);
+  EXPECT_TRUE(lock_.call(second).granted());
+  EXPECT_EQ(client(1).requests(), 2U);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(EngineCrowd, WhoFindsNobodyCountsTheNextTime) {
+  crowd();
+  release(granted(1));
+  EXPECT_EQ(client(1).requests(Kind::count_children), 0U);
+  EXPECT_EQ(client(1).requests(Kind::list_children), 1U) << "there was nobody to be watched";
+  reset_counts();
+  release(granted(1));
+  EXPECT_EQ(client(1).requests(Kind::count_children), 1U);
+  EXPECT_EQ(client(1).requests(), 3U);
+  expect_rest();
+}
+
+TEST_F(EngineCrowd, AReleaseIsPutOffWhereNobodyWaited) {
+  const auto call = granted(1);
+  reset_counts();
+  lock_.release(call);
+  EXPECT_EQ(client(1).requests(), 0U);
+  run();
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(1).requests(), 1U);
+  expect_rest();
+}
+
+TEST_F(EngineCrowd, AReleaseThatWasPutOffGoesBeforeTheNextAcquire) {
+  const auto call = granted(1);
+  lock_.release(call);
+  reset_counts();
+  const auto next = lock_.acquire(1);
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  run();
+  EXPECT_TRUE(lock_.call(next).granted());
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(1).requests(), 3U) << "it was alone";
+  release(next);
+  expect_rest();
+}
+
+TEST_F(EngineCrowd, AReleaseIsSentAtOnceInACrowd) {
+  crowd();
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  release(first);
+  reset_counts();
+  lock_.release(second);
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  expect_rest();
+}
+
+TEST_F(EngineCrowd, TheSessionMayEndBeforeAReleaseThatWasPutOff) {
+  const auto call = granted(1);
+  lock_.release(call);
+  client(1).expire();
+  const auto next = granted(2);
+  EXPECT_GT(lock_.call(next).hold.token(), lock_.call(call).token);
+  release(next);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model
