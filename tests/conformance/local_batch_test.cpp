@@ -230,7 +230,7 @@ TEST_F(KeepIdle, NothingIsLeftWhenTheObjectsAreGone) {
 }
 
 TEST(LocalBatchOptions, ThatAreNoneAreRefused) {
-  Client client({.hosts = "127.0.0.1:1"});
+  Client client(ClientOptions{.hosts = "127.0.0.1:1"});
   const auto made = [&](MutexOptions options) {
     return error_of([&] { return ReentrantMutex(client, kPath, options).hold_count(); });
   };
@@ -242,7 +242,7 @@ TEST(LocalBatchOptions, ThatAreNoneAreRefused) {
 }
 
 TEST(LocalBatchOptions, AreForMutexesOnly) {
-  Client client({.hosts = "127.0.0.1:1"});
+  Client client(ClientOptions{.hosts = "127.0.0.1:1"});
   for (const MutexOptions& options :
        {MutexOptions{.local_batch = 2}, MutexOptions{.keep_idle = 1ms}}) {
     const auto text = error_text_of([&] { return SharedMutex(client, kPath, options).path(); });

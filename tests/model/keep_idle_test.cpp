@@ -330,6 +330,7 @@ TEST_F(KeepIdle, IsLostWhenTheNodeIsNotTheSame) {
   ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
   ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
   ASSERT_EQ(ensemble().create(call(first).node), Status::ok);  // somebody else's
+  ASSERT_EQ(ensemble().create(std::string(LockWorld::path) + "/config"), Status::ok);
   run();
   const auto again = waiting(0, kept());
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
@@ -337,6 +338,7 @@ TEST_F(KeepIdle, IsLostWhenTheNodeIsNotTheSame) {
   expect_new_node(first, again);
   release(again);
   lock_.end_use(0);
+  ASSERT_EQ(ensemble().remove(std::string(LockWorld::path) + "/config"), Status::ok);
   expect_released();
 }
 

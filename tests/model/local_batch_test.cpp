@@ -146,12 +146,10 @@ TEST_F(LocalBatch, IsAtMostThatManyForWhoComesLater) {
 }
 
 TEST_F(LocalBatch, ReleasesTheNodeWhenTheAnswerDoesNotCome) {
-  const auto two = on({.batch = 2});
-  const auto first = granted(0, two);
-  const auto second = lock_.acquire(0, two);
-  auto other = two;
-  other.owner = Owner::unique();
-  const auto third = lock_.acquire(0, other);
+  const core::LocalTerms two{.batch = 2};
+  const auto first = granted(0, on(two));
+  const auto second = lock_.acquire(0, on(two));
+  const auto third = lock_.acquire(0, on(two));
   lock_.release(first);
   EXPECT_TRUE(is_granted(second));
   lock_.release(second);
@@ -321,9 +319,10 @@ TEST_F(LocalBatchLoss, OfTheLease) {
   run_for(5s);
   EXPECT_EQ(lock_.lost_told(first_), 1U);
   EXPECT_EQ(call(rest_[0]).outcomes, 0);
-  lock_.world().heal(0);
-  if (!client(0).is_connected()) lock_.world().reconnect(0);
-  run_for(10s);
+  lock_.world().disconnect(0);
+  run_for(5s);
+  lock_.world().reconnect(0);
+  run_for(1s);
   expect_first_lost_and_rest_served();
 }
 
