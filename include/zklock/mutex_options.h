@@ -130,7 +130,7 @@ struct MutexOptions {
   /// a release. A kept node is held, to all others: participants() names its owner. While it is
   /// kept the client sends heartbeats. Until the servers have told of somebody who waits, which they
   /// cannot while the connection is broken, the lock may be had here any number of times, at most
-  /// until the lease ends.
+  /// until the lease ends. (A hold that is granted so is `suspended` from the start.)
   ///
   /// 0, the default, keeps nothing. It is for ReentrantMutex and Mutex; a negative time, and any
   /// time for another class, makes making the object throw Error(invalid_option).
