@@ -283,6 +283,51 @@ TEST_F(KeepIdle, IsLostWithTheLease) {
   expect_released();
 }
 
+TEST_F(KeepIdle, IsLeftWhenTheLeaseHasLapsedThoughNobodyLocks) {
+  auto request = on({.keep_idle = 1h});
+  release(granted(0, request));
+  lock_.world().isolate(0);
+  run_for(4500ms);
+  lock_.world().heal(0);
+  run_for(500ms);
+  EXPECT_TRUE(client(0).is_connected());
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsWatchedNoMoreWhenItIsLeft) {
+  idle();
+  EXPECT_EQ(client(0).live_interests(), 1U);
+  lock_.world().disconnect(0);
+  run();
+  lock_.end_use(0);
+  EXPECT_EQ(client(0).live_interests(), 0U);
+  lock_.world().reconnect(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, LeavesNoDelayWhenItsNodeIsDeleted) {
+  auto request = kept();
+  request.lock_delay = 30s;
+  const auto first = granted(0, request);
+  release(first);
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  expect_released();
+}
+
+TEST_F(KeepIdle, LeavesADelayWhenItsSessionEnds) {
+  auto request = on({.keep_idle = 1h});
+  request.lock_delay = 2s;
+  release(granted(0, request));
+  const auto outside = lock_.acquire(1);
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_EQ(call(outside).outcomes, 0) << "nobody was there to take it away";
+  run_for(1500ms);
+  EXPECT_TRUE(is_granted(outside));
+  release(outside);
+  expect_released();
+}
+
 TEST_F(KeepIdle, IsLostByAPauseBeforeAnythingIsHeard) {
   const auto first = idle();
   lock_.world().pause(0);

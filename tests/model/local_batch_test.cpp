@@ -267,7 +267,9 @@ TEST_F(LocalBatch, ASingleAttemptThatFailsKeepsNobodyWaiting) {
 TEST_F(LocalBatch, ClosingEndsAll) {
   const auto held = granted(0, many());
   const auto rest = several_wait(0, many(), 3);
+  reset_counts();
   lock_.core(0).close();
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 0U);
   lock_.world().run_all();
   for (const auto each : rest) {
     EXPECT_EQ(call(each).outcomes, 1);
@@ -470,6 +472,44 @@ TEST_F(LocalBatch, ALockDelayEndsWithTheNode) {
   }
   release(before);
   EXPECT_TRUE(lock_.nodes().empty());
+  expect_rest();
+}
+
+// One owner writes and reads; when it only reads on, the marker of its delay goes.
+TEST_F(LocalBatch, ANodeWithoutItsMarkerIsNotPassedOn) {
+  auto request = many();
+  request.lock_delay = 5s;
+  const Owner owner = request.owner;
+  const auto writes = granted(0, request);
+  const auto reads = granted(0, LockWorld::to_read(owner));
+  request.owner = Owner::unique();
+  const auto next = waiting(0, request);
+  release(writes);
+  EXPECT_EQ(call(next).outcomes, 0);
+  release(reads);
+  expect_new_node(writes, next);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ManyWhoGiveBackAtOnceAreServedInALoop) {
+  auto request = on({.batch = 1'000'000});
+  const auto first = granted(0, request);
+  const auto engine = lock_.engine(0);
+  std::size_t served = 0;
+  constexpr std::size_t count = 100'000;
+  for (std::size_t i = 0; i < count; ++i) {
+    engine->acquire({.owner = Owner::unique(),
+                     .deadline = Deadline::never(),
+                     .local = request.local,
+                     .done = [&served](const recipes::Outcome& outcome) {
+                       if (!outcome.contender) return;
+                       ++served;
+                       outcome.contender->release(core::CountKind::hold);
+                     }});
+  }
+  release(first);
+  EXPECT_EQ(served, count);
   expect_rest();
 }
 

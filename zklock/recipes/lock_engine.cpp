@@ -10,22 +10,45 @@
 
 namespace zklock::recipes {
 
+namespace {
+
+/// What this thread takes out of an engine's outbox.
+struct Emptying {
+  const LockEngine* engine;
+  std::vector<std::function<void()>> tasks;
+  Emptying* outer;
+};
+constinit thread_local Emptying* emptying = nullptr;
+
+}  // namespace
+
 LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path)
     : core_(std::move(core)), path_(std::move(path)) {}
 
 LockEngine::~LockEngine() = default;
 
 LockEngine::Section::~Section() {
-  // What is in the outbox may drop the last reference to a contender, and so come back here.
-  const std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
+  std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
   lock_.unlock();
-  for (const auto& task : outbox) {
+  if (outbox.empty()) return;
+  // What is in the outbox may drop a hold, and so come back here: with the next grant, which may be
+  // dropped too. It goes on in one loop, however many there are.
+  if (emptying != nullptr && emptying->engine == &engine_) {
+    std::ranges::move(outbox, std::back_inserter(emptying->tasks));
+    return;
+  }
+  const auto engine = engine_.shared_from_this();
+  Emptying mine{&engine_, std::move(outbox), emptying};
+  emptying = &mine;
+  for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
+    const auto task = std::move(mine.tasks[i]);
     try {
       task();
     } catch (const std::exception& e) {  // no thread, no memory: of this one call, not of all
-      engine_.core_->warn("lock " + engine_.path_.str() + ": " + e.what());
+      engine->core_->warn("lock " + engine->path_.str() + ": " + e.what());
     }
   }
+  emptying = mine.outer;
 }
 
 Ticket LockEngine::acquire(Wanted wanted) {
