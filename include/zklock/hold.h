@@ -90,7 +90,8 @@ class [[nodiscard]] Hold {
   std::stop_token release_requested() const noexcept;
 
   /// The full path of the lock node (below the chroot), for a `check` operation of your own in a
-  /// ZooKeeper transaction. Empty for an empty Hold. It changes once at most: when a SharedMutex is
+  /// ZooKeeper transaction. Empty for an empty Hold. Holds of one client may have the same, one after
+  /// the other, with MutexOptions::local_batch and keep_idle. It changes once at most: when a SharedMutex is
   /// downgraded, by the time Client::flush() returns.
   std::string node() const;
 

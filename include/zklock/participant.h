@@ -33,7 +33,7 @@ struct Participant {
   /// MutexOptions::lock_delay.
   bool holds = false;
   bool mine = false;            ///< it belongs to the client that asks
-  FencingToken token;           ///< the token it holds under, or would
+  FencingToken token;           ///< the token of its node's first grant, made or to come
   std::int64_t session_id = 0;  ///< the ZooKeeper session that owns the node
   /// When the servers created the node, by the wall clock of the leader; for a writer that has
   /// become a reader: the node that it wrote under.

@@ -66,8 +66,8 @@ struct PriorityOptions {
 class PriorityMutex {
  public:
   /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_option) for a weight or an ageing out of range; Error(invalid_path |
-  /// closed | forked), as ReentrantMutex.
+  /// Throws: Error(invalid_option) for a weight or an ageing out of range, a local batch, or being
+  /// kept when idle; Error(invalid_path | closed | forked), as ReentrantMutex.
   PriorityMutex(Client& client, std::string path, PriorityOptions options = {});
   PriorityMutex(const PriorityMutex&) = delete;
   PriorityMutex& operator=(const PriorityMutex&) = delete;

@@ -75,7 +75,8 @@ struct SharedCount {
 class Semaphore {
  public:
   /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_option) for less than one permit, or a lock delay;
+  /// Throws: Error(invalid_option) for less than one permit, a lock delay, a local batch, or being
+  /// kept when idle;
   /// Error(invalid_path | closed | forked).
   Semaphore(Client& client, std::string path, int permits, MutexOptions options = {});
   /// The same, with a shared number. Throws: Error(invalid_option) for an initial one below 0.

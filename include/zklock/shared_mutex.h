@@ -59,7 +59,8 @@ class Lockable;
 class SharedMutex {
  public:
   /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_path | closed | forked), as ReentrantMutex.
+  /// Throws: Error(invalid_option) for a local batch, or being kept when idle; Error(invalid_path |
+  /// closed | forked), as ReentrantMutex.
   SharedMutex(Client& client, std::string path, MutexOptions options = {});
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;

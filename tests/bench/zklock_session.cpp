@@ -16,16 +16,17 @@
 namespace zklock::bench {
 namespace {
 
-/// The one place where the options that a measure needs are set. local_8 needs local_batch, kept
-/// needs keep_idle: MutexOptions has neither yet.
-MutexOptions options_for(const Params& /*params*/) {
-  return {};
-}
-
-std::string missing_option(const Params& params) {
-  if (params.has("local_batch")) return "not yet";
-  if (params.has("keep_idle")) return "not yet";
-  return {};
+/// The one place where the options that a measure needs are set.
+MutexOptions options_for(const Params& params) {
+  MutexOptions options;
+  if (params.has("local_batch")) {
+    options.local_batch = static_cast<int>(params.number("local_batch"));
+  }
+  if (params.has("keep_idle")) {
+    options.keep_idle =
+        std::chrono::duration_cast<std::chrono::milliseconds>(params.seconds("keep_idle"));
+  }
+  return options;
 }
 
 class ZklockLock final : public Lock {
@@ -107,7 +108,7 @@ class Zklock final : public Contestant {
   explicit Zklock(std::string hosts) : hosts_(std::move(hosts)) {}
 
   std::string version() const override { return ZKLOCK_BENCH_VERSION; }
-  std::string absence(const Params& params) const override { return missing_option(params); }
+  std::string absence(const Params& /*params*/) const override { return {}; }
   std::unique_ptr<Session> connect(const Params& params) override {
     return std::make_unique<ZklockSession>(hosts_, params);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every interleaving of two contenders over one acquire and one release each, with one fault at
-// every point of it.
+// Every interleaving of two clients' contenders over one acquire and one release each, with one
+// fault at every point of it.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -55,16 +55,17 @@ struct Choice {
   std::string text() const {
     static constexpr const char* kinds[] = {"serve", "release", "fault", "reconnect"};
     std::string t = std::string(kinds[static_cast<int>(kind)]) + " " + std::to_string(client);
-    if (call > 1) t += " (nested)";
+    if (call > 1) t += " (the other)";
     return kind == Kind::fault ? t + " (" + name(fault) + ")" : t;
   }
 };
 
 /// What the two contenders want; and the first one besides, which holds already, and whose node
-/// covers that.
+/// covers that; or another contender of its client.
 struct Wishes {
   std::array<LockWorld::Request, 2> of = {};
   std::optional<LockWorld::Request> nested = std::nullopt;
+  std::optional<LockWorld::Request> beside = std::nullopt;
 };
 
 /// One run of the two contenders along given choices.
@@ -75,10 +76,12 @@ class Run {
     // The parent exists, unless the run is about its making.
     lock_.world().ensemble().create_container("/locks");
     lock_.world().ensemble().create_container(LockWorld::path);
+    lock_.use(0);
     lock_.acquire(0, wishes.of[0]);
     if (wishes.nested) lock_.world().run_all();
     lock_.acquire(1, wishes.of[1]);
     if (wishes.nested) lock_.acquire(0, *wishes.nested);
+    if (wishes.beside) lock_.acquire(0, *wishes.beside);
     settle();
   }
 
@@ -98,7 +101,9 @@ class Run {
         over = over && call.outcomes > 0 && !call.hold;
       }
       if (!may_fault || (over && lock_.core(c).work().idle())) continue;
-      for (const Fault fault : all_faults) enabled.push_back({Choice::Kind::fault, c, fault});
+      for (const Fault fault : all_faults) enabled.push_back({Choice::Kind::fault, c, fault, c});
+      const bool other_waits = c == 0 && lock_.calls() > 2 && lock_.call(2).outcomes == 0;
+      if (other_waits) enabled.push_back({Choice::Kind::fault, c, Fault::cancelled, 2});
     }
     return enabled;
   }
@@ -175,7 +180,7 @@ class Run {
         world.resume(c);
         break;
       case Fault::disconnected: world.disconnect(c, OnTheWay::dropped); break;
-      case Fault::cancelled: lock_.cancel(c); break;
+      case Fault::cancelled: lock_.cancel(choice.call); break;
     }
   }
 
@@ -321,6 +326,30 @@ TEST(Interleavings, OfAWriterWithALockDelayAndAReaderWithOneFaultAnywhere) {
 
 TEST(Interleavings, OfAWriterWithALockDelayThatReadsOnAndAReaderWithOneFaultAnywhere) {
   explore(1, reads_on(LockWorld::to_read(), 2s), 1000);
+}
+
+/// Two of one client share a node, one is outside.
+Wishes sharing(core::LocalTerms terms) {
+  const LockWorld::Request one{.local = terms};
+  LockWorld::Request other = one;
+  other.owner = Owner::unique();
+  return {.of = {one, LockWorld::Request{}}, .beside = other};
+}
+
+TEST(Interleavings, OfTwoWhoShareANodeAndAnotherWithoutFaults) {
+  explore(0, sharing({.batch = 2}), 50);
+}
+
+TEST(Interleavings, OfTwoWhoShareANodeAndAnotherWithOneFaultAnywhere) {
+  explore(1, sharing({.batch = 2}), 1000);
+}
+
+TEST(Interleavings, OfTwoWithALockKeptWhenIdleAndAnotherWithOneFaultAnywhere) {
+  explore(1, sharing({.keep_idle = 1s}), 1000);
+}
+
+TEST(Interleavings, OfTwoWhoShareANodeKeptWhenIdleAndAnotherWithOneFaultAnywhere) {
+  explore(1, sharing({.batch = 2, .keep_idle = 1s}), 1000);
 }
 
 TEST(Interleavings, OfTwoContendersWithTwoFaultsAnywhere) {

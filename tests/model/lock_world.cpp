@@ -50,6 +50,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces)
 
 LockWorld::~LockWorld() {
   for (const auto& core : cores_) core->close();
+  while (!used_.empty()) end_use(used_.begin()->first);
   watchers_.clear();
   calls_.clear();
 }
@@ -63,6 +64,20 @@ void LockWorld::connect_all() {
     if (!world_.client(c).is_connected()) world_.reconnect(c);
   }
   world_.run_all();
+}
+
+void LockWorld::use(std::size_t client) {
+  auto& used = used_[client];
+  if (used) return;
+  used = engine(client);
+  used->attach();
+}
+
+void LockWorld::end_use(std::size_t client) {
+  const auto used = used_.find(client);
+  if (used == used_.end()) return;
+  used->second->detach();
+  used_.erase(used);
 }
 
 LockWorld::Request LockWorld::to_write(Owner owner) {
@@ -124,6 +139,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
        .limit = request.limit,
        .audience = recipes::LockAudience(std::move(request.listener)),
        .lock_delay = request.lock_delay,
+       .local = request.local,
        .done = [this, index](recipes::Outcome outcome) { ended(index, std::move(outcome)); }});
   return index;
 }
@@ -163,6 +179,9 @@ void LockWorld::check_token(const CallResult& granted) {
   for (const auto& other : calls_) {
     if (other->token == granted.token && number_of(other->node) != number_of(granted.node)) {
       violation_ = "G1: two nodes with one token";
+    }
+    if (other->token == granted.token && other->owner != granted.owner) {
+      violation_ = "G1: two owners with one token";
     }
   }
 }

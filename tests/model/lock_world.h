@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,7 +39,7 @@ struct CallResult {
 /// | name  | checked                                                                        |
 /// |-------|--------------------------------------------------------------------------------|
 /// | G1    | the token of a grant is above those of all before that exclude it; no two      |
-/// |       | nodes have the same                                                            |
+/// |       | nodes have the same, nor two owners                                            |
 /// | G2    | holds that say `held` or `suspended` may be together: one that is exclusive,   |
 /// |       | or readers, or permits, no more than there are; where that number is shared:   |
 /// |       | with those before it, no more than there ever were since it was wanted         |
@@ -63,6 +64,9 @@ class LockWorld {
 
   /// All clients connected, and nothing under way.
   void connect_all();
+  /// As long as the world is there, or until that is ended, there is a public object on the path.
+  void use(std::size_t client);
+  void end_use(std::size_t client);
 
   struct Request {
     Owner owner = Owner::unique();
@@ -73,6 +77,7 @@ class LockWorld {
     std::shared_ptr<recipes::LockLine> listener = nullptr;
     core::QueueRule rule = core::QueueRule::mutex();
     std::chrono::milliseconds lock_delay = {};
+    core::LocalTerms local = {};
   };
   static Request to_write(Owner owner = Owner::unique());
   static Request to_read(Owner owner = Owner::unique());
@@ -115,6 +120,7 @@ class LockWorld {
 
   mutable World world_;
   std::vector<std::shared_ptr<recipes::ClientCore>> cores_;
+  std::map<std::size_t, std::shared_ptr<recipes::LockEngine>> used_;  ///< by client
   std::vector<std::unique_ptr<CallResult>> calls_;
   std::vector<std::optional<recipes::Ticket>> tickets_;
   std::vector<std::shared_ptr<std::size_t>> lost_told_;

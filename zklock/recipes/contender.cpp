@@ -12,18 +12,32 @@ namespace zklock::recipes {
 using core::Ownership;
 
 Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-                     core::AcquireFsm::Policy policy, LockAudience audience)
+                     core::AcquireFsm::Policy policy, LockAudience audience, LocalQueue* local)
     : engine_(std::move(engine)),
       key_(key),
       owner_(owner),
-      place_(std::make_shared<Place>(engine_, engine_->core().identify(owner), std::move(policy))),
-      events_(std::move(audience), engine_->path().str(), owner) {}
+      waits_(policy.wait),
+      local_(local),
+      events_(std::move(audience), engine_->path().str(), owner) {
+  if (local_) return;
+  place_ = std::make_shared<Place>(engine_, engine_->core().identify(owner), std::move(policy));
+}
 
 Contender::~Contender() = default;
 
 void Contender::start() {
+  if (local_) return local_->begin(shared_from_this());
   place_->enter(shared_from_this());
   place_->start();
+}
+
+void Contender::stands_in(std::shared_ptr<Place> place) {
+  place_ = std::move(place);
+  place_->enter(shared_from_this());
+}
+
+const core::AcquireFsm::Policy& Contender::policy() const noexcept {
+  return local_ ? local_->policy() : place_->policy();
 }
 
 void Contender::waits_at(std::size_t position) {
@@ -36,7 +50,7 @@ std::optional<Error> Contender::refusal(core::CountKind kind) const {
     return error(Errc::lock_lost, "this owner's earlier hold was lost; unlock it first");
   }
   // Others that hold shared would wait for this owner as it for them.
-  const bool has_place = place_->policy().rule.access != Access::shared;
+  const bool has_place = policy().rule.access != Access::shared;
   const bool keeps_it =
       ownership_.state() == Ownership::State::waiting || ownership_.exclusive_count() > 0;
   if (core::is_shared(kind) || (has_place && keeps_it)) return std::nullopt;
@@ -58,7 +72,7 @@ void Contender::join(Call call) {
   // A single attempt has no deadline of its own, but it is not to hang on a server that is gone.
   core().scheduler().cancel(std::exchange(call.timer, {}));
   Deadline limit = call.deadline;
-  if (!place_->policy().wait) {
+  if (!waits_) {
     const auto most = Deadline::after(call.began, core().settings().connection_timeout);
     limit = limit.has_passed(call.began) ? most : std::min(limit, most);
   }
@@ -95,7 +109,7 @@ Outcome Contender::outcome_of(const Call& call, Why why) {
                                                            : "the mutex was destroyed meanwhile")};
     case Why::deadline: break;
   }
-  if (place_->policy().wait && (place_->had_node() || core().keeper().is_connected())) return {};
+  if (waits_ && (place_->had_node() || core().keeper().is_connected())) return {};
   const auto waited =
       std::chrono::duration_cast<std::chrono::milliseconds>(core().scheduler().now() - call.began);
   std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
@@ -108,6 +122,7 @@ void Contender::give_up() {
   if (ownership_.state() != Ownership::State::waiting) return;
   const auto self = shared_from_this();
   depart();
+  if (local_ && local_->leave(*this)) return;
   place_->give_up();
 }
 
@@ -130,16 +145,16 @@ void Contender::attempt_ended() {
   std::vector<Call> calls = std::exchange(calls_, {});
   std::shared_ptr<Contender> next;
   for (Call& call : calls) {
-    if (place_->policy().wait || call.deadline.has_passed(core().scheduler().now())) {
+    if (waits_ || call.deadline.has_passed(core().scheduler().now())) {
       complete(call, {});
       continue;
     }
     if (!next) {
-      core::AcquireFsm::Policy patient = place_->policy();
+      core::AcquireFsm::Policy patient = policy();
       patient.rule = rule_for(calls);
       patient.wait = true;
       patient.lists = static_cast<bool>(call.audience);
-      next = engine_->begin(key_, owner_, std::move(patient), call.audience);
+      next = engine_->begin(key_, owner_, std::move(patient), call.audience, local_);
     }
     next->join(std::move(call));
   }
@@ -156,10 +171,20 @@ core::QueueRule Contender::rule_for(const std::vector<Call>& calls) const {
 }
 
 void Contender::failed(Errc code, const std::string& cause) {
-  for (Call& call : std::exchange(calls_, {})) complete(call, {.error = error(code, cause)});
+  complete_all(code, cause);
+  if (local_) local_->failed(*place_, code, cause);
   if (place_->over() || ownership_.state() != Ownership::State::waiting) return;
   depart();
   place_->leave();
+}
+
+void Contender::refused(Errc code, const std::string& cause) {
+  complete_all(code, cause);
+  depart();
+}
+
+void Contender::complete_all(Errc code, const std::string& cause) {
+  for (Call& call : std::exchange(calls_, {})) complete(call, {.error = error(code, cause)});
 }
 
 void Contender::complete(Call& call, Outcome outcome) {

@@ -14,6 +14,7 @@
 #include "zklock/core/ownership.h"
 #include "zklock/hold.h"
 #include "zklock/recipes/hold_tenure.h"
+#include "zklock/recipes/local_queue.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/place.h"
 
@@ -24,18 +25,21 @@ namespace zklock::recipes {
 ///
 /// | standing  | in the engine's map | in its place          | ends with                          |
 /// |-----------|---------------------|-----------------------|------------------------------------|
-/// | waiting   | yes                 | yes                   | grant; error; last waiting call    |
-/// |           |                     |                       | cancelled                          |
+/// | waiting   | yes                 | yes; or behind who    | grant; error; last waiting call    |
+/// |           |                     | stands there          | cancelled                          |
 /// | held      | yes                 | yes                   | last count dropped; loss           |
 /// | lost      | yes                 | yes; the node goes    | last count dropped                 |
 /// | over      | no                  | no; or the node goes  |                                    |
 ///
+/// Who shares a place with others of its client stands in it, or behind, by its local queue.
+///
 /// Thread-safety: the members of a Hold from any thread; the others within a Section of the engine.
 class Contender : public std::enable_shared_from_this<Contender> {
  public:
-  /// `key`: under which the engine keeps it; `owner`: whom it names.
+  /// `key`: under which the engine keeps it; `owner`: whom it names. `local`: where it shares a
+  /// place; null when it has one of its own.
   Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-            core::AcquireFsm::Policy policy, LockAudience audience);
+            core::AcquireFsm::Policy policy, LockAudience audience, LocalQueue* local);
   ~Contender();
 
   /// Within a Section.
@@ -63,7 +67,10 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void close();
   const core::Ownership& ownership() const noexcept { return ownership_; }
   bool holds_validly();
+  /// In which it stands, or behind.
   const Place& place() const noexcept { return *place_; }
+  /// How many of this client share its place, and stand before it.
+  std::size_t before_it() const { return local_ ? local_->before(*this) : 0; }
   const Owner& key() const noexcept { return key_; }
 
   /// What a Hold asks; any thread, no Section.
@@ -90,6 +97,14 @@ class Contender : public std::enable_shared_from_this<Contender> {
   LockEngine& engine() const noexcept { return *engine_; }
   void look_at_the_clock();
 
+  /// What its local queue tells it.
+  void stands_in(std::shared_ptr<Place> place);
+  void waits_for(std::shared_ptr<Place> place) { place_ = std::move(place); }
+  void refused(Errc error, const std::string& cause);
+  /// Else it is a single attempt.
+  bool waits() const noexcept { return waits_; }
+  bool is_heard() const noexcept { return events_.heard(); }
+
   /// What its place tells it.
   void granted();
   void failed(Errc error, const std::string& cause);
@@ -111,6 +126,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
  private:
   /// Why a call cannot nest here; nothing when it can.
   std::optional<Error> refusal(core::CountKind kind) const;
+  const core::AcquireFsm::Policy& policy() const noexcept;
   core::QueueRule rule_for(const std::vector<Call>& waiting) const;
   void give_up();
   void depart();
@@ -129,16 +145,19 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void hand_over();
   void downgrade_if_only_shared();
   void complete(Call& call, Outcome outcome);
+  void complete_all(Errc code, const std::string& cause);
   Outcome outcome_of(const Call& call, Why why);
   Error error(Errc code, std::string_view cause) const;
 
   const std::shared_ptr<LockEngine> engine_;
   const Owner key_;
   const Owner owner_;
-  const std::shared_ptr<Place> place_;
+  const bool waits_;
+  LocalQueue* const local_;  ///< part of the engine
   const LockEvents events_;
 
   // guarded by the engine's mutex
+  std::shared_ptr<Place> place_;  ///< null only before start(); constant from the grant on
   core::Ownership ownership_;
   std::vector<Call> calls_;                 ///< that wait
   std::optional<BackgroundWork::Id> work_;  ///< between a loss and the handing over

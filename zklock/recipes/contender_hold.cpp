@@ -22,9 +22,10 @@ void Contender::granted() {
   ownership_.granted();
   // Who waited longest agreed on it first.
   const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().limit;
+  const std::uint64_t turn = local_ ? local_->granted(place_) : 0;
   tenure_ = std::make_unique<HoldTenure>(
       *this,
-      HoldTenure::Grant{.token = place_->token(),
+      HoldTenure::Grant{.token = {place_->token().zxid, turn},
                         .node = engine_->path().child(place_->own_name()),
                         .lease = place_->term(),
                         .limit = limit},
@@ -51,6 +52,7 @@ void Contender::lose(Loss why) {
   if (why == Loss::lease) place_->remove(Place::Manner::plainly);
   place_->leave_session();
   tell_loss(why);
+  if (local_) local_->gone(*place_);
 }
 
 // The callbacks are the user's, and may block: they run on threads that do nothing else. A node that
@@ -141,13 +143,17 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::
   engine_->forget(*this);
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
+  // What names the node in a transaction, and is on its way, comes before the next grant.
+  const bool may_stay = local_ && !abandoned_ && !plainly && !tenure_->commits_under_way();
+  if (may_stay && local_->keeps(*place_)) return dropped;
   if (abandoned_ || plainly) {
     let_go(Place::Manner::plainly);
-  } else if (engine_->is_crowded()) {
+  } else if (local_ || engine_->is_crowded()) {
     let_go(Place::Manner::release);
   } else {
     engine_->leaves(self);  // the caller need not be the one who sends it
   }
+  if (local_) local_->gone(*place_);
   return dropped;
 }
 

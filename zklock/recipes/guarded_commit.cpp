@@ -41,6 +41,23 @@ std::size_t size_of(const client::request::Write& w) {
       w);
 }
 
+/// While it is kept, what the guards' nodes stand for is not passed on to others of this client. The
+/// servers would let the transaction go through: it is the same node.
+class OnItsWay {
+ public:
+  explicit OnItsWay(std::vector<std::shared_ptr<Contender>> guards) : guards_(std::move(guards)) {
+    for (const auto& guard : guards_) guard->tenure().commit_begins();
+  }
+  ~OnItsWay() {
+    for (const auto& guard : guards_) guard->tenure().commit_ended();
+  }
+  OnItsWay(const OnItsWay&) = delete;
+  OnItsWay& operator=(const OnItsWay&) = delete;
+
+ private:
+  const std::vector<std::shared_ptr<Contender>> guards_;
+};
+
 bool changes(const client::request::Write& w) {
   return !std::holds_alternative<write::CheckVersion>(w);
 }
@@ -96,6 +113,7 @@ void GuardedCommit::submit() {
   }
   transaction.writes.insert(transaction.writes.end(), what_.writes.begin(), what_.writes.end());
 
+  const auto on_its_way = std::make_shared<const OnItsWay>(what_.guards);
   std::optional<Error> refused;
   {
     const std::lock_guard guard(mutex_);
@@ -112,10 +130,11 @@ void GuardedCommit::submit() {
           if (const auto alive = weak.lock()) alive->deadline_passed();
         });
       }
-      request_ = core().coordinator().submit(
-          {.operation = std::move(transaction),
-           .session = what_.guards.front()->tenure().session()},
-          [self = shared_from_this(), nodes](const auto& reply) { self->answered(reply, nodes); });
+      request_ =
+          core().coordinator().submit({.operation = std::move(transaction),
+                                       .session = what_.guards.front()->tenure().session()},
+                                      [self = shared_from_this(), nodes, on_its_way](
+                                          const auto& reply) { self->answered(reply, nodes); });
     }
   }
   if (refused) finish(std::move(refused));

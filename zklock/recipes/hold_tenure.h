@@ -65,6 +65,11 @@ class HoldTenure {
   /// loss_source().
   void end(LockEvent::Kind why) noexcept;
 
+  /// Transactions that check its node, from before they are sent until they are answered.
+  void commit_begins() const noexcept { commits_.fetch_add(1, std::memory_order_relaxed); }
+  void commit_ended() const noexcept { commits_.fetch_sub(1, std::memory_order_release); }
+  bool commits_under_way() const noexcept { return commits_.load(std::memory_order_acquire) > 0; }
+
  private:
   ClientCore& core_;
   const Grant grant_;
@@ -72,6 +77,7 @@ class HoldTenure {
   mutable Expiry expiry_;
   mutable HeldNode node_;
   std::atomic<bool> over_{false};
+  mutable std::atomic<int> commits_{0};
   const std::stop_source loss_;
   const std::stop_source request_;
   bool told_suspended_ = false;  ///< guarded by the engine's mutex

@@ -6,11 +6,26 @@
 #include <utility>
 
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/local_queue.h"
 
 namespace zklock::recipes {
 
+namespace {
+
+/// What this thread takes out of an engine's outbox.
+struct Emptying {
+  const LockEngine* engine;
+  std::vector<std::function<void()>> tasks;
+  Emptying* outer;
+};
+constinit thread_local Emptying* emptying = nullptr;
+
+}  // namespace
+
 LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path)
     : core_(std::move(core)), path_(std::move(path)) {}
+
+LockEngine::~LockEngine() = default;
 
 LockEngine::Section::Section(LockEngine& engine) : engine_(engine), lock_(engine.mutex_) {
   auto& leaving = engine_.leaving_;
@@ -28,17 +43,28 @@ LockEngine::Section::Section(LockEngine& engine) : engine_(engine), lock_(engine
 
 LockEngine::Section::~Section() {
   const bool put_off = std::exchange(engine_.put_off_, false);
-  // What is in the outbox may drop the last reference to a contender, and so come back here.
-  const std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
+  std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
   lock_.unlock();
   if (put_off) engine_.settle_soon();
-  for (const auto& task : outbox) {
+  if (outbox.empty()) return;
+  // What is in the outbox may drop a hold, and so come back here: with the next grant, which may be
+  // dropped too. It goes on in one loop, however many there are.
+  if (emptying != nullptr && emptying->engine == &engine_) {
+    std::ranges::move(outbox, std::back_inserter(emptying->tasks));
+    return;
+  }
+  const auto engine = engine_.shared_from_this();
+  Emptying mine{&engine_, std::move(outbox), emptying};
+  emptying = &mine;
+  for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
+    const auto task = std::move(mine.tasks[i]);
     try {
       task();
     } catch (const std::exception& e) {  // no thread, no memory: of this one call, not of all
-      engine_.core_->warn("lock " + engine_.path_.str() + ": " + e.what());
+      engine->core_->warn("lock " + engine->path_.str() + ": " + e.what());
     }
   }
+  emptying = mine.outer;
 }
 
 void LockEngine::settle() {
@@ -75,19 +101,21 @@ Ticket LockEngine::acquire(Wanted wanted) {
     return ticket;
   }
   const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
+  core::AcquireFsm::Policy policy{.rule = std::move(wanted.rule),
+                                  .wait = wait,
+                                  .queue_again = wanted.queue_again,
+                                  .lists = static_cast<bool>(wanted.audience),
+                                  .expects_others = is_crowded(),
+                                  .lock_delay = wanted.lock_delay};
+  LocalQueue* const local = local_queue(policy, wanted.local);
   const auto contender = begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner),
-                               {.rule = std::move(wanted.rule),
-                                .wait = wait,
-                                .queue_again = wanted.queue_again,
-                                .lists = static_cast<bool>(wanted.audience),
-                                .expects_others = is_crowded(),
-                                .lock_delay = wanted.lock_delay},
-                               wanted.audience);
+                               std::move(policy), wanted.audience, local);
   try {
     contender->join(std::move(call));
     contender->start();
   } catch (...) {
     contender->drop_calls();
+    if (local) local->leave(*contender);
     forget(*contender);
     throw;
   }
@@ -95,12 +123,27 @@ Ticket LockEngine::acquire(Wanted wanted) {
 }
 
 std::shared_ptr<Contender> LockEngine::begin(const Owner& key, const Owner& owner,
-                                             core::AcquireFsm::Policy policy,
-                                             LockAudience audience) {
+                                             core::AcquireFsm::Policy policy, LockAudience audience,
+                                             LocalQueue* local) {
   auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy),
-                                               std::move(audience));
+                                               std::move(audience), local);
   contenders_[key] = contender;
   return contender;
+}
+
+LocalQueue* LockEngine::local_queue(const core::AcquireFsm::Policy& policy,
+                                    const core::LocalTerms& terms) {
+  if (!terms.shares()) return nullptr;
+  for (const auto& queue : local_queues_) {
+    if (queue->agrees(policy, terms)) return queue.get();
+  }
+  return local_queues_.emplace_back(std::make_unique<LocalQueue>(*this, policy, terms)).get();
+}
+
+bool LockEngine::anyone_waits() const {
+  return std::ranges::any_of(contenders_, [](const auto& entry) {
+    return entry.second->ownership().state() == core::Ownership::State::waiting;
+  });
 }
 
 std::shared_ptr<Contender> LockEngine::find(const Owner& owner) const {
@@ -159,6 +202,7 @@ void LockEngine::attach() {
 bool LockEngine::detach() {
   const Section section(*this);
   if (--objects_ > 0) return false;
+  for (const auto& queue : local_queues_) queue->end_idling();
   if (core_->closed()) {
     recursion_.clear();
     const auto dropped = std::exchange(contenders_, {});
@@ -172,10 +216,11 @@ bool LockEngine::detach() {
   });
 }
 
-std::string LockEngine::node_of(const Owner& owner) {
+LockEngine::Standing LockEngine::standing_of(const Owner& owner) {
   const Section section(*this);
   const auto contender = find(owner);
-  return contender ? contender->place().own_name() : std::string();
+  if (!contender) return {};
+  return {contender->place().own_name(), contender->before_it()};
 }
 
 std::vector<std::string> LockEngine::nodes() {
@@ -184,11 +229,15 @@ std::vector<std::string> LockEngine::nodes() {
   for (const auto& [owner, contender] : contenders_) {
     std::ranges::move(contender->place().own_names(), std::back_inserter(names));
   }
+  for (const auto& queue : local_queues_) {
+    if (const auto idle = queue->idle_place()) names.push_back(idle->own_name());
+  }
   return names;
 }
 
 void LockEngine::close() {
   const Section section(*this);
+  for (const auto& queue : local_queues_) queue->close();
   const auto contenders = contenders_;
   for (const auto& [owner, contender] : contenders) {
     contender->close();

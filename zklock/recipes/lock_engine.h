@@ -16,6 +16,7 @@
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/hold_limit.h"
+#include "zklock/core/local_batch.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
 #include "zklock/deadline.h"
@@ -29,6 +30,7 @@
 namespace zklock::recipes {
 
 class Contender;
+class LocalQueue;
 
 /// How an acquire ended: with a count of `contender`, or with an error, or with neither (the
 /// deadline passed, or it was cancelled).
@@ -52,6 +54,7 @@ struct Wanted {
   core::HoldLimit limit = {};                 ///< of the hold, if this call does not nest
   LockAudience audience = {};                 ///< of the contender, if this call makes it
   std::chrono::milliseconds lock_delay = {};  ///< the same
+  core::LocalTerms local = {};                ///< the same; with the rule of a mutex only
   bool stopped = false;                       ///< ends at once: the caller's stop came first
   /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
   std::function<void(Outcome)> done = {};
@@ -70,6 +73,7 @@ struct Ticket {
 class LockEngine : public ThreadExitListener, public std::enable_shared_from_this<LockEngine> {
  public:
   LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path);
+  ~LockEngine();
 
   ClientCore& core() noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }
@@ -103,8 +107,14 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void attach();
   /// True if that was the last one, and something is still locked by lock().
   bool detach();
-  /// The node of `owner`'s contender, waiting or holding; empty without one.
-  std::string node_of(const Owner& owner);
+  /// The node of `owner`'s contender, waiting or holding; empty without one. It may be shared: how
+  /// many of this client stand before that contender there.
+  struct Standing {
+    std::string node;
+    std::size_t before = 0;
+  };
+  Standing standing_of(const Owner& owner);
+  std::string node_of(const Owner& owner) { return standing_of(owner).node; }
   /// The names of all this client's nodes in this queue.
   std::vector<std::string> nodes();
 
@@ -143,12 +153,19 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// A node of this queue was granted, at once or after having waited for another.
   void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
-                                   core::AcquireFsm::Policy policy, LockAudience audience);
+                                   core::AcquireFsm::Policy policy, LockAudience audience,
+                                   LocalQueue* local);
+
+  /// For local queues, the same. There is a public object on this path.
+  bool is_used() const noexcept { return objects_ > 0; }
+  bool anyone_waits() const;
 
  private:
   void settle_soon() noexcept;
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
+  /// Null when nothing is shared on these terms.
+  LocalQueue* local_queue(const core::AcquireFsm::Policy& policy, const core::LocalTerms& terms);
 
   const std::shared_ptr<ClientCore> core_;
   const core::LockPath path_;
@@ -157,6 +174,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::mutex mutex_;
   // guarded by mutex_
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
+  std::vector<std::unique_ptr<LocalQueue>> local_queues_;  ///< one for all who agree
   std::vector<std::function<void()>> outbox_;
   std::vector<std::shared_ptr<Contender>> leaving_;
   bool put_off_ = false;  ///< one of these, in this Section

@@ -55,6 +55,7 @@ class LockEvents {
   LockEvents(LockAudience audience, std::string path, Owner owner)
       : audience_(std::move(audience)), path_(std::move(path)), owner_(owner) {}
 
+  bool heard() const noexcept { return static_cast<bool>(audience_); }
   void tell(LockEvent::Kind kind, FencingToken token, std::size_t position = 0) const noexcept {
     if (!audience_) return;
     try {

@@ -30,20 +30,22 @@ Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
 }  // namespace
 
 std::shared_ptr<Lockable> Lockable::make(Client& client, std::string path, MutexOptions options,
-                                         bool gated) {
+                                         Traits traits) {
   core::LockPath checked(std::move(path));
   const auto& core = ClientCore::of(client);
   core->check_usable("lock", checked.str());
-  return std::make_shared<Lockable>(core->engine(checked), std::move(options), gated);
+  return std::make_shared<Lockable>(core->engine(checked), std::move(options), traits);
 }
 
-Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, bool gated)
+Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, Traits traits)
     : engine_(std::move(engine)),
-      gate_(gated ? engine_->gate() : nullptr),
+      gate_(traits.gated ? engine_->gate() : nullptr),
       options_(std::move(options)),
       limit_(checked_limit(options_, engine_->path().str())),
       lock_delay_(checked_delay(options_.lock_delay, engine_->path().str())),
+      local_(checked_local(options_, engine_->path().str())),
       listener_(make_line(engine_->core(), options_)) {
+  if (!traits.local) check_not_local(options_, path());
   engine_->attach();
   if (gate_) gate_->attach();
 }
@@ -87,7 +89,8 @@ Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& opt
           .on_behalf = destroyed_,
           .limit = checked_limit(limit_, options.max_hold, path()),
           .audience = LockAudience(listener_),
-          .lock_delay = lock_delay_};
+          .lock_delay = lock_delay_,
+          .local = local_};
 }
 
 // Waits on the calling thread. Interrupted, it leaves the queue, and gives back a count that came

@@ -36,11 +36,16 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
     std::optional<Error> refusal = {};
   };
 
-  /// Throws Error(invalid_path | closed | forked).
-  /// `gated`: some kinds have a gate.
+  /// What a class is made for.
+  struct Traits {
+    bool gated = false;  ///< some kinds have a gate
+    bool local = false;  ///< contenders of one client may share a node
+  };
+
+  /// Throws Error(invalid_path | invalid_option | closed | forked).
   static std::shared_ptr<Lockable> make(Client& client, std::string path, MutexOptions options,
-                                        bool gated = false);
-  Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, bool gated);
+                                        Traits traits);
+  Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, Traits traits);
   Lockable(const Lockable&) = delete;
   Lockable& operator=(const Lockable&) = delete;
   ~Lockable();
@@ -81,6 +86,7 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   const MutexOptions options_;
   const core::HoldLimit limit_;
   const std::chrono::milliseconds lock_delay_;
+  const core::LocalTerms local_;
   const std::shared_ptr<LockLine> listener_;  ///< null without one
   const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
 };

@@ -31,6 +31,7 @@ std::shared_ptr<recipes::Composite> all_of(recipes::ClientCore& core,
   }
   core.check_usable("lock", paths.front());
   const auto limit = recipes::checked_limit(options, paths.front());
+  recipes::check_not_local(options, paths.front());
   const auto delay = recipes::checked_delay(options.lock_delay, paths.front());
   const auto listener = recipes::make_line(core, options);
   std::vector<recipes::Composite::Part> parts;

@@ -33,8 +33,8 @@ struct Mutex::State {
 };
 
 Mutex::Mutex(Client& client, std::string path, MutexOptions options)
-    : state_(std::make_shared<State>(Lockable::make(client, std::move(path), std::move(options)))) {
-}
+    : state_(std::make_shared<State>(
+          Lockable::make(client, std::move(path), std::move(options), {.local = true}))) {}
 
 Mutex::~Mutex() {
   if (state_->lockable->engine().core().forked()) {

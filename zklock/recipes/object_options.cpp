@@ -44,6 +44,25 @@ std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
       "the lock delay must be 0 to 24 hours, not " + std::to_string(lock_delay.count()) + " ms");
 }
 
+core::LocalTerms checked_local(const MutexOptions& options, const std::string& path) {
+  if (options.local_batch < 1) {
+    throw Error(Errc::invalid_option, "lock", path,
+                "a local batch has at least one grant, not " + std::to_string(options.local_batch));
+  }
+  if (options.keep_idle.count() < 0) {
+    throw Error(Errc::invalid_option, "lock", path,
+                "the lock cannot be kept idle for a negative time, " +
+                    std::to_string(options.keep_idle.count()) + " ms");
+  }
+  return {.batch = options.local_batch, .keep_idle = options.keep_idle};
+}
+
+void check_not_local(const MutexOptions& options, const std::string& path) {
+  if (checked_local(options, path) == core::LocalTerms{}) return;
+  throw Error(Errc::invalid_option, "lock", path,
+              "a local batch, and being kept when idle, are for ReentrantMutex and Mutex only");
+}
+
 std::shared_ptr<LockLine> make_line(const ClientCore& core, const MutexOptions& options) {
   if (!options.listener) return nullptr;
   const BorrowedExecutor executor(options.executor);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/local_queue.h"
 
 namespace zklock::recipes {
 
@@ -14,10 +15,11 @@ using core::Ownership;
 namespace request = client::request;
 
 Place::Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
-             core::AcquireFsm::Policy policy)
+             core::AcquireFsm::Policy policy, LocalQueue* local)
     : engine_(std::move(engine)),
       policy_(std::move(policy)),
       identity_(std::move(identity)),
+      local_(local),
       fsm_(engine_->core().next_attempt(), policy_) {}
 
 Place::~Place() = default;
@@ -199,7 +201,9 @@ void Place::tell_position() {
   const bool waits = state == AcquireState::arming || state == AcquireState::waiting ||
                      (state == AcquireState::delaying && policy_.wait);
   const auto who = contender();
-  if (waits && who) who->waits_at(fsm_.position());
+  if (!waits || !who) return;
+  who->waits_at(fsm_.position());
+  if (local_) local_->stands_at(*this, fsm_.position());
 }
 
 void Place::pause() {

@@ -12,6 +12,7 @@
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/lease_term.h"
 #include "zklock/core/node_data.h"
+#include "zklock/recipes/arrival_watch.h"
 #include "zklock/recipes/background_work.h"
 #include "zklock/recipes/downgrade.h"
 #include "zklock/recipes/lock_engine.h"
@@ -23,6 +24,7 @@
 namespace zklock::recipes {
 
 class Contender;
+class LocalQueue;
 
 /// A place in the queue of one lock path: the node, from its creation to its removal. It drives the
 /// acquire machine on the coordinator, and tells the contender that stands in it what becomes of it.
@@ -31,8 +33,9 @@ class Contender;
 /// |----------|--------------|----------------|-----------------------------------------------------|
 /// | queued   | waits        | maybe          | grant; error; the contender goes                    |
 /// | left     | none         | maybe          | the machine knows that the node is gone             |
-/// | held     | holds        | yes; another   | release; loss                                       |
-/// |          |              | at a downgrade |                                                     |
+/// | held     | holds        | yes; another   | release; loss; being kept or passed on (see         |
+/// |          |              | at a downgrade | local_queue.h)                                      |
+/// | idle     | none         | yes            | being held again; release; loss                     |
 /// | over     | has lost it, | being deleted  |                                                     |
 /// |          | or none      |                |                                                     |
 ///
@@ -40,13 +43,16 @@ class Contender;
 /// engine.
 class Place : public SessionMember, public std::enable_shared_from_this<Place> {
  public:
-  /// `identity`: what its node says of whose it is.
+  /// `identity`: what its node says of whose it is. `local`: of those who may share it; null when it
+  /// is nobody else's.
   Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
-        core::AcquireFsm::Policy policy);
+        core::AcquireFsm::Policy policy, LocalQueue* local = nullptr);
   ~Place() override;
 
   /// The contender gets the place, and is told of it from now on.
   void enter(const std::shared_ptr<Contender>& contender) { contender_ = contender; }
+  /// Nobody stands in it any more, for now.
+  void vacate() noexcept { contender_.reset(); }
   /// Queues.
   void start();
   /// The contender waits no longer, and hears no more.
@@ -101,6 +107,10 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   std::string data_as_reader() const;
   /// Of a reply to a Get of its node's name: whether that is this node.
   bool is_own(const client::Reply& node) const;
+  LocalQueue* local() const noexcept { return local_; }
+  ArrivalWatch& arrivals() noexcept { return arrivals_; }
+  /// The lease as it stands, kept for the grant that may follow.
+  bool lease_valid();
   OwnNodeWatch& own_watch() noexcept { return own_watch_; }
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
   void own_node_gone();
@@ -136,12 +146,11 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void end_delay() noexcept;
   client::RequestId submit(client::Operation operation, SessionId session,
                            client::ReplyHandler handler);
-  /// The lease as it stands, kept for the grant that may follow.
-  bool lease_valid();
   void grant();
   void fail(Errc error, const std::string& cause);
   void machine_ended();
   void tell_position();
+  void node_is_lost();
   client::Deleter::Manner manner_of_release() const noexcept;
   /// With the child `companion`, where it has one.
   void remove_node(SessionId session, const std::string& name, const std::string& companion,
@@ -150,6 +159,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   const std::shared_ptr<LockEngine> engine_;
   const core::AcquireFsm::Policy policy_;
   const core::NodeData identity_;
+  LocalQueue* const local_;  ///< part of the engine
 
   // guarded by the engine's mutex
   std::weak_ptr<Contender> contender_;
@@ -165,6 +175,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   PredecessorWatches predecessors_{*this};
   OwnNodeWatch own_watch_{*this};
   RevocationWatch revocation_{*this};
+  ArrivalWatch arrivals_{*this};
   Downgrade downgrade_{*this};
   std::int64_t queued_ms_ = 0;             ///< when its node was created
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made

@@ -6,6 +6,7 @@
 
 #include "zklock/core/revocation.h"
 #include "zklock/recipes/contender.h"
+#include "zklock/recipes/local_queue.h"
 #include "zklock/recipes/place.h"
 
 namespace zklock::recipes {
@@ -20,6 +21,7 @@ void Place::grant() {
   if (const auto who = contender()) return who->granted();
   leave_session();  // the caller could not be kept: the system gave no more
   remove(Manner::plainly);
+  if (local_) local_->gone(*this);
 }
 
 void Place::fail(Errc error, const std::string& cause) {
@@ -32,22 +34,26 @@ void Place::machine_ended() {
   if (work_) core().work().end(*std::exchange(work_, std::nullopt));
   const auto who = contender();
   contender_.reset();
+  if (local_) local_->gone(*this);
   if (who) who->attempt_ended();
 }
 
 void Place::session_ended(SessionId session) {
   const LockEngine::Section section(*engine_);
-  if (fsm_.state() != AcquireState::granted) {
-    run(fsm_.session_ended(session));
-  } else if (const auto who = contender(); who && session == fsm_.session()) {
-    who->lose(Contender::Loss::node);
-  }
+  if (fsm_.state() != AcquireState::granted) return run(fsm_.session_ended(session));
+  if (session == fsm_.session()) node_is_lost();
 }
 
 void Place::term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) {
   const LockEngine::Section section(*engine_);
   if (fsm_.state() != AcquireState::granted || term != term_) return;
-  if (const auto who = contender()) who->lose(Contender::Loss::lease);
+  if (const auto who = contender()) return who->lose(Contender::Loss::lease);
+  if (local_) local_->lapsed(*this);
+}
+
+void Place::node_is_lost() {
+  if (const auto who = contender()) return who->lose(Contender::Loss::node);
+  if (local_) local_->node_gone(*this);
 }
 
 void Place::suspended(SessionId session) {
@@ -65,17 +71,19 @@ void Place::resumed(SessionId session) {
 void Place::tick() {
   const LockEngine::Section section(*engine_);
   const auto who = contender();
-  if (!who || !fsm_.has_node()) return;
-  const auto standing = who->ownership().state();
+  const bool idle = !who && local_ && local_->idle_place().get() == this;
+  if (!fsm_.has_node() || (!who && !idle)) return;
+  const auto standing = idle ? Ownership::State::held : who->ownership().state();
   if (standing != Ownership::State::waiting && standing != Ownership::State::held) return;
   if (downgrade_.settled()) own_watch_.tick();
   if (standing == Ownership::State::held) revocation_.tick();
+  if (idle) local_->tick(*this);
 }
 
 void Place::own_node_gone() {
   if (!fsm_.has_node()) return;
   if (fsm_.state() != AcquireState::granted) return run(fsm_.own_node_deleted());
-  if (const auto who = contender()) who->lose(Contender::Loss::node);
+  node_is_lost();
 }
 
 std::string Place::revocation_marker() const {
@@ -84,10 +92,12 @@ std::string Place::revocation_marker() const {
 
 void Place::asked_to_release() {
   if (const auto who = contender()) who->asked_to_release();
+  if (local_) local_->asked_to_release(*this);
 }
 
 void Place::forced_to_release() {
-  if (const auto who = contender()) who->forced_to_release();
+  if (const auto who = contender()) return who->forced_to_release();
+  if (local_) local_->asked_to_release(*this);
 }
 
 // ---- how it is left -----------------------------------------------------------------------------
@@ -109,6 +119,7 @@ void Place::leave_session() noexcept {
   downgrade_.end();
   own_watch_.disarm();
   revocation_.disarm();
+  arrivals_.end();
 }
 
 // The node of a mutex stays: to Curator's mutexes a reader's node would be none before them.

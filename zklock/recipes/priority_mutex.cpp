@@ -42,7 +42,7 @@ Lockable::Kind kind(const PriorityOptions& options, std::optional<int> asked,
 
 PriorityMutex::PriorityMutex(Client& client, std::string path, PriorityOptions options)
     : options_(checked(options, path)) {
-  lockable_ = Lockable::make(client, std::move(path), options.mutex, true);
+  lockable_ = Lockable::make(client, std::move(path), options.mutex, {.gated = true});
 }
 
 PriorityMutex::~PriorityMutex() {

@@ -100,11 +100,12 @@ std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engi
                                          const Owner& owner, Deadline deadline) {
   const auto queue = read_queue(engine, deadline);
   // Its name may just be changing, its number does not.
-  const auto node = core::NodeName::parse(engine->node_of(owner));
+  const auto standing = engine->standing_of(owner);
+  const auto node = core::NodeName::parse(standing.node);
   if (!node) return std::nullopt;
   const auto found = std::ranges::find(queue, node->sequence, &core::NodeName::sequence);
   if (found == queue.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - queue.begin());
+  return static_cast<std::size_t>(found - queue.begin()) + standing.before;
 }
 
 std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,

@@ -20,7 +20,7 @@ const Lockable::Kind& kind() {
 }  // namespace
 
 ReentrantMutex::ReentrantMutex(Client& client, std::string path, MutexOptions options)
-    : lockable_(Lockable::make(client, std::move(path), std::move(options))) {}
+    : lockable_(Lockable::make(client, std::move(path), std::move(options), {.local = true})) {}
 
 ReentrantMutex::~ReentrantMutex() {
   Lockable::object_destroyed(std::move(lockable_));

@@ -44,13 +44,13 @@ Lockable::Kind kind(int wanted, int all, bool shared, const std::string& path) {
 Semaphore::Semaphore(Client& client, std::string path, int permits, MutexOptions options)
     : shared_(false), permits_(at_least(1, permits, making, path)) {
   options = without_delay(std::move(options), path);
-  lockable_ = Lockable::make(client, std::move(path), std::move(options));
+  lockable_ = Lockable::make(client, std::move(path), std::move(options), {});
 }
 
 Semaphore::Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options)
     : shared_(true), permits_(at_least(0, permits.initial, making, path)) {
   options = without_delay(std::move(options), path);
-  lockable_ = Lockable::make(client, std::move(path), std::move(options));
+  lockable_ = Lockable::make(client, std::move(path), std::move(options), {});
 }
 
 Semaphore::~Semaphore() {

@@ -24,7 +24,7 @@ Lockable::Kind read() {
 }  // namespace
 
 SharedMutex::SharedMutex(Client& client, std::string path, MutexOptions options)
-    : lockable_(Lockable::make(client, std::move(path), std::move(options))) {}
+    : lockable_(Lockable::make(client, std::move(path), std::move(options), {})) {}
 
 SharedMutex::~SharedMutex() {
   Lockable::object_destroyed(std::move(lockable_));

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lock that is kept though nobody holds it, on the simulated ensemble.
+#include "tests/model/local_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+constexpr std::chrono::milliseconds kKept{5'000};
+// As often it is looked whether the time is over.
+constexpr std::chrono::milliseconds kTick{300};
+
+class KeepIdle : public LocalTest {
+ protected:
+  void SetUp() override {
+    LocalTest::SetUp();
+    lock_.use(0);
+  }
+  static Request kept(int batch = 1) { return on({.batch = batch, .keep_idle = kKept}); }
+  /// It is kept, and watched for others.
+  std::size_t idle(int batch = 1) {
+    const auto call = granted(0, kept(batch));
+    release(call);
+    EXPECT_EQ(lock_.nodes().size(), 1U);
+    EXPECT_EQ(lock_.held(), 0U);
+    return call;
+  }
+  void expect_released() {
+    run();
+    EXPECT_TRUE(lock_.nodes().empty());
+    expect_rest();
+  }
+};
+
+TEST_F(KeepIdle, ACycleCostsNoRequest) {
+  auto before = granted(0, kept());
+  client(0).reset_counts();
+  release(before);
+  EXPECT_EQ(client(0).requests(), 1U);
+  EXPECT_EQ(client(0).requests(Kind::list_and_watch), 1U);
+  client(0).reset_counts();
+  for (std::uint64_t turn = 1; turn < 20; ++turn) {
+    const auto next = lock_.acquire(0, turn % 2 == 0 ? once(kept()) : kept());
+    EXPECT_TRUE(is_granted(next)) << "at once";
+    expect_same_node(before, next);
+    EXPECT_EQ(call(next).token.turn, turn);
+    lock_.release(next);
+    before = next;
+  }
+  EXPECT_EQ(client(0).requests(), 0U);
+  run();
+  EXPECT_EQ(client(0).requests(), 0U);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsHandedOverWhenAnotherComes) {
+  const auto first = idle();
+  const auto outside = lock_.acquire(1);
+  run();
+  EXPECT_TRUE(is_granted(outside));
+  EXPECT_GT(call(outside).token, call(first).token);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  const auto again = waiting(0, kept());
+  release(outside);
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsNotKeptFromWhoCameWhileItWasHeld) {
+  const auto first = granted(0, kept());
+  const auto outside = waiting(1);
+  release(first);
+  EXPECT_TRUE(is_granted(outside));
+  release(outside);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsAskedAnewWhenSomebodyCameWhileItWasHeldAgain) {
+  idle();
+  const auto again = granted(0, kept());
+  const auto outside = waiting(1);
+  release(again);
+  EXPECT_TRUE(is_granted(outside));
+  release(outside);
+  expect_released();
+}
+
+TEST_F(KeepIdle, WhoLocksBeforeTheAnswerWaitsForIt) {
+  const auto first = granted(0, kept());
+  lock_.release(first);
+  const auto second = lock_.acquire(0, kept());
+  EXPECT_EQ(call(second).outcomes, 0);
+  run();
+  expect_same_node(first, second);
+  release(second);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, WhoLocksBeforeTheAnswerComesAfterThoseItFinds) {
+  const auto first = granted(0, kept());
+  const auto outside = waiting(1);
+  lock_.release(first);
+  const auto second = lock_.acquire(0, kept());
+  const auto attempt = lock_.acquire(0, once(kept()));
+  const auto third = lock_.acquire(0, kept());
+  run();
+  EXPECT_TRUE(is_granted(outside));
+  EXPECT_EQ(call(attempt).outcomes, 1);
+  EXPECT_FALSE(is_granted(attempt));
+  EXPECT_EQ(call(second).outcomes, 0);
+  release(outside);
+  for (const auto each : {second, third}) {
+    if (is_granted(each)) release(each);
+  }
+  for (const auto each : {second, third}) {
+    EXPECT_TRUE(is_granted(each));
+    if (call(each).hold) release(each);
+  }
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, WhoWaitsForTheAnswerMayLeave) {
+  const auto first = granted(0, kept(4));
+  const auto outside = lock_.acquire(1);  // its node comes after the list
+  lock_.release(first);
+  auto request = kept(4);
+  request.owner = Owner::unique();
+  const auto second = lock_.acquire(0, request);
+  if (!is_granted(second)) lock_.cancel(second);
+  run();
+  EXPECT_EQ(call(second).outcomes, 1);
+  if (call(second).hold) release(second);
+  EXPECT_TRUE(is_granted(outside));
+  release(outside);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, EndsAfterItsTime) {
+  idle();
+  run_for(kKept - 1ms);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  run_for(kTick + 1ms);
+  expect_released();
+}
+
+TEST_F(KeepIdle, CountsItsTimeFromTheLastRelease) {
+  idle();
+  run_for(kKept - 1s);
+  release(granted(0, kept()));
+  run_for(kKept - 1s);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  run_for(1s + kTick);
+  expect_released();
+}
+
+TEST_F(KeepIdle, EndsWithTheLastObject) {
+  idle();
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsNotForAHoldThatOutlivesTheObjects) {
+  const auto call = granted(0, kept());
+  lock_.end_use(0);
+  release(call);
+  expect_released();
+}
+
+TEST_F(KeepIdle, EndsWithTheClient) {
+  idle();
+  lock_.core(0).close();
+  lock_.world().run_all();
+  EXPECT_TRUE(lock_.nodes().empty());
+  EXPECT_EQ(client(0).live_interests(), 0U);
+}
+
+TEST_F(KeepIdle, IsGivenToWhoWaitsInTheSameClient) {
+  const auto first = granted(0, kept());
+  const auto second = waiting(0, kept());
+  EXPECT_EQ(lock_.nodes().size(), 2U) << "in the order of arrival, among all";
+  release(first);
+  expect_new_node(first, second);
+  EXPECT_EQ(client(0).requests(Kind::list_and_watch), 0U);
+  release(second);
+  EXPECT_EQ(lock_.nodes().size(), 1U) << "and now it is kept";
+  const auto other = granted(0, {});
+  EXPECT_GT(call(other).token.zxid, call(second).token.zxid) << "who does not share it is outside";
+  release(other);
+  expect_released();
+}
+
+TEST_F(KeepIdle, WithABatchTheLastOfItKeepsTheLock) {
+  const auto first = granted(0, kept(3));
+  const auto second = waiting(0, kept(3));
+  release(first);
+  expect_same_node(first, second);
+  release(second);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  const auto third = granted(0, kept(3));
+  expect_same_node(second, third);
+  release(third);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, WithABatchOfSeveralNobodyWaitsForTheAnswer) {
+  const auto first = granted(0, kept(3));
+  lock_.release(first);
+  const auto second = lock_.acquire(0, kept(3));
+  EXPECT_TRUE(is_granted(second)) << "there are two left";
+  run();
+  release(second);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, OtherChildrenComeAndGo) {
+  const auto first = idle();
+  const std::string other = std::string(LockWorld::path) + "/config";
+  ASSERT_EQ(ensemble().create(other), Status::ok);
+  run();
+  const auto again = lock_.acquire(0, kept());
+  expect_same_node(first, again);
+  release(again);
+  ASSERT_EQ(ensemble().remove(other), Status::ok);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  const auto outside = lock_.acquire(1);
+  run();
+  EXPECT_TRUE(is_granted(outside)) << "it is watched as before";
+  release(outside);
+  expect_released();
+}
+
+TEST_F(KeepIdle, ALockDelayStaysWithTheNode) {
+  auto request = kept();
+  request.lock_delay = 4s;
+  const auto first = granted(0, request);
+  release(first);
+  EXPECT_EQ(lock_.nodes().size(), 2U) << "the node and its marker";
+  const auto again = lock_.acquire(0, request);
+  expect_same_node(first, again);
+  release(again);
+  const auto outside = lock_.acquire(1);
+  run();
+  EXPECT_TRUE(is_granted(outside)) << "it was let go of";
+  release(outside);
+  expect_released();
+}
+
+// ---- what ends it -------------------------------------------------------------------------------
+
+TEST_F(KeepIdle, IsLostWithTheSession) {
+  const auto first = idle();
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_TRUE(lock_.nodes().empty());
+  const auto again = granted(0, kept());
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsLostWithTheLease) {
+  const auto first = idle();
+  lock_.world().isolate(0);
+  run_for(4500ms);
+  const auto again = lock_.acquire(0, kept());
+  EXPECT_EQ(call(again).outcomes, 0);
+  lock_.world().heal(0);
+  run_for(5s);
+  if (!client(0).is_connected()) lock_.world().reconnect(0);
+  run();
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsLeftWhenTheLeaseHasLapsedThoughNobodyLocks) {
+  auto request = on({.keep_idle = 1h});
+  release(granted(0, request));
+  lock_.world().isolate(0);
+  run_for(4500ms);
+  lock_.world().heal(0);
+  run_for(500ms);
+  EXPECT_TRUE(client(0).is_connected());
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsWatchedNoMoreWhenItIsLeft) {
+  idle();
+  EXPECT_EQ(client(0).live_interests(), 1U);
+  lock_.world().disconnect(0);
+  run();
+  lock_.end_use(0);
+  EXPECT_EQ(client(0).live_interests(), 0U);
+  lock_.world().reconnect(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, LeavesNoDelayWhenItsNodeIsDeleted) {
+  auto request = kept();
+  request.lock_delay = 30s;
+  const auto first = granted(0, request);
+  release(first);
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  expect_released();
+}
+
+TEST_F(KeepIdle, LeavesADelayWhenItsSessionEnds) {
+  auto request = on({.keep_idle = 1h});
+  request.lock_delay = 2s;
+  release(granted(0, request));
+  const auto outside = lock_.acquire(1);
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_EQ(call(outside).outcomes, 0) << "nobody was there to take it away";
+  run_for(1500ms);
+  EXPECT_TRUE(is_granted(outside));
+  release(outside);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsLostByAPauseBeforeAnythingIsHeard) {
+  const auto first = idle();
+  lock_.world().pause(0);
+  run_for(8s);
+  const auto outside = granted(1);
+  lock_.world().resume(0);
+  const auto again = lock_.acquire(0, kept());
+  EXPECT_EQ(call(again).outcomes, 0);
+  EXPECT_EQ(lock_.violation(), "");
+  lock_.world().reconnect(0);
+  run_for(1s);
+  release(outside);
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsLostWithTheNode) {
+  const auto first = idle();
+  run_for(1s);
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  run();
+  const auto again = granted(0, kept());
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsLostWithTheNodeThoughTheListSaysItFirst) {
+  const auto first = idle();
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  run();  // too early for its own watch
+  const auto again = granted(0, kept());
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsLostWhenTheNodeIsNotTheSame) {
+  const auto first = idle();
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().create(call(first).node), Status::ok);  // somebody else's
+  ASSERT_EQ(ensemble().create(std::string(LockWorld::path) + "/config"), Status::ok);
+  run();
+  const auto again = waiting(0, kept());
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  run();
+  expect_new_node(first, again);
+  release(again);
+  lock_.end_use(0);
+  ASSERT_EQ(ensemble().remove(std::string(LockWorld::path) + "/config"), Status::ok);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsReleasedWhenAskedFor) {
+  idle();
+  ask_for_release({});
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  withdraw_request();
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsReleasedWhenForced) {
+  idle();
+  ask_for_release(core::revocation_forces);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  withdraw_request();
+  expect_released();
+}
+
+TEST_F(KeepIdle, LastsWhileTheConnectionIsBrokenAndTheLeaseValid) {
+  const auto first = idle();
+  lock_.world().disconnect(0);
+  run();
+  const auto again = lock_.acquire(0, kept());
+  expect_same_node(first, again);
+  EXPECT_EQ(call(again).hold.state(), HoldState::suspended);
+  lock_.release(again);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, IsReleasedWhenItCannotBeWatched) {
+  const auto first = granted(0, kept());
+  lock_.world().lose_reply(0, Kind::list_and_watch);
+  lock_.release(first);
+  run();
+  lock_.world().reconnect(0);
+  expect_released();
+}
+
+}  // namespace
+}  // namespace zklock::model

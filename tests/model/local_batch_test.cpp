@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several contenders of one client under one node, on the simulated ensemble.
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include "tests/model/local_fixture.h"
+#include "zklock/guarded_transaction.h"
+
+namespace zklock::model {
+namespace {
+
+class LocalBatch : public LocalTest {
+ protected:
+  /// More than any test grants.
+  static Request many() { return on({.batch = 1'000}); }
+};
+
+// ---- what it costs, and who comes first ---------------------------------------------------------
+
+TEST_F(LocalBatch, AHandOverCostsNoRequest) {
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  reset_counts();
+  release(first);
+  expect_same_node(first, second);
+  EXPECT_EQ(call(second).token.turn, 1U);
+  EXPECT_EQ(client(0).requests(), 0U);
+  release(second);
+  EXPECT_EQ(client(0).requests(), 1U);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, IsServedFirstComeFirstServed) {
+  const auto first = granted(0, many());
+  auto rest = several_wait(0, many(), 5);
+  auto before = first;
+  for (const auto next : rest) {
+    release(before);
+    expect_same_node(before, next);
+    EXPECT_EQ(lock_.held(), 1U);
+    before = next;
+  }
+  release(before);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, AnOwnersCallsStillNest) {
+  const Owner owner = Owner::unique();
+  auto mine = many();
+  mine.owner = owner;
+  const auto outer = granted(0, mine);
+  const auto other = waiting(0, many());
+  const auto inner = granted(0, mine);
+  EXPECT_EQ(call(inner).token, call(outer).token);
+  release(outer);
+  EXPECT_EQ(call(other).outcomes, 0);
+  release(inner);
+  expect_same_node(outer, other);
+  release(other);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, WhoHasLetGoHoldsNoMore) {
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  const auto contender = call(first).hold.state();
+  EXPECT_EQ(contender, HoldState::held);
+  const std::stop_token lost = call(first).hold.lost();
+  release(first);
+  EXPECT_TRUE(is_granted(second));
+  EXPECT_FALSE(lost.stop_requested()) << "it was not lost";
+  EXPECT_EQ(lock_.held(), 1U);
+  release(second);
+  expect_rest();
+}
+
+// ---- the bound ----------------------------------------------------------------------------------
+
+TEST_F(LocalBatch, IsExactlyOfThatManyWhileAnotherWaits) {
+  const auto three = on({.batch = 3});
+  const auto first = granted(0, three);
+  const auto outside = waiting(1);
+  const auto rest = several_wait(0, three, 4);
+  release(first);
+  expect_same_node(first, rest[0]);
+  release(rest[0]);
+  expect_same_node(first, rest[1]);
+  release(rest[1]);
+  EXPECT_TRUE(is_granted(outside));
+  EXPECT_EQ(call(rest[2]).outcomes, 0);
+  EXPECT_EQ(lock_.nodes().size(), 2U) << "those who are left have queued again, under one node";
+  release(outside);
+  expect_new_node(first, rest[2]);
+  release(rest[2]);
+  expect_same_node(rest[2], rest[3]);
+  release(rest[3]);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, HasNoBoundWhileNobodyElseWaits) {
+  const auto four = on({.batch = 4});
+  const auto first = granted(0, four);
+  auto rest = several_wait(0, four, 20);
+  client(0).reset_counts();
+  auto before = first;
+  for (const auto next : rest) {
+    release(before);
+    expect_same_node(before, next);
+    before = next;
+  }
+  EXPECT_EQ(client(0).requests(), client(0).requests(Kind::count_children));
+  EXPECT_LE(client(0).requests(), 10U) << "one question for two grants at most";
+  release(before);
+  expect_rest();
+}
+
+// The question is on its way when somebody comes: the answer does not count what came after it.
+TEST_F(LocalBatch, IsAtMostThatManyForWhoComesLater) {
+  const auto four = on({.batch = 4});
+  const auto first = granted(0, four);
+  auto rest = several_wait(0, four, 12);
+  auto before = first;
+  for (std::size_t i = 0; i < 5; ++i) {
+    release(before);
+    before = rest[i];
+  }
+  const auto outside = waiting(1);
+  std::size_t after = 0;
+  for (std::size_t i = 5; i < rest.size() && !is_granted(outside); ++i) {
+    release(before);
+    before = rest[i];
+    if (is_granted(before)) ++after;
+  }
+  EXPECT_TRUE(is_granted(outside));
+  EXPECT_LE(after, 4U);
+  release(outside);
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    for (const auto each : rest) {
+      if (call(each).hold) release(each);
+    }
+  }
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ReleasesTheNodeWhenTheAnswerDoesNotCome) {
+  const core::LocalTerms two{.batch = 2};
+  const auto first = granted(0, on(two));
+  const auto second = lock_.acquire(0, on(two));
+  const auto third = lock_.acquire(0, on(two));
+  lock_.release(first);
+  EXPECT_TRUE(is_granted(second));
+  lock_.release(second);
+  EXPECT_EQ(call(third).outcomes, 0);
+  run();
+  expect_new_node(first, third);
+  release(third);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, IsOfThoseWhoAgree) {
+  const auto first = granted(0, on({.batch = 3}));
+  const auto other_batch = waiting(0, on({.batch = 4}));
+  auto request = on({.batch = 3});
+  request.queue_again = false;
+  const auto other_policy = waiting(0, request);
+  request = on({.batch = 3});
+  request.lock_delay = 1s;
+  const auto other_delay = waiting(0, request);
+  const auto none = waiting(0, {});
+  EXPECT_EQ(lock_.nodes().size(), 5U);
+  release(first);
+  expect_new_node(first, other_batch);
+  for (const auto each : {other_batch, other_policy, other_delay, none}) {
+    EXPECT_TRUE(is_granted(each));
+    release(each);
+  }
+  expect_rest();
+}
+
+// ---- who waits no longer ------------------------------------------------------------------------
+
+TEST_F(LocalBatch, WhoGivesUpLeavesThePlaceToTheNext) {
+  const auto outside = granted(1);
+  const auto rest = several_wait(0, many(), 4);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  reset_counts();
+  lock_.cancel(rest[0]);  // the one in the place
+  lock_.cancel(rest[2]);  // and one behind it
+  run();
+  EXPECT_EQ(call(rest[0]).outcomes, 1);
+  EXPECT_EQ(call(rest[2]).outcomes, 1);
+  EXPECT_EQ(client(0).requests(), 0U);
+  release(outside);
+  EXPECT_TRUE(is_granted(rest[1]));
+  release(rest[1]);
+  expect_same_node(rest[1], rest[3]);
+  release(rest[3]);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, TheLastWhoGivesUpTakesTheNodeAway) {
+  const auto outside = granted(1);
+  const auto rest = several_wait(0, many(), 2);
+  lock_.cancel(rest[1]);
+  lock_.cancel(rest[0]);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  const auto later = waiting(0, many());
+  release(outside);
+  EXPECT_TRUE(is_granted(later));
+  release(later);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ADeadlineIsEachCallsOwn) {
+  const auto first = granted(0, many());
+  auto request = many();
+  request.timeout = 1s;
+  const auto hasty = waiting(0, request);
+  const auto patient = waiting(0, many());
+  run_for(1s);
+  EXPECT_EQ(call(hasty).outcomes, 1);
+  release(first);
+  expect_same_node(first, patient);
+  release(patient);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ASingleAttemptDoesNotWaitForItsOwnClient) {
+  const auto first = granted(0, many());
+  reset_counts();
+  const auto attempt = lock_.acquire(0, once(many()));
+  EXPECT_EQ(call(attempt).outcomes, 1);
+  EXPECT_FALSE(is_granted(attempt));
+  EXPECT_EQ(client(0).requests(), 0U);
+  release(first);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ASingleAttemptMayBeginIt) {
+  const auto first = granted(0, once(many()));
+  const auto second = waiting(0, many());
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(first);
+  expect_same_node(first, second);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ASingleAttemptThatFailsKeepsNobodyWaiting) {
+  const auto outside = granted(1);
+  const auto attempt = lock_.acquire(0, once(many()));
+  const auto patient = lock_.acquire(0, many());
+  run();
+  EXPECT_EQ(call(attempt).outcomes, 1);
+  EXPECT_FALSE(is_granted(attempt));
+  EXPECT_EQ(call(patient).outcomes, 0);
+  release(outside);
+  EXPECT_TRUE(is_granted(patient));
+  release(patient);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ClosingEndsAll) {
+  const auto held = granted(0, many());
+  const auto rest = several_wait(0, many(), 3);
+  reset_counts();
+  lock_.core(0).close();
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 0U);
+  lock_.world().run_all();
+  for (const auto each : rest) {
+    EXPECT_EQ(call(each).outcomes, 1);
+    EXPECT_EQ(error(each), Errc::closed);
+  }
+  EXPECT_EQ(call(held).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(held), 1U);
+  lock_.release(held);
+  lock_.world().run_all();
+  EXPECT_EQ(lock_.violation(), "");
+}
+
+// ---- losses -------------------------------------------------------------------------------------
+
+class LocalBatchLoss : public LocalBatch {
+ protected:
+  void SetUp() override {
+    LocalBatch::SetUp();
+    first_ = granted(0, many());
+    rest_ = several_wait(0, many(), 2);
+  }
+  /// It was, and nothing else.
+  void expect_first_lost_and_rest_served() {
+    EXPECT_EQ(call(first_).hold.state(), HoldState::lost);
+    EXPECT_EQ(lock_.lost_told(first_), 1U);
+    expect_new_node(first_, rest_[0]);
+    EXPECT_EQ(call(rest_[1]).outcomes, 0);
+    release(first_);
+    EXPECT_EQ(call(rest_[0]).hold.state(), HoldState::held);
+    EXPECT_EQ(call(rest_[1]).outcomes, 0);
+    release(rest_[0]);
+    expect_same_node(rest_[0], rest_[1]);
+    release(rest_[1]);
+    expect_rest();
+  }
+
+  std::size_t first_ = 0;
+  std::vector<std::size_t> rest_;
+};
+
+TEST_F(LocalBatchLoss, OfTheSession) {
+  lock_.world().expire(0);
+  run_for(1s);
+  expect_first_lost_and_rest_served();
+}
+
+TEST_F(LocalBatchLoss, OfTheLease) {
+  lock_.world().isolate(0);
+  run_for(5s);
+  EXPECT_EQ(lock_.lost_told(first_), 1U);
+  EXPECT_EQ(call(rest_[0]).outcomes, 0);
+  lock_.world().disconnect(0);
+  run_for(5s);
+  lock_.world().reconnect(0);
+  run_for(1s);
+  expect_first_lost_and_rest_served();
+}
+
+TEST_F(LocalBatchLoss, OfTheNode) {
+  run_for(1s);  // the second tick is past: its own node is watched
+  ASSERT_EQ(ensemble().remove(call(first_).node), Status::ok);
+  run();
+  expect_first_lost_and_rest_served();
+}
+
+TEST_F(LocalBatchLoss, ByAPauseIsFoundAtTheRelease) {
+  lock_.world().pause(0);
+  run_for(8s);
+  lock_.world().resume(0);
+  lock_.release(first_);  // before anything else is heard
+  EXPECT_EQ(call(rest_[0]).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(1s);
+  expect_new_node(first_, rest_[0]);
+  release(rest_[0]);
+  release(rest_[1]);
+  expect_rest();
+}
+
+TEST_F(LocalBatchLoss, ByForce) {
+  ask_for_release(core::revocation_forces);
+  run_for(2s);
+  expect_new_node(first_, rest_[0]);
+  withdraw_request();
+  expect_first_lost_and_rest_served();
+}
+
+TEST_F(LocalBatchLoss, ByTheEndOfAThread) {
+  auto request = many();
+  request.kind = core::CountKind::lock;
+  release(first_);
+  release(rest_[0]);
+  const auto mine = waiting(0, request);
+  const auto next = waiting(0, many());
+  release(rest_[1]);
+  expect_same_node(first_, mine);
+  lock_.engine(0)->thread_exits(call(mine).owner);
+  run();
+  expect_new_node(first_, next);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it was not let go of";
+  call(mine).hold.release();
+  release(next);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, AMaximumHoldTimeIsEachHoldsOwn) {
+  auto request = many();
+  request.limit = {.longest = 1s};
+  const auto first = granted(0, request);
+  const auto rest = several_wait(0, request, 2);
+  run_for(900ms);
+  release(first);
+  expect_same_node(first, rest[0]);
+  run_for(900ms);
+  EXPECT_EQ(lock_.lost_told(rest[0]), 0U);
+  run_for(1200ms);
+  EXPECT_EQ(lock_.lost_told(rest[0]), 1U);
+  expect_new_node(first, rest[1]);
+  release(rest[0]);
+  release(rest[1]);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, TheErrorOfANodeIsOfAllWhoShareIt) {
+  const auto outside = granted(1);
+  auto request = many();
+  request.queue_again = false;
+  const auto rest = several_wait(0, request, 3);
+  lock_.world().expire(0);
+  run_for(1s);
+  for (const auto each : rest) {
+    EXPECT_EQ(call(each).outcomes, 1);
+    EXPECT_EQ(error(each), Errc::session_expired);
+  }
+  release(outside);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ASessionThatEndsWhileAllWaitCostsNobodyHisTurn) {
+  const auto outside = granted(1);
+  const auto rest = several_wait(0, many(), 3);
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  release(outside);
+  EXPECT_TRUE(is_granted(rest[0]));
+  release(rest[0]);
+  expect_same_node(rest[0], rest[1]);
+  release(rest[1]);
+  release(rest[2]);
+  expect_rest();
+}
+
+// ---- beside the rest of the family --------------------------------------------------------------
+
+TEST_F(LocalBatch, WhoIsAskedLetsGoOfTheNode) {
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  ask_for_release({});
+  EXPECT_TRUE(call(first).hold.release_requested().stop_requested());
+  const auto outside = waiting(1);
+  release(first);
+  EXPECT_TRUE(is_granted(outside));
+  EXPECT_EQ(call(second).outcomes, 0);
+  withdraw_request();
+  release(outside);
+  expect_new_node(first, second);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ALockDelayIsLeftByTheLastThatWasLost) {
+  auto request = many();
+  request.lock_delay = 5s;
+  const auto first = granted(0, request);
+  const auto rest = several_wait(0, request, 1);
+  release(first);
+  expect_same_node(first, rest[0]);
+  const auto outside = waiting(1);
+  lock_.world().expire(0);
+  run_for(4s);
+  EXPECT_EQ(call(outside).outcomes, 0) << "the delay of who came second";
+  run_for(2s);
+  EXPECT_TRUE(is_granted(outside));
+  release(rest[0]);
+  release(outside);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ALockDelayEndsWithTheNode) {
+  auto request = on({.batch = 2});
+  request.lock_delay = 5s;
+  const auto first = granted(0, request);
+  const auto rest = several_wait(0, request, 4);
+  auto before = first;
+  for (const auto next : rest) {
+    release(before);
+    expect_same_node(before, next);  // the marker is its own: nobody else is there
+    before = next;
+  }
+  release(before);
+  EXPECT_TRUE(lock_.nodes().empty());
+  expect_rest();
+}
+
+// One owner writes and reads; when it only reads on, the marker of its delay goes.
+TEST_F(LocalBatch, ANodeWithoutItsMarkerIsNotPassedOn) {
+  auto request = many();
+  request.lock_delay = 5s;
+  const Owner owner = request.owner;
+  const auto writes = granted(0, request);
+  const auto reads = granted(0, LockWorld::to_read(owner));
+  request.owner = Owner::unique();
+  const auto next = waiting(0, request);
+  release(writes);
+  EXPECT_EQ(call(next).outcomes, 0);
+  release(reads);
+  expect_new_node(writes, next);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ManyWhoGiveBackAtOnceAreServedInALoop) {
+  auto request = on({.batch = 1'000'000});
+  const auto first = granted(0, request);
+  const auto engine = lock_.engine(0);
+  std::size_t served = 0;
+  constexpr std::size_t count = 100'000;
+  for (std::size_t i = 0; i < count; ++i) {
+    engine->acquire({.owner = Owner::unique(),
+                     .deadline = Deadline::never(),
+                     .local = request.local,
+                     .done = [&served](const recipes::Outcome& outcome) {
+                       if (!outcome.contender) return;
+                       ++served;
+                       outcome.contender->release(core::CountKind::hold);
+                     }});
+  }
+  release(first);
+  EXPECT_EQ(served, count);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, WhatIsOnItsWayIsWrittenBeforeTheNextGrant) {
+  ensemble().create("/data", "0");
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  std::optional<bool> written;
+  {
+    GuardedTransaction tx(call(first).hold);
+    tx.set("/data", "1");
+    tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
+  }
+  lock_.release(first);
+  EXPECT_EQ(call(second).outcomes, 0) << "the servers could not tell it from one of the second";
+  run();
+  EXPECT_EQ(written, true);
+  expect_new_node(first, second);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, NothingIsWrittenForWhoHasLetGo) {
+  ensemble().create("/data", "0");
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  GuardedTransaction tx(call(first).hold);
+  tx.set("/data", "1");
+  release(first);
+  expect_same_node(first, second);
+  std::optional<bool> written;
+  tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
+  run();
+  EXPECT_EQ(written, false);
+  EXPECT_EQ(ensemble().find("/data")->data, "0");
+  release(second);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, EachStandsBehindThoseBeforeIt) {
+  const auto first = granted(0, many());
+  const auto rest = several_wait(0, many(), 3);
+  const auto engine = lock_.engine(0);
+  EXPECT_EQ(engine->standing_of(call(first).owner).before, 0U);
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    const auto standing = engine->standing_of(call(rest[i]).owner);
+    EXPECT_EQ(standing.before, i + 1);
+    EXPECT_EQ(LockWorld::path + ("/" + standing.node), call(first).node);
+  }
+  release(first);
+  EXPECT_EQ(engine->standing_of(call(rest[2]).owner).before, 2U);
+  for (const auto each : rest) release(each);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+#include "zklock/core/local_batch.h"
+#include "zklock/core/revocation.h"
+
+namespace zklock::model {
+
+/// Contenders of one client that share a node; the others are outside.
+class LocalTest : public EngineTest {
+ protected:
+  using Kind = OperationKind;
+  using Request = LockWorld::Request;
+
+  static Request on(core::LocalTerms terms) { return {.local = terms}; }
+  static Request once(Request request) {
+    request.timeout = 0s;
+    return request;
+  }
+  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
+  CallResult& call(std::size_t i) { return lock_.call(i); }
+  bool is_granted(std::size_t i) { return call(i).granted(); }
+  std::vector<std::size_t> several_wait(std::size_t client, const Request& request, int count) {
+    std::vector<std::size_t> calls;
+    for (int i = 0; i < count; ++i) {
+      Request one = request;
+      one.owner = Owner::unique();
+      calls.push_back(waiting(client, one));
+    }
+    return calls;
+  }
+  /// `next` was granted on the node of `before`.
+  void expect_same_node(std::size_t before, std::size_t next) {
+    ASSERT_TRUE(is_granted(next));
+    EXPECT_EQ(call(next).node, call(before).node);
+    EXPECT_EQ(call(next).token.zxid, call(before).token.zxid);
+    EXPECT_GT(call(next).token, call(before).token);
+  }
+  void expect_new_node(std::size_t before, std::size_t next) {
+    ASSERT_TRUE(is_granted(next));
+    EXPECT_GT(call(next).token.zxid, call(before).token.zxid);
+    EXPECT_EQ(call(next).token.turn, 0U);
+  }
+  /// As somebody who wants the holder of the only node to let go.
+  void ask_for_release(std::string_view data) {
+    run_for(2s);  // shorter holds do not look for it
+    const auto node = core::NodeName::parse(lock_.nodes().at(0));
+    marker_ = LockWorld::path + ("/" + core::revocation_marker(node->sequence));
+    ASSERT_EQ(ensemble().create(marker_, std::string(data)), Status::ok);
+    run();
+  }
+  void withdraw_request() {
+    ASSERT_EQ(ensemble().remove(marker_), Status::ok);
+    run();
+  }
+
+ private:
+  std::string marker_;
+};
+
+}  // namespace zklock::model
