@@ -208,6 +208,22 @@ TEST_F(KeepIdle, WithABatchTheLastOfItKeepsTheLock) {
   expect_released();
 }
 
+TEST_F(KeepIdle, WithABatchThatBeginsAnewUnderTheWatch) {
+  auto before = idle(3);
+  for (int i = 0; i < 5; ++i) {
+    const auto next = granted(0, kept(3));
+    expect_same_node(before, next);
+    if (i < 4) release(next);
+    before = next;
+  }
+  const auto next = lock_.acquire(0, kept(3));
+  lock_.release(before);
+  expect_same_node(before, next);
+  release(next);
+  lock_.end_use(0);
+  expect_released();
+}
+
 TEST_F(KeepIdle, WithABatchOfSeveralNobodyWaitsForTheAnswer) {
   const auto first = granted(0, kept(3));
   lock_.release(first);

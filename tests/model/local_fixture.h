@@ -67,4 +67,10 @@ class LocalTest : public EngineTest {
   std::string marker_;
 };
 
+class LocalBatch : public LocalTest {
+ protected:
+  /// More than any test grants.
+  static Request many() { return on({.batch = 1'000}); }
+};
+
 }  // namespace zklock::model
