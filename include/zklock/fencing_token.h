@@ -8,11 +8,12 @@ namespace zklock {
 
 /// The number that orders the grants of one lock path.
 ///
-/// It is the czxid of the contender's node: the id of the ZooKeeper transaction that created it; and
-/// then, where several grants are made on one node (MutexOptions::local_batch and keep_idle), which
-/// of them it is. Over the grants of one path it strictly increases, whatever session or process got
-/// them, also across restarts of the servers and deletion of the parent (unlike the sequence number
-/// in the node's name, which starts again with the parent). A reentrant grant repeats its token.
+/// It is the czxid of the contender's node: the id of the ZooKeeper transaction that created it;
+/// and then, where several grants are made on one node (MutexOptions::local_batch and keep_idle),
+/// which of them it is. Over the grants of one path it strictly increases, whatever session or
+/// process got them, also across restarts of the servers and deletion of the parent (unlike the
+/// sequence number in the node's name, which starts again with the parent). A reentrant grant
+/// repeats its token.
 ///
 /// Send it along with every write to the resource that the lock protects, and let the resource
 /// refuse a token lower than the highest it has seen: then it is safe under any timing.

@@ -40,8 +40,9 @@ using MultiHold = CompositeHold;
 class MultiMutex : public CompositeMutex {
  public:
   /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_option) when there is no path, or the same one twice, and for a local batch,
-  /// or being kept when idle; Error(invalid_path), as ReentrantMutex; Error(closed | forked).
+  /// Throws: Error(invalid_option) when there is no path, or the same one twice, and for a local
+  /// batch, or being kept when idle; Error(invalid_path), as ReentrantMutex; Error(closed |
+  /// forked).
   MultiMutex(Client& client, std::vector<std::string> paths, MutexOptions options = {});
 
   /// As given.

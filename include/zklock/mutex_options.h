@@ -89,11 +89,11 @@ struct MutexOptions {
 
   /// How many grants in a row one client may make on one node while others wait outside. With more
   /// than 1 the contenders of a client on a path share a node: a release gives the lock to the next
-  /// of them, first come first served, at once and without a request. When the number is reached and
-  /// somebody outside may wait, the node is released, and those who are left queue again, behind all
-  /// who wait by then. While nobody outside waits there is no limit; whether somebody does is asked,
-  /// with one request for half as many grants. With 1, the default, every contender has a node of
-  /// its own, and the order of all is strictly that of arrival.
+  /// of them, first come first served, at once and without a request. When the number is reached
+  /// and somebody outside may wait, the node is released, and those who are left queue again,
+  /// behind all who wait by then. While nobody outside waits there is no limit; whether somebody
+  /// does is asked, with one request for half as many grants. With 1, the default, every contender
+  /// has a node of its own, and the order of all is strictly that of arrival.
   ///
   /// It is for ReentrantMutex and Mutex. Contenders share a node if their objects agree on this,
   /// keep_idle, lock_delay and on_node_lost; other contenders of the client are outside. A single
@@ -101,16 +101,16 @@ struct MutexOptions {
   /// without a request.
   ///
   /// All guarantees stay. Each grant has a token of its own, above those before: see
-  /// FencingToken::turn. A hold that is lost ends the sharing of its node; the others queue again, on
-  /// a new one, within their deadlines. So does the end of a thread that has not unlocked, the
-  /// maximum hold time, which is each hold's own, and request_release(): who is asked lets go of the
-  /// node. A release that overtakes a GuardedTransaction of its hold gives the node back, too, and
-  /// so that is written before the next grant, or never.
+  /// FencingToken::turn. A hold that is lost ends the sharing of its node; the others queue again,
+  /// on a new one, within their deadlines. So does the end of a thread that has not unlocked, the
+  /// maximum hold time, which is each hold's own, and request_release(): who is asked lets go of
+  /// the node. A release that overtakes a GuardedTransaction of its hold gives the node back, too,
+  /// and so that is written before the next grant, or never.
   ///
-  /// What is seen of it from outside: participants() and LockObserver know a node once, by the owner
-  /// it was made for; LockEvent and queue_position() count those of the own client before a waiter
-  /// as well. A check of Hold::node() in a transaction of your own does not tell the holds of one
-  /// node apart: it may succeed for a hold that was released.
+  /// What is seen of it from outside: participants() and LockObserver know a node once, by the
+  /// owner it was made for; LockEvent and queue_position() count those of the own client before a
+  /// waiter as well. A check of Hold::node() in a transaction of your own does not tell the holds
+  /// of one node apart: it may succeed for a hold that was released.
   ///
   /// Below 1 making the object throws Error(invalid_option), as does anything but 1 for all other
   /// classes.
@@ -121,16 +121,17 @@ struct MutexOptions {
   /// whoever locks through this client has the lock at once and without a request. When a contender
   /// of another client, or one of this client that does not share the node (see local_batch), is
   /// there or comes, the servers tell, and the node is released at once. So it goes when the last
-  /// object on the path is destroyed, when its time is over (looked at each twentieth of the session
-  /// timeout, and so up to that much later), when it is asked for by request_release(), and as a
-  /// hold is lost: with the session, its lease, or the node.
+  /// object on the path is destroyed, when its time is over (looked at each twentieth of the
+  /// session timeout, and so up to that much later), when it is asked for by request_release(), and
+  /// as a hold is lost: with the session, its lease, or the node.
   ///
-  /// Cost: the first release to keep a node lists the queue, with a watch; who locks again before the
-  /// answer waits for that. Whoever comes from outside waits for one event and one list more than at
-  /// a release. A kept node is held, to all others: participants() names its owner. While it is
-  /// kept the client sends heartbeats. Until the servers have told of somebody who waits, which they
-  /// cannot while the connection is broken, the lock may be had here any number of times, at most
-  /// until the lease ends. (A hold that is granted so is `suspended` from the start.)
+  /// Cost: the first release to keep a node lists the queue, with a watch; who locks again before
+  /// the answer waits for that. Whoever comes from outside waits for one event and one list more
+  /// than at a release. A kept node is held, to all others: participants() names its owner. While
+  /// it is kept the client sends heartbeats. Until the servers have told of somebody who waits,
+  /// which they cannot while the connection is broken, the lock may be had here any number of
+  /// times, at most until the lease ends. (A hold that is granted so is `suspended` from the
+  /// start.)
   ///
   /// 0, the default, keeps nothing. It is for ReentrantMutex and Mutex; a negative time, and any
   /// time for another class, makes making the object throw Error(invalid_option).

@@ -31,26 +31,26 @@ class Contender;
 /// | idle   | was granted | nobody | nobody; or those who came while it is being asked whether   |
 /// |        |             |        | somebody outside waits, and nothing may be granted before   |
 ///
-/// | state  | event                                      | next                                    |
-/// |--------|--------------------------------------------|-----------------------------------------|
-/// | none   | a contender comes                          | queued; or, where it is to stand apart, |
-/// |        |                                            | the same                                |
-/// |        | one that stands apart is granted           | held                                    |
-/// | queued | granted                                    | held                                    |
-/// |        | who waits in it leaves                     | queued, by the next; or none            |
-/// |        | it fails                                   | none; all fail                          |
-/// | held   | released, somebody is behind, may pass on  | held, by the next                       |
-/// |        | released, nobody is behind, is to be kept  | idle                                    |
-/// | idle   | a contender comes, or it is known that     | held                                    |
-/// |        | nobody outside waits                       |                                         |
-/// |        | somebody outside waits; its time is over;  | none; the node is released              |
-/// |        | it is asked for; the last object goes      |                                         |
-/// |        | the lease lapses; the node goes            | none                                    |
-/// | all    | the place is gone in any other way         | none; queued for those who are behind   |
+/// | state  | event                                      | next                                   |
+/// |--------|--------------------------------------------|----------------------------------------|
+/// | none   | a contender comes                          | queued; or, where it is to stand apart,|
+/// |        |                                            | the same                               |
+/// |        | one that stands apart is granted           | held                                   |
+/// | queued | granted                                    | held                                   |
+/// |        | who waits in it leaves                     | queued, by the next; or none           |
+/// |        | it fails                                   | none; all fail                         |
+/// | held   | released, somebody is behind, may pass on  | held, by the next                      |
+/// |        | released, nobody is behind, is to be kept  | idle                                   |
+/// | idle   | a contender comes, or it is known that     | held                                   |
+/// |        | nobody outside waits                       |                                        |
+/// |        | somebody outside waits; its time is over;  | none; the node is released             |
+/// |        | it is asked for; the last object goes      |                                        |
+/// |        | the lease lapses; the node goes            | none                                   |
+/// | all    | the place is gone in any other way         | none; queued for those who are behind  |
 ///
 /// Apart, in a place of its own, stands: a single attempt where there is no place, for it waits for
-/// nobody; and, where contenders wait in places of their own (a batch of one), whoever waits. Such a
-/// place becomes the shared one by its grant.
+/// nobody; and, where contenders wait in places of their own (a batch of one), whoever waits. Such
+/// a place becomes the shared one by its grant.
 ///
 /// Nothing is granted here without a valid lease. A place whose lease is not valid is left.
 ///
@@ -69,8 +69,8 @@ class LocalQueue {
   /// Null unless it is idle.
   std::shared_ptr<const Place> idle_place() const noexcept;
 
-  /// What contenders tell it. It begins to wait; and gets a place, now or later, or is told that its
-  /// attempt has ended.
+  /// What contenders tell it. It begins to wait; and gets a place, now or later, or is told that
+  /// its attempt has ended.
   void begin(const std::shared_ptr<Contender>& who);
   /// It waits no longer. False: it is alone in its place, which is to be given up.
   bool leave(const Contender& who);

@@ -29,22 +29,22 @@ class LocalQueue;
 /// A place in the queue of one lock path: the node, from its creation to its removal. It drives the
 /// acquire machine on the coordinator, and tells the contender that stands in it what becomes of it.
 ///
-/// | standing | contender    | node           | ends with                                           |
-/// |----------|--------------|----------------|-----------------------------------------------------|
-/// | queued   | waits        | maybe          | grant; error; the contender goes                    |
-/// | left     | none         | maybe          | the machine knows that the node is gone             |
-/// | held     | holds        | yes; another   | release; loss; being kept or passed on (see         |
-/// |          |              | at a downgrade | local_queue.h)                                      |
-/// | idle     | none         | yes            | being held again; release; loss                     |
-/// | over     | has lost it, | being deleted  |                                                     |
-/// |          | or none      |                |                                                     |
+/// | standing | contender    | node           | ends with                                         |
+/// |----------|--------------|----------------|---------------------------------------------------|
+/// | queued   | waits        | maybe          | grant; error; the contender goes                  |
+/// | left     | none         | maybe          | the machine knows that the node is gone           |
+/// | held     | holds        | yes; another   | release; loss; being kept or passed on (see       |
+/// |          |              | at a downgrade | local_queue.h)                                    |
+/// | idle     | none         | yes            | being held again; release; loss                   |
+/// | over     | has lost it, | being deleted  |                                                   |
+/// |          | or none      |                |                                                   |
 ///
 /// Thread-safety: the members of SessionMember from any thread; the others within a Section of the
 /// engine.
 class Place : public SessionMember, public std::enable_shared_from_this<Place> {
  public:
-  /// `identity`: what its node says of whose it is. `local`: of those who may share it; null when it
-  /// is nobody else's.
+  /// `identity`: what its node says of whose it is. `local`: of those who may share it; null when
+  /// it is nobody else's.
   Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
         core::AcquireFsm::Policy policy, LocalQueue* local = nullptr);
   ~Place() override;
