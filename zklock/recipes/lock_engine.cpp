@@ -171,7 +171,6 @@ void LockEngine::close() {
 
 void LockEngine::thread_exits(Owner owner) noexcept {
   if (core_->forked()) return;
-  recursion_.end();
   bool dropped = false;
   {
     const Section section(*this);
@@ -187,5 +186,6 @@ void LockEngine::thread_exits(Owner owner) noexcept {
   }
   if (dropped) core_->warn("lock " + path_.str() + ": a thread ended without unlocking it");
 }
+    recursion_.end();
 
 }  // namespace zklock::recipes
