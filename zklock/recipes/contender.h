@@ -89,6 +89,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void look_at_the_clock();
 
   /// What its place tells it.
+  /// What is older than the engine's oldest node is gone.
+  void path_began_again() { place_->path_began_again(); }
   void granted();
   void failed(Errc error, const std::string& cause);
   /// The place has come to its end without a grant.

@@ -142,6 +142,18 @@ bool LockEngine::detach() {
   });
 }
 
+bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token) {
+  if (token <= newest_) return false;  // of one that was looked for
+  const bool again = newest_ != FencingToken{} && number <= newest_number_;
+  newest_number_ = number;
+  newest_ = token;
+  if (!again) return false;
+  oldest_ = token;
+  const auto contenders = contenders_;  // who hears of it may leave
+  for (const auto& [owner, contender] : contenders) contender->path_began_again();
+  return true;
+}
+
 std::string LockEngine::node_of(const Owner& owner) {
   const Section section(*this);
   const auto contender = find(owner);
@@ -174,6 +186,7 @@ void LockEngine::thread_exits(Owner owner) noexcept {
   bool dropped = false;
   {
     const Section section(*this);
+    recursion_.end();
     const auto contender = find(owner);
     if (!contender) return;
     // Plainly: nobody finished what the lock was for. The exclusive last: it is no downgrade.
@@ -186,6 +199,5 @@ void LockEngine::thread_exits(Owner owner) noexcept {
   }
   if (dropped) core_->warn("lock " + path_.str() + ": a thread ended without unlocking it");
 }
-    recursion_.end();
 
 }  // namespace zklock::recipes

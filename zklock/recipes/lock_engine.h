@@ -103,6 +103,13 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool detach();
   /// The node of `owner`'s contender, waiting or holding; empty without one.
   std::string node_of(const Owner& owner);
+  /// Within a Section: a contender of this client has got a node, of that number, made by `token`.
+  /// True: the numbers have begun again, and so all older nodes have gone with the path that they
+  /// were in; their contenders have been told. What was submitted before may have met the new node,
+  /// which can have the name of an older one.
+  bool numbers_begin_again(core::Sequence number, FencingToken token);
+  /// Within a Section. Whether what `token` made is known to have gone like that.
+  bool went_with_path(FencingToken token) const noexcept { return token < oldest_; }
   /// The names of all this client's nodes in this queue.
   std::vector<std::string> nodes();
 
@@ -144,6 +151,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::vector<std::function<void()>> outbox_;
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
+  core::Sequence newest_number_{};
+  FencingToken newest_{};  ///< of this client's nodes
+  FencingToken oldest_{};  ///< that can be there
 };
 
 /// What hears news for `self`: `step` is called with it, within a Section, and whatever else comes;

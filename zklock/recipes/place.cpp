@@ -12,6 +12,7 @@ namespace zklock::recipes {
 using core::AcquireState;
 using core::Ownership;
 namespace request = client::request;
+using core::Status;
 
 Place::Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
              core::AcquireFsm::Policy policy)
@@ -114,7 +115,7 @@ void Place::create(const std::string& attempt) {
       on_reply([](Place& p, const auto& r) {
         p.had_node_ = p.had_node_ || r.status == core::Status::ok;
         p.queued_ms_ = r.created_ms;
-        return p.fsm_.created({r.status, r.session, r.name, r.token, r.detail});
+        return p.created(r);
       }));
   if (policy_.rule.shares_count()) return list({});
   count_id_ = coordinator.submit(
@@ -125,6 +126,18 @@ void Place::create(const std::string& attempt) {
 
 // The quorum's word is good for the name only; of the node behind it the next read tells, which the
 // server makes after it.
+// Where the numbers have begun again, a release of an older node that was under way may have met
+// this one: as if the answer had been lost, it is looked for.
+core::AcquireEffects Place::created(const client::Reply& reply) {
+  const auto name = core::NodeName::parse(reply.name);
+  const bool doubtful = reply.status == Status::ok && name &&
+                        engine_->numbers_begin_again(name->sequence, reply.token);
+  return fsm_.created({doubtful ? Status::unknown : reply.status, reply.session, reply.name,
+                       reply.token, reply.detail});
+}
+// The quorum's word is good for the name only; of the node behind it the next read tells, which the
+// server makes after it.
+
 void Place::check_own(SessionId session) {
   const std::string path = engine_->path().child(fsm_.own_name());
   const auto check = std::make_shared<client::Reply>();

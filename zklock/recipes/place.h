@@ -107,6 +107,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void predecessor_watched(const std::string& node, const client::Reply& reply);
   void predecessor_event(const std::string& node, client::request::WatchEvent event);
   /// Where who wants it to let go says so.
+  void path_began_again();
   std::string revocation_marker() const;
   /// The marker of a delay that it leaves no more, while it may be there: it goes with the node, in
   /// one transaction; empty when there is none.
@@ -128,6 +129,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void check_own(SessionId session);
   void list(SessionId session);
   core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
+  core::AcquireEffects created(const client::Reply& reply);
   std::string count_path() const;
   void pause();
   void mark(const Effect& effect);

@@ -81,6 +81,10 @@ std::string Place::revocation_marker() const {
   return engine_->path().child(core::revocation_marker(fsm_.sequence()));
 }
 
+void Place::path_began_again() {
+  if (fsm_.has_node() && engine_->went_with_path(fsm_.token())) own_node_gone();
+}
+
 void Place::asked_to_release() {
   if (const auto who = contender()) who->asked_to_release();
 }
@@ -145,8 +149,7 @@ client::Deleter::Manner Place::manner_of_release() const noexcept {
 
 // What an unanswered request has made is deleted for sure: this is carried out after it.
 void Place::remove(Manner manner) {
-  const auto how =
-      manner == Manner::release ? manner_of_release() : client::Deleter::Manner::plainly;
+  if (engine_->went_with_path(fsm_.token())) return;  // the name may be another's by now
   for (const std::string& name : own_names()) {
     // It is there as long as the first of the names.
     remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), how);
