@@ -466,7 +466,7 @@ AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
 /// If there is one; and what it would leave behind.
 AcquireEffects AcquireFsm::remove_node() {
   AcquireEffects effects;
-  if (has_node()) {
+  if (has_node() && !own_deleted_) {
     effects.push_back(effect(Kind::remove_node, own_.text));
     effects.back().companion = unmark();
   }
@@ -474,6 +474,8 @@ AcquireEffects AcquireFsm::remove_node() {
   return effects;
 }
 
+  } else if (has_node() && leaves_delay()) {  // the name may be another's by now
+    effects.push_back(effect(Kind::remove_node, unmark()));
 AcquireEffects AcquireFsm::fail(Errc error, std::string_view cause) {
   AcquireEffects effects = remove_node();
   if (!giving_up_) effects.push_back(failure(error, cause));

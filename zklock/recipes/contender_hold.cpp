@@ -48,7 +48,7 @@ void Contender::lose(Loss why) {
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
   tenure_->end(why == Loss::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
-  if (why == Loss::lease) place_->remove(Place::Manner::plainly);
+  if (why == Loss::lease) place_->remove(Place::Manner::with_care);
   place_->leave_session();
   tell_loss(why);
 }

@@ -59,7 +59,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void downgrade();
   /// Nobody holds here any more; the node stays.
   void leave_session() noexcept;
-  enum class Manner { release, plainly };
+  enum class Manner { release, plainly, with_care };
   /// The node goes.
   void remove(Manner manner);
 
@@ -122,7 +122,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   using Effect = core::AcquireEffect;
 
   template <class Step>
-  client::ReplyHandler on_reply(Step step);
+  auto on_reply(Step step);
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
@@ -131,6 +131,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
   core::AcquireEffects created(const client::Reply& reply);
   std::string count_path() const;
+  core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void pause();
   void mark(const Effect& effect);
   void clear(const Effect& effect);
@@ -148,6 +149,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   /// With the child `companion`, where it has one.
   void remove_node(SessionId session, const std::string& name, const std::string& companion,
                    client::Deleter::Manner manner);
+  client::Deleter::Manner deletion(Manner manner) const noexcept;
 
   const std::shared_ptr<LockEngine> engine_;
   const core::AcquireFsm::Policy policy_;

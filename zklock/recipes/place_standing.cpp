@@ -152,14 +152,24 @@ void Place::remove(Manner manner) {
   if (engine_->went_with_path(fsm_.token())) return;  // the name may be another's by now
   for (const std::string& name : own_names()) {
     // It is there as long as the first of the names.
-    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), how);
+    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), deletion(manner));
+  }
+}
+
+client::Deleter::Manner Place::deletion(Manner manner) const noexcept {
+  switch (manner) {
+    case Manner::release: return manner_of_release();
+    case Manner::plainly: return client::Deleter::Manner::plainly;
+    case Manner::with_care: return client::Deleter::Manner::with_care;
   }
 }
 
 void Place::remove_node(SessionId session, const std::string& name, const std::string& companion,
                         client::Deleter::Manner manner) {
   own_watch_.forget();
-  client::Deleter::Node node{.path = engine_->path().child(name), .token = fsm_.token()};
+  client::Deleter::Node node{.path = engine_->path().child(name)};
+  // The marker of a delay can go alone, and its name is no other's.
+  if (!core::DelayMarker::parse(name)) node.token = fsm_.token();
   if (!companion.empty()) node.companions.push_back(engine_->path().child(companion));
   core().remove(session, std::move(node), manner);
 }
