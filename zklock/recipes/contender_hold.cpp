@@ -100,6 +100,11 @@ void Contender::hand_over() {
   core().work().end(*std::exchange(work_, std::nullopt));
 }
 
+void Contender::watch_node() {
+  const LockEngine::Section section(*engine_);
+  if (ownership_.state() == Ownership::State::held) place_->watch_own();
+}
+
 bool Contender::renew(std::optional<core::Duration> length) {
   if (core().forked()) return false;
   const LockEngine::Section section(*engine_);

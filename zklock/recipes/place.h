@@ -90,6 +90,9 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void resumed(SessionId session) override;
   void tick() override;
 
+  /// Within a Section. Sets the watch on the own node now.
+  void watch_own();
+
   /// For its parts.
   template <class Step>
   auto entering(Step step) {
@@ -104,10 +107,10 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   OwnNodeWatch& own_watch() noexcept { return own_watch_; }
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
   void own_node_gone();
+  void path_began_again();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
   void predecessor_event(const std::string& node, client::request::WatchEvent event);
   /// Where who wants it to let go says so.
-  void path_began_again();
   std::string revocation_marker() const;
   /// The marker of a delay that it leaves no more, while it may be there: it goes with the node, in
   /// one transaction; empty when there is none.
@@ -126,12 +129,12 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
+  core::AcquireEffects created(const client::Reply& reply);
   void check_own(SessionId session);
+  core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void list(SessionId session);
   core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
-  core::AcquireEffects created(const client::Reply& reply);
   std::string count_path() const;
-  core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void pause();
   void mark(const Effect& effect);
   void clear(const Effect& effect);
@@ -146,10 +149,10 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void machine_ended();
   void tell_position();
   client::Deleter::Manner manner_of_release() const noexcept;
+  client::Deleter::Manner deletion(Manner manner) const noexcept;
   /// With the child `companion`, where it has one.
   void remove_node(SessionId session, const std::string& name, const std::string& companion,
                    client::Deleter::Manner manner);
-  client::Deleter::Manner deletion(Manner manner) const noexcept;
 
   const std::shared_ptr<LockEngine> engine_;
   const core::AcquireFsm::Policy policy_;

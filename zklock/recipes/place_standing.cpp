@@ -67,8 +67,12 @@ void Place::tick() {
   if (!who || !fsm_.has_node()) return;
   const auto standing = who->ownership().state();
   if (standing != Ownership::State::waiting && standing != Ownership::State::held) return;
-  if (downgrade_.settled()) own_watch_.tick();
+  watch_own();
   if (standing == Ownership::State::held) revocation_.tick();
+}
+
+void Place::watch_own() {
+  if (downgrade_.settled()) own_watch_.tick();
 }
 
 void Place::own_node_gone() {
@@ -77,12 +81,12 @@ void Place::own_node_gone() {
   if (const auto who = contender()) who->lose(Contender::Loss::node);
 }
 
-std::string Place::revocation_marker() const {
-  return engine_->path().child(core::revocation_marker(fsm_.sequence()));
-}
-
 void Place::path_began_again() {
   if (fsm_.has_node() && engine_->went_with_path(fsm_.token())) own_node_gone();
+}
+
+std::string Place::revocation_marker() const {
+  return engine_->path().child(core::revocation_marker(fsm_.sequence()));
 }
 
 void Place::asked_to_release() {
@@ -162,6 +166,7 @@ client::Deleter::Manner Place::deletion(Manner manner) const noexcept {
     case Manner::plainly: return client::Deleter::Manner::plainly;
     case Manner::with_care: return client::Deleter::Manner::with_care;
   }
+  return client::Deleter::Manner::with_care;
 }
 
 void Place::remove_node(SessionId session, const std::string& name, const std::string& companion,
