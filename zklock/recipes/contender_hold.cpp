@@ -19,7 +19,6 @@ constexpr std::chrono::seconds patience_with_loss{1};
 }  // namespace
 
 void Contender::granted() {
-  ownership_.granted();
   // Who waited longest agreed on it first.
   const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().limit;
   tenure_ = std::make_unique<HoldTenure>(
@@ -29,6 +28,7 @@ void Contender::granted() {
                         .lease = place_->term(),
                         .limit = limit},
       events_);
+  ownership_.granted();  // whoever sees that asks the tenure
   for (Call& call : std::exchange(calls_, {})) {
     ownership_.add(call.kind);
     complete(call, {.contender = shared_from_this()});
