@@ -137,20 +137,33 @@ TEST_F(Shutdown, TheExecutorIsNotBeingCalledWhenCloseReturns) {
   client->close();
   EXPECT_EQ(inside, 0);
   returned = true;
+  EXPECT_TRUE(eventually([&] { return inside == 0; }, kPatience));
   hold.release();
 }
 
-// Each of these threads ends while the lock that it has, of a client that is closed, is destroyed.
+// Says that its thread is about to end: the library hears of that after all thread_local objects.
+struct LastWord {
+  std::atomic<int>* heard = nullptr;
+  ~LastWord() {
+    if (heard != nullptr) ++*heard;
+  }
+};
+
+// Each of these threads ends at the moment when the lock that it has, of a client that is closed, is
+// destroyed.
 TEST_F(Shutdown, ThreadsEndWhileTheirLocksGo) {
-  constexpr int kThreads = 32;
+  constexpr int kThreads = 64;
   std::vector<std::unique_ptr<ReentrantMutex>> mutexes;
   std::vector<std::future<void>> threads;
   std::atomic<int> locked{0};
   std::atomic<int> next{-1};
+  std::atomic<int> ending{0};
   for (int i = 0; i < kThreads; ++i) {
     mutexes.push_back(std::make_unique<ReentrantMutex>(*client_, "/of/" + std::to_string(i)));
     threads.push_back(in_thread([&, i, mutex = mutexes.back().get()] {
+      thread_local LastWord last_word;
       mutex->lock();
+      last_word.heard = &ending;
       ++locked;
       while (next < i) std::this_thread::yield();
     }));
@@ -159,6 +172,8 @@ TEST_F(Shutdown, ThreadsEndWhileTheirLocksGo) {
   client_->close();
   for (int i = 0; i < kThreads; ++i) {
     next = i;
+    while (ending <= i) {
+    }
     mutexes[static_cast<std::size_t>(i)].reset();
   }
   for (auto& thread : threads) get(thread);
