@@ -142,6 +142,7 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& rep
       return refused(removal, reply.status);
     case StatusSort::later: break;
   }
+  removal->step = Removal::Step::looking;
   Scheduler& scheduler = removal->ports->scheduler;
   scheduler.at(scheduler.now() + retry_delay, [removal] { submit(removal); });
 }

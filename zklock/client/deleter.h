@@ -26,7 +26,7 @@ namespace zklock::client {
 /// |            |                   | gone                    | deleting a companion, if |
 /// |            |                   |                         | there are any; or (done) |
 /// |            |                   | not with this companion | the same without it      |
-/// |            |                   | any other               | the same                 |
+/// |            |                   | any other               | looking, a little later  |
 ///
 /// What announces and deletes takes the companions along, in one transaction. Only its creator may
 /// announce.
@@ -34,7 +34,7 @@ namespace zklock::client {
 /// A node is deleted by its name, and another one may have got that: when all have gone, the
 /// servers take the empty parent away, and in the next one the numbers begin again. So whatever is
 /// not carried out at once, while it is certain whose the name is, begins with a look: what was
-/// carried out perhaps, and what would have had to wait for a connection.
+/// carried out perhaps, what would have had to wait for a connection, and what is tried again.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class Deleter {

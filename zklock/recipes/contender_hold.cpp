@@ -96,7 +96,7 @@ void Contender::hand_over() {
   const LockEngine::Section section(*engine_);
   if (!work_) return;
   // What the next finds in its list is not to be passed over.
-  place_->remove(place_->leaves_delay() ? Place::Manner::plainly : Place::Manner::release);
+  place_->remove(place_->leaves_delay() ? Place::Manner::with_care : Place::Manner::release);
   core().work().end(*std::exchange(work_, std::nullopt));
 }
 
