@@ -11,6 +11,8 @@
 namespace zklock {
 
 /// How one call acquires. Every member has a default: `mutex.acquire({.deadline = 2s})`.
+/// Source: the blocking, timeout and lease arguments of Kazoo's Lock.acquire() and of
+/// org.redisson.api.RLock.tryLock(), as one value.
 ///
 /// A call that fails says so in its own manner, also when it is an option that is refused: one that
 /// blocks throws, a future and a co_await throw when they are asked, and a handler gets the

@@ -23,7 +23,8 @@ class HeldParts;
 /// Each of them is a Hold, with a node and a fencing token of its own: there is no token of the
 /// whole. The whole is worth what its needed part is worth: where k are needed, state() is the
 /// k-th best of the single states, and valid_until() the k-th latest. It may outlive its mutex and
-/// its clients: then it is `lost`.
+/// its clients: then it is `lost`. Source: "Distributed Locks with Redis" (redis.io), for the
+/// validity of a majority; here that of each part comes from its servers.
 ///
 /// Thread-safety: a distinct CompositeHold may be used from any thread, also one that did not
 /// acquire it; one object is not to be used by two threads at once, except for the const members.

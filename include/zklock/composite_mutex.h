@@ -42,6 +42,9 @@ using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
 /// begins anew, at the ends of the queues, within its deadline; with OnNodeLost::fail it throws
 /// lock_lost instead (or session_expired, node_deleted: what the part that was waited for threw).
 ///
+/// Sources: those of MultiMutex and of QuorumMutex; Havender, "Avoiding deadlock in
+/// multitasking systems", for the one order.
+///
 /// Whenever an acquiring function does not return a grant, nothing is held that the call took, and
 /// its nodes are gone or on their way out; it is never granted afterwards.
 ///

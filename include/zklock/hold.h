@@ -35,6 +35,8 @@ enum class HoldState { held, suspended, lost };
 /// A Hold is given out by acquire() and its relatives. Several Holds of one owner share one node,
 /// one token and one fate; the lock passes on when the last of them (and the last lock() of that
 /// owner) is released. It may outlive its mutex and its client: then it is `lost`.
+/// Sources: Burrows, "The Chubby lock service", 2.8, for a lease that outlasts its connection;
+/// Gray and Cheriton, "Leases", for its end by the holder's own clock.
 ///
 /// Thread-safety: a distinct Hold may be used from any thread, also one that did not acquire it;
 /// one Hold object is not to be used by two threads at once, except for the const members.

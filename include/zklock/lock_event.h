@@ -31,7 +31,9 @@ namespace zklock {
 ///
 /// A grant is told once: re-entry, and its release, tell nothing, only the first grant and the last
 /// release do. Every acquired is followed by exactly one end. A contender that leaves the queue
-/// without a grant says nothing; the call that waited does.
+/// without a grant says nothing; the call that waited does. Source: the states of
+/// org.apache.curator.framework.state.ConnectionState, and what recipes are told to do at each, here
+/// of one hold.
 ///
 /// Thread-safety: a value.
 struct LockEvent {

@@ -71,6 +71,7 @@ class Mutex {
   Awaitable co_acquire(AcquireOptions options = {});
 
   /// Whether lock() through this object holds, with a valid lease. Does not block, sends nothing.
+  /// False in a fork()ed child.
   bool is_locked() const;
 
   /// Everybody in the queue, in order, the holder first. As ReentrantMutex::participants.

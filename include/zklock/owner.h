@@ -13,7 +13,8 @@ namespace zklock {
 /// at once and counted. Different owners exclude each other, also within one thread.
 ///
 /// Owners are unique over all processes: two threads with equal ids in two processes (or in a
-/// parent and its fork()ed child) are different owners.
+/// parent and its fork()ed child) are different owners. Source: the id of client and thread in
+/// org.redisson.RedissonLock, here unique, and the caller's to choose.
 ///
 /// Thread-safety: a value.
 class Owner {

@@ -20,7 +20,8 @@ namespace zklock {
 enum class Access { exclusive, shared, permits, weighted };
 
 /// One contender of a lock, as its node tells. The texts were written by the contender's process:
-/// they are for people, are cut to 64 bytes each, and hold no control characters.
+/// they are for people, are cut to 64 bytes each, and hold no control characters. Source:
+/// org.apache.curator.framework.recipes.leader.Participant, and Kazoo's Lock.contenders().
 ///
 /// Thread-safety: a value.
 struct Participant {

@@ -34,8 +34,9 @@ struct RevocationOptions {
 ///
 /// Effects: creates an ephemeral node "revoke-<number>" beside the contender's, and deletes it when
 /// the call ends, however it ends; it goes with the asker's session at the latest. Nobody's lock
-/// node is touched. Holders look for it from the second heartbeat after the grant on: whoever holds
-/// for a tenth of the session timeout hears of it at once, and shorter holds pay nothing.
+/// node is touched. Holders look for it from their client's first tick after the grant on, of which
+/// there are 20 in a session timeout: whoever has held longer hears of it at once, and most shorter
+/// holds pay nothing.
 ///
 /// Allowed is who may create below the lock's path, which is what the ACL of the parent says. Of
 /// several askers who ask at once one that forces wins.

@@ -56,7 +56,8 @@ inline Hold hold_lock(Client& client, std::string path, AcquireOptions options =
 }
 
 /// Runs `function` under the lock of `path`, and says what became of it. It is called with the Hold
-/// (for its token and its lost()), or without arguments. Calls of one thread nest.
+/// (for its token and its lost()), or without arguments. Calls of one thread nest. Source: Kazoo's
+/// Lock in a `with` block, which does not say whether the lock lasted.
 ///
 /// Blocks: for the lock, within options.deadline, and for the function. The function is not
 /// interrupted when the lock is lost; it can watch hold.lost().

@@ -164,12 +164,16 @@ TEST_F(Async, AHandlerThatThrowsIsLoggedAndTheOthersGoOn) {
 }
 
 TEST_F(Async, AHandlerThatBlocksDelaysNeitherHeartbeatsNorOtherLocks) {
-  const Hold other_hold = ReentrantMutex(*client_, "/other").acquire();
-  ReentrantMutex third(*client_, "/third");
+  ClientOptions brief = options();
+  brief.session_timeout = 5s;  // of which the handler keeps its thread for two
+  const auto client = connect(brief);
+  const Hold other_hold = ReentrantMutex(*client, "/other").acquire();
+  ReentrantMutex mutex(*client, kPath);
+  ReentrantMutex third(*client, "/third");
   std::latch go_on(1);
   std::promise<void> entered;
   std::promise<void> left;
-  mutex_.async_acquire({}, [&](const Hold&, const std::exception_ptr&) {
+  mutex.async_acquire({}, [&](const Hold&, const std::exception_ptr&) {
     entered.set_value();
     go_on.wait();
     left.set_value();
@@ -179,9 +183,9 @@ TEST_F(Async, AHandlerThatBlocksDelaysNeitherHeartbeatsNorOtherLocks) {
   auto waiting = third.async_acquire();  // one before the blocked time, one after it
   EXPECT_TRUE(static_cast<bool>(get(waiting)));
 
-  // The lease of the other hold goes on moving: heartbeats are sent and their answers come in. What
-  // was sent by now makes it last for two thirds of the session timeout.
-  const auto later = LeaseClock::now() + client_->session_timeout();
+  // The lease of the other hold goes on moving: heartbeats are sent and their answers come in.
+  const auto later = LeaseClock::now() + 2 * client->session_timeout();
+  EXPECT_TRUE(eventually([&] { return LeaseClock::now() > later; }, kPatience));
   EXPECT_TRUE(eventually([&] { return other_hold.valid_until() > later; }, kPatience));
   EXPECT_FALSE(other_hold.lost().stop_requested());
   auto callback = acquire(third);

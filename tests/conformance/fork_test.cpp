@@ -94,6 +94,28 @@ TEST_F(Fork, TheChildHoldsNothing) {
   EXPECT_EQ(mutex_->hold_count(), 2);
 }
 
+// At the moment of the fork() other threads may be anywhere in the library.
+TEST_F(Fork, TheChildOfABusyParentIsAnswered) {
+  Mutex mutex(*client_, "/plain");
+  mutex.lock();
+  std::atomic<bool> over{false};
+  std::vector<std::future<void>> busy;
+  for (int i = 0; i < 3; ++i) {
+    busy.push_back(in_thread([&] {
+      while (!over) EXPECT_TRUE(mutex.is_locked());
+    }));
+  }
+  for (int i = 0; i < 20; ++i) {
+    const auto child = fork_and([&] { return mutex.is_locked() ? 1 : 0; });
+    EXPECT_EQ(child, 0);
+    if (child != 0) break;
+  }
+  over = true;
+  for (auto& each : busy) get(each);
+  EXPECT_TRUE(mutex.is_locked());
+  mutex.unlock();
+}
+
 TEST_F(Fork, TheChildsDestructorsTakeNothingFromTheParent) {
   mutex_->lock();
   std::optional<Hold> hold(mutex_->acquire());

@@ -190,6 +190,23 @@ TEST_F(LockObserverTest, CallsTheListenerOnItsExecutor) {
   EXPECT_FALSE(elsewhere);
 }
 
+// The client's own executor does nothing any more; the observer has one of its own.
+TEST_F(LockObserverTest, GoesOnWithANewSessionWhateverTheClientsExecutorDoes) {
+  ClientOptions dropping = options();
+  dropping.executor = [](const std::function<void()>&) {};
+  observers_client_ = connect(dropping);
+  SingleThread single;
+  Told told;
+  LockObserver observer(*observers_client_, kPath, std::ref(single));
+  const Subscription subscription = observer.add_listener(told.listener());
+  Hold hold = acquire();
+  ASSERT_TRUE(told.last_becomes(hold));
+  expire_session(chroot_.hosts(), observers_client_->session_id());
+  hold.release();
+  hold = acquire();
+  EXPECT_TRUE(told.last_becomes(hold));
+}
+
 TEST_F(LockObserverTest, TellsOfEveryChangeFromTheFirstStateOn) {
   LockObserver observer(*observers_client_, kPath);
   Told told;

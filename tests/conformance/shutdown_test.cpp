@@ -5,11 +5,15 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
+#include "conformance/single_thread.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {
@@ -104,6 +108,75 @@ TEST_F(Shutdown, DestroyingTheClientWhileItHoldsIsHarmless) {
   EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
   EXPECT_TRUE(static_cast<bool>(others_mutex_.acquire({.deadline = kPatience})));
   hold.release();
+}
+
+// It may go right after the client, with what it refers to.
+TEST_F(Shutdown, TheExecutorIsNotBeingCalledWhenCloseReturns) {
+  SingleThread single;
+  std::promise<void> entered;
+  std::atomic<bool> armed{false};
+  std::atomic<bool> returned{false};
+  std::atomic<int> inside{0};
+  ClientOptions with_executor = options();
+  with_executor.executor = [&](std::function<void()> task) {
+    ++inside;
+    if (armed.exchange(false)) {
+      entered.set_value();
+      EXPECT_FALSE(eventually([&] { return returned.load(); }, 1s)) << "close() must wait for this";
+    }
+    single(std::move(task));
+    --inside;
+  };
+  auto client = connect(with_executor);
+  ReentrantMutex mutex(*client, "/heard", {.listener = [](const LockEvent&) {}});
+  ASSERT_TRUE(eventually([&] { return inside == 0; }, kPatience));
+  armed = true;
+  Hold hold = mutex.acquire();  // which is told to the listener
+  auto has_entered = entered.get_future();
+  get(has_entered);
+  client->close();
+  EXPECT_EQ(inside, 0);
+  returned = true;
+  EXPECT_TRUE(eventually([&] { return inside == 0; }, kPatience));
+  hold.release();
+}
+
+// Says that its thread is about to end: the library hears of that after all thread_local objects.
+struct LastWord {
+  std::atomic<int>* heard = nullptr;
+  ~LastWord() {
+    if (heard != nullptr) ++*heard;
+  }
+};
+
+// Each of these threads ends at the moment when the lock that it has, of a client that is closed, is
+// destroyed.
+TEST_F(Shutdown, ThreadsEndWhileTheirLocksGo) {
+  constexpr int kThreads = 64;
+  std::vector<std::unique_ptr<ReentrantMutex>> mutexes;
+  std::vector<std::future<void>> threads;
+  std::atomic<int> locked{0};
+  std::atomic<int> next{-1};
+  std::atomic<int> ending{0};
+  for (int i = 0; i < kThreads; ++i) {
+    mutexes.push_back(std::make_unique<ReentrantMutex>(*client_, "/of/" + std::to_string(i)));
+    threads.push_back(in_thread([&, i, mutex = mutexes.back().get()] {
+      thread_local LastWord last_word;
+      mutex->lock();
+      last_word.heard = &ending;
+      ++locked;
+      while (next < i) std::this_thread::yield();
+    }));
+  }
+  ASSERT_TRUE(eventually([&] { return locked == kThreads; }, kPatience));
+  client_->close();
+  for (int i = 0; i < kThreads; ++i) {
+    next = i;
+    while (ending <= i) {
+    }
+    mutexes[static_cast<std::size_t>(i)].reset();
+  }
+  for (auto& thread : threads) get(thread);
 }
 
 TEST_F(Shutdown, FromACallback) {

@@ -206,7 +206,7 @@ TEST_F(EngineTest, ChildrenThatAreNoContendersDoNotDelay) {
 
 TEST_F(EngineTest, OwnNodeDeletedWhileHoldingIsALoss) {
   const auto call = granted(0);
-  lock_.world().run_for(1s);  // the second tick is past: its own node is watched
+  lock_.world().run_for(1s);  // a tick is past: its own node is watched
   ASSERT_EQ(lock_.world().ensemble().remove(lock_.call(call).node), Status::ok);
   run();
   EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);

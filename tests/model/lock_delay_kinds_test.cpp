@@ -337,5 +337,35 @@ TEST_F(LockDelayKinds, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
   release(next);
 }
 
+// The marker is made while a node of that name is there; but that is another's.
+TEST_F(LockDelayKinds, AMarkerBesideAStrangersNodeGrantsNothing) {
+  const auto holder = granted(0);
+  const auto next = waiting(1, delayed());
+  lock_.release(holder);
+  while (lock_.nodes().size() > 1) lock_.world().run({Step::Kind::serve, 0});
+  while (client(1).can_receive()) lock_.world().run({Step::Kind::receive, 1});
+  ASSERT_EQ(client(1).requests(Kind::transaction), 1U) << "it is under way";
+  for (const auto& name : lock_.nodes()) {
+    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + name)), Status::ok);
+  }
+  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+  std::vector<std::string> strangers;
+  for (int i = 0; i < 3; ++i) {
+    strangers.push_back(*ensemble().create_sequential(LockWorld::path, "lock-"));
+  }
+  run();
+  EXPECT_FALSE(is_granted(next));
+  EXPECT_EQ(markers(), 0U);
+  for (const auto& stranger : strangers) {
+    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + stranger)), Status::ok);
+  }
+  run();
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_EQ(markers(), 1U);
+  release(next);
+  expect_rest();
+}
+
 }  // namespace
 }  // namespace zklock::model

@@ -100,6 +100,8 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
     answer_locally(std::move(pending), Status::session_ended);
   } else if (gate_open_) {
     send(std::move(pending));
+  } else if (pending.request.at_once) {
+    answer_locally(std::move(pending), Status::not_sent);
   } else {
     hold(std::move(pending));
   }

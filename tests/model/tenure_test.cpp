@@ -368,7 +368,7 @@ TEST_F(TenureTest, AskedAndThenForced) {
 
 TEST_F(TenureTest, ShortHoldsDoNotLookForAsker) {
   const auto call = granted(0);
-  run_for(300ms);
+  run_for(299ms);  // until its first tick
   lock_.release(call);
   run();
   EXPECT_EQ(client(0).requests(Kind::exists_and_watch), 0U);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -194,6 +195,19 @@ TEST(AcquireTry, AnAdoptedNodeBehindOthersIsRemoved) {
   EXPECT_EQ(steps.inspected(data_of("id.1")), "list @a");
   EXPECT_EQ(steps.listed({node(1), own}), remove_own);
   EXPECT_TRUE(steps.fsm().over());
+}
+
+// Its name may be another's by now.
+TEST(AcquireGiveUp, LeavesANodeAloneThatIsKnownToBeGone) {
+  Steps steps = steps_in(State::listing);
+  EXPECT_EQ(steps.own_node_deleted(), "");
+  EXPECT_EQ(steps.give_up(), "");
+  EXPECT_EQ(steps.state(), State::ended);
+
+  Steps marking = steps_in(State::marking);
+  EXPECT_EQ(marking.own_node_deleted(), "");
+  const auto marker = DelayMarker::make(std::chrono::seconds(3), {token_of_create}, {5}).name;
+  EXPECT_EQ(marking.give_up(), "remove_node " + marker + " @a");
 }
 
 }  // namespace

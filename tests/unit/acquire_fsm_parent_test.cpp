@@ -69,6 +69,34 @@ TEST(AcquireFsmParent, IsListedWhenAPredecessorIsYoungerThanItsNumberSays) {
   }
 }
 
+// Somebody has made it by hand, in the path that the own node is in: it is waited for, and what is
+// written to it is no release.
+TEST(AcquireFsmParent, IsListedOnceForANodeThatAListShowsAgain) {
+  const Children queue{node(4), node(5)};
+  const std::string data = data_of("other");
+  const WatchedAnswer made{Status::ok, younger, data, ""};
+  AcquireFsm fsm = listing();
+  EXPECT_EQ(describe(fsm.listed({Status::ok, older, queue, ""}, true)), "watch " + node(4) + " @a");
+  EXPECT_EQ(describe(fsm.watched(node(4), made)), "unwatch, list @a");
+  EXPECT_EQ(describe(fsm.listed({Status::ok, older, queue, ""}, true)), "watch " + node(4) + " @a");
+  EXPECT_EQ(describe(fsm.watched(node(4), made)), "");
+  EXPECT_EQ(fsm.state(), State::waiting);
+  EXPECT_EQ(describe(fsm.predecessor_changed(node(4), true)), "list @a");
+  // And another one of that name is doubted again.
+  EXPECT_EQ(describe(fsm.listed({Status::ok, older, queue, ""}, true)), "watch " + node(4) + " @a");
+  const WatchedAnswer another{Status::ok, {younger.zxid + 1}, data, ""};
+  EXPECT_EQ(describe(fsm.watched(node(4), another)), "unwatch, list @a");
+}
+
+TEST(AcquireFsmParent, IsNotWaitedForWhereItIsYounger) {
+  const Children queue{node(4), node(5)};
+  AcquireFsm fsm = listing();
+  fsm.listed({Status::ok, older, queue, ""}, true);
+  EXPECT_EQ(describe(fsm.watched(node(4), {Status::ok, younger, data_of("other"), ""})),
+            "unwatch, list @a");
+  EXPECT_EQ(describe(fsm.listed({Status::ok, younger, queue, ""}, true)), "create id.2");
+}
+
 // The token of its grant decides, and not the node that it holds on under.
 TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
   const std::string reader = NodeName::make(read_prefix, {4}).text;

@@ -53,6 +53,7 @@ struct Origin {
   SessionId bound_to;    ///< 0: any session
   ReplyHandler handler;  ///< null for what the client does on its own account
   Instant submitted;
+  bool at_once = false;
 };
 
 /// A request with its handler, from submission to reply: how it is put on the wire, and how its
@@ -77,6 +78,7 @@ class Call : public std::enable_shared_from_this<Call> {
   RequestId id() const noexcept { return origin_.id; }
   SessionId bound_to() const noexcept { return origin_.bound_to; }
   Instant submitted() const noexcept { return origin_.submitted; }
+  bool at_once() const noexcept { return origin_.at_once; }
   ReplyHandler& handler() noexcept { return origin_.handler; }
   Reply& reply() noexcept { return reply_; }
 

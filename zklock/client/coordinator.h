@@ -130,10 +130,12 @@ using Operation =
                  request::ExistsAndWatch, request::Transaction>;
 
 /// One request. With `session` set it is carried out on that session or not at all
-/// (session_ended); else on the one that is current when it is sent.
+/// (session_ended); else on the one that is current when it is sent. With `at_once` it is not held
+/// back for want of a connection: then it is not carried out at all (not_sent).
 struct Request {
   Operation operation;
   SessionId session = {};
+  bool at_once = false;
 };
 
 /// The answer to any request; which members are filled in is said at the request.

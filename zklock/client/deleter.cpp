@@ -7,7 +7,9 @@
 #include <iterator>
 #include <utility>
 
+#include "zklock/client/then_get.h"
 #include "zklock/client/transactions.h"
+#include "zklock/core/node_data.h"
 
 namespace zklock::client {
 
@@ -33,6 +35,23 @@ struct Deleter::Removal {
   Step step;
   std::function<void()> done;
 
+  static Step first_step(Manner manner) noexcept {
+    switch (manner) {
+      case Manner::plainly: return Step::deleting;
+      case Manner::announced: return Step::announcing;
+      case Manner::with_care: return Step::looking;
+    }
+    return Step::looking;
+  }
+
+  /// Of a reply to a Get of its path.
+  bool is_it(const Reply& there) const {
+    const bool of_session = there.ephemeral_owner == session;
+    if (node.token == FencingToken{}) return of_session || there.ephemeral_owner == SessionId{};
+    if (there.token == node.token) return true;
+    return of_session && core::came_by(core::NodeData::parse(there.data), {}) == node.token;
+  }
+
   /// What `request` does, and the companions with it. They come first: see drops_companion().
   template <class R>
   Operation with_companions(R request) const {
@@ -51,26 +70,33 @@ Deleter::Deleter(Coordinator& coordinator, Scheduler& scheduler,
     : ports_(std::make_shared<Ports>(Ports{coordinator, scheduler, std::move(complain)})) {}
 
 void Deleter::remove(SessionId session, Node node, Manner manner, std::function<void()> done) {
-  const auto step =
-      manner == Manner::announced ? Removal::Step::announcing : Removal::Step::deleting;
-  submit(
-      std::make_shared<Removal>(Removal{ports_, session, std::move(node), step, std::move(done)}));
+  submit(std::make_shared<Removal>(
+      Removal{ports_, session, std::move(node), Removal::first_step(manner), std::move(done)}));
 }
 
 void Deleter::submit(const std::shared_ptr<Removal>& removal) {
   const std::string& path = removal->node.path;
-  Request request{.operation = request::Get{path}, .session = removal->session};
+  Request request{.operation = {}, .session = removal->session, .at_once = true};
   switch (removal->step) {
     case Removal::Step::announcing:
       request.operation = removal->with_companions(request::AnnounceAndDelete{path});
       break;
-    case Removal::Step::looking: break;
+    case Removal::Step::looking: return look(removal);
     case Removal::Step::deleting:
       request.operation = removal->with_companions(request::Delete{path});
       break;
   }
   removal->ports->coordinator.submit(std::move(request),
                                      [removal](const Reply& reply) { answered(removal, reply); });
+}
+
+// A server that lags behind would show what has been deleted.
+void Deleter::look(const std::shared_ptr<Removal>& removal) {
+  const std::string& path = removal->node.path;
+  submit_then_get(removal->ports->coordinator, request::Check{path}, path, removal->session,
+                  [removal](const Reply& check, const Reply& node) {
+                    answered(removal, check.status == Status::ok ? node : check);
+                  });
 }
 
 /// One of the companions is gone already, or cannot go.
@@ -88,6 +114,7 @@ void Deleter::gone(const std::shared_ptr<Removal>& removal) {
   auto& companions = removal->node.companions;
   if (companions.empty()) return removal->done();
   removal->node.path = std::move(companions.back());
+  removal->node.token = {};
   companions.pop_back();
   removal->step = Removal::Step::deleting;
   submit(removal);
@@ -98,13 +125,15 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& rep
   switch (core::sort_of(reply.status)) {
     case StatusSort::done:
       if (removal->step != Removal::Step::looking) return removal->done();
-      if (reply.token != removal->node.token) return gone(removal);
+      if (!removal->is_it(reply)) return gone(removal);
       removal->step = Removal::Step::deleting;
       return submit(removal);
     case StatusSort::session:
-    case StatusSort::over:
-    case StatusSort::unsent: return removal->done();
-    case StatusSort::doubtful: return submit(removal);  // held until the connection is back
+    case StatusSort::over: return removal->done();
+    case StatusSort::doubtful:
+    case StatusSort::unsent:  // another may have the name by the time that the connection is back
+      removal->step = Removal::Step::looking;
+      return submit(removal);
     case StatusSort::tree:
       if (reply.status == Status::no_node) return gone(removal);
       break;
@@ -113,6 +142,7 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& rep
       return refused(removal, reply.status);
     case StatusSort::later: break;
   }
+  removal->step = Removal::Step::looking;
   Scheduler& scheduler = removal->ports->scheduler;
   scheduler.at(scheduler.now() + retry_delay, [removal] { submit(removal); });
 }

@@ -17,18 +17,24 @@ namespace zklock::client {
 /// | step       | request           | answer                  | next                     |
 /// |------------|-------------------|-------------------------|--------------------------|
 /// | announcing | AnnounceAndDelete | not allowed             | looking                  |
-/// | looking    | Get               | it, or not allowed      | deleting                 |
+/// |            |                   | unknown, or not sent    | looking                  |
+/// | looking    | Check, then Get   | it, or not allowed      | deleting                 |
 /// |            |                   | another node            | as if it were gone       |
 /// | deleting   | Delete            | not allowed             | (complain)               |
+/// |            |                   | unknown, or not sent    | looking                  |
 /// | all        |                   | ok                      | (done)                   |
 /// |            |                   | gone                    | deleting a companion, if |
 /// |            |                   |                         | there are any; or (done) |
 /// |            |                   | not with this companion | the same without it      |
-/// |            |                   | any other               | the same                 |
+/// |            |                   | any other               | looking, a little later  |
 ///
 /// What announces and deletes takes the companions along, in one transaction. Only its creator may
-/// announce. Where that is refused, the node may be another one that has got the name: the parent
-/// was deleted, and made anew.
+/// announce.
+///
+/// A node is deleted by its name, and another one may have got that: when all have gone, the
+/// servers take the empty parent away, and in the next one the numbers begin again. So whatever is
+/// not carried out at once, while it is certain whose the name is, begins with a look: what was
+/// carried out perhaps, what would have had to wait for a connection, and what is tried again.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class Deleter {
@@ -39,13 +45,16 @@ class Deleter {
           std::function<void(const std::string& path, Status why)> complain);
 
   enum class Manner {
-    plainly,   ///< a contender that gave up, or lost its hold
-    announced  ///< a holder that let go: its successor may go on without asking
+    plainly,    ///< a contender that gave up
+    announced,  ///< a holder that let go: its successor may go on without asking
+    with_care   ///< plainly; but the node may have gone unnoticed long ago: looks first
   };
 
   struct Node {
     std::string path;
-    FencingToken token = {};  ///< by which it was made
+    /// By which its contender came: it was made by that, or put by its owner into the place of what
+    /// was. 0: it is no contender's; then it is of the session that deletes it, or of none.
+    FencingToken token = {};
     /// Nodes that are to go with it. What is wrong with them keeps the node from nothing.
     std::vector<std::string> companions = {};
   };
@@ -58,6 +67,7 @@ class Deleter {
   static void submit(const std::shared_ptr<Removal>& removal);
   static void answered(const std::shared_ptr<Removal>& removal, const Reply& reply);
   static bool drops_companion(Removal& removal, const Reply& reply);
+  static void look(const std::shared_ptr<Removal>& removal);
   static void gone(const std::shared_ptr<Removal>& removal);
   static void refused(const std::shared_ptr<Removal>& removal, Status status);
 

@@ -78,14 +78,18 @@ void ZkCoordinator::start(SessionObserver& observer) {
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   const std::lock_guard guard(mutex_);
   const RequestId id = next_id();
-  const auto call = make_call(hosts_.chroot(), std::move(request.operation),
-                              {id, request.session, std::move(handler), LeaseClock::now()});
+  const bool at_once = request.at_once;
+  const auto call =
+      make_call(hosts_.chroot(), std::move(request.operation),
+                {id, request.session, std::move(handler), LeaseClock::now(), at_once});
   if (closing_) {
     answer(call, Status::closed, {});
   } else if (call->bound_to() != SessionId{} && call->bound_to() != session_) {
     answer(call, Status::session_ended, {});
   } else if (refused_ && phase_ != Phase::dead) {
     answer(call, Status::auth_failed, trouble_text());
+  } else if (at_once && !ready()) {
+    answer(call, Status::not_sent, {});
   } else {
     held_.emplace(id, call);
     pump();

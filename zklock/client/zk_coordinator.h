@@ -83,6 +83,7 @@ class ZkCoordinator final : public Coordinator,
   bool send(const CallPtr& call);  // false: it stays held
   void hold(CallPtr call);         // of the client's own
   void hold_removals(const std::vector<Watch>& watches);
+  void refuse_to_hold();
   RequestId next_id() { return RequestId{++last_id_}; }
   Origin own_origin() { return {next_id(), session_, nullptr, LeaseClock::now()}; }
   Wire wire(Chores& chores);

@@ -192,6 +192,7 @@ void ZkCoordinator::on_suspended() {
     phase_ = Phase::suspended;
     disconnected_since_ = noticed;
     session = session_;
+    refuse_to_hold();
     // The event may have waited for this thread while the C client went on: only when it has not
     // come to the next handshake by now, that one is sure to be sent after `noticed`.
     attempt_began_ = handle_->before_handshake() ? noticed : heard_of_;
@@ -199,6 +200,15 @@ void ZkCoordinator::on_suspended() {
   log_warn("session " + hex(session) + " has lost its connection");
   tell(session, [&](SessionObserver& observer) { observer.suspended(session); });
   answers_.poke();
+}
+
+/// What was to be sent at once, and waited for its turn.
+void ZkCoordinator::refuse_to_hold() {
+  std::erase_if(held_, [this](const auto& waiting) {
+    const CallPtr& call = waiting.second;
+    if (call->at_once()) answer(call, Status::not_sent, {});
+    return call->at_once();
+  });
 }
 
 void ZkCoordinator::on_ended(Status why) {

@@ -56,6 +56,8 @@ AcquireEffects AcquireFsm::enqueue() {
   early_count_.reset();
   delay_marker_.clear();
   marked_ = false;
+  misfits_.clear();
+  known_misfits_.clear();
   attempt_ = base_ + "." + std::to_string(++attempts_);
   return {effect(Kind::create, attempt_)};
 }
@@ -187,6 +189,7 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
 
 AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
   if (is_gone_with(answer.parent)) return node_lost(Errc::node_deleted);
+  known_misfits_ = misfits_;  // they were seen before this list, and so in this path
   if (!at_end()) {
     if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
   }
@@ -257,10 +260,11 @@ bool AcquireFsm::watches(std::string_view node) const noexcept {
   return std::ranges::find(place_.watch, node) != place_.watch.end();
 }
 
-// Says its number. If its zxid says otherwise, one of both is of a path that is gone.
-bool AcquireFsm::came_before(std::string_view node) const noexcept {
+// Whether it came before the own node by its zxid, if it did by its number. Else one of both is of a
+// path that is gone, or it was made by hand.
+bool AcquireFsm::fits_its_number(std::string_view node, FencingToken token) const noexcept {
   const auto other = parse_contention(node);
-  return other && other->sequence < own_.sequence;
+  return token <= token_ || !other || own_.sequence <= other->sequence;
 }
 
 // Of a watch nothing is left when it has failed or fired; others may be.
@@ -275,11 +279,12 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
     ++armed_;
     if (node == count_node) out_of_date_ |= parse_permit_count(answer.data) != policy_.rule.all;
     const auto parsed = NodeData::parse(answer.data);
-    release_is_grant_ = place_.follows_release && parsed && parsed->announces;
-    // What a holder has put in the place of its node is younger, but no newcomer.
-    const bool replaces = parsed && parsed->token > 0;
-    const FencingToken came = replaces ? FencingToken{parsed->token} : answer.token;
-    if (came > token_ && came_before(node)) out_of_date_ = true;
+    const bool fits = fits_its_number(node, came_by(parsed, answer.token));
+    if (!fits && !std::ranges::count(known_misfits_, answer.token)) {
+      out_of_date_ = true;
+      misfits_.push_back(answer.token);
+    }
+    release_is_grant_ = place_.follows_release && fits && parsed && parsed->announces;
   } else if (answer.status == Status::no_node) {
     out_of_date_ = true;
   } else if (arming_status_ == Status::ok) {
@@ -477,9 +482,11 @@ AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
 /// If there is one; and what it would leave behind.
 AcquireEffects AcquireFsm::remove_node() {
   AcquireEffects effects;
-  if (has_node()) {
+  if (has_node() && !own_deleted_) {
     effects.push_back(effect(Kind::remove_node, own_.text));
     effects.back().companion = unmark();
+  } else if (has_node() && leaves_delay()) {  // the name may be another's by now
+    effects.push_back(effect(Kind::remove_node, unmark()));
   }
   session_ = {};
   return effects;

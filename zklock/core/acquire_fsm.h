@@ -55,9 +55,9 @@ namespace zklock::core {
 /// |                   |                    | it is no number            | ended (bad_data)          |
 /// | seeding           | create the number  | ok, or it exists           | listing                   |
 /// | arming            | get and watch each | all ok                     | waiting                   |
-/// |                   |                    | no node, a younger node,   | listing                   |
-/// |                   |                    | another number,            |                           |
-/// |                   |                    | or an event                |                           |
+/// |                   |                    | no node, a younger node    | listing                   |
+/// |                   |                    | (the first time), another  |                           |
+/// |                   |                    | number, or an event        |                           |
 /// | waiting           |                    | released (trusted)         | granted or confirming     |
 /// |                   |                    | changed, deleted           | listing                   |
 /// |                   |                    | session or own node lost   | enqueuing, or ended       |
@@ -278,7 +278,7 @@ class AcquireFsm {
   AcquireEffects watch_all();
   AcquireEffects instead_of_watching(AcquireEffects next);
   bool watches(std::string_view node) const noexcept;
-  bool came_before(std::string_view node) const noexcept;
+  bool fits_its_number(std::string_view node, FencingToken token) const noexcept;
   bool is_gone_with(FencingToken parent) const noexcept { return parent > token_; }
   AcquireEffects first(bool lease_valid);
   AcquireEffects first_of(std::span<const std::string> children, Decision decision,
@@ -330,6 +330,11 @@ class AcquireFsm {
   std::size_t unanswered_ = 0;
   Status arming_status_ = Status::ok;  ///< the first that failed
   std::string arming_detail_;
+  /// What made those that it had to watch whose number says that they came before it, and whose
+  /// zxid says that they did not; and of those, the ones that a list showed afterwards, in the path
+  /// of the own node: somebody has made them by hand, and they are waited for like all others.
+  std::vector<FencingToken> misfits_;
+  std::vector<FencingToken> known_misfits_;
   std::vector<NodeName> candidates_;  ///< newest last
   std::string delay_marker_;          ///< of the own node; empty: none was asked for
   bool marked_ = false;               ///< and it is there

@@ -89,6 +89,10 @@ std::optional<NodeData> NodeData::parse(std::string_view text) {
   return data;
 }
 
+FencingToken came_by(const std::optional<NodeData>& data, FencingToken made) noexcept {
+  return data && data->token > 0 ? FencingToken{data->token} : made;
+}
+
 std::string printable(std::string_view text, std::size_t max_bytes) {
   std::string result;
   while (!text.empty()) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "zklock/fencing_token.h"
+
 namespace zklock::core {
 
 /// What a contender writes into its node: who it is, for people and for recovery.
@@ -32,6 +34,10 @@ struct NodeData {
   std::string encode() const;
   static std::optional<NodeData> parse(std::string_view text);
 };
+
+/// The zxid by which the contender came to the queue whose node, with these data, was made by
+/// `made`: that one, unless the node has taken another's place.
+FencingToken came_by(const std::optional<NodeData>& data, FencingToken made) noexcept;
 
 /// What the holder writes on release, in one transaction with the deletion.
 inline constexpr std::string_view released_data = "released";

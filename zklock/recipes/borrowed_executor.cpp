@@ -47,14 +47,17 @@ Executor BorrowedExecutor::lent() const {
   return [state = state_](std::function<void()> task) { state->call(std::move(task)); };
 }
 
-void BorrowedExecutor::give_back() const noexcept {
-  if (!state_) return;
+bool BorrowedExecutor::give_back_for(LeaseClock::duration patience) const noexcept {
+  if (!state_) return true;
   std::unique_lock lock(state_->mutex);
   state_->over = true;
-  const auto me = std::this_thread::get_id();
-  state_->returned.wait(lock, [&] {
+  const auto all_returned = [this, me = std::this_thread::get_id()] {
     return std::ranges::all_of(state_->calls, [me](std::thread::id id) { return id == me; });
-  });
+  };
+  if (patience != LeaseClock::duration::max())
+    return state_->returned.wait_for(lock, patience, all_returned);
+  state_->returned.wait(lock, all_returned);
+  return true;
 }
 
 }  // namespace zklock::recipes

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "zklock/client_options.h"
+#include "zklock/lease_clock.h"
 
 namespace zklock::recipes {
 
@@ -19,7 +20,9 @@ class BorrowedExecutor {
   Executor lent() const;
   /// Once it returns, the executor is called no more, and no call of it is under way but for that of
   /// the calling thread. What it has taken it may still run.
-  void give_back() const noexcept;
+  void give_back() const noexcept { give_back_for(LeaseClock::duration::max()); }
+  /// The same; but waits no longer than that for calls that are under way. False: there still are.
+  bool give_back_for(LeaseClock::duration patience) const noexcept;
 
  private:
   struct State;

@@ -135,6 +135,7 @@ void Candidacy::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
   if (!settings_.until_finished) backoff_.reset();
   tenure_ = std::make_shared<Tenure>(fsm_.attempt(), leader, std::move(hold));
   began(tenure_);
+  later([leader] { leader->watch_node(); });  // it is to last: the watch is worth its request
   later([tenure = tenure_, candidacy = weak_from_this()] {
     tenure->tell_loss([candidacy, number = tenure->number()] {
       if (const auto alive = candidacy.lock()) alive->lost(number);

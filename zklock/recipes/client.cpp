@@ -3,13 +3,17 @@
 
 #include <chrono>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <spdlog/logger.h>
 
 #include "zklock/client/callback_threads.h"
 #include "zklock/client/timer_thread.h"
 #include "zklock/client/zookeeper.h"
+#include "zklock/recipes/borrowed_executor.h"
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/process_identity.h"
@@ -39,14 +43,43 @@ ClientOptions with_defaults(std::string hosts) {
   return options;
 }
 
+/// The threads of listeners, one pool for each, that only hand over to the client's executor.
+///
+/// Thread-safety: all members, from any thread.
+class ListenerThreads {
+ public:
+  void add(const std::shared_ptr<client::CallbackThreads>& threads) {
+    const std::lock_guard guard(mutex_);
+    std::erase_if(all_, [](const auto& each) { return each.expired(); });
+    all_.push_back(threads);
+  }
+  void drain_until(LeaseClock::time_point end) {
+    std::vector<std::weak_ptr<client::CallbackThreads>> all;
+    {
+      const std::lock_guard guard(mutex_);
+      all.swap(all_);
+    }
+    for (const auto& each : all) {
+      if (const auto threads = each.lock()) threads->drain_for(end - LeaseClock::now());
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::vector<std::weak_ptr<client::CallbackThreads>> all_;
+};
+
 recipes::Ports open(const ClientOptions& options) {
   const auto on_exception = [logger = options.logger](const std::exception_ptr& e) {
     log_escaped(logger, e);
   };
   const auto timers = std::make_shared<client::TimerThread>();
   timers->at(LeaseClock::now(), [] {});  // its thread starts here, where failing is an exception
+  const recipes::BorrowedExecutor executor(options.executor);
   const auto callbacks = std::make_shared<client::CallbackThreads>(
-      on_exception, client::CallbackThreadsOptions{.executor = options.executor});
+      on_exception, client::CallbackThreadsOptions{.executor = executor.lent()});
+  const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.max_threads = losses_told_at_once});
   return {
@@ -55,11 +88,14 @@ recipes::Ports open(const ClientOptions& options) {
       .dispatcher = callbacks,
       .losses = losses,
       .listener_dispatcher =
-          [on_exception, standard = options.executor](Executor executor) {
-            return std::make_shared<client::CallbackThreads>(
+          [on_exception, listeners, standard = executor.lent()](Executor own) {
+            const bool borrows = !own && standard;
+            const auto threads = std::make_shared<client::CallbackThreads>(
                 on_exception,
-                client::CallbackThreadsOptions{
-                    .max_threads = 1, .executor = executor ? std::move(executor) : standard});
+                client::CallbackThreadsOptions{.max_threads = 1,
+                                               .executor = borrows ? standard : std::move(own)});
+            if (borrows) listeners->add(threads);
+            return threads;
           },
       .finish_losses =
           [losses](recipes::BackgroundWork& untold) {
@@ -68,9 +104,12 @@ recipes::Ports open(const ClientOptions& options) {
             losses->drain_for(until - LeaseClock::now());
           },
       .stop_threads =
-          [timers, callbacks] {
+          [timers, callbacks, listeners, executor] {
             timers->stop();
+            const auto until = LeaseClock::now() + patience_with_callbacks;
             callbacks->drain_for(patience_with_callbacks);
+            listeners->drain_until(until);
+            executor.give_back_for(until - LeaseClock::now());
           },
       .in_callback = [callbacks, losses] { return callbacks->runs_here() || losses->runs_here(); }};
 }

@@ -148,8 +148,26 @@ bool ClientCore::flush(Deadline deadline) {
   return closed() || work_.wait(deadline);
 }
 
+void ClientCore::tell_of_sessions(const std::shared_ptr<NewSessionListener>& listener) {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(session_listeners_, [](const auto& each) { return each.expired(); });
+  session_listeners_.push_back(listener);
+}
+
+void ClientCore::tell_of_new_session() {
+  std::vector<std::weak_ptr<NewSessionListener>> listeners;
+  {
+    const std::lock_guard guard(mutex_);
+    listeners = session_listeners_;
+  }
+  for (const auto& each : listeners) {
+    if (const auto listener = each.lock()) listener->session_began();
+  }
+}
+
 void ClientCore::connected(const client::SessionInfo& session) {
   keeper_->connected(session);
+  if (session.is_new) tell_of_new_session();
   // In this order: whoever has waited for the connection and then listens is not told of it again.
   listeners_.tell(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
   const std::lock_guard guard(mutex_);

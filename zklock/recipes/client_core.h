@@ -31,6 +31,16 @@ namespace zklock::recipes {
 
 class LockEngine;
 
+/// Hears of new sessions at once, and not behind the user's listeners. Called with no lock held, on
+/// a thread that must not be kept.
+class NewSessionListener {
+ public:
+  virtual void session_began() = 0;
+
+ protected:
+  ~NewSessionListener() = default;
+};
+
 /// The seams, where tests put a simulation.
 struct Ports {
   std::shared_ptr<client::Coordinator> coordinator;
@@ -104,6 +114,8 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
 
   bool wait_until_connected(Deadline deadline);
   Subscription add_listener(std::function<void(ConnectionState)> listener);
+  /// From now on, as long as it lives.
+  void tell_of_sessions(const std::shared_ptr<NewSessionListener>& listener);
   /// As Client::flush().
   bool flush(Deadline deadline);
   void close() noexcept;
@@ -125,6 +137,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
  private:
   ClientCore(Ports ports, Settings settings);
   std::vector<std::shared_ptr<LockEngine>> engines();
+  void tell_of_new_session();
 
   const Ports ports_;
   const Settings settings_;
@@ -147,6 +160,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   bool refused_ = false;  ///< the servers refused the credential
   bool close_done_ = false;
   std::unordered_map<std::string, std::weak_ptr<LockEngine>> engines_;
+  std::vector<std::weak_ptr<NewSessionListener>> session_listeners_;
   std::size_t prune_at_ = 16;  ///< how many engines it takes to look for dead ones
 };
 

@@ -83,6 +83,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   /// a node that nothing threatens is not handed over, within the patience that callbacks have.
   /// Null when there is no such loss.
   static std::shared_ptr<void> being_told(const Hold& hold);
+  /// From now on, and not from the next tick, it hears at once if its node is deleted.
+  void watch_node();
   bool renew(std::optional<core::Duration> length);
   void release(core::CountKind kind) noexcept;
   /// The node of what was held goes.
@@ -96,6 +98,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   ClientCore& core() const noexcept { return engine_->core(); }
   LockEngine& engine() const noexcept { return *engine_; }
   void look_at_the_clock();
+  /// What is older than the engine's oldest node is gone.
+  void path_began_again() { place_->path_began_again(); }
 
   /// What its local queue tells it.
   void stands_in(std::shared_ptr<Place> place);

@@ -19,7 +19,6 @@ constexpr std::chrono::seconds patience_with_loss{1};
 }  // namespace
 
 void Contender::granted() {
-  ownership_.granted();
   // Who waited longest agreed on it first.
   const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().limit;
   const std::uint64_t turn = local_ ? local_->granted(place_) : 0;
@@ -30,6 +29,7 @@ void Contender::granted() {
                         .lease = place_->term(),
                         .limit = limit},
       events_);
+  ownership_.granted();  // whoever sees that asks the tenure
   for (Call& call : std::exchange(calls_, {})) {
     ownership_.add(call.kind);
     complete(call, {.contender = shared_from_this()});
@@ -49,7 +49,7 @@ void Contender::lose(Loss why) {
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
   tenure_->end(why == Loss::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
-  if (why == Loss::lease) place_->remove(Place::Manner::plainly);
+  if (why == Loss::lease) place_->remove(Place::Manner::with_care);
   place_->leave_session();
   tell_loss(why);
   if (local_) local_->gone(*place_);
@@ -98,8 +98,13 @@ void Contender::hand_over() {
   const LockEngine::Section section(*engine_);
   if (!work_) return;
   // What the next finds in its list is not to be passed over.
-  place_->remove(place_->leaves_delay() ? Place::Manner::plainly : Place::Manner::release);
+  place_->remove(place_->leaves_delay() ? Place::Manner::with_care : Place::Manner::release);
   core().work().end(*std::exchange(work_, std::nullopt));
+}
+
+void Contender::watch_node() {
+  const LockEngine::Section section(*engine_);
+  if (ownership_.state() == Ownership::State::held) place_->watch_own();
 }
 
 bool Contender::renew(std::optional<core::Duration> length) {

@@ -174,7 +174,7 @@ bool LocalQueue::hand_to(const std::shared_ptr<Contender>& who) {
     return true;
   }
   place_->vacate();
-  remove_place(Place::Manner::plainly);
+  remove_place(Place::Manner::with_care);
   return false;
 }
 
@@ -228,7 +228,7 @@ void LocalQueue::end_idling() {
 
 void LocalQueue::lapsed(const Place& place) {
   if (!is_idle(place)) return;
-  remove_place(Place::Manner::plainly);
+  remove_place(Place::Manner::with_care);
   queue_the_rest();
 }
 
@@ -239,6 +239,10 @@ void LocalQueue::node_gone(const Place& place) {
   left->remove_unwanted_delay_marker();
   left->leave_session();
   queue_the_rest();
+}
+
+void LocalQueue::path_began_again() {
+  if (const auto place = state_ == State::idle ? place_ : nullptr) place->path_began_again();
 }
 
 void LocalQueue::tick(const Place& place) {

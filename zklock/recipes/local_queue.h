@@ -89,6 +89,7 @@ class LocalQueue {
   void asked_to_release(const Place& place);
   void lapsed(const Place& place);
   void node_gone(const Place& place);
+  void path_began_again();
   void tick(const Place& place);
   void somebody_came(const Place& place);
   void listed(const Place& place, const client::Reply& reply);

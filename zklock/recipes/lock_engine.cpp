@@ -216,6 +216,19 @@ bool LockEngine::detach() {
   });
 }
 
+bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token) {
+  if (token <= newest_) return false;  // of one that was looked for
+  const bool again = newest_ != FencingToken{} && number <= newest_number_;
+  newest_number_ = number;
+  newest_ = token;
+  if (!again) return false;
+  oldest_ = token;
+  const auto contenders = contenders_;  // who hears of it may leave
+  for (const auto& [owner, contender] : contenders) contender->path_began_again();
+  for (const auto& queue : local_queues_) queue->path_began_again();
+  return true;
+}
+
 LockEngine::Standing LockEngine::standing_of(const Owner& owner) {
   const Section section(*this);
   const auto contender = find(owner);
@@ -250,10 +263,10 @@ void LockEngine::close() {
 
 void LockEngine::thread_exits(Owner owner) noexcept {
   if (core_->forked()) return;
-  recursion_.end();
   bool dropped = false;
   {
     const Section section(*this);
+    recursion_.end();
     const auto contender = find(owner);
     if (!contender) return;
     // Plainly: nobody finished what the lock was for. The exclusive last: it is no downgrade.

@@ -115,6 +115,13 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   };
   Standing standing_of(const Owner& owner);
   std::string node_of(const Owner& owner) { return standing_of(owner).node; }
+  /// Within a Section: a contender of this client has got a node, of that number, made by `token`.
+  /// True: the numbers have begun again, and so all older nodes have gone with the path that they
+  /// were in; their contenders have been told. What was submitted before may have met the new node,
+  /// which can have the name of an older one.
+  bool numbers_begin_again(core::Sequence number, FencingToken token);
+  /// Within a Section. Whether what `token` made is known to have gone like that.
+  bool went_with_path(FencingToken token) const noexcept { return token < oldest_; }
   /// The names of all this client's nodes in this queue.
   std::vector<std::string> nodes();
 
@@ -181,6 +188,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones
+  core::Sequence newest_number_{};
+  FencingToken newest_{};  ///< of this client's nodes
+  FencingToken oldest_{};  ///< that can be there
 };
 
 /// What hears news for `self`: `step` is called with it, within a Section, and whatever else comes;

@@ -104,6 +104,7 @@ Awaitable Mutex::co_acquire(AcquireOptions options) {
 }
 
 bool Mutex::is_locked() const {
+  if (state_->lockable->engine().core().forked()) return false;  // all that there was is lost
   const std::lock_guard guard(state_->mutex);
   return std::ranges::any_of(state_->locked,
                              [](const Hold& hold) { return hold.state() != HoldState::lost; });

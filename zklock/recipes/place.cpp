@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "zklock/client/then_get.h"
 #include "zklock/recipes/contender.h"
 #include "zklock/recipes/local_queue.h"
 
@@ -12,6 +13,7 @@ namespace zklock::recipes {
 
 using core::AcquireState;
 using core::Ownership;
+using core::Status;
 namespace request = client::request;
 
 Place::Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
@@ -27,10 +29,10 @@ Place::~Place() = default;
 // ---- driving the machine ------------------------------------------------------------------------
 
 template <class Step>
-client::ReplyHandler Place::on_reply(Step step) {
-  return [self = shared_from_this(), step](const client::Reply& reply) {
+auto Place::on_reply(Step step) {
+  return [self = shared_from_this(), step](const auto&... replies) {
     const LockEngine::Section section(*self->engine_);
-    self->run(step(*self, reply));
+    self->run(step(*self, replies...));
   };
 }
 
@@ -108,15 +110,15 @@ void Place::create(const std::string& attempt) {
   data.attempt = attempt;
   auto& coordinator = core().coordinator();
   const std::string& path = engine_->path().str();
-  own_watch_.restart();
+  own_watch_.disarm();
   predecessors_.drop();
   end_delay();
   create_id_ = coordinator.submit(
       {.operation = request::CreateContender{path, policy_.rule.prefix, data.encode()}},
       on_reply([](Place& p, const auto& r) {
-        p.had_node_ = p.had_node_ || r.status == core::Status::ok;
+        p.had_node_ = p.had_node_ || r.status == Status::ok;
         p.queued_ms_ = r.created_ms;
-        return p.fsm_.created({r.status, r.session, r.name, r.token, r.detail});
+        return p.created(r);
       }));
   if (policy_.rule.shares_count()) return list({});
   if (!fsm_.counts()) return;
@@ -126,18 +128,33 @@ void Place::create(const std::string& attempt) {
       }));
 }
 
+// Where the numbers have begun again, a release of an older node that was under way may have met
+// this one: as if the answer had been lost, it is looked for.
+core::AcquireEffects Place::created(const client::Reply& reply) {
+  const auto name = core::NodeName::parse(reply.name);
+  const bool doubtful = reply.status == Status::ok && name &&
+                        engine_->numbers_begin_again(name->sequence, reply.token);
+  return fsm_.created({doubtful ? Status::unknown : reply.status, reply.session, reply.name,
+                       reply.token, reply.detail});
+}
+
 // The quorum's word is good for the name only; of the node behind it the next read tells, which the
 // server makes after it.
 void Place::check_own(SessionId session) {
   const std::string path = engine_->path().child(fsm_.own_name());
-  const auto check = std::make_shared<client::Reply>();
-  submit(request::Check{path}, session, [check](const client::Reply& reply) { *check = reply; });
-  submit(request::Get{path}, session, on_reply([check](Place& p, const auto& get) {
-           const client::Reply& r = check->status == core::Status::ok ? get : *check;
-           const bool other = r.status == core::Status::ok && r.token != p.fsm_.token();
-           return p.fsm_.checked(other ? core::Status::no_node : r.status, p.lease_valid(),
-                                 r.detail);
-         }));
+  client::submit_then_get(core().coordinator(), request::Check{path}, path, session,
+                          on_reply([](Place& p, const auto& check, const auto& get) {
+                            const client::Reply& r = check.status == Status::ok ? get : check;
+                            return p.fsm_.checked(p.status_for_own(check, get), p.lease_valid(),
+                                                  r.detail);
+                          }));
+}
+
+/// Of `first`, which goes by the name, when `get` behind it says whose that is.
+core::Status Place::status_for_own(const client::Reply& first, const client::Reply& get) const {
+  if (first.status != Status::ok && first.status != Status::node_exists) return first.status;
+  if (get.status != Status::ok) return get.status;
+  return get.token == fsm_.token() ? first.status : Status::no_node;
 }
 
 std::string Place::count_path() const {

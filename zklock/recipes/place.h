@@ -65,7 +65,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void downgrade();
   /// Nobody holds here any more; the node stays.
   void leave_session() noexcept;
-  enum class Manner { release, plainly };
+  enum class Manner { release, plainly, with_care };
   /// The node goes.
   void remove(Manner manner);
 
@@ -96,6 +96,9 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void resumed(SessionId session) override;
   void tick() override;
 
+  /// Within a Section. Sets the watch on the own node now.
+  void watch_own();
+
   /// For its parts.
   template <class Step>
   auto entering(Step step) {
@@ -114,6 +117,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   OwnNodeWatch& own_watch() noexcept { return own_watch_; }
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
   void own_node_gone();
+  void path_began_again();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
   void predecessor_event(const std::string& node, client::request::WatchEvent event);
   /// Where who wants it to let go says so.
@@ -131,11 +135,13 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   using Effect = core::AcquireEffect;
 
   template <class Step>
-  client::ReplyHandler on_reply(Step step);
+  auto on_reply(Step step);
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
+  core::AcquireEffects created(const client::Reply& reply);
   void check_own(SessionId session);
+  core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void list(SessionId session);
   core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
   std::string count_path() const;
@@ -152,6 +158,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void tell_position();
   void node_is_lost();
   client::Deleter::Manner manner_of_release() const noexcept;
+  client::Deleter::Manner deletion(Manner manner) const noexcept;
   /// With the child `companion`, where it has one.
   void remove_node(SessionId session, const std::string& name, const std::string& companion,
                    client::Deleter::Manner manner);

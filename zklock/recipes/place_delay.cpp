@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "zklock/client/then_get.h"
 #include "zklock/recipes/place.h"
 
 namespace zklock::recipes {
@@ -23,10 +24,15 @@ request::Transaction while_queued(const Place& place, request::Write write) {
 void Place::mark(const Effect& effect) {
   // The data are for people, who may wonder whose it was.
   request::write::Create marker{engine_->path().child(effect.text), identity_.encode()};
-  submit(while_queued(*this, std::move(marker)), effect.session,
-         entering([](Place& p, const client::Reply& r) {
-           p.run(p.fsm_.marked(r.status, p.lease_valid(), r.detail));
-         }));
+  client::submit_then_get(
+      core().coordinator(), while_queued(*this, std::move(marker)),
+      engine_->path().child(own_name()), effect.session,
+      entering([](Place& p, const client::Reply& made, const client::Reply& get) {
+        // Of a node that may not be read the name must do.
+        const bool unreadable = get.status == core::Status::no_auth;
+        const auto status = unreadable ? made.status : p.status_for_own(made, get);
+        p.run(p.fsm_.marked(status, p.lease_valid(), made.detail));
+      }));
 }
 
 void Place::leave_no_delay() {

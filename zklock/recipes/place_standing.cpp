@@ -75,15 +75,23 @@ void Place::tick() {
   if (!fsm_.has_node() || (!who && !idle)) return;
   const auto standing = idle ? Ownership::State::held : who->ownership().state();
   if (standing != Ownership::State::waiting && standing != Ownership::State::held) return;
-  if (downgrade_.settled()) own_watch_.tick();
+  watch_own();
   if (standing == Ownership::State::held) revocation_.tick();
   if (idle) local_->tick(*this);
+}
+
+void Place::watch_own() {
+  if (downgrade_.settled()) own_watch_.tick();
 }
 
 void Place::own_node_gone() {
   if (!fsm_.has_node()) return;
   if (fsm_.state() != AcquireState::granted) return run(fsm_.own_node_deleted());
   node_is_lost();
+}
+
+void Place::path_began_again() {
+  if (fsm_.has_node() && engine_->went_with_path(fsm_.token())) own_node_gone();
 }
 
 std::string Place::revocation_marker() const {
@@ -157,18 +165,28 @@ client::Deleter::Manner Place::manner_of_release() const noexcept {
 
 // What an unanswered request has made is deleted for sure: this is carried out after it.
 void Place::remove(Manner manner) {
-  const auto how =
-      manner == Manner::release ? manner_of_release() : client::Deleter::Manner::plainly;
+  if (engine_->went_with_path(fsm_.token())) return;  // the name may be another's by now
   for (const std::string& name : own_names()) {
     // It is there as long as the first of the names.
-    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), how);
+    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), deletion(manner));
   }
+}
+
+client::Deleter::Manner Place::deletion(Manner manner) const noexcept {
+  switch (manner) {
+    case Manner::release: return manner_of_release();
+    case Manner::plainly: return client::Deleter::Manner::plainly;
+    case Manner::with_care: return client::Deleter::Manner::with_care;
+  }
+  return client::Deleter::Manner::with_care;
 }
 
 void Place::remove_node(SessionId session, const std::string& name, const std::string& companion,
                         client::Deleter::Manner manner) {
   own_watch_.forget();
-  client::Deleter::Node node{.path = engine_->path().child(name), .token = fsm_.token()};
+  client::Deleter::Node node{.path = engine_->path().child(name)};
+  // The marker of a delay can go alone, and its name is no other's.
+  if (!core::DelayMarker::parse(name)) node.token = fsm_.token();
   if (!companion.empty()) node.companions.push_back(engine_->path().child(companion));
   core().remove(session, std::move(node), manner);
 }

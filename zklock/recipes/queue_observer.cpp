@@ -45,27 +45,23 @@ Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) 
   Subscription added = listeners_.add(std::move(listener), known_);
   if (state_ == State::idle) {
     // The watches of a session go with it, without a word.
-    if (turn_ == 0) {
-      sessions_ = core().add_listener([weak = weak_from_this()](ConnectionState state) {
-        const auto self = weak.lock();
-        if (!self || state != ConnectionState::connected) return;
-        const std::lock_guard again(self->mutex_);
-        self->session_ = {};
-        if (self->state_ != State::over) self->begin_turn();
-      });
-    }
+    if (turn_ == 0) core().tell_of_sessions(shared_from_this());
     begin_turn();
   }
   return added;
 }
 
+void QueueObserver::session_began() {
+  const std::lock_guard guard(mutex_);
+  session_ = {};
+  if (state_ != State::over) begin_turn();
+}
+
 void QueueObserver::stop() {
-  Subscription sessions;
   {
     const std::lock_guard guard(mutex_);
     state_ = State::over;
     ++turn_;
-    sessions = std::move(sessions_);
     end_watches();
     for (const auto id : requests_) core().coordinator().abandon(id);
     core().scheduler().cancel(timer_);

@@ -59,7 +59,8 @@ namespace zklock::recipes {
 /// before.
 ///
 /// Thread-safety: all members, from any thread.
-class QueueObserver : public std::enable_shared_from_this<QueueObserver> {
+class QueueObserver final : public NewSessionListener,
+                            public std::enable_shared_from_this<QueueObserver> {
  public:
   static constexpr std::chrono::milliseconds least_between_lists{20};
 
@@ -71,6 +72,7 @@ class QueueObserver : public std::enable_shared_from_this<QueueObserver> {
 
   Subscription add(std::function<void(const QueueView&)> listener);
   void stop();
+  void session_began() override;
   /// The public object goes.
   static void object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept;
 
@@ -119,7 +121,6 @@ class QueueObserver : public std::enable_shared_from_this<QueueObserver> {
   // guarded by mutex_
   State state_ = State::idle;
   Turn turn_ = 0;
-  Subscription sessions_;
   SessionId session_{};  ///< whose Check has been answered; 0: none's
   core::Instant listed_at_{};
   std::vector<client::RequestId> watches_;

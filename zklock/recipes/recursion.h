@@ -24,7 +24,9 @@ class Contender;
 /// else has to know of these: as long as there is one, there is that one. A hold that is lost keeps
 /// them, to be given back.
 ///
-/// Thread-safety: all members, from any thread; lock-free.
+/// Thread-safety: all members, from any thread; lock-free. But end() and clear() are called within a
+/// Section of the engine: a thread may end after all objects have gone, and so while they are being
+/// cleared up after.
 class Recursion {
  public:
   Recursion() = default;

@@ -10,12 +10,7 @@ namespace zklock::recipes {
 namespace request = client::request;
 
 void TickedWatch::tick() {
-  if (id_ == client::RequestId{} && std::exchange(due_, true)) begin();
-}
-
-void TickedWatch::restart() noexcept {
-  disarm();
-  due_ = false;
+  if (id_ == client::RequestId{}) begin();
 }
 
 void TickedWatch::disarm() noexcept {

@@ -10,18 +10,15 @@ namespace zklock::recipes {
 
 class Place;
 
-/// A watch that a place has once it has stood for a while: most places go before the second tick,
-/// and need none.
+/// A watch that a place has once a tick has found it: most places go before that, and need none.
 ///
 /// | state | event                | next                                              |
 /// |-------|----------------------|---------------------------------------------------|
-/// | young | tick()               | due                                               |
 /// | due   | tick()               | set, by begin()                                   |
 /// | set   | again()              | due                                               |
-/// | any   | disarm(), forget()   | due; or young, as it was                          |
-/// |       | restart()            | young                                             |
+/// | both  | disarm(), forget()   | due                                               |
 ///
-/// What was asked for before the last three is not listened to.
+/// What was asked for before the last two is not listened to.
 ///
 /// Thread-safety: within a Section of the engine. Part of its place.
 class TickedWatch {
@@ -31,9 +28,8 @@ class TickedWatch {
   TickedWatch& operator=(const TickedWatch&) = delete;
   virtual ~TickedWatch() = default;
 
+  /// Sets it, unless it is.
   void tick();
-  /// The place gets another node.
-  void restart() noexcept;
   void disarm() noexcept;
   /// What it watches is being deleted: the servers' watch goes with that, and need not be removed.
   void forget() noexcept;
@@ -53,7 +49,6 @@ class TickedWatch {
  private:
   client::RequestId id_{};
   std::uint64_t round_ = 0;
-  bool due_ = false;
 };
 
 }  // namespace zklock::recipes

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// When all have gone the servers take the lock's path away, and in the next one the numbers begin
+// again: whatever goes by a node's name must not meet another node that has got it.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class SameName : public EngineTest {
+ protected:
+  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
+  static std::string path_of(const std::string& node) {
+    return std::string(LockWorld::path) + "/" + node;
+  }
+  /// As the servers do when it is empty, or as somebody does by hand. Nobody is told before the
+  /// next run().
+  void remove_path() {
+    for (const std::string& node : lock_.nodes()) {
+      ASSERT_EQ(ensemble().remove(path_of(node)), Status::ok);
+    }
+    ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+  }
+  void reconnect(std::size_t c) {
+    lock_.world().reconnect(c);
+    run();
+  }
+  /// The numbers begin at 0.
+  void SetUp() override {
+    EngineTest::SetUp();
+    remove_path();
+  }
+};
+
+// ---- what is deleted in the background ------------------------------------------------------------
+
+TEST_F(SameName, RepeatedDeletionOfAPermitMeetsNoOther) {
+  const auto old = granted(0, LockWorld::permits(1, 1));
+  const std::string name = lock_.nodes().at(0);
+  lock_.world().lose_reply(0, Kind::remove);
+  release(old);
+  ASSERT_TRUE(lock_.nodes().empty());
+  ASSERT_FALSE(client(0).is_connected());
+  remove_path();
+  const auto next = granted(1, LockWorld::permits(1, 1));
+  ASSERT_EQ(lock_.nodes().at(0), name);
+  const auto third = waiting(2, LockWorld::permits(1, 1));
+  reconnect(0);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  EXPECT_FALSE(lock_.call(third).granted());
+  release(next);
+  EXPECT_TRUE(lock_.call(third).granted());
+  release(third);
+  expect_rest();
+}
+
+TEST_F(SameName, RepeatedDeletionOfAWaiterMeetsNoOther) {
+  const auto holder = granted(1);
+  const auto waiter = waiting(0);
+  lock_.world().lose_reply(0, Kind::remove);
+  lock_.cancel(waiter);
+  run();
+  release(holder);
+  ASSERT_TRUE(lock_.nodes().empty());
+  ASSERT_FALSE(client(0).is_connected());
+  remove_path();
+  const auto first = granted(1);
+  const auto second = waiting(2);
+  release(first);
+  ASSERT_TRUE(lock_.call(second).granted());
+  ASSERT_EQ(lock_.call(second).node, path_of("lock-0000000001"));
+  const auto third = waiting(1);
+  reconnect(0);
+  EXPECT_FALSE(lock_.call(third).granted());
+  release(second);
+  release(third);
+  expect_rest();
+}
+
+// The connection breaks with the deletion on its way. The next server, which lags behind, shows the
+// node still to whoever does not ask the quorum first.
+TEST_F(SameName, RepeatedDeletionDoesNotTrustAServerThatLags) {
+  const auto old = granted(0, LockWorld::permits(1, 1));
+  lock_.release(old);
+  client(0).disconnect(OnTheWay::linger);
+  client(0).lag();
+  client(0).arrive_late();
+  ASSERT_TRUE(lock_.nodes().empty());
+  remove_path();
+  const auto next = granted(1, LockWorld::permits(1, 1));
+  reconnect(0);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(SameName, RepeatedReleaseMeetsNoneOfItsOwnClient) {
+  const auto old = granted(0);
+  lock_.world().lose_reply(0, Kind::announce_and_delete);
+  release(old);
+  ASSERT_TRUE(lock_.nodes().empty());
+  remove_path();
+  reconnect(0);
+  const auto next = granted(0);
+  run_for(2s);
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(SameName, ReadersNodeGoesThoughAnotherMadeIt) {
+  const auto owner = Owner::unique();
+  const auto writer = granted(0, LockWorld::to_write(owner));
+  const auto reader = granted(0, LockWorld::to_read(owner));
+  release(writer);
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  lock_.world().lose_request(0, Kind::remove);
+  lock_.release(reader);
+  lock_.world().run_all();
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  ASSERT_FALSE(client(0).is_connected());
+  reconnect(0);
+  EXPECT_TRUE(lock_.nodes().empty());
+  expect_rest();
+}
+
+TEST_F(SameName, HoldThatLapsesWithoutAConnectionMeetsNoOther) {
+  const auto old = granted(0);
+  lock_.world().disconnect(0);
+  const auto lost = [&] { return lock_.call(old).hold.state() == HoldState::lost; };
+  ASSERT_TRUE(lock_.world().run_until(lost, 20s));
+  ASSERT_EQ(lock_.nodes().size(), 1U) << "the session lives";
+  remove_path();
+  const auto next = granted(1);
+  reconnect(0);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(old);
+  release(next);
+  expect_rest();
+}
+
+// The lease has lapsed though the connection stands: the node may have gone long ago.
+TEST_F(SameName, HoldThatLapsesWhileItsProcessStandsStillMeetsNoOther) {
+  const auto old = granted(0);
+  run_for(1s);
+  client(0).pause();
+  remove_path();
+  const auto next = granted(1);
+  lock_.world().run_for(4200ms);  // longer than the lease, and shorter than the session
+  client(0).resume();
+  lock_.release(old);  // before it has heard of anything
+  run();
+  ASSERT_TRUE(ensemble().is_alive(client(0).session()));
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(SameName, WaiterThatGivesUpWithoutAConnectionMeetsNoOther) {
+  const auto holder = granted(1);
+  const auto waiter = waiting(0);
+  lock_.world().disconnect(0);
+  run();
+  lock_.cancel(waiter);
+  release(holder);
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  remove_path();
+  const auto first = granted(2);
+  const auto second = waiting(1);
+  ASSERT_EQ(lock_.nodes().size(), 2U);
+  reconnect(0);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  release(first);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(SameName, CleanReleaseIsOneRequest) {
+  const auto held = granted(0);
+  reset_counts();
+  release(held);
+  EXPECT_EQ(client(0).requests(), 1U);
+  const auto permit = granted(0, LockWorld::permits(1, 1));
+  reset_counts();
+  release(permit);
+  EXPECT_EQ(client(0).requests(), 1U);
+  expect_rest();
+}
+
+// ---- two of one client ----------------------------------------------------------------------------
+
+TEST_F(SameName, HolderIsLostBeforeAnotherOfItsClientGetsItsName) {
+  const auto old = granted(0);
+  const auto next = waiting(0);
+  remove_path();
+  run();
+  ASSERT_TRUE(lock_.call(next).granted());
+  ASSERT_EQ(lock_.call(next).node, lock_.call(old).node);
+  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
+  const auto behind = waiting(1);
+  release(old);
+  EXPECT_FALSE(lock_.call(behind).granted());
+  release(next);
+  EXPECT_TRUE(lock_.call(behind).granted());
+  release(behind);
+  expect_rest();
+}
+
+// The release comes to the servers after the new node, and before anybody here knows of that.
+TEST_F(SameName, ReleaseUnderWayMeetsTheNewNodeOfItsClient) {
+  const auto old = granted(0);
+  remove_path();
+  ensemble().create_container(LockWorld::path);
+  const auto next = lock_.acquire(0);
+  lock_.release(old);
+  run();
+  EXPECT_TRUE(lock_.call(next).granted());
+  const auto behind = waiting(1);
+  release(next);
+  EXPECT_TRUE(lock_.call(behind).granted());
+  release(behind);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model
