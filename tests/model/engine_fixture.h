@@ -26,6 +26,11 @@ class EngineTest : public ::testing::Test {
     lock_.release(call);
     run();
   }
+  /// What it sends is on its way.
+  void let_go(std::size_t call) {
+    lock_.release(call);
+    lock_.engine(lock_.call(call).client)->settle();
+  }
   std::size_t granted(std::size_t client, LockWorld::Request request = {}) {
     const std::size_t call = lock_.acquire(client, request);
     run();

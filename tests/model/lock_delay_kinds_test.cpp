@@ -341,7 +341,7 @@ TEST_F(LockDelayKinds, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
 TEST_F(LockDelayKinds, AMarkerBesideAStrangersNodeGrantsNothing) {
   const auto holder = granted(0);
   const auto next = waiting(1, delayed());
-  lock_.release(holder);
+  let_go(holder);
   while (lock_.nodes().size() > 1) lock_.world().run({Step::Kind::serve, 0});
   while (client(1).can_receive()) lock_.world().run({Step::Kind::receive, 1});
   ASSERT_EQ(client(1).requests(Kind::transaction), 1U) << "it is under way";

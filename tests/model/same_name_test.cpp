@@ -86,7 +86,7 @@ TEST_F(SameName, RepeatedDeletionOfAWaiterMeetsNoOther) {
 // node still to whoever does not ask the quorum first.
 TEST_F(SameName, RepeatedDeletionDoesNotTrustAServerThatLags) {
   const auto old = granted(0, LockWorld::permits(1, 1));
-  lock_.release(old);
+  let_go(old);
   client(0).disconnect(OnTheWay::linger);
   client(0).lag();
   client(0).arrive_late();
@@ -120,7 +120,7 @@ TEST_F(SameName, ReadersNodeGoesThoughAnotherMadeIt) {
   release(writer);
   ASSERT_EQ(lock_.nodes().size(), 1U);
   lock_.world().lose_request(0, Kind::remove);
-  lock_.release(reader);
+  let_go(reader);
   lock_.world().run_all();
   ASSERT_EQ(lock_.nodes().size(), 1U);
   ASSERT_FALSE(client(0).is_connected());
@@ -153,7 +153,7 @@ TEST_F(SameName, HoldThatLapsesWhileItsProcessStandsStillMeetsNoOther) {
   const auto next = granted(1);
   lock_.world().run_for(4200ms);  // longer than the lease, and shorter than the session
   client(0).resume();
-  lock_.release(old);  // before it has heard of anything
+  let_go(old);  // before it has heard of anything
   run();
   ASSERT_TRUE(ensemble().is_alive(client(0).session()));
   EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
@@ -218,7 +218,7 @@ TEST_F(SameName, ReleaseUnderWayMeetsTheNewNodeOfItsClient) {
   remove_path();
   ensemble().create_container(LockWorld::path);
   const auto next = lock_.acquire(0);
-  lock_.release(old);
+  let_go(old);
   run();
   EXPECT_TRUE(lock_.call(next).granted());
   const auto behind = waiting(1);

@@ -158,6 +158,31 @@ TEST(LeadershipFsm, WhatBelongsToAnEarlierAttemptChangesNothing) {
   }
 }
 
+TEST(LeadershipFsm, LostBeforeItsTurnItContendsOnceMore) {
+  LeadershipFsm fsm(false);
+  fsm.wanted();
+  fsm.granted(fsm.attempt());
+  fsm.lost(fsm.attempt());
+  fsm.had_no_turn(fsm.attempt());
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+  fsm.granted(fsm.attempt());
+  fsm.had_no_turn(fsm.attempt());  // its loss has not been told yet
+  fsm.had_no_turn(fsm.attempt() - 1);
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release, Effect::contend}));
+  fsm.granted(fsm.attempt());
+  fsm.had_no_turn(fsm.attempt() - 1);
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release})) << "another's";
+}
+
+TEST(LeadershipFsm, WithdrawnItDoesNotContendThoughItHadNoTurn) {
+  LeadershipFsm fsm(true);
+  fsm.wanted();
+  fsm.granted(fsm.attempt());
+  fsm.withdrawn();
+  fsm.had_no_turn(fsm.attempt());
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release}));
+}
+
 TEST(LeadershipFsm, AnInterruptedLeadershipGoesOnUntilItHasFinished) {
   LeadershipFsm fsm = in_state(State::leading, true);
   EXPECT_EQ(fsm.interrupted(), Effects{Effect::stop});

@@ -101,6 +101,11 @@ LeadershipEffects LeadershipFsm::lost(Attempt attempt) {
   return {Effect::stop};
 }
 
+void LeadershipFsm::had_no_turn(Attempt attempt) noexcept {
+  const bool leads = is_current(attempt, State::leading) || is_current(attempt, State::ending);
+  if (leads && !afterwards_) afterwards_ = true;
+}
+
 LeadershipEffects LeadershipFsm::finished(Attempt attempt, bool failed) {
   if (attempt != attempt_) return {};
   switch (state_) {

@@ -26,7 +26,9 @@ namespace zklock::core {
 /// | leading     | lost, interrupted, withdrawn | ending                       | stop            |
 /// |             | closed                       | closing                      | stop            |
 /// |             | finished                     | contending or idle (*)       | stop, release.. |
+/// |             | had no turn                  | the same, and wanted         |                 |
 /// | ending      | closed                       | closing                      |                 |
+/// |             | had no turn                  | the same, and wanted         |                 |
 /// |             | finished                     | contending or idle (*)       | release..       |
 /// | closing     | finished                     | closed                       | release         |
 /// | failed      | wanted                       | contending                   | contend         |
@@ -89,6 +91,9 @@ class LeadershipFsm {
   LeadershipEffects failed(Attempt attempt, bool for_good);
   LeadershipEffects due(Attempt attempt);
   LeadershipEffects lost(Attempt attempt);
+  /// It was lost before whoever leads could begin, and so was no leadership: it contends once more,
+  /// unless it was withdrawn.
+  void had_no_turn(Attempt attempt) noexcept;
   /// Whoever led has returned, or `failed`.
   LeadershipEffects finished(Attempt attempt, bool failed = false);
   /// The present leadership is to end; what follows is as after a loss.

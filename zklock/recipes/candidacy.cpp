@@ -195,6 +195,11 @@ void Candidacy::withdraw() {
   run(fsm_.withdrawn());
 }
 
+void Candidacy::had_no_turn(Tenure::Number number) {
+  const Section section(*this);
+  fsm_.had_no_turn(number);
+}
+
 void Candidacy::finished(Tenure::Number number, bool failed) {
   const Section section(*this);
   if (!failed) backoff_.reset();

@@ -50,6 +50,7 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
   void withdraw();
   /// Whoever led has returned; `failed` makes it wait a little before it contends again.
   void finished(Tenure::Number number, bool failed);
+  void had_no_turn(Tenure::Number number);
   /// Nothing is begun any more. A leadership that goes on `until_finished` does.
   void close();
 
