@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the machine comes to its end: given up, or by a failure.
+#include <string>
+#include <utility>
+
+#include "zklock/core/acquire_fsm.h"
+
+namespace zklock::core {
+
+namespace {
+
+/// Where it is not known whether there is a node.
+bool looks_for_node(AcquireState state) {
+  return state == AcquireState::proving || state == AcquireState::recovering ||
+         state == AcquireState::inspecting;
+}
+
+}  // namespace
+
+AcquireEffects AcquireFsm::give_up() {
+  giving_up_ = true;
+  switch (state_) {
+    case AcquireState::idle: return end();
+    case AcquireState::enqueuing:
+    case AcquireState::making_parents:
+    case AcquireState::removing_parent:
+    case AcquireState::proving:
+    case AcquireState::recovering:
+    case AcquireState::inspecting: return {{.kind = Kind::abandon}};
+    case AcquireState::arming:
+    case AcquireState::waiting: {
+      AcquireEffects effects = remove_node();
+      effects.insert(effects.begin(), {.kind = Kind::unwatch});
+      return end(std::move(effects));
+    }
+    case AcquireState::listing:
+    case AcquireState::seeding:
+    case AcquireState::confirming:
+    case AcquireState::marking:
+    case AcquireState::delaying:
+    case AcquireState::clearing: return end(remove_node());
+    case AcquireState::pausing:
+      if (has_node()) return end(remove_node());
+      return looks_for_node(paused_in_) ? AcquireEffects{} : end();
+    case AcquireState::granted:
+    case AcquireState::ended: return {};
+  }
+  return {};
+}
+
+AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail) {
+  switch (sort_of(status)) {
+    case StatusSort::doubtful: return repeat();
+    case StatusSort::session: return node_lost(Errc::session_expired);
+    case StatusSort::later: return pause();
+    case StatusSort::unsent: return end();
+    case StatusSort::over: return fail(error_of(status), detail);  // and the session goes
+    case StatusSort::done:
+    case StatusSort::tree:
+    case StatusSort::refused: break;
+  }
+  const bool says_enough = !detail.empty() || error_of(status) != Errc::server_error;
+  const std::string_view cause = says_enough ? detail : to_string(status);
+  if (!looks_for_node(state_)) return fail(error_of(status), cause);
+  // The caller need not wait, but a node may be there, and is looked for until that is known.
+  AcquireEffects effects;
+  if (!std::exchange(giving_up_, true)) effects.push_back(failure(error_of(status), cause));
+  effects.push_back(pause().front());
+  return effects;
+}
+
+AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
+  return {.kind = Kind::fail, .text = std::string(cause), .error = error};
+}
+
+/// If there is one; and what it would leave behind.
+AcquireEffects AcquireFsm::remove_node() {
+  AcquireEffects effects;
+  if (has_node() && !own_deleted_) {
+    effects.push_back(effect(Kind::remove_node, own_.text));
+    effects.back().companion = unmark();
+  } else if (has_node() && leaves_delay()) {  // the name may be another's by now
+    effects.push_back(effect(Kind::remove_node, unmark()));
+  }
+  session_ = {};
+  return effects;
+}
+
+AcquireEffects AcquireFsm::fail(Errc error, std::string_view cause) {
+  AcquireEffects effects = remove_node();
+  if (!giving_up_) effects.push_back(failure(error, cause));
+  state_ = AcquireState::ended;
+  return effects;
+}
+
+AcquireEffects AcquireFsm::end(AcquireEffects before) {
+  state_ = AcquireState::ended;
+  return before;
+}
+
+}  // namespace zklock::core
