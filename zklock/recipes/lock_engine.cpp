@@ -170,10 +170,11 @@ void LockEngine::cancel_all(const void* object) {
 }
 
 bool LockEngine::unlock(const Owner& owner, core::CountKind kind) {
+  const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
+  if (by_lock && unlock_again()) return true;
   const Section section(*this);
   const auto contender = find(owner);
   if (!contender) return false;
-  const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
   if (by_lock && contender->ownership().count(kind) == 1) recursion_.end();
   return contender->drop(kind, client::Deleter::Manner::announced) !=
          core::Ownership::Dropped::refused;
