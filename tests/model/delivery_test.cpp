@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/candidate.h"
 #include "tests/model/engine_fixture.h"
-#include "zklock/recipes/candidacy.h"
 #include "zklock/recipes/held_parts.h"
 
 namespace zklock::model {
@@ -84,16 +84,6 @@ TEST_F(DeliveryTest, OfACompositesLossWaitsForAThread) {
 }
 
 TEST_F(DeliveryTest, OfTheEndOfALeadershipWaitsForAThread) {
-  class Candidate final : public recipes::Candidacy {
-   public:
-    explicit Candidate(recipes::ClientCore& core)
-        : Candidacy(core.shared_from_this(), LockWorld::path,
-                    {.again = false, .retry_delay_min = 10ms, .retry_delay_max = 20ms}) {}
-
-   private:
-    void began(const std::shared_ptr<recipes::Tenure>& /*tenure*/) noexcept override {}
-    void ended(const std::shared_ptr<recipes::Tenure>& /*tenure*/) noexcept override {}
-  };
   const auto candidate = std::make_shared<Candidate>(lock_.core(0));
   candidate->want();
   run();

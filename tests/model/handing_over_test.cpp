@@ -10,27 +10,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/candidate.h"
 #include "tests/model/engine_fixture.h"
 #include "zklock/core/revocation.h"
-#include "zklock/recipes/candidacy.h"
 #include "zklock/recipes/held_parts.h"
 
 namespace zklock::model {
 namespace {
-
-class Candidate final : public recipes::Candidacy {
- public:
-  Candidate(recipes::ClientCore& core, bool until_finished)
-      : Candidacy(core.shared_from_this(), LockWorld::path,
-                  {.again = false,
-                   .until_finished = until_finished,
-                   .retry_delay_min = 10ms,
-                   .retry_delay_max = 20ms}) {}
-
- private:
-  void began(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
-  void ended(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
-};
 
 class HandingOver : public EngineTest {
  protected:

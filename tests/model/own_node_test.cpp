@@ -5,24 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/candidate.h"
 #include "tests/model/engine_fixture.h"
-#include "zklock/recipes/candidacy.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-
-class Candidate final : public recipes::Candidacy {
- public:
-  explicit Candidate(recipes::ClientCore& core)
-      : Candidacy(core.shared_from_this(), LockWorld::path,
-                  {.again = false, .retry_delay_min = 10ms, .retry_delay_max = 20ms}) {}
-
- private:
-  void began(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
-  void ended(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
-};
 
 class OwnNode : public EngineTest {
  protected:

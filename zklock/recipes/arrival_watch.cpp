@@ -10,25 +10,22 @@ namespace zklock::recipes {
 
 namespace request = client::request;
 
-void ArrivalWatch::look() {
-  if (state_ != State::off) return;
-  state_ = State::asking;
+void ArrivalWatch::begin() {
   request::ListAndWatch watch{.path = place_.engine().path().str(), .on_event = {}};
   watch.on_event = on_event([this](request::WatchEvent) {
-    state_ = State::off;
+    armed_ = false;
     again();
     place_.local()->somebody_came(place_);
   });
   ask(std::move(watch), [this](const client::Reply& reply) {
-    const bool listed = reply.status == core::Status::ok;
-    state_ = listed ? State::armed : State::off;
-    if (!listed) again();
+    armed_ = reply.status == core::Status::ok;
+    if (!armed_) again();
     place_.local()->listed(place_, reply);
   });
 }
 
 void ArrivalWatch::end() noexcept {
-  state_ = State::off;
+  armed_ = false;
   disarm();
 }
 

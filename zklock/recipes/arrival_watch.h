@@ -22,17 +22,15 @@ class ArrivalWatch final : public TickedWatch {
   using TickedWatch::TickedWatch;
 
   /// Unless it is asking, or armed.
-  void look();
+  void look() { tick(); }
   /// Nobody has come since the children were listed, as far as the servers have told.
-  bool armed() const noexcept { return state_ == State::armed; }
+  bool armed() const noexcept { return armed_; }
   void end() noexcept;
 
  private:
-  enum class State { off, asking, armed };
+  void begin() override;
 
-  void begin() override { look(); }
-
-  State state_ = State::off;
+  bool armed_ = false;  ///< else off, or asking
 };
 
 }  // namespace zklock::recipes

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "tests/model/lock_world.h"
+#include "zklock/recipes/candidacy.h"
+
+namespace zklock::model {
+
+/// A candidate for the leadership at LockWorld::path that contends once, and does nothing when it
+/// leads.
+class Candidate final : public recipes::Candidacy {
+ public:
+  explicit Candidate(recipes::ClientCore& core, bool until_finished = false)
+      : Candidacy(core.shared_from_this(), LockWorld::path,
+                  {.again = false,
+                   .until_finished = until_finished,
+                   .retry_delay_min = std::chrono::milliseconds(10),
+                   .retry_delay_max = std::chrono::milliseconds(20)}) {}
+
+ private:
+  void began(const std::shared_ptr<recipes::Tenure>& /*tenure*/) noexcept override {}
+  void ended(const std::shared_ptr<recipes::Tenure>& /*tenure*/) noexcept override {}
+};
+
+}  // namespace zklock::model
