@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs every test, with one command on a fresh Debian 12: installs what is missing, then
-#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the longest walks
+#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the longest walks,
+#           and but the examples
 #   tsan    g++ with ThreadSanitizer: unit, simulation, conformance and integration tests (those of
 #           the model have one thread)
-#   clang   clang++, the library optimized, warnings are errors, no precompiled headers: everything
-#           is compiled; unit tests, walks, examples, packaging, format
+#   clang   clang++, the library shared and optimized, warnings are errors, no precompiled headers:
+#           everything is compiled; unit tests, walks, examples, packaging, format
 # With --quick only the first; with --long only the walk with two faults, in the build of the last: it
 # takes minutes, and is for when the protocol has changed.
 # The tests start their own ZooKeeper servers, on free ports, and stop them. Builds go to build/asan,
@@ -35,7 +36,7 @@ zklock_install "${zklock_tests_packages[@]}"
 
 unset ZKLOCK_HOSTS  # the tests are to run on servers of their own
 export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.supp second_deadlock_stack=1"
-export CTEST_PARALLEL_LEVEL=4  # tests on servers mostly wait
+export CTEST_PARALLEL_LEVEL=6  # tests on servers mostly wait
 mkdir -p build
 
 launcher=()
@@ -57,14 +58,14 @@ for sanitizer in address thread; do
 done
 
 run_phase() {
-  local phase=$1 selection=() examples=ON
+  local phase=$1 selection=() examples=OFF
   case "$phase" in
     asan) selection=(--label-exclude '^(walk|long)$') ;;
-    tsan)
-      selection=(--label-regex '^(unit|simulation|conformance|integration)$')
-      examples=OFF
+    tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
+    clang)
+      selection=(--label-regex "$of_clang")
+      examples=ON
       ;;
-    clang) selection=(--label-regex "$of_clang") ;;
   esac
   cmake --preset "$phase" -DZKLOCK_BUILD_EXAMPLES="$examples" "${launcher[@]}" &&
     "${without_aslr[@]}" cmake --build --preset "$phase" --parallel 2 &&

@@ -3,16 +3,10 @@
 # Installs a build of zklock to a temporary prefix, builds the project of this folder against it,
 # once with find_package and once with make and pkg-config, and runs both on a server:
 #   tests/consumer/run.sh BUILD_DIR
-#   tests/consumer/run.sh --shared BUILD_DIR    first builds a shared zklock, in BUILD_DIR/shared
 set -euo pipefail
 
-shared=false
-if [[ ${1-} == --shared ]]; then
-  shared=true
-  shift
-fi
 if (($# != 1)); then
-  echo "usage: $0 [--shared] BUILD_DIR" >&2
+  echo "usage: $0 BUILD_DIR" >&2
   exit 2
 fi
 build=$(cd "$1" && pwd)
@@ -33,14 +27,6 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/zklock-consumer.XXXXXX")
 trap 'rm -rf -- "$work"' EXIT
 prefix=$work/prefix
 
-if $shared; then
-  # Not optimized: what it exports, and whether it is found, is what is tested.
-  cmake -S "$root" -B "$build/shared" -G "$generator" -DCMAKE_BUILD_TYPE=Debug \
-    -DZKLOCK_SANITIZE="$sanitize" -DBUILD_SHARED_LIBS=ON \
-    -DZKLOCK_BUILD_TESTS=OFF -DZKLOCK_BUILD_EXAMPLES=OFF
-  build=$build/shared
-  cmake --build "$build" --parallel 2
-fi
 cmake --install "$build" --prefix "$prefix"
 
 echo "Installed:"

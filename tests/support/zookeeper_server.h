@@ -25,9 +25,9 @@ struct ZooKeeperOptions {
   std::chrono::milliseconds tick_time{500};
   std::chrono::milliseconds min_session_timeout{1000};
   std::chrono::milliseconds max_session_timeout{60000};
-  std::vector<std::string> extra_config;      // lines for zoo.cfg; a later line wins
-  std::vector<std::string> extra_class_path;  // jars, in front of the defaults
-  std::vector<std::string> extra_jvm_flags;
+  std::vector<std::string> extra_config = {};      // lines for zoo.cfg; a later line wins
+  std::vector<std::string> extra_class_path = {};  // jars, in front of the defaults
+  std::vector<std::string> extra_jvm_flags = {};
   int my_id = 0;  // the member number in an ensemble; 0: standalone
 };
 

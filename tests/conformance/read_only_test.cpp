@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers without a quorum that serve reads: they take no client that would write.
+#include <cstddef>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "conformance/chronicle.h"
+#include "conformance/lock_test.h"
+#include "support/zookeeper_ensemble.h"
+
+namespace zklock::testing {
+namespace {
+
+class QuorumGone : public ::testing::Test {
+ protected:
+  QuorumGone() : ensemble_({.extra_jvm_flags = {"-Dreadonlymode.enabled=true"}}) {
+    ensemble_.start();
+    EXPECT_TRUE(ensemble_.wait_until_serving(kPatience)) << ensemble_.log();
+  }
+
+  std::unique_ptr<Client> client() const {
+    ClientOptions options;
+    options.hosts = ensemble_.hosts();
+    options.session_timeout = 6s;
+    return std::make_unique<Client>(options);
+  }
+
+  ZooKeeperEnsemble ensemble_;
+};
+
+TEST_F(QuorumGone, AServerThatOnlyReadsEndsTheHoldAndGrantsNothing) {
+  const auto holder = client();
+  const auto other = client();
+  ASSERT_TRUE(holder->wait_until_connected(kPatience));
+  ASSERT_TRUE(other->wait_until_connected(kPatience));
+  ReentrantMutex mutex(*holder, kPath);
+  ReentrantMutex others_mutex(*other, kPath);
+  const Hold hold = mutex.acquire({.deadline = kPatience});
+  ASSERT_TRUE(static_cast<bool>(hold));
+  Chronicle<std::string> told;
+  const std::stop_callback on_loss(hold.lost(), [&] { told.add("lost"); });
+  auto waiting = others_mutex.async_acquire();
+  ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kPatience));
+
+  ensemble_[1].kill_hard();
+  ensemble_[2].kill_hard();
+  ASSERT_TRUE(eventually([&] { return ensemble_[0].mode() == "read-only"; }, kPatience))
+      << ensemble_.log();
+  EXPECT_TRUE(told.has("lost"));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_FALSE(is_ready(waiting));
+
+  const auto late = client();
+  ReentrantMutex late_mutex(*late, kPath);
+  const auto deadline = LeaseClock::now() + 3s;
+  const std::string text =
+      error_text_of([&] { return late_mutex.acquire({.deadline = deadline}); });
+  EXPECT_GE(LeaseClock::now(), deadline);
+  EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
+  EXPECT_NE(text.find("[zklock:4]"), std::string::npos) << text;
+  EXPECT_EQ(error_of([&] { return late_mutex.participants(1s); }), Errc::not_connected);
+  EXPECT_FALSE(is_ready(waiting));
+  EXPECT_EQ(ensemble_[0].mode(), "read-only");
+
+  ensemble_[1].start();
+  ensemble_[2].start();
+  EXPECT_GT(get(waiting).token(), hold.token());
+  EXPECT_TRUE(static_cast<bool>(late_mutex.acquire({.deadline = kPatience})));
+  EXPECT_EQ(told.size(), 1U);
+}
+
+}  // namespace
+}  // namespace zklock::testing
