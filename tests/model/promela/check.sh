@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Checks the models of this folder exhaustively with spin, and that each BREAK_... in them is found:
+#   tests/model/promela/check.sh           a smaller queue; half a minute
+#   tests/model/promela/check.sh --full    three clients, two acquisitions and one fault each; minutes
+# Exits with 77, which CTest takes for skipped, where there is no spin.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+full=false
+case "${1-}" in
+  "") ;;
+  --full) full=true ;;
+  *)
+    echo "usage: $0 [--full]" >&2
+    exit 2
+    ;;
+esac
+if ! command -v spin >/dev/null; then
+  echo "spin is not installed" >&2
+  exit 77
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/zklock-promela.XXXXXX")
+trap 'rm -rf -- "$work"' EXIT
+cd "$work"
+failed=0
+
+# check EXPECTED MODEL DEFINITIONS [safety | liveness]: EXPECTED is holds or breaks.
+check() {
+  local expected=$1 model=$2 definitions=$3 kind=${4-safety} compile=(-DSAFETY) run=()
+  if [[ $kind == liveness ]]; then
+    compile=(-DNFAIR=3)
+    run=(-a -f)
+    definitions+=" -DLIVENESS"
+  fi
+  rm -f pan* ./*.trail
+  # shellcheck disable=SC2086  # several definitions
+  spin $definitions -a "$here/$model.pml" >spin.log || { cat spin.log && exit 1; }
+  gcc -O1 -w -DCOLLAPSE -DMEMLIM=12000 "${compile[@]}" -o pan pan.c
+  ./pan -m4000000 "${run[@]}" >pan.log || true
+  local errors states found=holds
+  errors=$(sed -n 's/.*errors: \([0-9]*\)$/\1/p' pan.log)
+  states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.log)
+  if ! grep -q '^Full statespace search' pan.log || [[ -z $errors ]]; then found="no answer"; fi
+  if [[ ${errors:-0} != 0 ]]; then
+    found=breaks
+  elif grep -qE 'Search not completed|max search depth too small|out of memory' pan.log; then
+    found="not completed"
+  fi
+  printf '%-6s %-9s %-50s %9s states   %s\n' "$model" "$kind" "${definitions:--}" "$states" "$found"
+  if [[ $found == "$expected" ]]; then return; fi
+  echo "       but it should be: $expected" && grep '^pan:' pan.log
+  failed=1
+}
+
+if $full; then
+  check holds queue "-DCLIENTS=3 -DROUNDS=2"
+  check holds queue "-DCLIENTS=3 -DROUNDS=2" liveness
+fi
+check holds queue "-DCLIENTS=2 -DROUNDS=2 -DFAULTS=2"
+check holds queue "-DCLIENTS=2 -DROUNDS=2" liveness
+check holds queue "-DCLIENTS=3 -DROUNDS=1"
+for break in NO_PROOF NO_NODE_WAITS DELETED_IS_GRANT GRANT_WITHOUT_LEASE CANCEL_LEAVES_NODE \
+  CANCEL_ANNOUNCES RELEASE_IS_DROPPED; do
+  check breaks queue "-DCLIENTS=3 -DROUNDS=1 -DBREAK_$break"
+done
+check holds lease "-DJITTER=1 -DDRIFT=0"
+check holds lease "-DJITTER=0 -DDRIFT=1"
+check breaks lease "-DJITTER=1 -DDRIFT=1"
+for break in RECEIVE_TIME PINGS SPARSE; do
+  check breaks lease "-DBREAK_$break"
+done
+exit "$failed"
