@@ -7,8 +7,9 @@
 #           the model have one thread)
 #   clang   clang++, the library shared and optimized, warnings are errors, no precompiled headers:
 #           everything is compiled; unit tests, walks, examples, packaging, format
-# With --quick only the first; with --long only the walk with two faults, in the build of the last: it
-# takes minutes, and is for when the protocol has changed.
+# With --quick only the first; with --long only the walk with two faults and the larger of the models
+# of tests/model/promela, in the build of the last: they take minutes, and are for when the protocol
+# has changed.
 # The tests start their own ZooKeeper servers, on free ports, and stop them. Builds go to build/asan,
 # build/tsan and build/clang; a log of each phase lies beside them. Ends with a summary of the phases,
 # which names what failed, and CTest's of the last one; the exit status is 0 if every phase passed.
