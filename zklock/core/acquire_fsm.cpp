@@ -32,7 +32,7 @@ AcquireFsm::AcquireFsm(std::string attempt, Policy policy)
     : base_(std::move(attempt)), policy_(policy), seed_(policy.rule.all) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
-  const SessionId bound = has_node() ? session_ : asked_session_;
+  const SessionId bound = session_.value != 0 ? session_ : asked_session_;
   return {.kind = kind, .text = std::move(text), .session = bound};
 }
 
@@ -42,6 +42,7 @@ AcquireEffects AcquireFsm::start() {
 
 AcquireEffects AcquireFsm::enqueue() {
   state_ = AcquireState::enqueuing;
+  stage_ = policy_.gate ? Stage::gate : Stage::queue;
   session_ = {};
   asked_session_ = {};
   own_ = {};
@@ -62,21 +63,23 @@ AcquireEffects AcquireFsm::created(const CreatedAnswer& answer) {
   create_status_ = answer.status;
   create_detail_ = answer.detail;
   asked_session_ = answer.session;
-  if (answer.status == Status::ok) {
-    session_ = answer.session;
-    token_ = answer.token;
-    if (auto name = NodeName::parse(answer.name)) {
-      own_ = *std::move(name);
-    } else {
-      own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
-    }
-  }
+  if (answer.status == Status::ok) take_node(answer);
   if (!counts()) {
     auto elsewhere = not_queued();
     return elsewhere ? *std::move(elsewhere) : guess();
   }
   const auto early = std::exchange(early_count_, {});
   return early ? counted(*early, false) : AcquireEffects{};
+}
+
+void AcquireFsm::take_node(const CreatedAnswer& answer) {
+  session_ = answer.session;
+  token_ = answer.token;
+  if (auto name = NodeName::parse(answer.name)) {
+    own_ = *std::move(name);
+  } else {
+    own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
+  }
 }
 
 AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid) {
@@ -86,7 +89,7 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
     return {};
   }
   if (auto elsewhere = not_queued()) return *std::move(elsewhere);
-  if (policy_.rule.shares_count()) return list();
+  if (present_rule().shares_count()) return list();
   const bool known = answer.status == Status::ok && answer.session == session_;
   // The own node was the last to come, and none has gone since: it is the one that is counted.
   if (known && answer.children == 1) {
@@ -97,7 +100,7 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
 
 // Of the mutexes only: the others cannot know what kind of contender stands before them.
 bool AcquireFsm::guesses() const noexcept {
-  return policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
+  return policy_.wait && !policy_.lists && present_rule().prefix == lock_prefix;
 }
 
 // That the one before it is there. If it is not, the watch's answer says so, and a list who is.
@@ -118,11 +121,7 @@ std::optional<AcquireEffects> AcquireFsm::not_queued() {
 }
 
 AcquireEffects AcquireFsm::create_failed() {
-  if (create_status_ == Status::unknown) {
-    // Only after an operation through the quorum does a list show all that the session had done.
-    state_ = AcquireState::proving;
-    return {effect(Kind::check_parent)};
-  }
+  if (create_status_ == Status::unknown) return prove();
   if (giving_up_) return end();
   if (create_status_ == Status::no_node) {
     if (++parents_made_ > most_parents_made) {
@@ -134,6 +133,12 @@ AcquireEffects AcquireFsm::create_failed() {
   if (create_status_ == Status::node_exists) return exhausted();
   if (create_status_ == Status::session_ended) return enqueue();
   return answer_failed(create_status_, create_detail_);
+}
+
+/// Only after an operation through the quorum does a list show all that the session had done.
+AcquireEffects AcquireFsm::prove() {
+  state_ = AcquireState::proving;
+  return {effect(Kind::check_parent)};
 }
 
 AcquireEffects AcquireFsm::parents_created(Status status, std::string_view detail) {
@@ -164,16 +169,16 @@ AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_
 }
 
 AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) {
-  if (state_ == AcquireState::enqueuing && policy_.rule.shares_count()) {
+  if (state_ == AcquireState::enqueuing && present_rule().shares_count()) {
     return listed_with_create(answer, lease_valid);
   }
   const auto& [status, parent, children, detail, permits] = answer;
   if (state_ == AcquireState::recovering) {
-    if (status == Status::no_node) return giving_up_ ? end() : enqueue();
+    if (status == Status::no_node) return not_created();
     if (status != Status::ok) return answer_failed(status, detail);
     candidates_ = contenders(children);
     std::erase_if(candidates_,
-                  [this](const NodeName& name) { return !name.has_prefix(policy_.rule.prefix); });
+                  [this](const NodeName& name) { return !name.has_prefix(present_rule().prefix); });
     return inspect_next();
   }
   if (state_ != AcquireState::listing) return {};
@@ -189,7 +194,7 @@ AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_vali
     if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
   }
   const auto children = answer.children;
-  Decision decision = decide(children, own_.text, policy_.rule);
+  Decision decision = decide(children, own_.text, present_rule());
   switch (decision.verdict) {
     case Decision::Verdict::first: return first_of(children, std::move(decision), lease_valid);
     case Decision::Verdict::behind:
@@ -198,14 +203,14 @@ AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_vali
       return arm(std::move(decision));
     case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
     case Decision::Verdict::at_odds:
-      return fail(Errc::settings_mismatch, odds(decision, policy_.rule));
+      return fail(Errc::settings_mismatch, odds(decision, present_rule()));
   }
   return {};
 }
 
 AcquireEffects AcquireFsm::inspect_next() {
-  // A create that was not carried out before the quorum operation never will be.
-  if (candidates_.empty()) return giving_up_ ? end() : enqueue();
+  // What was not carried out before the quorum operation never will be.
+  if (candidates_.empty()) return not_created();
   state_ = AcquireState::inspecting;
   return {effect(Kind::inspect, candidates_.back().text)};
 }
@@ -225,6 +230,7 @@ AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   own_ = std::move(name);
   token_ = answer.token;
   session_ = asked_session_;
+  if (stage_ == Stage::moving) stage_ = Stage::queue;
   if (giving_up_) return end(remove_node());
   return list();
 }
@@ -236,7 +242,7 @@ AcquireEffects AcquireFsm::list() {
 
 AcquireEffects AcquireFsm::arm(Decision decision) {
   place_ = std::move(decision);
-  if (policy_.rule.shares_count()) place_.watch.emplace_back(count_node);
+  if (present_rule().shares_count()) place_.watch.emplace_back(count_node);
   out_of_date_ = false;
   return watch_all();
 }
@@ -315,6 +321,7 @@ AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
 
 AcquireEffects AcquireFsm::first(bool lease_valid) {
   if (at_end()) return exhausted();
+  if (at_gate()) return move();
   if (!lease_valid) {
     state_ = AcquireState::confirming;
     return {effect(Kind::check_own)};
@@ -379,6 +386,7 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::recovering:
     case AcquireState::listing: return {effect(Kind::list)};
     case AcquireState::inspecting: return inspect_next();
+    case AcquireState::moving: return move();
     case AcquireState::seeding: return seed_count();
     case AcquireState::arming: return watch_all();
     case AcquireState::confirming: return {effect(Kind::check_own)};

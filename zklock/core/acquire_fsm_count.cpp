@@ -27,7 +27,7 @@ AcquireEffects AcquireFsm::listed_with_create(const ListedAnswer& answer, bool l
 
 /// Nothing when the number is known, or it needs none.
 std::optional<AcquireEffects> AcquireFsm::count_unknown(const PermitsAnswer& count) {
-  if (!policy_.rule.shares_count()) return std::nullopt;
+  if (!present_rule().shares_count()) return std::nullopt;
   if (count.status == Status::no_node) {
     if (++seeds_ <= most_seeds) return seed_count();
     return fail(Errc::server_error, "somebody keeps deleting the number of permits");

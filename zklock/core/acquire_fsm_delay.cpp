@@ -42,8 +42,7 @@ std::string AcquireFsm::unmark() {
 /// First by a list, which may show that somebody was lost.
 AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decision decision,
                                     bool lease_valid) {
-  // The leave to ask for the lock is not the lock; who has it waits there.
-  if (policy_.rule.access == Access::weighted && !at_end()) return first(lease_valid);
+  if (at_gate() && !at_end()) return move();
   orphans_ = core::orphans(children);
   if (orphans_.empty()) return first(lease_valid);
   place_ = std::move(decision);

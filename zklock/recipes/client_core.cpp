@@ -84,10 +84,9 @@ void ClientCore::remove(SessionId session, std::string path) {
   remove(session, {.path = std::move(path)}, client::Deleter::Manner::plainly);
 }
 
-std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path,
-                                               const std::string& stage) {
+std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path) {
   const std::lock_guard guard(mutex_);
-  auto& place = engines_[path.str() + '\0' + stage];  // no path has such a character
+  auto& place = engines_[path.str()];
   if (auto engine = place.lock()) return engine;
   auto engine = std::make_shared<LockEngine>(shared_from_this(), path);
   place = engine;

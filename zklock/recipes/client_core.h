@@ -103,9 +103,8 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   void remove(SessionId session, std::string path);
   const Settings& settings() const noexcept { return settings_; }
 
-  /// The engine of a path; the same one for as long as anybody uses it. Engines of different
-  /// `stage` know nothing of each other.
-  std::shared_ptr<LockEngine> engine(const core::LockPath& path, const std::string& stage = {});
+  /// The engine of a path; the same one for as long as anybody uses it.
+  std::shared_ptr<LockEngine> engine(const core::LockPath& path);
 
   /// Unlike that of every other contender of every client.
   std::string next_attempt();

@@ -41,7 +41,8 @@ const core::AcquireFsm::Policy& Contender::policy() const noexcept {
 }
 
 void Contender::waits_at(std::size_t position) {
-  events_.tell(LockEvent::Kind::waiting, place_->token(), position);
+  const FencingToken token = place_->at_gate() ? FencingToken{} : place_->token();
+  events_.tell(LockEvent::Kind::waiting, token, position);
 }
 
 std::optional<Error> Contender::refusal(core::CountKind kind) const {
@@ -152,6 +153,7 @@ void Contender::attempt_ended() {
     if (!next) {
       core::AcquireFsm::Policy patient = policy();
       patient.rule = rule_for(calls);
+      patient.gate = call.gate;
       patient.wait = true;
       patient.lists = static_cast<bool>(call.audience);
       next = engine_->begin(key_, owner_, std::move(patient), call.audience, local_);

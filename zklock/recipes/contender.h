@@ -52,6 +52,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
     LockAudience audience = {};
     core::Instant began = {};
     client::TimerId timer = {};
+    std::optional<core::QueueRule> gate = {};
     std::function<void(Outcome)> done = {};
   };
   void start();

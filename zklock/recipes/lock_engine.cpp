@@ -95,6 +95,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
                        .deadline = wanted.deadline,
                        .limit = wanted.limit,
                        .audience = wanted.audience,
+                       .gate = wanted.gate,
                        .done = std::move(wanted.done)};
   if (const auto contender = find(wanted.owner)) {
     contender->join(std::move(call));
@@ -102,6 +103,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
   }
   const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
   core::AcquireFsm::Policy policy{.rule = std::move(wanted.rule),
+                                  .gate = std::move(wanted.gate),
                                   .wait = wait,
                                   .queue_again = wanted.queue_again,
                                   .lists = static_cast<bool>(wanted.audience),
@@ -188,11 +190,6 @@ core::Ownership LockEngine::ownership(const Owner& owner) {
   const int more = owner == Owner::this_thread() ? recursion_.count() : 0;
   for (int i = 0; i < more; ++i) all.add(core::CountKind::lock);
   return all;
-}
-
-bool LockEngine::contends(const Owner& owner) {
-  const Section section(*this);
-  return find(owner) != nullptr;
 }
 
 void LockEngine::attach() {

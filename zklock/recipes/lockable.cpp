@@ -39,7 +39,6 @@ std::shared_ptr<Lockable> Lockable::make(Client& client, std::string path, Mutex
 
 Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, Traits traits)
     : engine_(std::move(engine)),
-      gate_(traits.gated ? engine_->gate() : nullptr),
       options_(std::move(options)),
       limit_(checked_limit(options_, engine_->path().str())),
       lock_delay_(checked_delay(options_.lock_delay, engine_->path().str())),
@@ -47,7 +46,6 @@ Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, Tra
       listener_(make_line(engine_->core(), options_)) {
   if (!traits.local) check_not_local(options_, path());
   engine_->attach();
-  if (gate_) gate_->attach();
 }
 
 Lockable::~Lockable() = default;
@@ -60,10 +58,6 @@ void Lockable::object_destroyed(std::shared_ptr<Lockable> lockable) noexcept {
   }
   const std::atomic<bool>* const object = lockable->destroyed_.get();
   *lockable->destroyed_ = true;
-  if (lockable->gate_) {
-    lockable->gate_->cancel_all(object);
-    lockable->gate_->detach();
-  }
   engine.cancel_all(object);
   if (engine.detach()) {
     engine.core().warn("lock " + lockable->path() + ": the mutex is destroyed while locked");

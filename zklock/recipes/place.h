@@ -74,6 +74,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   const core::AcquireFsm::Policy& policy() const noexcept { return policy_; }
   /// With the number of permits, where that is shared.
   const core::QueueRule& rule() const noexcept { return fsm_.rule(); }
+  bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
   /// A server was reached.
@@ -139,7 +140,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
-  core::AcquireEffects created(const client::Reply& reply);
+  void move(const std::string& attempt);
+  core::CreatedAnswer answer_of(const client::Reply& created);
   void check_own(SessionId session);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void list(SessionId session);
@@ -184,7 +186,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   RevocationWatch revocation_{*this};
   ArrivalWatch arrivals_{*this};
   Downgrade downgrade_{*this};
-  std::int64_t queued_ms_ = 0;             ///< when its node was created
+  std::int64_t queued_ms_ = 0;             ///< when its first node was created
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 };
 
