@@ -12,6 +12,7 @@
 #include "zklock/recipes/delivery.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/process_identity.h"
+#include "zklock/recipes/slices.h"
 
 namespace zklock::recipes {
 
@@ -124,14 +125,7 @@ bool ClientCore::wait_until_connected(Deadline deadline) {
   check_usable("connect", settings_.hosts);
   std::unique_lock lock(mutex_);
   const auto decided = [&] { return connected_ || refused_ || closed(); };
-  while (!decided()) {
-    const auto now = LeaseClock::now();
-    if (deadline.has_passed(now)) return false;
-    // In slices: a condition variable's clock stands still while the machine sleeps.
-    const auto left =
-        deadline.is_never() ? LeaseClock::duration(std::chrono::seconds(1)) : deadline.at() - now;
-    changed_.wait_for(lock, std::min<LeaseClock::duration>(left, std::chrono::seconds(1)));
-  }
+  if (!wait_in_slices(changed_, lock, deadline, decided)) return false;
   if (closed()) throw Error(Errc::closed, "connect", settings_.hosts);
   if (refused_) throw Error(Errc::auth_failed, "connect", settings_.hosts);
   return true;

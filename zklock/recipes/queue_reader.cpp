@@ -24,7 +24,7 @@ Queue read_queue_now(LockEngine& engine, Question& question) {
     const client::Reply reply = question.ask(client::request::ListChildren{engine.path().str()});
     if (reply.status == Status::no_node) return {};
     if (reply.status == Status::ok) return Queue::of(reply.children);
-    if (!Question::may_try_again(reply.status)) question.fail(reply);
+    if (!core::passes(reply.status)) question.fail(reply);
     Question::pause();
   }
 }
@@ -136,8 +136,8 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
     auto replies = question.ask(std::move(reads));
     follow_downgrades(*engine, question, queue, replies);
     follow_passing(*engine, question, queue, replies);
-    const bool lost = std::ranges::any_of(
-        replies, [](const auto& r) { return Question::may_try_again(r.status); });
+    const bool lost =
+        std::ranges::any_of(replies, [](const auto& r) { return core::passes(r.status); });
     if (lost) {
       Question::pause();
       continue;
@@ -202,7 +202,7 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
     const auto queue = read_queue_now(*engine, question);
     client::Reply count;
     if (shares_count(queue.contenders)) count = question.ask(get(std::string(core::count_node)));
-    if (Question::may_try_again(count.status)) {
+    if (core::passes(count.status)) {
       Question::pause();
       continue;
     }
@@ -218,8 +218,7 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
     const auto is = [](auto... statuses) {
       return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
     };
-    if (std::ranges::any_of(replies,
-                            [](const auto& r) { return Question::may_try_again(r.status); })) {
+    if (std::ranges::any_of(replies, [](const auto& r) { return core::passes(r.status); })) {
       Question::pause();
       continue;
     }
