@@ -29,7 +29,7 @@ std::string odds(const Decision& decision, const QueueRule& rule) {
 }  // namespace
 
 AcquireFsm::AcquireFsm(std::string attempt, Policy policy)
-    : base_(std::move(attempt)), policy_(policy), seed_(policy.rule.all) {}
+    : base_(std::move(attempt)), policy_(std::move(policy)), seed_(policy_.rule.all) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
   const SessionId bound = session_.value != 0 ? session_ : asked_session_;
@@ -49,27 +49,25 @@ AcquireEffects AcquireFsm::enqueue() {
   own_deleted_ = false;
   create_status_ = Status::ok;
   create_answered_ = false;
-  early_count_.reset();
   delay_marker_.clear();
   marked_ = false;
-  misfits_.clear();
-  known_misfits_.clear();
-  attempt_ = base_ + "." + std::to_string(++attempts_);
-  return {effect(Kind::create, attempt_)};
+  doubts_.reset();
+  ++attempts_;
+  return {effect(Kind::create, attempt())};
 }
 
 AcquireEffects AcquireFsm::created(const CreatedAnswer& answer) {
   if (state_ != AcquireState::enqueuing || std::exchange(create_answered_, true)) return {};
   create_status_ = answer.status;
-  create_detail_ = answer.detail;
+  if (answer.status != Status::ok) doubts_.write().detail = answer.detail;
   asked_session_ = answer.session;
   if (answer.status == Status::ok) take_node(answer);
   if (!counts()) {
     auto elsewhere = not_queued();
     return elsewhere ? *std::move(elsewhere) : guess();
   }
-  const auto early = std::exchange(early_count_, {});
-  return early ? counted(*early, false) : AcquireEffects{};
+  if (!doubts_->early_count) return {};
+  return counted(*std::exchange(doubts_.write().early_count, {}), false);
 }
 
 void AcquireFsm::take_node(const CreatedAnswer& answer) {
@@ -85,7 +83,7 @@ void AcquireFsm::take_node(const CreatedAnswer& answer) {
 AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid) {
   if (state_ != AcquireState::enqueuing) return {};
   if (!create_answered_) {
-    early_count_ = answer;
+    doubts_.write().early_count = answer;
     return {};
   }
   if (auto elsewhere = not_queued()) return *std::move(elsewhere);
@@ -132,7 +130,7 @@ AcquireEffects AcquireFsm::create_failed() {
   }
   if (create_status_ == Status::node_exists) return exhausted();
   if (create_status_ == Status::session_ended) return enqueue();
-  return answer_failed(create_status_, create_detail_);
+  return answer_failed(create_status_, doubts_->detail);
 }
 
 /// Only after an operation through the quorum does a list show all that the session had done.
@@ -176,8 +174,9 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
   if (state_ == AcquireState::recovering) {
     if (status == Status::no_node) return not_created();
     if (status != Status::ok) return answer_failed(status, detail);
-    candidates_ = contenders(children);
-    std::erase_if(candidates_,
+    auto& candidates = doubts_.write().candidates;
+    candidates = contenders(children);
+    std::erase_if(candidates,
                   [this](const NodeName& name) { return !name.has_prefix(present_rule().prefix); });
     return inspect_next();
   }
@@ -189,7 +188,8 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
 
 AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
   if (is_gone_with(answer.parent)) return node_lost(Errc::node_deleted);
-  known_misfits_ = misfits_;  // they were seen before this list, and so in this path
+  // They were seen before this list, and so in this path.
+  if (!doubts_->misfits.empty()) doubts_.write().known_misfits = doubts_->misfits;
   if (!at_end()) {
     if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
   }
@@ -210,23 +210,24 @@ AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_vali
 
 AcquireEffects AcquireFsm::inspect_next() {
   // What was not carried out before the quorum operation never will be.
-  if (candidates_.empty()) return not_created();
+  if (doubts_->candidates.empty()) return not_created();
   state_ = AcquireState::inspecting;
-  return {effect(Kind::inspect, candidates_.back().text)};
+  return {effect(Kind::inspect, doubts_->candidates.back().text)};
 }
 
 AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   if (state_ != AcquireState::inspecting) return {};
   const bool is_other = answer.status == Status::no_node || answer.status == Status::no_auth;
   if (answer.status != Status::ok && !is_other) return answer_failed(answer.status, answer.detail);
-  NodeName name = std::move(candidates_.back());
-  candidates_.pop_back();
+  auto& candidates = doubts_.write().candidates;
+  NodeName name = std::move(candidates.back());
+  candidates.pop_back();
   const auto data = is_other ? std::nullopt : NodeData::parse(answer.data);
   // A node of an older session is about to vanish: it is never ours, whatever it says.
-  if (!data || data->attempt != attempt_ || answer.ephemeral_owner != asked_session_) {
+  if (!data || data->attempt != attempt() || answer.ephemeral_owner != asked_session_) {
     return inspect_next();
   }
-  candidates_.clear();
+  candidates.clear();
   own_ = std::move(name);
   token_ = answer.token;
   session_ = asked_session_;
@@ -249,7 +250,7 @@ AcquireEffects AcquireFsm::arm(Decision decision) {
 
 AcquireEffects AcquireFsm::watch_all() {
   release_is_grant_ = false;
-  unanswered_ = place_.watch.size();
+  unanswered_ = static_cast<std::int32_t>(place_.watch.size());
   arming_status_ = Status::ok;
   state_ = AcquireState::arming;
   AcquireEffects effects;
@@ -281,20 +282,20 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
     if (node == count_node) out_of_date_ |= parse_permit_count(answer.data) != policy_.rule.all;
     const auto parsed = NodeData::parse(answer.data);
     const bool fits = fits_its_number(node, came_by(parsed, answer.token));
-    if (!fits && !std::ranges::count(known_misfits_, answer.token)) {
+    if (!fits && !std::ranges::count(doubts_->known_misfits, answer.token)) {
       out_of_date_ = true;
-      misfits_.push_back(answer.token);
+      doubts_.write().misfits.push_back(answer.token);
     }
     release_is_grant_ = place_.follows_release && fits && parsed && parsed->announces;
   } else if (answer.status == Status::no_node) {
     out_of_date_ = true;
   } else if (arming_status_ == Status::ok) {
     arming_status_ = answer.status;
-    arming_detail_ = answer.detail;
+    doubts_.write().detail = answer.detail;
   }
   if (--unanswered_ > 0) return {};
   if (arming_status_ != Status::ok) {
-    return instead_of_watching(answer_failed(arming_status_, arming_detail_));
+    return instead_of_watching(answer_failed(arming_status_, doubts_->detail));
   }
   if (out_of_date_) return instead_of_watching(list());
   state_ = AcquireState::waiting;

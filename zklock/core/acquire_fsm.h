@@ -13,6 +13,7 @@
 #include "zklock/core/node_name.h"
 #include "zklock/core/permit_count.h"
 #include "zklock/core/queue.h"
+#include "zklock/core/seldom.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
 #include "zklock/error.h"
@@ -241,7 +242,7 @@ class AcquireFsm {
   /// And it is known which one: not while it moves.
   bool has_node() const noexcept { return session_.value != 0 && stage_ != Stage::moving; }
   /// What keeps it from holding; while delaying.
-  const std::vector<DelayMarker>& orphans() const noexcept { return orphans_; }
+  const std::vector<DelayMarker>& orphans() const noexcept { return doubts_->orphans; }
   /// It leaves a delay behind, if it goes now without a release.
   bool leaves_delay() const noexcept { return !delay_marker_.empty(); }
   /// How many stood before it when that was last decided; while arming, waiting and delaying.
@@ -251,12 +252,14 @@ class AcquireFsm {
   bool counts() const noexcept { return !policy_.expects_others || !guesses(); }
   /// Somebody else stood before it, and was watched.
   bool waited() const noexcept { return waited_; }
+  /// Its rule with the number of permits, where that is shared.
+  const Policy& policy() const noexcept { return policy_; }
   const QueueRule& rule() const noexcept { return policy_.rule; }
   bool at_gate() const noexcept { return stage_ == Stage::gate; }
   /// Of the node that it has, or that is being made.
   const QueueRule& present_rule() const noexcept { return at_gate() ? *policy_.gate : rule(); }
   /// What the own node's data carry.
-  const std::string& attempt() const noexcept { return attempt_; }
+  std::string attempt() const { return base_ + "." + std::to_string(attempts_); }
 
   AcquireEffects start();
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
@@ -331,6 +334,22 @@ class AcquireFsm {
   AcquireEffects remove_node();
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
+  /// What is of no use to most: of a request that failed, of nodes that should not be there, and
+  /// while it finds out.
+  struct Doubts {
+    /// A count that was answered before the create: what was never sent can overtake.
+    std::optional<CountedAnswer> early_count = {};
+    std::string detail = {};  ///< of the create, or the first watch, that failed
+    /// What made those that it had to watch whose number says that they came before it, and whose
+    /// zxid says that they did not; and of those, the ones that a list showed afterwards, in the
+    /// path of the own node: somebody has made them by hand, and they are waited for like all
+    /// others.
+    std::vector<FencingToken> misfits = {};
+    std::vector<FencingToken> known_misfits = {};
+    std::vector<NodeName> candidates = {};  ///< newest last
+    std::vector<DelayMarker> orphans = {};  ///< while delaying and clearing: those that are left
+  };
+
   const std::string base_;
   Policy policy_;            ///< constant but for the number of permits, where that is shared
   const std::int32_t seed_;  ///< what that is if nobody has said it
@@ -338,39 +357,27 @@ class AcquireFsm {
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
   Stage stage_ = Stage::queue;
-  bool giving_up_ = false;
-  int attempts_ = 0;             ///< creates so far; each has its own id
-  int parents_made_ = 0;         ///< in a row: bounds the race with whoever deletes the parent
-  bool parent_removed_ = false;  ///< at most once
-  /// A count that was answered before the create: what was never sent can overtake.
-  std::optional<CountedAnswer> early_count_;
-  bool create_answered_ = false;
+  int attempts_ = 0;      ///< creates so far; each has its own id
+  int parents_made_ = 0;  ///< in a row: bounds the race with whoever deletes the parent
   Status create_status_ = Status::ok;
-  std::string create_detail_;
-  SessionId asked_session_;  ///< on which the create was sent
-  SessionId session_;
-  NodeName own_;
+  Status arming_status_ = Status::ok;  ///< the first that failed
+  bool giving_up_ = false;
+  bool parent_removed_ = false;  ///< at most once
+  bool create_answered_ = false;
   bool own_deleted_ = false;
-  FencingToken token_;
-  std::string attempt_;
-  Decision place_;                 ///< whom it waits for
   bool release_is_grant_ = false;  ///< of the one that it waits for
   bool out_of_date_ = false;       ///< something has happened since
-  std::size_t armed_ = 0;          ///< watches that neither have fired nor were called off
   bool waited_ = false;
-  /// While arming.
-  std::size_t unanswered_ = 0;
-  Status arming_status_ = Status::ok;  ///< the first that failed
-  std::string arming_detail_;
-  /// What made those that it had to watch whose number says that they came before it, and whose
-  /// zxid says that they did not; and of those, the ones that a list showed afterwards, in the path
-  /// of the own node: somebody has made them by hand, and they are waited for like all others.
-  std::vector<FencingToken> misfits_;
-  std::vector<FencingToken> known_misfits_;
-  std::vector<NodeName> candidates_;  ///< newest last
-  std::string delay_marker_;          ///< of the own node; empty: none was asked for
-  bool marked_ = false;               ///< and it is there
-  std::vector<DelayMarker> orphans_;  ///< while delaying and clearing: those that are left
+  bool marked_ = false;          ///< its delay_marker_ is there
+  std::int32_t armed_ = 0;       ///< watches that neither have fired nor were called off
+  std::int32_t unanswered_ = 0;  ///< while arming
+  SessionId asked_session_;      ///< on which the create was sent
+  SessionId session_;
+  NodeName own_;
+  FencingToken token_;
+  Decision place_;            ///< whom it waits for
+  std::string delay_marker_;  ///< of the own node; empty: none was asked for
+  Seldom<Doubts> doubts_;
 };
 
 }  // namespace zklock::core

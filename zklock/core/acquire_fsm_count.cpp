@@ -15,7 +15,7 @@ constexpr int most_seeds = 16;
 
 AcquireEffects AcquireFsm::listed_with_create(const ListedAnswer& answer, bool lease_valid) {
   if (!create_answered_) {
-    early_count_ = CountedAnswer{answer.status, answer.permits.session, {}, 0};
+    doubts_.write().early_count = CountedAnswer{answer.status, answer.permits.session, {}, 0};
     return {};
   }
   if (auto elsewhere = not_queued()) return *std::move(elsewhere);

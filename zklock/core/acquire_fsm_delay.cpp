@@ -43,8 +43,9 @@ std::string AcquireFsm::unmark() {
 AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decision decision,
                                     bool lease_valid) {
   if (at_gate() && !at_end()) return move();
-  orphans_ = core::orphans(children);
-  if (orphans_.empty()) return first(lease_valid);
+  auto orphans = core::orphans(children);
+  if (orphans.empty()) return first(lease_valid);
+  doubts_.write().orphans = std::move(orphans);
   place_ = std::move(decision);
   state_ = AcquireState::delaying;
   return {{.kind = Kind::delay}};
@@ -61,9 +62,9 @@ AcquireEffects AcquireFsm::delay_lasts() {
 
 /// One at a time: somebody else may be at it too, and what is gone already is no reason to fail.
 AcquireEffects AcquireFsm::clear_next() {
-  if (orphans_.empty()) return list();
+  if (orphans().empty()) return list();
   state_ = AcquireState::clearing;
-  return {effect(Kind::clear, orphans_.back().name)};
+  return {effect(Kind::clear, orphans().back().name)};
 }
 
 AcquireEffects AcquireFsm::cleared(Status status, std::string_view detail) {
@@ -71,7 +72,7 @@ AcquireEffects AcquireFsm::cleared(Status status, std::string_view detail) {
   if (own_deleted_) return node_lost(Errc::node_deleted);
   // If it is the own node that is gone, the list will tell.
   if (status != Status::ok && status != Status::no_node) return answer_failed(status, detail);
-  orphans_.pop_back();
+  doubts_.write().orphans.pop_back();
   return clear_next();
 }
 

@@ -10,8 +10,8 @@ namespace zklock::core {
 AcquireEffects AcquireFsm::move() {
   state_ = AcquireState::moving;
   stage_ = Stage::moving;
-  attempt_ = base_ + "." + std::to_string(++attempts_);
-  return {effect(Kind::move, attempt_)};
+  ++attempts_;
+  return {effect(Kind::move, attempt())};
 }
 
 AcquireEffects AcquireFsm::moved(const CreatedAnswer& answer) {

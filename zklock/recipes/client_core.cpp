@@ -111,11 +111,15 @@ std::string ClientCore::next_attempt() {
   return attempt_prefix_ + std::to_string(++attempts_);
 }
 
-core::NodeData ClientCore::identify(const Owner& owner) const {
+Requester Requester::of_this_thread(const Owner& owner) {
+  return {owner, thread_name()};
+}
+
+core::NodeData ClientCore::identify(const Requester& requester) const {
   return {.attempt = {},
-          .owner = owner.to_string(),
+          .owner = requester.owner.to_string(),
           .host = settings_.host,
-          .thread = thread_name(),
+          .thread = requester.thread,
           .application = settings_.application,
           .pid = pid_,
           .announces = settings_.announces};

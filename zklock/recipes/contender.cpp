@@ -21,7 +21,7 @@ Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
       local_(local),
       events_(std::move(audience), engine_->path().str(), owner) {
   if (local_) return;
-  place_ = std::make_shared<Place>(engine_, engine_->core().identify(owner), std::move(policy));
+  place_ = std::make_shared<Place>(engine_, Requester::of_this_thread(owner), std::move(policy));
 }
 
 Contender::~Contender() = default;

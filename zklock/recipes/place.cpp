@@ -16,13 +16,12 @@ using core::Ownership;
 using core::Status;
 namespace request = client::request;
 
-Place::Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
+Place::Place(std::shared_ptr<LockEngine> engine, Requester requester,
              core::AcquireFsm::Policy policy, LocalQueue* local)
     : engine_(std::move(engine)),
-      policy_(std::move(policy)),
-      identity_(std::move(identity)),
+      requester_(std::move(requester)),
       local_(local),
-      fsm_(engine_->core().next_attempt(), policy_) {}
+      fsm_(engine_->core().next_attempt(), std::move(policy)) {}
 
 Place::~Place() = default;
 
@@ -109,7 +108,7 @@ client::RequestId Place::submit(client::Operation operation, SessionId session,
 }
 
 void Place::create(const std::string& attempt) {
-  core::NodeData data = identity_;
+  core::NodeData data = core().identify(requester_);
   data.attempt = attempt;
   auto& coordinator = core().coordinator();
   const std::string& path = engine_->path().str();
@@ -143,7 +142,7 @@ core::CreatedAnswer Place::answer_of(const client::Reply& created) {
 
 // In a transaction the servers tell the name of what they have made, and nothing else of it.
 void Place::move(const std::string& attempt) {
-  core::NodeData data = identity_;
+  core::NodeData data = core().identify(requester_);
   data.attempt = attempt;
   data.since_ms = queued_ms_;
   own_watch_.forget();  // its node goes, and that is no loss
@@ -247,7 +246,7 @@ void Place::predecessor_event(const std::string& node, request::WatchEvent event
 void Place::tell_position() {
   const AcquireState state = fsm_.state();
   const bool waits = state == AcquireState::arming || state == AcquireState::waiting ||
-                     (state == AcquireState::delaying && policy_.wait);
+                     (state == AcquireState::delaying && policy().wait);
   const auto who = contender();
   if (!waits || !who) return;
   who->waits_at(fsm_.position());
