@@ -49,9 +49,11 @@ struct LockEvent {
     lost
   };
   Kind kind = Kind::waiting;
-  std::string path;          ///< of the lock
-  Owner owner;               ///< on whose behalf
-  FencingToken token;        ///< of the grant; of a contender that waits: the one it would have
+  std::string path;  ///< of the lock
+  Owner owner;       ///< on whose behalf
+  /// Of the grant; of a contender that waits: the one it would have, where that is known already
+  /// (at a PriorityMutex it mostly is not).
+  FencingToken token;
   std::size_t position = 0;  ///< of waiting: how many contenders stand before it
   std::size_t place = 0;     ///< of a MultiMutex or QuorumMutex: which of its paths, or clients
 };

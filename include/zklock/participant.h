@@ -33,11 +33,13 @@ struct Participant {
   /// Nobody is in its way: it holds, or is about to be told so. Not while it waits for the end of a
   /// MutexOptions::lock_delay.
   bool holds = false;
-  bool mine = false;            ///< it belongs to the client that asks
-  FencingToken token;           ///< the token of its node's first grant, made or to come
+  bool mine = false;  ///< it belongs to the client that asks
+  /// The token of its node's first grant, made or to come; none where it waits at a PriorityMutex,
+  /// which gives it another node when its turn comes.
+  FencingToken token;
   std::int64_t session_id = 0;  ///< the ZooKeeper session that owns the node
   /// When the servers created the node, by the wall clock of the leader; for a writer that has
-  /// become a reader: the node that it wrote under.
+  /// become a reader: the node that it wrote under; at a PriorityMutex: the one that it first had.
   std::chrono::system_clock::time_point since;
 
   // Empty (and pid 0) where the node was not written by zklock.

@@ -32,28 +32,27 @@ struct PriorityOptions {
   /// 1 to 1,000,000; nothing: strictly by weight, and the light ones may starve. All who use the
   /// path must agree.
   std::optional<int> ageing = 100;
-  /// Its listener hears of the contender for the lock, so from the gate on: seldom of `waiting`, as
-  /// who passes is granted next, mostly. Whoever waits at the gate hears nothing; participants()
-  /// tells the order there.
+  /// For its listener the position of `waiting` counts all who will be served earlier as it stands
+  /// then: it may rise, as heavier ones come.
   MutexOptions mutex = {};
 };
 
 /// A reentrant, fenced mutex over all processes where the heavier go first, and those of equal
 /// weight in the order of arrival.
 ///
-/// Who holds is never displaced. Who waits queues at a gate, in the order of weight; when the mutex
-/// is free, the first one passes, becomes a contender of an ordinary mutex on the same path, and
-/// leaves the gate. That is why
+/// Who holds is never displaced. Who waits does so at a gate, in the order of weight; when the
+/// mutex is free, the first one passes: in one transaction its node at the gate goes, and one of an
+/// ordinary mutex on the same path comes. So whoever looks sees it once. That is why
 /// - exclusion does not depend on weights: it is that of ReentrantMutex, which a path can be shared
 ///   with, as with Curator's. (Those know no weight, and go before all that wait at the gate.)
 /// - tokens rise in the order of grant, although that is not the order of arrival: the token is that
 ///   of the contender's node, made when it passes the gate, not when it came to it. Of two that
 ///   pass together, the one whose node comes first is granted first.
 /// - whoever has passed is next, whatever comes later: of two that saw the mutex free at the same
-///   moment, the second is not overtaken any more. When its session ends, it queues again behind
-///   those that have passed meanwhile, not at the gate.
+///   moment, the second is not overtaken any more, unless its session ends: then it waits at the
+///   gate again.
 ///
-/// A free lock costs three round trips; re-entry sends nothing. A waiter watches one node; a
+/// A free lock costs four round trips; re-entry sends nothing. A waiter watches one node; a
 /// hand-off wakes the first at the gate, and those that it has overtaken since it came.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
@@ -88,7 +87,8 @@ class PriorityMutex {
   void unlock();
 
   /// As those of ReentrantMutex; `weight` unset: that of the options. It counts for the owner's
-  /// first call only; those that join or nest have its place.
+  /// first call only; those that join or nest have its place, but after a single attempt that has
+  /// failed, the first of those that wait.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
   void async_acquire(AcquireOptions options, AcquireHandler handler,
                      std::optional<int> weight = std::nullopt);

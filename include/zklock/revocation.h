@@ -30,7 +30,9 @@ struct RevocationOptions {
 /// contender that does not hold yet is asked as soon as it holds. A holder that is dead cannot let
 /// go; its node goes with its session, and that ends the wait too.
 ///
-/// A writer of a SharedMutex that is asked, and reads on, has not let go yet.
+/// A writer of a SharedMutex that is asked, and reads on, has not let go yet. Who waits at a
+/// PriorityMutex has nothing to let go of: by default it is not asked, and where it is named, the
+/// wait ends when it passes the gate.
 ///
 /// Effects: creates an ephemeral node "revoke-<number>" beside the contender's, and deletes it when
 /// the call ends, however it ends; it goes with the asker's session at the latest. Nobody's lock

@@ -219,6 +219,27 @@ TEST_F(Election, AFunctionThatThrowsPassesLeadershipOn) {
   EXPECT_EQ(calls, 1);
 }
 
+// What is thrown is the user's, and may use the election wherever it dies.
+TEST_F(Election, AnEarlierFailureDiesOutsideOfTheLocks) {
+  std::atomic<int> calls{0};
+  std::atomic<int> died{0};
+  std::atomic<bool> asks{true};
+  LeaderElection election(*client_, kPath,
+                          [&](const Leadership& leadership) {
+                            const Office::Term term(office_, leadership.token());
+                            if (++calls == 3) return wait_for_the_end(leadership);
+                            throw std::shared_ptr<void>(nullptr, [&](void*) {
+                              if (asks) static_cast<void>(election.last_failure());
+                              ++died;
+                            });
+                          },
+                          {.retry_delay_min = 1ms, .retry_delay_max = 2ms});
+  election.start();
+  ASSERT_TRUE(office_.reaches(3));
+  EXPECT_TRUE(eventually([&] { return died == 1; }, kPatience)) << "the second took its place";
+  asks = false;
+}
+
 TEST_F(Election, AFunctionThatThrowsIsCalledAgain) {
   std::atomic<int> calls{0};
   LeaderElection election(*client_, kPath,

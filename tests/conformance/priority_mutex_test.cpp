@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/event_log.h"
 #include "conformance/lock_test.h"
 #include "support/expire_session.h"
 
@@ -28,7 +29,7 @@ TEST_F(PriorityMutexTest, IsReentrantAndLeavesNothing) {
     const std::lock_guard once(mutex);
     const std::lock_guard twice(mutex);
     EXPECT_EQ(mutex.hold_count(), 2);
-    EXPECT_TRUE(reaches_nodes(1));
+    EXPECT_EQ(nodes().size(), 1U);
   }
   EXPECT_TRUE(becomes_empty());
 }
@@ -37,7 +38,6 @@ TEST_F(PriorityMutexTest, TheHeavierGoFirstAndEqualsInTheOrderOfArrival) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
   Hold hold = mutex.acquire();
-  ASSERT_TRUE(reaches_nodes(1));
   std::vector<std::future<Hold>> waiting;
   for (const int weight : {1, 5, 10, 5, 10, 1}) waiting.push_back(contend(mutex, weight));
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -55,7 +55,6 @@ TEST_F(PriorityMutexTest, TheAgedAreNotOvertaken) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath, {.ageing = 1});
   Hold hold = mutex.acquire();
-  ASSERT_TRUE(reaches_nodes(1));
   std::vector<std::future<Hold>> waiting;
   // Two units of weight are two places: the last one overtakes only its predecessor.
   for (const int weight : {1, 3, 1, 1, 3}) waiting.push_back(contend(mutex, weight));
@@ -82,7 +81,6 @@ TEST_F(PriorityMutexTest, ParticipantsComeInTheOrderOfService) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
   Hold hold = mutex.acquire();
-  ASSERT_TRUE(reaches_nodes(1));
   auto light = contend(mutex, 2);
   auto heavy = contend(mutex, 9);
   const auto queue = mutex.participants();
@@ -92,13 +90,89 @@ TEST_F(PriorityMutexTest, ParticipantsComeInTheOrderOfService) {
   EXPECT_EQ(queue[1].weight, 9);
   EXPECT_EQ(queue[2].weight, 2);
   EXPECT_TRUE(queue[2].mine && !queue[2].holds);
+  EXPECT_EQ(queue[2].token, FencingToken{}) << "not yet";
+  hold.release();
+  hold = get(heavy);
+  const auto next = mutex.participants();
+  ASSERT_EQ(next.size(), 2U);
+  EXPECT_EQ(next[0].token, hold.token());
+  EXPECT_EQ(next[0].since, queue[1].since) << "it is the same contender";
+  EXPECT_EQ(next[1], queue[2]);
+  EXPECT_EQ(ReentrantMutex(*client, kPath).participants(), next);
+}
+
+TEST_F(PriorityMutexTest, WhoWaitsHearsItsPlace) {
+  const auto client = connect();
+  EventLog heard;
+  PriorityMutex mutex(*client, kPath);
+  PriorityMutex listening(*client, kPath, {.mutex = {.listener = heard.listener()}});
+  Hold hold = mutex.acquire();
+  auto heavy = contend(mutex, 9);
+  auto light = contend(listening, 1);
+  EXPECT_TRUE(heard.reaches({"waiting 2"}));
+  hold.release();
+  hold = get(heavy);
+  EXPECT_TRUE(heard.reaches({"waiting 2", "waiting 1"}));
+  hold.release();
+  hold = get(light);
+  ASSERT_TRUE(heard.reaches({"waiting 2", "waiting 1", "acquired"}));
+  const auto events = heard.all();
+  EXPECT_EQ(events[0].token, FencingToken{}) << "that of its node at the gate is none";
+  EXPECT_EQ(events[2].token, hold.token());
+}
+
+TEST_F(PriorityMutexTest, WhoPassesIsSeenOnce) {
+  const auto client = connect();
+  PriorityMutex mutex(*client, kPath);
+  const LockObserver observer(*client, kPath);
+  Hold hold = mutex.acquire();
+  std::vector<std::future<Hold>> waiting;
+  for (const int weight : {9, 8, 7, 6, 5}) waiting.push_back(contend(mutex, weight));
+  for (std::size_t left = waiting.size(); left > 0; --left) {
+    hold.release();
+    hold = get(waiting[waiting.size() - left]);
+    EXPECT_EQ(mutex.participants().size(), left);
+    const LockState state = observer.state();
+    EXPECT_EQ(state.holders.size() + state.waiting, left);
+    EXPECT_EQ(nodes().size(), left);
+  }
+}
+
+// Its nodes are not among those who queue for the lock.
+TEST_F(PriorityMutexTest, WhoWaitsAtTheGateStandsBeforeNobodyElse) {
+  const auto client = connect();
+  PriorityMutex weighted(*client, kPath);
+  ReentrantMutex plain(*client, kPath);
+  LeaderLatch latch(*client, kPath);
+  Hold hold = weighted.acquire();
+  auto light = contend(weighted, 1);
+  const Owner owner = Owner::unique();
+  auto other = plain.async_acquire({.owner = owner});
+  ASSERT_TRUE(reaches_nodes(3));
+  EXPECT_EQ(plain.queue_position(owner), 1U);
+  latch.start();
+  ASSERT_TRUE(reaches_nodes(4));
+  hold.release();
+  get(other).release();
+  ASSERT_TRUE(latch.await(kPatience));
+  const auto leader = latch.leader();
+  ASSERT_TRUE(leader) << "though another came before";
+  EXPECT_TRUE(leader->mine && leader->holds);
+  latch.close();
+  EXPECT_TRUE(get(light));
+}
+
+TEST_F(PriorityMutexTest, WhoOnlyWaitsAtTheGateIsNotAskedToLetGo) {
+  const auto client = connect();
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  ASSERT_EQ(raw().create(kPath + "/weight-5-age-100-0000000000").rc, ZOK);
+  EXPECT_TRUE(request_release(*client, kPath, {.deadline = kPatience})) << "nobody has it";
 }
 
 TEST_F(PriorityMutexTest, WhoTurnsAwayLeavesTheGate) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
   Hold hold = mutex.acquire();
-  ASSERT_TRUE(reaches_nodes(1));
   std::stop_source stop;
   auto heavy = mutex.async_acquire({.stop = stop.get_token()}, 10);
   ASSERT_TRUE(reaches_nodes(2));
@@ -116,7 +190,6 @@ TEST_F(PriorityMutexTest, WhoHoldsIsAskedToLetGoAndNotWhoWaitsAtTheGate) {
   const auto asker = connect();
   PriorityMutex mutex(*client, kPath);
   Hold first = mutex.acquire();
-  ASSERT_TRUE(reaches_nodes(1));
   auto light = contend(mutex, 1);
   auto heavy = contend(mutex, 10);
   first.release();
@@ -164,7 +237,6 @@ TEST_F(PriorityMutexTest, WhatIsNoWeightIsRefused) {
             Errc::invalid_option);
   PriorityMutex other(*client, kPath, {.ageing = std::nullopt});
   const Hold hold = mutex.acquire();
-  ASSERT_TRUE(reaches_nodes(1));
   auto waiting = contend(mutex, 1);
   EXPECT_EQ(error_of([&] { return other.acquire({.owner = Owner::unique()}); }),
             Errc::settings_mismatch);

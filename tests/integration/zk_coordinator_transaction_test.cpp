@@ -136,6 +136,49 @@ TEST_F(ZkCoordinatorTransaction, ItsNodesHaveTheListOfParents) {
   EXPECT_EQ(raw_.get_acl("/open").entries, raw_.get_acl("/p").entries);
 }
 
+TEST_F(ZkCoordinatorTransaction, PutsOneContenderInThePlaceOfAnother) {
+  const auto move = [this](const std::string& from) {
+    return probe_.call(
+        rq::Transaction{{},
+                        {rq::write::Remove{from}, rq::write::Create{.path = "/p/lock-",
+                                                                    .data = "moved",
+                                                                    .ephemeral = true,
+                                                                    .contender = true,
+                                                                    .sequential = true}}});
+  };
+  const auto acl = raw_.get_acl(own_).entries;
+  const Reply moved = move(own_);
+  ASSERT_EQ(moved.status, Status::ok) << moved.detail;
+  EXPECT_EQ(moved.name, "lock-0000000001");
+  EXPECT_EQ(raw_.children("/p").names, std::vector<std::string>{moved.name});
+  const auto node = raw_.get_data("/p/" + moved.name);
+  EXPECT_EQ(node.data, "moved");
+  EXPECT_EQ(node.stat.ephemeralOwner, probe_.session().value);
+  EXPECT_EQ(raw_.get_acl("/p/" + moved.name).entries, acl);
+  EXPECT_EQ(probe_.call(rq::CountChildren{"/p/" + moved.name}).token.zxid, node.stat.czxid);
+  const Reply again = move(own_);
+  EXPECT_EQ(again.status, Status::no_node);
+  EXPECT_EQ(again.name, "");
+  EXPECT_EQ(raw_.children("/p").names, std::vector<std::string>{moved.name});
+}
+
+TEST_F(ZkCoordinatorTransaction, WhatItPutsANumberBehindCountsAgainstTheCap) {
+  ClientOptions options = Probe::with(chroot_.hosts());
+  options.max_node_bytes = 2 * (chroot_.path() + "/p/lock-0000000000").size();
+  Probe small(options);
+  std::string own = small.contend("/p");
+  for (int i = 0; i < 5; ++i) {
+    const Reply moved = small.call(rq::Transaction{
+        {},
+        {rq::write::Remove{own},
+         rq::write::Create{.path = "/p/lock-", .ephemeral = true, .sequential = true}}});
+    ASSERT_EQ(moved.status, Status::ok) << "the one before counts no more";
+    own = "/p/" + moved.name;
+  }
+  small.contend("/p");
+  EXPECT_EQ(small.call(rq::CreateContender{"/p", "lock-", ""}).status, Status::too_many_nodes);
+}
+
 TEST_F(ZkCoordinatorTransaction, ItsEphemeralNodesCountAgainstTheCap) {
   ClientOptions options = Probe::with(chroot_.hosts());
   options.max_node_bytes = 3 * (chroot_.path() + "/p/lock-0000000000").size();

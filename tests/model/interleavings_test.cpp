@@ -352,6 +352,14 @@ TEST(Interleavings, OfTwoWhoShareANodeKeptWhenIdleAndAnotherWithOneFaultAnywhere
   explore(1, sharing({.batch = 2, .keep_idle = 1s}), 1000);
 }
 
+TEST(Interleavings, OfTwoAtAGateWithOneFaultAnywhere) {
+  explore(1, {{LockWorld::at_gate(2), LockWorld::at_gate(9)}}, 1000);
+}
+
+TEST(Interleavings, OfOneAtAGateAndOneWithoutWithOneFaultAnywhere) {
+  explore(1, {{LockWorld::at_gate(5), LockWorld::Request{}}}, 1000);
+}
+
 TEST(Interleavings, OfTwoContendersWithTwoFaultsAnywhere) {
   explore(2, {}, 10'000);
 }

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/lock_delay_fixture.h"
-#include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/queue_observer.h"
 
 namespace zklock::model {
@@ -177,47 +176,23 @@ TEST_F(LockDelayKinds, IsObeyedByASemaphoreOnThePath) {
 }
 
 TEST_F(LockDelayKinds, IsNotWaitedForAtTheGate) {
-  struct Gated {
-    int outcomes = 0;
-    Hold hold;
-  };
-  const auto ask = [&](std::size_t c) {
-    auto call = std::make_shared<Gated>();
-    recipes::AcquireCall::start(lock_.engine(c),
-                                {.owner = Owner::unique(),
-                                 .gate = core::QueueRule::weighted(5, 100),
-                                 .deadline = Deadline::never(),
-                                 .lock_delay = kDelay,
-                                 .done =
-                                     [call](const recipes::Outcome& outcome) {
-                                       ++call->outcomes;
-                                       if (!outcome.contender) return;
-                                       call->hold =
-                                           outcome.contender->make_hold(core::CountKind::hold);
-                                     }},
-                                {});
-    run();
-    return call;
-  };
-  const auto holder = ask(0);
-  ASSERT_TRUE(holder->hold);
+  Request request = LockWorld::at_gate(5);
+  request.lock_delay = kDelay;
+  const auto node_of = [&](std::size_t c) { return lock_.engine(c)->nodes().at(0); };
+  const auto holder = granted(0, request);
   EXPECT_EQ(markers(), 1U) << "of the lock, not of the gate";
-  const auto at_gate = ask(1);
-  EXPECT_EQ(at_gate->outcomes, 0);
+  request.owner = Owner::unique();
+  const auto next = waiting(1, request);
   lose(0);
-  EXPECT_EQ(lock_.engine(1)->nodes().size(), 1U) << "it has passed the gate";
-  const auto late = ask(2);
-  EXPECT_TRUE(lock_.engine(2)->nodes().empty()) << "it has not: the lock is wanted";
-  run_for(kDelay - 1ns);
-  EXPECT_EQ(at_gate->outcomes, 0);
-  run_for(1ns);
-  ASSERT_TRUE(at_gate->hold);
-  at_gate->hold.release();
-  run();
-  ASSERT_TRUE(late->hold) << "at once";
-  late->hold.release();
-  holder->hold.release();
-  run();
+  EXPECT_TRUE(node_of(1).starts_with("lock-")) << "it has passed the gate";
+  request.owner = Owner::unique();
+  const auto late = waiting(2, request);
+  EXPECT_TRUE(node_of(2).starts_with("weight-")) << "it has not: the lock is wanted";
+  expect_granted_after(kDelay, next);
+  release(next);
+  EXPECT_TRUE(is_granted(late)) << "at once";
+  release(late);
+  release(holder);
   expect_rest();
 }
 

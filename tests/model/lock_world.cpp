@@ -92,6 +92,10 @@ LockWorld::Request LockWorld::permits(std::int32_t wanted, std::int32_t all) {
   return {.rule = core::QueueRule::permits(wanted, all, false)};
 }
 
+LockWorld::Request LockWorld::at_gate(std::int32_t weight, Owner owner) {
+  return {.owner = owner, .gate = core::QueueRule::weighted(weight, 100)};
+}
+
 LockWorld::Request LockWorld::shared_permits(std::int32_t wanted, std::int32_t initial) {
   return {.rule = core::QueueRule::permits(wanted, initial, true)};
 }
@@ -133,6 +137,7 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
   tickets_[index] = engine(client)->acquire(
       {.owner = request.owner,
        .rule = std::move(request.rule),
+       .gate = std::move(request.gate),
        .deadline = deadline,
        .kind = request.kind,
        .queue_again = request.queue_again,
@@ -260,10 +265,13 @@ std::string LockWorld::violation_of_exclusion() const {
 }
 
 std::string LockWorld::violation_of_nodes() const {
-  std::set<std::string> attempts;
+  std::set<std::string> contenders;
   for (const std::string& name : nodes()) {
     const auto data = core::NodeData::parse(world_.ensemble().find(path + ("/" + name))->data);
-    if (data && !attempts.insert(data->attempt).second) return "nodes: two of one attempt";
+    if (!data || !core::parse_contention(name)) continue;
+    // Without the number of the attempt.
+    const std::string contender = data->attempt.substr(0, data->attempt.rfind('.'));
+    if (!contenders.insert(contender).second) return "nodes: two of one contender";
   }
   return {};
 }

@@ -47,7 +47,7 @@ struct CallResult {
 /// | delay | nobody is granted while a marker is left of somebody who is not there; who is  |
 /// |       | granted with a lock delay has left one                                         |
 /// | G5    | at_rest(): no node, watch, interest, map entry, background work is left        |
-/// | nodes | never two of one attempt                                                       |
+/// | nodes | never two of one contender                                                     |
 /// | calls | every call ends exactly once                                                   |
 class LockWorld {
  public:
@@ -76,12 +76,14 @@ class LockWorld {
     core::HoldLimit limit = {};
     std::shared_ptr<recipes::LockLine> listener = nullptr;
     core::QueueRule rule = core::QueueRule::mutex();
+    std::optional<core::QueueRule> gate = {};
     std::chrono::milliseconds lock_delay = {};
     core::LocalTerms local = {};
   };
   static Request to_write(Owner owner = Owner::unique());
   static Request to_read(Owner owner = Owner::unique());
   static Request permits(std::int32_t wanted, std::int32_t all);
+  static Request at_gate(std::int32_t weight, Owner owner = Owner::unique());
   /// Of a number that is kept on the servers.
   static Request shared_permits(std::int32_t wanted, std::int32_t initial);
   /// Makes it `number`, as somebody else.

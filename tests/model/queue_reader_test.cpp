@@ -142,6 +142,35 @@ TEST_F(QueueReader, FindsAWriterThatReadsOnMeanwhile) {
   core->close();
 }
 
+// Nor is who passes a gate, whose node there and whose place in the queue are both gone or unknown.
+TEST_F(QueueReader, FindsWhoPassesTheGateMeanwhile) {
+  const std::string light = "weight-2-age-100-0000000003";
+  const std::string heavy = "weight-9-age-100-0000000004";
+  client::Reply waits = answer(Status::ok);
+  waits.token = {33};
+  client::Reply queues = answer(Status::ok);
+  queues.token = {35};
+  queues.data = "zklock 1\nowner=heavy\nsince=34\n";
+  queues.created_ms = 35;
+  const auto core = client({answer(Status::ok, {light, heavy, "lock-0000000002"}),
+                            answer(Status::no_node), answer(Status::no_node), waits,
+                            answer(Status::ok, {light, "lock-0000000005"}), queues});
+  const auto engine = core->engine(core::LockPath("/a"));
+  EXPECT_TRUE(ends([&] {
+    const auto queue = read_participants(engine, Deadline::never());
+    ASSERT_EQ(queue.size(), 2U);
+    EXPECT_EQ(queue[0].node, "lock-0000000005");
+    EXPECT_EQ(queue[0].owner, "heavy");
+    EXPECT_EQ(queue[0].token, FencingToken{35});
+    EXPECT_EQ(queue[0].since.time_since_epoch(), std::chrono::milliseconds(34));
+    EXPECT_TRUE(queue[0].holds);
+    EXPECT_EQ(queue[1].node, light);
+    EXPECT_EQ(queue[1].token, FencingToken{}) << "it will not be granted by that node";
+    EXPECT_FALSE(queue[1].holds);
+  }));
+  core->close();
+}
+
 TEST_F(QueueReader, EndsWithAClientThatIsClosedMeanwhile) {
   const auto core =
       client({answer(Status::ok, {"lock-0000000001"}), answer(Status::session_ended)});

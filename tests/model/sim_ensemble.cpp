@@ -194,8 +194,9 @@ Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
   const std::int64_t zxid_before = zxid_;
   const std::vector<std::string> ephemerals_before = ephemerals(session);
   progress_ = Progress{};
+  Reply made = status_only(Status::ok);
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    const Status status = carry_out(session, operations[i]);
+    const Status status = carry_out(session, operations[i], made);
     if (status == Status::ok) continue;
     progress_.reset();
     if (before) tree_ = std::move(*before);
@@ -207,14 +208,21 @@ Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
   }
   const Progress done = *std::exchange(progress_, std::nullopt);
   for (const auto& [path, event] : done.events) notify(path, event);
-  return status_only(Status::ok);
+  return made;
 }
 
-Status SimEnsemble::carry_out(SessionId session, const Write& operation) {
+Status SimEnsemble::carry_out(SessionId session, const Write& operation, Reply& reply) {
   return std::visit(
       Overloaded{
           [&](const write::Create& w) {
-            return create(w.path, w.data, w.ephemeral ? session : SessionId{});
+            const SessionId owner = w.ephemeral ? session : SessionId{};
+            if (!w.sequential) return create(w.path, w.data, owner);
+            const std::string parent(parent_of(w.path));
+            if (find(parent) == nullptr) return Status::no_node;
+            auto name = create_sequential(parent, name_of(w.path), w.data, owner);
+            if (!name) return Status::node_exists;
+            reply.name = *std::move(name);
+            return Status::ok;
           },
           [&](const write::Set& w) {
             const Status status = check_version(w.path, w.version);

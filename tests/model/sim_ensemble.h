@@ -146,7 +146,8 @@ class SimEnsemble {
   Reply create_contender(SessionId session, const client::request::CreateContender& request);
   Status create_parents(const std::string& path);
   Reply transaction(SessionId session, const client::request::Transaction& request);
-  Status carry_out(SessionId session, const client::request::Write& write);
+  /// What was made goes into `reply`, where the servers choose its name.
+  Status carry_out(SessionId session, const client::request::Write& write, Reply& reply);
   Status check_version(const std::string& path, std::int32_t version) const;
   Status check_create(const std::string& path) const;
   Status check_remove(const std::string& path) const;

@@ -113,7 +113,6 @@ TEST(AcquireDelay, WritersMarkAndTheOthersDoNot) {
   EXPECT_EQ(first_answer(QueueRule::writer()), mark_own);
   EXPECT_EQ(first_answer(QueueRule::reader()), "grant @a");
   EXPECT_EQ(first_answer(QueueRule::permits(1, 2, false)), "grant @a");
-  EXPECT_EQ(first_answer(QueueRule::weighted(5, 100)), "grant @a");
 }
 
 TEST(AcquireDelay, AMarkerThatIsThereIsItsOwn) {
@@ -272,16 +271,6 @@ TEST(AcquireDelay, ASingleAttemptDoesNotWait) {
   late.listed({left, own});
   EXPECT_EQ(late.delay_over(), "clear " + left + " @a") << "it has been known for long enough";
   EXPECT_EQ(delaying().delay_lasts(), "") << "who waits waits";
-}
-
-TEST(AcquireDelay, TheLeaveToAskIsNotDelayed) {
-  const QueueRule rule = QueueRule::weighted(5, 100);
-  const std::string name = NodeName::make(rule.prefix, {5}).text;
-  Steps steps({.rule = rule});
-  steps.start();
-  steps.created_as(name);
-  steps.counted(2);
-  EXPECT_EQ(steps.listed({left, name}), "grant @a");
 }
 
 TEST(AcquireDelay, WhoWaitsForItsEndLosesAndLeavesAsEver) {

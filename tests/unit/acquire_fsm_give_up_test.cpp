@@ -33,6 +33,7 @@ TEST(AcquireGiveUp, InEveryState) {
         break;
       case State::listing:
       case State::seeding:
+      case State::moving:
       case State::confirming:
       case State::delaying:
       case State::clearing:

@@ -116,7 +116,7 @@ TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
 }
 
 TEST(AcquireFsmParent, IsNotInDoubtWhereLaterOnesPrecede) {
-  const AcquireFsm::Policy policy{.rule = QueueRule::weighted(1, 0)};
+  const AcquireFsm::Policy policy{.gate = QueueRule::weighted(1, 0)};
   AcquireFsm fsm("id", policy);
   const std::string own = NodeName::make(weight_prefix(1, 0), {5}).text;
   const std::string heavier = NodeName::make(weight_prefix(9, 0), {6}).text;

@@ -208,10 +208,10 @@ TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
   }
 }
 
-TEST(AcquireSequence, WhoAsksForLeaveTakesItAwayToo) {
-  const auto rule = QueueRule::weighted(5, 100);
-  const std::string last = NodeName::make(rule.prefix, first_unusable_sequence).text;
-  Steps steps({.rule = rule});
+TEST(AcquireSequence, WhoWaitsAtAGateTakesItAwayToo) {
+  const auto gate = QueueRule::weighted(5, 100);
+  const std::string last = NodeName::make(gate.prefix, first_unusable_sequence).text;
+  Steps steps({.gate = gate});
   steps.start();
   steps.created_as(last);
   EXPECT_EQ(steps.counted(2), "list @a");

@@ -11,26 +11,28 @@
 
 namespace zklock::core::acquire_test {
 
-QueueRule Walk::rule(int which) {
+Walk::Wish Walk::wish(int which) {
   switch (which) {
-    case 0: return QueueRule::mutex();
-    case 1: return QueueRule::writer();
-    case 2: return QueueRule::reader();
-    case 3: return QueueRule::permits(2, 4, false);
-    default: return QueueRule::permits(2, 4, true);
+    case 0: return {QueueRule::mutex()};
+    case 1: return {QueueRule::writer()};
+    case 2: return {QueueRule::reader()};
+    case 3: return {QueueRule::permits(2, 4, false)};
+    case 4: return {QueueRule::permits(2, 4, true)};
+    default: return {QueueRule::mutex(), QueueRule::weighted(5, 2)};
   }
 }
 
-Walk::Walk(std::uint64_t seed, const QueueRule& rule)
+Walk::Walk(std::uint64_t seed, const Wish& wish)
     : random_(seed),
-      policy_{.rule = rule,
+      policy_{.rule = wish.rule,
+              .gate = wish.gate,
               .wait = !one_in(4),
               .queue_again = !one_in(4),
               .expects_others = one_in(2),
               .lock_delay = std::chrono::seconds(one_in(2) ? 3 : 0)},
       fsm_("id", policy_),
       parent_(!one_in(8)),
-      all_permits_(rule.all) {
+      all_permits_(wish.rule.all) {
   if (shares_count() && (!parent_ || one_in(3))) all_permits_.reset();
   // Near its end the counter has other things to show.
   next_sequence_ = one_in(8) ? first_unusable_sequence.value - below(4) : below(3);
@@ -82,6 +84,13 @@ void Walk::take(const AcquireEffect& effect) {
       delay_runs_ = false;
       submit(effect);
       if (fsm_.counts()) outstanding_.push_back(effect);  // the count goes with it, or the list
+      break;
+    case Kind::move:
+      if (effect.text == attempt_) blame("an attempt was used twice");
+      if (gave_up_) blame("it moves after giving up");
+      if (!first_) blame("it moves, but nothing said that it is first");
+      attempt_ = effect.text;
+      submit(effect);
       break;
     case Kind::create_parents:
     case Kind::check_parent:
@@ -207,15 +216,16 @@ void Walk::step() {
   if (calm_) {
     if (all_permits_ && *all_permits_ < policy_.rule.wanted) return change_permits(4);
     // The others go in turn; what is being removed goes.
-    if (outstanding_.empty() && !nodes_.empty()) {
-      const auto front = nodes_.begin();
-      if (!front->second.ours()) return remove_other(front);
-      if (front->second.removes > 0) return delete_node(front, false);
+    const auto front = std::ranges::find_if(
+        nodes_, [](const auto& each) { return !each.second.ours() || each.second.removes > 0; });
+    if (outstanding_.empty() && front != nodes_.end()) {
+      return front->second.ours() ? delete_node(front, false) : remove_other(front);
     }
   } else if (one_in(3)) {
     return event();
   }
-  if (deletion_to_tell_ && fsm_.state() != State::enqueuing && (calm_ || one_in(2))) {
+  const bool being_made = fsm_.state() == State::enqueuing || fsm_.state() == State::moving;
+  if (deletion_to_tell_ && !being_made && (calm_ || one_in(2))) {
     const auto name = *std::exchange(deletion_to_tell_, {});
     if (name == fsm_.own_name()) take(fsm_.own_node_deleted());
     return;
@@ -286,6 +296,7 @@ std::string Walk::prefix_of_other() {
   if (policy_.rule.access == Access::permits) {
     return one_in(8) ? "lock-" : permits_prefix(1 + below(3), policy_.rule.of);
   }
+  if (policy_.gate && one_in(2)) return weight_prefix(1 + below(10), policy_.gate->ageing);
   if (policy_.rule.prefix == lock_prefix) return one_in(8) ? "_c_8a7d-lock-" : "lock-";
   return std::string(one_in(2) ? write_prefix : read_prefix);
 }
@@ -348,9 +359,9 @@ void Walk::late_news() {
   for (const auto& more :
        {fsm_.predecessor_changed(any, true), fsm_.predecessor_deleted(any),
         fsm_.predecessor_deleted(count_node), fsm_.count_seeded(Status::ok, ""),
-        fsm_.session_ended(session_), fsm_.own_node_deleted(), fsm_.give_up(), fsm_.delay_over(),
-        fsm_.cleared(Status::ok, ""), fsm_.marked(Status::ok, true, ""),
-        fsm_.listed({Status::ok, {}, children(), ""}, true),
+        fsm_.session_ended(session_), fsm_.moved({Status::ok, session_, "", {}, ""}),
+        fsm_.own_node_deleted(), fsm_.give_up(), fsm_.delay_over(), fsm_.cleared(Status::ok, ""),
+        fsm_.marked(Status::ok, true, ""), fsm_.listed({Status::ok, {}, children(), ""}, true),
         fsm_.watched(any, {Status::ok, {}, "", ""}), fsm_.checked(Status::ok, true, "")}) {
     effects.insert(effects.end(), more.begin(), more.end());
   }
@@ -370,16 +381,29 @@ Walk::Nodes::iterator Walk::find_own() {
 bool Walk::is_first() {
   const auto own = parse_contention(fsm_.own_name());
   if (!own) return false;
+  if (own->access == Access::weighted) return is_first_at_gate(*own);
   int free = all_permits_.value_or(-1);
   for (const auto& [sequence, other] : nodes_) {
     if (sequence >= own->sequence.value) break;
     const auto wish = *parse_contention(other.name);
+    if (wish.access == Access::weighted) continue;
     const bool reads_too = wish.access == Access::shared && policy_.rule.access == Access::shared;
     if (policy_.rule.access != Access::permits && !reads_too) return false;
     if (policy_.rule.access == Access::permits && wish.access != Access::permits) return false;
     free -= wish.permits;
   }
   return policy_.rule.access != Access::permits || free >= policy_.rule.wanted;
+}
+
+bool Walk::is_first_at_gate(const Contention& own) {
+  const auto turn = [this](const Contention& each) {
+    return each.sequence.value - each.weight * policy_.gate->ageing;
+  };
+  return std::ranges::none_of(nodes_, [&](const auto& each) {
+    const auto other = *parse_contention(each.second.name);
+    if (other.access != Access::weighted) return true;
+    return std::pair(turn(other), other.sequence) < std::pair(turn(own), own.sequence);
+  });
 }
 
 Children Walk::children() const {
@@ -392,39 +416,43 @@ Children Walk::children() const {
 namespace {
 
 TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
-  for (int rule = 0; rule < Walk::rules; ++rule) {
+  for (int which = 0; which < Walk::wishes; ++which) {
+    const auto [rule, gate] = Walk::wish(which);
     int granted = 0;
     int gave_up = 0;
     int adopted = 0;
     int created_again = 0;
     int seeds = 0;
     int marks = 0;
+    int moves = 0;
     int delays = 0;
     std::size_t most_watches = 0;
     for (std::uint64_t seed = 0; seed < 30'000; ++seed) {
-      Walk walk(seed, Walk::rule(rule));
+      Walk walk(seed, {rule, gate});
       walk.run(80);
-      ASSERT_EQ(walk.wrong(), "") << "rule " << rule << ", seed " << seed;
+      ASSERT_EQ(walk.wrong(), "") << "wish " << which << ", seed " << seed;
       granted += walk.granted() ? 1 : 0;
       gave_up += walk.gave_up() ? 1 : 0;
       adopted += walk.adopted();
       seeds += walk.seeds();
       marks += walk.marks();
+      moves += walk.moves();
       delays += walk.delays();
       created_again += walk.creates() > 1 ? 1 : 0;
       most_watches = std::max(most_watches, walk.most_watches());
     }
     // A walk that leads nowhere would prove nothing.
-    EXPECT_GT(granted, 3'000) << rule;
-    EXPECT_GT(gave_up, 3'000) << rule;
-    EXPECT_GT(adopted, 300) << rule;
-    EXPECT_GT(created_again, 3'000) << rule;
-    EXPECT_EQ(marks > 1'000, Walk::rule(rule).access == Access::exclusive) << marks;
-    EXPECT_EQ(seeds > 3'000, Walk::rule(rule).shares_count()) << seeds;
-    const bool permits = Walk::rule(rule).access == Access::permits;
-    EXPECT_GT(delays, permits ? 100 : 1'000) << rule;
-    EXPECT_GE(most_watches, permits ? 3U : 1U) << rule;
-    EXPECT_LE(most_watches, permits ? 6U : 1U) << rule;
+    EXPECT_GT(granted, 3'000) << which;
+    EXPECT_GT(gave_up, 3'000) << which;
+    EXPECT_GT(adopted, 300) << which;
+    EXPECT_GT(created_again, 3'000) << which;
+    EXPECT_EQ(moves > 3'000, gate.has_value()) << moves;
+    EXPECT_EQ(marks > 1'000, rule.access == Access::exclusive) << marks;
+    EXPECT_EQ(seeds > 3'000, rule.shares_count()) << seeds;
+    const bool permits = rule.access == Access::permits;
+    EXPECT_GT(delays, permits ? 100 : 1'000) << which;
+    EXPECT_GE(most_watches, permits ? 3U : 1U) << which;
+    EXPECT_LE(most_watches, permits ? 6U : 1U) << which;
   }
 }
 

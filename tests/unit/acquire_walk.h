@@ -17,12 +17,17 @@ namespace zklock::core::acquire_test {
 
 /// One machine beside a small ZooKeeper of its own, which answers it as servers may, at random:
 /// replies get lost, sessions end, nodes are deleted, others come and go, the number of permits
-/// changes, holders leave delays behind. What goes wrong is written down in words; empty means that all was well.
+/// changes, holders leave delays behind. What goes wrong is written down in words; empty means that
+/// all was well.
 class Walk {
  public:
-  static constexpr int rules = 5;
-  static QueueRule rule(int which);
-  Walk(std::uint64_t seed, const QueueRule& rule);
+  struct Wish {
+    QueueRule rule;
+    std::optional<QueueRule> gate = {};
+  };
+  static constexpr int wishes = 6;
+  static Wish wish(int which);
+  Walk(std::uint64_t seed, const Wish& wish);
 
   /// As many random steps, then whatever leads to the end without further trouble.
   void run(int steps);
@@ -34,6 +39,7 @@ class Walk {
   int adopted() const { return adopted_; }
   int seeds() const { return seeds_; }
   int marks() const { return marks_; }
+  int moves() const { return moves_; }
   int delays() const { return delays_; }
   std::size_t most_watches() const { return most_watches_; }
 
@@ -73,6 +79,8 @@ class Walk {
   void answer();
   Status trouble(const AcquireEffect& request);
   void answer_create(Status status);
+  void answer_move(Status status);
+  Status answer_new_node(Status status, Node& made);
   void answer_count(Status status);
   void answer_parents(Status status);
   void answer_list(Status status);
@@ -100,6 +108,7 @@ class Walk {
   Nodes::iterator find(const std::string& name);
   Nodes::iterator find_own();
   bool is_first();
+  bool is_first_at_gate(const Contention& own);
   Children children() const;
 
   std::mt19937_64 random_;
@@ -125,6 +134,7 @@ class Walk {
   std::map<std::string, SessionId> markers_;
   std::set<std::string> unmarked_;  ///< by the machine: what is outstanding went ahead of that
   int marks_ = 0;
+  int moves_ = 0;
 
   // between the servers and the machine
   std::deque<AcquireEffect> outstanding_;

@@ -32,6 +32,7 @@ void Walk::answer() {
     case Kind::create:
       if (!outstanding_.empty() || !fsm_.counts()) return answer_create(status);
       return shares_count() ? answer_first_list(status) : answer_count(status);
+    case Kind::move: return answer_move(status);
     case Kind::create_parents: return answer_parents(status);
     case Kind::list: return answer_list(status);
     case Kind::seed_count: return answer_seed(request, status);
@@ -46,26 +47,46 @@ void Walk::answer() {
   }
 }
 
-void Walk::answer_create(Status status) {
+/// What is answered; `made` has a name where it was made.
+Status Walk::answer_new_node(Status status, Node& made) {
   if (abandoned_ && one_in(2)) status = Status::not_sent;
   constexpr auto last = std::numeric_limits<std::int32_t>::max();
   if (status == Status::ok && !parent_) status = Status::no_node;
   if (status == Status::ok && next_sequence_ > last) status = Status::node_exists;
   const bool may_be = status == Status::unknown && parent_ && next_sequence_ <= last && one_in(2);
-  Node made{.name = {},
-            .attempt = attempt_,
-            .session = session_,
-            .zxid = ++zxid_,
-            .known = status == Status::ok};
+  made.attempt = attempt_;
+  made.session = session_;
+  made.zxid = ++zxid_;
+  made.known = status == Status::ok;
+  if (status != Status::ok && !may_be) return status;
+  const int sequence = static_cast<int>(next_sequence_++);
+  made.name = NodeName::make(fsm_.present_rule().prefix, {sequence}).text;
+  nodes_[sequence] = made;
+  return status;
+}
+
+void Walk::answer_create(Status status) {
   const SessionId on = session_;
-  std::string name;
-  if (status == Status::ok || may_be) {
-    const int sequence = static_cast<int>(next_sequence_++);
-    made.name = NodeName::make(policy_.rule.prefix, {sequence}).text;
-    if (status == Status::ok) name = made.name;
-    nodes_[sequence] = made;
-  }
+  Node made;
+  status = answer_new_node(status, made);
+  const std::string name = status == Status::ok ? made.name : "";
   take(fsm_.created({status, on, name, {made.zxid}, ""}));
+}
+
+void Walk::answer_move(Status status) {
+  ++moves_;
+  const auto own = find_own();
+  if (status == Status::ok && own == nodes_.end()) status = Status::no_node;
+  const bool can_be = own != nodes_.end();
+  const int left = can_be ? own->first : 0;
+  Node made;
+  if (can_be || status != Status::unknown) status = answer_new_node(status, made);
+  if (!made.name.empty()) {
+    nodes_.erase(left);
+    first_ = false;
+  }
+  const std::string name = status == Status::ok ? made.name : "";
+  take(fsm_.moved({status, session_, name, {made.zxid}, ""}));
 }
 
 void Walk::answer_count(Status status) {

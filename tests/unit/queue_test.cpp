@@ -89,6 +89,15 @@ TEST(Queue, ListsContendersInOrder) {
   EXPECT_TRUE(contenders({}).empty());
 }
 
+TEST(Queue, ListsThoseAtAGateBehindThoseWhoQueueAndByWeight) {
+  const Children children{"weight-1-age-2-0000000001", "weight-9-age-2-0000000008",
+                          "lock-0000000009", "weight-1-age-2-0000000003",
+                          "weight-2-age-2-0000000004"};
+  std::vector<std::string> texts;
+  for (const auto& name : contenders(children)) texts.push_back(name.text);
+  EXPECT_EQ(texts, (Children{children[2], children[1], children[0], children[4], children[3]}));
+}
+
 // What decide() should say, the slow way: sort everybody and look at who stands before.
 Decision reference(const Children& children, const std::string& own) {
   std::vector<NodeName> queue;

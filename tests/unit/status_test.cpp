@@ -32,6 +32,14 @@ TEST(Status, IsOfOneSort) {
   EXPECT_EQ(of(StatusSort::refused).size(), 8U) << "the others";
 }
 
+TEST(Status, OnlyWhatDecidesNothingPasses) {
+  for (const Status s : acquire_test::all_statuses) {
+    const bool decides_nothing =
+        s == Status::unknown || s == Status::session_ended || s == Status::throttled;
+    EXPECT_EQ(passes(s), decides_nothing) << to_string(s);
+  }
+}
+
 // Nothing is doubtful but what says so: all others have decided the call.
 TEST(Status, TellsTheCallerOfADoubtAsOne) {
   for (const Status s : acquire_test::all_statuses) {

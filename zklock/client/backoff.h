@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <random>
+#include <utility>
 
 namespace zklock::client {
 
@@ -16,7 +18,7 @@ class Backoff {
   using Milliseconds = std::chrono::milliseconds;
 
   /// `random()` is between 0 and 1.
-  Backoff(Milliseconds min, Milliseconds max, std::function<double()> random)
+  Backoff(Milliseconds min, Milliseconds max, std::function<double()> random = unlike_all_others())
       : min_(min), max_(max), next_(min), random_(std::move(random)) {}
 
   Milliseconds next() {
@@ -29,6 +31,12 @@ class Backoff {
   void reset() { next_ = min_; }
 
  private:
+  static std::function<double()> unlike_all_others() {
+    return [engine = std::minstd_rand(std::random_device{}())]() mutable {
+      return std::uniform_real_distribution<>(0, 1)(engine);
+    };
+  }
+
   const Milliseconds min_;
   const Milliseconds max_;
   Milliseconds next_;

@@ -26,7 +26,7 @@ struct CreateContender {
   std::string prefix;  ///< "lock-"
   std::string data;
 };
-/// exists: the reply has child_count, and last_child.
+/// exists: the reply has what that of Get has, but for the data. It needs no leave to read.
 struct CountChildren {
   std::string path;
 };
@@ -94,6 +94,9 @@ struct Create {
   std::string data = {};
   bool ephemeral = false;
   bool contender = false;  ///< with the ACL that CreateContender gives; else with that of parents
+  /// The servers put a number behind the path, as of a CreateContender, and the reply has the name.
+  /// One in a transaction.
+  bool sequential = false;
 };
 struct Set {
   std::string path;

@@ -26,6 +26,7 @@ class TransactionCall final : public Call {
     answer(one_failed ? results_[failed].err : completion.code);
     if (one_failed) reply().failed_operation = static_cast<int>(failed);
     if (one_failed && reply().status == Status::no_node) wire.nodes.missing(paths_[failed]);
+    if (reply().status == Status::ok && !made_.empty()) reply().name = name_of(made_.data());
     for (const request::Write& write : op_.writes) note_outcome(write, wire);
     return true;
   }
@@ -71,10 +72,13 @@ class TransactionCall final : public Call {
     return nullptr;
   }
 
-  static void fill(zoo_op_t& operation, const request::write::Create& w, const Wire& wire) {
+  void fill(zoo_op_t& operation, const request::write::Create& w, const Wire& wire) {
+    if (w.sequential) made_.resize(w.path.size() + sizeof "-2147483648");
     zoo_create_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
                        &(w.contender ? wire.node_acl : wire.parent_acl).c_acl(),
-                       w.ephemeral ? ZOO_EPHEMERAL : 0, nullptr, 0);
+                       (w.ephemeral ? ZOO_EPHEMERAL : 0) | (w.sequential ? ZOO_SEQUENCE : 0),
+                       w.sequential ? made_.data() : nullptr,
+                       w.sequential ? static_cast<int>(made_.size()) : 0);
   }
   static void fill(zoo_op_t& operation, const request::write::Set& w, const Wire& /*wire*/) {
     zoo_set_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
@@ -125,7 +129,7 @@ class TransactionCall final : public Call {
       const auto parent = parent_of(create->path);
       const auto name = name_of(create->path);
       if (status == Status::ok) {
-        wire.nodes.created(parent, name, name);
+        wire.nodes.created(parent, name, create->sequential ? reply().name : name);
       } else if (status == Status::unknown) {
         wire.nodes.unknown(parent, name);
       } else {
@@ -144,6 +148,7 @@ class TransactionCall final : public Call {
   const request::Transaction op_;
   std::vector<std::string> paths_;  // of the operations
   std::vector<zoo_op_t> operations_;
+  std::vector<char> made_;  // the path of the one that is sequential; empty without one
   std::vector<zoo_op_result_t> results_;
 };
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "zklock/client/coordinator.h"
@@ -71,24 +71,29 @@ class WatchRegistry {
  private:
   enum class State { expected, unwanted, armed };
   struct Interest {
-    Watch watch;
+    RequestId id;
     State state = State::expected;
     OnEvent on_event;
   };
   struct Watched {
-    std::set<RequestId> interests;
+    std::vector<Interest> interests;  ///< never empty; in any order
     bool server_watches = false;
     bool mute = false;
   };
+  /// Where an interest is: there are ten thousands of them.
+  using Entry = std::map<Watch, Watched>::value_type;
 
+  static Interest& interest(Entry& entry, RequestId id) noexcept;
   // Returns the watch that is to be removed at the servers, if one is.
-  std::optional<Watch> drop(RequestId id);
+  std::optional<Watch> drop(Entry& entry, RequestId id);
+  // Nobody is interested any more.
+  void end(const Entry& entry);
 
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
-  std::map<RequestId, Interest> interests_;
   std::map<Watch, Watched> watched_;
-  std::size_t mute_ = 0;  ///< of those
+  std::unordered_map<RequestId, Entry*> entries_;  ///< each with that interest
+  std::size_t mute_ = 0;                           ///< of those
   std::map<RequestId, OnEvent> fired_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <random>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -31,13 +30,6 @@ std::vector<std::string> secrets_of(const ClientOptions& options,
   return secrets;
 }
 
-Backoff make_backoff(const ClientOptions& options) {
-  auto random = [engine = std::minstd_rand(std::random_device{}())]() mutable {
-    return std::uniform_real_distribution<>(0, 1)(engine);
-  };
-  return {options.retry_delay_min, options.retry_delay_max, random};
-}
-
 std::string seconds_since(Instant then) {
   const auto elapsed = LeaseClock::now() - then;
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()) +
@@ -57,7 +49,7 @@ ZkCoordinator::ZkCoordinator(const ClientOptions& options)
       watches_(options.max_watch_bytes),
       nodes_(options.max_node_bytes),
       answers_([this] { return do_what_is_due(); }),
-      session_thread_(*this, make_backoff(options)) {}
+      session_thread_(*this, Backoff(options.retry_delay_min, options.retry_delay_max)) {}
 
 ZkCoordinator::~ZkCoordinator() {
   close();

@@ -29,10 +29,10 @@ std::string odds(const Decision& decision, const QueueRule& rule) {
 }  // namespace
 
 AcquireFsm::AcquireFsm(std::string attempt, Policy policy)
-    : base_(std::move(attempt)), policy_(policy), seed_(policy.rule.all) {}
+    : base_(std::move(attempt)), policy_(std::move(policy)), seed_(policy_.rule.all) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
-  const SessionId bound = has_node() ? session_ : asked_session_;
+  const SessionId bound = session_.value != 0 ? session_ : asked_session_;
   return {.kind = kind, .text = std::move(text), .session = bound};
 }
 
@@ -42,51 +42,52 @@ AcquireEffects AcquireFsm::start() {
 
 AcquireEffects AcquireFsm::enqueue() {
   state_ = AcquireState::enqueuing;
+  stage_ = policy_.gate ? Stage::gate : Stage::queue;
   session_ = {};
   asked_session_ = {};
   own_ = {};
   own_deleted_ = false;
   create_status_ = Status::ok;
   create_answered_ = false;
-  early_count_.reset();
   delay_marker_.clear();
   marked_ = false;
-  misfits_.clear();
-  known_misfits_.clear();
-  attempt_ = base_ + "." + std::to_string(++attempts_);
-  return {effect(Kind::create, attempt_)};
+  doubts_.reset();
+  ++attempts_;
+  return {effect(Kind::create, attempt())};
 }
 
 AcquireEffects AcquireFsm::created(const CreatedAnswer& answer) {
   if (state_ != AcquireState::enqueuing || std::exchange(create_answered_, true)) return {};
   create_status_ = answer.status;
-  create_detail_ = answer.detail;
+  if (answer.status != Status::ok) doubts_.write().detail = answer.detail;
   asked_session_ = answer.session;
-  if (answer.status == Status::ok) {
-    session_ = answer.session;
-    token_ = answer.token;
-    if (auto name = NodeName::parse(answer.name)) {
-      own_ = *std::move(name);
-    } else {
-      own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
-    }
-  }
+  if (answer.status == Status::ok) take_node(answer);
   if (!counts()) {
     auto elsewhere = not_queued();
     return elsewhere ? *std::move(elsewhere) : guess();
   }
-  const auto early = std::exchange(early_count_, {});
-  return early ? counted(*early, false) : AcquireEffects{};
+  if (!doubts_->early_count) return {};
+  return counted(*std::exchange(doubts_.write().early_count, {}), false);
+}
+
+void AcquireFsm::take_node(const CreatedAnswer& answer) {
+  session_ = answer.session;
+  token_ = answer.token;
+  if (auto name = NodeName::parse(answer.name)) {
+    own_ = *std::move(name);
+  } else {
+    own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
+  }
 }
 
 AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid) {
   if (state_ != AcquireState::enqueuing) return {};
   if (!create_answered_) {
-    early_count_ = answer;
+    doubts_.write().early_count = answer;
     return {};
   }
   if (auto elsewhere = not_queued()) return *std::move(elsewhere);
-  if (policy_.rule.shares_count()) return list();
+  if (present_rule().shares_count()) return list();
   const bool known = answer.status == Status::ok && answer.session == session_;
   // The own node was the last to come, and none has gone since: it is the one that is counted.
   if (known && answer.children == 1) {
@@ -97,7 +98,7 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
 
 // Of the mutexes only: the others cannot know what kind of contender stands before them.
 bool AcquireFsm::guesses() const noexcept {
-  return policy_.wait && !policy_.lists && policy_.rule.prefix == lock_prefix;
+  return policy_.wait && !policy_.lists && present_rule().prefix == lock_prefix;
 }
 
 // That the one before it is there. If it is not, the watch's answer says so, and a list who is.
@@ -118,11 +119,7 @@ std::optional<AcquireEffects> AcquireFsm::not_queued() {
 }
 
 AcquireEffects AcquireFsm::create_failed() {
-  if (create_status_ == Status::unknown) {
-    // Only after an operation through the quorum does a list show all that the session had done.
-    state_ = AcquireState::proving;
-    return {effect(Kind::check_parent)};
-  }
+  if (create_status_ == Status::unknown) return prove();
   if (giving_up_) return end();
   if (create_status_ == Status::no_node) {
     if (++parents_made_ > most_parents_made) {
@@ -133,7 +130,13 @@ AcquireEffects AcquireFsm::create_failed() {
   }
   if (create_status_ == Status::node_exists) return exhausted();
   if (create_status_ == Status::session_ended) return enqueue();
-  return answer_failed(create_status_, create_detail_);
+  return answer_failed(create_status_, doubts_->detail);
+}
+
+/// Only after an operation through the quorum does a list show all that the session had done.
+AcquireEffects AcquireFsm::prove() {
+  state_ = AcquireState::proving;
+  return {effect(Kind::check_parent)};
 }
 
 AcquireEffects AcquireFsm::parents_created(Status status, std::string_view detail) {
@@ -164,16 +167,17 @@ AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_
 }
 
 AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) {
-  if (state_ == AcquireState::enqueuing && policy_.rule.shares_count()) {
+  if (state_ == AcquireState::enqueuing && present_rule().shares_count()) {
     return listed_with_create(answer, lease_valid);
   }
   const auto& [status, parent, children, detail, permits] = answer;
   if (state_ == AcquireState::recovering) {
-    if (status == Status::no_node) return giving_up_ ? end() : enqueue();
+    if (status == Status::no_node) return not_created();
     if (status != Status::ok) return answer_failed(status, detail);
-    candidates_ = contenders(children);
-    std::erase_if(candidates_,
-                  [this](const NodeName& name) { return !name.has_prefix(policy_.rule.prefix); });
+    auto& candidates = doubts_.write().candidates;
+    candidates = contenders(children);
+    std::erase_if(candidates,
+                  [this](const NodeName& name) { return !name.has_prefix(present_rule().prefix); });
     return inspect_next();
   }
   if (state_ != AcquireState::listing) return {};
@@ -184,12 +188,13 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
 
 AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
   if (is_gone_with(answer.parent)) return node_lost(Errc::node_deleted);
-  known_misfits_ = misfits_;  // they were seen before this list, and so in this path
+  // They were seen before this list, and so in this path.
+  if (!doubts_->misfits.empty()) doubts_.write().known_misfits = doubts_->misfits;
   if (!at_end()) {
     if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
   }
   const auto children = answer.children;
-  Decision decision = decide(children, own_.text, policy_.rule);
+  Decision decision = decide(children, own_.text, present_rule());
   switch (decision.verdict) {
     case Decision::Verdict::first: return first_of(children, std::move(decision), lease_valid);
     case Decision::Verdict::behind:
@@ -198,33 +203,35 @@ AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_vali
       return arm(std::move(decision));
     case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
     case Decision::Verdict::at_odds:
-      return fail(Errc::settings_mismatch, odds(decision, policy_.rule));
+      return fail(Errc::settings_mismatch, odds(decision, present_rule()));
   }
   return {};
 }
 
 AcquireEffects AcquireFsm::inspect_next() {
-  // A create that was not carried out before the quorum operation never will be.
-  if (candidates_.empty()) return giving_up_ ? end() : enqueue();
+  // What was not carried out before the quorum operation never will be.
+  if (doubts_->candidates.empty()) return not_created();
   state_ = AcquireState::inspecting;
-  return {effect(Kind::inspect, candidates_.back().text)};
+  return {effect(Kind::inspect, doubts_->candidates.back().text)};
 }
 
 AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   if (state_ != AcquireState::inspecting) return {};
   const bool is_other = answer.status == Status::no_node || answer.status == Status::no_auth;
   if (answer.status != Status::ok && !is_other) return answer_failed(answer.status, answer.detail);
-  NodeName name = std::move(candidates_.back());
-  candidates_.pop_back();
+  auto& candidates = doubts_.write().candidates;
+  NodeName name = std::move(candidates.back());
+  candidates.pop_back();
   const auto data = is_other ? std::nullopt : NodeData::parse(answer.data);
   // A node of an older session is about to vanish: it is never ours, whatever it says.
-  if (!data || data->attempt != attempt_ || answer.ephemeral_owner != asked_session_) {
+  if (!data || data->attempt != attempt() || answer.ephemeral_owner != asked_session_) {
     return inspect_next();
   }
-  candidates_.clear();
+  candidates.clear();
   own_ = std::move(name);
   token_ = answer.token;
   session_ = asked_session_;
+  if (stage_ == Stage::moving) stage_ = Stage::queue;
   if (giving_up_) return end(remove_node());
   return list();
 }
@@ -236,14 +243,14 @@ AcquireEffects AcquireFsm::list() {
 
 AcquireEffects AcquireFsm::arm(Decision decision) {
   place_ = std::move(decision);
-  if (policy_.rule.shares_count()) place_.watch.emplace_back(count_node);
+  if (present_rule().shares_count()) place_.watch.emplace_back(count_node);
   out_of_date_ = false;
   return watch_all();
 }
 
 AcquireEffects AcquireFsm::watch_all() {
   release_is_grant_ = false;
-  unanswered_ = place_.watch.size();
+  unanswered_ = static_cast<std::int32_t>(place_.watch.size());
   arming_status_ = Status::ok;
   state_ = AcquireState::arming;
   AcquireEffects effects;
@@ -275,20 +282,20 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
     if (node == count_node) out_of_date_ |= parse_permit_count(answer.data) != policy_.rule.all;
     const auto parsed = NodeData::parse(answer.data);
     const bool fits = fits_its_number(node, came_by(parsed, answer.token));
-    if (!fits && !std::ranges::count(known_misfits_, answer.token)) {
+    if (!fits && !std::ranges::count(doubts_->known_misfits, answer.token)) {
       out_of_date_ = true;
-      misfits_.push_back(answer.token);
+      doubts_.write().misfits.push_back(answer.token);
     }
     release_is_grant_ = place_.follows_release && fits && parsed && parsed->announces;
   } else if (answer.status == Status::no_node) {
     out_of_date_ = true;
   } else if (arming_status_ == Status::ok) {
     arming_status_ = answer.status;
-    arming_detail_ = answer.detail;
+    doubts_.write().detail = answer.detail;
   }
   if (--unanswered_ > 0) return {};
   if (arming_status_ != Status::ok) {
-    return instead_of_watching(answer_failed(arming_status_, arming_detail_));
+    return instead_of_watching(answer_failed(arming_status_, doubts_->detail));
   }
   if (out_of_date_) return instead_of_watching(list());
   state_ = AcquireState::waiting;
@@ -315,6 +322,7 @@ AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
 
 AcquireEffects AcquireFsm::first(bool lease_valid) {
   if (at_end()) return exhausted();
+  if (at_gate()) return move();
   if (!lease_valid) {
     state_ = AcquireState::confirming;
     return {effect(Kind::check_own)};
@@ -379,6 +387,7 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::recovering:
     case AcquireState::listing: return {effect(Kind::list)};
     case AcquireState::inspecting: return inspect_next();
+    case AcquireState::moving: return move();
     case AcquireState::seeding: return seed_count();
     case AcquireState::arming: return watch_all();
     case AcquireState::confirming: return {effect(Kind::check_own)};

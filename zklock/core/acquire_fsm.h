@@ -13,6 +13,7 @@
 #include "zklock/core/node_name.h"
 #include "zklock/core/permit_count.h"
 #include "zklock/core/queue.h"
+#include "zklock/core/seldom.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
 #include "zklock/error.h"
@@ -50,6 +51,14 @@ namespace zklock::core {
 /// |                   |                    | another one                |                           |
 /// |                   |                    | at odds                    | ended (settings_mismatch) |
 /// |                   |                    | counter at its end         | removing_parent           |
+/// | enqueuing and     | (the same)         | alone, or first            | moving                    |
+/// | listing at a gate |                    | any other                  | as above                  |
+/// | moving            | move               | ok                         | listing                   |
+/// |                   |                    | no node                    | enqueuing, or ended       |
+/// |                   |                    | unknown                    | proving                   |
+/// |                   |                    | counter at its end         | removing_parent           |
+/// | proving ... after | (the same)         | it has not moved           | listing at the gate       |
+/// | moving            |                    | any other                  | as above                  |
 /// | listing, with a   | list, number       | ok                         | as above, by that number  |
 /// | shared number     |                    | there is no number         | seeding                   |
 /// |                   |                    | it is no number            | ended (bad_data)          |
@@ -81,11 +90,18 @@ namespace zklock::core {
 /// after the list: those who stand before a contender become only fewer, so at the moment of the
 /// reading there was room for it. And so nothing is granted by a number that is not known.
 ///
+/// Where there is a gate, every node is made there first, and judged by the rule of the gate. Who
+/// is first by that moves: one transaction puts a node that queues for the lock in the place of the
+/// other. So there is one node, always; and as its number is given when it moves, it stands behind
+/// all who moved before. Whose answer is lost looks for the new node as for every other, and if
+/// there is none it has not left the gate. A lock delay is the lock's business: at the gate nobody
+/// looks for one.
+///
 /// A contender with a lock delay comes to marking before it is granted, once for each node; see
 /// core/lock_delay.h. One that is first by a list in which a marker is left of somebody who is not
 /// there any more, comes to delaying: it waits until it has been known of each of those for as long
-/// as it says, takes them away, and lists again. A weighted contender does not look. Where the
-/// counter is at its end that is done too, if nobody is before it: else the path could not go.
+/// as it says, takes them away, and lists again. Where the counter is at its end that is done too,
+/// at the gate as well, if nobody is before it: else the path could not go.
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
@@ -100,6 +116,7 @@ enum class AcquireState {
   recovering,
   inspecting,
   listing,
+  moving,
   seeding,
   arming,
   waiting,
@@ -118,6 +135,8 @@ struct AcquireEffect {
   enum class Kind {
     create,  ///< a contender whose data carry the attempt `text`; and then count, if counts(), or,
              ///< with a shared number, do what `list` says
+    move,  ///< in one transaction: delete the own node, and create a contender whose data carry the
+           ///< attempt `text`
     create_parents,
     check_parent,   ///< a quorum operation on the lock path
     list,           ///< and then, with a shared number, get the child count_node
@@ -200,6 +219,8 @@ class AcquireFsm {
  public:
   struct Policy {
     QueueRule rule = QueueRule::mutex();
+    /// By which it waits for its turn to queue by `rule`; without one it queues at once.
+    std::optional<QueueRule> gate = std::nullopt;
     bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
     bool queue_again = true;      ///< after losing the node; else an error
     bool lists = false;           ///< rather than guess who stands before it: for its position
@@ -218,9 +239,10 @@ class AcquireFsm {
   FencingToken token() const noexcept { return token_; }
   /// The session of the own node; 0 while there is none.
   SessionId session() const noexcept { return session_; }
-  bool has_node() const noexcept { return session_.value != 0; }
+  /// And it is known which one: not while it moves.
+  bool has_node() const noexcept { return session_.value != 0 && stage_ != Stage::moving; }
   /// What keeps it from holding; while delaying.
-  const std::vector<DelayMarker>& orphans() const noexcept { return orphans_; }
+  const std::vector<DelayMarker>& orphans() const noexcept { return doubts_->orphans; }
   /// It leaves a delay behind, if it goes now without a release.
   bool leaves_delay() const noexcept { return !delay_marker_.empty(); }
   /// How many stood before it when that was last decided; while arming, waiting and delaying.
@@ -230,13 +252,19 @@ class AcquireFsm {
   bool counts() const noexcept { return !policy_.expects_others || !guesses(); }
   /// Somebody else stood before it, and was watched.
   bool waited() const noexcept { return waited_; }
+  /// Its rule with the number of permits, where that is shared.
+  const Policy& policy() const noexcept { return policy_; }
   const QueueRule& rule() const noexcept { return policy_.rule; }
+  bool at_gate() const noexcept { return stage_ == Stage::gate; }
+  /// Of the node that it has, or that is being made.
+  const QueueRule& present_rule() const noexcept { return at_gate() ? *policy_.gate : rule(); }
   /// What the own node's data carry.
-  const std::string& attempt() const noexcept { return attempt_; }
+  std::string attempt() const { return base_ + "." + std::to_string(attempts_); }
 
   AcquireEffects start();
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
   AcquireEffects created(const CreatedAnswer& answer);
+  AcquireEffects moved(const CreatedAnswer& answer);
   AcquireEffects counted(const CountedAnswer& answer, bool lease_valid);
   AcquireEffects parents_created(Status status, std::string_view detail);
   AcquireEffects checked(Status status, bool lease_valid, std::string_view detail);
@@ -263,8 +291,14 @@ class AcquireFsm {
 
  private:
   using Kind = AcquireEffect::Kind;
+  /// Where the own node is: when moving, it may be in either place.
+  enum class Stage { gate, moving, queue };
 
   AcquireEffects enqueue();
+  void take_node(const CreatedAnswer& answer);
+  AcquireEffects prove();
+  AcquireEffects not_created();
+  AcquireEffects move();
   bool guesses() const noexcept;
   AcquireEffects guess();
   std::optional<AcquireEffects> not_queued();
@@ -300,45 +334,50 @@ class AcquireFsm {
   AcquireEffects remove_node();
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
+  /// What is of no use to most: of a request that failed, of nodes that should not be there, and
+  /// while it finds out.
+  struct Doubts {
+    /// A count that was answered before the create: what was never sent can overtake.
+    std::optional<CountedAnswer> early_count = {};
+    std::string detail = {};  ///< of the create, or the first watch, that failed
+    /// What made those that it had to watch whose number says that they came before it, and whose
+    /// zxid says that they did not; and of those, the ones that a list showed afterwards, in the
+    /// path of the own node: somebody has made them by hand, and they are waited for like all
+    /// others.
+    std::vector<FencingToken> misfits = {};
+    std::vector<FencingToken> known_misfits = {};
+    std::vector<NodeName> candidates = {};  ///< newest last
+    std::vector<DelayMarker> orphans = {};  ///< while delaying and clearing: those that are left
+  };
+
   const std::string base_;
   Policy policy_;            ///< constant but for the number of permits, where that is shared
   const std::int32_t seed_;  ///< what that is if nobody has said it
   int seeds_ = 0;            ///< in a row: bounds the race with whoever deletes the number
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
-  bool giving_up_ = false;
-  int attempts_ = 0;             ///< creates so far; each has its own id
-  int parents_made_ = 0;         ///< in a row: bounds the race with whoever deletes the parent
-  bool parent_removed_ = false;  ///< at most once
-  /// A count that was answered before the create: what was never sent can overtake.
-  std::optional<CountedAnswer> early_count_;
-  bool create_answered_ = false;
+  Stage stage_ = Stage::queue;
+  int attempts_ = 0;      ///< creates so far; each has its own id
+  int parents_made_ = 0;  ///< in a row: bounds the race with whoever deletes the parent
   Status create_status_ = Status::ok;
-  std::string create_detail_;
-  SessionId asked_session_;  ///< on which the create was sent
-  SessionId session_;
-  NodeName own_;
+  Status arming_status_ = Status::ok;  ///< the first that failed
+  bool giving_up_ = false;
+  bool parent_removed_ = false;  ///< at most once
+  bool create_answered_ = false;
   bool own_deleted_ = false;
-  FencingToken token_;
-  std::string attempt_;
-  Decision place_;                 ///< whom it waits for
   bool release_is_grant_ = false;  ///< of the one that it waits for
   bool out_of_date_ = false;       ///< something has happened since
-  std::size_t armed_ = 0;          ///< watches that neither have fired nor were called off
   bool waited_ = false;
-  /// While arming.
-  std::size_t unanswered_ = 0;
-  Status arming_status_ = Status::ok;  ///< the first that failed
-  std::string arming_detail_;
-  /// What made those that it had to watch whose number says that they came before it, and whose
-  /// zxid says that they did not; and of those, the ones that a list showed afterwards, in the path
-  /// of the own node: somebody has made them by hand, and they are waited for like all others.
-  std::vector<FencingToken> misfits_;
-  std::vector<FencingToken> known_misfits_;
-  std::vector<NodeName> candidates_;  ///< newest last
-  std::string delay_marker_;          ///< of the own node; empty: none was asked for
-  bool marked_ = false;               ///< and it is there
-  std::vector<DelayMarker> orphans_;  ///< while delaying and clearing: those that are left
+  bool marked_ = false;          ///< its delay_marker_ is there
+  std::int32_t armed_ = 0;       ///< watches that neither have fired nor were called off
+  std::int32_t unanswered_ = 0;  ///< while arming
+  SessionId asked_session_;      ///< on which the create was sent
+  SessionId session_;
+  NodeName own_;
+  FencingToken token_;
+  Decision place_;            ///< whom it waits for
+  std::string delay_marker_;  ///< of the own node; empty: none was asked for
+  Seldom<Doubts> doubts_;
 };
 
 }  // namespace zklock::core

@@ -15,7 +15,7 @@ constexpr int most_seeds = 16;
 
 AcquireEffects AcquireFsm::listed_with_create(const ListedAnswer& answer, bool lease_valid) {
   if (!create_answered_) {
-    early_count_ = CountedAnswer{answer.status, answer.permits.session, {}, 0};
+    doubts_.write().early_count = CountedAnswer{answer.status, answer.permits.session, {}, 0};
     return {};
   }
   if (auto elsewhere = not_queued()) return *std::move(elsewhere);
@@ -27,7 +27,7 @@ AcquireEffects AcquireFsm::listed_with_create(const ListedAnswer& answer, bool l
 
 /// Nothing when the number is known, or it needs none.
 std::optional<AcquireEffects> AcquireFsm::count_unknown(const PermitsAnswer& count) {
-  if (!policy_.rule.shares_count()) return std::nullopt;
+  if (!present_rule().shares_count()) return std::nullopt;
   if (count.status == Status::no_node) {
     if (++seeds_ <= most_seeds) return seed_count();
     return fail(Errc::server_error, "somebody keeps deleting the number of permits");

@@ -42,10 +42,10 @@ std::string AcquireFsm::unmark() {
 /// First by a list, which may show that somebody was lost.
 AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decision decision,
                                     bool lease_valid) {
-  // The leave to ask for the lock is not the lock; who has it waits there.
-  if (policy_.rule.access == Access::weighted && !at_end()) return first(lease_valid);
-  orphans_ = core::orphans(children);
-  if (orphans_.empty()) return first(lease_valid);
+  if (at_gate() && !at_end()) return move();
+  auto orphans = core::orphans(children);
+  if (orphans.empty()) return first(lease_valid);
+  doubts_.write().orphans = std::move(orphans);
   place_ = std::move(decision);
   state_ = AcquireState::delaying;
   return {{.kind = Kind::delay}};
@@ -62,9 +62,9 @@ AcquireEffects AcquireFsm::delay_lasts() {
 
 /// One at a time: somebody else may be at it too, and what is gone already is no reason to fail.
 AcquireEffects AcquireFsm::clear_next() {
-  if (orphans_.empty()) return list();
+  if (orphans().empty()) return list();
   state_ = AcquireState::clearing;
-  return {effect(Kind::clear, orphans_.back().name)};
+  return {effect(Kind::clear, orphans().back().name)};
 }
 
 AcquireEffects AcquireFsm::cleared(Status status, std::string_view detail) {
@@ -72,7 +72,7 @@ AcquireEffects AcquireFsm::cleared(Status status, std::string_view detail) {
   if (own_deleted_) return node_lost(Errc::node_deleted);
   // If it is the own node that is gone, the list will tell.
   if (status != Status::ok && status != Status::no_node) return answer_failed(status, detail);
-  orphans_.pop_back();
+  doubts_.write().orphans.pop_back();
   return clear_next();
 }
 

@@ -22,6 +22,7 @@ AcquireEffects AcquireFsm::give_up() {
   switch (state_) {
     case AcquireState::idle: return end();
     case AcquireState::enqueuing:
+    case AcquireState::moving:
     case AcquireState::making_parents:
     case AcquireState::removing_parent:
     case AcquireState::proving:
@@ -40,8 +41,7 @@ AcquireEffects AcquireFsm::give_up() {
     case AcquireState::delaying:
     case AcquireState::clearing: return end(remove_node());
     case AcquireState::pausing:
-      if (has_node()) return end(remove_node());
-      return looks_for_node(paused_in_) ? AcquireEffects{} : end();
+      return looks_for_node(paused_in_) ? AcquireEffects{} : end(remove_node());
     case AcquireState::granted:
     case AcquireState::ended: return {};
   }
@@ -53,7 +53,7 @@ AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail)
     case StatusSort::doubtful: return repeat();
     case StatusSort::session: return node_lost(Errc::session_expired);
     case StatusSort::later: return pause();
-    case StatusSort::unsent: return end();
+    case StatusSort::unsent: return end(remove_node());
     case StatusSort::over: return fail(error_of(status), detail);  // and the session goes
     case StatusSort::done:
     case StatusSort::tree:
@@ -76,10 +76,11 @@ AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
 /// If there is one; and what it would leave behind.
 AcquireEffects AcquireFsm::remove_node() {
   AcquireEffects effects;
-  if (has_node() && !own_deleted_) {
+  const bool has_one = session_.value != 0;
+  if (has_one && !own_deleted_) {
     effects.push_back(effect(Kind::remove_node, own_.text));
     effects.back().companion = unmark();
-  } else if (has_node() && leaves_delay()) {  // the name may be another's by now
+  } else if (has_one && leaves_delay()) {  // the name may be another's by now
     effects.push_back(effect(Kind::remove_node, unmark()));
   }
   session_ = {};

@@ -27,8 +27,10 @@ struct NodeData {
   /// announce its release.
   bool announces = false;
   /// Of a node that has taken the place of the one that the hold was granted by: the zxid that made
-  /// that one, and when (milliseconds since 1970). 0: of any other.
+  /// that one. 0: of any other.
   std::int64_t token = 0;
+  /// Of a node that has taken another's place: when that was made (milliseconds since 1970). 0: of
+  /// any other.
   std::int64_t since_ms = 0;
 
   std::string encode() const;

@@ -161,14 +161,17 @@ bool Holders::next_holds(const Contention& next) {
 }
 
 std::vector<NodeName> contenders(std::span<const std::string> children) {
-  std::vector<NodeName> result;
-  result.reserve(children.size());
+  std::vector<Contention> places;
+  places.reserve(children.size());
   for (const std::string& child : children) {
-    if (auto name = NodeName::parse(child)) result.push_back(std::move(*name));
+    if (const auto place = parse_contention(child)) places.push_back(*place);
   }
-  std::ranges::sort(result, {}, [](const NodeName& name) {
-    return std::pair(name.sequence, std::string_view(name.text));
-  });
+  std::ranges::sort(places, stands_before);
+  std::vector<NodeName> result;
+  result.reserve(places.size());
+  for (const Contention& place : places) {
+    result.push_back({std::string(place.name), place.sequence});
+  }
   return result;
 }
 

@@ -23,9 +23,9 @@ namespace zklock::core {
 /// | shared    | 1                     | -      | 1          | 0                            |
 /// | permits(k)| all                   | all    | k          | all permits less the own     |
 ///
-/// Weighted access is another matter: it is the leave to ask for the mutex, which is a contender
-/// of its own. It goes to the first in the order of weight, as long as nobody has the mutex or
-/// waits for it; so `before` means, for a weighted contender: all that are not weighted, and the
+/// Weighted access is another matter: it is the leave to queue for the lock, for which the others
+/// wait at a gate. It goes to the first in the order of weight, as long as nobody has the lock or
+/// queues for it; so `before` means, for a weighted contender: all that are not weighted, and the
 /// weighted ones that precede() it. To the others the weighted are no contenders.
 ///
 /// So classes that meet at one path exclude each other, whichever they are. All that stand before
@@ -104,10 +104,12 @@ class Holders {
   bool at_odds_ = false;
 };
 
-/// The contenders among `children`, in the order of arrival.
+/// The contenders among `children`, in the order in which they will be served as it stands now:
+/// those who queue in the order of arrival, and behind them those at a gate as they precede() each
+/// other.
 std::vector<NodeName> contenders(std::span<const std::string> children);
 
-/// Of all contenders in the order of arrival: those who may hold. `all_permits` as in Holders.
+/// Of all contenders in that order: those who may hold. `all_permits` as in Holders.
 std::vector<NodeName> holders(std::span<const NodeName> queue, std::int32_t all_permits);
 
 }  // namespace zklock::core

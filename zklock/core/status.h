@@ -106,6 +106,12 @@ constexpr StatusSort sort_of(Status s) noexcept {
   return StatusSort::refused;
 }
 
+/// Asked again, a little later, the same may be answered otherwise.
+constexpr bool passes(Status s) noexcept {
+  const StatusSort sort = sort_of(s);
+  return sort == StatusSort::doubtful || sort == StatusSort::session || sort == StatusSort::later;
+}
+
 /// What a caller is told of an answer that decides his call. Answers after which a call goes on
 /// have no code of their own here.
 constexpr Errc error_of(Status s) noexcept {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,17 +12,10 @@
 namespace zklock::recipes {
 
 /// One call of the user that acquires, whatever its face: joins the engine's ticket with the stop
-/// token, whose callbacks may come at any time and from any thread. Where there is a gate, it is
-/// passed first, and kept until the lock is had, or will not be: so whoever comes later to the gate
-/// finds the lock taken. An owner that contends for the lock already, or lost it, needs no leave: it
-/// joins, nests, or hears of the loss.
-///
-/// The session may end after the gate was passed. The leave is lost then, and the lock queues again
-/// without one, at the end. That is fair to those who have passed meanwhile, as they are before it
-/// now, and to those who still wait at the gate, as they were behind it already.
+/// token, whose callbacks may come at any time and from any thread.
 ///
 /// Thread-safety: all members, from any thread.
-class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
+class AcquireCall {
  public:
   /// As LockEngine::acquire; a requested stop cancels the call.
   static std::shared_ptr<AcquireCall> start(const std::shared_ptr<LockEngine>& engine,
@@ -32,11 +24,6 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
   void cancel();
 
  private:
-  /// Throws what LockEngine::acquire() throws; then there is no call.
-  void ask(const std::shared_ptr<LockEngine>& engine, Wanted wanted);
-  Wanted for_the_gate(Wanted wanted);
-  void passed(Wanted wanted, Outcome gate);
-
   explicit AcquireCall(std::shared_ptr<LockEngine> engine) : engine_(std::move(engine)) {}
 
   struct Cancel {
@@ -51,7 +38,6 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
 
   std::mutex mutex_;
   // guarded by mutex_
-  std::shared_ptr<LockEngine> asked_;
   std::optional<Ticket> ticket_;
   bool cancelled_ = false;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/background_work.h"
 
-#include <algorithm>
-#include <chrono>
+#include "zklock/recipes/slices.h"
 
 namespace zklock::recipes {
 
@@ -34,19 +33,8 @@ void BackgroundWork::close() noexcept {
 bool BackgroundWork::wait(Deadline deadline) {
   std::unique_lock lock(mutex_);
   const std::uint64_t mark = last_;
-  const auto done = [&] { return under_way_.empty() || *under_way_.begin() > mark; };
-  if (deadline.is_never()) {
-    ended_.wait(lock, done);
-    return true;
-  }
-  // In slices: a condition variable's clock stands still while the machine sleeps.
-  while (!done()) {
-    const auto now = LeaseClock::now();
-    if (deadline.has_passed(now)) return false;
-    const auto slice = std::min<LeaseClock::duration>(deadline.at() - now, std::chrono::seconds(1));
-    ended_.wait_for(lock, slice);
-  }
-  return true;
+  return wait_in_slices(ended_, lock, deadline,
+                        [&] { return under_way_.empty() || *under_way_.begin() > mark; });
 }
 
 }  // namespace zklock::recipes

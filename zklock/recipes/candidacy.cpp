@@ -2,7 +2,6 @@
 #include "zklock/recipes/candidacy.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "zklock/recipes/acquire_call.h"
@@ -10,6 +9,7 @@
 #include "zklock/recipes/delivery.h"
 #include "zklock/recipes/object_options.h"
 #include "zklock/recipes/queue_reader.h"
+#include "zklock/recipes/slices.h"
 
 namespace zklock::recipes {
 
@@ -26,16 +26,13 @@ std::shared_ptr<LockEngine> engine_for(ClientCore& core, std::string path) {
   return core.engine(checked);
 }
 
-client::Backoff make_backoff(const Candidacy::Settings& settings, const std::string& path) {
+client::Backoff checked_backoff(const Candidacy::Settings& settings, const std::string& path) {
   if (settings.retry_delay_min.count() <= 0 ||
       settings.retry_delay_max < settings.retry_delay_min) {
     throw Error(Errc::invalid_option, operation, path,
                 "retry_delay_min must be positive and not above retry_delay_max");
   }
-  auto random = [engine = std::minstd_rand(std::random_device{}())]() mutable {
-    return std::uniform_real_distribution<double>(0, 1)(engine);
-  };
-  return {settings.retry_delay_min, settings.retry_delay_max, random};
+  return {settings.retry_delay_min, settings.retry_delay_max};
 }
 
 }  // namespace
@@ -44,7 +41,7 @@ Candidacy::Candidacy(const std::shared_ptr<ClientCore>& core, std::string path, 
     : engine_(engine_for(*core, std::move(path))),
       settings_(settings),
       fsm_(settings.again),
-      backoff_(make_backoff(settings, engine_->path().str())) {
+      backoff_(checked_backoff(settings, engine_->path().str())) {
   checked_delay(settings_.lock_delay, engine_->path().str());
 }
 
@@ -262,10 +259,8 @@ bool Candidacy::await(Deadline deadline, const std::stop_token& stop) {
     if (const auto error = reason()) throw *error;
     const auto now = core().scheduler().now();
     if (stop.stop_requested() || deadline.has_passed(now)) return false;
-    // In slices: nobody tells of a client that is closed during a pause between two attempts, and a
-    // condition variable's clock stands still while the machine sleeps.
-    LeaseClock::duration slice = std::chrono::milliseconds(200);
-    if (!deadline.is_never()) slice = std::min(slice, deadline.at() - now);
+    // Nobody tells of a client that is closed during a pause between two attempts.
+    const auto slice = slice_before(deadline, now, std::chrono::milliseconds(200));
     const auto micros = std::chrono::ceil<std::chrono::microseconds>(slice).count();
     changed_.timed_wait(lock, boost::posix_time::microseconds(micros));
   }

@@ -12,6 +12,7 @@
 #include "zklock/recipes/delivery.h"
 #include "zklock/recipes/lock_engine.h"
 #include "zklock/recipes/process_identity.h"
+#include "zklock/recipes/slices.h"
 
 namespace zklock::recipes {
 
@@ -84,10 +85,9 @@ void ClientCore::remove(SessionId session, std::string path) {
   remove(session, {.path = std::move(path)}, client::Deleter::Manner::plainly);
 }
 
-std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path,
-                                               const std::string& stage) {
+std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path) {
   const std::lock_guard guard(mutex_);
-  auto& place = engines_[path.str() + '\0' + stage];  // no path has such a character
+  auto& place = engines_[path.str()];
   if (auto engine = place.lock()) return engine;
   auto engine = std::make_shared<LockEngine>(shared_from_this(), path);
   place = engine;
@@ -111,11 +111,15 @@ std::string ClientCore::next_attempt() {
   return attempt_prefix_ + std::to_string(++attempts_);
 }
 
-core::NodeData ClientCore::identify(const Owner& owner) const {
+Requester Requester::of_this_thread(const Owner& owner) {
+  return {owner, thread_name()};
+}
+
+core::NodeData ClientCore::identify(const Requester& requester) const {
   return {.attempt = {},
-          .owner = owner.to_string(),
+          .owner = requester.owner.to_string(),
           .host = settings_.host,
-          .thread = thread_name(),
+          .thread = requester.thread,
           .application = settings_.application,
           .pid = pid_,
           .announces = settings_.announces};
@@ -125,14 +129,7 @@ bool ClientCore::wait_until_connected(Deadline deadline) {
   check_usable("connect", settings_.hosts);
   std::unique_lock lock(mutex_);
   const auto decided = [&] { return connected_ || refused_ || closed(); };
-  while (!decided()) {
-    const auto now = LeaseClock::now();
-    if (deadline.has_passed(now)) return false;
-    // In slices: a condition variable's clock stands still while the machine sleeps.
-    const auto left =
-        deadline.is_never() ? LeaseClock::duration(std::chrono::seconds(1)) : deadline.at() - now;
-    changed_.wait_for(lock, std::min<LeaseClock::duration>(left, std::chrono::seconds(1)));
-  }
+  if (!wait_in_slices(changed_, lock, deadline, decided)) return false;
   if (closed()) throw Error(Errc::closed, "connect", settings_.hosts);
   if (refused_) throw Error(Errc::auth_failed, "connect", settings_.hosts);
   return true;

@@ -41,6 +41,14 @@ class NewSessionListener {
   ~NewSessionListener() = default;
 };
 
+/// Who asks for a place in a queue.
+struct Requester {
+  Owner owner;
+  std::string thread;  ///< that called
+
+  static Requester of_this_thread(const Owner& owner);
+};
+
 /// The seams, where tests put a simulation.
 struct Ports {
   std::shared_ptr<client::Coordinator> coordinator;
@@ -103,14 +111,13 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   void remove(SessionId session, std::string path);
   const Settings& settings() const noexcept { return settings_; }
 
-  /// The engine of a path; the same one for as long as anybody uses it. Engines of different
-  /// `stage` know nothing of each other.
-  std::shared_ptr<LockEngine> engine(const core::LockPath& path, const std::string& stage = {});
+  /// The engine of a path; the same one for as long as anybody uses it.
+  std::shared_ptr<LockEngine> engine(const core::LockPath& path);
 
   /// Unlike that of every other contender of every client.
   std::string next_attempt();
-  /// What a contender's node says of this process, and of the calling thread.
-  core::NodeData identify(const Owner& owner) const;
+  /// What the node says of this process, and of who asked for it.
+  core::NodeData identify(const Requester& requester) const;
 
   bool wait_until_connected(Deadline deadline);
   Subscription add_listener(std::function<void(ConnectionState)> listener);

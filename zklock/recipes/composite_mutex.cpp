@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "zklock/recipes/blocking_call.h"
+#include "zklock/recipes/call_faces.h"
 #include "zklock/recipes/composite.h"
 #include "zklock/recipes/composite_call.h"
 #include "zklock/recipes/fork_guard.h"
@@ -29,25 +29,19 @@ CompositeWanted wanted_of(const Composite& composite, const Owner& owner, Acquir
       .stop = std::move(options.stop)};
 }
 
-/// Waits on the calling thread. Interrupted, it leaves the queues, and gives back what came at that
-/// very moment.
 CompositeOutcome acquire_blocking(const std::shared_ptr<Composite>& composite,
                                   CompositeWanted wanted) {
   composite->check_usable("lock");
-  recipes::BlockingCall<CompositeOutcome> call;
   const core::CountKind kind = wanted.kind;
   const Owner owner = wanted.owner;
-  wanted.done = [&call](CompositeOutcome outcome) { call.set(std::move(outcome)); };
-  const auto acquiring = CompositeCall::start(composite, std::move(wanted));
-  CompositeOutcome outcome;
-  try {
-    outcome = call.wait();
-  } catch (const boost::thread_interrupted&) {
-    acquiring->cancel();
-    outcome = call.wait_without_interruption();
-    if (outcome.granted && kind == core::CountKind::lock) composite->unlock(owner);
-    throw;
-  }
+  auto outcome = recipes::wait_or_cancel<CompositeOutcome>(
+      [&](auto done) {
+        wanted.done = std::move(done);
+        return CompositeCall::start(composite, std::move(wanted));
+      },
+      [&](const CompositeOutcome& late) {
+        if (late.granted && kind == core::CountKind::lock) composite->unlock(owner);
+      });
   if (outcome.error) std::rethrow_exception(outcome.error);
   return outcome;
 }
@@ -65,25 +59,18 @@ void CompositeMutex::start(std::shared_ptr<Composite> composite, AcquireOptions 
 
 void CompositeMutex::acquire_async(const std::shared_ptr<Composite>& composite,
                                    AcquireOptions options, CompositeHandler handler) {
-  // What the handler owns must not die on the threads that bring the outcome: there is one copy,
-  // and it moves on to the executor.
-  auto only = std::make_shared<CompositeHandler>(std::move(handler));
   composite->check_usable("lock");
+  auto end = recipes::for_handler(std::move(handler), [composite](std::function<void()> task) {
+    composite->post(std::move(task));
+  });
   try {
     wanted_of(*composite, Owner::unique(), options);
   } catch (const Error& error) {
-    composite->post([only = std::move(only), refused = std::make_exception_ptr(error)] {
-      (*only)(CompositeHold(), refused);
-    });
-    return;
+    return end(std::make_exception_ptr(error), CompositeHold());
   }
-  start(composite, std::move(options),
-        [composite, only = std::move(only)](CompositeOutcome outcome) mutable {
-          auto hold = std::make_shared<CompositeHold>(CompositeHold(std::move(outcome.held)));
-          composite->post([hold = std::move(hold), only = std::move(only), error = outcome.error] {
-            (*only)(std::move(*hold), error);
-          });
-        });
+  start(composite, std::move(options), [end = std::move(end)](CompositeOutcome outcome) mutable {
+    end(outcome.error, CompositeHold(std::move(outcome.held)));
+  });
 }
 
 CompositeMutex::CompositeMutex(std::shared_ptr<Composite> composite)
@@ -135,20 +122,11 @@ void CompositeMutex::async_acquire(AcquireOptions options, CompositeHandler hand
 }
 
 std::future<CompositeHold> CompositeMutex::async_acquire(AcquireOptions options) {
-  auto promise = std::make_shared<std::promise<CompositeHold>>();
-  auto future = promise->get_future();
-  try {
-    start(composite_, std::move(options), [promise](CompositeOutcome outcome) {
-      if (outcome.error) {
-        promise->set_exception(outcome.error);
-      } else {
-        promise->set_value(CompositeHold(std::move(outcome.held)));
-      }
+  return recipes::as_future<CompositeHold>([&](auto end) {
+    start(composite_, std::move(options), [end](CompositeOutcome outcome) {
+      end(outcome.error, CompositeHold(std::move(outcome.held)));
     });
-  } catch (...) {
-    promise->set_exception(std::current_exception());
-  }
-  return future;
+  });
 }
 
 // Another thread may destroy this object before the coroutine waits.

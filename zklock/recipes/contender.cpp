@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "zklock/core/node_name.h"
+#include "zklock/recipes/round_trip.h"
 
 namespace zklock::recipes {
 
@@ -20,7 +21,7 @@ Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
       local_(local),
       events_(std::move(audience), engine_->path().str(), owner) {
   if (local_) return;
-  place_ = std::make_shared<Place>(engine_, engine_->core().identify(owner), std::move(policy));
+  place_ = std::make_shared<Place>(engine_, Requester::of_this_thread(owner), std::move(policy));
 }
 
 Contender::~Contender() = default;
@@ -41,7 +42,8 @@ const core::AcquireFsm::Policy& Contender::policy() const noexcept {
 }
 
 void Contender::waits_at(std::size_t position) {
-  events_.tell(LockEvent::Kind::waiting, place_->token(), position);
+  const FencingToken token = place_->at_gate() ? FencingToken{} : place_->token();
+  events_.tell(LockEvent::Kind::waiting, token, position);
 }
 
 std::optional<Error> Contender::refusal(core::CountKind kind) const {
@@ -69,13 +71,9 @@ void Contender::join(Call call) {
     return;
   }
   call.began = core().scheduler().now();
-  // A single attempt has no deadline of its own, but it is not to hang on a server that is gone.
   core().scheduler().cancel(std::exchange(call.timer, {}));
-  Deadline limit = call.deadline;
-  if (!waits_) {
-    const auto most = Deadline::after(call.began, core().settings().connection_timeout);
-    limit = limit.has_passed(call.began) ? most : std::min(limit, most);
-  }
+  // A single attempt is not to hang on a server that is gone.
+  const Deadline limit = waits_ ? call.deadline : for_one_round(core(), call.deadline);
   if (!limit.is_never()) {
     call.timer = core().scheduler().at(limit.at(), entering([ticket = call.ticket](Contender& c) {
                                          c.leave(ticket, Why::deadline);
@@ -152,9 +150,12 @@ void Contender::attempt_ended() {
     if (!next) {
       core::AcquireFsm::Policy patient = policy();
       patient.rule = rule_for(calls);
+      patient.gate = call.gate;
       patient.wait = true;
       patient.lists = static_cast<bool>(call.audience);
-      next = engine_->begin(key_, owner_, std::move(patient), call.audience, local_);
+      // Who waits at a gate has a place of its own.
+      LocalQueue* const local = call.gate ? nullptr : local_;
+      next = engine_->begin(key_, owner_, std::move(patient), call.audience, local);
     }
     next->join(std::move(call));
   }

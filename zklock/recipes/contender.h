@@ -52,6 +52,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
     LockAudience audience = {};
     core::Instant began = {};
     client::TimerId timer = {};
+    std::optional<core::QueueRule> gate = {};
     std::function<void(Outcome)> done = {};
   };
   void start();
@@ -62,7 +63,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void leave_all(const void* on_behalf);
   /// Forgets the waiting calls, without a word: the caller hears of the failure by an exception.
   void drop_calls() noexcept;
-  core::Ownership::Dropped drop(core::CountKind kind, client::Deleter::Manner manner);
+  core::Ownership::Dropped drop(core::CountKind kind, Place::Manner manner);
   /// The client is closing: waiting calls end, a hold is lost.
   void close();
   const core::Ownership& ownership() const noexcept { return ownership_; }

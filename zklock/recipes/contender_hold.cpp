@@ -134,12 +134,12 @@ void Contender::forced_to_release() {
   if (holds_validly()) lose(Loss::forced);
 }
 
-core::Ownership::Dropped Contender::drop(core::CountKind kind, client::Deleter::Manner manner) {
+core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner manner) {
   holds_validly();  // what has lapsed is deleted plainly, not announced
   const bool held = ownership_.state() == Ownership::State::held;
   const auto dropped = ownership_.drop(kind);
   // Not let go of: the thread that had it has ended, and may have left its work half done.
-  const bool plainly = manner == client::Deleter::Manner::plainly;
+  const bool plainly = manner == Place::Manner::plainly;
   if (plainly && dropped != Ownership::Dropped::refused && !core::is_shared(kind))
     abandoned_ = true;
   if (dropped == Ownership::Dropped::kept) downgrade_if_only_shared();
@@ -188,7 +188,7 @@ void Contender::release(core::CountKind kind) noexcept {
     return;
   }
   const LockEngine::Section section(*engine_);
-  drop(kind, client::Deleter::Manner::announced);
+  drop(kind, Place::Manner::release);
 }
 
 }  // namespace zklock::recipes

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "zklock/core/lock_path.h"
-#include "zklock/recipes/commit_faces.h"
+#include "zklock/recipes/call_faces.h"
 #include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/guarded_commit.h"
 #include "zklock/recipes/tenure.h"

@@ -112,7 +112,7 @@ class ElectionCandidacy final : public Candidacy {
 
   void keep(std::exception_ptr failure) {
     const std::lock_guard guard(thread_mutex_);
-    last_failure_ = std::move(failure);
+    std::swap(last_failure_, failure);  // what it was is the user's: it dies outside of the lock
   }
 
   LeaderElection::Function function_;  // the thread's, once it runs

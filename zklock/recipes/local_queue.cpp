@@ -42,12 +42,12 @@ void LocalQueue::begin(const std::shared_ptr<Contender>& who) {
     if (!who->waits()) return who->attempt_ended();
     if (terms_.batch > 1) return wait_behind(who);
   }
-  queue(who, engine_.core().identify(who->owner()));
+  queue(who, Requester::of_this_thread(who->owner()));
 }
 
 void LocalQueue::wait_behind(const std::shared_ptr<Contender>& who) {
   who->waits_for(place_);
-  waiting_.push_back({who, engine_.core().identify(who->owner())});
+  waiting_.push_back({who, Requester::of_this_thread(who->owner())});
   tell_position(waiting_.size() - 1);
   ask_if_due();
 }
@@ -58,12 +58,12 @@ LocalQueue::Waiting LocalQueue::take_next() {
   return next;
 }
 
-void LocalQueue::queue(const std::shared_ptr<Contender>& who, core::NodeData identity) {
+void LocalQueue::queue(const std::shared_ptr<Contender>& who, Requester requester) {
   core::AcquireFsm::Policy policy = policy_;
   policy.wait = who->waits();
   policy.lists = who->is_heard();
   policy.expects_others = engine_.is_crowded();
-  const auto place = std::make_shared<Place>(engine_.shared_from_this(), std::move(identity),
+  const auto place = std::make_shared<Place>(engine_.shared_from_this(), std::move(requester),
                                              std::move(policy), this);
   const bool apart = !who->waits() || terms_.batch == 1;
   who->stands_in(place);
@@ -96,7 +96,7 @@ void LocalQueue::remove_place(Place::Manner manner) {
 void LocalQueue::queue_the_rest() {
   while (state_ == State::none && !waiting_.empty()) {
     Waiting next = take_next();
-    queue(next.who, std::move(next.identity));
+    queue(next.who, std::move(next.requester));
   }
   for (const Waiting& each : waiting_) each.who->waits_for(place_);
 }

@@ -103,7 +103,7 @@ class LocalQueue {
   enum class State { none, queued, held, idle };
   struct Waiting {
     std::shared_ptr<Contender> who;
-    core::NodeData identity;  ///< what its node would say of whose it is
+    Requester requester;  ///< whom its node would name
   };
 
   bool is_shared(const Place& place) const noexcept { return place_.get() == &place; }
@@ -112,7 +112,7 @@ class LocalQueue {
   }
   void wait_behind(const std::shared_ptr<Contender>& who);
   Waiting take_next();
-  void queue(const std::shared_ptr<Contender>& who, core::NodeData identity);
+  void queue(const std::shared_ptr<Contender>& who, Requester requester);
   void stand(std::shared_ptr<Place> place, State state);
   std::shared_ptr<Place> forget_place() noexcept;
   void remove_place(Place::Manner manner);

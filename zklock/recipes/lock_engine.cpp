@@ -13,12 +13,19 @@ namespace zklock::recipes {
 namespace {
 
 /// What this thread takes out of an engine's outbox.
-struct Emptying {
-  const LockEngine* engine;
-  std::vector<std::function<void()>> tasks;
-  Emptying* outer;
-};
+struct Emptying;
 constinit thread_local Emptying* emptying = nullptr;
+struct Emptying {
+  Emptying(const LockEngine& of, std::vector<std::function<void()>> all)
+      : engine(&of), tasks(std::move(all)) {}
+  Emptying(const Emptying&) = delete;
+  Emptying& operator=(const Emptying&) = delete;
+  ~Emptying() { emptying = outer; }
+
+  const LockEngine* const engine;
+  std::vector<std::function<void()>> tasks;
+  Emptying* const outer = std::exchange(emptying, this);
+};
 
 }  // namespace
 
@@ -54,8 +61,7 @@ LockEngine::Section::~Section() {
     return;
   }
   const auto engine = engine_.shared_from_this();
-  Emptying mine{&engine_, std::move(outbox), emptying};
-  emptying = &mine;
+  Emptying mine(engine_, std::move(outbox));
   for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
     const auto task = std::move(mine.tasks[i]);
     try {
@@ -64,7 +70,6 @@ LockEngine::Section::~Section() {
       engine->core_->warn("lock " + engine->path_.str() + ": " + e.what());
     }
   }
-  emptying = mine.outer;
 }
 
 void LockEngine::settle() {
@@ -95,6 +100,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
                        .deadline = wanted.deadline,
                        .limit = wanted.limit,
                        .audience = wanted.audience,
+                       .gate = wanted.gate,
                        .done = std::move(wanted.done)};
   if (const auto contender = find(wanted.owner)) {
     contender->join(std::move(call));
@@ -102,6 +108,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
   }
   const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
   core::AcquireFsm::Policy policy{.rule = std::move(wanted.rule),
+                                  .gate = std::move(wanted.gate),
                                   .wait = wait,
                                   .queue_again = wanted.queue_again,
                                   .lists = static_cast<bool>(wanted.audience),
@@ -176,8 +183,7 @@ bool LockEngine::unlock(const Owner& owner, core::CountKind kind) {
   const auto contender = find(owner);
   if (!contender) return false;
   if (by_lock && contender->ownership().count(kind) == 1) recursion_.end();
-  return contender->drop(kind, client::Deleter::Manner::announced) !=
-         core::Ownership::Dropped::refused;
+  return contender->drop(kind, Place::Manner::release) != core::Ownership::Dropped::refused;
 }
 
 core::Ownership LockEngine::ownership(const Owner& owner) {
@@ -188,11 +194,6 @@ core::Ownership LockEngine::ownership(const Owner& owner) {
   const int more = owner == Owner::this_thread() ? recursion_.count() : 0;
   for (int i = 0; i < more; ++i) all.add(core::CountKind::lock);
   return all;
-}
-
-bool LockEngine::contends(const Owner& owner) {
-  const Section section(*this);
-  return find(owner) != nullptr;
 }
 
 void LockEngine::attach() {
@@ -272,8 +273,7 @@ void LockEngine::thread_exits(Owner owner) noexcept {
     if (!contender) return;
     // Plainly: nobody finished what the lock was for. The exclusive last: it is no downgrade.
     for (const auto kind : {core::CountKind::shared_lock, core::CountKind::lock}) {
-      while (contender->drop(kind, client::Deleter::Manner::plainly) !=
-             core::Ownership::Dropped::refused) {
+      while (contender->drop(kind, Place::Manner::plainly) != core::Ownership::Dropped::refused) {
         dropped = true;
       }
     }

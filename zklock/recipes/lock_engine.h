@@ -44,7 +44,7 @@ struct Wanted {
   Owner owner;                             ///< calls of equal owners nest
   std::optional<Owner> on_behalf_of = {};  ///< whom node and Hold name; `owner` when unset
   core::QueueRule rule = core::QueueRule::mutex();
-  /// First to be had at the gate of the engine: whoever has it may ask for the lock.
+  /// By which it waits for its turn to queue by `rule`, if this call makes the contender.
   std::optional<core::QueueRule> gate = {};
   Deadline deadline;
   core::CountKind kind = core::CountKind::hold;
@@ -77,8 +77,6 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
 
   ClientCore& core() noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }
-  /// The engine of those who queue by weight for the leave to contend here.
-  std::shared_ptr<LockEngine> gate() { return core_->engine(path_, "gate"); }
 
   /// Nests, joins this owner's waiting contender, or queues. `wanted.done` may be called before
   /// acquire() returns, but after all locks are released. Throws Error(closed), and whatever the
@@ -101,8 +99,6 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool unlock(const Owner& owner, core::CountKind kind);
   /// The counts of a valid hold; all 0 otherwise.
   core::Ownership ownership(const Owner& owner);
-  /// Whether `owner` waits here, holds, or has lost what it has not given back.
-  bool contends(const Owner& owner);
   /// Public objects on this path come and go.
   void attach();
   /// True if that was the last one, and something is still locked by lock().

@@ -52,8 +52,9 @@ struct LockAudience {
 /// which they happened.
 class LockEvents {
  public:
-  LockEvents(LockAudience audience, std::string path, Owner owner)
-      : audience_(std::move(audience)), path_(std::move(path)), owner_(owner) {}
+  /// `path` must outlive it.
+  LockEvents(LockAudience audience, const std::string& path, Owner owner)
+      : audience_(std::move(audience)), path_(path), owner_(owner) {}
 
   bool heard() const noexcept { return static_cast<bool>(audience_); }
   void tell(LockEvent::Kind kind, FencingToken token, std::size_t position = 0) const noexcept {
@@ -71,7 +72,7 @@ class LockEvents {
 
  private:
   const LockAudience audience_;
-  const std::string path_;
+  const std::string& path_;
   const Owner owner_;
 };
 

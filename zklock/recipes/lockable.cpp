@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "zklock/recipes/acquire_call.h"
-#include "zklock/recipes/blocking_call.h"
+#include "zklock/recipes/call_faces.h"
 #include "zklock/recipes/contender.h"
 #include "zklock/recipes/delivery.h"
 #include "zklock/recipes/object_options.h"
@@ -39,7 +39,6 @@ std::shared_ptr<Lockable> Lockable::make(Client& client, std::string path, Mutex
 
 Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, Traits traits)
     : engine_(std::move(engine)),
-      gate_(traits.gated ? engine_->gate() : nullptr),
       options_(std::move(options)),
       limit_(checked_limit(options_, engine_->path().str())),
       lock_delay_(checked_delay(options_.lock_delay, engine_->path().str())),
@@ -47,7 +46,6 @@ Lockable::Lockable(std::shared_ptr<LockEngine> engine, MutexOptions options, Tra
       listener_(make_line(engine_->core(), options_)) {
   if (!traits.local) check_not_local(options_, path());
   engine_->attach();
-  if (gate_) gate_->attach();
 }
 
 Lockable::~Lockable() = default;
@@ -60,10 +58,6 @@ void Lockable::object_destroyed(std::shared_ptr<Lockable> lockable) noexcept {
   }
   const std::atomic<bool>* const object = lockable->destroyed_.get();
   *lockable->destroyed_ = true;
-  if (lockable->gate_) {
-    lockable->gate_->cancel_all(object);
-    lockable->gate_->detach();
-  }
   engine.cancel_all(object);
   if (engine.detach()) {
     engine.core().warn("lock " + lockable->path() + ": the mutex is destroyed while locked");
@@ -93,23 +87,17 @@ Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& opt
           .local = local_};
 }
 
-// Waits on the calling thread. Interrupted, it leaves the queue, and gives back a count that came
-// at that very moment.
 std::shared_ptr<Contender> Lockable::acquire_blocking(Wanted wanted, const std::stop_token& stop) {
   engine_->core().check_usable("lock", path());
-  BlockingCall<Outcome> call;
   const CountKind kind = wanted.kind;
-  wanted.done = [&call](Outcome outcome) { call.set(std::move(outcome)); };
-  const auto acquiring = AcquireCall::start(engine_, std::move(wanted), stop);
-  Outcome outcome;
-  try {
-    outcome = call.wait();
-  } catch (const boost::thread_interrupted&) {
-    acquiring->cancel();
-    outcome = call.wait_without_interruption();
-    if (outcome.contender) outcome.contender->release(kind);
-    throw;
-  }
+  Outcome outcome = wait_or_cancel<Outcome>(
+      [&](auto done) {
+        wanted.done = std::move(done);
+        return AcquireCall::start(engine_, std::move(wanted), stop);
+      },
+      [kind](const Outcome& late) {
+        if (late.contender) late.contender->release(kind);
+      });
   if (outcome.error) throw *outcome.error;
   return std::move(outcome.contender);
 }
@@ -130,7 +118,6 @@ bool Lockable::lock(const Kind& kind, Deadline deadline, const std::stop_token& 
 
 void Lockable::unlock(CountKind count, const char* operation) {
   if (engine_->core().forked()) throw Error(Errc::forked, operation, path());
-  if (count == CountKind::lock && engine_->unlock_again()) return;
   if (!engine_->unlock(Owner::this_thread(), count)) {
     throw Error(Errc::not_owner, operation, path());
   }
@@ -155,45 +142,27 @@ void Lockable::start(const Kind& kind, const AcquireOptions& options,
 void Lockable::async_acquire(const Kind& kind, const AcquireOptions& options,
                              AcquireHandler handler) {
   engine_->core().check_usable("lock", path());
-  // What the handler owns must not die on the threads that bring the outcome: there is one copy,
-  // and it moves on to the executor. A task that is never run gives the hold back.
-  auto only = std::make_shared<AcquireHandler>(std::move(handler));
-  const auto post = [core = engine_->core().shared_from_this(),
-                     what = "lock " + path()](std::function<void()> task) {
+  auto end = for_handler(std::move(handler), [core = engine_->core().shared_from_this(),
+                                              what = "lock " + path()](std::function<void()> task) {
     Delivery::send(core, core->dispatcher(), what, std::move(task));
-  };
+  });
   try {
     check(kind, options);
   } catch (const Error& error) {
-    post([only = std::move(only), refused = std::make_exception_ptr(error)] {
-      (*only)(Hold(), refused);
-    });
-    return;
+    return end(std::make_exception_ptr(error), Hold());
   }
   start(kind, options,
-        [post, only = std::move(only), count = count_of_hold(kind)](Outcome outcome) mutable {
-          auto hold = std::make_shared<Hold>(hold_of(outcome.contender, count));
-          post([hold = std::move(hold), only = std::move(only), error = outcome.error] {
-            (*only)(std::move(*hold), error ? std::make_exception_ptr(*error) : nullptr);
-          });
+        [end = std::move(end), count = count_of_hold(kind)](const Outcome& outcome) mutable {
+          end(thrown(outcome.error), hold_of(outcome.contender, count));
         });
 }
 
 std::future<Hold> Lockable::async_acquire(const Kind& kind, const AcquireOptions& options) {
-  auto promise = std::make_shared<std::promise<Hold>>();
-  auto future = promise->get_future();
-  try {
-    start(kind, options, [promise, count = count_of_hold(kind)](Outcome outcome) {
-      if (outcome.error) {
-        promise->set_exception(std::make_exception_ptr(*outcome.error));
-      } else {
-        promise->set_value(hold_of(outcome.contender, count));
-      }
+  return as_future<Hold>([&](auto end) {
+    start(kind, options, [end, count = count_of_hold(kind)](const Outcome& outcome) {
+      end(thrown(outcome.error), hold_of(outcome.contender, count));
     });
-  } catch (...) {
-    promise->set_exception(std::current_exception());
-  }
-  return future;
+  });
 }
 
 Awaitable Lockable::co_acquire(Kind kind, AcquireOptions options) {

@@ -38,7 +38,6 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
 
   /// What a class is made for.
   struct Traits {
-    bool gated = false;  ///< some kinds have a gate
     bool local = false;  ///< contenders of one client may share a node
   };
 
@@ -82,7 +81,6 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   void start(const Kind& kind, const AcquireOptions& options, std::function<void(Outcome)> done);
 
   const std::shared_ptr<LockEngine> engine_;
-  const std::shared_ptr<LockEngine> gate_;  ///< null without one; kept for the calls
   const MutexOptions options_;
   const core::HoldLimit limit_;
   const std::chrono::milliseconds lock_delay_;

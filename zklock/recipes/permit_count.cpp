@@ -42,7 +42,7 @@ class Asked {
         if (!number) question_.fail(Errc::bad_data, core::bad_permit_count(reply.data));
         return Count{*number, reply.version};
       }
-      if (!Question::may_try_again(reply.status)) question_.fail(reply);
+      if (!core::passes(reply.status)) question_.fail(reply);
       Question::pause();
     }
   }
@@ -64,7 +64,7 @@ class Asked {
           question_.ask(client::request::CreateParents{engine_.path().str()});
       if (parents.status == Status::no_node) question_.fail(Errc::no_chroot);
       const bool made = parents.status == Status::ok;
-      if (!made && !Question::may_try_again(parents.status)) question_.fail(parents);
+      if (!made && !core::passes(parents.status)) question_.fail(parents);
       if (!made) Question::pause();
     }
   }

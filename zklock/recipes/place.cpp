@@ -16,13 +16,12 @@ using core::Ownership;
 using core::Status;
 namespace request = client::request;
 
-Place::Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
+Place::Place(std::shared_ptr<LockEngine> engine, Requester requester,
              core::AcquireFsm::Policy policy, LocalQueue* local)
     : engine_(std::move(engine)),
-      policy_(std::move(policy)),
-      identity_(std::move(identity)),
+      requester_(std::move(requester)),
       local_(local),
-      fsm_(engine_->core().next_attempt(), policy_) {}
+      fsm_(engine_->core().next_attempt(), std::move(policy)) {}
 
 Place::~Place() = default;
 
@@ -50,6 +49,7 @@ void Place::carry_out(const Effect& effect) {
   const std::string& path = engine_->path().str();
   switch (effect.kind) {
     case Effect::Kind::create: create(effect.text); return;
+    case Effect::Kind::move: move(effect.text); return;
     case Effect::Kind::create_parents:
       create_id_ = submit(request::CreateParents{path}, {}, on_reply([](Place& p, const auto& r) {
                             return p.fsm_.parents_created(r.status, r.detail);
@@ -71,8 +71,10 @@ void Place::carry_out(const Effect& effect) {
     case Effect::Kind::inspect:
       submit(request::Get{engine_->path().child(effect.text)}, effect.session,
              on_reply([](Place& p, const auto& r) {
-               p.queued_ms_ = r.created_ms;  // the last one that is inspected is its own
-               return p.fsm_.inspected({r.status, r.data, r.ephemeral_owner, r.token, r.detail});
+               auto effects =
+                   p.fsm_.inspected({r.status, r.data, r.ephemeral_owner, r.token, r.detail});
+               if (p.fsm_.token() == r.token) p.queued_ms_ = r.created_ms;
+               return effects;
              }));
       return;
     case Effect::Kind::watch: predecessors_.watch(effect.text, effect.session); return;
@@ -106,7 +108,7 @@ client::RequestId Place::submit(client::Operation operation, SessionId session,
 }
 
 void Place::create(const std::string& attempt) {
-  core::NodeData data = identity_;
+  core::NodeData data = core().identify(requester_);
   data.attempt = attempt;
   auto& coordinator = core().coordinator();
   const std::string& path = engine_->path().str();
@@ -114,13 +116,13 @@ void Place::create(const std::string& attempt) {
   predecessors_.drop();
   end_delay();
   create_id_ = coordinator.submit(
-      {.operation = request::CreateContender{path, policy_.rule.prefix, data.encode()}},
+      {.operation = request::CreateContender{path, fsm_.present_rule().prefix, data.encode()}},
       on_reply([](Place& p, const auto& r) {
         p.had_node_ = p.had_node_ || r.status == Status::ok;
         p.queued_ms_ = r.created_ms;
-        return p.created(r);
+        return p.fsm_.created(p.answer_of(r));
       }));
-  if (policy_.rule.shares_count()) return list({});
+  if (fsm_.present_rule().shares_count()) return list({});
   if (!fsm_.counts()) return;
   count_id_ = coordinator.submit(
       {.operation = request::CountChildren{path}}, on_reply([](Place& p, const auto& r) {
@@ -130,12 +132,40 @@ void Place::create(const std::string& attempt) {
 
 // Where the numbers have begun again, a release of an older node that was under way may have met
 // this one: as if the answer had been lost, it is looked for.
-core::AcquireEffects Place::created(const client::Reply& reply) {
-  const auto name = core::NodeName::parse(reply.name);
-  const bool doubtful = reply.status == Status::ok && name &&
-                        engine_->numbers_begin_again(name->sequence, reply.token);
-  return fsm_.created({doubtful ? Status::unknown : reply.status, reply.session, reply.name,
-                       reply.token, reply.detail});
+core::CreatedAnswer Place::answer_of(const client::Reply& created) {
+  const auto name = core::NodeName::parse(created.name);
+  const bool doubtful = created.status == Status::ok && name &&
+                        engine_->numbers_begin_again(name->sequence, created.token);
+  return {doubtful ? Status::unknown : created.status, created.session, created.name, created.token,
+          created.detail};
+}
+
+// In a transaction the servers tell the name of what they have made, and nothing else of it.
+void Place::move(const std::string& attempt) {
+  core::NodeData data = core().identify(requester_);
+  data.attempt = attempt;
+  data.since_ms = queued_ms_;
+  own_watch_.forget();  // its node goes, and that is no loss
+  const core::LockPath& path = engine_->path();
+  create_id_ = submit(
+      request::Transaction{{},
+                           {request::write::Remove{path.child(fsm_.own_name())},
+                            request::write::Create{.path = path.child(fsm_.present_rule().prefix),
+                                                   .data = data.encode(),
+                                                   .ephemeral = true,
+                                                   .contender = true,
+                                                   .sequential = true}}},
+      fsm_.session(), on_reply([](Place& p, const client::Reply& made) {
+        if (made.status != Status::ok) return p.fsm_.moved(p.answer_of(made));
+        p.submit(request::CountChildren{p.engine().path().child(made.name)}, made.session,
+                 p.on_reply([made](Place& self, const client::Reply& stat) {
+                   client::Reply whole = made;
+                   whole.status = stat.status == Status::ok ? Status::ok : Status::unknown;
+                   whole.token = stat.token;
+                   return self.fsm_.moved(self.answer_of(whole));
+                 }));
+        return core::AcquireEffects{};
+      }));
 }
 
 // The quorum's word is good for the name only; of the node behind it the next read tells, which the
@@ -163,7 +193,7 @@ std::string Place::count_path() const {
 
 void Place::list(SessionId session) {
   const std::string& path = engine_->path().str();
-  if (!policy_.rule.shares_count()) {
+  if (!fsm_.present_rule().shares_count()) {
     submit(request::ListChildren{path}, session,
            on_reply([](Place& p, const auto& r) { return p.listed(r, client::Reply{}); }));
     return;
@@ -216,7 +246,7 @@ void Place::predecessor_event(const std::string& node, request::WatchEvent event
 void Place::tell_position() {
   const AcquireState state = fsm_.state();
   const bool waits = state == AcquireState::arming || state == AcquireState::waiting ||
-                     (state == AcquireState::delaying && policy_.wait);
+                     (state == AcquireState::delaying && policy().wait);
   const auto who = contender();
   if (!waits || !who) return;
   who->waits_at(fsm_.position());

@@ -43,10 +43,10 @@ class LocalQueue;
 /// engine.
 class Place : public SessionMember, public std::enable_shared_from_this<Place> {
  public:
-  /// `identity`: what its node says of whose it is. `local`: of those who may share it; null when
-  /// it is nobody else's.
-  Place(std::shared_ptr<LockEngine> engine, core::NodeData identity,
-        core::AcquireFsm::Policy policy, LocalQueue* local = nullptr);
+  /// `requester`: whom its node names. `local`: of those who may share it; null when it is nobody
+  /// else's.
+  Place(std::shared_ptr<LockEngine> engine, Requester requester, core::AcquireFsm::Policy policy,
+        LocalQueue* local = nullptr);
   ~Place() override;
 
   /// The contender gets the place, and is told of it from now on.
@@ -71,9 +71,10 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
 
   ClientCore& core() const noexcept { return engine_->core(); }
   LockEngine& engine() const noexcept { return *engine_; }
-  const core::AcquireFsm::Policy& policy() const noexcept { return policy_; }
+  const core::AcquireFsm::Policy& policy() const noexcept { return fsm_.policy(); }
   /// With the number of permits, where that is shared.
   const core::QueueRule& rule() const noexcept { return fsm_.rule(); }
+  bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
   /// A server was reached.
@@ -81,7 +82,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   FencingToken token() const noexcept { return fsm_.token(); }
   SessionId session() const noexcept { return fsm_.session(); }
   core::Sequence sequence() const noexcept { return fsm_.sequence(); }
-  const std::string& attempt() const noexcept { return fsm_.attempt(); }
+  std::string attempt() const { return fsm_.attempt(); }
   const std::shared_ptr<core::LeaseTerm>& term() const noexcept { return term_; }
   const std::string& own_name() const noexcept {
     return downgrade_.reads() ? downgrade_.name() : fsm_.own_name();
@@ -139,7 +140,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
-  core::AcquireEffects created(const client::Reply& reply);
+  void move(const std::string& attempt);
+  core::CreatedAnswer answer_of(const client::Reply& created);
   void check_own(SessionId session);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void list(SessionId session);
@@ -164,8 +166,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
                    client::Deleter::Manner manner);
 
   const std::shared_ptr<LockEngine> engine_;
-  const core::AcquireFsm::Policy policy_;
-  const core::NodeData identity_;
+  const Requester requester_;
   LocalQueue* const local_;  ///< part of the engine
 
   // guarded by the engine's mutex
@@ -184,7 +185,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   RevocationWatch revocation_{*this};
   ArrivalWatch arrivals_{*this};
   Downgrade downgrade_{*this};
-  std::int64_t queued_ms_ = 0;             ///< when its node was created
+  std::int64_t queued_ms_ = 0;             ///< when its first node was created
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 };
 

@@ -23,7 +23,8 @@ request::Transaction while_queued(const Place& place, request::Write write) {
 
 void Place::mark(const Effect& effect) {
   // The data are for people, who may wonder whose it was.
-  request::write::Create marker{engine_->path().child(effect.text), identity_.encode()};
+  request::write::Create marker{engine_->path().child(effect.text),
+                                core().identify(requester_).encode()};
   client::submit_then_get(
       core().coordinator(), while_queued(*this, std::move(marker)),
       engine_->path().child(own_name()), effect.session,
@@ -64,7 +65,7 @@ void Place::delay() {
     due = std::max(due, core().loss_sightings().first_seen(marker, now) + orphan.length);
   }
   if (due <= now) return run(fsm_.delay_over());
-  if (!policy_.wait) return run(fsm_.delay_lasts());
+  if (!policy().wait) return run(fsm_.delay_lasts());
   delay_timer_ = core().scheduler().at(due, entering([round = ++delays_](Place& p) {
                                          // One that was cancelled may have begun before.
                                          if (round == p.delays_) p.run(p.fsm_.delay_over());

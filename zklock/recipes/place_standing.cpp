@@ -134,7 +134,7 @@ void Place::leave_session() noexcept {
 void Place::downgrade() {
   const bool left_delay = fsm_.leaves_delay();
   leave_no_delay();
-  if (policy_.rule.prefix == core::write_prefix) return downgrade_.begin();
+  if (policy().rule.prefix == core::write_prefix) return downgrade_.begin();
   if (left_delay) remove_unwanted_delay_marker();
 }
 
@@ -144,7 +144,7 @@ std::vector<std::string> Place::own_names() const {
 }
 
 std::string Place::data_as_reader() const {
-  core::NodeData data = identity_;
+  core::NodeData data = core().identify(requester_);
   data.attempt = fsm_.attempt();
   data.token = fsm_.token().zxid;
   data.since_ms = queued_ms_;
@@ -158,7 +158,7 @@ bool Place::is_own(const client::Reply& node) const {
 // Announced only to whom it matters: see Decision::follows_release.
 client::Deleter::Manner Place::manner_of_release() const noexcept {
   const bool writes = !downgrade_.reads() && !downgrade_.in_doubt();
-  const bool heard = policy_.rule.access == Access::exclusive && writes;
+  const bool heard = policy().rule.access == Access::exclusive && writes;
   return core().settings().announces && heard ? client::Deleter::Manner::announced
                                               : client::Deleter::Manner::plainly;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/priority_mutex.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "zklock/recipes/lockable.h"
@@ -42,7 +41,7 @@ Lockable::Kind kind(const PriorityOptions& options, std::optional<int> asked,
 
 PriorityMutex::PriorityMutex(Client& client, std::string path, PriorityOptions options)
     : options_(checked(options, path)) {
-  lockable_ = Lockable::make(client, std::move(path), options.mutex, {.gated = true});
+  lockable_ = Lockable::make(client, std::move(path), options.mutex, {});
 }
 
 PriorityMutex::~PriorityMutex() {
@@ -95,14 +94,7 @@ int PriorityMutex::hold_count() const {
 }
 
 std::vector<Participant> PriorityMutex::participants(Deadline deadline) const {
-  auto all = recipes::read_participants(lockable_->shared_engine(), deadline);
-  const auto gate = std::stable_partition(all.begin(), all.end(), [](const Participant& each) {
-    return each.access != Access::weighted;
-  });
-  std::sort(gate, all.end(), [](const Participant& a, const Participant& b) {
-    return core::precedes(*core::parse_contention(a.node), *core::parse_contention(b.node));
-  });
-  return all;
+  return recipes::read_participants(lockable_->shared_engine(), deadline);
 }
 
 const std::string& PriorityMutex::path() const noexcept {

@@ -12,7 +12,6 @@ namespace zklock::recipes {
 namespace {
 
 using core::Status;
-using core::StatusSort;
 
 constexpr std::chrono::milliseconds pause_between_turns{50};
 
@@ -53,11 +52,6 @@ void Question::fail(const client::Reply& reply) const {
 
 void Question::fail(Errc code, std::string_view cause) const {
   throw Error(code, operation_, engine_.path().str(), cause);
-}
-
-bool Question::may_try_again(Status status) noexcept {
-  const auto sort = core::sort_of(status);
-  return sort == StatusSort::doubtful || sort == StatusSort::session || sort == StatusSort::later;
 }
 
 // Not with a timer of the client's: there are none any more when it is closed.

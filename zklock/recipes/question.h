@@ -30,9 +30,7 @@ class Question {
   [[noreturn]] void fail(const client::Reply& reply) const;
   [[noreturn]] void fail(Errc code, std::string_view cause = {}) const;
 
-  /// Whether the same request may be answered otherwise a little later.
-  static bool may_try_again(core::Status status) noexcept;
-  /// That little; an interruption point.
+  /// A little; an interruption point.
   static void pause();
 
  private:

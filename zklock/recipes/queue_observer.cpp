@@ -107,8 +107,7 @@ void QueueObserver::end_watches() {
 }
 
 bool QueueObserver::passes(const client::Reply& reply) noexcept {
-  return reply.status == Status::unknown || reply.status == Status::session_ended ||
-         reply.status == Status::throttled || reply.status == Status::not_connected;
+  return core::passes(reply.status) || reply.status == Status::not_connected;
 }
 
 bool QueueObserver::goes_on(const client::Reply& reply) {

@@ -2,7 +2,6 @@
 #include "zklock/recipes/queue_reader.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "zklock/core/lock_delay.h"
@@ -25,22 +24,15 @@ Queue read_queue_now(LockEngine& engine, Question& question) {
     const client::Reply reply = question.ask(client::request::ListChildren{engine.path().str()});
     if (reply.status == Status::no_node) return {};
     if (reply.status == Status::ok) return Queue::of(reply.children);
-    if (!Question::may_try_again(reply.status)) question.fail(reply);
+    if (!core::passes(reply.status)) question.fail(reply);
     Question::pause();
   }
 }
 
 /// The numbers of this client's nodes in this queue: a name may just be changing.
-std::vector<core::Sequence> own_numbers(LockEngine& engine,
-                                        const std::vector<core::NodeName>& queue) {
-  auto names = engine.nodes();
-  // Few locks have a gate: none is made for the others.
-  const bool gated = std::ranges::any_of(queue, [](const core::NodeName& name) {
-    return core::parse_contention(name.text)->access == Access::weighted;
-  });
-  if (gated) std::ranges::move(engine.gate()->nodes(), std::back_inserter(names));
+std::vector<core::Sequence> own_numbers(LockEngine& engine) {
   std::vector<core::Sequence> mine;
-  for (const std::string& text : names) {
+  for (const std::string& text : engine.nodes()) {
     if (const auto name = core::NodeName::parse(text)) mine.push_back(name->sequence);
   }
   return mine;
@@ -57,7 +49,8 @@ Participant describe(const core::NodeName& name, const client::Reply& reply,
   p.mine = std::ranges::find(mine, name.sequence) != mine.end();
   p.node = core::printable(name.text, 128);
   p.sequence = name.sequence.value;
-  p.token = reply.token;
+  // At a gate: of a node that nothing is granted by.
+  if (wish.access != Access::weighted) p.token = reply.token;
   p.session_id = reply.ephemeral_owner.value;
   std::int64_t since_ms = reply.created_ms;
   if (const auto data = core::NodeData::parse(reply.data)) {
@@ -81,6 +74,29 @@ void follow_downgrades(LockEngine& engine, Question& question, std::vector<core:
     if (replies[i].status != Status::no_node || !reader) continue;
     queue[i] = *std::move(reader);
     replies[i] = question.ask(client::request::Get{engine.path().child(queue[i].text)});
+  }
+}
+
+bool is_at_gate(const core::NodeName& name) {
+  return core::parse_contention(name.text)->access == Access::weighted;
+}
+
+/// Those that have gone from a gate meanwhile may have passed it: whoever queues since then is
+/// added, with what is said of it.
+void follow_passing(LockEngine& engine, Question& question, std::vector<core::NodeName>& queue,
+                    std::vector<client::Reply>& replies) {
+  bool passed = false;
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    passed = passed || (replies[i].status == Status::no_node && is_at_gate(queue[i]));
+  }
+  if (!passed) return;
+  for (core::NodeName& name : read_queue_now(engine, question).contenders) {
+    const bool known = std::ranges::find(queue, name.text, &core::NodeName::text) != queue.end();
+    if (known || is_at_gate(name)) continue;
+    const auto place = std::ranges::find_if(queue, is_at_gate) - queue.begin();
+    replies.insert(replies.begin() + place,
+                   question.ask(client::request::Get{engine.path().child(name.text)}));
+    queue.insert(queue.begin() + place, std::move(name));
   }
 }
 
@@ -119,13 +135,14 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
     }
     auto replies = question.ask(std::move(reads));
     follow_downgrades(*engine, question, queue, replies);
-    const bool lost = std::ranges::any_of(
-        replies, [](const auto& r) { return Question::may_try_again(r.status); });
+    follow_passing(*engine, question, queue, replies);
+    const bool lost =
+        std::ranges::any_of(replies, [](const auto& r) { return core::passes(r.status); });
     if (lost) {
       Question::pause();
       continue;
     }
-    const auto mine = own_numbers(*engine, queue);
+    const auto mine = own_numbers(*engine);
     std::vector<Participant> participants;
     core::Holders holders(all_permits);
     for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -163,7 +180,7 @@ QueueView view_of(LockEngine& engine, Sight sight, const std::vector<core::NodeN
                   const std::vector<core::NodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed) {
   QueueView view;
-  const auto mine = own_numbers(engine, queue);
+  const auto mine = own_numbers(engine);
   for (std::size_t i = 0; i < holders.size(); ++i) {
     view.holders.push_back(describe(holders[i], replies[i], mine));
     view.holders.back().holds = true;
@@ -185,7 +202,7 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
     const auto queue = read_queue_now(*engine, question);
     client::Reply count;
     if (shares_count(queue.contenders)) count = question.ask(get(std::string(core::count_node)));
-    if (Question::may_try_again(count.status)) {
+    if (core::passes(count.status)) {
       Question::pause();
       continue;
     }
@@ -201,8 +218,7 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
     const auto is = [](auto... statuses) {
       return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
     };
-    if (std::ranges::any_of(replies,
-                            [](const auto& r) { return Question::may_try_again(r.status); })) {
+    if (std::ranges::any_of(replies, [](const auto& r) { return core::passes(r.status); })) {
       Question::pause();
       continue;
     }

@@ -21,13 +21,13 @@ namespace zklock::recipes {
 
 /// What a list of the children tells.
 struct Queue {
-  std::vector<core::NodeName> contenders;  ///< in the order of arrival
+  std::vector<core::NodeName> contenders;  ///< in the order of core::contenders()
   bool delayed = false;                    ///< nobody holds yet: see core/lock_delay.h
 
   static Queue of(const std::vector<std::string>& children);
 };
 
-/// The contenders' nodes, in the order of arrival.
+/// The contenders' nodes, in the same order.
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
                                        Deadline deadline);
 

@@ -178,7 +178,7 @@ class Asking {
   const bool force_;
 };
 
-/// Nothing when the queue is empty.
+/// Nothing when nobody queues for the lock.
 std::optional<core::NodeName> whom_to_ask(recipes::ClientCore& core, const core::LockPath& path,
                                           const RevocationOptions& options, Deadline limit) {
   if (options.node) {
@@ -191,7 +191,10 @@ std::optional<core::NodeName> whom_to_ask(recipes::ClientCore& core, const core:
   if (queue.empty()) return std::nullopt;
   constexpr std::int32_t as_the_names_say = 0;
   const auto holders = core::holders(queue, as_the_names_say);
-  return holders.empty() ? queue.front() : holders.front();
+  if (!holders.empty()) return holders.front();
+  // All wait at a gate where the first one does.
+  const bool at_gate = core::parse_contention(queue.front().text)->access == Access::weighted;
+  return at_gate ? std::nullopt : std::optional(queue.front());
 }
 
 bool ask_and_wait(const std::shared_ptr<recipes::ClientCore>& core, const core::LockPath& path,

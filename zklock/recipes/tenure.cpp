@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "zklock/error.h"
-#include "zklock/recipes/commit_faces.h"
+#include "zklock/recipes/call_faces.h"
 #include "zklock/recipes/stopped_token.h"
 
 namespace zklock {

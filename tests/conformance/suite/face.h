@@ -11,7 +11,7 @@
 namespace zklock::testing {
 
 // What a listener is told: everything that that of a ReentrantMutex is, or less.
-enum class Hears { all, all_but_places, begin_and_end, nothing };
+enum class Hears { all, begin_and_end, nothing };
 
 // One way to use a lock class, as a table of facts; faces.h says what they mean.
 struct Face {

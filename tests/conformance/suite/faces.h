@@ -148,10 +148,8 @@ struct PriorityMutexFace : LockableFace<PriorityMutex> {
   static constexpr bool nests = true;
   static constexpr bool shares = false;
   static constexpr bool thread_owns = true;
-  // Who waits stands at the gate; the node that holds is made when it has passed.
+  // Who waits stands at the gate; the node that holds is made when it passes.
   static constexpr bool keeps_node = false;
-  // The listener hears of the lock, not of the gate.
-  static constexpr Hears hears = Hears::all_but_places;
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     MutexOptions options = {}) {
     return std::make_unique<Lock>(client, path, PriorityOptions{.mutex = std::move(options)});

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <utility>
+
+namespace zklock::core {
+
+/// A T that most of its owners never need: made when it is first written to, T{} until then.
+///
+/// Thread-safety: as a T.
+template <class T>
+class Seldom {
+ public:
+  Seldom() noexcept = default;
+  Seldom(const Seldom& other) : value_(other.value_ ? std::make_unique<T>(*other) : nullptr) {}
+  Seldom(Seldom&&) noexcept = default;
+  Seldom& operator=(Seldom other) noexcept {
+    value_ = std::move(other.value_);
+    return *this;
+  }
+  ~Seldom() = default;
+
+  const T& operator*() const noexcept {
+    static const T none{};
+    return value_ ? *value_ : none;
+  }
+  const T* operator->() const noexcept { return &**this; }
+  T& write() {
+    if (!value_) value_ = std::make_unique<T>();
+    return *value_;
+  }
+  void reset() noexcept { value_.reset(); }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
+}  // namespace zklock::core
