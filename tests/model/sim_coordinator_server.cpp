@@ -157,8 +157,7 @@ void SimCoordinator::relay_touch() {
   // A touch at the very time of a relay has just missed it.
   const Duration interval = options_.relay_interval;
   const Duration passed = (clock_.now().time_since_epoch() - options_.relay_phase) % interval;
-  const Duration wait =
-      (passed < Duration::zero() ? -passed : interval - passed) + next_jitter();
+  const Duration wait = (passed < Duration::zero() ? -passed : interval - passed) + next_jitter();
   relay_timer_ = clock_.at(clock_.now() + wait, [this] {
     relay_timer_ = {};
     if (!isolated_ && std::exchange(touch_waits_, false)) ensemble_.touch(server_session_);

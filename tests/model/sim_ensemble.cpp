@@ -321,10 +321,9 @@ Node& SimEnsemble::add(std::string path, std::string data, SessionId owner, bool
   Node node;
   node.data = std::move(data);
   node.czxid = node.mzxid = node.pzxid = next_zxid();
-  node.created_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now().time_since_epoch() +
-                                                            wall_clock_)
-          .count();
+  node.created_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                        clock_.now().time_since_epoch() + wall_clock_)
+                        .count();
   node.owner = owner;
   node.container = container;
   Node& added = tree_.add(path, std::move(node));

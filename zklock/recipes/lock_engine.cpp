@@ -218,7 +218,8 @@ bool LockEngine::detach() {
 }
 
 bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token) {
-  if (token <= newest_) return false;  // of one that was looked for
+  if (token <= newest_) return false;          // of one that was looked for
+  if (!core::is_usable(number)) return false;  // it goes below the others without a new beginning
   const bool again = newest_ != FencingToken{} && number <= newest_number_;
   newest_number_ = number;
   newest_ = token;

@@ -48,6 +48,7 @@ class Checker {
     Instant last_held;
     bool open = true;  ///< neither given back nor lost
     bool said_lost = false;
+    bool released = false;
     bool taken = false;
     int told = 0;
   };
@@ -63,8 +64,8 @@ class Checker {
     FencingToken highest;            ///< that was granted
     FencingToken highest_exclusive;  ///< of those that exclude all others
     std::map<FencingToken, std::uint64_t> owners;
-    std::vector<std::uint32_t> open;  ///< holds
-    std::vector<Contender> queue;     ///< nodes that are there
+    std::vector<std::uint32_t> open;                        ///< holds
+    std::vector<Contender> queue;                           ///< nodes that are there
     std::vector<std::pair<Instant, std::int64_t>> numbers;  ///< of permits
     FencingToken highest_written;
   };

@@ -84,11 +84,10 @@ void Injector::later(Duration delay, std::function<void()> task) {
 void Injector::inject(const PlanStep& step) {
   SimProcess& process = users_.process(step.slot);
   if (process.dead() || process.closed()) return;
-  scribe_.note({.kind = Event::Kind::fault,
-                .number = step.slot,
-                .text = std::string(name_of(step.fault))});
-  const bool by_losses = step.fault >= Fault::lost_reply_create &&
-                         step.fault <= Fault::lost_request_parents;
+  scribe_.note(
+      {.kind = Event::Kind::fault, .number = step.slot, .text = std::string(name_of(step.fault))});
+  const bool by_losses =
+      step.fault >= Fault::lost_reply_create && step.fault <= Fault::lost_request_parents;
   if (!by_losses) ++counts_[static_cast<std::size_t>(step.fault)];
   if (step.fault >= Fault::killed) return to_process(step);
   if (step.fault >= Fault::parent_deleted) return to_tree(step);
@@ -270,9 +269,12 @@ void Injector::to_requests(const PlanStep& step) {
     status = core::Status::quota_exceeded;
   } else if (step.fault == Fault::throttled) {
     status = core::Status::throttled;
-    kinds = {create_contender, count_children, list_children, get,
-             get_and_watch,    check,          remove,        announce_and_delete,
-             list_and_watch,   exists_and_watch, transaction, create_parents};
+    kinds = {create_contender, count_children,
+             list_children,    get,
+             get_and_watch,    check,
+             remove,           announce_and_delete,
+             list_and_watch,   exists_and_watch,
+             transaction,      create_parents};
   } else if (step.fault == Fault::server_error) {
     status = core::Status::server_error;
     kinds = {create_contender, list_children, get_and_watch, get, create_parents};

@@ -44,7 +44,7 @@ class Injector {
   void delete_parent(const std::string& path);
   void stranger(const std::string& path, const std::string& prefix, std::string data,
                 Duration length);
-  void set_counter(const std::string& path, std::int32_t next);
+  void set_counter(const PlanStep& step, const std::string& path, std::int32_t next);
   void later(Duration delay, std::function<void()> task);
   std::vector<std::string> contenders(const std::string& path) const;
 

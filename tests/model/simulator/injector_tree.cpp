@@ -54,11 +54,12 @@ void Injector::to_tree(const PlanStep& step) {
                        std::string(core::released_data));
       return;
     }
-    case Fault::sequence_near_end: return set_counter(path, core::first_unusable_sequence.value - 2);
+    case Fault::sequence_near_end:
+      return set_counter(step, path, core::first_unusable_sequence.value - 2);
     case Fault::sequence_at_end:
-      return set_counter(path, std::numeric_limits<std::int32_t>::max());
+      return set_counter(step, path, std::numeric_limits<std::int32_t>::max());
     case Fault::sequence_negative:
-      return set_counter(path, std::numeric_limits<std::int32_t>::min() + step.salt);
+      return set_counter(step, path, std::numeric_limits<std::int32_t>::min() + step.salt);
     default: return;
   }
 }
@@ -100,8 +101,13 @@ void Injector::stranger(const std::string& path, const std::string& prefix, std:
 }
 
 // The next names; who waits there keeps what he has.
-void Injector::set_counter(const std::string& path, std::int32_t next) {
-  if (universe_.ensemble(0).find(path) != nullptr) universe_.ensemble(0).set_counter(path, next);
+void Injector::set_counter(const PlanStep& step, const std::string& path, std::int32_t next) {
+  SimEnsemble& servers = universe_.ensemble(0);
+  // A shared number of permits keeps the parent from being made anew, as README, Limits, says.
+  const bool renewable = std::ranges::none_of(
+      setup_.objects, [](const ObjectPlan& object) { return object.kind == LockClass::counted; });
+  if (renewable && servers.find(path) != nullptr) return servers.set_counter(path, next);
+  --counts_[static_cast<std::size_t>(step.fault)];
 }
 
 }  // namespace zklock::simulator

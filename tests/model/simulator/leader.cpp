@@ -72,14 +72,13 @@ Leader::Leader(Users& users, SimProcess& process, const ObjectPlan& plan)
     candidate_ = std::make_shared<Candidate>(users, process, plan);
     return;
   }
-  latch_ = std::make_unique<LeaderLatch>(
-      process.client(), path_of(plan.path),
-      LatchOptions{.lock_delay = milliseconds(plan.lock_delay)});
-  subscription_ = latch_->add_listener(
-      [this](const Leadership& leadership) { gained(leadership); },
-      [this](const Leadership&) {
-        if (Call* const call = std::exchange(leading_, nullptr)) users_.end_leadership(*call);
-      });
+  latch_ = std::make_unique<LeaderLatch>(process.client(), path_of(plan.path),
+                                         LatchOptions{.lock_delay = milliseconds(plan.lock_delay)});
+  subscription_ = latch_->add_listener([this](const Leadership& leadership) { gained(leadership); },
+                                       [this](const Leadership&) {
+                                         if (Call* const call = std::exchange(leading_, nullptr))
+                                           users_.end_leadership(*call);
+                                       });
 }
 
 Leader::~Leader() {

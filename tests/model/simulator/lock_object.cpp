@@ -62,9 +62,8 @@ LockObject::Made LockObject::make(SimProcess& process, const ObjectPlan& plan,
     case LockClass::multi:
       return std::make_unique<MultiMutex>(client, std::vector{path_of(0), path_of(1)}, options);
     case LockClass::priority:
-      return std::make_unique<PriorityMutex>(client, path,
-                                             PriorityOptions{.weight = plan.number,
-                                                             .mutex = options});
+      return std::make_unique<PriorityMutex>(
+          client, path, PriorityOptions{.weight = plan.number, .mutex = options});
     case LockClass::reentrant:
     case LockClass::quorum:
     case LockClass::latch:
@@ -85,29 +84,26 @@ void LockObject::acquire(const PlanStep& step, AcquireOptions options,
   const CompositeHandler composite = [handler](CompositeHold hold, std::exception_ptr error) {
     handler({.composite = std::move(hold), .error = std::move(error)});
   };
-  std::visit(model::Overloaded{
-                 [&](std::unique_ptr<SharedMutex>& m) {
-                   if (step.reads != 0) {
-                     m->async_acquire_shared(std::move(options), simple);
-                   } else {
-                     m->async_acquire(std::move(options), simple);
-                   }
-                 },
-                 [&](std::unique_ptr<Semaphore>& m) {
-                   m->async_acquire(step.number, std::move(options), simple);
-                 },
-                 [&](std::unique_ptr<PriorityMutex>& m) {
-                   m->async_acquire(std::move(options), simple, step.number);
-                 },
-                 [&](std::unique_ptr<MultiMutex>& m) {
-                   m->async_acquire(std::move(options), composite);
-                 },
-                 [&](std::unique_ptr<QuorumMutex>& m) {
-                   m->async_acquire(std::move(options), composite);
-                 },
-                 [&](auto& m) { m->async_acquire(std::move(options), simple); },
-             },
-             made_);
+  std::visit(
+      model::Overloaded{
+          [&](std::unique_ptr<SharedMutex>& m) {
+            if (step.reads != 0) {
+              m->async_acquire_shared(std::move(options), simple);
+            } else {
+              m->async_acquire(std::move(options), simple);
+            }
+          },
+          [&](std::unique_ptr<Semaphore>& m) {
+            m->async_acquire(step.number, std::move(options), simple);
+          },
+          [&](std::unique_ptr<PriorityMutex>& m) {
+            m->async_acquire(std::move(options), simple, step.number);
+          },
+          [&](std::unique_ptr<MultiMutex>& m) { m->async_acquire(std::move(options), composite); },
+          [&](std::unique_ptr<QuorumMutex>& m) { m->async_acquire(std::move(options), composite); },
+          [&](auto& m) { m->async_acquire(std::move(options), simple); },
+      },
+      made_);
 }
 
 }  // namespace zklock::simulator

@@ -61,20 +61,31 @@ void for_each_field(Part& step, Field field) {
   field("salt", step.salt);
 }
 
-std::string word(std::int64_t value) { return std::to_string(value); }
-std::string word(int value) { return std::to_string(value); }
-std::string word(Fault fault) { return std::string(name_of(fault)); }
+std::string word(std::int64_t value) {
+  return std::to_string(value);
+}
+std::string word(int value) {
+  return std::to_string(value);
+}
+std::string word(Fault fault) {
+  return std::string(name_of(fault));
+}
 template <class Enum>
-requires std::is_enum_v<Enum>
-std::string word(Enum value) { return std::to_string(static_cast<int>(value)); }
+requires std::is_enum_v<Enum> std::string word(Enum value) {
+  return std::to_string(static_cast<int>(value));
+}
 
 template <class Number>
 bool read_number(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
-bool read(std::string_view text, std::int64_t& value) { return read_number(text, value); }
-bool read(std::string_view text, int& value) { return read_number(text, value); }
+bool read(std::string_view text, std::int64_t& value) {
+  return read_number(text, value);
+}
+bool read(std::string_view text, int& value) {
+  return read_number(text, value);
+}
 bool read(std::string_view text, Fault& fault) {
   const std::size_t index = fault_named(text);
   fault = static_cast<Fault>(index);

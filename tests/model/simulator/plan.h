@@ -62,11 +62,11 @@ struct Setup {
 
 /// What a user does with a hold.
 enum class Ending : std::uint8_t {
-  release,    ///< after its time
-  throws,     ///< the handler throws, and so it is destroyed
+  release,     ///< after its time
+  throws,      ///< the handler throws, and so it is destroyed
   until_lost,  ///< after its time, or as soon as it is lost
-  nested,     ///< takes it once more at half of its time, and gives back that one later
-  commits,    ///< writes under its guard at half of its time
+  nested,      ///< takes it once more at half of its time, and gives back that one later
+  commits,     ///< writes under its guard at half of its time
   renews,
 };
 
@@ -86,9 +86,9 @@ struct PlanStep {
   Act act = Act::acquire;
   int slot = 0;
   int object = 0;
-  int owner = 0;         ///< 0: one of its own
-  int reads = 0;         ///< of a SharedMutex
-  int number = 1;        ///< permits; weight
+  int owner = 0;           ///< 0: one of its own
+  int reads = 0;           ///< of a SharedMutex
+  int number = 1;          ///< permits; weight
   std::int64_t wait = -1;  ///< -1: for ever; 0: one attempt
   std::int64_t stop = -1;  ///< when the caller gives up
   std::int64_t hold = 0;

@@ -53,8 +53,7 @@ class Planner {
     plan_.setup.objects.push_back(object);
   }
   void add_mutex(int path) {
-    ObjectPlan object{.kind = dice_.one_of({LockClass::reentrant, LockClass::mutex}),
-                      .path = path};
+    ObjectPlan object{.kind = dice_.one_of({LockClass::reentrant, LockClass::mutex}), .path = path};
     if (dice_.one_in(3)) object.batch = dice_.from_to(2, 5);
     if (dice_.one_in(3)) object.keep_idle = dice_.from_to(10, plan_.setup.session_ms);
     add(object);
@@ -122,10 +121,10 @@ class Planner {
   PlanStep at_some_time() {
     PlanStep step;
     // Many in bursts, so that they meet.
-    step.at = dice_.one_in(2) ? static_cast<std::int64_t>(dice_.below(4)) * span_ / 4 +
-                                    static_cast<std::int64_t>(dice_.below(20'000))
-                              : static_cast<std::int64_t>(
-                                    dice_.below(static_cast<std::size_t>(span_)));
+    step.at = dice_.one_in(2)
+                  ? static_cast<std::int64_t>(dice_.below(4)) * span_ / 4 +
+                        static_cast<std::int64_t>(dice_.below(20'000))
+                  : static_cast<std::int64_t>(dice_.below(static_cast<std::size_t>(span_)));
     step.slot = dice_.from_to(0, plan_.setup.slots - 1);
     step.salt = static_cast<int>(dice_.below(1'000));
     return step;
@@ -158,9 +157,9 @@ class Planner {
     if (step.wait < 0 && dice_.one_in(4)) step.wait = 1 + some_hold();
     if (dice_.one_in(6)) step.stop = some_hold();
     step.hold = some_hold();
-    step.ending = dice_.one_of({Ending::release, Ending::release, Ending::throws,
-                                Ending::until_lost, Ending::nested, Ending::commits,
-                                Ending::renews});
+    step.ending =
+        dice_.one_of({Ending::release, Ending::release, Ending::throws, Ending::until_lost,
+                      Ending::nested, Ending::commits, Ending::renews});
     return step;
   }
 
@@ -169,12 +168,11 @@ class Planner {
     step.act = Act::fault;
     for (;;) {
       step.fault = static_cast<Fault>(dice_.below(fault_classes));
-      const bool rare = step.fault == Fault::sequence_at_end ||
-                        step.fault == Fault::sequence_near_end ||
-                        step.fault == Fault::sequence_negative ||
-                        step.fault == Fault::parent_deleted ||
-                        step.fault == Fault::session_expired ||
-                        step.fault == Fault::old_node_visible || step.fault == Fault::node_deleted;
+      const bool rare =
+          step.fault == Fault::sequence_at_end || step.fault == Fault::sequence_near_end ||
+          step.fault == Fault::sequence_negative || step.fault == Fault::parent_deleted ||
+          step.fault == Fault::session_expired || step.fault == Fault::old_node_visible ||
+          step.fault == Fault::node_deleted;
       if (step.fault != Fault::clock_drift && (!rare || dice_.one_in(4))) break;
     }
     step.length = length_of(step.fault);

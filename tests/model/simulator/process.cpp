@@ -43,8 +43,7 @@ SimProcess::SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>
       slot_(slot),
       clock_(clock, number, setup.drift[static_cast<std::size_t>(slot) % most_slots]) {
   for (auto& ensemble : ensembles) {
-    auto line =
-        std::make_unique<Line>(clock, *ensemble, number, options_of(setup, slot, number));
+    auto line = std::make_unique<Line>(clock, *ensemble, number, options_of(setup, slot, number));
     line->core = recipes::ClientCore::make(
         {.coordinator = borrowed<client::Coordinator>(line->coordinator),
          .scheduler = borrowed<client::Scheduler>(clock_),

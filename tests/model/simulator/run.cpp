@@ -54,7 +54,13 @@ void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& u
   while (!users.all_over() && universe.step(end)) {
   }
   users.destroy_objects();
-  universe.run_until(universe.now() + milliseconds(plan.setup.session_ms / 4));
+  // The sessions of the dead end, too.
+  const Duration quarter = milliseconds(plan.setup.session_ms) / 4;
+  universe.run_until(universe.now() + quarter);
+  const Instant gone = universe.now() + 5 * quarter;
+  while (users.nodes_are_left() && universe.now() < gone) {
+    universe.run_until(universe.now() + quarter);
+  }
   for (std::size_t e = 0; e < universe.ensembles(); ++e) {
     for (int path = 0; path < plan.setup.paths; ++path) {
       users.sweep(e, path, end + milliseconds(plan.setup.session_ms));
@@ -115,8 +121,8 @@ Run run(const Plan& plan, const std::function<void(const std::string&)>& trace) 
   tally.stale_refused = scribe.stale_refused();
   tally.events = universe.events();
   tally.faults = injector.counts();
-  tally.guarded = static_cast<std::uint64_t>(
-      std::ranges::count_if(scribe.history(), [](const Event& event) {
+  tally.guarded =
+      static_cast<std::uint64_t>(std::ranges::count_if(scribe.history(), [](const Event& event) {
         return event.kind == Event::Kind::written && event.number != 0;
       }));
   tally.milliseconds = static_cast<std::uint64_t>(

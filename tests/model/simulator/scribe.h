@@ -26,7 +26,9 @@ constexpr std::uint32_t resource_of(std::size_t ensemble, int path) noexcept {
   return static_cast<std::uint32_t>(1 + ensemble * 8 + static_cast<std::size_t>(path));
 }
 /// What is guarded by it.
-constexpr std::uint32_t guarded_by(std::uint32_t resource) noexcept { return resource + 1000; }
+constexpr std::uint32_t guarded_by(std::uint32_t resource) noexcept {
+  return resource + 1000;
+}
 constexpr std::uint32_t resource_of_quorum(int path) noexcept {
   return static_cast<std::uint32_t>(100 + path);
 }

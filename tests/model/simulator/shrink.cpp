@@ -53,12 +53,11 @@ bool simplify_setup(Plan& plan, const std::function<bool(const Plan&)>& fails) {
   changed |= attempt(plan, fails, [](Plan& p) { p.setup.announces = 1; });
   for (std::size_t i = 0; i < plan.setup.objects.size(); ++i) {
     const auto drop = [&](int ObjectPlan::*option) {
-      changed |= attempt(plan, fails,
-                         [&](Plan& p) { p.setup.objects[i].*option = plain.*option; });
+      changed |= attempt(plan, fails, [&](Plan& p) { p.setup.objects[i].*option = plain.*option; });
     };
-    for (const auto option : {&ObjectPlan::batch, &ObjectPlan::keep_idle, &ObjectPlan::max_hold,
-                              &ObjectPlan::lock_delay, &ObjectPlan::listens,
-                              &ObjectPlan::fails_on_loss}) {
+    for (const auto option :
+         {&ObjectPlan::batch, &ObjectPlan::keep_idle, &ObjectPlan::max_hold,
+          &ObjectPlan::lock_delay, &ObjectPlan::listens, &ObjectPlan::fails_on_loss}) {
       drop(option);
     }
   }

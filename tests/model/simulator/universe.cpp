@@ -64,7 +64,8 @@ void Universe::look_at(SimProcess& process, Line& line, Next& best) {
   if (!own.is_down() || own.is_closed() || !process.runs()) {
     line.connect_at.reset();
   } else {
-    if (!line.connect_at) line.connect_at = now() + dice_.between(milliseconds(1), milliseconds(300));
+    if (!line.connect_at)
+      line.connect_at = now() + dice_.between(milliseconds(1), milliseconds(300));
     consider(best, std::max(*line.connect_at, line.no_server_until), What::connect, process, &line);
   }
 }

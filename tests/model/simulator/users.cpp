@@ -166,7 +166,8 @@ void Users::act(const PlanStep& step) {
 void Users::acquire(const PlanStep& step) {
   Seat& seat = seats_[static_cast<std::size_t>(step.slot)];
   const auto object = static_cast<std::size_t>(step.object);
-  if (winding_up_ || !seat.process->runs() || seat.process->closed() || !seat.objects[object]) return;
+  if (winding_up_ || !seat.process->runs() || seat.process->closed() || !seat.objects[object])
+    return;
   Call& call = new_call(*seat.process, plan_.setup.objects[object], step);
   const bool shared_owner = step.owner != 0 && nests(call.object.kind);
   const auto owner = static_cast<std::size_t>(step.owner) % seat.owners.size();
@@ -254,6 +255,7 @@ bool Users::all_over() const {
 
 void Users::wind_up() {
   winding_up_ = true;
+  for (const std::string& marker : markers_) universe_.ensemble(0).remove(marker);
   for (Seat& seat : seats_) {
     if (seat.process->dead()) continue;
     for (auto& leader : seat.leaders) {
@@ -296,11 +298,11 @@ void Users::ask_release(const PlanStep& step) {
   std::ranges::sort(names);
   const auto whom =
       core::NodeName::parse(names[static_cast<std::size_t>(step.salt) % names.size()]);
-  const std::string marker =
-      path_of(object.path) + "/" + core::revocation_marker(whom->sequence);
+  const std::string marker = path_of(object.path) + "/" + core::revocation_marker(whom->sequence);
   const bool forces = step.act == Act::force_release;
   const auto data = forces ? core::revocation_forces : core::revocation_asks;
   if (servers.create(marker, std::string(data)) != core::Status::ok) return;
+  markers_.push_back(marker);
   universe_.clock().at(universe_.now() + milliseconds(plan_.setup.session_ms / 2),
                        [&servers, marker] { servers.remove(marker); });
 }
@@ -310,6 +312,7 @@ void Users::sweep(std::size_t ensemble, int path, Instant until) {
   ObjectPlan object{.kind = LockClass::reentrant, .path = path};
   PlanStep step{.hold = 1000};
   Call& call = new_call(process, object, step);
+  call.ensemble = ensemble;
   call.owner = Owner::unique();
   ReentrantMutex mutex(process.client(ensemble), path_of(path));
   scribe_.note({.kind = Event::Kind::wanted, .hold = call.id, .owner = call.owner_number});
@@ -324,6 +327,19 @@ void Users::sweep(std::size_t ensemble, int path, Instant until) {
   }
   while (!process.line(ensemble).core->work().idle() && universe_.step(until)) {
   }
+}
+
+bool Users::nodes_are_left() const {
+  for (std::size_t e = 0; e < universe_.ensembles(); ++e) {
+    for (int path = 0; path < plan_.setup.paths; ++path) {
+      const model::Node* const parent = universe_.ensemble(e).find(path_of(path));
+      if (parent == nullptr) continue;
+      if (std::ranges::any_of(parent->children, [](const auto& name) { return name != "count"; })) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 void Users::look_for_leftovers() {

@@ -32,10 +32,12 @@ struct Call {
     int index = -1;  ///< in the CompositeHold
     bool said_lost = false;
     bool told_lost = false;
+    bool told_to_end = false;  ///< a leadership, for whatever reason
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_loss = {};
   };
   std::uint32_t id = 0;
   SimProcess* process = nullptr;
+  std::size_t ensemble = 0;  ///< of what is one hold
   ObjectPlan object;
   PlanStep step;
   std::optional<Owner> owner;
@@ -89,6 +91,8 @@ class Users {
   void destroy_objects();
   /// Acquires that path plainly, as somebody new; returns when that is over, or the time is.
   void sweep(std::size_t ensemble, int path, Instant until);
+  /// There are nodes of locks, besides shared numbers of permits.
+  bool nodes_are_left() const;
   /// Says what the processes have not given back.
   void look_for_leftovers();
 
@@ -151,7 +155,8 @@ class Users {
   std::uint32_t last_commit_ = 0;
   std::vector<FencingToken> fenced_;  ///< the highest that each resource has seen
   std::deque<Sight> sights_;
-  std::vector<Seat> graves_;  ///< what killed processes have left
+  std::vector<std::string> markers_;  ///< of requests for release
+  std::vector<Seat> graves_;          ///< what killed processes have left
   SimProcess* thrower_ = nullptr;
   const SimProcess* canceller_ = nullptr;
   bool winding_up_ = false;

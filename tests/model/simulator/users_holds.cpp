@@ -29,10 +29,11 @@ void Users::name_parts(Call& call) {
   call.parts.clear();
   const std::span<const Hold> holds = call.got.composite.holds();
   const bool quorum = call.object.kind == LockClass::quorum;
-  std::uint32_t whole = resource_of(0, call.object.path);
+  std::uint32_t whole = resource_of(call.ensemble, call.object.path);
   if (quorum) whole = resource_of_quorum(call.object.path);
   if (call.object.kind == LockClass::multi) whole = resource_of_multi;
-  call.parts.push_back({.hold = call.id, .resource = whole, .path = call.object.path});
+  call.parts.push_back(
+      {.hold = call.id, .resource = whole, .ensemble = call.ensemble, .path = call.object.path});
   for (std::size_t i = 0; i < holds.size(); ++i) {
     if (!holds[i]) continue;
     const int path = quorum ? call.object.path : static_cast<int>(i);
@@ -84,9 +85,12 @@ void Users::register_loss(Call& call) {
     const std::stop_token token = hold                 ? hold->lost()
                                   : call.got.composite ? call.got.composite.lost()
                                                        : call.leadership.ended();
-    part.on_loss = std::make_unique<std::stop_callback<std::function<void()>>>(
-        token, [this, &call, &part] {
-          if (call.process->dead()) return;
+    part.on_loss =
+        std::make_unique<std::stop_callback<std::function<void()>>>(token, [this, &call, &part] {
+          // A leadership that is to be given up is told, too.
+          part.told_to_end = true;
+          const bool lost = state_of(call, part) == HoldState::lost;
+          if (call.process->dead() || !lost) return;
           part.told_lost = true;
           scribe_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
           if (call.step.ending != Ending::until_lost || call.over) return;
@@ -113,6 +117,10 @@ void Users::ask(Call& call, Call::Part& part, bool strictly) {
   if (call.over || part.said_lost) return;
   const bool held = state_of(call, part) != HoldState::lost;
   part.said_lost = !held;
+  if (!held && part.told_to_end && !part.told_lost) {
+    part.told_lost = true;
+    scribe_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
+  }
   const bool able = universe_.now() > call.process->excused_until;
   const bool fine = held || !strictly || !able || part.told_lost;
   scribe_.note({.kind = held ? Event::Kind::said_held : Event::Kind::said_lost,
@@ -174,6 +182,11 @@ void Users::count(const Call& call) {
     case LockClass::observer: return;
   }
   if (!call.owner) return;
+  // A grant that has not been delivered yet counts already.
+  const bool comes = std::ranges::any_of(calls_, [&](const auto& other) {
+    return !other->ended && other->owner_number == call.owner_number;
+  });
+  if (comes) return;
   const std::uint32_t resource = call.parts.front().resource;
   for (Call* const other : live_) {
     if (other->owner_number != call.owner_number) continue;
@@ -182,7 +195,7 @@ void Users::count(const Call& call) {
     }
   }
   const auto engine =
-      call.process->line(0).core->engine(core::LockPath(path_of(call.object.path)));
+      call.process->line(call.ensemble).core->engine(core::LockPath(path_of(call.object.path)));
   scribe_.note({.kind = Event::Kind::counted,
                 .resource = resource,
                 .owner = call.owner_number,
@@ -194,9 +207,7 @@ void Users::plan_ending(Call& call) {
   switch (call.step.ending) {
     case Ending::release:
     case Ending::throws:
-    case Ending::until_lost:
-      after(*call.process, half, [this, &call] { write(call); });
-      break;
+    case Ending::until_lost: after(*call.process, half, [this, &call] { write(call); }); break;
     case Ending::nested: after(*call.process, half, [this, &call] { nest(call); }); break;
     case Ending::commits: after(*call.process, half, [this, &call] { commit(call); }); break;
     case Ending::renews:
@@ -225,9 +236,9 @@ void Users::commit(Call& call) {
   const FencingToken token = call.got.hold.token();
   scribe_.expect_commit(number, 0, call.got.hold.node());
   GuardedTransaction transaction(call.got.hold);
-  transaction.set(data_path_of(call.object.path), std::to_string(token.zxid) + "." +
-                                                      std::to_string(token.turn) + "." +
-                                                      std::to_string(number));
+  transaction.set(
+      data_path_of(call.object.path),
+      std::to_string(token.zxid) + "." + std::to_string(token.turn) + "." + std::to_string(number));
   const auto told = [this, number](const std::exception_ptr& error) {
     std::int64_t what = 0;
     try {
@@ -292,9 +303,8 @@ void Users::leads(Call& call, const Leadership& leadership) {
   call.leadership = leadership;
   call.token = leadership.token();
   call.parts.clear();
-  call.parts.push_back({.hold = call.id,
-                        .resource = resource_of(0, call.object.path),
-                        .path = call.object.path});
+  call.parts.push_back(
+      {.hold = call.id, .resource = resource_of(0, call.object.path), .path = call.object.path});
   granted(call);
 }
 
