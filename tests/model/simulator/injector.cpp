@@ -133,7 +133,9 @@ void Injector::pause(SimProcess& process, Duration length) {
 void Injector::resume(SimProcess& process) {
   if (!process.paused() || process.dead()) return;
   process.resume();
-  process.excused_until = universe_.now() + recovery;
+  process.excused_until =
+      std::max({universe_.now(), process.handlers_blocked_until, process.no_threads_until}) +
+      recovery;
   users_.ask_all(process);
 }
 
@@ -323,6 +325,7 @@ void Injector::kill(int slot, bool kindly, bool disconnected) {
 void Injector::no_threads(SimProcess& process, Duration length) {
   process.handlers().set_exhausted(true);
   process.losses().set_exhausted(true);
+  process.no_threads_until = universe_.now() + length;
   process.excused_until = std::max(process.excused_until, universe_.now() + length + recovery);
   later(length, [&process] {
     process.handlers().set_exhausted(false);

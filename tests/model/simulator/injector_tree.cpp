@@ -106,7 +106,11 @@ void Injector::set_counter(const PlanStep& step, const std::string& path, std::i
   // A shared number of permits keeps the parent from being made anew, as README, Limits, says.
   const bool renewable = std::ranges::none_of(
       setup_.objects, [](const ObjectPlan& object) { return object.kind == LockClass::counted; });
-  if (renewable && servers.find(path) != nullptr) return servers.set_counter(path, next);
+  const model::Node* const parent = servers.find(path);
+  // It does not go back, but below 0 at its end.
+  const bool ahead =
+      parent != nullptr && parent->counter >= 0 && (next < 0 || next > parent->counter);
+  if (renewable && ahead) return servers.set_counter(path, next);
   --counts_[static_cast<std::size_t>(step.fault)];
 }
 

@@ -77,6 +77,7 @@ class SimProcess {
   bool runs() const noexcept { return !paused_ && !dead_; }
 
   Instant handlers_blocked_until{};
+  Instant no_threads_until{};
   /// It stood still, or had no threads, or they were busy, until then.
   Instant excused_until{};
   std::optional<Instant> handler_at;
