@@ -200,7 +200,8 @@ void SimCoordinator::isolate() {
 void SimCoordinator::heal() {
   if (!std::exchange(isolated_, false)) return;
   catch_up();
-  if (link_ == Link::up && std::exchange(touch_waits_, false)) touch();
+  // What the leader has asked it meanwhile is answered first, before anything new goes through.
+  if (link_ == Link::up && std::exchange(touch_waits_, false)) ensemble_.touch(server_session_);
 }
 
 void SimCoordinator::lag() {

@@ -178,6 +178,7 @@ void Checker::said_held(const Event& event) {
   // Others that were granted while it was not asked, for its process stood still.
   for (const auto& [id, other] : holds_) {
     const Event& grant = other.grant;
+    if (other.taken) continue;
     if (grant.resource != held.grant.resource || grant.at <= held.grant.at) continue;
     if (grant.owner == held.grant.owner || !exclude(grant.access, held.grant.access)) continue;
     report(event, "I1",

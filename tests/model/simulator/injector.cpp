@@ -78,7 +78,9 @@ FaultCounts Injector::counts() const {
 }
 
 void Injector::later(Duration delay, std::function<void()> task) {
-  universe_.clock().at(universe_.now() + delay, std::move(task));
+  universe_.clock().at(universe_.now() + delay, [this, task = std::move(task)] {
+    if (!healed_) task();
+  });
 }
 
 void Injector::inject(const PlanStep& step) {
@@ -336,6 +338,7 @@ void Injector::no_threads(SimProcess& process, Duration length) {
 // ---- the end of it all --------------------------------------------------------------------------
 
 void Injector::heal() {
+  healed_ = true;
   for (auto& process : universe_.processes()) {
     if (process->dead()) continue;
     resume(*process);

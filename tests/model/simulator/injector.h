@@ -45,6 +45,7 @@ class Injector {
   void stranger(const std::string& path, const std::string& prefix, std::string data,
                 Duration length);
   void set_counter(const PlanStep& step, const std::string& path, std::int32_t next);
+  /// Unless all is healed by then.
   void later(Duration delay, std::function<void()> task);
   std::vector<std::string> contenders(const std::string& path) const;
 
@@ -53,6 +54,7 @@ class Injector {
   Users& users_;
   const Setup& setup_;
   FaultCounts counts_{};
+  bool healed_ = false;
   std::vector<std::string> strangers_;  ///< nodes
 };
 

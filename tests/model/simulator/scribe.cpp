@@ -113,7 +113,11 @@ void Scribe::node_gone(std::size_t ensemble, const std::string& path) {
         .resource = found->second.resource,
         .token = {found->second.token},
         .text = path});
+  const std::int64_t token = found->second.token;
   nodes_[ensemble].erase(found);
+  if (is_taken(token) || !taken_names_.contains({ensemble, path})) return;
+  taken(token);
+  if (on_taken) on_taken(ensemble, path);
 }
 
 void Scribe::expect_commit(std::uint32_t number, std::size_t ensemble, std::string node) {

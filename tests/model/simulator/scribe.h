@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tests/model/simulator/history.h"
@@ -52,6 +54,12 @@ class Scribe {
 
   /// That node is being deleted, or its session ended, by hand.
   void taken(std::int64_t czxid) { taken_.insert(czxid); }
+  /// After that another node may get its name, with the parent that is made anew: it can be deleted
+  /// by what was on its way to the first one. Then this is called, and it counts as taken.
+  std::function<void(std::size_t ensemble, const std::string& path)> on_taken = {};
+  void taken_name(std::size_t ensemble, const std::string& path) {
+    taken_names_.emplace(ensemble, path);
+  }
   bool is_taken(std::int64_t czxid) const { return taken_.contains(czxid); }
   /// The next node there is made by a stranger.
   void expect_stranger() noexcept { stranger_ = true; }
@@ -79,6 +87,7 @@ class Scribe {
   bool over_ = false;
   bool stranger_ = false;
   std::set<std::int64_t> taken_;
+  std::set<std::pair<std::size_t, std::string>> taken_names_;
   std::vector<std::unique_ptr<Witness>> witnesses_;
   struct Seen {
     std::uint32_t resource;

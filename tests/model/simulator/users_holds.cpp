@@ -275,6 +275,11 @@ void Users::node_taken(std::size_t ensemble, const std::string& path) {
   const model::Node* const node = universe_.ensemble(ensemble).find(path);
   if (node == nullptr) return;
   scribe_.taken(node->czxid);
+  scribe_.taken_name(ensemble, path);
+  take_from_holders(ensemble, path);
+}
+
+void Users::take_from_holders(std::size_t ensemble, const std::string& path) {
   for (Call* const call : live_) {
     for (const Call::Part& part : call->parts) {
       const Hold* const hold = hold_of(*call, part);
