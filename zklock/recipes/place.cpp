@@ -72,7 +72,7 @@ void Place::carry_out(const Effect& effect) {
       submit(request::Get{engine_->path().child(effect.text)}, effect.session,
              on_reply([](Place& p, const auto& r) {
                p.queued_ms_ = r.created_ms;  // the last one that is inspected is its own
-               return p.fsm_.inspected({r.status, r.data, r.ephemeral_owner, r.token, r.detail});
+               return p.inspected(r);
              }));
       return;
     case Effect::Kind::watch: predecessors_.watch(effect.text, effect.session); return;
@@ -136,6 +136,13 @@ core::AcquireEffects Place::created(const client::Reply& reply) {
                         engine_->numbers_begin_again(name->sequence, reply.token);
   return fsm_.created({doubtful ? Status::unknown : reply.status, reply.session, reply.name,
                        reply.token, reply.detail});
+}
+
+core::AcquireEffects Place::inspected(const client::Reply& reply) {
+  auto effects =
+      fsm_.inspected({reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
+  if (fsm_.has_node()) engine_->numbers_begin_again(fsm_.sequence(), fsm_.token());
+  return effects;
 }
 
 // The quorum's word is good for the name only; of the node behind it the next read tells, which the

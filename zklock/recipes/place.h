@@ -139,6 +139,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
+  core::AcquireEffects inspected(const client::Reply& reply);
   core::AcquireEffects created(const client::Reply& reply);
   void check_own(SessionId session);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;

@@ -115,8 +115,8 @@ void Scribe::node_gone(std::size_t ensemble, const std::string& path) {
         .text = path});
   const std::int64_t token = found->second.token;
   nodes_[ensemble].erase(found);
-  if (is_taken(token) || !taken_names_.contains({ensemble, path})) return;
-  taken(token);
+  if (is_taken(ensemble, token) || !taken_names_.contains({ensemble, path})) return;
+  taken(ensemble, token);
   if (on_taken) on_taken(ensemble, path);
 }
 

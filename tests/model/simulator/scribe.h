@@ -53,14 +53,16 @@ class Scribe {
   std::function<void(const Event&)> on_event = {};
 
   /// That node is being deleted, or its session ended, by hand.
-  void taken(std::int64_t czxid) { taken_.insert(czxid); }
+  void taken(std::size_t ensemble, std::int64_t czxid) { taken_.emplace(ensemble, czxid); }
   /// After that another node may get its name, with the parent that is made anew: it can be deleted
   /// by what was on its way to the first one. Then this is called, and it counts as taken.
   std::function<void(std::size_t ensemble, const std::string& path)> on_taken = {};
   void taken_name(std::size_t ensemble, const std::string& path) {
     taken_names_.emplace(ensemble, path);
   }
-  bool is_taken(std::int64_t czxid) const { return taken_.contains(czxid); }
+  bool is_taken(std::size_t ensemble, std::int64_t czxid) const {
+    return taken_.contains({ensemble, czxid});
+  }
   /// The next node there is made by a stranger.
   void expect_stranger() noexcept { stranger_ = true; }
   void expect_no_stranger() noexcept { stranger_ = false; }
@@ -86,7 +88,7 @@ class Scribe {
   History history_;
   bool over_ = false;
   bool stranger_ = false;
-  std::set<std::int64_t> taken_;
+  std::set<std::pair<std::size_t, std::int64_t>> taken_;
   std::set<std::pair<std::size_t, std::string>> taken_names_;
   std::vector<std::unique_ptr<Witness>> witnesses_;
   struct Seen {

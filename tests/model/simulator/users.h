@@ -126,6 +126,7 @@ class Users {
   void start(Call& call, LockObject& object);
   void ended(Call& call, Got got);
   void name_parts(Call& call);
+  bool is_taken(const Call& call, const Call::Part& part) const;
   void granted(Call& call);
   void register_loss(Call& call);
   void probe(const Call& call);

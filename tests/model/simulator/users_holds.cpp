@@ -56,15 +56,25 @@ HoldState Users::state_of(const Call& call, const Call::Part& part) const {
   return call.got.composite ? call.got.composite.state() : call.leadership.state();
 }
 
+bool Users::is_taken(const Call& call, const Call::Part& part) const {
+  const Hold* const hold = hold_of(call, part);
+  if (!hold && call.got.composite) return false;
+  const FencingToken token = hold ? hold->token() : call.leadership.token();
+  return scribe_.is_taken(part.ensemble, token.zxid);
+}
+
 void Users::granted(Call& call) {
   probe(call);
   call.over = false;
+  // What is missing in one part is missing in the whole.
+  const bool taken =
+      std::ranges::any_of(call.parts, [&](const Call::Part& part) { return is_taken(call, part); });
   for (const Call::Part& part : call.parts) {
     const Hold* const hold = hold_of(call, part);
     const bool leader = !hold && !call.got.composite;
     const FencingToken token = hold ? hold->token() : call.leadership.token();
     scribe_.note({.kind = Event::Kind::granted,
-                  .flag = scribe_.is_taken(token.zxid),
+                  .flag = taken,
                   .access = access_of(call),
                   .hold = part.hold,
                   .resource = part.resource,
@@ -265,7 +275,7 @@ void Users::write(Call& call) {
   const bool refused = token < highest;
   highest = std::max(highest, token);
   scribe_.note({.kind = refused ? Event::Kind::refused : Event::Kind::written,
-                .flag = holds && !scribe_.is_taken(token.zxid),
+                .flag = holds && !scribe_.is_taken(part.ensemble, token.zxid),
                 .hold = part.hold,
                 .resource = part.resource,
                 .token = token});
@@ -274,7 +284,7 @@ void Users::write(Call& call) {
 void Users::node_taken(std::size_t ensemble, const std::string& path) {
   const model::Node* const node = universe_.ensemble(ensemble).find(path);
   if (node == nullptr) return;
-  scribe_.taken(node->czxid);
+  scribe_.taken(ensemble, node->czxid);
   scribe_.taken_name(ensemble, path);
   take_from_holders(ensemble, path);
 }
@@ -287,7 +297,7 @@ void Users::take_from_holders(std::size_t ensemble, const std::string& path) {
       if (!hold && !leader) continue;
       const std::string own = hold ? hold->node() : call->leadership.node();
       if (own != path || part.ensemble != ensemble) continue;
-      scribe_.taken((hold ? hold->token() : call->leadership.token()).zxid);
+      scribe_.taken(ensemble, (hold ? hold->token() : call->leadership.token()).zxid);
       for (const Call::Part& each : call->parts) {
         scribe_.note({.kind = Event::Kind::taken, .hold = each.hold});
       }
