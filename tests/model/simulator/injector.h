@@ -40,6 +40,7 @@ class Injector {
   void expire(Line& line);
   void kill(int slot, bool kindly, bool disconnected);
   void no_threads(SimProcess& process, Duration length);
+  void write_node(const PlanStep& step, const std::string& path);
   void delete_node(const PlanStep& step, const std::string& path);
   void delete_parent(const std::string& path);
   void stranger(const std::string& path, const std::string& prefix, std::string data,

@@ -43,17 +43,7 @@ void Injector::to_tree(const PlanStep& step) {
       const std::string& whose = all[static_cast<std::size_t>(step.salt) % all.size()];
       return stranger(path, "lock-", servers.find(whose)->data, length);
     }
-    case Fault::node_written: {
-      // Nobody else may write what zklock makes, unless the user has set the ACL himself.
-      const auto all = contenders(path);
-      if (all.empty() || setup_.announces != 0) {
-        --counts_[static_cast<std::size_t>(step.fault)];
-        return;
-      }
-      servers.set_data(all[static_cast<std::size_t>(step.salt) % all.size()],
-                       std::string(core::released_data));
-      return;
-    }
+    case Fault::node_written: return write_node(step, path);
     case Fault::sequence_near_end:
       return set_counter(step, path, core::first_unusable_sequence.value - 2);
     case Fault::sequence_at_end:
@@ -62,6 +52,19 @@ void Injector::to_tree(const PlanStep& step) {
       return set_counter(step, path, std::numeric_limits<std::int32_t>::min() + step.salt);
     default: return;
   }
+}
+
+// Nobody else may write what zklock makes, unless the user has set the ACL himself. Then a create
+// whose answer was lost cannot be recognized any more: so only what is held already is written.
+void Injector::write_node(const PlanStep& step, const std::string& path) {
+  auto all = contenders(path);
+  std::erase_if(all, [this](const std::string& node) { return !users_.is_held(node); });
+  if (all.empty() || setup_.announces != 0) {
+    --counts_[static_cast<std::size_t>(step.fault)];
+    return;
+  }
+  universe_.ensemble(0).set_data(all[static_cast<std::size_t>(step.salt) % all.size()],
+                                 std::string(core::released_data));
 }
 
 void Injector::delete_node(const PlanStep& step, const std::string& path) {

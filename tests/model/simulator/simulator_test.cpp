@@ -112,5 +112,27 @@ step at=11117382 act=1 fault=lost_reply_parents length=1080000 salt=596
             "");
 }
 
+// After the container was made anew: a create whose answer was lost, and behind it another of the
+// same client. The first one was taken for gone with the old container; it queued again behind its
+// own node, which nobody removed.
+TEST(Simulator, WhatWasMadeInANewContainerIsNotTakenForGoneWithTheOldOne) {
+  EXPECT_EQ(violation_of(plan_of(R"(
+seed 21226
+setup slots=3 session_ms=4000 latency_us=10000
+object kind=2
+object kind=1
+step at=10324756 slot=2 reads=1 wait=0 hold=2280000 salt=464
+step at=10839388 act=1 slot=1 fault=sequence_near_end length=2960000 salt=695
+step at=10914143 slot=1 object=1 hold=440000 salt=965
+step at=12006247 slot=2 wait=0 hold=1059 salt=912
+step at=14312517 hold=434 salt=449
+step at=14315234 act=1 slot=2 fault=lost_reply_create length=1280000 salt=373
+step at=15012232 slot=2 object=1 hold=1366 salt=460
+step at=15017655 slot=2 hold=2040000 salt=165
+step at=19283076 act=1 slot=1 fault=follower_isolated length=5560000 salt=388
+)")),
+            "");
+}
+
 }  // namespace
 }  // namespace zklock::simulator

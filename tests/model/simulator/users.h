@@ -80,6 +80,7 @@ class Users {
   void throw_at_next_grant(SimProcess& process) { thrower_ = &process; }
   /// That node is to be deleted, or its session to be ended, by hand.
   void node_taken(std::size_t ensemble, const std::string& path);
+  bool is_held(const std::string& node) const;
   /// So is a shared number of permits there.
   void permits_went(const std::string& path);
 

@@ -289,6 +289,15 @@ void Users::node_taken(std::size_t ensemble, const std::string& path) {
   take_from_holders(ensemble, path);
 }
 
+bool Users::is_held(const std::string& node) const {
+  return std::ranges::any_of(live_, [&](const Call* call) {
+    return std::ranges::any_of(call->parts, [&](const Call::Part& part) {
+      const Hold* const hold = hold_of(*call, part);
+      return hold != nullptr && part.ensemble == 0 && hold->node() == node;
+    });
+  });
+}
+
 void Users::take_from_holders(std::size_t ensemble, const std::string& path) {
   for (Call* const call : live_) {
     for (const Call::Part& part : call->parts) {
