@@ -355,7 +355,7 @@ void Injector::heal() {
     }
   }
   for (std::size_t e = 0; e < universe_.ensembles(); ++e) universe_.ensemble(e).restart();
-  for (const std::string& path : strangers_) universe_.ensemble(0).remove(path);
+  for (const Stranger& stranger : strangers_) remove_stranger(stranger);
   scribe_.note({.kind = Event::Kind::healed});
 }
 

@@ -45,6 +45,7 @@ class Injector {
   void delete_parent(const std::string& path);
   void stranger(const std::string& path, const std::string& prefix, std::string data,
                 Duration length);
+  void remove_stranger(const Stranger& stranger);
   void set_counter(const PlanStep& step, const std::string& path, std::int32_t next);
   /// Unless all is healed by then.
   void later(Duration delay, std::function<void()> task);
@@ -56,7 +57,11 @@ class Injector {
   const Setup& setup_;
   FaultCounts counts_{};
   bool healed_ = false;
-  std::vector<std::string> strangers_;  ///< nodes
+  struct Stranger {
+    std::string path;
+    std::int64_t czxid;
+  };
+  std::vector<Stranger> strangers_;  ///< nodes
 };
 
 }  // namespace zklock::simulator

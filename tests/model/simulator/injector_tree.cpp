@@ -99,8 +99,16 @@ void Injector::stranger(const std::string& path, const std::string& prefix, std:
   scribe_.expect_no_stranger();
   if (!name) return;
   const std::string node = path + "/" + *name;
-  strangers_.push_back(node);
-  later(length, [&servers, node] { servers.remove(node); });
+  const Stranger made{node, servers.find(node)->czxid};
+  strangers_.push_back(made);
+  later(length, [this, made] { remove_stranger(made); });
+}
+
+// Another may have the name by now.
+void Injector::remove_stranger(const Stranger& stranger) {
+  const model::Node* const node = universe_.ensemble(0).find(stranger.path);
+  if (node == nullptr || node->czxid != stranger.czxid) return;
+  universe_.ensemble(0).remove(stranger.path);
 }
 
 // The next names; who waits there keeps what he has.

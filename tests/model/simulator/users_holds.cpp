@@ -293,7 +293,10 @@ bool Users::is_held(const std::string& node) const {
   return std::ranges::any_of(live_, [&](const Call* call) {
     return std::ranges::any_of(call->parts, [&](const Call::Part& part) {
       const Hold* const hold = hold_of(*call, part);
-      return hold != nullptr && part.ensemble == 0 && hold->node() == node;
+      if (hold == nullptr || part.ensemble != 0 || hold->node() != node) return false;
+      // One that reads on is known by what was written there.
+      const model::Node* const there = universe_.ensemble(0).find(node);
+      return there != nullptr && there->czxid == hold->token().zxid;
     });
   });
 }
