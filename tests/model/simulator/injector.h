@@ -25,6 +25,10 @@ class Injector {
   FaultCounts counts() const;
 
  private:
+  struct Stranger {
+    std::string path;
+    std::int64_t czxid;
+  };
   void to_process(const PlanStep& step);
   void to_network(const PlanStep& step);
   void to_servers(const PlanStep& step);
@@ -57,10 +61,6 @@ class Injector {
   const Setup& setup_;
   FaultCounts counts_{};
   bool healed_ = false;
-  struct Stranger {
-    std::string path;
-    std::int64_t czxid;
-  };
   std::vector<Stranger> strangers_;  ///< nodes
 };
 
