@@ -18,8 +18,9 @@ class Planner {
   Plan make() {
     make_setup();
     make_objects();
-    for (int i = dice_.from_to(6, 22); i > 0; --i) plan_.steps.push_back(use());
-    for (int i = dice_.from_to(4, 20); i > 0; --i) plan_.steps.push_back(fault());
+    const bool crowded = dice_.one_in(3);
+    for (int i = dice_.from_to(6, crowded ? 60 : 24); i > 0; --i) plan_.steps.push_back(use());
+    for (int i = dice_.from_to(4, crowded ? 50 : 24); i > 0; --i) plan_.steps.push_back(fault());
     std::ranges::stable_sort(plan_.steps, {}, &PlanStep::at);
     return std::move(plan_);
   }

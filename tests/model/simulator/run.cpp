@@ -61,11 +61,16 @@ void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& u
   while (users.nodes_are_left() && universe.now() < gone) {
     universe.run_until(universe.now() + quarter);
   }
+  if (!users.nodes_are_left()) {
+    universe.run_until(universe.now() + std::chrono::seconds(1));
+    users.look_through_observers();
+  }
   for (std::size_t e = 0; e < universe.ensembles(); ++e) {
     for (int path = 0; path < plan.setup.paths; ++path) {
       users.sweep(e, path, end + milliseconds(plan.setup.session_ms));
     }
   }
+  users.drop_observers();
   universe.run_until(universe.now() + std::chrono::seconds(1));
   users.look_for_leftovers();
   scribe.note({.kind = Event::Kind::rest});

@@ -92,10 +92,16 @@ void Users::furnish(Seat& seat) {
   const std::size_t objects = plan_.setup.objects.size();
   seat.objects.resize(objects);
   seat.leaders.resize(objects);
-  seat.observers.resize(objects);
+  seat.onlookers.resize(objects);
   for (auto& owner : seat.owners) owner = Owner::unique();
   for (std::size_t i = 0; i < objects; ++i) make_object(seat, i);
 }
+
+Users::Onlooker::Onlooker(Client& client, const std::string& path)
+    : observer(client, path), subscription(observer.add_listener([this](const LockState& now) {
+        state = now;
+        told = true;
+      })) {}
 
 void Users::make_object(Seat& seat, std::size_t i) {
   const ObjectPlan& object = plan_.setup.objects[i];
@@ -103,11 +109,7 @@ void Users::make_object(Seat& seat, std::size_t i) {
   if (is_of_leaders(object.kind)) {
     seat.leaders[i] = std::make_unique<Leader>(*this, process, object);
   } else if (object.kind == LockClass::observer) {
-    Sight& sight = sights_.emplace_back();
-    seat.observers[i] = std::make_unique<LockObserver>(process.client(), path_of(object.path));
-    static_cast<void>(seat.observers[i]->add_listener([&sight](const LockState& state) {
-      sight = {state, true};
-    }));
+    seat.onlookers[i] = std::make_unique<Onlooker>(process.client(), path_of(object.path));
   } else {
     seat.objects[i] = std::make_unique<LockObject>(process, object, [](const LockEvent&) {});
   }
@@ -121,7 +123,7 @@ void Users::replace(int slot) {
   } else {
     seat.leaders.clear();
     seat.objects.clear();
-    seat.observers.clear();
+    seat.onlookers.clear();
   }
   seat.process = &universe_.start_process(slot);
   furnish(seat);
@@ -133,7 +135,7 @@ void Users::remake(int slot, int object) {
   if (!seat.process->runs() || seat.process->closed()) return;
   seat.leaders[i].reset();
   seat.objects[i].reset();
-  seat.observers[i].reset();
+  seat.onlookers[i].reset();
   make_object(seat, i);
 }
 
@@ -142,7 +144,23 @@ void Users::destroy_objects() {
     if (seat.process->dead()) continue;
     seat.leaders.clear();
     seat.objects.clear();
-    seat.observers.clear();
+  }
+}
+
+void Users::look_through_observers() {
+  for (Seat& seat : seats_) {
+    if (seat.process->dead() || seat.process->closed()) continue;
+    for (const auto& onlooker : seat.onlookers) {
+      if (!onlooker || (onlooker->told && onlooker->state.is_free())) continue;
+      const std::string holders = std::to_string(onlooker->state.holders.size());
+      scribe_.note({.kind = Event::Kind::left, .text = "an observer's view, holders: " + holders});
+    }
+  }
+}
+
+void Users::drop_observers() {
+  for (Seat& seat : seats_) {
+    if (!seat.process->dead()) seat.onlookers.clear();
   }
 }
 

@@ -88,8 +88,11 @@ class Users {
   void wind_up();
   /// No call waits, and nothing is held.
   bool all_over() const;
-  /// The objects go.
+  /// The objects go, but for the observers.
   void destroy_objects();
+  /// Says what they see that is not there any more.
+  void look_through_observers();
+  void drop_observers();
   /// Acquires that path plainly, as somebody new; returns when that is over, or the time is.
   void sweep(std::size_t ensemble, int path, Instant until);
   /// There are nodes of locks, besides shared numbers of permits.
@@ -107,19 +110,21 @@ class Users {
   Scribe& scribe() noexcept { return scribe_; }
 
  private:
+  /// Who watches a lock, and what he was told last.
+  struct Onlooker {
+    Onlooker(Client& client, const std::string& path);
+    LockState state;
+    bool told = false;
+    LockObserver observer;
+    Subscription subscription;
+  };
   struct Seat {
     SimProcess* process = nullptr;
     std::vector<std::unique_ptr<LockObject>> objects;  ///< null where it is another class
     std::vector<std::unique_ptr<Leader>> leaders;
-    std::vector<std::unique_ptr<LockObserver>> observers;
+    std::vector<std::unique_ptr<Onlooker>> onlookers;
     std::array<std::optional<Owner>, 3> owners;
   };
-  /// What an observer was told last.
-  struct Sight {
-    LockState state;
-    bool told = false;
-  };
-
   void furnish(Seat& seat);
   void make_object(Seat& seat, std::size_t i);
   void acquire(const PlanStep& step);
@@ -157,7 +162,6 @@ class Users {
   std::uint32_t last_id_ = 0;
   std::uint32_t last_commit_ = 0;
   std::vector<FencingToken> fenced_;  ///< the highest that each resource has seen
-  std::deque<Sight> sights_;
   std::vector<std::string> markers_;  ///< of requests for release
   std::vector<Seat> graves_;          ///< what killed processes have left
   SimProcess* thrower_ = nullptr;
