@@ -114,10 +114,14 @@ void Injector::to_network(const PlanStep& step) {
     case Fault::wall_clock_jump:
       line.ensemble.jump(milliseconds(step.salt % 2 == 0 ? 3'600'000 : -3'600'000));
       return;
-    case Fault::slow_server:
+    case Fault::slow_server: {
+      // One message, or more, is late; by less than what makes the client give the connection up.
+      const Duration by = milliseconds(setup_.session_ms) * (1 + step.salt % 24) / 40;
       line.slow_until = universe_.now() + length;
-      line.slow_by = milliseconds(setup_.session_ms) * (1 + step.salt % 8) / 40;
+      line.slow_to_server = step.salt % 3 == 0 ? by : Duration();
+      line.slow_to_client = step.salt % 3 == 0 ? Duration() : by;
       return;
+    }
     case Fault::refused:
       line.coordinator.disconnect(OnTheWay::dropped);
       return no_server(line, length);

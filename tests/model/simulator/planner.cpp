@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 namespace zklock::simulator {
 
@@ -177,6 +179,14 @@ class Planner {
       if (step.fault != Fault::clock_drift && (!rare || dice_.one_in(4))) break;
     }
     step.length = length_of(step.fault);
+    // Many come while another lasts, to the same process.
+    if (dice_.one_in(3) && last_fault_) {
+      step.slot = last_fault_->slot;
+      step.at =
+          last_fault_->at +
+          static_cast<std::int64_t>(dice_.below(static_cast<std::size_t>(last_fault_->length) + 1));
+    }
+    last_fault_ = step;
     return step;
   }
 
@@ -198,6 +208,7 @@ class Planner {
   Dice dice_;
   Plan plan_;
   std::int64_t span_ = 0;  ///< of all steps
+  std::optional<PlanStep> last_fault_;
 };
 
 }  // namespace

@@ -41,7 +41,8 @@ struct Line {
   std::optional<Instant> connect_at;
   Instant no_server_until{};
   Instant slow_until{};
-  Duration slow_by{};
+  Duration slow_to_server{};
+  Duration slow_to_client{};
 };
 
 /// A process of the simulation: its clients, its threads, and whether it runs.

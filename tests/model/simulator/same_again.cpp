@@ -28,21 +28,17 @@ void begin_the_same_again(std::uint64_t seed) noexcept {
   bits = seed;
 }
 
-extern "C" {
-
-// Owner::unique()
-Owner __wrap__ZN6zklock5Owner6uniqueEv() noexcept;
-Owner __wrap__ZN6zklock5Owner6uniqueEv() noexcept {
+// Instead of Owner::unique().
+Owner unique_owner() noexcept asm("__wrap__ZN6zklock5Owner6uniqueEv");
+Owner unique_owner() noexcept {
   return std::bit_cast<Owner>(OwnerNumbers{1, ++last_owner});
 }
 
-// std::random_device::_M_getval()
-unsigned __wrap__ZNSt13random_device9_M_getvalEv(std::random_device*);
-unsigned __wrap__ZNSt13random_device9_M_getvalEv(std::random_device* /*self*/) {
+// Instead of std::random_device::_M_getval().
+unsigned random_bits(std::random_device*) asm("__wrap__ZNSt13random_device9_M_getvalEv");
+unsigned random_bits(std::random_device* /*self*/) {
   Dice dice(bits++);
   return static_cast<unsigned>(dice.next());
 }
-
-}  // extern "C"
 
 }  // namespace zklock::simulator

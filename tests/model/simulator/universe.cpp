@@ -45,14 +45,15 @@ void Universe::look_at(SimProcess& process, Line& line, Next& best) {
   if (!own.can_serve()) {
     line.serve_at.reset();
   } else {
-    const Duration more = now() < line.slow_until ? line.slow_by : Duration();
+    const Duration more = now() < line.slow_until ? line.slow_to_server : Duration();
     if (!line.serve_at) line.serve_at = now() + latency() + more;
     consider(best, std::max(*line.serve_at, line.no_server_until), What::serve, process, &line);
   }
   if (!own.can_receive()) {
     line.receive_at.reset();
   } else {
-    if (!line.receive_at) line.receive_at = now() + latency();
+    const Duration more = now() < line.slow_until ? line.slow_to_client : Duration();
+    if (!line.receive_at) line.receive_at = now() + latency() + more;
     consider(best, *line.receive_at, What::receive, process, &line);
   }
   if (!own.can_arrive_late()) {
