@@ -356,6 +356,8 @@ void Injector::heal() {
       line->coordinator.catch_up();
       line->no_server_until = universe_.now();
       line->slow_until = universe_.now();
+      line->serve_at.reset();
+      line->receive_at.reset();
     }
   }
   for (std::size_t e = 0; e < universe_.ensembles(); ++e) universe_.ensemble(e).restart();
