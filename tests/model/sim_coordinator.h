@@ -45,6 +45,13 @@ enum class OnTheWay {
   linger,
 };
 
+/// When a server that was cut off tells the leader what it has heard of its sessions meanwhile.
+enum class Relay {
+  at_its_time,
+  /// The leader's questions stand in the stream before anything new, and so are answered first.
+  at_once,
+};
+
 /// A client's connection, both ends of it: what its process does, and what its server does.
 ///
 /// Requests and replies move only when the driver says so: serve() takes a request off the network
@@ -89,7 +96,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   /// The client's server loses the quorum: it answers reads from the tree as it is now, and nothing
   /// else, and its touches do not count. Until heal() or disconnect().
   void isolate();
-  void heal();
+  void heal(Relay relay = Relay::at_its_time);
   /// The client's server (and the next ones) stays behind: reads see the tree as it is now. Until
   /// catch_up(), or the next quorum operation of this client, which its server has to have seen.
   void lag();

@@ -197,11 +197,12 @@ void SimCoordinator::isolate() {
   isolated_ = true;
 }
 
-void SimCoordinator::heal() {
+void SimCoordinator::heal(Relay relay) {
   if (!std::exchange(isolated_, false)) return;
   catch_up();
-  // What the leader has asked it meanwhile is answered first, before anything new goes through.
-  if (link_ == Link::up && std::exchange(touch_waits_, false)) ensemble_.touch(server_session_);
+  if (link_ != Link::up || !std::exchange(touch_waits_, false)) return;
+  if (relay == Relay::at_once) return ensemble_.touch(server_session_);
+  touch();
 }
 
 void SimCoordinator::lag() {

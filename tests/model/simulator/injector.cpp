@@ -182,7 +182,7 @@ void Injector::isolate(const PlanStep& step, SimProcess& process, Line& line) {
   const bool breaks = step.fault == Fault::leader_isolated || step.salt % 2 == 0;
   later(microseconds(step.length), [&own, breaks] {
     if (breaks) own.disconnect(OnTheWay::dropped);
-    own.heal();
+    own.heal(model::Relay::at_once);
   });
 }
 
@@ -352,7 +352,7 @@ void Injector::heal() {
     for (auto& line : process->lines()) {
       line->coordinator.clear_faults();
       line->coordinator.mend();
-      line->coordinator.heal();
+      line->coordinator.heal(model::Relay::at_once);
       line->coordinator.catch_up();
       line->no_server_until = universe_.now();
       line->slow_until = universe_.now();
