@@ -53,6 +53,11 @@ void SimClock::advance_to(Instant when) {
   now_ = std::max(now_, when);
 }
 
+void SimClock::clear() {
+  // What goes with them may ask for another.
+  while (!timers_.empty()) std::vector<Timer>().swap(timers_);
+}
+
 void SimClock::hold(Process process) {
   if (held_.size() <= process) held_.resize(process + 1);
   held_[process] = true;
@@ -60,6 +65,19 @@ void SimClock::hold(Process process) {
 
 void SimClock::release(Process process) {
   if (process < held_.size()) held_[process] = false;
+}
+
+Instant ProcessClock::shown_at(Instant time) const noexcept {
+  if (drift_ == 0) return time;
+  return time + time.time_since_epoch() * drift_ / 1'000'000;
+}
+
+Instant ProcessClock::showing(Instant shown) const noexcept {
+  constexpr Duration never = std::chrono::hours(48);  // beyond what can be multiplied
+  if (drift_ == 0 || shown.time_since_epoch() > never) return shown;
+  Instant time = shown - shown.time_since_epoch() * drift_ / (1'000'000 + drift_);
+  while (shown_at(time) < shown) time += Duration(1);
+  return time;
 }
 
 }  // namespace zklock::model

@@ -37,9 +37,13 @@ class SimClock final : public client::Scheduler {
   bool run_next();
   /// Runs all timers due until `when`, in order, and stands at `when` then.
   void advance_to(Instant when);
+  /// Moves to that time, by which no timer is due.
+  void stand_at(Instant when) noexcept { now_ = when; }
 
   void hold(Process process);
   void release(Process process);
+  /// No timer is due any more.
+  void clear();
   std::size_t pending() const noexcept { return timers_.size(); }
 
  private:
@@ -58,19 +62,27 @@ class SimClock final : public client::Scheduler {
   std::vector<bool> held_;     // by process
 };
 
-/// The clock as one simulated process sees it.
+/// The clock as one simulated process sees it: it may run at another rate than the servers'.
 class ProcessClock final : public client::Scheduler {
  public:
-  ProcessClock(SimClock& clock, Process process) noexcept : clock_(clock), process_(process) {}
-  Instant now() const noexcept override { return clock_.now(); }
+  /// `drift`: by how many millionths it is faster.
+  ProcessClock(SimClock& clock, Process process, std::int32_t drift = 0) noexcept
+      : clock_(clock), process_(process), drift_(drift) {}
+  Instant now() const noexcept override { return shown_at(clock_.now()); }
   TimerId at(Instant when, std::function<void()> task) override {
-    return clock_.at(process_, when, std::move(task));
+    return clock_.at(process_, showing(when), std::move(task));
   }
   void cancel(TimerId timer) noexcept override { clock_.cancel(timer); }
+
+  /// What it shows at a time of the world's.
+  Instant shown_at(Instant time) const noexcept;
+  /// The first time of the world's at which it shows that, or later.
+  Instant showing(Instant shown) const noexcept;
 
  private:
   SimClock& clock_;
   Process process_;
+  std::int32_t drift_;
 };
 
 }  // namespace zklock::model

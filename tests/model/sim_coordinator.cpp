@@ -75,7 +75,12 @@ bool SimCoordinator::arms(const Request& request, Status status) {
 
 SimCoordinator::SimCoordinator(SimClock& clock, SimEnsemble& ensemble, Process process,
                                ClientOptions options)
-    : clock_(clock), ensemble_(ensemble), process_(process), options_(options) {
+    : clock_(clock),
+      ensemble_(ensemble),
+      process_(process),
+      options_(options),
+      own_clock_(clock, process, options.drift),
+      jitter_(process) {
   ensemble_.attach(*this);
 }
 
@@ -110,7 +115,7 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
 
 void SimCoordinator::send(Pending pending) {
   pending.session = session_;
-  pending.sent_at = last_send_ = clock_.now();
+  pending.sent_at = last_send_ = own_clock_.now();
   in_flight_.push_back(std::move(pending));
   to_server_.emplace_back(NextRequest{});
 }
@@ -118,7 +123,7 @@ void SimCoordinator::send(Pending pending) {
 void SimCoordinator::hold(Pending pending) {
   if (pending.request.session == SessionId{}) {
     pending.timer =
-        clock_.at(process_, clock_.now() + options_.connection_timeout, [this, id = pending.id] {
+        own_clock_.at(own_clock_.now() + options_.connection_timeout, [this, id = pending.id] {
           const auto late = std::find_if(held_.begin(), held_.end(),
                                          [id](const Pending& p) { return p.id == id; });
           Pending given_up = std::move(*late);
@@ -192,7 +197,7 @@ void SimCoordinator::drop_watch_if_unused(const Watch& watch) {
     return;
   }
   armed_.erase(watch);
-  last_send_ = clock_.now();
+  last_send_ = own_clock_.now();
   ++watch_removals_;
   to_server_.emplace_back(RemoveWatch{watch});
 }
@@ -201,7 +206,7 @@ void SimCoordinator::close() {
   if (closed_) return;
   closed_ = true;
   // With no connection nothing is sent: the session stays until its timeout.
-  if (link_ == Link::up && !isolated_) ensemble_.end_session(server_session_);
+  if (link_ == Link::up && !isolated_ && !cut_off_) ensemble_.end_session(server_session_);
   std::vector<Pending> left;
   const auto take = [this, &left](Pending& pending) {
     clock_.cancel(std::exchange(pending.timer, {}));
@@ -247,6 +252,7 @@ void SimCoordinator::receive() {
   if (const auto* reply = std::get_if<ServerReply>(&to_client_.front());
       reply != nullptr &&
       take_matching(lost_replies_, kind_of(in_flight_.front().request.operation))) {
+    ++reply_losses_[in_flight_.front().request.operation.index()];
     break_link(OnTheWay::dropped);
     return;
   }
@@ -258,7 +264,7 @@ void SimCoordinator::receive() {
 void SimCoordinator::receive_one(Connected& message) {
   session_ = message.info.id;
   told_connected_ = true;
-  last_send_ = clock_.now();
+  last_send_ = own_clock_.now();
   observer_->connected(message.info);
   if (!told_connected_) return;
   if (!interests_.empty()) {
@@ -350,7 +356,7 @@ void SimCoordinator::receive_one(LocalReply& message) {
 void SimCoordinator::begin_attempt() {
   if (link_ != Link::down || closed_ || observer_ == nullptr) return;
   link_ = Link::opening;
-  to_server_.emplace_back(Handshake{session_, clock_.now()});
+  to_server_.emplace_back(Handshake{session_, own_clock_.now()});
 }
 
 void SimCoordinator::break_link(OnTheWay on_the_way) {
@@ -383,6 +389,8 @@ void SimCoordinator::drop_network(OnTheWay on_the_way) {
   served_ = 0;
   watches_.clear();
   armed_.clear();
+  stuck_.clear();
+  cut_off_ = ping_is_stuck_ = false;
   if (std::exchange(isolated_, false)) {  // the next server is in touch with the quorum
     stale_.reset();
     missed_.clear();
@@ -393,7 +401,7 @@ void SimCoordinator::drop_network(OnTheWay on_the_way) {
 }
 
 void SimCoordinator::ping_at(Instant when) {
-  ping_timer_ = clock_.at(process_, when, [this] {
+  ping_timer_ = own_clock_.at(when, [this] {
     ping_timer_ = {};
     ping_when_idle();
   });
@@ -402,13 +410,13 @@ void SimCoordinator::ping_at(Instant when) {
 void SimCoordinator::ping_when_idle() {
   const Instant due = last_send_ + options_.session_timeout / 3;
   ping_overdue_ = false;
-  if (clock_.now() < due) {
+  if (own_clock_.now() < due) {
     ping_at(due);
   } else if (!in_flight_.empty()) {
     ping_overdue_ = true;  // none is sent while something is outstanding
   } else {
-    last_send_ = clock_.now();
-    if (link_ == Link::up) touch();
+    last_send_ = own_clock_.now();
+    if (link_ == Link::up) cut_off_ ? void(ping_is_stuck_ = true) : touch();
     ping_at(last_send_ + options_.session_timeout / 3);
   }
 }

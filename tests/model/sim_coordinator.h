@@ -32,6 +32,10 @@ struct ClientOptions {
   /// at the next of the times relay_phase + n * relay_interval (half a tick on a real server).
   Duration relay_interval{};
   Duration relay_phase{};
+  /// By up to how much later than that, now more, now less.
+  Duration relay_jitter{};
+  /// By how many millionths the client's clock is faster than the servers'.
+  std::int32_t drift = 0;
 };
 
 /// What becomes of requests that are on their way when their connection breaks.
@@ -39,6 +43,13 @@ enum class OnTheWay {
   dropped,
   /// They may still arrive (step `late`), until the session has moved to another server.
   linger,
+};
+
+/// When a server that was cut off tells the leader what it has heard of its sessions meanwhile.
+enum class Relay {
+  at_its_time,
+  /// The leader's questions stand in the stream before anything new, and so are answered first.
+  at_once,
 };
 
 /// A client's connection, both ends of it: what its process does, and what its server does.
@@ -85,7 +96,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   /// The client's server loses the quorum: it answers reads from the tree as it is now, and nothing
   /// else, and its touches do not count. Until heal() or disconnect().
   void isolate();
-  void heal();
+  void heal(Relay relay = Relay::at_its_time);
   /// The client's server (and the next ones) stays behind: reads see the tree as it is now. Until
   /// catch_up(), or the next quorum operation of this client, which its server has to have seen.
   void lag();
@@ -97,8 +108,25 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void pause();
   void resume();
   bool is_paused() const noexcept { return paused_; }
+  /// The network carries nothing any more, in either direction, and tells nobody. Until mend(), when
+  /// all arrives, or until the connection breaks.
+  void cut_off();
+  void mend();
+  bool is_cut_off() const noexcept { return cut_off_; }
+  /// A list that is watched is said to have changed, which it has not. False: none is.
+  bool say_children_changed();
+  /// What was to be lost, or refused, is not.
+  void clear_faults();
 
   // What a test may ask.
+  /// Nothing is left of a connection, or of an attempt.
+  bool is_down() const noexcept { return link_ == Link::down; }
+  bool is_closed() const noexcept { return closed_; }
+  /// How often a reply, or a request, of that kind was lost by lose_reply() or lose_request().
+  std::size_t lost_replies(OperationKind kind) const { return reply_losses_[index(kind)]; }
+  std::size_t lost_requests(OperationKind kind) const { return request_losses_[index(kind)]; }
+  /// How many requests have arrived at a server.
+  std::size_t served() const noexcept { return served_in_all_; }
   SessionId session() const noexcept { return session_; }  ///< that the client knows of
   bool is_connected() const noexcept { return told_connected_; }
   std::size_t requests(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
@@ -223,16 +251,23 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   static std::optional<WatchEvent> missed_event(const Node* node, const Watch& watch, bool absent,
                                                 std::int64_t last_zxid);
   static bool take_matching(KindFilters& filters, OperationKind kind);
+  static std::size_t index(OperationKind kind) noexcept { return static_cast<std::size_t>(kind); }
+  void tell_client(ToClient message);
+  Duration next_jitter();
 
   SimClock& clock_;
   SimEnsemble& ensemble_;
   const Process process_;
   ClientOptions options_;
+  ProcessClock own_clock_;
   client::SessionObserver* observer_ = nullptr;
 
   Link link_ = Link::down;
   std::deque<ToServer> to_server_;
   std::deque<ToClient> to_client_;
+  bool cut_off_ = false;
+  bool ping_is_stuck_ = false;
+  std::vector<ToClient> stuck_;  // what the server sent while the network was cut
 
   // The server's end.
   SessionId server_session_;
@@ -244,6 +279,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   std::vector<std::pair<std::string, WatchEvent>> missed_;  // since stale_ was taken
   bool touch_waits_ = false;
   TimerId relay_timer_{};
+  std::uint64_t jitter_;
   std::deque<Pending> late_;
 
   // The client's end.
@@ -266,6 +302,9 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   KindFilters lost_requests_;
   std::vector<Injected> injected_;
   std::array<std::size_t, operation_kinds> counts_{};
+  std::array<std::size_t, operation_kinds> reply_losses_{};
+  std::array<std::size_t, operation_kinds> request_losses_{};
+  std::size_t served_in_all_ = 0;
   std::size_t watch_removals_ = 0;
 };
 

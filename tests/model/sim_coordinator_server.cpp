@@ -8,7 +8,7 @@
 namespace zklock::model {
 
 bool SimCoordinator::can_serve() const noexcept {
-  if (to_server_.empty() || (link_ != Link::up && link_ != Link::opening)) return false;
+  if (to_server_.empty() || cut_off_ || (link_ != Link::up && link_ != Link::opening)) return false;
   if (!isolated_) return true;
   // What comes behind a quorum operation waits for it.
   if (std::holds_alternative<Handshake>(to_server_.front())) return false;
@@ -43,14 +43,17 @@ void SimCoordinator::serve_one(const Handshake& handshake) {
 void SimCoordinator::serve_one(NextRequest) {
   const OperationKind kind = kind_of(in_flight_[served_].request.operation);
   if (take_matching(lost_requests_, kind)) {
+    ++request_losses_[index(kind)];
     break_link(OnTheWay::dropped);
     return;
   }
   if (stale_ && is_quorum_operation(kind)) catch_up();
   if (link_ != Link::up) return;  // the session turned out to be gone
   touch();
-  to_client_.emplace_back(ServerReply{answer(in_flight_[served_]), server_zxid()});
+  Reply reply = answer(in_flight_[served_]);
+  tell_client(ServerReply{std::move(reply), server_zxid()});
   ++served_;
+  ++served_in_all_;
 }
 
 Reply SimCoordinator::answer(const Pending& pending) {
@@ -129,14 +132,14 @@ void SimCoordinator::fire(const std::string& path, WatchEvent event) {
   const auto fired = std::erase_if(watches_, [&](const Watch& watch) {
     return watch.path == path && concerns(event, watch.kind);
   });
-  if (fired > 0) to_client_.emplace_back(Event{path, event});
+  if (fired > 0) tell_client(Event{path, event});
 }
 
 void SimCoordinator::on_session_gone(SessionId session) {
   if (link_ != Link::up || session != server_session_ || stale_) return;
   watches_.clear();
   link_ = Link::closed;
-  to_client_.emplace_back(ClosedByServer{});
+  tell_client(ClosedByServer{});
 }
 
 void SimCoordinator::touch() {
@@ -154,7 +157,7 @@ void SimCoordinator::relay_touch() {
   // A touch at the very time of a relay has just missed it.
   const Duration interval = options_.relay_interval;
   const Duration passed = (clock_.now().time_since_epoch() - options_.relay_phase) % interval;
-  const Duration wait = passed < Duration::zero() ? -passed : interval - passed;
+  const Duration wait = (passed < Duration::zero() ? -passed : interval - passed) + next_jitter();
   relay_timer_ = clock_.at(clock_.now() + wait, [this] {
     relay_timer_ = {};
     if (!isolated_ && std::exchange(touch_waits_, false)) ensemble_.touch(server_session_);
@@ -194,14 +197,57 @@ void SimCoordinator::isolate() {
   isolated_ = true;
 }
 
-void SimCoordinator::heal() {
+void SimCoordinator::heal(Relay relay) {
   if (!std::exchange(isolated_, false)) return;
   catch_up();
-  if (link_ == Link::up && std::exchange(touch_waits_, false)) touch();
+  if (link_ != Link::up || !std::exchange(touch_waits_, false)) return;
+  if (relay == Relay::at_once) return ensemble_.touch(server_session_);
+  touch();
 }
 
 void SimCoordinator::lag() {
   stay_behind();
+}
+
+void SimCoordinator::cut_off() {
+  if (link_ != Link::down) cut_off_ = true;
+}
+
+void SimCoordinator::mend() {
+  if (!std::exchange(cut_off_, false)) return;
+  for (ToClient& message : stuck_) to_client_.push_back(std::move(message));
+  stuck_.clear();
+  if (std::exchange(ping_is_stuck_, false) && link_ == Link::up) touch();
+}
+
+bool SimCoordinator::say_children_changed() {
+  const auto watch = std::find_if(watches_.begin(), watches_.end(), [](const Watch& each) {
+    return each.kind == WatchKind::children;
+  });
+  if (link_ != Link::up || watch == watches_.end()) return false;
+  tell_client(Event{watch->path, WatchEvent::children});
+  watches_.erase(watch);
+  return true;
+}
+
+void SimCoordinator::clear_faults() {
+  lost_replies_.clear();
+  lost_requests_.clear();
+  injected_.clear();
+}
+
+void SimCoordinator::tell_client(ToClient message) {
+  if (cut_off_) {
+    stuck_.push_back(std::move(message));
+  } else {
+    to_client_.push_back(std::move(message));
+  }
+}
+
+Duration SimCoordinator::next_jitter() {
+  if (options_.relay_jitter == Duration::zero()) return {};
+  jitter_ = jitter_ * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
+  return options_.relay_jitter * static_cast<std::int64_t>(jitter_ >> 44U) / (1 << 20);
 }
 
 void SimCoordinator::pause() {

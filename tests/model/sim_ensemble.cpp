@@ -320,6 +320,7 @@ std::size_t SimEnsemble::reap_containers() {
 
 void SimEnsemble::restart() {
   zxid_ = ((zxid_ >> 32) + 1) << 32;
+  has_leader_ = true;
   for (auto& [id, session] : sessions_) session.last_touch = clock_.now();
 }
 
@@ -328,9 +329,9 @@ Node& SimEnsemble::add(std::string path, std::string data, SessionId owner, bool
   Node node;
   node.data = std::move(data);
   node.czxid = node.mzxid = node.pzxid = next_zxid();
-  node.created_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now().time_since_epoch())
-          .count();
+  node.created_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                        clock_.now().time_since_epoch() + wall_clock_)
+                        .count();
   node.owner = owner;
   node.container = container;
   Node& added = tree_.add(path, std::move(node));
@@ -379,6 +380,7 @@ void SimEnsemble::watch_over(SessionId id, Session& session) {
   session.timer = clock_.at(session.last_touch + session.timeout, [this, id] {
     Session& own = sessions_.at(id);
     own.timer = {};
+    if (!has_leader_) own.last_touch = clock_.now();
     if (own.last_touch + own.timeout <= clock_.now()) {
       end_session(id);
     } else {

@@ -131,6 +131,10 @@ class SimEnsemble {
   std::size_t reap_containers();
   /// A new leader: a higher epoch in the zxid, and every session has its full timeout again.
   void restart();
+  /// There is no leader, and nobody expires, until restart().
+  void lose_leader() noexcept { has_leader_ = false; }
+  /// The wall clock of the servers jumps.
+  void jump(Duration by) noexcept { wall_clock_ += by; }
 
   const Tree& tree() const noexcept { return tree_; }
   const Node* find(std::string_view path) const { return tree_.find(path); }
@@ -158,6 +162,8 @@ class SimEnsemble {
   void watch_over(SessionId id, Session& session);
 
   SimClock& clock_;
+  bool has_leader_ = true;
+  Duration wall_clock_{};  ///< what it is ahead
   Tree tree_;
   std::int64_t zxid_ = std::int64_t{1} << 32;
   /// While a transaction is carried out: its events, which are told when it has succeeded, and

@@ -334,7 +334,7 @@ AcquireEffects AcquireFsm::first(bool lease_valid) {
 
 /// Past its end the counter prints a negative number.
 bool AcquireFsm::at_end() const noexcept {
-  return own_.sequence >= first_unusable_sequence || own_.sequence.value < 0;
+  return !is_usable(own_.sequence);
 }
 
 /// Nothing is under way: what it waits for is an event.

@@ -23,6 +23,12 @@ struct Sequence {
 /// of a full queue, creating at once, stay below it.
 inline constexpr Sequence first_unusable_sequence{2'147'000'000};
 
+/// Whether a contender may have that number. The others come from a counter that is at its end, and
+/// say nothing.
+constexpr bool is_usable(Sequence number) noexcept {
+  return number.value >= 0 && number < first_unusable_sequence;
+}
+
 /// What the name of a contender's node says. It refers to the text that was parsed.
 struct Contention {
   Sequence sequence = {};

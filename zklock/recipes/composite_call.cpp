@@ -138,6 +138,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
     });
     return;
   }
+  spare_ = waits_ && once;
   last_sign_ = lock.core().scheduler().now();
   if (dispensable) patience_ = patience_with(last_sign_, composite_->size() - part);
   try {
@@ -192,7 +193,9 @@ core::Duration CompositeCall::patience_with(core::Instant now, std::size_t parts
 
 void CompositeCall::look_later(std::uint64_t request) {
   auto& scheduler = composite_->part(gathering_.asked()).core().scheduler();
-  look_ = scheduler.at(scheduler.now() + patience_ / 4, [weak = weak_from_this(), request] {
+  core::Instant due = scheduler.now() + patience_ / 4;
+  if (spare_) due = std::min(due, wanted_.deadline.at());
+  look_ = scheduler.at(due, [weak = weak_from_this(), request] {
     if (const auto call = weak.lock()) {
       call->post([request](CompositeCall& c) { c.look_at_silence(request); });
     }
@@ -205,6 +208,8 @@ void CompositeCall::look_no_more() {
 
 void CompositeCall::look_at_silence(std::uint64_t request) {
   if (request != request_ || gathering_.state() != GatheringState::asking) return;
+  // A single attempt at what is not needed has no deadline of its own.
+  if (spare_ && late()) return carry_out(gathering_.silent());
   const std::size_t part = gathering_.asked();
   CompositePart& lock = composite_->part(part);
   const auto now = lock.core().scheduler().now();

@@ -108,6 +108,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   std::vector<std::optional<Taken>> taken_;
   std::vector<std::exception_ptr> errors_;
   std::function<void()> call_off_;
+  bool spare_ = false;         ///< the asked part is tried beyond the needed ones
   std::uint64_t request_ = 0;  ///< counts the asked parts, so that a timer knows its own
   core::Instant last_sign_{};  ///< of life, of the asked part
   core::Duration patience_{};  ///< with the asked part

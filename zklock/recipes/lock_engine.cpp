@@ -219,12 +219,14 @@ bool LockEngine::detach() {
 }
 
 bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token) {
-  if (token <= newest_) return false;  // of one that was looked for
+  if (token <= newest_) return false;          // of one that was looked for
+  if (!core::is_usable(number)) return false;  // it goes below the others without a new beginning
   const bool again = newest_ != FencingToken{} && number <= newest_number_;
   newest_number_ = number;
-  newest_ = token;
+  // Not those between the two: their answers were lost, and they may stand where this one does.
+  const FencingToken before = std::exchange(newest_, token);
   if (!again) return false;
-  oldest_ = token;
+  gone_ = before;
   const auto contenders = contenders_;  // who hears of it may leave
   for (const auto& [owner, contender] : contenders) contender->path_began_again();
   for (const auto& queue : local_queues_) queue->path_began_again();

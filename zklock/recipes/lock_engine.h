@@ -117,7 +117,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// which can have the name of an older one.
   bool numbers_begin_again(core::Sequence number, FencingToken token);
   /// Within a Section. Whether what `token` made is known to have gone like that.
-  bool went_with_path(FencingToken token) const noexcept { return token < oldest_; }
+  bool went_with_path(FencingToken token) const noexcept {
+    return gone_ != FencingToken{} && token <= gone_;
+  }
   /// The names of all this client's nodes in this queue.
   std::vector<std::string> nodes();
 
@@ -186,7 +188,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   int waited_in_a_row_ = 0;  ///< grants, the last ones
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes
-  FencingToken oldest_{};  ///< that can be there
+  FencingToken gone_{};    ///< the newest of those that went with their path
 };
 
 /// What hears news for `self`: `step` is called with it, within a Section, and whatever else comes;

@@ -70,12 +70,7 @@ void Place::carry_out(const Effect& effect) {
       return;
     case Effect::Kind::inspect:
       submit(request::Get{engine_->path().child(effect.text)}, effect.session,
-             on_reply([](Place& p, const auto& r) {
-               auto effects =
-                   p.fsm_.inspected({r.status, r.data, r.ephemeral_owner, r.token, r.detail});
-               if (p.fsm_.token() == r.token) p.queued_ms_ = r.created_ms;
-               return effects;
-             }));
+             on_reply([](Place& p, const auto& r) { return p.inspected(r); }));
       return;
     case Effect::Kind::watch: predecessors_.watch(effect.text, effect.session); return;
     case Effect::Kind::unwatch: predecessors_.end(); return;
@@ -166,6 +161,14 @@ void Place::move(const std::string& attempt) {
                  }));
         return core::AcquireEffects{};
       }));
+}
+
+core::AcquireEffects Place::inspected(const client::Reply& reply) {
+  auto effects =
+      fsm_.inspected({reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
+  if (fsm_.token() == reply.token) queued_ms_ = reply.created_ms;  // it is its own
+  if (fsm_.has_node()) engine_->numbers_begin_again(fsm_.sequence(), fsm_.token());
+  return effects;
 }
 
 // The quorum's word is good for the name only; of the node behind it the next read tells, which the

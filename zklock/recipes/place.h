@@ -142,6 +142,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void create(const std::string& attempt);
   void move(const std::string& attempt);
   core::CreatedAnswer answer_of(const client::Reply& created);
+  core::AcquireEffects inspected(const client::Reply& reply);
   void check_own(SessionId session);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void list(SessionId session);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/session_keeper.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -80,7 +81,7 @@ std::shared_ptr<core::LeaseTerm> SessionKeeper::valid_term(SessionId session) {
 
 void SessionKeeper::enlist(const std::shared_ptr<SessionMember>& member) {
   const std::lock_guard guard(mutex_);
-  members_.emplace(member.get(), member);
+  members_.try_emplace(member.get(), Membership{++last_number_, member});
 }
 
 void SessionKeeper::dismiss(const SessionMember& member) noexcept {
@@ -94,12 +95,18 @@ bool SessionKeeper::deserted() const {
 }
 
 SessionKeeper::Members SessionKeeper::members() const {
-  Members alive;
-  const std::lock_guard guard(mutex_);
-  alive.reserve(members_.size());
-  for (const auto& [key, member] : members_) {
-    if (auto shared = member.lock()) alive.push_back(std::move(shared));
+  std::vector<std::pair<std::uint64_t, std::shared_ptr<SessionMember>>> there;
+  {
+    const std::lock_guard guard(mutex_);
+    there.reserve(members_.size());
+    for (const auto& [key, each] : members_) {
+      if (auto shared = each.member.lock()) there.emplace_back(each.number, std::move(shared));
+    }
   }
+  std::ranges::sort(there, {}, [](const auto& each) { return each.first; });
+  Members alive;
+  alive.reserve(there.size());
+  for (auto& [number, member] : there) alive.push_back(std::move(member));
   return alive;
 }
 

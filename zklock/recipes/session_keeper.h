@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -103,7 +104,12 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
   Term term_;                                    ///< of the session; may have lapsed
   Instant last_heartbeat_{};
   client::TimerId tick_timer_{};
-  std::unordered_map<const SessionMember*, std::weak_ptr<SessionMember>> members_;
+  struct Membership {
+    std::uint64_t number;  ///< they are told in the order in which they came
+    std::weak_ptr<SessionMember> member;
+  };
+  std::unordered_map<const SessionMember*, Membership> members_;
+  std::uint64_t last_number_ = 0;
 };
 
 }  // namespace zklock::recipes

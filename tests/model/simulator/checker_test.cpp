@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checker on histories made by hand: each breaks one promise, and is reported for it.
+#include "tests/model/simulator/checker.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace zklock::simulator {
+namespace {
+
+using Kind = Event::Kind;
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t lock = 1;
+
+/// A history, a millisecond from one event to the next.
+class Made {
+ public:
+  Made& with(Event event) {
+    event.at = now_;
+    now_ += 1ms;
+    if (event.resource == 0) event.resource = lock;
+    history_.push_back(std::move(event));
+    return *this;
+  }
+  /// At the same time as the one before it.
+  Made& and_with(Event event) {
+    now_ -= 1ms;
+    return with(std::move(event));
+  }
+  Made& node(std::int64_t czxid, Access access = Access::exclusive, std::int32_t permits = 0) {
+    return with({.kind = Kind::made, .access = access, .permits = permits, .token = {czxid}});
+  }
+  Made& gone(std::int64_t czxid) { return with({.kind = Kind::gone, .token = {czxid}}); }
+  Made& wanted(std::uint32_t hold) { return with({.kind = Kind::wanted, .hold = hold}); }
+  Made& ended(std::uint32_t hold) { return with({.kind = Kind::ended, .hold = hold}); }
+  Made& granted(std::uint32_t hold, std::int64_t token, Access access = Access::exclusive,
+                std::int32_t permits = 0) {
+    return with(grant(hold, token, access, permits));
+  }
+  static Event grant(std::uint32_t hold, std::int64_t token, Access access = Access::exclusive,
+                     std::int32_t permits = 0) {
+    return {.kind = Kind::granted,
+            .access = access,
+            .hold = hold,
+            .resource = lock,
+            .owner = hold,
+            .permits = permits,
+            .token = {token}};
+  }
+  Made& held(std::uint32_t hold) { return with({.kind = Kind::said_held, .hold = hold}); }
+  Made& lost(std::uint32_t hold, bool told) {
+    return with({.kind = Kind::said_lost, .flag = told, .hold = hold});
+  }
+  Made& told(std::uint32_t hold) { return with({.kind = Kind::told_lost, .hold = hold}); }
+  Made& released(std::uint32_t hold) { return with({.kind = Kind::released, .hold = hold}); }
+  Made& rest() { return with({.kind = Kind::rest}); }
+
+  std::string broken() const {
+    const auto violation = check(history_);
+    return violation ? violation->invariant : std::string();
+  }
+
+ private:
+  Instant now_{1h};
+  History history_;
+};
+
+TEST(Checker, NothingIsWrongWithOneAfterTheOther) {
+  EXPECT_EQ(Made()
+                .wanted(1)
+                .node(10)
+                .ended(1)
+                .granted(1, 10)
+                .wanted(2)
+                .node(11)
+                .told(1)
+                .lost(1, true)
+                .gone(10)
+                .ended(2)
+                .granted(2, 11)
+                .released(2)
+                .gone(11)
+                .rest()
+                .broken(),
+            "");
+}
+
+TEST(Checker, TwoHold) {
+  EXPECT_EQ(Made().granted(1, 10).held(1).and_with(Made::grant(2, 11)).broken(), "I1");
+}
+
+TEST(Checker, OneStoodStillAndGoesOnToHold) {
+  EXPECT_EQ(Made().granted(1, 10).granted(2, 11).released(2).held(1).broken(), "I1");
+}
+
+TEST(Checker, AReaderAndAWriterHold) {
+  EXPECT_EQ(Made()
+                .granted(1, 10, Access::shared)
+                .held(1)
+                .and_with(Made::grant(2, 11, Access::shared))
+                .broken(),
+            "");
+  EXPECT_EQ(Made().granted(1, 10, Access::shared).held(1).and_with(Made::grant(2, 11)).broken(),
+            "I1");
+}
+
+TEST(Checker, MorePermitsThanThereAre) {
+  Made made;
+  made.with({.kind = Kind::permits_set, .number = 3})
+      .granted(1, 10, Access::permits, 2)
+      .held(1)
+      .and_with(Made::grant(2, 11, Access::permits, 1));
+  EXPECT_EQ(made.broken(), "");
+  made.held(1).held(2);
+  made.and_with({.kind = Kind::said_held, .hold = 1});
+  made.and_with(Made::grant(3, 12, Access::permits, 1));
+  EXPECT_EQ(made.broken(), "I1");
+}
+
+TEST(Checker, WhoseNodeWasTakenByHandIsExcusedOnce) {
+  const auto taken = [](Made made) {
+    made.with({.kind = Kind::taken, .hold = 1}).held(1).and_with(Made::grant(2, 11));
+    return made;
+  };
+  EXPECT_EQ(taken(Made().granted(1, 10)).broken(), "");
+  EXPECT_EQ(taken(Made().granted(1, 10)).rest().broken(), "I9") << "it must hear of it in the end";
+  EXPECT_EQ(taken(Made().granted(1, 10)).held(2).and_with(Made::grant(3, 12)).broken(), "I1");
+}
+
+TEST(Checker, ALowerToken) {
+  EXPECT_EQ(Made().granted(1, 10).released(1).granted(2, 9).broken(), "I2");
+}
+
+TEST(Checker, OneTokenOfTwoOwners) {
+  EXPECT_EQ(Made().granted(1, 10).released(1).granted(2, 10).broken(), "I2");
+}
+
+TEST(Checker, CountsThatAreNotGivenBack) {
+  Made made;
+  made.granted(1, 10).with({.kind = Kind::counted, .owner = 1, .number = 1});
+  EXPECT_EQ(made.broken(), "");
+  made.told(1).lost(1, true).with({.kind = Kind::counted, .owner = 1, .number = 1});
+  EXPECT_EQ(made.broken(), "I3");
+}
+
+TEST(Checker, ALossThatIsToldTwiceOrNeverOrLate) {
+  EXPECT_EQ(Made().granted(1, 10).told(1).told(1).broken(), "I4");
+  EXPECT_EQ(Made().granted(1, 10).lost(1, true).rest().broken(), "I4");
+  EXPECT_EQ(Made().granted(1, 10).lost(1, false).broken(), "I4");
+  EXPECT_EQ(Made().granted(1, 10).told(1).lost(1, true).held(1).broken(), "I4");
+  EXPECT_EQ(Made().granted(1, 10).told(1).held(1).broken(), "I4");
+}
+
+TEST(Checker, AWriteWithAnOlderToken) {
+  Made made;
+  made.with({.kind = Kind::written, .token = {10}}).with({.kind = Kind::written, .token = {9}});
+  EXPECT_EQ(made.broken(), "I5");
+}
+
+TEST(Checker, AHolderIsRefused) {
+  EXPECT_EQ(Made().with({.kind = Kind::refused, .flag = true, .hold = 1}).broken(), "I5");
+  EXPECT_EQ(Made().with({.kind = Kind::refused, .flag = false, .hold = 1}).broken(), "");
+}
+
+TEST(Checker, AGuardedWriteWithoutTheNodeAndLiesAboutIt) {
+  const Event done{.kind = Kind::written, .flag = true, .token = {10}, .number = 5};
+  Event unguarded = done;
+  unguarded.flag = false;
+  EXPECT_EQ(Made().with(unguarded).broken(), "I5");
+  EXPECT_EQ(Made().with(done).with({.kind = Kind::commit_told, .hold = 5}).broken(), "");
+  EXPECT_EQ(Made().with(done).with({.kind = Kind::commit_told, .hold = 5, .number = 1}).broken(),
+            "I5");
+  EXPECT_EQ(Made().with({.kind = Kind::commit_told, .hold = 5}).broken(), "I5");
+}
+
+TEST(Checker, SomebodyIsOvertaken) {
+  EXPECT_EQ(Made().node(10).node(11).granted(1, 11).broken(), "I6");
+  EXPECT_EQ(Made().node(10).gone(10).node(11).granted(1, 11).broken(), "");
+  EXPECT_EQ(Made()
+                .node(10, Access::shared)
+                .node(11, Access::shared)
+                .granted(1, 11, Access::shared)
+                .broken(),
+            "");
+  EXPECT_EQ(Made()
+                .with({.kind = Kind::permits_set, .number = 2})
+                .node(10, Access::permits, 2)
+                .node(11, Access::permits, 1)
+                .granted(1, 11, Access::permits, 1)
+                .broken(),
+            "I6");
+}
+
+TEST(Checker, TwoNodesOfOneAttempt) {
+  const Event node{.kind = Kind::made, .token = {10}, .attempt = 77};
+  Event other = node;
+  other.token = {11};
+  EXPECT_EQ(Made().with(node).with(other).broken(), "I7");
+  EXPECT_EQ(Made().with(node).gone(10).with(other).broken(), "");
+}
+
+TEST(Checker, SomethingIsLeft) {
+  EXPECT_EQ(Made().with({.kind = Kind::left, .text = "a node"}).broken(), "I8");
+}
+
+TEST(Checker, ACallThatEndsTwiceOrNeverOrLate) {
+  EXPECT_EQ(Made().wanted(1).ended(1).ended(1).broken(), "I9");
+  EXPECT_EQ(Made().wanted(1).rest().broken(), "I9");
+  EXPECT_EQ(Made().granted(1, 10).rest().broken(), "I9");
+  const Instant deadline{1h + 5ms};
+  Made late;
+  late.with(
+      {.kind = Kind::wanted, .hold = 1, .number = Duration(deadline.time_since_epoch()).count()});
+  for (int i = 0; i < 40; ++i) late.with({.kind = Kind::fault});
+  late.ended(1);
+  EXPECT_EQ(late.broken(), "I9");
+}
+
+}  // namespace
+}  // namespace zklock::simulator

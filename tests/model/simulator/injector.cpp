@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/simulator/injector.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "zklock/core/node_data.h"
+#include "zklock/core/node_name.h"
+
+namespace zklock::simulator {
+
+using model::OnTheWay;
+using model::OperationKind;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// What a process is given to come to itself.
+constexpr Duration recovery = milliseconds(120);
+
+struct LossOf {
+  Fault reply;
+  Fault request;
+  std::vector<OperationKind> kinds;
+};
+const std::vector<LossOf>& losses() {
+  static const std::vector<LossOf> all = {
+      {Fault::lost_reply_create, Fault::lost_request_create, {OperationKind::create_contender}},
+      {Fault::lost_reply_count, Fault::lost_request_count, {OperationKind::count_children}},
+      {Fault::lost_reply_list,
+       Fault::lost_request_list,
+       {OperationKind::list_children, OperationKind::list_and_watch}},
+      {Fault::lost_reply_get, Fault::lost_request_get, {OperationKind::get}},
+      {Fault::lost_reply_watch,
+       Fault::lost_request_watch,
+       {OperationKind::get_and_watch, OperationKind::exists_and_watch}},
+      {Fault::lost_reply_check, Fault::lost_request_check, {OperationKind::check}},
+      {Fault::lost_reply_delete,
+       Fault::lost_request_delete,
+       {OperationKind::announce_and_delete, OperationKind::remove}},
+      {Fault::lost_reply_multi, Fault::lost_request_multi, {OperationKind::transaction}},
+      {Fault::lost_reply_parents, Fault::lost_request_parents, {OperationKind::create_parents}},
+  };
+  return all;
+}
+
+OperationKind some_of(const std::vector<OperationKind>& kinds, int salt) {
+  return kinds[static_cast<std::size_t>(salt) % kinds.size()];
+}
+
+}  // namespace
+
+Injector::Injector(Universe& universe, Scribe& scribe, Users& users, const Setup& setup)
+    : universe_(universe), scribe_(scribe), users_(users), setup_(setup) {
+  for (int slot = 0; slot < setup.slots; ++slot) {
+    if (setup.drift[static_cast<std::size_t>(slot)] != 0) {
+      ++counts_[static_cast<std::size_t>(Fault::clock_drift)];
+    }
+  }
+}
+
+FaultCounts Injector::counts() const {
+  FaultCounts all = counts_;
+  for (const auto& process : universe_.processes()) {
+    for (const auto& line : process->lines()) {
+      for (const LossOf& loss : losses()) {
+        for (const OperationKind kind : loss.kinds) {
+          all[static_cast<std::size_t>(loss.reply)] += line->coordinator.lost_replies(kind);
+          all[static_cast<std::size_t>(loss.request)] += line->coordinator.lost_requests(kind);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+void Injector::later(Duration delay, std::function<void()> task) {
+  universe_.clock().at(universe_.now() + delay, [this, task = std::move(task)] {
+    if (!healed_) task();
+  });
+}
+
+void Injector::inject(const PlanStep& step) {
+  SimProcess& process = users_.process(step.slot);
+  if (process.dead() || process.closed()) return;
+  scribe_.note(
+      {.kind = Event::Kind::fault, .number = step.slot, .text = std::string(name_of(step.fault))});
+  const bool by_losses =
+      step.fault >= Fault::lost_reply_create && step.fault <= Fault::lost_request_parents;
+  if (!by_losses) ++counts_[static_cast<std::size_t>(step.fault)];
+  if (step.fault >= Fault::killed) return to_process(step);
+  if (step.fault >= Fault::parent_deleted) return to_tree(step);
+  if (step.fault >= Fault::read_only) return to_requests(step);
+  if (step.fault >= Fault::server_crash) return to_servers(step);
+  to_network(step);
+}
+
+// ---- time and network ---------------------------------------------------------------------------
+
+void Injector::to_network(const PlanStep& step) {
+  SimProcess& process = users_.process(step.slot);
+  Line& line = process.line(static_cast<std::size_t>(step.salt) % universe_.ensembles());
+  const Duration length = microseconds(step.length);
+  switch (step.fault) {
+    case Fault::pause_short:
+    case Fault::pause_long: return pause(process, length);
+    case Fault::cut_off_short:
+    case Fault::cut_off_long: return cut_off(process, line, length);
+    case Fault::follower_isolated:
+    case Fault::leader_isolated: return isolate(step, process, line);
+    case Fault::wall_clock_jump:
+      line.ensemble.jump(milliseconds(step.salt % 2 == 0 ? 3'600'000 : -3'600'000));
+      return;
+    case Fault::slow_server: {
+      // One message, or more, is late; by less than what makes the client give the connection up.
+      const Duration by = milliseconds(setup_.session_ms) * (1 + step.salt % 24) / 40;
+      line.slow_until = universe_.now() + length;
+      line.slow_to_server = step.salt % 3 == 0 ? by : Duration();
+      line.slow_to_client = step.salt % 3 == 0 ? Duration() : by;
+      return;
+    }
+    case Fault::refused:
+      line.coordinator.disconnect(OnTheWay::dropped);
+      return no_server(line, length);
+    default: return;
+  }
+}
+
+void Injector::pause(SimProcess& process, Duration length) {
+  if (process.paused()) return;
+  process.pause();
+  process.excused_until = Instant::max();
+  later(length, [this, &process] { resume(process); });
+}
+
+void Injector::resume(SimProcess& process) {
+  if (!process.paused() || process.dead()) return;
+  process.resume();
+  process.excused_until =
+      std::max({universe_.now(), process.handlers_blocked_until, process.no_threads_until}) +
+      recovery;
+  users_.ask_all(process);
+}
+
+// The client gives a connection up when it has heard nothing for two thirds of the timeout.
+void Injector::cut_off(SimProcess& process, Line& line, Duration length) {
+  SimCoordinator& own = line.coordinator;
+  if (own.is_cut_off() || own.is_down()) return;
+  own.cut_off();
+  const Duration patience = milliseconds(setup_.session_ms) * 2 / 3;
+  if (length < patience) {
+    later(length, [&own] { own.mend(); });
+    return;
+  }
+  process.clock().at(process.clock().now() + patience, [&own] {
+    if (own.is_cut_off()) own.disconnect(OnTheWay::linger);
+  });
+  no_server(line, length);
+}
+
+void Injector::no_server(Line& line, Duration length) {
+  line.no_server_until = std::max(line.no_server_until, universe_.now() + length);
+}
+
+void Injector::isolate(const PlanStep& step, SimProcess& process, Line& line) {
+  SimCoordinator& own = line.coordinator;
+  if (own.is_cut_off()) return;
+  own.isolate();
+  if (step.fault == Fault::leader_isolated) {
+    for (auto& other : universe_.processes()) {
+      for (auto& each : other->lines()) {
+        if (&each->ensemble == &line.ensemble && other.get() != &process) {
+          each->coordinator.disconnect(OnTheWay::linger);
+        }
+      }
+    }
+    line.ensemble.restart();
+  }
+  const bool breaks = step.fault == Fault::leader_isolated || step.salt % 2 == 0;
+  later(microseconds(step.length), [&own, breaks] {
+    if (breaks) own.disconnect(OnTheWay::dropped);
+    own.heal(model::Relay::at_once);
+  });
+}
+
+// ---- servers ------------------------------------------------------------------------------------
+
+void Injector::to_servers(const PlanStep& step) {
+  SimProcess& process = users_.process(step.slot);
+  Line& line = process.line(static_cast<std::size_t>(step.salt) % universe_.ensembles());
+  const Duration length = microseconds(step.length);
+  switch (step.fault) {
+    case Fault::server_crash:
+      line.coordinator.disconnect(step.salt % 2 == 0 ? OnTheWay::linger : OnTheWay::dropped);
+      return;
+    case Fault::leader_crash:
+    case Fault::all_servers_down: return all_down(line, length);
+    case Fault::session_moved: line.coordinator.disconnect(OnTheWay::linger); return;
+    case Fault::session_expired: return expire(line);
+    case Fault::old_node_visible:
+    case Fault::server_lags:
+    case Fault::watch_late: {
+      const bool others = step.fault == Fault::old_node_visible;
+      for (auto& other : universe_.processes()) {
+        if (other->dead() || (other.get() == &process) == others) continue;
+        for (auto& each : other->lines()) {
+          if (&each->ensemble != &line.ensemble) continue;
+          each->coordinator.lag();
+          later(length, [&own = each->coordinator] { own.catch_up(); });
+        }
+      }
+      if (others) expire(line);
+      return;
+    }
+    case Fault::watch_spurious:
+      if (!line.coordinator.say_children_changed()) {
+        --counts_[static_cast<std::size_t>(step.fault)];
+      }
+      return;
+    case Fault::recovery_on_laggard:
+      line.coordinator.lag();
+      line.coordinator.disconnect(OnTheWay::linger);
+      later(length, [&own = line.coordinator] { own.catch_up(); });
+      return;
+    default: return;
+  }
+}
+
+void Injector::all_down(Line& line, Duration length) {
+  SimEnsemble& ensemble = line.ensemble;
+  ensemble.lose_leader();
+  for (auto& process : universe_.processes()) {
+    for (auto& each : process->lines()) {
+      if (&each->ensemble != &ensemble) continue;
+      each->coordinator.disconnect(OnTheWay::dropped);
+      no_server(*each, length);
+    }
+  }
+  later(length, [&ensemble] { ensemble.restart(); });
+}
+
+// By hand, or by whoever knows the session's id.
+void Injector::expire(Line& line) {
+  const auto session = line.coordinator.session();
+  for (const std::string& path : line.ensemble.ephemerals(session)) {
+    for (std::size_t e = 0; e < universe_.ensembles(); ++e) {
+      if (&universe_.ensemble(e) == &line.ensemble) users_.node_taken(e, path);
+    }
+  }
+  line.ensemble.end_session(session);
+}
+
+// ---- requests -----------------------------------------------------------------------------------
+
+void Injector::to_requests(const PlanStep& step) {
+  SimProcess& process = users_.process(step.slot);
+  SimCoordinator& own =
+      process.line(static_cast<std::size_t>(step.salt) % universe_.ensembles()).coordinator;
+  for (const LossOf& loss : losses()) {
+    const OperationKind kind = some_of(loss.kinds, step.salt);
+    if (step.fault == loss.reply) own.lose_reply(kind);
+    if (step.fault == loss.request) own.lose_request(kind);
+  }
+  using enum OperationKind;
+  core::Status status = core::Status::ok;
+  std::vector<OperationKind> kinds = {create_contender};
+  if (step.fault == Fault::read_only) {
+    status = core::Status::read_only;
+    kinds = {create_contender, create_parents, check, remove, announce_and_delete, transaction};
+  } else if (step.fault == Fault::no_auth) {
+    status = core::Status::no_auth;
+    kinds = {create_contender, list_children, get_and_watch, count_children};
+  } else if (step.fault == Fault::quota) {
+    status = core::Status::quota_exceeded;
+  } else if (step.fault == Fault::throttled) {
+    status = core::Status::throttled;
+    kinds = {create_contender, count_children,
+             list_children,    get,
+             get_and_watch,    check,
+             remove,           announce_and_delete,
+             list_and_watch,   exists_and_watch,
+             transaction,      create_parents};
+  } else if (step.fault == Fault::server_error) {
+    status = core::Status::server_error;
+    kinds = {create_contender, list_children, get_and_watch, get, create_parents};
+  }
+  if (status != core::Status::ok) own.fail_next(some_of(kinds, step.salt), status);
+  later(microseconds(step.length), [&own] { own.clear_faults(); });
+}
+
+// ---- the process --------------------------------------------------------------------------------
+
+void Injector::to_process(const PlanStep& step) {
+  SimProcess& process = users_.process(step.slot);
+  const Duration length = microseconds(step.length);
+  switch (step.fault) {
+    case Fault::killed: return kill(step.slot, false, false);
+    case Fault::client_closed: return kill(step.slot, true, false);
+    case Fault::closed_disconnected: return kill(step.slot, true, true);
+    case Fault::object_destroyed: return users_.remake(step.slot, step.salt);
+    case Fault::cancel_at_news: return users_.cancel_at_news(process);
+    case Fault::handler_throws: return users_.throw_at_next_grant(process);
+    case Fault::handlers_blocked:
+      process.handlers_blocked_until = universe_.now() + length;
+      process.excused_until = std::max(process.excused_until, universe_.now() + length + recovery);
+      return;
+    case Fault::no_threads: return no_threads(process, length);
+    default: return;
+  }
+}
+
+void Injector::kill(int slot, bool kindly, bool disconnected) {
+  SimProcess& process = users_.process(slot);
+  if (process.paused()) return;
+  if (disconnected) {
+    for (auto& line : process.lines()) line->coordinator.disconnect(OnTheWay::linger);
+  }
+  if (kindly) {
+    process.excused_until = Instant::max();
+    process.close();
+  } else {
+    users_.bury(process);
+    process.kill();
+  }
+  users_.replace(slot);
+}
+
+void Injector::no_threads(SimProcess& process, Duration length) {
+  process.handlers().set_exhausted(true);
+  process.losses().set_exhausted(true);
+  process.no_threads_until = universe_.now() + length;
+  process.excused_until = std::max(process.excused_until, universe_.now() + length + recovery);
+  later(length, [&process] {
+    process.handlers().set_exhausted(false);
+    process.losses().set_exhausted(false);
+  });
+}
+
+// ---- the end of it all --------------------------------------------------------------------------
+
+void Injector::heal() {
+  healed_ = true;
+  for (auto& process : universe_.processes()) {
+    if (process->dead()) continue;
+    resume(*process);
+    process->handlers().set_exhausted(false);
+    process->losses().set_exhausted(false);
+    process->handlers_blocked_until = universe_.now();
+    for (auto& line : process->lines()) {
+      line->coordinator.clear_faults();
+      line->coordinator.mend();
+      line->coordinator.heal(model::Relay::at_once);
+      line->coordinator.catch_up();
+      line->no_server_until = universe_.now();
+      line->slow_until = universe_.now();
+      line->serve_at.reset();
+      line->receive_at.reset();
+    }
+  }
+  for (std::size_t e = 0; e < universe_.ensembles(); ++e) universe_.ensemble(e).restart();
+  for (const Stranger& stranger : strangers_) remove_stranger(stranger);
+  scribe_.note({.kind = Event::Kind::healed});
+}
+
+}  // namespace zklock::simulator

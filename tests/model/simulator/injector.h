@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/model/simulator/fault.h"
+#include "tests/model/simulator/users.h"
+
+namespace zklock::simulator {
+
+/// Does what a step with a fault says, and its end after its length.
+///
+/// Thread-safety: none.
+class Injector {
+ public:
+  Injector(Universe& universe, Scribe& scribe, Users& users, const Setup& setup);
+
+  void inject(const PlanStep& step);
+  /// All is as it should be, from now on.
+  void heal();
+  /// Those that were injected, and have had an effect.
+  FaultCounts counts() const;
+
+ private:
+  struct Stranger {
+    std::string path;
+    std::int64_t czxid;
+  };
+  void to_process(const PlanStep& step);
+  void to_network(const PlanStep& step);
+  void to_servers(const PlanStep& step);
+  void to_requests(const PlanStep& step);
+  void to_tree(const PlanStep& step);
+
+  void pause(SimProcess& process, Duration length);
+  void resume(SimProcess& process);
+  void cut_off(SimProcess& process, Line& line, Duration length);
+  void isolate(const PlanStep& step, SimProcess& process, Line& line);
+  void no_server(Line& line, Duration length);
+  void all_down(Line& line, Duration length);
+  void expire(Line& line);
+  void kill(int slot, bool kindly, bool disconnected);
+  void no_threads(SimProcess& process, Duration length);
+  void write_node(const PlanStep& step, const std::string& path);
+  void delete_node(const PlanStep& step, const std::string& path);
+  void delete_parent(const std::string& path);
+  void stranger(const std::string& path, const std::string& prefix, std::string data,
+                Duration length);
+  void remove_stranger(const Stranger& stranger);
+  void set_counter(const PlanStep& step, const std::string& path, std::int32_t next);
+  /// Unless all is healed by then.
+  void later(Duration delay, std::function<void()> task);
+  std::vector<std::string> contenders(const std::string& path) const;
+
+  Universe& universe_;
+  Scribe& scribe_;
+  Users& users_;
+  const Setup& setup_;
+  FaultCounts counts_{};
+  bool healed_ = false;
+  std::vector<Stranger> strangers_;  ///< nodes
+};
+
+}  // namespace zklock::simulator

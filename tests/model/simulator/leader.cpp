@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/simulator/leader.h"
+
+#include <chrono>
+#include <utility>
+
+#include "tests/model/simulator/users.h"
+#include "zklock/recipes/candidacy.h"
+
+namespace zklock::simulator {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// Leads for a time, or until it is told that this is over.
+class Leader::Candidate final : public recipes::Candidacy {
+ public:
+  Candidate(Users& users, SimProcess& process, const ObjectPlan& plan)
+      : Candidacy(process.line(0).core, path_of(plan.path),
+                  {.again = true,
+                   .until_finished = true,
+                   .retry_delay_min = milliseconds(50),
+                   .retry_delay_max = milliseconds(1000),
+                   .lock_delay = milliseconds(plan.lock_delay)}),
+        users_(users),
+        process_(process),
+        plan_(plan) {}
+
+  void each(Duration length) noexcept { each_ = length; }
+
+ private:
+  void began(const std::shared_ptr<recipes::Tenure>& tenure) noexcept override {
+    after(microseconds(10), [this, tenure] { lead(tenure); });
+  }
+  void ended(const std::shared_ptr<recipes::Tenure>& /*tenure*/) noexcept override {}
+
+  // As the thread of a LeaderElection does.
+  void lead(const std::shared_ptr<recipes::Tenure>& tenure) {
+    if (tenure->over().stop_requested()) {
+      if (tenure->state() == HoldState::lost) had_no_turn(tenure->number());
+      return finished(tenure->number(), false);
+    }
+    Call& call = users_.begin_leadership(process_, plan_);
+    users_.leads(call, tenure->leadership());
+    look(tenure, call, process_.clock().now() + each_);
+  }
+
+  void look(const std::shared_ptr<recipes::Tenure>& tenure, Call& call, Instant until) {
+    const bool is_over = tenure->over().stop_requested() || process_.clock().now() >= until;
+    if (!is_over) {
+      return after(milliseconds(50), [this, tenure, &call, until] { look(tenure, call, until); });
+    }
+    users_.end_leadership(call);
+    finished(tenure->number(), false);
+  }
+
+  template <class Task>
+  void after(Duration delay, Task task) {
+    auto self = std::static_pointer_cast<Candidate>(shared_from_this());
+    process_.clock().at(process_.clock().now() + delay, [self = std::move(self), task] { task(); });
+  }
+
+  Users& users_;
+  SimProcess& process_;
+  const ObjectPlan plan_;
+  Duration each_{};
+};
+
+Leader::Leader(Users& users, SimProcess& process, const ObjectPlan& plan)
+    : users_(users), process_(process), plan_(plan) {
+  if (plan.kind == LockClass::election) {
+    candidate_ = std::make_shared<Candidate>(users, process, plan);
+    return;
+  }
+  latch_ = std::make_unique<LeaderLatch>(process.client(), path_of(plan.path),
+                                         LatchOptions{.lock_delay = milliseconds(plan.lock_delay)});
+  subscription_ = latch_->add_listener([this](const Leadership& leadership) { gained(leadership); },
+                                       [this](const Leadership&) {
+                                         if (Call* const call = std::exchange(leading_, nullptr))
+                                           users_.end_leadership(*call);
+                                       });
+}
+
+Leader::~Leader() {
+  if (process_.dead()) return;
+  resign();
+}
+
+void Leader::gained(const Leadership& leadership) {
+  leading_ = &users_.begin_leadership(process_, plan_);
+  users_.leads(*leading_, leadership);
+}
+
+void Leader::lead(Duration each) {
+  if (latch_) latch_->start();
+  if (!candidate_) return;
+  candidate_->each(each);
+  candidate_->want();
+}
+
+void Leader::resign() {
+  if (candidate_) candidate_->close();
+  if (!latch_) return;
+  if (Call* const call = std::exchange(leading_, nullptr)) users_.end_leadership(*call);
+  latch_->close();
+}
+
+}  // namespace zklock::simulator

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <variant>
+
+#include "tests/model/simulator/plan.h"
+#include "tests/model/simulator/process.h"
+#include "zklock/acquire_options.h"
+#include "zklock/composite_hold.h"
+#include "zklock/hold.h"
+#include "zklock/lock_event.h"
+#include "zklock/lock_observer.h"
+#include "zklock/multi_mutex.h"
+#include "zklock/mutex.h"
+#include "zklock/priority_mutex.h"
+#include "zklock/quorum_mutex.h"
+#include "zklock/reentrant_mutex.h"
+#include "zklock/semaphore.h"
+#include "zklock/shared_mutex.h"
+
+namespace zklock::simulator {
+
+/// What a call got; one of the two, or neither.
+struct Got {
+  Hold hold = {};
+  CompositeHold composite = {};
+  std::exception_ptr error = {};
+};
+
+/// One of the classes whose locks are acquired, in one process.
+///
+/// Thread-safety: none.
+class LockObject {
+ public:
+  LockObject(SimProcess& process, const ObjectPlan& plan, LockListener listener);
+
+  /// Calls the object's async_acquire() with what the step asks for.
+  void acquire(const PlanStep& step, AcquireOptions options, std::function<void(Got)> handler);
+
+ private:
+  using Made = std::variant<std::unique_ptr<ReentrantMutex>, std::unique_ptr<Mutex>,
+                            std::unique_ptr<SharedMutex>, std::unique_ptr<Semaphore>,
+                            std::unique_ptr<MultiMutex>, std::unique_ptr<QuorumMutex>,
+                            std::unique_ptr<PriorityMutex>>;
+  static Made make(SimProcess& process, const ObjectPlan& plan, LockListener listener);
+
+  Made made_;
+};
+
+}  // namespace zklock::simulator

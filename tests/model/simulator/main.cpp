@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// simulate: the engine over simulated clocks, networks and servers, many times. See usage().
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/model/simulator/planner.h"
+#include "tests/model/simulator/run.h"
+#include "tests/model/simulator/shrink.h"
+
+namespace zklock::simulator {
+namespace {
+
+int usage() {
+  std::cerr
+      << "usage: simulate --seeds N [--from S] [--minutes M] [--threads N] [--keep-going]\n"
+         "       simulate --seed S [--no-shrink]   one, with its history\n"
+         "       simulate --plan FILE              the same of a plan\n"
+         "Runs N seeds, from S on, or those that there is time for. Each is a world with its\n"
+         "processes, locks and faults; the history of each is checked for the invariants I1\n"
+         "to I9 (tests/model/simulator/checker.h). The first that fails is shrunk to the\n"
+         "smallest plan that still does, and printed. Exit status 1: one has failed.\n";
+  return 2;
+}
+
+struct Wishes {
+  std::uint64_t seeds = 0;
+  std::uint64_t from = 1;
+  double minutes = 0;
+  unsigned workers = 1;
+  std::optional<std::uint64_t> seed;
+  std::string plan;
+  bool shrinks = true;
+  bool keep_going = false;
+};
+
+std::optional<Wishes> parse(const std::vector<std::string>& words) {
+  Wishes wishes;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--no-shrink") {
+      wishes.shrinks = false;
+      continue;
+    }
+    if (word == "--keep-going") {
+      wishes.keep_going = true;
+      continue;
+    }
+    if (++i == words.size()) return std::nullopt;
+    const std::string& value = words[i];
+    if (word == "--seeds") {
+      wishes.seeds = std::stoull(value);
+    } else if (word == "--from") {
+      wishes.from = std::stoull(value);
+    } else if (word == "--minutes") {
+      wishes.minutes = std::stod(value);
+    } else if (word == "--threads") {
+      wishes.workers = std::clamp(static_cast<unsigned>(std::stoul(value)), 1U, 64U);
+    } else if (word == "--seed") {
+      wishes.seed = std::stoull(value);
+    } else if (word == "--plan") {
+      wishes.plan = value;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return wishes;
+}
+
+std::string line_of(const Violation& violation, Instant began) {
+  const auto at = std::chrono::duration<double>(violation.at - began).count();
+  return violation.invariant + " after " + std::to_string(at) + " s: " + violation.text;
+}
+
+int show(const Plan& plan, bool shrinks) {
+  std::cout << to_text(plan) << '\n';
+  const Run whole = run(plan, [](const std::string& line) { std::cout << line << '\n'; });
+  if (!whole.violation) {
+    std::cout << "no violation\n";
+    return 0;
+  }
+  std::cout << "VIOLATION " << line_of(*whole.violation, whole.began) << '\n';
+  if (!shrinks) return 1;
+  const Plan least = shrink(plan, whole.violation->invariant);
+  std::cout << "\nthe smallest plan that still fails:\n" << to_text(least) << '\n';
+  const Run again = run(least, [](const std::string& line) { std::cout << line << '\n'; });
+  if (again.violation) std::cout << "VIOLATION " << line_of(*again.violation, again.began) << '\n';
+  return 1;
+}
+
+/// Every so many seeds from its first one on.
+Tally work(const Wishes& wishes, unsigned worker) {
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                       std::chrono::duration<double>(wishes.minutes * 60));
+  Tally sum;
+  for (std::uint64_t i = worker; wishes.seeds == 0 || i < wishes.seeds; i += wishes.workers) {
+    if (wishes.minutes > 0 && std::chrono::steady_clock::now() >= end) break;
+    const std::uint64_t seed = wishes.from + i;
+    const Run one = run(make_plan(seed));
+    sum.add(one.tally);
+    if (!one.violation) continue;
+    std::ostringstream text;
+    text << "seed " << seed << ": " << line_of(*one.violation, one.began) << '\n';
+    std::cout << text.str() << std::flush;
+    if (!wishes.keep_going) break;
+  }
+  return sum;
+}
+
+/// In a process of its own; its tally comes through the pipe.
+struct Worker {
+  pid_t pid = -1;
+  int from = -1;
+};
+
+Worker start(const Wishes& wishes, unsigned number) {
+  int ends[2] = {-1, -1};
+  if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
+  const pid_t pid = ::fork();
+  if (pid < 0) throw std::runtime_error("no process");
+  if (pid == 0) {
+    ::close(ends[0]);
+    const Tally sum = work(wishes, number);
+    const bool written = ::write(ends[1], &sum, sizeof sum) == sizeof sum;
+    std::cout.flush();
+    ::_exit(written ? 0 : 2);
+  }
+  ::close(ends[1]);
+  return {pid, ends[0]};
+}
+
+/// False when it came to no good end.
+bool finish(const Worker& worker, Tally& sum) {
+  Tally part;
+  std::size_t got = 0;
+  while (got < sizeof part) {
+    const ssize_t n = ::read(worker.from, reinterpret_cast<char*>(&part) + got, sizeof part - got);
+    if (n <= 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  ::close(worker.from);
+  int status = 0;
+  ::waitpid(worker.pid, &status, 0);
+  if (got != sizeof part || status != 0) return false;
+  sum.add(part);
+  return true;
+}
+
+void print(const Tally& sum, double seconds) {
+  const auto rate = [seconds](std::uint64_t n) { return static_cast<double>(n) / seconds; };
+  std::printf("faults by class:\n");
+  for (std::size_t i = 0; i < fault_classes; ++i) {
+    const std::string_view name = name_of(static_cast<Fault>(i));
+    std::printf("  %-22.*s %12llu\n", static_cast<int>(name.size()), name.data(),
+                static_cast<unsigned long long>(sum.faults[i]));
+  }
+  const auto line = [&](const char* what, std::uint64_t n) {
+    std::printf("%-24s %12llu  (%.0f a second)\n", what, static_cast<unsigned long long>(n),
+                rate(n));
+  };
+  line("seeds", sum.seeds);
+  line("operations", sum.operations);
+  line("calls", sum.calls);
+  line("grants", sum.grants);
+  line("losses told", sum.losses);
+  line("stale writes refused", sum.stale_refused);
+  line("guarded writes", sum.guarded);
+  line("events", sum.events);
+  line("faults", sum.all_faults());
+  std::printf("%-24s %12.1f\n", "simulated hours", static_cast<double>(sum.milliseconds) / 3.6e6);
+  std::printf("%-24s %12.1f\n", "seconds", seconds);
+  std::printf("%-24s %12llu\n", "violations", static_cast<unsigned long long>(sum.violations));
+}
+
+int run_all(const Wishes& wishes) {
+  const auto began = std::chrono::steady_clock::now();
+  Tally sum;
+  bool good = true;
+  if (wishes.workers == 1) {
+    sum = work(wishes, 0);
+  } else {
+    std::vector<Worker> workers;
+    for (unsigned i = 0; i < wishes.workers; ++i) workers.push_back(start(wishes, i));
+    for (const Worker& worker : workers) good = finish(worker, sum) && good;
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  print(sum, took.count());
+  if (!good) std::printf("a worker has failed\n");
+  return good && sum.violations == 0 ? 0 : 1;
+}
+
+int main_with(const std::vector<std::string>& words) {
+  const auto wishes = parse(words);
+  if (!wishes) return usage();
+  if (wishes->seed) return show(make_plan(*wishes->seed), wishes->shrinks);
+  if (!wishes->plan.empty()) {
+    std::ifstream file(wishes->plan);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto plan = parse_plan(text);
+    if (!plan || plan->setup.objects.empty()) {
+      std::cerr << wishes->plan << " is no plan\n";
+      return 2;
+    }
+    return show(*plan, wishes->shrinks);
+  }
+  if (wishes->seeds == 0 && wishes->minutes <= 0) return usage();
+  return run_all(*wishes);
+}
+
+}  // namespace
+}  // namespace zklock::simulator
+
+int main(int argc, char** argv) {
+  try {
+    return zklock::simulator::main_with({argv + 1, argv + argc});
+  } catch (const std::exception& e) {
+    std::cerr << "simulate: " << e.what() << '\n';
+    return 2;
+  }
+}

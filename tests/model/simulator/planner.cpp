@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/simulator/planner.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace zklock::simulator {
+
+namespace {
+
+/// Makes one plan.
+///
+/// Thread-safety: none.
+class Planner {
+ public:
+  explicit Planner(std::uint64_t seed) : dice_(seed) { plan_.seed = seed; }
+
+  Plan make() {
+    make_setup();
+    make_objects();
+    const bool crowded = dice_.one_in(3);
+    for (int i = dice_.from_to(6, crowded ? 60 : 24); i > 0; --i) plan_.steps.push_back(use());
+    for (int i = dice_.from_to(4, crowded ? 50 : 24); i > 0; --i) plan_.steps.push_back(fault());
+    std::ranges::stable_sort(plan_.steps, {}, &PlanStep::at);
+    return std::move(plan_);
+  }
+
+ private:
+  void make_setup() {
+    Setup& setup = plan_.setup;
+    setup.slots = dice_.from_to(2, 4);
+    setup.session_ms = dice_.one_of({4'000, 6'000, 10'000, 20'000, 30'000});
+    setup.relay_ms = dice_.one_of({0, setup.session_ms / 8, setup.session_ms / 4});
+    setup.latency_us = dice_.one_of({100, 500, 2'000, 10'000});
+    setup.announces = dice_.one_in(4) ? 0 : 1;
+    const bool drifts = dice_.one_in(3);
+    for (int& drift : setup.drift) {
+      if (drifts) drift = dice_.one_of({-41'000, -20'000, 0, 20'000, 41'000});
+    }
+    // T/12 is for both.
+    const int most = drifts ? setup.session_ms / 18 : setup.session_ms / 12;
+    if (setup.relay_ms != 0 && dice_.one_in(2)) setup.jitter_ms = most * 9 / 10;
+    span_ = std::int64_t{setup.session_ms} * 1000 * dice_.from_to(2, 5);
+  }
+
+  void add(ObjectPlan object) {
+    if (object.kind != LockClass::latch && object.kind != LockClass::election) {
+      object.listens = dice_.one_in(4) ? 1 : 0;
+      object.fails_on_loss = dice_.one_in(6) ? 1 : 0;
+      if (dice_.one_in(6)) object.max_hold = plan_.setup.session_ms / dice_.from_to(1, 8);
+    }
+    const bool permits = object.kind == LockClass::semaphore || object.kind == LockClass::counted;
+    if (!permits && dice_.one_in(6)) object.lock_delay = dice_.from_to(50, 2'000);
+    plan_.setup.objects.push_back(object);
+  }
+  void add_mutex(int path) {
+    ObjectPlan object{.kind = dice_.one_of({LockClass::reentrant, LockClass::mutex}), .path = path};
+    if (dice_.one_in(3)) object.batch = dice_.from_to(2, 5);
+    if (dice_.one_in(3)) object.keep_idle = dice_.from_to(10, plan_.setup.session_ms);
+    add(object);
+  }
+
+  void make_objects() {
+    Setup& setup = plan_.setup;
+    switch (dice_.below(10)) {
+      case 0:
+      case 1:
+        setup.paths = dice_.from_to(1, 2);
+        for (int i = dice_.from_to(1, 3); i > 0; --i) {
+          add_mutex(dice_.from_to(0, setup.paths - 1));
+        }
+        break;
+      case 2:
+      case 3:
+        add({.kind = LockClass::shared});
+        if (dice_.one_in(2)) add_mutex(0);
+        if (dice_.one_in(2)) add({.kind = LockClass::shared});
+        break;
+      case 4:
+        add({.kind = LockClass::semaphore, .number = dice_.from_to(1, 4)});
+        if (dice_.one_in(3)) add_mutex(0);
+        break;
+      case 5: add({.kind = LockClass::counted, .number = dice_.from_to(0, 4)}); break;
+      case 6:
+        setup.paths = 2;
+        add({.kind = LockClass::multi});
+        add_mutex(dice_.from_to(0, 1));
+        break;
+      case 7:
+        setup.ensembles = 3;
+        setup.slots = std::min(setup.slots, 3);
+        add({.kind = LockClass::quorum});
+        break;
+      case 8:
+        add({.kind = LockClass::priority, .number = dice_.from_to(1, 10)});
+        if (dice_.one_in(2)) add_mutex(0);
+        break;
+      default:
+        add({.kind = dice_.one_of({LockClass::latch, LockClass::election})});
+        add({.kind = dice_.one_of({LockClass::latch, LockClass::election})});
+        if (dice_.one_in(2)) add_mutex(0);
+        break;
+    }
+    if (setup.ensembles == 1 && dice_.one_in(5)) {
+      setup.objects.push_back({.kind = LockClass::observer});
+    }
+  }
+
+  std::int64_t part_of_session(int hundredths_least, int hundredths_most) {
+    return std::int64_t{plan_.setup.session_ms} * 10 *
+           dice_.from_to(hundredths_least, hundredths_most);
+  }
+  std::int64_t some_hold() {
+    switch (dice_.below(4)) {
+      case 0: return static_cast<std::int64_t>(dice_.below(2'000));
+      case 1: return static_cast<std::int64_t>(dice_.below(200'000));
+      case 2: return part_of_session(1, 30);
+      default: return dice_.one_in(4) ? part_of_session(30, 200) : part_of_session(1, 60);
+    }
+  }
+
+  PlanStep at_some_time() {
+    PlanStep step;
+    // Many in bursts, so that they meet.
+    step.at = dice_.one_in(2)
+                  ? static_cast<std::int64_t>(dice_.below(4)) * span_ / 4 +
+                        static_cast<std::int64_t>(dice_.below(20'000))
+                  : static_cast<std::int64_t>(dice_.below(static_cast<std::size_t>(span_)));
+    step.slot = dice_.from_to(0, plan_.setup.slots - 1);
+    step.salt = static_cast<int>(dice_.below(1'000));
+    return step;
+  }
+
+  PlanStep use() {
+    PlanStep step = at_some_time();
+    step.object = static_cast<int>(dice_.below(plan_.setup.objects.size()));
+    const ObjectPlan& object = plan_.setup.objects[static_cast<std::size_t>(step.object)];
+    if (object.kind == LockClass::latch || object.kind == LockClass::election) {
+      step.act = dice_.one_in(3) ? Act::resign : Act::lead;
+      step.hold = some_hold();
+      return step;
+    }
+    if (plan_.setup.ensembles == 1 && dice_.one_in(16)) {
+      step.act = dice_.one_of({Act::ask_release, Act::force_release});
+      return step;
+    }
+    const int most = std::max(object.number, 1);
+    step.number = dice_.from_to(1, most);
+    if (object.kind == LockClass::counted && dice_.one_in(4)) {
+      step.act = Act::set_permits;
+      step.number = dice_.from_to(0, 5);
+      return step;
+    }
+    if (object.kind == LockClass::priority) step.number = dice_.from_to(1, 10);
+    if (dice_.one_in(3)) step.owner = dice_.from_to(1, 2);
+    if (object.kind == LockClass::shared) step.reads = dice_.one_in(2) ? 1 : 0;
+    if (dice_.one_in(6)) step.wait = 0;
+    if (step.wait < 0 && dice_.one_in(4)) step.wait = 1 + some_hold();
+    if (dice_.one_in(6)) step.stop = some_hold();
+    step.hold = some_hold();
+    step.ending =
+        dice_.one_of({Ending::release, Ending::release, Ending::throws, Ending::until_lost,
+                      Ending::nested, Ending::commits, Ending::renews});
+    return step;
+  }
+
+  PlanStep fault() {
+    PlanStep step = at_some_time();
+    step.act = Act::fault;
+    for (;;) {
+      step.fault = static_cast<Fault>(dice_.below(fault_classes));
+      const bool rare =
+          step.fault == Fault::sequence_at_end || step.fault == Fault::sequence_near_end ||
+          step.fault == Fault::sequence_negative || step.fault == Fault::parent_deleted ||
+          step.fault == Fault::session_expired || step.fault == Fault::old_node_visible ||
+          step.fault == Fault::node_deleted;
+      if (step.fault != Fault::clock_drift && (!rare || dice_.one_in(4))) break;
+    }
+    step.length = length_of(step.fault);
+    // Many come while another lasts, to the same process.
+    if (dice_.one_in(3) && last_fault_) {
+      step.slot = last_fault_->slot;
+      step.at =
+          last_fault_->at +
+          static_cast<std::int64_t>(dice_.below(static_cast<std::size_t>(last_fault_->length) + 1));
+    }
+    last_fault_ = step;
+    return step;
+  }
+
+  std::int64_t length_of(Fault fault) {
+    switch (fault) {
+      case Fault::pause_short:
+      case Fault::cut_off_short: return part_of_session(1, 60);
+      case Fault::pause_long:
+      case Fault::cut_off_long:
+      case Fault::follower_isolated:
+      case Fault::leader_isolated: return part_of_session(70, 200);
+      case Fault::leader_crash: return part_of_session(1, 30);
+      case Fault::all_servers_down: return part_of_session(100, 250);
+      case Fault::watch_late: return part_of_session(1, 5);
+      default: return part_of_session(2, 80);
+    }
+  }
+
+  Dice dice_;
+  Plan plan_;
+  std::int64_t span_ = 0;  ///< of all steps
+  std::optional<PlanStep> last_fault_;
+};
+
+}  // namespace
+
+Plan make_plan(std::uint64_t seed) {
+  return Planner(seed).make();
+}
+
+}  // namespace zklock::simulator

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/simulator/process.h"
+
+#include <chrono>
+#include <utility>
+
+namespace zklock::testing {
+
+/// The only one who makes a Client of a simulated core.
+struct ClientFactory {
+  static std::unique_ptr<Client> make(std::shared_ptr<recipes::ClientCore> core) {
+    return std::unique_ptr<Client>(new Client(std::move(core)));
+  }
+};
+
+}  // namespace zklock::testing
+
+namespace zklock::simulator {
+
+namespace {
+
+/// A port that the process owns.
+template <class T>
+std::shared_ptr<T> borrowed(T& object) {
+  return {std::shared_ptr<void>(), &object};
+}
+
+model::ClientOptions options_of(const Setup& setup, int slot, Process number) {
+  const Duration relay = std::chrono::milliseconds(setup.relay_ms);
+  return {.session_timeout = std::chrono::milliseconds(setup.session_ms),
+          .connection_timeout = std::chrono::milliseconds(2 * setup.session_ms),
+          .relay_interval = relay,
+          .relay_phase = relay * static_cast<int>(number % 7) / 7,
+          .relay_jitter = std::chrono::milliseconds(setup.jitter_ms),
+          .drift = setup.drift[static_cast<std::size_t>(slot) % most_slots]};
+}
+
+}  // namespace
+
+SimProcess::SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>>& ensembles,
+                       Process number, int slot, const Setup& setup)
+    : number_(number),
+      slot_(slot),
+      clock_(clock, number, setup.drift[static_cast<std::size_t>(slot) % most_slots]) {
+  for (auto& ensemble : ensembles) {
+    auto line = std::make_unique<Line>(clock, *ensemble, number, options_of(setup, slot, number));
+    line->core = recipes::ClientCore::make(
+        {.coordinator = borrowed<client::Coordinator>(line->coordinator),
+         .scheduler = borrowed<client::Scheduler>(clock_),
+         .dispatcher = borrowed<client::Dispatcher>(handlers_),
+         .losses = borrowed<client::Dispatcher>(losses_),
+         .finish_losses =
+             [this](recipes::BackgroundWork&) {
+               while (losses_.run_next()) {
+               }
+             }},
+        {.hosts = "simulated",
+         .application = "simulate",
+         .host = "host",
+         .connection_timeout = std::chrono::milliseconds(2 * setup.session_ms),
+         .announces = setup.announces != 0,
+         .logger = nullptr});
+    line->client = testing::ClientFactory::make(line->core);
+    lines_.push_back(std::move(line));
+  }
+}
+
+SimProcess::~SimProcess() {
+  close();
+}
+
+void SimProcess::pause() {
+  paused_ = true;
+  for (auto& line : lines_) line->coordinator.pause();
+}
+
+void SimProcess::resume() {
+  if (dead_) return;
+  paused_ = false;
+  for (auto& line : lines_) line->coordinator.resume();
+}
+
+void SimProcess::kill() {
+  dead_ = true;
+  pause();
+  for (auto& line : lines_) line->coordinator.disconnect();
+}
+
+void SimProcess::close() {
+  if (std::exchange(closed_, true)) return;
+  for (auto& line : lines_) line->client->close();
+}
+
+}  // namespace zklock::simulator

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/model/sim_clock.h"
+#include "tests/model/sim_coordinator.h"
+#include "tests/model/sim_dispatcher.h"
+#include "tests/model/sim_ensemble.h"
+#include "tests/model/simulator/plan.h"
+#include "zklock/client.h"
+#include "zklock/recipes/client_core.h"
+
+namespace zklock::simulator {
+
+using model::Process;
+using model::SimClock;
+using model::SimCoordinator;
+using model::SimDispatcher;
+using model::SimEnsemble;
+
+/// A client of one ensemble, and the network between the two.
+struct Line {
+  Line(SimClock& clock, SimEnsemble& servers, Process process, model::ClientOptions options)
+      : ensemble(servers), coordinator(clock, servers, process, options) {}
+
+  SimEnsemble& ensemble;
+  SimCoordinator coordinator;
+  std::shared_ptr<recipes::ClientCore> core;
+  std::unique_ptr<Client> client;
+
+  // When the next of each is due; not set: it has to be thrown for.
+  std::optional<Instant> serve_at;
+  std::optional<Instant> receive_at;
+  std::optional<Instant> late_at;
+  std::optional<Instant> connect_at;
+  Instant no_server_until{};
+  Instant slow_until{};
+  Duration slow_to_server{};
+  Duration slow_to_client{};
+};
+
+/// A process of the simulation: its clients, its threads, and whether it runs.
+///
+/// Thread-safety: none, as everywhere in the simulator.
+class SimProcess {
+ public:
+  SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>>& ensembles, Process number,
+             int slot, const Setup& setup);
+  SimProcess(const SimProcess&) = delete;
+  SimProcess& operator=(const SimProcess&) = delete;
+  ~SimProcess();
+
+  Process number() const noexcept { return number_; }
+  int slot() const noexcept { return slot_; }
+  std::vector<std::unique_ptr<Line>>& lines() noexcept { return lines_; }
+  Line& line(std::size_t i) noexcept { return *lines_[i]; }
+  Client& client(std::size_t i = 0) noexcept { return *lines_[i]->client; }
+  model::ProcessClock& clock() noexcept { return clock_; }
+  SimDispatcher& handlers() noexcept { return handlers_; }
+  SimDispatcher& losses() noexcept { return losses_; }
+
+  /// By SIGSTOP; nothing of it happens any more.
+  void pause();
+  void resume();
+  bool paused() const noexcept { return paused_; }
+  /// It is gone, and says nothing any more. Its objects are left as they are.
+  void kill();
+  bool dead() const noexcept { return dead_; }
+  /// Its clients are closed.
+  void close();
+  bool closed() const noexcept { return closed_; }
+  bool runs() const noexcept { return !paused_ && !dead_; }
+
+  Instant handlers_blocked_until{};
+  Instant no_threads_until{};
+  /// It stood still, or had no threads, or they were busy, until then.
+  Instant excused_until{};
+  std::optional<Instant> handler_at;
+  std::optional<Instant> loss_at;
+
+ private:
+  const Process number_;
+  const int slot_;
+  model::ProcessClock clock_;
+  SimDispatcher handlers_;
+  SimDispatcher losses_;
+  std::vector<std::unique_ptr<Line>> lines_;
+  bool paused_ = false;
+  bool dead_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace zklock::simulator

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/simulator/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "tests/model/simulator/injector.h"
+#include "tests/model/simulator/same_again.h"
+#include "tests/model/simulator/scribe.h"
+#include "tests/model/simulator/universe.h"
+#include "tests/model/simulator/users.h"
+
+namespace zklock::simulator {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// Until when all must be over that goes on when the last fault has gone: sessions of the dead time
+/// out, and what was held for longest is given back, one after the other.
+Instant end_of(const Plan& plan, Instant healed) {
+  const Duration session = milliseconds(plan.setup.session_ms);
+  Duration longest{};
+  for (const PlanStep& step : plan.steps) {
+    if (step.act == Act::acquire) longest += microseconds(step.hold) + milliseconds(100);
+  }
+  Duration delays{};
+  for (const ObjectPlan& object : plan.setup.objects) {
+    delays += milliseconds(object.lock_delay + object.keep_idle);
+  }
+  const auto steps = static_cast<int>(plan.steps.size());
+  return healed + 3 * session + longest + steps * delays + std::chrono::seconds(20);
+}
+
+void play(const Plan& plan, Universe& universe, Users& users, Injector& injector) {
+  const Instant start = universe.now();
+  for (const PlanStep& step : plan.steps) {
+    universe.run_until(start + microseconds(step.at));
+    if (step.act == Act::fault) {
+      injector.inject(step);
+    } else {
+      users.act(step);
+    }
+  }
+}
+
+void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& users,
+                  Injector& injector) {
+  injector.heal();
+  users.wind_up();
+  const Instant end = end_of(plan, universe.now());
+  while (!users.all_over() && universe.step(end)) {
+  }
+  users.destroy_objects();
+  // The sessions of the dead end, too.
+  const Duration quarter = milliseconds(plan.setup.session_ms) / 4;
+  universe.run_until(universe.now() + quarter);
+  const Instant gone = universe.now() + 5 * quarter;
+  while (users.nodes_are_left() && universe.now() < gone) {
+    universe.run_until(universe.now() + quarter);
+  }
+  if (!users.nodes_are_left()) {
+    universe.run_until(universe.now() + std::chrono::seconds(1));
+    users.look_through_observers();
+  }
+  for (std::size_t e = 0; e < universe.ensembles(); ++e) {
+    for (int path = 0; path < plan.setup.paths; ++path) {
+      users.sweep(e, path, end + milliseconds(plan.setup.session_ms));
+    }
+  }
+  users.drop_observers();
+  universe.run_until(universe.now() + std::chrono::seconds(1));
+  users.look_for_leftovers();
+  scribe.note({.kind = Event::Kind::rest});
+}
+
+}  // namespace
+
+void Tally::add(const Tally& other) noexcept {
+  seeds += other.seeds;
+  operations += other.operations;
+  calls += other.calls;
+  grants += other.grants;
+  losses += other.losses;
+  stale_refused += other.stale_refused;
+  guarded += other.guarded;
+  events += other.events;
+  milliseconds += other.milliseconds;
+  violations += other.violations;
+  for (std::size_t i = 0; i < faults.size(); ++i) faults[i] += other.faults[i];
+}
+
+std::uint64_t Tally::all_faults() const noexcept {
+  return std::accumulate(faults.begin(), faults.end(), std::uint64_t{0});
+}
+
+Run run(const Plan& plan, const std::function<void(const std::string&)>& trace) {
+  begin_the_same_again(plan.seed);
+  Run result;
+  Universe universe(plan.setup, plan.seed);
+  result.began = universe.now();
+  Scribe scribe(universe, plan.setup);
+  if (trace) {
+    scribe.on_event = [&](const Event& event) { trace(to_text(event, result.began)); };
+  }
+  for (std::size_t e = 0; e < universe.ensembles(); ++e) {
+    universe.ensemble(e).create("/data");
+    for (int path = 0; path < plan.setup.paths; ++path) {
+      universe.ensemble(e).create(data_path_of(path));
+    }
+  }
+  Users users(universe, scribe, plan);
+  Injector injector(universe, scribe, users, plan.setup);
+  play(plan, universe, users, injector);
+  come_to_rest(plan, universe, scribe, users, injector);
+
+  result.violation = check(scribe.history());
+  Tally& tally = result.tally;
+  tally.seeds = 1;
+  tally.operations = universe.served();
+  tally.calls = users.calls();
+  tally.grants = scribe.count(Event::Kind::granted);
+  tally.losses = scribe.count(Event::Kind::told_lost);
+  tally.stale_refused = scribe.stale_refused();
+  tally.events = universe.events();
+  tally.faults = injector.counts();
+  tally.guarded =
+      static_cast<std::uint64_t>(std::ranges::count_if(scribe.history(), [](const Event& event) {
+        return event.kind == Event::Kind::written && event.number != 0;
+      }));
+  tally.milliseconds = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<milliseconds>(universe.now() - result.began).count());
+  tally.violations = result.violation ? 1 : 0;
+  universe.shut_down();
+  return result;
+}
+
+}  // namespace zklock::simulator

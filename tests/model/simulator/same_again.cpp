@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The linker puts these in the place of the functions that they are named after (--wrap).
+#include "tests/model/simulator/same_again.h"
+
+#include <bit>
+#include <random>
+
+#include "tests/model/simulator/dice.h"
+#include "zklock/owner.h"
+
+namespace zklock::simulator {
+
+namespace {
+
+constinit thread_local std::uint64_t last_owner = 0;
+constinit thread_local std::uint64_t bits = 0;
+
+/// What an Owner consists of.
+struct OwnerNumbers {
+  std::uint64_t process;
+  std::uint64_t serial;
+};
+
+}  // namespace
+
+void begin_the_same_again(std::uint64_t seed) noexcept {
+  last_owner = 0;
+  bits = seed;
+}
+
+// Instead of Owner::unique().
+Owner unique_owner() noexcept asm("__wrap__ZN6zklock5Owner6uniqueEv");
+Owner unique_owner() noexcept {
+  return std::bit_cast<Owner>(OwnerNumbers{1, ++last_owner});
+}
+
+// Instead of std::random_device::_M_getval().
+unsigned random_bits(std::random_device*) asm("__wrap__ZNSt13random_device9_M_getvalEv");
+unsigned random_bits(std::random_device* /*self*/) {
+  Dice dice(bits++);
+  return static_cast<unsigned>(dice.next());
+}
+
+}  // namespace zklock::simulator

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/simulator/scribe.h"
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "zklock/core/node_data.h"
+#include "zklock/core/node_name.h"
+
+namespace zklock::simulator {
+
+namespace {
+
+constexpr std::string_view locks = "/locks/";
+constexpr std::string_view data = "/data/";
+
+/// Of "/locks/b/name": 1 and "name". Nothing for other paths.
+struct Place {
+  int path;
+  std::string_view name;
+};
+std::optional<Place> place_of(std::string_view full, int paths) {
+  if (!full.starts_with(locks) || full.size() < locks.size() + 3) return std::nullopt;
+  const int path = full[locks.size()] - 'a';
+  if (path < 0 || path >= paths || full[locks.size() + 1] != '/') return std::nullopt;
+  return Place{path, full.substr(locks.size() + 2)};
+}
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::string path_of(int path) {
+  return std::string(locks) + static_cast<char>('a' + path);
+}
+
+std::string data_path_of(int path) {
+  return std::string(data) + static_cast<char>('a' + path);
+}
+
+/// Sees what happens to the nodes of one ensemble.
+class Scribe::Witness final : public SimEnsemble::Server {
+ public:
+  Witness(Scribe& scribe, std::size_t ensemble) : scribe_(scribe), ensemble_(ensemble) {}
+  void on_node_event(const std::string& path, model::WatchEvent event) override {
+    switch (event) {
+      case model::WatchEvent::created: return scribe_.node_made(ensemble_, path);
+      case model::WatchEvent::deleted: return scribe_.node_gone(ensemble_, path);
+      case model::WatchEvent::changed: return scribe_.data_set(ensemble_, path);
+      case model::WatchEvent::children: return;
+    }
+  }
+  void on_session_gone(core::SessionId) override {}
+
+ private:
+  Scribe& scribe_;
+  const std::size_t ensemble_;
+};
+
+Scribe::Scribe(Universe& universe, const Setup& setup)
+    : universe_(universe), paths_(setup.paths), nodes_(universe.ensembles()) {
+  history_.reserve(256);
+  for (std::size_t e = 0; e < universe.ensembles(); ++e) {
+    witnesses_.push_back(std::make_unique<Witness>(*this, e));
+    universe.ensemble(e).attach(*witnesses_.back());
+  }
+}
+
+Scribe::~Scribe() = default;
+
+void Scribe::note(Event event) {
+  if (over_) return;
+  event.at = universe_.now();
+  over_ = event.kind == Event::Kind::rest;
+  ++counts_[static_cast<std::size_t>(event.kind)];
+  if (event.kind == Event::Kind::refused && !event.flag) ++stale_refused_;
+  if (on_event) on_event(event);
+  history_.push_back(std::move(event));
+}
+
+void Scribe::node_made(std::size_t ensemble, const std::string& path) {
+  const auto place = place_of(path, paths_);
+  if (!place) return;
+  const auto contention = core::parse_contention(place->name);
+  if (!contention) return;
+  const model::Node& node = *universe_.ensemble(ensemble).find(path);
+  const auto said = stranger_ ? std::nullopt : core::NodeData::parse(node.data);
+  const FencingToken token = core::came_by(said, {node.czxid});
+  const bool reads_on = token.zxid != node.czxid;
+  const std::uint32_t resource = resource_of(ensemble, place->path);
+  nodes_[ensemble][path] = {resource, token.zxid};
+  note({.kind = Event::Kind::made,
+        .flag = !said,
+        .access = contention->access,
+        .resource = resource,
+        .permits = contention->permits,
+        .token = token,
+        .attempt = said && !reads_on ? hash_of(said->attempt) : 0,
+        .text = std::string(place->name)});
+}
+
+void Scribe::node_gone(std::size_t ensemble, const std::string& path) {
+  const auto found = nodes_[ensemble].find(path);
+  if (found == nodes_[ensemble].end()) return;
+  note({.kind = Event::Kind::gone,
+        .resource = found->second.resource,
+        .token = {found->second.token},
+        .text = path});
+  const std::int64_t token = found->second.token;
+  nodes_[ensemble].erase(found);
+  if (is_taken(ensemble, token) || !taken_names_.contains({ensemble, path})) return;
+  taken(ensemble, token);
+  if (on_taken) on_taken(ensemble, path);
+}
+
+void Scribe::expect_commit(std::uint32_t number, std::size_t ensemble, std::string node) {
+  commits_[number] = {ensemble, std::move(node)};
+}
+
+// What a guarded transaction has written: the numbers of the token, and its own.
+void Scribe::data_set(std::size_t ensemble, const std::string& path) {
+  if (!path.starts_with(data)) return;
+  const std::string& text = universe_.ensemble(ensemble).find(path)->data;
+  FencingToken token;
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  auto read = std::from_chars(text.data(), end, token.zxid);
+  if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, token.turn);
+  if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, number);
+  const auto commit = commits_.find(number);
+  if (commit == commits_.end()) return;
+  const bool guarded = universe_.ensemble(ensemble).find(commit->second.node) != nullptr;
+  note({.kind = Event::Kind::written,
+        .flag = guarded,
+        .resource = guarded_by(resource_of(ensemble, path[data.size()] - 'a')),
+        .token = token,
+        .number = number});
+}
+
+}  // namespace zklock::simulator

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tests/model/simulator/history.h"
+#include "tests/model/simulator/universe.h"
+
+namespace zklock::simulator {
+
+/// The lock path of that number.
+std::string path_of(int path);
+/// Where guarded transactions under that lock write.
+std::string data_path_of(int path);
+
+/// What a history calls a lock: that path of that ensemble.
+constexpr std::uint32_t resource_of(std::size_t ensemble, int path) noexcept {
+  return static_cast<std::uint32_t>(1 + ensemble * 8 + static_cast<std::size_t>(path));
+}
+/// What is guarded by it.
+constexpr std::uint32_t guarded_by(std::uint32_t resource) noexcept {
+  return resource + 1000;
+}
+constexpr std::uint32_t resource_of_quorum(int path) noexcept {
+  return static_cast<std::uint32_t>(100 + path);
+}
+inline constexpr std::uint32_t resource_of_multi = 200;
+
+/// Writes the history: what it is told, and what it sees on the servers.
+///
+/// Thread-safety: none.
+class Scribe {
+ public:
+  Scribe(Universe& universe, const Setup& setup);
+  ~Scribe();
+  Scribe(const Scribe&) = delete;
+  Scribe& operator=(const Scribe&) = delete;
+
+  /// At this moment. Nothing is written any more after Kind::rest.
+  void note(Event event);
+  const History& history() const noexcept { return history_; }
+  /// Hears of every event as it is written.
+  std::function<void(const Event&)> on_event = {};
+
+  /// That node is being deleted, or its session ended, by hand.
+  void taken(std::size_t ensemble, std::int64_t czxid) { taken_.emplace(ensemble, czxid); }
+  /// After that another node may get its name, with the parent that is made anew: it can be deleted
+  /// by what was on its way to the first one. Then this is called, and it counts as taken.
+  std::function<void(std::size_t ensemble, const std::string& path)> on_taken = {};
+  void taken_name(std::size_t ensemble, const std::string& path) {
+    taken_names_.emplace(ensemble, path);
+  }
+  bool is_taken(std::size_t ensemble, std::int64_t czxid) const {
+    return taken_.contains({ensemble, czxid});
+  }
+  /// The next node there is made by a stranger.
+  void expect_stranger() noexcept { stranger_ = true; }
+  void expect_no_stranger() noexcept { stranger_ = false; }
+  /// A guarded transaction may be carried out from now on.
+  void expect_commit(std::uint32_t number, std::size_t ensemble, std::string node);
+  std::uint64_t stale_refused() const noexcept { return stale_refused_; }
+  std::uint64_t count(Event::Kind kind) const noexcept {
+    return counts_[static_cast<std::size_t>(kind)];
+  }
+
+ private:
+  class Witness;
+  struct Commit {
+    std::size_t ensemble;
+    std::string node;
+  };
+  void node_made(std::size_t ensemble, const std::string& path);
+  void node_gone(std::size_t ensemble, const std::string& path);
+  void data_set(std::size_t ensemble, const std::string& path);
+
+  Universe& universe_;
+  const int paths_;
+  History history_;
+  bool over_ = false;
+  bool stranger_ = false;
+  std::set<std::pair<std::size_t, std::int64_t>> taken_;
+  std::set<std::pair<std::size_t, std::string>> taken_names_;
+  std::vector<std::unique_ptr<Witness>> witnesses_;
+  struct Seen {
+    std::uint32_t resource;
+    std::int64_t token;
+  };
+  std::vector<std::unordered_map<std::string, Seen>> nodes_;  ///< by ensemble
+  std::unordered_map<std::uint32_t, Commit> commits_;
+  std::uint64_t stale_refused_ = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(Event::Kind::fault) + 1> counts_{};
+};
+
+}  // namespace zklock::simulator

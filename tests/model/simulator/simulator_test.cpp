@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulator itself: that a run can be repeated, that plans can be written down and made smaller,
+// and that what once went wrong does not any more.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/simulator/planner.h"
+#include "tests/model/simulator/run.h"
+#include "tests/model/simulator/shrink.h"
+
+namespace zklock::simulator {
+namespace {
+
+std::vector<std::string> history_of(const Plan& plan) {
+  std::vector<std::string> lines;
+  static_cast<void>(run(plan, [&](const std::string& line) { lines.push_back(line); }));
+  return lines;
+}
+
+std::string violation_of(const Plan& plan) {
+  const auto violation = run(plan).violation;
+  return violation ? violation->invariant + ": " + violation->text : std::string();
+}
+
+TEST(Simulator, TheSameSeedGivesTheSameHistory) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Plan plan = make_plan(seed);
+    EXPECT_EQ(plan, make_plan(seed));
+    EXPECT_EQ(history_of(plan), history_of(plan)) << "seed " << seed;
+  }
+}
+
+TEST(Simulator, APlanCanBeWrittenDown) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Plan plan = make_plan(seed);
+    const auto read = parse_plan(to_text(plan));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, plan);
+  }
+  EXPECT_FALSE(parse_plan("step at=1 act=no number"));
+  EXPECT_FALSE(parse_plan("step colour=3"));
+  EXPECT_FALSE(parse_plan("nonsense"));
+}
+
+TEST(Simulator, APlanIsMadeAsSmallAsItFails) {
+  const Plan plan = make_plan(7);
+  ASSERT_GT(plan.steps.size(), 4U);
+  const std::vector<PlanStep> needed{plan.steps[1], plan.steps[4]};
+  const auto fails = [&](const Plan& less) {
+    std::size_t found = 0;
+    for (const PlanStep& step : less.steps) found += step.at == needed[found % 2].at ? 1U : 0U;
+    return found >= 2;
+  };
+  const Plan least = shrink(plan, fails);
+  ASSERT_EQ(least.steps.size(), 2U);
+  EXPECT_EQ(least.steps[0].at, needed[0].at);
+  EXPECT_EQ(least.steps[1].at, needed[1].at);
+}
+
+TEST(Simulator, SeedsKeepTheInvariants) {
+  Tally sum;
+  for (std::uint64_t seed = 1; seed <= 1'500; ++seed) {
+    const auto one = run(make_plan(seed));
+    ASSERT_FALSE(one.violation) << "seed " << seed << ": " << one.violation->invariant << ": "
+                                << one.violation->text;
+    sum.add(one.tally);
+  }
+  EXPECT_GT(sum.grants, 10'000U);
+  EXPECT_GT(sum.losses, 500U);
+  EXPECT_GT(sum.stale_refused, 100U);
+  EXPECT_GT(sum.guarded, 100U);
+  for (std::size_t i = 0; i < fault_classes; ++i) {
+    EXPECT_GT(sum.faults[i], 0U) << name_of(static_cast<Fault>(i));
+  }
+}
+
+// ---- what was found -----------------------------------------------------------------------------
+
+Plan plan_of(const std::string& text) {
+  const auto plan = parse_plan(text);
+  EXPECT_TRUE(plan);
+  return plan.value_or(Plan{});
+}
+
+// A contender of the same client got a negative number, and the holder was told that its path had
+// been made anew; its node stayed.
+TEST(Simulator, ANumberFromACounterAtItsEndTakesNothingFromTheHolder) {
+  EXPECT_EQ(violation_of(plan_of(R"(
+seed 181
+setup ensembles=3 latency_us=2000
+object kind=6
+step at=4515790 slot=1 owner=1 hold=4320000 ending=3 salt=75
+step at=7171102 act=1 slot=1 fault=sequence_negative length=4440000 salt=381
+step at=10210279 slot=1 hold=3360000 salt=234
+)")),
+            "");
+}
+
+// With a majority in hand, an ensemble that fell silent late was waited for beyond the deadline.
+TEST(Simulator, ASpareEnsembleIsNotWaitedForBeyondTheDeadline) {
+  EXPECT_EQ(violation_of(plan_of(R"(
+seed 9
+setup slots=3 ensembles=3 latency_us=100 drift0=20000 drift1=-41000 drift3=20000
+object kind=6
+step at=3004657 act=1 slot=2 fault=lost_reply_create length=1980000 salt=116
+step at=3019126 slot=2 wait=174363 hold=132441 salt=842
+step at=11117382 act=1 fault=lost_reply_parents length=1080000 salt=596
+)")),
+            "");
+}
+
+// After the container was made anew: a create whose answer was lost, and behind it another of the
+// same client. The first one was taken for gone with the old container; it queued again behind its
+// own node, which nobody removed.
+TEST(Simulator, WhatWasMadeInANewContainerIsNotTakenForGoneWithTheOldOne) {
+  EXPECT_EQ(violation_of(plan_of(R"(
+seed 21226
+setup slots=3 session_ms=4000 latency_us=10000
+object kind=2
+object kind=1
+step at=10324756 slot=2 reads=1 wait=0 hold=2280000 salt=464
+step at=10839388 act=1 slot=1 fault=sequence_near_end length=2960000 salt=695
+step at=10914143 slot=1 object=1 hold=440000 salt=965
+step at=12006247 slot=2 wait=0 hold=1059 salt=912
+step at=14312517 hold=434 salt=449
+step at=14315234 act=1 slot=2 fault=lost_reply_create length=1280000 salt=373
+step at=15012232 slot=2 object=1 hold=1366 salt=460
+step at=15017655 slot=2 hold=2040000 salt=165
+step at=19283076 act=1 slot=1 fault=follower_isolated length=5560000 salt=388
+)")),
+            "");
+}
+
+}  // namespace
+}  // namespace zklock::simulator

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs: their objects and their calls.
+#include "tests/model/simulator/users.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include "tests/model/simulator/leader.h"
+#include "zklock/core/revocation.h"
+#include "zklock/error.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::simulator {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// Calls of equal owners are one to the lock.
+bool nests(LockClass kind) {
+  switch (kind) {
+    case LockClass::reentrant:
+    case LockClass::shared:
+    case LockClass::priority:
+    case LockClass::multi:
+    case LockClass::quorum: return true;
+    case LockClass::mutex:
+    case LockClass::semaphore:
+    case LockClass::counted:
+    case LockClass::latch:
+    case LockClass::election:
+    case LockClass::observer: return false;
+  }
+  return false;
+}
+
+bool is_of_leaders(LockClass kind) {
+  return kind == LockClass::latch || kind == LockClass::election;
+}
+
+std::int64_t errc_of(const std::exception_ptr& error) {
+  if (!error) return 0;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    return e.code().value();
+  } catch (const std::exception&) {
+    return -1;
+  }
+}
+
+}  // namespace
+
+Users::Users(Universe& universe, Scribe& scribe, const Plan& plan)
+    : universe_(universe), scribe_(scribe), plan_(plan), fenced_(1024) {
+  for (const ObjectPlan& object : plan.setup.objects) declare_permits(object);
+  scribe_.on_taken = [this](std::size_t ensemble, const std::string& path) {
+    take_from_holders(ensemble, path);
+  };
+  universe_.on_news = [this](SimProcess& news) {
+    if (canceller_ != &news) return;
+    canceller_ = nullptr;
+    cancel_one(news);
+  };
+  seats_.resize(static_cast<std::size_t>(plan.setup.slots));
+  for (int slot = 0; slot < plan.setup.slots; ++slot) {
+    Seat& seat = seats_[static_cast<std::size_t>(slot)];
+    seat.process = &universe_.start_process(slot);
+    furnish(seat);
+  }
+}
+
+Users::~Users() = default;
+
+void Users::declare_permits(const ObjectPlan& object) {
+  if (object.kind != LockClass::semaphore && object.kind != LockClass::counted) return;
+  scribe_.note({.kind = Event::Kind::permits_set,
+                .resource = resource_of(0, object.path),
+                .number = object.number});
+}
+
+void Users::permits_went(const std::string& path) {
+  for (const ObjectPlan& object : plan_.setup.objects) {
+    if (path_of(object.path) == path) declare_permits(object);
+  }
+}
+
+void Users::furnish(Seat& seat) {
+  const std::size_t objects = plan_.setup.objects.size();
+  seat.objects.resize(objects);
+  seat.leaders.resize(objects);
+  seat.onlookers.resize(objects);
+  for (auto& owner : seat.owners) owner = Owner::unique();
+  for (std::size_t i = 0; i < objects; ++i) make_object(seat, i);
+}
+
+Users::Onlooker::Onlooker(Client& client, const std::string& path)
+    : observer(client, path), subscription(observer.add_listener([this](const LockState& now) {
+        state = now;
+        told = true;
+      })) {}
+
+void Users::make_object(Seat& seat, std::size_t i) {
+  const ObjectPlan& object = plan_.setup.objects[i];
+  SimProcess& process = *seat.process;
+  if (is_of_leaders(object.kind)) {
+    seat.leaders[i] = std::make_unique<Leader>(*this, process, object);
+  } else if (object.kind == LockClass::observer) {
+    seat.onlookers[i] = std::make_unique<Onlooker>(process.client(), path_of(object.path));
+  } else {
+    seat.objects[i] = std::make_unique<LockObject>(process, object, [](const LockEvent&) {});
+  }
+}
+
+void Users::replace(int slot) {
+  Seat& seat = seats_[static_cast<std::size_t>(slot)];
+  if (seat.process->dead()) {
+    graves_.push_back(std::move(seat));
+    seat = {};
+  } else {
+    seat.leaders.clear();
+    seat.objects.clear();
+    seat.onlookers.clear();
+  }
+  seat.process = &universe_.start_process(slot);
+  furnish(seat);
+}
+
+void Users::remake(int slot, int object) {
+  Seat& seat = seats_[static_cast<std::size_t>(slot)];
+  const auto i = static_cast<std::size_t>(object) % plan_.setup.objects.size();
+  if (!seat.process->runs() || seat.process->closed()) return;
+  seat.leaders[i].reset();
+  seat.objects[i].reset();
+  seat.onlookers[i].reset();
+  make_object(seat, i);
+}
+
+void Users::destroy_objects() {
+  for (Seat& seat : seats_) {
+    if (seat.process->dead()) continue;
+    seat.leaders.clear();
+    seat.objects.clear();
+  }
+}
+
+void Users::look_through_observers() {
+  for (Seat& seat : seats_) {
+    if (seat.process->dead() || seat.process->closed()) continue;
+    for (const auto& onlooker : seat.onlookers) {
+      if (!onlooker || (onlooker->told && onlooker->state.is_free())) continue;
+      const std::string holders = std::to_string(onlooker->state.holders.size());
+      scribe_.note({.kind = Event::Kind::left, .text = "an observer's view, holders: " + holders});
+    }
+  }
+}
+
+void Users::drop_observers() {
+  for (Seat& seat : seats_) {
+    if (!seat.process->dead()) seat.onlookers.clear();
+  }
+}
+
+void Users::act(const PlanStep& step) {
+  switch (step.act) {
+    case Act::acquire: return acquire(step);
+    case Act::fault: return;
+    case Act::set_permits: return set_permits(step);
+    case Act::ask_release:
+    case Act::force_release: return ask_release(step);
+    case Act::lead:
+    case Act::resign: break;
+  }
+  Seat& seat = seats_[static_cast<std::size_t>(step.slot)];
+  const auto object = static_cast<std::size_t>(step.object);
+  if (!seat.process->runs() || seat.process->closed() || !seat.leaders[object]) return;
+  if (step.act == Act::lead) {
+    seat.leaders[object]->lead(microseconds(step.hold));
+  } else {
+    remake(step.slot, step.object);
+  }
+}
+
+void Users::acquire(const PlanStep& step) {
+  Seat& seat = seats_[static_cast<std::size_t>(step.slot)];
+  const auto object = static_cast<std::size_t>(step.object);
+  if (winding_up_ || !seat.process->runs() || seat.process->closed() || !seat.objects[object])
+    return;
+  Call& call = new_call(*seat.process, plan_.setup.objects[object], step);
+  const bool shared_owner = step.owner != 0 && nests(call.object.kind);
+  const auto owner = static_cast<std::size_t>(step.owner) % seat.owners.size();
+  call.owner = shared_owner ? seat.owners[owner] : Owner::unique();
+  call.owner_number = shared_owner ? seat.process->number() * 10 + owner : 1000 + call.id;
+  start(call, *seat.objects[object]);
+}
+
+Call& Users::new_call(SimProcess& process, const ObjectPlan& object, const PlanStep& step) {
+  calls_.push_back(std::make_unique<Call>());
+  Call& call = *calls_.back();
+  call.id = ++last_id_;
+  call.process = &process;
+  call.object = object;
+  call.step = step;
+  call.owner_number = 1000 + call.id;
+  return call;
+}
+
+void Users::start(Call& call, LockObject& object) {
+  auto& clock = call.process->clock();
+  AcquireOptions options;
+  options.owner = call.owner;
+  options.stop = call.stop.get_token();
+  std::int64_t deadline = 0;
+  if (call.step.wait == 0) {
+    options.deadline = Deadline::passed();
+  } else if (call.step.wait > 0) {
+    options.deadline = Deadline(clock.now() + microseconds(call.step.wait));
+    deadline = clock.showing(options.deadline.at()).time_since_epoch().count();
+  }
+  scribe_.note({.kind = Event::Kind::wanted,
+                .access = call.step.reads != 0 ? Access::shared : Access::exclusive,
+                .hold = call.id,
+                .resource = resource_of(0, call.object.path),
+                .owner = call.owner_number,
+                .permits = call.step.number,
+                .number = deadline});
+  ++waiting_;
+  try {
+    object.acquire(call.step, options, [this, &call](Got got) { ended(call, std::move(got)); });
+  } catch (const std::exception&) {
+    ended(call, {.error = std::current_exception()});
+    return;
+  }
+  if (call.step.stop < 0) return;
+  after(*call.process, call.step.stop, [&call] { call.stop.request_stop(); });
+}
+
+void Users::after(SimProcess& process, std::int64_t micros, std::function<void()> task) {
+  auto& clock = process.clock();
+  clock.at(clock.now() + microseconds(micros), std::move(task));
+}
+
+void Users::ended(Call& call, Got got) {
+  if (!call.ended) --waiting_;
+  call.ended = true;
+  scribe_.note({.kind = Event::Kind::ended,
+                .flag = universe_.now() <= call.process->excused_until,
+                .hold = call.id,
+                .number = errc_of(got.error)});
+  if (!got.hold && !got.composite) return;
+  call.got = std::move(got);
+  const HoldState state = call.got.composite ? call.got.composite.state() : call.got.hold.state();
+  if (state == HoldState::lost) {
+    call.got = {};
+    return;
+  }
+  call.token = call.got.hold.token();
+  name_parts(call);
+  granted(call);
+  if (std::exchange(thrower_, thrower_ == call.process ? nullptr : thrower_) == call.process ||
+      call.step.ending == Ending::throws) {
+    let_go(call);
+    throw std::runtime_error("a handler throws");
+  }
+  plan_ending(call);
+}
+
+bool Users::all_over() const {
+  return live_.empty() && std::ranges::all_of(calls_, [](const auto& call) {
+           return call->ended || call->process->dead();
+         });
+}
+
+void Users::wind_up() {
+  winding_up_ = true;
+  for (const std::string& marker : markers_) universe_.ensemble(0).remove(marker);
+  for (Seat& seat : seats_) {
+    if (seat.process->dead()) continue;
+    for (auto& leader : seat.leaders) {
+      if (leader) leader->resign();
+    }
+  }
+}
+
+void Users::cancel_one(SimProcess& process) {
+  for (const auto& call : calls_) {
+    if (call->process != &process || call->ended) continue;
+    call->stop.request_stop();
+    return;
+  }
+}
+
+void Users::set_permits(const PlanStep& step) {
+  const std::string path = path_of(plan_.setup.objects[static_cast<std::size_t>(step.object)].path);
+  SimEnsemble& servers = universe_.ensemble(0);
+  static_cast<void>(servers.create_container("/locks"));
+  static_cast<void>(servers.create_container(path));
+  static_cast<void>(servers.create(path + "/count"));
+  servers.set_data(path + "/count", std::to_string(step.number));
+  scribe_.note({.kind = Event::Kind::permits_set,
+                .resource = resource_of(0, step.object >= 0 ? path.back() - 'a' : 0),
+                .number = step.number});
+}
+
+// As somebody else, who takes back the request soon.
+void Users::ask_release(const PlanStep& step) {
+  const auto& object = plan_.setup.objects[static_cast<std::size_t>(step.object)];
+  SimEnsemble& servers = universe_.ensemble(0);
+  const model::Node* const parent = servers.find(path_of(object.path));
+  if (parent == nullptr || parent->children.empty()) return;
+  std::vector<std::string> names;
+  for (const std::string& name : parent->children) {
+    if (core::NodeName::parse(name)) names.push_back(name);
+  }
+  if (names.empty()) return;
+  std::ranges::sort(names);
+  const auto whom =
+      core::NodeName::parse(names[static_cast<std::size_t>(step.salt) % names.size()]);
+  const std::string marker = path_of(object.path) + "/" + core::revocation_marker(whom->sequence);
+  const bool forces = step.act == Act::force_release;
+  const auto data = forces ? core::revocation_forces : core::revocation_asks;
+  if (servers.create(marker, std::string(data)) != core::Status::ok) return;
+  markers_.push_back(marker);
+  universe_.clock().at(universe_.now() + milliseconds(plan_.setup.session_ms / 2),
+                       [&servers, marker] { servers.remove(marker); });
+}
+
+void Users::sweep(std::size_t ensemble, int path, Instant until) {
+  SimProcess& process = universe_.start_process(0);
+  ObjectPlan object{.kind = LockClass::reentrant, .path = path};
+  PlanStep step{.hold = 1000};
+  Call& call = new_call(process, object, step);
+  call.ensemble = ensemble;
+  call.owner = Owner::unique();
+  ReentrantMutex mutex(process.client(ensemble), path_of(path));
+  scribe_.note({.kind = Event::Kind::wanted, .hold = call.id, .owner = call.owner_number});
+  ++waiting_;
+  mutex.async_acquire({.owner = call.owner}, [this, &call](Hold hold, std::exception_ptr error) {
+    ended(call, {.hold = std::move(hold), .error = std::move(error)});
+  });
+  while (!(call.ended && call.over) && universe_.step(until)) {
+  }
+  if (call.ended && !call.got.hold && call.parts.empty()) {
+    scribe_.note({.kind = Event::Kind::left, .text = "a lock that cannot be had"});
+  }
+  while (!process.line(ensemble).core->work().idle() && universe_.step(until)) {
+  }
+}
+
+bool Users::nodes_are_left() const {
+  for (std::size_t e = 0; e < universe_.ensembles(); ++e) {
+    for (int path = 0; path < plan_.setup.paths; ++path) {
+      const model::Node* const parent = universe_.ensemble(e).find(path_of(path));
+      if (parent == nullptr) continue;
+      if (std::ranges::any_of(parent->children, [](const auto& name) { return name != "count"; })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void Users::look_for_leftovers() {
+  const auto say = [this](std::string what) {
+    scribe_.note({.kind = Event::Kind::left, .text = std::move(what)});
+  };
+  for (std::size_t e = 0; e < universe_.ensembles(); ++e) {
+    for (int path = 0; path < plan_.setup.paths; ++path) {
+      const model::Node* const parent = universe_.ensemble(e).find(path_of(path));
+      if (parent == nullptr) continue;
+      for (const std::string& name : parent->children) {
+        if (name != "count") say("the node " + path_of(path) + "/" + name);
+      }
+    }
+  }
+  for (const auto& process : universe_.processes()) {
+    if (process->dead() || process->closed()) continue;
+    for (const auto& line : process->lines()) {
+      if (line->coordinator.server_watches() != 0) say("a watch at the servers");
+      if (line->coordinator.live_interests() != 0) say("an interest in a watch");
+      if (!line->core->work().idle()) say("background work");
+      if (!line->core->keeper().deserted()) say("a member of a session");
+      for (int path = 0; path < plan_.setup.paths; ++path) {
+        if (!line->core->engine(core::LockPath(path_of(path)))->nodes().empty())
+          say("an entry of an engine's map");
+      }
+    }
+  }
+}
+
+}  // namespace zklock::simulator

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs: what they do with what they hold, and what is asked of that.
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "tests/model/simulator/leader.h"
+#include "tests/model/simulator/users.h"
+#include "zklock/core/lock_path.h"
+#include "zklock/error.h"
+#include "zklock/guarded_transaction.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::simulator {
+
+namespace {
+
+Access access_of(const Call& call) {
+  if (call.step.reads != 0 && call.object.kind == LockClass::shared) return Access::shared;
+  const bool permits =
+      call.object.kind == LockClass::semaphore || call.object.kind == LockClass::counted;
+  return permits ? Access::permits : Access::exclusive;
+}
+
+}  // namespace
+
+void Users::name_parts(Call& call) {
+  call.parts.clear();
+  const std::span<const Hold> holds = call.got.composite.holds();
+  const bool quorum = call.object.kind == LockClass::quorum;
+  std::uint32_t whole = resource_of(call.ensemble, call.object.path);
+  if (quorum) whole = resource_of_quorum(call.object.path);
+  if (call.object.kind == LockClass::multi) whole = resource_of_multi;
+  call.parts.push_back(
+      {.hold = call.id, .resource = whole, .ensemble = call.ensemble, .path = call.object.path});
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (!holds[i]) continue;
+    const int path = quorum ? call.object.path : static_cast<int>(i);
+    const std::size_t ensemble = quorum ? i : 0;
+    call.parts.push_back({.hold = ++last_id_,
+                          .resource = resource_of(ensemble, path),
+                          .ensemble = ensemble,
+                          .path = path,
+                          .index = static_cast<int>(i)});
+  }
+}
+
+const Hold* Users::hold_of(const Call& call, const Call::Part& part) const {
+  if (part.index >= 0) return &call.got.composite[static_cast<std::size_t>(part.index)];
+  return call.got.hold ? &call.got.hold : nullptr;
+}
+
+HoldState Users::state_of(const Call& call, const Call::Part& part) const {
+  if (const Hold* const hold = hold_of(call, part)) return hold->state();
+  return call.got.composite ? call.got.composite.state() : call.leadership.state();
+}
+
+bool Users::is_taken(const Call& call, const Call::Part& part) const {
+  const Hold* const hold = hold_of(call, part);
+  if (!hold && call.got.composite) return false;
+  const FencingToken token = hold ? hold->token() : call.leadership.token();
+  return scribe_.is_taken(part.ensemble, token.zxid);
+}
+
+void Users::granted(Call& call) {
+  probe(call);
+  call.over = false;
+  // What is missing in one part is missing in the whole.
+  const bool taken =
+      std::ranges::any_of(call.parts, [&](const Call::Part& part) { return is_taken(call, part); });
+  for (const Call::Part& part : call.parts) {
+    const Hold* const hold = hold_of(call, part);
+    const bool leader = !hold && !call.got.composite;
+    const FencingToken token = hold ? hold->token() : call.leadership.token();
+    scribe_.note({.kind = Event::Kind::granted,
+                  .flag = taken,
+                  .access = access_of(call),
+                  .hold = part.hold,
+                  .resource = part.resource,
+                  .owner = call.owner_number,
+                  .permits = hold && access_of(call) == Access::permits ? hold->permits() : 0,
+                  .token = hold || leader ? token : FencingToken{},
+                  .text = hold ? hold->node() : std::string()});
+  }
+  live_.push_back(&call);
+  register_loss(call);
+  count(call);
+  write(call);
+}
+
+void Users::register_loss(Call& call) {
+  for (Call::Part& part : call.parts) {
+    const Hold* const hold = hold_of(call, part);
+    const std::stop_token token = hold                 ? hold->lost()
+                                  : call.got.composite ? call.got.composite.lost()
+                                                       : call.leadership.ended();
+    part.on_loss =
+        std::make_unique<std::stop_callback<std::function<void()>>>(token, [this, &call, &part] {
+          // A leadership that is to be given up is told, too.
+          part.told_to_end = true;
+          const bool lost = state_of(call, part) == HoldState::lost;
+          if (call.process->dead() || !lost) return;
+          part.told_lost = true;
+          scribe_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
+          if (call.step.ending != Ending::until_lost || call.over) return;
+          after(*call.process, 500, [this, &call] { let_go(call); });
+        });
+  }
+}
+
+// All others there, before this grant is written down.
+void Users::probe(const Call& call) {
+  for (std::size_t i = 0; i < live_.size(); ++i) {
+    Call& other = *live_[i];
+    if (!other.process->runs()) continue;
+    for (Call::Part& part : other.parts) {
+      const bool meets = std::ranges::any_of(
+          call.parts, [&](const Call::Part& own) { return own.resource == part.resource; });
+      if (meets) ask(other, part, true);
+    }
+  }
+}
+
+/// `strictly`: if it is lost, that should have been told by now.
+void Users::ask(Call& call, Call::Part& part, bool strictly) {
+  if (call.over || part.said_lost) return;
+  const bool held = state_of(call, part) != HoldState::lost;
+  part.said_lost = !held;
+  if (!held && part.told_to_end && !part.told_lost) {
+    part.told_lost = true;
+    scribe_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
+  }
+  const bool able = universe_.now() > call.process->excused_until;
+  const bool fine = held || !strictly || !able || part.told_lost;
+  scribe_.note({.kind = held ? Event::Kind::said_held : Event::Kind::said_lost,
+                .flag = fine,
+                .hold = part.hold});
+}
+
+void Users::ask_all(const SimProcess& process) {
+  for (Call* const call : live_) {
+    if (call->process != &process) continue;
+    for (Call::Part& part : call->parts) ask(*call, part, false);
+  }
+}
+
+void Users::bury(const SimProcess& process) {
+  const auto dead = live_;
+  for (Call* const call : dead) {
+    if (call->process == &process) forget(*call);
+  }
+  for (const auto& call : calls_) {
+    if (call->process != &process || call->ended || call->parts.size() > 0) continue;
+    scribe_.note({.kind = Event::Kind::ended, .flag = true, .hold = call->id, .number = -2});
+    call->ended = true;
+  }
+}
+
+// What it holds is given back, or it is nobody's.
+void Users::forget(Call& call) {
+  if (call.over) return;
+  for (const Call::Part& part : call.parts) {
+    scribe_.note({.kind = Event::Kind::released, .hold = part.hold});
+  }
+  std::erase(live_, &call);
+  call.over = true;
+}
+
+void Users::let_go(Call& call) {
+  if (call.over) return;
+  for (Call::Part& part : call.parts) ask(call, part, false);
+  forget(call);
+  call.got.hold.release();
+  call.got.composite.release();
+  if (!call.process->closed()) count(call);
+  after(*call.process, 3000, [this, &call] { write(call); });
+}
+
+void Users::count(const Call& call) {
+  switch (call.object.kind) {
+    case LockClass::reentrant:
+    case LockClass::shared:
+    case LockClass::priority: break;
+    case LockClass::mutex:
+    case LockClass::semaphore:
+    case LockClass::counted:
+    case LockClass::multi:
+    case LockClass::quorum:
+    case LockClass::latch:
+    case LockClass::election:
+    case LockClass::observer: return;
+  }
+  if (!call.owner) return;
+  // A grant that has not been delivered yet counts already.
+  const bool comes = std::ranges::any_of(calls_, [&](const auto& other) {
+    return !other->ended && other->owner_number == call.owner_number;
+  });
+  if (comes) return;
+  const std::uint32_t resource = call.parts.front().resource;
+  for (Call* const other : live_) {
+    if (other->owner_number != call.owner_number) continue;
+    for (Call::Part& part : other->parts) {
+      if (part.resource == resource) ask(*other, part, false);
+    }
+  }
+  const auto engine =
+      call.process->line(call.ensemble).core->engine(core::LockPath(path_of(call.object.path)));
+  scribe_.note({.kind = Event::Kind::counted,
+                .resource = resource,
+                .owner = call.owner_number,
+                .number = engine->ownership(*call.owner).count()});
+}
+
+void Users::plan_ending(Call& call) {
+  const std::int64_t half = call.step.hold / 2;
+  switch (call.step.ending) {
+    case Ending::release:
+    case Ending::throws:
+    case Ending::until_lost: after(*call.process, half, [this, &call] { write(call); }); break;
+    case Ending::nested: after(*call.process, half, [this, &call] { nest(call); }); break;
+    case Ending::commits: after(*call.process, half, [this, &call] { commit(call); }); break;
+    case Ending::renews:
+      after(*call.process, half, [&call] {
+        if (!call.over && call.got.hold) call.got.hold.renew();
+        if (!call.over && call.got.composite) call.got.composite.renew();
+      });
+      break;
+  }
+  after(*call.process, call.step.hold, [this, &call] { let_go(call); });
+}
+
+void Users::nest(Call& call) {
+  if (call.over || winding_up_ || call.step.owner == 0) return;
+  PlanStep again = call.step;
+  again.ending = Ending::release;
+  again.wait = 0;
+  again.stop = -1;
+  acquire(again);
+}
+
+// Under the hold; what became of it must be true.
+void Users::commit(Call& call) {
+  if (call.over || !call.got.hold || access_of(call) != Access::exclusive) return;
+  const std::uint32_t number = ++last_commit_;
+  const FencingToken token = call.got.hold.token();
+  scribe_.expect_commit(number, 0, call.got.hold.node());
+  GuardedTransaction transaction(call.got.hold);
+  transaction.set(
+      data_path_of(call.object.path),
+      std::to_string(token.zxid) + "." + std::to_string(token.turn) + "." + std::to_string(number));
+  const auto told = [this, number](const std::exception_ptr& error) {
+    std::int64_t what = 0;
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const Error& e) {
+      what = e.errc() == Errc::outcome_unknown || e.errc() == Errc::closed ? 2 : 1;
+    }
+    scribe_.note({.kind = Event::Kind::commit_told, .hold = number, .number = what});
+  };
+  try {
+    transaction.async_commit(told);
+  } catch (const std::exception&) {  // nothing was sent
+  }
+}
+
+// To a resource that refuses what is older than the newest it has seen.
+void Users::write(Call& call) {
+  if (call.parts.size() != 1 || access_of(call) != Access::exclusive) return;
+  if (call.object.kind == LockClass::shared || !call.process->runs()) return;
+  const Call::Part& part = call.parts.front();
+  const FencingToken token = call.token;
+  const bool holds = !call.over && state_of(call, part) != HoldState::lost;
+  FencingToken& highest = fenced_[part.resource];
+  const bool refused = token < highest;
+  highest = std::max(highest, token);
+  scribe_.note({.kind = refused ? Event::Kind::refused : Event::Kind::written,
+                .flag = holds && !scribe_.is_taken(part.ensemble, token.zxid),
+                .hold = part.hold,
+                .resource = part.resource,
+                .token = token});
+}
+
+void Users::node_taken(std::size_t ensemble, const std::string& path) {
+  const model::Node* const node = universe_.ensemble(ensemble).find(path);
+  if (node == nullptr) return;
+  scribe_.taken(ensemble, node->czxid);
+  scribe_.taken_name(ensemble, path);
+  take_from_holders(ensemble, path);
+}
+
+bool Users::is_held(const std::string& node) const {
+  return std::ranges::any_of(live_, [&](const Call* call) {
+    return std::ranges::any_of(call->parts, [&](const Call::Part& part) {
+      const Hold* const hold = hold_of(*call, part);
+      if (hold == nullptr || part.ensemble != 0 || hold->node() != node) return false;
+      // One that reads on is known by what was written there.
+      const model::Node* const there = universe_.ensemble(0).find(node);
+      return there != nullptr && there->czxid == hold->token().zxid;
+    });
+  });
+}
+
+void Users::take_from_holders(std::size_t ensemble, const std::string& path) {
+  for (Call* const call : live_) {
+    for (const Call::Part& part : call->parts) {
+      const Hold* const hold = hold_of(*call, part);
+      const bool leader = !hold && !call->got.composite;
+      if (!hold && !leader) continue;
+      const std::string own = hold ? hold->node() : call->leadership.node();
+      if (own != path || part.ensemble != ensemble) continue;
+      scribe_.taken(ensemble, (hold ? hold->token() : call->leadership.token()).zxid);
+      for (const Call::Part& each : call->parts) {
+        scribe_.note({.kind = Event::Kind::taken, .hold = each.hold});
+      }
+    }
+  }
+}
+
+// ---- leaders ------------------------------------------------------------------------------------
+
+Call& Users::begin_leadership(SimProcess& process, const ObjectPlan& object) {
+  Call& call = new_call(process, object, {});
+  call.ended = true;
+  return call;
+}
+
+void Users::leads(Call& call, const Leadership& leadership) {
+  if (leadership.state() == HoldState::lost) return;
+  call.leadership = leadership;
+  call.token = leadership.token();
+  call.parts.clear();
+  call.parts.push_back(
+      {.hold = call.id, .resource = resource_of(0, call.object.path), .path = call.object.path});
+  granted(call);
+}
+
+void Users::end_leadership(Call& call) {
+  if (call.over) return;
+  for (Call::Part& part : call.parts) ask(call, part, false);
+  forget(call);
+}
+
+}  // namespace zklock::simulator
