@@ -175,7 +175,6 @@ Face face_of() {
             .fails_by_policy = F::fails_by_policy,
             .waits_without_servers = F::waits_without_servers,
             .frees_all_by_loss = F::frees_all_by_loss,
-            .rounds_on_servers = F::rounds_on_servers,
             .leads = F::leads,
             .interrupts = F::interrupts,
             .refuses_delay = F::refuses_delay,

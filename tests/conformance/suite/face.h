@@ -24,7 +24,6 @@ struct Face {
   bool fails_by_policy;
   bool waits_without_servers;
   bool frees_all_by_loss;
-  int rounds_on_servers;
   bool leads;
   bool interrupts;
   bool refuses_delay;

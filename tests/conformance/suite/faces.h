@@ -52,8 +52,6 @@ struct UsualFace {
   static constexpr bool waits_without_servers = true;
   // When one of its nodes goes, all that it held is free for others, before it is released.
   static constexpr bool frees_all_by_loss = true;
-  // How often each of a hundred threads gets it on the servers.
-  static constexpr int rounds_on_servers = 2;
   // Its grants are leaderships: they proclaim, and end when the program says so, or by a loss.
   static constexpr bool leads = false;
   // Waiting in its calls is an interruption point of Boost.Thread.
