@@ -44,6 +44,11 @@ class Leadership {
   /// leadership that has ended: a stopped token.
   std::stop_token ended() const noexcept;
 
+  /// A token that is stopped when somebody asks the leader to let go, by request_release(); then the
+  /// program may end the leadership, or go on. As Hold::release_requested(). Of none: one that can
+  /// never be stopped.
+  std::stop_token release_requested() const noexcept;
+
   /// Until when the leadership is sure to last if no server is heard of any more.
   /// LeaseClock::time_point::min() when it has ended.
   LeaseClock::time_point valid_until() const noexcept;

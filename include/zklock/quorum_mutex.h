@@ -19,6 +19,7 @@ namespace zklock {
 /// What QuorumMutex::acquire() returns. Lost when fewer than a majority of its holds are valid.
 /// Fencing tokens can be compared with those of the same ensemble only: a resource must keep the
 /// highest token of each ensemble, and refuse a request when any token in it is lower.
+/// A GuardedTransaction under one of the holds asks that ensemble alone, not for the majority.
 using QuorumHold = CompositeHold;
 
 struct QuorumOptions {

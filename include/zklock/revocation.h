@@ -24,11 +24,13 @@ struct RevocationOptions {
 
 /// Asks a contender of the lock at `path` to let go, and waits until it has.
 ///
-/// The holder hears of it by LockEvent::release_requested and Hold::release_requested(), and
-/// releases or not, as its program decides. With `force` the library decides: the hold turns lost
-/// first, its lost() token is stopped, then its node is deleted by the holder's own client. A
-/// contender that does not hold yet is asked as soon as it holds. A holder that is dead cannot let
-/// go; its node goes with its session, and that ends the wait too.
+/// The holder hears of it by LockEvent::release_requested and Hold::release_requested(), a leader by
+/// Leadership::release_requested(), and releases or not, as its program decides. With `force` the
+/// library decides: the hold turns lost first, its lost() token is stopped, then its node is deleted
+/// by the holder's own client. A contender that does not hold yet is asked as soon as it holds. A
+/// holder that is dead cannot let go; its node goes with its session, and that ends the wait too.
+/// Of a MultiMutex or a QuorumMutex only the part is asked that is on this path, and on the servers
+/// of this client: its hold hears of it, and the whole is lost as always, without enough parts.
 ///
 /// A writer of a SharedMutex that is asked, and reads on, has not let go yet. Who waits at a
 /// PriorityMutex has nothing to let go of: by default it is not asked, and where it is named, the

@@ -123,26 +123,6 @@ TEST_F(Listener, OfTheObjectWhoseCallMadeTheContenderHears) {
   EXPECT_EQ(log_.texts().size(), 2U);
 }
 
-TEST_F(Listener, HearsOfEveryClassOfLock) {
-  EventLog log;
-  const MutexOptions options{.listener = log.listener()};
-  Mutex plain(*client_, "/plain", options);
-  SharedMutex shared(*client_, "/shared", options);
-  Semaphore semaphore(*client_, "/semaphore", 2, options);
-  const auto pass = [&](const std::function<void()>& call) {
-    const auto before = log.texts().size();
-    call();
-    EXPECT_TRUE(eventually([&] { return log.texts().size() == before + 2; }, kPatience));
-  };
-  pass([&] { const std::lock_guard guard(plain); });
-  pass([&] { const std::lock_guard guard(shared); });
-  pass([&] { const Hold hold = shared.acquire_shared(); });
-  pass([&] { const Permit permit = semaphore.acquire(2); });
-  const Texts pair{"acquired", "released"};
-  const auto texts = log.texts();
-  for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(texts[i], pair[i % 2]);
-}
-
 TEST_F(Listener, ThatThrowsIsCalledAgain) {
   std::atomic<int> calls{0};
   ReentrantMutex mutex(*client_, "/throwing", {.listener = [&](const LockEvent&) {

@@ -67,22 +67,6 @@ TEST_F(MaxHold, HoldsForLock) {
   EXPECT_TRUE(mutex.is_held_by_this_thread());
 }
 
-TEST_F(MaxHold, HoldsForEveryClassOfLock) {
-  const MutexOptions options{.max_hold = 300ms};
-  Mutex plain(*client_, "/plain", options);
-  SharedMutex shared(*client_, "/shared", options);
-  Semaphore semaphore(*client_, "/semaphore", 2, options);
-  std::vector<Hold> holds;
-  holds.push_back(plain.acquire());
-  holds.push_back(shared.acquire_shared());
-  holds.push_back(semaphore.acquire(2));
-  for (const Hold& hold : holds) EXPECT_TRUE(is_lost(hold));
-  // They are still there, and yet others can have it.
-  EXPECT_TRUE(plain.acquire({.deadline = kPatience}));
-  EXPECT_TRUE(shared.acquire({.owner = Owner::unique(), .deadline = kPatience}));
-  EXPECT_TRUE(semaphore.acquire(2, {.deadline = kPatience}));
-}
-
 TEST_F(MaxHold, OfACallComesBeforeThatOfTheObject) {
   ReentrantMutex mutex(*client_, kPath, {.max_hold = 1h});
   const Hold hold = mutex.acquire({.max_hold = 300ms});

@@ -7,7 +7,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 #include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
@@ -69,22 +68,6 @@ TEST_F(Revoke, AForcedHolderIsLostFirst) {
   hold.release();
   EXPECT_TRUE(asker_->flush(kPatience));
   EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Revoke, ReachesHoldersOfEveryClass) {
-  Mutex plain(*client_, "/plain");
-  SharedMutex shared(*client_, "/shared");
-  Semaphore semaphore(*client_, "/semaphore", 2);
-  std::vector<Hold> holds;
-  holds.push_back(plain.acquire());
-  holds.push_back(shared.acquire_shared());
-  holds.push_back(semaphore.acquire(2));
-  for (const std::string path : {"/plain", "/shared", "/semaphore"}) {
-    EXPECT_TRUE(request_release(*asker_, path, {.force = true, .deadline = kPatience})) << path;
-    EXPECT_TRUE(asker_->flush(kPatience));
-    EXPECT_TRUE(becomes_empty(path));
-  }
-  for (const Hold& hold : holds) EXPECT_EQ(hold.state(), HoldState::lost);
 }
 
 TEST_F(Revoke, CanNameOneOfSeveralHolders) {

@@ -138,13 +138,14 @@ int RawClient::delete_node(const std::string& path, int version) {
                              : static_cast<int>(ZINVALIDSTATE);
 }
 
-int RawClient::delete_children(const std::string& path) {
+int RawClient::list_tree(const std::string& path, std::vector<std::string>& leaves_first) {
   const ChildrenReply below = children(path);
-  if (below.rc != ZOK) return below.rc == ZNONODE ? static_cast<int>(ZOK) : below.rc;
+  if (below.rc != ZOK) return below.rc;
   for (const std::string& name : below.names) {
-    const int rc = delete_recursive(join(path, name));
+    const int rc = list_tree(join(path, name), leaves_first);
     if (rc != ZOK) return rc;
   }
+  leaves_first.push_back(path);
   return ZOK;
 }
 
@@ -155,10 +156,20 @@ int RawClient::delete_recursive(const std::string& path) {
     rc = delete_node(path);
     if (rc == ZNONODE) return ZOK;
     if (rc != ZNOTEMPTY) return rc;
-    rc = delete_children(path);
-    if (rc != ZOK) return rc;
+    // At one moment: whoever lost his node alone would have made another before the parent goes.
+    std::vector<std::string> tree;
+    rc = list_tree(path, tree);
+    if (rc == ZOK) {
+      std::vector<zoo_op_t> deletions(tree.size());
+      std::vector<zoo_op_result_t> results(tree.size());
+      for (std::size_t i = 0; i < tree.size(); ++i) {
+        zoo_delete_op_init(&deletions[i], tree[i].c_str(), -1);
+      }
+      rc = zoo_multi(handle(), static_cast<int>(tree.size()), deletions.data(), results.data());
+    }
+    if (rc != ZNONODE && rc != ZNOTEMPTY) return rc;
   }
-  return ZNOTEMPTY;
+  return rc;
 }
 
 StatReply RawClient::set_data(const std::string& path, const std::string& data, int version) {

@@ -99,7 +99,7 @@ class RawClient {
 
  private:
   struct State;
-  int delete_children(const std::string& path);
+  int list_tree(const std::string& path, std::vector<std::string>& leaves_first);
   zhandle_t* handle() const;
 
   std::unique_ptr<State> state_;

@@ -16,6 +16,7 @@ Tenure::Tenure(Number number, std::shared_ptr<Contender> leader, Hold hold)
       token_(hold.token()),
       node_(hold.node()),
       lost_(hold.lost()),
+      requested_(hold.release_requested()),
       rostrum_(std::make_shared<Rostrum>(std::move(leader))),
       hold_(std::move(hold)) {}
 
@@ -88,6 +89,10 @@ HoldState Leadership::state() const noexcept {
 std::stop_token Leadership::ended() const noexcept {
   if (tenure_) return tenure_->over();
   return Hold().lost();
+}
+
+std::stop_token Leadership::release_requested() const noexcept {
+  return tenure_ ? tenure_->release_requested() : std::stop_token();
 }
 
 LeaseClock::time_point Leadership::valid_until() const noexcept {

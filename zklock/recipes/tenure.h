@@ -41,6 +41,7 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   HoldState state() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
   std::stop_token over() const noexcept;
+  std::stop_token release_requested() const noexcept { return requested_; }
   /// Where it proclaims. Throws Error(lock_lost), of that operation, when it was released.
   std::shared_ptr<Rostrum> rostrum(const char* operation) const;
 
@@ -64,6 +65,7 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   const FencingToken token_;
   const std::string node_;
   const std::stop_token lost_;
+  const std::stop_token requested_;
   std::stop_source over_;
 
   mutable std::mutex mutex_;

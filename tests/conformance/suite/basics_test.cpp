@@ -326,9 +326,6 @@ TEST_P(Basics, DestroyingTheLockWakesItsWaiters) {
 
 // Every rival adds to what no other may touch meanwhile; who only reads finds both halves equal.
 TEST_P(Basics, AHundredThreadsNeverMeet) {
-  if (!face().crowds_servers && !stage().simulated()) {
-    GTEST_SKIP() << "only on the simulation, for the time it takes";
-  }
   constexpr int kThreads = 100;
   constexpr int kRounds = 2;
   const auto lock = make(connect());

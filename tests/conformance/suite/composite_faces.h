@@ -9,6 +9,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace zklock::testing {
 
 // A CompositeHold that answers like a Hold: token and node are those of the part `first`, which
 // everybody queues for before the others; on ensembles, the parts behind it are on the others.
-template <std::size_t first>
+template <class Mutex, std::size_t first>
 class CompositeGrant {
  public:
   CompositeGrant() = default;
@@ -27,10 +28,25 @@ class CompositeGrant {
   explicit operator bool() const { return static_cast<bool>(hold_); }
   FencingToken token() const { return hold_[first].token(); }
   std::string node(std::size_t ensemble = 0) const { return hold_[first + ensemble].node(); }
+  bool holds_on(std::size_t ensemble) const { return static_cast<bool>(hold_[first + ensemble]); }
   HoldState state() const { return hold_.state(); }
   std::stop_token lost() const { return hold_.lost(); }
+  std::stop_token release_requested(std::size_t ensemble) const {
+    return hold_[first + ensemble].release_requested();
+  }
   LeaseClock::time_point valid_until() const { return hold_.valid_until(); }
   Owner owner() const { return hold_.owner(); }
+  GuardedTransaction guarded() const {
+    GuardedTransaction transaction(hold_[first]);
+    if constexpr (std::is_same_v<Mutex, MultiMutex>) {
+      for (const Hold& part : hold_.holds()) {
+        if (&part != &hold_[first]) transaction.also_guarded_by(part);
+      }
+    }
+    return transaction;
+  }
+  bool renew() { return hold_.renew(); }
+  bool renew(std::chrono::milliseconds length) { return hold_.renew(length); }
   void release() { hold_.release(); }
 
  private:
@@ -45,7 +61,7 @@ struct CompositeFace : UsualFace {
     std::string path;
     Mutex mutex;
   };
-  using Grant = CompositeGrant<first>;
+  using Grant = CompositeGrant<Mutex, first>;
   static constexpr bool nests = true;
   static constexpr bool shares = false;
   static constexpr bool thread_owns = true;
@@ -92,7 +108,8 @@ struct MultiOf3Face : CompositeFace<MultiMutex, 1> {
   static constexpr const char* name = "MultiMutexOf3";
   // The other two are still held.
   static constexpr bool frees_all_by_loss = false;
-  static constexpr bool crowds_servers = false;
+  // One for each path.
+  static constexpr int delays = 3;
   static std::vector<std::string> paths(const std::string& path) {
     return {path, path + "-1", path + "-2"};
   }
@@ -112,18 +129,22 @@ struct QuorumFace : CompositeFace<QuorumMutex, 0> {
   static constexpr bool fails_by_policy = false;
   // Passes over the ensembles early enough for each to get its share of the time.
   static constexpr bool waits_without_servers = false;
-  static constexpr bool crowds_servers = false;
-  // How many of the ensembles tell depends on when each is free; see quorum_mutex_test.cpp.
-  static constexpr Hears hears = Hears::nothing;
+  // One for each ensemble of a majority; the last is tried once.
+  static constexpr int delays = 2;
   // No ensemble is slow because the machine is.
   static constexpr std::chrono::milliseconds kPatient = std::chrono::hours(1);
 
   static std::unique_ptr<Lock> make(const std::vector<Client*>& clients, const std::string& path,
                                     const MutexOptions& options = {}) {
-    return std::unique_ptr<Lock>(new Lock{
-        *clients.at(0), path,
-        QuorumMutex({*clients.at(0), *clients.at(1), *clients.at(2)}, path,
-                    {.on_node_lost = options.on_node_lost, .ensemble_timeout = kPatient})});
+    return std::unique_ptr<Lock>(
+        new Lock{*clients.at(0), path,
+                 QuorumMutex({*clients.at(0), *clients.at(1), *clients.at(2)}, path,
+                             {.on_node_lost = options.on_node_lost,
+                              .ensemble_timeout = kPatient,
+                              .listener = options.listener,
+                              .max_hold = options.max_hold,
+                              .expiring_before = options.expiring_before,
+                              .lock_delay = options.lock_delay})});
   }
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -29,12 +32,28 @@ struct Grant::Of final : Grant::Any {
     if constexpr (requires { grant_.node(ensemble); }) {
       return grant_.node(ensemble);
     } else {
-      if (ensemble != 0) throw std::logic_error("it is on one ensemble");
+      check_is_first(ensemble);
       return grant_.node();
+    }
+  }
+  bool holds_on(std::size_t ensemble) const override {
+    if constexpr (requires { grant_.holds_on(ensemble); }) {
+      return grant_.holds_on(ensemble);
+    } else {
+      check_is_first(ensemble);
+      return granted();
     }
   }
   HoldState state() const override { return grant_.state(); }
   std::stop_token lost() const override { return grant_.lost(); }
+  std::stop_token release_requested(std::size_t ensemble) const override {
+    if constexpr (requires { grant_.release_requested(ensemble); }) {
+      return grant_.release_requested(ensemble);
+    } else {
+      check_is_first(ensemble);
+      return grant_.release_requested();
+    }
+  }
   LeaseClock::time_point valid_until() const override { return grant_.valid_until(); }
   Owner owner() const override {
     if constexpr (requires { grant_.owner(); }) {
@@ -43,9 +62,34 @@ struct Grant::Of final : Grant::Any {
       throw std::logic_error("it does not say whose it is");
     }
   }
+  GuardedTransaction guarded() const override {
+    if constexpr (requires { grant_.guarded(); }) {
+      return grant_.guarded();
+    } else {
+      return GuardedTransaction(grant_);
+    }
+  }
+  bool renew(std::optional<std::chrono::milliseconds> length) override {
+    if constexpr (requires { grant_.renew(); }) {
+      return length ? grant_.renew(*length) : grant_.renew();
+    } else {
+      throw std::logic_error("it has no maximum time");
+    }
+  }
+  void proclaim(const std::string& value) const override {
+    if constexpr (requires { grant_.proclaim(value); }) {
+      grant_.proclaim(value);
+    } else {
+      throw std::logic_error("it does not lead");
+    }
+  }
   void release() override { grant_.release(); }
 
  private:
+  static void check_is_first(std::size_t ensemble) {
+    if (ensemble != 0) throw std::logic_error("it is on one ensemble");
+  }
+
   G grant_;
 };
 
@@ -131,7 +175,10 @@ Face face_of() {
             .fails_by_policy = F::fails_by_policy,
             .waits_without_servers = F::waits_without_servers,
             .frees_all_by_loss = F::frees_all_by_loss,
-            .crowds_servers = F::crowds_servers,
+            .leads = F::leads,
+            .interrupts = F::interrupts,
+            .refuses_delay = F::refuses_delay,
+            .delays = F::delays,
             .on_ensembles = F::on_ensembles,
             .has_lock = HasLockAndUnlock<F>,
             .thread_owns = false,

@@ -3,6 +3,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -22,6 +23,10 @@ class Events : public SuiteTest {
     SuiteTest::TearDown();
     lock_.reset();
     EXPECT_TRUE(heard_.exactly_but_for_the_connection(last_, elsewhere_)) << heard_;
+  }
+  // By an object that the listener listens to.
+  Grant acquire_heard(SuiteLock& lock, AcquireOptions options = {}) {
+    return heard_.granted(acquire(lock, std::move(options)));
   }
   std::unique_ptr<SuiteLock> listened(MutexOptions options = {}) {
     options.listener = heard_.listener();
@@ -56,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(, Events,
 
 TEST_P(Events, OfAGrantAreItsBeginningAndItsEnd) {
   const Owner owner = Owner::unique();
-  auto hold = acquire(*lock_, {.owner = owner});
+  auto hold = acquire_heard(*lock_, {.owner = owner});
   const FencingToken token = hold.token();
   if (face().nests) {
     const auto nested = acquire(*lock_, {.owner = owner});
@@ -86,7 +91,7 @@ TEST_P(Events, OfAWaiterAreItsPlaces) {
   EXPECT_FALSE(get(between));
   EXPECT_TRUE(hears({"waiting 2", "waiting 1"}));
   holder.release();
-  auto hold = get(waiting);
+  auto hold = heard_.granted(get(waiting));
   EXPECT_TRUE(hears({"waiting 2", "waiting 1", "acquired"}));
   hold.release();
   EXPECT_TRUE(hears({"waiting 2", "waiting 1", "acquired", "released"}));
@@ -100,20 +105,20 @@ TEST_P(Events, OfNoGrantAreNoEnd) {
   EXPECT_TRUE(hears({"waiting 1"}, {}));
   holder.release();
   ASSERT_TRUE(becomes_empty());
-  auto hold = acquire(*lock_);
+  auto hold = acquire_heard(*lock_);
   EXPECT_TRUE(hears({"waiting 1", "acquired"}, {"acquired"}));
   hold.release();
   EXPECT_TRUE(hears({"waiting 1", "acquired", "released"}));
 }
 
 TEST_P(Events, OfAMaximumHoldAreTheWarningAndTheEnd) {
-  if (!face().calls || face().hears == Hears::nothing) {
-    GTEST_SKIP() << "has none, or nobody hears of it";
-  }
-  const auto lock = listened({.max_hold = 400ms, .expiring_before = 100ms});
-  auto hold = acquire(*lock);
-  EXPECT_TRUE(hears({"acquired"}));
+  if (!face().calls) GTEST_SKIP() << "a leadership has none";
+  // On servers the warning comes long before the end: who is held up until then misses it.
+  const auto lock = listened({.max_hold = stage().simulated() ? 400ms : 1000ms,
+                              .expiring_before = stage().simulated() ? 100ms : 950ms});
+  auto hold = acquire_heard(*lock);
   if (stage().simulated()) {
+    EXPECT_TRUE(hears({"acquired"}));
     stage().pass(300ms - 1ns);
     EXPECT_TRUE(hears({"acquired"}));
     stage().pass(1ns);
@@ -129,7 +134,7 @@ TEST_P(Events, OfAMaximumHoldAreTheWarningAndTheEnd) {
 }
 
 TEST_P(Events, OfALostNodeAreTheLossAndNoRelease) {
-  auto hold = acquire(*lock_);
+  auto hold = acquire_heard(*lock_);
   auto next = rival_async_acquire(*others_);
   ASSERT_TRUE(reaches_nodes(2));
   remove_nodes_of(hold);
@@ -141,7 +146,7 @@ TEST_P(Events, OfALostNodeAreTheLossAndNoRelease) {
 }
 
 TEST_P(Events, OfALostSessionAreTheLossAndNoRelease) {
-  auto hold = acquire(*lock_);
+  auto hold = acquire_heard(*lock_);
   auto next = rival_async_acquire(*others_);
   ASSERT_TRUE(reaches_nodes(2));
   stage().expire(client_);

@@ -11,7 +11,7 @@
 namespace zklock::testing {
 
 // What a listener is told: everything that that of a ReentrantMutex is, or less.
-enum class Hears { all, begin_and_end, nothing };
+enum class Hears { all, begin_and_end };
 
 // One way to use a lock class, as a table of facts; faces.h says what they mean.
 struct Face {
@@ -24,7 +24,10 @@ struct Face {
   bool fails_by_policy;
   bool waits_without_servers;
   bool frees_all_by_loss;
-  bool crowds_servers;
+  bool leads;
+  bool interrupts;
+  bool refuses_delay;
+  int delays;
   bool on_ensembles;
   bool has_lock;
   bool thread_owns;

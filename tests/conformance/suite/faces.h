@@ -52,8 +52,13 @@ struct UsualFace {
   static constexpr bool waits_without_servers = true;
   // When one of its nodes goes, all that it held is free for others, before it is released.
   static constexpr bool frees_all_by_loss = true;
-  // A hundred threads fight for it on the servers, too. Where not, its parts do.
-  static constexpr bool crowds_servers = true;
+  // Its grants are leaderships: they proclaim, and end when the program says so, or by a loss.
+  static constexpr bool leads = false;
+  // Waiting in its calls is an interruption point of Boost.Thread.
+  static constexpr bool interrupts = true;
+  // MutexOptions::lock_delay: refused; else how many of them add up for who is next after a loss.
+  static constexpr bool refuses_delay = false;
+  static constexpr int delays = 1;
   // What MutexOptions::listener is told.
   static constexpr Hears hears = Hears::all;
   // The paths that it takes nodes on; the first is where others queue.
@@ -124,6 +129,8 @@ struct ReaderFace : PlainFace<SharedMutex> {
   static constexpr bool nests = true;
   static constexpr bool shares = true;
   static constexpr bool thread_owns = true;
+  // Readers leave none.
+  static constexpr int delays = 0;
   static Hold acquire(Lock& lock, AcquireOptions options) {
     return lock.acquire_shared(std::move(options));
   }
@@ -163,6 +170,8 @@ struct SemaphoreFace : PlainFace<Semaphore> {
   using Rival = SemaphoreFace;
   static constexpr bool nests = false;
   static constexpr bool shares = false;
+  // It is for what excludes all others.
+  static constexpr bool refuses_delay = true;
   static_assert(2 * wanted > all);
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,

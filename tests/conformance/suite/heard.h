@@ -1,69 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/event_log.h"
+#include "conformance/suite/ensembles.h"
 #include "conformance/suite/face.h"
+#include "conformance/suite/suite_lock.h"
 
 namespace zklock::testing {
 
-// What the listener of a lock object hears, on each of its paths. Expectations are those of a
-// ReentrantMutex; Face::hears says how much of them comes.
+// What the listener of a lock object hears, on each of its paths and ensembles. Expectations are
+// those of a ReentrantMutex; Face::hears says how much of them comes.
+//
+// On further paths it does not wait for others. On a further ensemble it may, where a release is
+// heard of sooner or later than on the first; so the places there are left out. And a grant that has
+// its majority gets the others only where they are free by then: granted() says where it is.
 class Heard {
  public:
   using Texts = std::vector<std::string>;
 
-  explicit Heard(const Face& face) : hears_(face.hears) {
-    for (const std::string& path : face.paths) logs_.try_emplace(path);
+  explicit Heard(const Face& face)
+      : hears_(face.hears), ensembles_(face.on_ensembles ? kEnsembles : 1) {
+    for (const std::string& path : face.paths) {
+      for (std::size_t i = 0; i < ensembles_; ++i) logs_.try_emplace(Place(path, i));
+    }
   }
   LockListener listener() {
-    return [this](const LockEvent& event) { logs_.at(event.path).listener()(event); };
+    return [this](const LockEvent& event) {
+      logs_.at({event.path, ensembles_ > 1 ? event.place : 0}).listener()(event);
+    };
   }
-  // Whether this, and nothing else, has come, or does. On its further paths it does not wait for
-  // others; there it is `elsewhere` that comes.
+  // To be told of each that was waited for; the others are everywhere.
+  Grant granted(Grant hold) {
+    std::vector<bool> there;
+    for (std::size_t i = 0; i < ensembles_; ++i) there.push_back(hold.holds_on(i));
+    grants_.push_back(std::move(there));
+    return hold;
+  }
+  // Whether this, and nothing else, has come, or does. On its further paths it is `elsewhere` that
+  // comes.
   bool exactly(const Texts& expected) const { return exactly(expected, expected); }
   bool exactly(const Texts& expected, const Texts& elsewhere) const {
-    for (const auto& [path, log] : logs_) {
-      const bool first = path == kPath;
-      if (!log.reaches(told(first ? expected : elsewhere, first))) return false;
-    }
-    return true;
+    return comes(expected, elsewhere, false);
   }
   // The same, whatever the connection went through in between: a session that expires may be told
   // of after its connection was lost, or was back.
   bool exactly_but_for_the_connection(const Texts& expected, const Texts& elsewhere) const {
-    for (const auto& each : logs_) {
-      const bool first = each.first == kPath;
-      const Texts wanted = told(first ? expected : elsewhere, first);
-      const auto so_far = [&each] { return without_connection(each.second.texts()); };
-      if (!eventually([&] { return so_far().size() >= wanted.size(); }, kPatience)) return false;
-      if (so_far() != wanted) return false;
-    }
-    return true;
+    return comes(expected, elsewhere, true);
   }
-  std::vector<LockEvent> events() const { return logs_.at(kPath).all(); }
+  std::vector<LockEvent> events() const { return logs_.at({kPath, 0}).all(); }
   // For the message of a failure.
   friend std::ostream& operator<<(std::ostream& out, const Heard& heard) {
-    for (const auto& [path, log] : heard.logs_) {
-      out << path << ':';
+    for (const auto& [place, log] : heard.logs_) {
+      out << place.first << '(' << place.second << "):";
       for (const std::string& text : log.texts()) out << ' ' << text << ',';
     }
     return out;
   }
 
  private:
+  using Place = std::pair<std::string, std::size_t>;  // a path, on an ensemble
+
   static bool is_place(const std::string& text) { return text.starts_with("waiting"); }
-  static Texts without_connection(Texts texts) {
-    std::erase_if(texts, [](const auto& t) { return t == "suspended" || t == "resumed"; });
-    return texts;
+  static bool is_of_connection(const std::string& text) {
+    return text == "suspended" || text == "resumed";
   }
-  Texts told(Texts texts, bool first_path) const {
-    if (hears_ == Hears::nothing) return {};
-    if (hears_ != Hears::all || !first_path) std::erase_if(texts, is_place);
+
+  bool comes(const Texts& expected, const Texts& elsewhere, bool whatever_the_connection) const {
+    for (const auto& each : logs_) {
+      const Place& place = each.first;
+      const Texts wanted = told(place.first == kPath ? expected : elsewhere, place);
+      const auto so_far = [&] {
+        Texts texts = each.second.texts();
+        if (place.second > 0) std::erase_if(texts, is_place);
+        if (whatever_the_connection) std::erase_if(texts, is_of_connection);
+        return texts;
+      };
+      if (!eventually([&] { return so_far().size() >= wanted.size(); }, kPatience)) return false;
+      if (so_far() != wanted) return false;
+    }
+    return true;
+  }
+  Texts told(Texts texts, const Place& place) const {
+    if (hears_ != Hears::all || place != Place(kPath, 0)) std::erase_if(texts, is_place);
+    texts = of_grants_on(place.second, texts);
     if (hears_ != Hears::begin_and_end) return texts;
     Texts few;
     for (const std::string& text : texts) {
@@ -72,9 +98,21 @@ class Heard {
     }
     return few;
   }
+  Texts of_grants_on(std::size_t ensemble, const Texts& texts) const {
+    Texts of_these;
+    std::size_t grants = 0;
+    for (const std::string& text : texts) {
+      if (text == "acquired") ++grants;
+      const bool said = grants > 0 && grants <= grants_.size();
+      if (!said || grants_[grants - 1].at(ensemble)) of_these.push_back(text);
+    }
+    return of_these;
+  }
 
-  Hears hears_;
-  std::map<std::string, EventLog> logs_;
+  const Hears hears_;
+  const std::size_t ensembles_;
+  std::map<Place, EventLog> logs_;
+  std::vector<std::vector<bool>> grants_;
 };
 
 }  // namespace zklock::testing

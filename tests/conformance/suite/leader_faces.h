@@ -29,10 +29,10 @@ struct Waiting {
 // One candidate of a LeaderLatch: acquiring is start() and await(), releasing close().
 class LatchCandidate : public Waiting {
  public:
-  LatchCandidate(Client& client, const std::string& path, LockListener listener)
-      : latch_(client, path) {
-    if (!listener) return;
-    const auto tell = [path, listener = std::move(listener)](LockEvent::Kind kind) {
+  LatchCandidate(Client& client, const std::string& path, const MutexOptions& options)
+      : latch_(client, path, latch_options(options)) {
+    if (!options.listener) return;
+    const auto tell = [path, listener = options.listener](LockEvent::Kind kind) {
       return [path, listener, kind](const Leadership& leadership) {
         listener({.kind = kind,
                   .path = path,
@@ -52,6 +52,12 @@ class LatchCandidate : public Waiting {
   void close() { latch_.close(CloseMode::notify); }
 
  private:
+  static LatchOptions latch_options(const MutexOptions& options) {
+    LatchOptions same;
+    same.lock_delay = options.lock_delay;
+    return same;
+  }
+
   LeaderLatch latch_;
   std::optional<Subscription> subscription_;
 };
@@ -60,12 +66,12 @@ class LatchCandidate : public Waiting {
 // leadership ends.
 class ElectionCandidate : public Waiting {
  public:
-  ElectionCandidate(Client& client, const std::string& path, LockListener listener)
+  ElectionCandidate(Client& client, const std::string& path, const MutexOptions& options)
       : core_(recipes::ClientCore::of(client)),
         path_(path),
-        listener_(std::move(listener)),
+        listener_(options.listener),
         election_(client, path, [this](const Leadership& leadership) { lead(leadership); },
-                  {.auto_requeue = false}) {}
+                  {.auto_requeue = false, .lock_delay = options.lock_delay}) {}
   void start() { election_.requeue(); }
   // An election does not tell those who wait for it; the function does.
   bool await(Deadline deadline, const std::stop_token& stop) {
@@ -129,7 +135,10 @@ class LeaderGrant {
   std::string node() const { return leadership_.node(); }
   HoldState state() const { return leadership_.state(); }
   std::stop_token lost() const { return leadership_.ended(); }
+  std::stop_token release_requested() const { return leadership_.release_requested(); }
   LeaseClock::time_point valid_until() const { return leadership_.valid_until(); }
+  GuardedTransaction guarded() const { return GuardedTransaction(leadership_); }
+  void proclaim(const std::string& value) const { leadership_.proclaim(value); }
   void release() {
     if (const auto candidate = std::exchange(candidate_, nullptr)) candidate->close();
   }
@@ -146,11 +155,11 @@ class Candidates {
   using Grant = LeaderGrant<Candidate>;
   using Handler = std::function<void(Grant, std::exception_ptr)>;
 
-  Candidates(Client& client, std::string path, LockListener listener)
+  Candidates(Client& client, std::string path, MutexOptions options)
       : client_(client),
         path_(std::move(path)),
-        listener_(std::move(listener)),
-        asker_(client_, path_, nullptr) {}
+        options_(std::move(options)),
+        asker_(client_, path_, {}) {}
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;
   // Whoever waits for a leadership hears `closed`.
@@ -191,13 +200,13 @@ class Candidates {
 
  private:
   std::shared_ptr<Candidate> begin() {
-    auto candidate = std::make_shared<Candidate>(client_, path_, listener_);
+    auto candidate = std::make_shared<Candidate>(client_, path_, options_);
     candidate->start();
     const std::lock_guard guard(mutex_);
     std::erase_if(waiting_, [](const auto& each) { return each.expired(); });
     waiting_.push_back(candidate);
     // Who is destroyed is told nothing more, not even what was under way.
-    if (listener_) listening_.push_back(candidate);
+    if (options_.listener) listening_.push_back(candidate);
     return candidate;
   }
   // The candidate, or what beginning threw.
@@ -231,7 +240,7 @@ class Candidates {
 
   Client& client_;
   const std::string path_;
-  const LockListener listener_;
+  const MutexOptions options_;
   Candidate asker_;
   std::mutex mutex_;
   // guarded by mutex_
@@ -251,12 +260,13 @@ struct LeaderFace : UsualFace {
   // deadline, the stop and the single attempt are those of await(), which only asks.
   static constexpr bool calls = false;
   static constexpr bool fails_by_policy = false;
+  static constexpr bool leads = true;
   // The listeners of a latch, and the function of an election, hear of nothing else.
   static constexpr Hears hears = Hears::begin_and_end;
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     const MutexOptions& options = {}) {
-    return std::make_unique<Lock>(client, path, options.listener);
+    return std::make_unique<Lock>(client, path, options);
   }
   static Grant acquire(Lock& lock, const AcquireOptions& options) { return lock.acquire(options); }
   static std::future<Grant> async_acquire(Lock& lock, AcquireOptions options) {
@@ -278,6 +288,8 @@ struct LeaderLatchFace : LeaderFace<LatchCandidate> {
 struct LeaderElectionFace : LeaderFace<ElectionCandidate> {
   using Rival = LeaderElectionFace;
   static constexpr const char* name = "LeaderElection";
+  // No call of an election waits: a thread of its own does.
+  static constexpr bool interrupts = false;
 };
 
 }  // namespace zklock::testing

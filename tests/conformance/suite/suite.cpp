@@ -25,6 +25,12 @@ std::vector<Pairing> every_class_on(std::initializer_list<Scene> scenes) {
   return all;
 }
 
+std::vector<Pairing> classes_on(std::initializer_list<Scene> scenes, bool Face::*has) {
+  auto all = every_class_on(scenes);
+  std::erase_if(all, [&](const Pairing& pairing) { return !(pairing.face->*has); });
+  return all;
+}
+
 std::string pairing_name(const ::testing::TestParamInfo<Pairing>& info) {
   return name(info.param);
 }

@@ -30,6 +30,8 @@ void PrintTo(const Pairing& pairing, std::ostream* out);
 
 // Every class, on each of the scenes.
 std::vector<Pairing> every_class_on(std::initializer_list<Scene> scenes);
+// Those that have this.
+std::vector<Pairing> classes_on(std::initializer_list<Scene> scenes, bool Face::*has);
 
 // "ReaderOnServers", the last part of the names of the tests.
 std::string pairing_name(const ::testing::TestParamInfo<Pairing>& info);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -32,11 +34,24 @@ class Grant {
   FencingToken token() const { return any_->token(); }
   // That which it holds on an ensemble; where there is one, the node that others queue behind.
   std::string node(std::size_t ensemble = 0) const { return any_->node(ensemble); }
+  bool holds_on(std::size_t ensemble) const { return any_->holds_on(ensemble); }
   HoldState state() const { return any_->state(); }
   std::stop_token lost() const { return any_->lost(); }
+  // By those who ask on that ensemble.
+  std::stop_token release_requested(std::size_t ensemble = 0) const {
+    return any_->release_requested(ensemble);
+  }
   LeaseClock::time_point valid_until() const { return any_->valid_until(); }
   // Only where Face::named.
   Owner owner() const { return any_->owner(); }
+  // By all that it holds on the first ensemble.
+  GuardedTransaction guarded() const { return any_->guarded(); }
+  // Only where Face::calls; for as long as before, unless it is said.
+  bool renew(std::optional<std::chrono::milliseconds> length = std::nullopt) {
+    return any_->renew(length);
+  }
+  // Only where Face::leads.
+  void proclaim(const std::string& value) const { any_->proclaim(value); }
   void release() { any_->release(); }
 
  private:
@@ -47,10 +62,15 @@ class Grant {
     virtual bool granted() const = 0;
     virtual FencingToken token() const = 0;
     virtual std::string node(std::size_t ensemble) const = 0;
+    virtual bool holds_on(std::size_t ensemble) const = 0;
     virtual HoldState state() const = 0;
     virtual std::stop_token lost() const = 0;
+    virtual std::stop_token release_requested(std::size_t ensemble) const = 0;
     virtual LeaseClock::time_point valid_until() const = 0;
     virtual Owner owner() const = 0;
+    virtual GuardedTransaction guarded() const = 0;
+    virtual bool renew(std::optional<std::chrono::milliseconds> length) = 0;
+    virtual void proclaim(const std::string& value) const = 0;
     virtual void release() = 0;
   };
   template <class G>

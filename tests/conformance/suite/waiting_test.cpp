@@ -2,12 +2,15 @@
 // How a call that waits ends without the lock, and that nothing of it is left.
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/suite/suite.h"
@@ -93,6 +96,35 @@ TEST_P(Waits, AStopTakesItOutOfTheQueue) {
   EXPECT_FALSE(get(asynchronous));
   EXPECT_FALSE(get(blocked));
   expect_only_the_holder();
+}
+
+TEST_P(Waits, AnInterruptionTakesItOutOfTheQueue) {
+  if (!face().interrupts) GTEST_SKIP() << "no call of it waits";
+  std::vector<std::function<void()>> calls{[this] { acquire(*lock_); }};
+  if (face().has_lock) {
+    calls.emplace_back([this] { lock_->lock(); });
+    calls.emplace_back([this] { lock_->lock_until(Deadline::never()); });
+  }
+  for (const auto& call : calls) {
+    std::promise<bool> interrupted;
+    boost::thread waiting([&] {
+      try {
+        call();
+        interrupted.set_value(false);
+      } catch (const boost::thread_interrupted&) {
+        interrupted.set_value(true);
+      } catch (...) {
+        interrupted.set_exception(std::current_exception());
+      }
+    });
+    EXPECT_TRUE(reaches_nodes(2));
+    waiting.interrupt();
+    auto end = interrupted.get_future();
+    if (!stage().comes([&] { return is_ready(end); })) blocking_.release();  // or it waits for ever
+    waiting.join();
+    EXPECT_TRUE(get(end));
+    expect_only_the_holder();
+  }
 }
 
 TEST_P(Waits, AStopAfterTheGrantChangesNothing) {
@@ -245,25 +277,6 @@ TEST_P(ExactTime, OfALease) {
   EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
   expected_ = HoldState::lost;
   stage().start_servers();
-}
-
-TEST_P(ExactTime, OfAMaximumHold) {
-  if (!face().calls) {
-    GTEST_SKIP() << "a leadership has none";
-  }
-  blocking_.release();
-  expected_ = HoldState::lost;
-  EXPECT_EQ(error_of([&] { return acquire(*lock_, {.max_hold = 0ms}); }), Errc::invalid_option);
-  auto first = acquire(*lock_, {.max_hold = 400ms});
-  const auto told = Told(first);
-  stage().pass(400ms - 1ns);
-  EXPECT_EQ(first.state(), HoldState::held);
-  EXPECT_EQ(told.lost(), 0);
-  stage().pass(1ns);
-  EXPECT_EQ(first.state(), HoldState::lost);
-  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
-  auto next = rival_async_acquire(*others_);
-  EXPECT_EQ(get_in_time(next).state(), HoldState::held);
 }
 
 // The servers carried the create out, and the client does not hear of it.

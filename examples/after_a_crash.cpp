@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A resource that checks no token may still hear from a holder that is gone: a request is on its
+// way, or a process that was cut off writes on. The promise: with a lock delay, nobody is granted
+// the lock for that long after a crash; after a clean release the next is granted at once.
+//
+// The holder that crashes is a process of its own, a copy of this program, killed with SIGKILL.
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include <unistd.h>
+#include <zklock/zklock.h>
+
+#include "child.h"
+#include "promise.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using example::promise;
+using zklock::LeaseClock;
+
+constexpr auto delay = 3s;
+const std::string path = "/examples/delayed";
+
+zklock::ClientOptions client_options(const std::string& hosts) {
+  zklock::ClientOptions options;
+  options.hosts = hosts;
+  options.session_timeout =
+      4s;  // how long a dead holder keeps the others waiting, before the delay
+  return options;
+}
+
+// Holds until it is killed.
+int hold_for_ever(const std::string& hosts) {
+  zklock::Client client(client_options(hosts));
+  zklock::Mutex mutex(client, path, {.lock_delay = delay});
+  const zklock::Hold hold = mutex.acquire();
+  for (;;) ::pause();
+}
+
+// Whether a process holds, as the servers say.
+bool holds(const zklock::Mutex& mutex, pid_t pid) {
+  return std::ranges::any_of(mutex.participants(30s), [pid](const zklock::Participant& p) {
+    return p.pid == pid && p.holds;
+  });
+}
+
+void after_a_crash(const std::string& hosts) {
+  zklock::Client client(client_options(hosts));
+  zklock::Mutex mutex(client, path);
+  example::Child holder({example::own_program, "--holder", hosts});
+  for (int i = 0; i < 3000 && !holds(mutex, holder.pid()); ++i) std::this_thread::sleep_for(10ms);
+  promise(holds(mutex, holder.pid()), "a process holds the lock");
+  auto next = mutex.async_acquire({.deadline = 60s});
+  holder.kill();
+  std::cout << "it was killed with SIGKILL" << std::endl;
+
+  // When it was seen for the last time; so it was gone after that.
+  auto seen = LeaseClock::now();
+  for (auto asked = seen; holds(mutex, holder.pid()); asked = LeaseClock::now()) {
+    seen = asked;
+    std::this_thread::sleep_for(10ms);
+  }
+  std::cout << "the servers have given up its session" << std::endl;
+  zklock::Hold hold = next.get();
+  promise(hold && LeaseClock::now() - seen >= delay, "the next is granted when the delay is over");
+
+  // The next ones agree on a delay, too, and a long one.
+  zklock::Mutex careful(client, path, {.lock_delay = 24h});
+  auto first = careful.async_acquire({.deadline = 60s});
+  auto second = careful.async_acquire({.deadline = 60s});
+  hold.release();
+  hold = first.get();
+  promise(static_cast<bool>(hold), "after a release there is no delay");
+  hold.release();
+  promise(static_cast<bool>(second.get()), "however long it would be after a crash");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "--holder") return hold_for_ever(argv[2]);
+  return example::run(argc, argv, after_a_crash);
+}

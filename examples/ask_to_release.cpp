@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator needs a lock that others hold. The promise: a holder that listens is asked, finishes
+// what it is at, and lets go; from one that does not listen the lock is taken, and that one knows
+// before the next is granted.
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <zklock/zklock.h>
+
+#include "promise.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using example::promise;
+using zklock::HoldState;
+
+const std::string path = "/examples/asked";
+
+// Works piece by piece, and looks between two of them whether somebody asks.
+class Worker {
+ public:
+  explicit Worker(zklock::Client& client) : mutex_(client, path) {
+    zklock::Hold hold = mutex_.acquire({.deadline = 30s});
+    promise(static_cast<bool>(hold), "a worker holds the lock");
+    thread_ = std::jthread([this, hold = std::move(hold)](const std::stop_token& stop) mutable {
+      const std::stop_token asked = hold.release_requested();
+      while (!asked.stop_requested() && !stop.stop_requested()) work();
+      hold.release();
+    });
+  }
+  void wait_until_it_works() const { done_.wait(0); }
+  bool is_at_work() const { return begun_ != done_; }
+
+ private:
+  void work() {
+    ++begun_;
+    std::this_thread::sleep_for(20ms);
+    ++done_;
+    done_.notify_all();
+  }
+
+  zklock::ReentrantMutex mutex_;
+  std::atomic<int> begun_{0};
+  std::atomic<int> done_{0};
+  std::jthread thread_;  // last: it uses the others
+};
+
+void one_that_listens(zklock::Client& workers, zklock::Client& operators) {
+  Worker worker(workers);
+  worker.wait_until_it_works();
+  promise(zklock::request_release(operators, path, {.deadline = 30s}),
+          "asked, a holder that listens lets go");
+  promise(!worker.is_at_work(), "after it has finished what it was at");
+}
+
+void one_that_does_not(zklock::Client& workers, zklock::Client& operators) {
+  zklock::ReentrantMutex theirs(workers, path);
+  const zklock::Hold hold = theirs.acquire({.deadline = 30s});
+  zklock::ReentrantMutex ours(operators, path);
+  auto next = ours.async_acquire({.deadline = 60s});
+  promise(!zklock::request_release(operators, path, {.deadline = 2s}),
+          "one that does not listen keeps the lock");
+  promise(hold.state() == HoldState::held, "and nothing has happened to its hold");
+
+  promise(zklock::request_release(operators, path, {.force = true, .deadline = 30s}),
+          "then the lock is taken from it");
+  const zklock::Hold granted = next.get();
+  const bool knew = hold.lost().stop_requested();
+  promise(granted.state() == HoldState::held && granted.token() > hold.token(),
+          "the operator has it");
+  promise(knew && hold.state() == HoldState::lost, "and the holder had been told that it is lost");
+}
+
+void ask_to_release(const std::string& hosts) {
+  zklock::Client workers(hosts);
+  zklock::Client operators(hosts);
+  one_that_listens(workers, operators);
+  one_that_does_not(workers, operators);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return example::run(argc, argv, ask_to_release);
+}

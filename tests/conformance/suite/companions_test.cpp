@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is no lock itself, beside every class: LockObserver, ElectionObserver, GuardedTransaction.
+#include <cstddef>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/chronicle.h"
+#include "conformance/suite/suite.h"
+
+namespace zklock::testing {
+namespace {
+
+// ---- observers ----------------------------------------------------------------------------------
+
+// What a listener was told, in short.
+struct Seen {
+  FencingToken first;  // of those who hold; 0: nobody does
+  std::size_t waiting = 0;
+  std::optional<std::string> value = std::nullopt;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+void PrintTo(const Seen& seen, std::ostream* out) {
+  *out << seen.first.zxid << '+' << seen.waiting << ' ' << seen.value.value_or("(none)");
+}
+
+Seen seen(const LockState& state) {
+  return {state.holders.empty() ? FencingToken{} : state.holders.front().token, state.waiting};
+}
+
+Seen seen(const ElectionState& state) {
+  return {state.leader ? state.leader->token : FencingToken{}, 0, state.value};
+}
+
+class Observed : public SuiteTest {
+ protected:
+  // An observer, and what it was told.
+  template <class Observer>
+  struct Watch {
+    Watch(Stage& where, Client& client) : stage(where), observer(client, kPath) {}
+
+    // As the last, so far. What the observer says when it is asked is the same.
+    bool comes_to(const Seen& last) const {
+      return stage.comes_in_time([&] { return told.size() > 0 && told.all().back() == last; }) &&
+             seen(observer.state()) == last;
+    }
+
+    Stage& stage;
+    Chronicle<Seen> told;
+    Observer observer;
+    Subscription subscription =
+        observer.add_listener([this](const auto& state) { told.add(seen(state)); });
+  };
+
+  Client& observers_client_ = connect();
+};
+
+class Observers : public Observed {
+ protected:
+  // Whoever comes through a gate has two nodes there for a moment, or counts as waiting; so others
+  // are counted between. Only the order of the holders is certain.
+  void expect_told(const Chronicle<Seen>& told, const std::vector<Seen>& expected) {
+    if (face().keeps_node) {
+      EXPECT_EQ(told.all(), expected);
+    } else {
+      EXPECT_EQ(holders(told.all()), holders(expected));
+    }
+  }
+
+ private:
+  static std::vector<FencingToken> holders(const std::vector<Seen>& told) {
+    std::vector<FencingToken> in_order;
+    for (const Seen& each : told) {
+      const bool another = in_order.empty() || in_order.back() != each.first;
+      if (each.first.zxid != 0 && another) in_order.push_back(each.first);
+    }
+    return in_order;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, Observers,
+                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         pairing_name);
+
+TEST_P(Observers, AreToldOfEachChangeOnce) {
+  Client& client = connect();
+  const auto lock = make(client);
+  const auto others = make(connect());
+  const Watch<LockObserver> queue(stage(), observers_client_);
+  const Watch<ElectionObserver> front(stage(), observers_client_);
+  EXPECT_TRUE(queue.comes_to({}));
+  EXPECT_TRUE(queue.observer.state().is_free());
+  EXPECT_TRUE(front.comes_to({}));
+
+  auto hold = acquire(*lock);
+  EXPECT_TRUE(queue.comes_to({hold.token()}));
+  EXPECT_TRUE(front.comes_to({hold.token()}));
+  const LockState held = queue.observer.state();
+  ASSERT_EQ(held.holders.size(), 1U);
+  const Participant& holder = held.holders.front();
+  EXPECT_EQ(kPath + "/" + holder.node, hold.node());
+  EXPECT_EQ(holder.session_id, client.session_id());
+  EXPECT_EQ(holder.application, "conformance");
+  EXPECT_TRUE(holder.holds);
+  EXPECT_FALSE(holder.mine);
+  EXPECT_EQ(front.observer.state().leader, holder);
+
+  auto waiting = rival_async_acquire(*others);
+  EXPECT_TRUE(queue.comes_to({hold.token(), 1}));
+  const FencingToken first = hold.token();
+  hold.release();
+  auto next = get(waiting);
+  EXPECT_TRUE(queue.comes_to({next.token()}));
+  EXPECT_TRUE(front.comes_to({next.token()}));
+  const FencingToken second = next.token();
+  next.release();
+  EXPECT_TRUE(queue.comes_to({}));
+  EXPECT_TRUE(front.comes_to({}));
+  expect_told(queue.told, {{}, {first}, {first, 1}, {second}, {}});
+  expect_told(front.told, {{}, {first}, {second}, {}});
+}
+
+class Leaders : public Observed {};
+INSTANTIATE_TEST_SUITE_P(, Leaders,
+                         ::testing::ValuesIn(classes_on({Scene::servers, Scene::simulation},
+                                                        &Face::leads)),
+                         pairing_name);
+
+TEST_P(Leaders, ProclaimAndWhatTheyHaveProclaimedGoesWithThem) {
+  Client& client = connect();
+  const auto lock = make(client);
+  const auto others = make(connect());
+  const Watch<ElectionObserver> watch(stage(), observers_client_);
+  EXPECT_TRUE(watch.comes_to({}));
+  auto dead = acquire(*lock);
+  const FencingToken first = dead.token();
+  EXPECT_TRUE(watch.comes_to({first}));
+  dead.proclaim("a");
+  EXPECT_TRUE(watch.comes_to({first, 0, "a"}));
+  auto waiting = async_acquire(*others);
+  EXPECT_TRUE(stage().comes([&] { return lock->participants().size() == 2; }));
+  dead.proclaim("b");
+  EXPECT_TRUE(watch.comes_to({first, 0, "b"}));
+
+  stage().expire(client);
+  const auto next = get_in_time(waiting);
+  const FencingToken second = next.token();
+  EXPECT_TRUE(watch.comes_to({second}));
+  EXPECT_TRUE(becomes_lost(dead));
+  EXPECT_EQ(error_of([&] { dead.proclaim("I am back"); }), Errc::lock_lost);
+  dead.release();
+  next.proclaim("b");
+  EXPECT_TRUE(watch.comes_to({second, 0, "b"}));
+  const std::vector<Seen> all{{},       {first},         {first, 0, "a"}, {first, 0, "b"},
+                              {second}, {second, 0, "b"}};
+  EXPECT_EQ(watch.told.all(), all);
+}
+
+// ---- guarded transactions -----------------------------------------------------------------------
+
+class Guarded : public SuiteTest {
+ protected:
+  void SetUp() override { stage().create("/there"); }
+
+  // Writes that are seen, all of them.
+  static GuardedTransaction writes(const Grant& hold) {
+    GuardedTransaction transaction = hold.guarded();
+    transaction.create("/new").remove("/there");
+    return transaction;
+  }
+  bool all_written() { return stage().exists("/new") && !stage().exists("/there"); }
+  bool nothing_written() { return !stage().exists("/new") && stage().exists("/there"); }
+  std::optional<Errc> commit(const GuardedTransaction& transaction) {
+    auto committed = transaction.async_commit();
+    return error_of([&] { get_in_time(committed); });
+  }
+  // Those of a hold that is lost are refused, those of the next are not.
+  void expect_refused_but_for_the_next(Grant lost, const GuardedTransaction& stale,
+                                       GrantFuture& waiting) {
+    EXPECT_EQ(commit(stale), Errc::lock_lost);
+    lost.release();
+    const auto next = get_in_time(waiting);
+    EXPECT_EQ(commit(stale), Errc::lock_lost);
+    EXPECT_TRUE(nothing_written());
+    EXPECT_EQ(commit(writes(next)), std::nullopt);
+    EXPECT_TRUE(all_written());
+    EXPECT_EQ(next.state(), HoldState::held);
+  }
+
+  Client& client_ = connect();
+  const std::unique_ptr<SuiteLock> lock_ = make(client_);
+  const std::unique_ptr<SuiteLock> others_ = make(connect());
+};
+INSTANTIATE_TEST_SUITE_P(, Guarded,
+                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         pairing_name);
+
+TEST_P(Guarded, IsWrittenWhileHeldAndNotAfterTheRelease) {
+  auto hold = acquire(*lock_);
+  const auto transaction = writes(hold);
+  EXPECT_EQ(commit(transaction), std::nullopt);
+  EXPECT_TRUE(all_written());
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_EQ(commit(transaction), Errc::node_exists);  // the hold is not the reason
+  auto late = hold.guarded();
+  late.remove("/new");
+  hold.release();
+  EXPECT_EQ(commit(late), Errc::lock_lost);
+  EXPECT_TRUE(all_written());
+}
+
+// The client may not have heard of it yet: the servers check.
+TEST_P(Guarded, IsRefusedWhenTheNodeIsGone) {
+  auto hold = acquire(*lock_);
+  auto waiting = rival_async_acquire(*others_);
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto transaction = writes(hold);
+  remove_nodes_of(hold);
+  expect_refused_but_for_the_next(std::move(hold), transaction, waiting);
+}
+
+TEST_P(Guarded, IsRefusedWhenTheSessionIsOver) {
+  auto hold = acquire(*lock_);
+  auto waiting = rival_async_acquire(*others_);
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto transaction = writes(hold);
+  stage().expire(client_);
+  ASSERT_TRUE(becomes_lost(hold));
+  expect_refused_but_for_the_next(std::move(hold), transaction, waiting);
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every lock may be given besides: an end, a delay after a loss; and request_release().
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/suite/heard.h"
+#include "conformance/suite/suite.h"
+
+namespace zklock::testing {
+namespace {
+
+// ---- a maximum hold time ------------------------------------------------------------------------
+
+class MaximumHold : public SuiteTest {
+ protected:
+  static constexpr std::chrono::milliseconds kLimit{400};
+
+  void SetUp() override {
+    if (!face().calls) GTEST_SKIP() << "a leadership has none";
+  }
+  // It lasts for so long from now on; exactly, where that can be seen.
+  void expect_to_end_after(std::chrono::milliseconds limit, const Grant& hold) {
+    if (stage().simulated()) {
+      const Told told(hold);
+      stage().pass(limit - 1ns);
+      EXPECT_EQ(hold.state(), HoldState::held);
+      EXPECT_EQ(told.lost(), 0);
+      stage().pass(1ns);
+      EXPECT_EQ(hold.state(), HoldState::lost);
+    }
+    EXPECT_TRUE(becomes_lost(hold));
+  }
+
+  Client& client_ = connect();
+  const std::unique_ptr<SuiteLock> others_ = make(connect());
+};
+INSTANTIATE_TEST_SUITE_P(, MaximumHold,
+                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         pairing_name);
+
+TEST_P(MaximumHold, EndsAHoldThatIsNotGivenBack) {
+  const auto lock = make(client_, {.max_hold = kLimit});
+  auto hold = acquire(*lock);
+  const Told told(hold);
+  expect_to_end_after(kLimit, hold);
+  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  auto waiting = rival_async_acquire(*others_);
+  const auto next = get_in_time(waiting);
+  EXPECT_GT(next.token(), hold.token());
+  EXPECT_TRUE(hold);  // it has its count still
+  hold.release();
+  EXPECT_EQ(next.state(), HoldState::held);
+  EXPECT_EQ(told.lost(), 1);
+}
+
+TEST_P(MaximumHold, OfACallComesFirstAndIsRenewed) {
+  const auto lock = make(client_, {.max_hold = 1h});
+  EXPECT_EQ(error_of([&] { return acquire(*lock, {.max_hold = 0ms}); }), Errc::invalid_option);
+  auto refused = async_acquire(*lock, {.max_hold = -1ms});
+  EXPECT_EQ(error_of([&] { return get(refused); }), Errc::invalid_option);
+  EXPECT_FALSE(stage().exists(kPath));  // nothing was sent
+  auto hold = acquire(*lock, {.max_hold = 2h});
+  EXPECT_TRUE(hold.renew());
+  EXPECT_TRUE(hold.renew(3h));
+  EXPECT_TRUE(hold.renew(kLimit));
+  expect_to_end_after(kLimit, hold);
+  EXPECT_FALSE(hold.renew());
+  EXPECT_FALSE(hold.renew(1h));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+}
+
+TEST_P(MaximumHold, EndsALockToo) {
+  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  const auto lock = make(client_, {.max_hold = kLimit});
+  lock->lock();
+  EXPECT_TRUE(stage().comes_in_time([&] { return !lock->is_locked(); }));
+  auto waiting = rival_async_acquire(*others_);
+  EXPECT_EQ(get_in_time(waiting).state(), HoldState::held);
+  lock->unlock();  // quiet
+  EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);
+}
+
+// ---- being asked to let go ----------------------------------------------------------------------
+
+class Revocation : public SuiteTest {
+ protected:
+  // By an operator, on each ensemble.
+  std::vector<std::future<bool>> ask_all() {
+    std::vector<std::future<bool>> asked;
+    for (Client* const each : operators_) {
+      asked.push_back(in_thread([each] { return request_release(*each, kPath); }));
+    }
+    return asked;
+  }
+
+  Heard heard_{face()};
+  Client& client_ = connect();
+  const std::vector<Client*> operators_ = stage().clients_of(connect());
+  const std::unique_ptr<SuiteLock> lock_ = make(client_, {.listener = heard_.listener()});
+};
+INSTANTIATE_TEST_SUITE_P(, Revocation,
+                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         pairing_name);
+
+TEST_P(Revocation, WhoIsAskedHearsOfItAndMayRelease) {
+  auto hold = acquire(*lock_);
+  EXPECT_FALSE(hold.release_requested().stop_requested());
+  auto asked = ask_all();
+  for (std::size_t i = 0; i < operators_.size(); ++i) {
+    EXPECT_TRUE(stage().comes_in_time([&] { return hold.release_requested(i).stop_requested(); }));
+  }
+  EXPECT_TRUE(heard_.exactly({"acquired", "release_requested"}, {"acquired"})) << heard_;
+  EXPECT_EQ(hold.state(), HoldState::held);
+  for (const auto& each : asked) EXPECT_FALSE(is_ready(each));
+  hold.release();
+  for (auto& each : asked) EXPECT_TRUE(get_in_time(each));
+  EXPECT_TRUE(
+      heard_.exactly({"acquired", "release_requested", "released"}, {"acquired", "released"}))
+      << heard_;
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_P(Revocation, WhoIsForcedIsLostFirstAndTheNextIsGranted) {
+  const auto others = make(connect());
+  auto hold = acquire(*lock_);
+  const Told told(hold);
+  auto waiting = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(2));
+  const std::size_t majority = operators_.size() / 2 + 1;
+  for (std::size_t i = 0; i < operators_.size(); ++i) {
+    auto forced =
+        in_thread([&, i] { return request_release(*operators_[i], kPath, {.force = true}); });
+    const bool ended = stage().comes_in_time([&] { return is_ready(forced); });
+    if (!ended) hold.release();  // or it waits for ever
+    ASSERT_TRUE(ended);
+    EXPECT_TRUE(get(forced));
+    const bool lost = i + 1 >= majority;
+    EXPECT_EQ(hold.state(), lost ? HoldState::lost : HoldState::held);
+    EXPECT_EQ(hold.lost().stop_requested(), lost);
+  }
+  EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
+  EXPECT_TRUE(heard_.exactly({"acquired", "lost"}, {"acquired"})) << heard_;
+  if (!face().frees_all_by_loss) hold.release();
+  const auto next = get_in_time(waiting);
+  EXPECT_GT(next.token(), hold.token());
+  hold.release();
+  EXPECT_EQ(next.state(), HoldState::held);
+  EXPECT_TRUE(heard_.exactly({"acquired", "lost"}, {"acquired", "released"})) << heard_;
+}
+
+// ---- a delay after a loss -----------------------------------------------------------------------
+
+class LockDelay : public SuiteTest {
+ protected:
+  static constexpr std::chrono::milliseconds kDelay{600};
+  static constexpr std::chrono::milliseconds kForAges{std::chrono::hours(24)};
+
+  bool reaches_contenders(std::ptrdiff_t count) {
+    return stage().comes([&] {
+      return std::ranges::count_if(stage().nodes(), [](const std::string& name) {
+               return !name.starts_with("delay-");
+             }) == count;
+    });
+  }
+  // The time that is counted begins with what happens at the end of the last: on one ensemble at
+  // the same moment, on the next when its own clock is moved, so up to the last step earlier.
+  void expect_delayed(int delays, const GrantFuture& waiting) {
+    for (int i = 0; i < delays; ++i) {
+      stage().pass(kDelay - 2ns);
+      EXPECT_FALSE(is_ready(waiting));
+      stage().pass(1ns);
+      stage().pass(1ns);
+    }
+    EXPECT_TRUE(becomes_ready(waiting));
+  }
+
+  Client& client_ = connect();
+  Client& other_ = connect();
+};
+INSTANTIATE_TEST_SUITE_P(, LockDelay,
+                         ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
+                         pairing_name);
+
+TEST_P(LockDelay, KeepsTheNextOutAfterALoss) {
+  const bool leaves_one = face().delays > 0;
+  const MutexOptions delayed{.lock_delay = leaves_one ? kDelay : kForAges};
+  if (face().refuses_delay) {
+    EXPECT_EQ(error_of([&] { return make(client_, delayed); }), Errc::invalid_option);
+    return;
+  }
+  const auto lock = make(client_, delayed);
+  const auto others = make(other_);
+  auto hold = acquire(*lock);
+  auto waiting = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_contenders(2));
+  const auto before = stage().now();
+  stage().expire(client_);
+  if (stage().simulated()) expect_delayed(face().delays, waiting);
+  auto next = get(waiting);
+  if (leaves_one) {
+    EXPECT_GE(stage().now() - before, face().delays * (kDelay - 2ns));
+  }
+  EXPECT_GT(next.token(), hold.token());
+  hold.release();
+  next.release();
+  EXPECT_TRUE(becomes_empty());  // of what was left, too
+}
+
+TEST_P(LockDelay, IsNoneAfterARelease) {
+  if (face().refuses_delay) GTEST_SKIP() << "has none";
+  const auto lock = make(client_, {.lock_delay = kForAges});
+  const auto others = make(other_, {.lock_delay = kForAges});
+  auto hold = acquire(*lock);
+  auto waiting = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_contenders(2));
+  hold.release();
+  auto next = get(waiting);
+  EXPECT_EQ(next.state(), HoldState::held);
+  next.release();
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(acquire(*lock));
+  EXPECT_TRUE(becomes_empty());
+}
+
+}  // namespace
+}  // namespace zklock::testing
