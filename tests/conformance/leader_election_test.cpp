@@ -17,6 +17,7 @@
 
 #include "conformance/leader_fixture.h"
 #include "conformance/log_capture.h"
+#include "conformance/office.h"
 
 namespace zklock::testing {
 namespace {
@@ -28,44 +29,6 @@ void wait_for_the_end(const Leadership& leadership) {
   std::unique_lock lock(mutex);
   never.wait(lock, leadership.ended(), [] { return false; });
 }
-
-// What several elections on one path do: no two functions may run at a time.
-class Office {
- public:
-  // One call of a function.
-  class Term {
-   public:
-    Term(Office& office, FencingToken token) : office_(office) {
-      if (++office_.inside_ > 1) office_.overlapped_ = true;
-      office_.tokens_.add(token);
-    }
-    ~Term() { --office_.inside_; }
-    Term(const Term&) = delete;
-    Term& operator=(const Term&) = delete;
-
-   private:
-    Office& office_;
-  };
-
-  bool reaches(std::size_t terms) const { return tokens_.reaches(terms); }
-  std::size_t terms() const { return tokens_.size(); }
-  bool is_empty() const {
-    return eventually([this] { return inside_ == 0; }, kPatience);
-  }
-  bool overlapped() const { return overlapped_; }
-  bool tokens_rise() const {
-    const auto tokens = tokens_.all();
-    for (std::size_t i = 1; i < tokens.size(); ++i) {
-      if (tokens[i] <= tokens[i - 1]) return false;
-    }
-    return true;
-  }
-
- private:
-  std::atomic<int> inside_{0};
-  std::atomic<bool> overlapped_{false};
-  Chronicle<FencingToken> tokens_;
-};
 
 class Election : public LeaderTest<LockTest> {
  protected:

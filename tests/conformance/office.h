@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "conformance/chronicle.h"
+#include "zklock/fencing_token.h"
+
+namespace zklock::testing {
+
+// What several elections on one path do: no two functions may run at a time.
+class Office {
+ public:
+  // One call of a function.
+  class Term {
+   public:
+    Term(Office& office, FencingToken token) : office_(office) {
+      if (++office_.inside_ > 1) office_.overlapped_ = true;
+      office_.tokens_.add(token);
+    }
+    ~Term() { --office_.inside_; }
+    Term(const Term&) = delete;
+    Term& operator=(const Term&) = delete;
+
+   private:
+    Office& office_;
+  };
+
+  bool reaches(std::size_t terms) const { return tokens_.reaches(terms); }
+  std::size_t terms() const { return tokens_.size(); }
+  bool is_empty() const {
+    return eventually([this] { return inside_ == 0; }, kPatience);
+  }
+  bool overlapped() const { return overlapped_; }
+  bool tokens_rise() const {
+    const auto tokens = tokens_.all();
+    for (std::size_t i = 1; i < tokens.size(); ++i) {
+      if (tokens[i] <= tokens[i - 1]) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::atomic<int> inside_{0};
+  std::atomic<bool> overlapped_{false};
+  Chronicle<FencingToken> tokens_;
+};
+
+}  // namespace zklock::testing
