@@ -162,6 +162,8 @@ TEST_F(ElectionObserverTest, ADeadLeadersValueGoesWithIt) {
   const Leadership next = next_leadership(*second, dead.token());
   ASSERT_TRUE(witness.comes_to({next.token(), std::nullopt}));
   EXPECT_EQ(raw().exists(rostrum(dead)).rc, ZNONODE);
+  // Before it has heard of its end, the answer may be lost with the connection.
+  ASSERT_TRUE(eventually([&] { return dead.ended().stop_requested(); }, kPatience));
   EXPECT_EQ(error_of([&] { return dead.proclaim("I am back"), 0; }), Errc::lock_lost);
   next.proclaim("the second");
   ASSERT_TRUE(witness.comes_to({next.token(), "the second"}));
