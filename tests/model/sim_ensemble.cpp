@@ -146,6 +146,13 @@ Reply read(const Tree& tree, const Operation& operation) {
 Reply SimEnsemble::apply(SessionId session, const Operation& operation) {
   if (!is_alive(session)) return status_only(Status::session_ended);
   if (!is_quorum_operation(kind_of(operation))) return read(tree_, operation);
+  acting_ = session;
+  Reply reply = carry_out_request(session, operation);
+  acting_ = {};
+  return reply;
+}
+
+Reply SimEnsemble::carry_out_request(SessionId session, const Operation& operation) {
   return std::visit(
       Overloaded{
           [&](const CreateContender& r) { return create_contender(session, r); },
@@ -407,7 +414,9 @@ void SimEnsemble::end_session(SessionId session) {
   if (ended.empty()) return;
   clock_.cancel(ended.mapped().timer);
   ++zxid_;
+  acting_ = session;
   for (const std::string& path : ended.mapped().ephemerals) erase(path);
+  acting_ = {};
   for (Server* server : servers_) server->on_session_gone(session);
 }
 

@@ -136,6 +136,9 @@ class SimEnsemble {
   /// The wall clock of the servers jumps.
   void jump(Duration by) noexcept { wall_clock_ += by; }
 
+  /// Whose request, or end, brings about what servers are being told of; 0: somebody else's.
+  SessionId acting() const noexcept { return acting_; }
+
   const Tree& tree() const noexcept { return tree_; }
   const Node* find(std::string_view path) const { return tree_.find(path); }
   std::int64_t last_zxid() const noexcept { return zxid_; }
@@ -147,6 +150,7 @@ class SimEnsemble {
     std::vector<std::string> ephemerals;
     TimerId timer{};
   };
+  Reply carry_out_request(SessionId session, const Operation& operation);
   Reply create_contender(SessionId session, const client::request::CreateContender& request);
   Status create_parents(const std::string& path);
   Reply transaction(SessionId session, const client::request::Transaction& request);
@@ -163,6 +167,7 @@ class SimEnsemble {
 
   SimClock& clock_;
   bool has_leader_ = true;
+  SessionId acting_;
   Duration wall_clock_{};  ///< what it is ahead
   Tree tree_;
   std::int64_t zxid_ = std::int64_t{1} << 32;

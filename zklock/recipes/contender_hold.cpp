@@ -49,16 +49,15 @@ void Contender::lose(Loss why) {
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
   tenure_->end(why == Loss::limit ? LockEvent::Kind::expired : LockEvent::Kind::lost);
-  if (why == Loss::lease) place_->remove(Place::Manner::with_care);
   place_->leave_session();
   tell_loss(why);
   if (local_) local_->gone(*place_);
 }
 
 // The callbacks are the user's, and may block: they run on threads that do nothing else. A node that
-// nothing threatens waits for them, though not for ever.
+// is there waits for them, though not for ever: after a lapsed lease the session may live on.
 void Contender::tell_loss(Loss why) {
-  const bool hands_over = why == Loss::limit || why == Loss::forced;
+  const bool hands_over = why != Loss::node;
   if (hands_over) {
     work_ = core().work().begin();
     core().scheduler().at(core().scheduler().now() + patience_with_loss,
@@ -97,8 +96,9 @@ std::shared_ptr<void> Contender::being_told(const Hold& hold) {
 void Contender::hand_over() {
   const LockEngine::Section section(*engine_);
   if (!work_) return;
-  // What the next finds in its list is not to be passed over.
-  place_->remove(place_->leaves_delay() ? Place::Manner::with_care : Place::Manner::release);
+  // What the next finds in its list is not to be passed over; and a lapsed lease is no release.
+  const bool with_care = place_->leaves_delay() || !tenure_->lease_valid();
+  place_->remove(with_care ? Place::Manner::with_care : Place::Manner::release);
   core().work().end(*std::exchange(work_, std::nullopt));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 namespace zklock::simulator {
@@ -38,6 +39,10 @@ std::optional<Violation> check(const History& history) {
 }
 
 void Checker::report(const Event& event, const char* invariant, std::string text) {
+  const std::string_view name = invariant;
+  const bool of_order =
+      name == "I1" || name == "I2" || name == "I4" || name == "I5" || name == "I6";
+  if (spoiled_ && of_order) return;
   if (!violation_) violation_ = Violation{invariant, std::move(text), event.at};
 }
 
@@ -59,6 +64,10 @@ void Checker::see(const Event& event) {
     case Event::Kind::gone:
       std::erase_if(resources_[event.resource].queue,
                     [&](const Contender& each) { return each.made.token == event.token; });
+      return;
+    case Event::Kind::spoiled:
+      spoiled_ = event.flag;
+      if (!event.flag) report(event, "I7", sentence("another's node is deleted: ", event.text));
       return;
     case Event::Kind::permits_set:
       resources_[event.resource].numbers.emplace_back(event.at, event.number);

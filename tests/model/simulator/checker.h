@@ -33,7 +33,9 @@ struct Violation {
 /// | I5   | nothing is written with a token below one that was written before, or without the lock |
 /// |      | node where that guards; who holds is not refused; nobody is told a lie of a commit     |
 /// | I6   | nobody is granted while one before him in the queue, whom he has to wait for, is there |
-/// | I7   | an attempt has one node                                                               |
+/// | I7   | an attempt has one node; nobody deletes another's. After somebody has deleted the      |
+/// |      | nodes of a path by hand, and it was made anew, a release that was under way may meet   |
+/// |      | another's node of the same name: from then on I1, I2, I4, I5, I6 are not judged        |
 /// | I8   | nothing is left at rest                                                               |
 /// | I9   | every call ends, once, by its deadline, and soon when there are no faults any more    |
 class Checker {
@@ -91,6 +93,7 @@ class Checker {
   std::unordered_map<std::uint32_t, Held> holds_;
   std::unordered_map<std::uint32_t, Call> calls_;
   std::unordered_set<std::uint32_t> commits_;  ///< that were carried out
+  bool spoiled_ = false;                       ///< see I7
   std::optional<Violation> violation_;
 };
 

@@ -203,6 +203,18 @@ TEST(Checker, TwoNodesOfOneAttempt) {
   EXPECT_EQ(Made().with(node).gone(10).with(other).broken(), "");
 }
 
+TEST(Checker, AnothersNodeIsDeleted) {
+  EXPECT_EQ(Made().with({.kind = Kind::spoiled}).broken(), "I7");
+  EXPECT_EQ(Made()
+                .granted(1, 10)
+                .with({.kind = Kind::spoiled, .flag = true})
+                .held(1)
+                .and_with(Made::grant(2, 11))
+                .broken(),
+            "")
+      << "the path was deleted by hand before";
+}
+
 TEST(Checker, SomethingIsLeft) {
   EXPECT_EQ(Made().with({.kind = Kind::left, .text = "a node"}).broken(), "I8");
 }

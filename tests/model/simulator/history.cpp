@@ -21,6 +21,7 @@ const char* name_of(Event::Kind kind) {
     case Event::Kind::counted: return "counted";
     case Event::Kind::made: return "node made";
     case Event::Kind::gone: return "node gone";
+    case Event::Kind::spoiled: return "another's node deleted";
     case Event::Kind::permits_set: return "permits set";
     case Event::Kind::written: return "written";
     case Event::Kind::refused: return "write refused";

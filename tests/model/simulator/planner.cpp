@@ -22,7 +22,10 @@ class Planner {
     make_objects();
     const bool crowded = dice_.one_in(3);
     for (int i = dice_.from_to(6, crowded ? 60 : 24); i > 0; --i) plan_.steps.push_back(use());
-    for (int i = dice_.from_to(4, crowded ? 50 : 24); i > 0; --i) plan_.steps.push_back(fault());
+    if (!dice_.one_in(32)) {  // the others have no fault at all
+      for (int i = dice_.from_to(4, crowded ? 50 : 24); i > 0; --i) plan_.steps.push_back(fault());
+      if (dice_.one_in(5)) besiege();
+    }
     std::ranges::stable_sort(plan_.steps, {}, &PlanStep::at);
     return std::move(plan_);
   }
@@ -188,6 +191,33 @@ class Planner {
     }
     last_fault_ = step;
     return step;
+  }
+
+  /// One holds for long, another waits, and the first one's news come late before none come any more.
+  void besiege() {
+    PlanStep holds = use();
+    const std::int64_t session = std::int64_t{plan_.setup.session_ms} * 1000;
+    if (holds.act != Act::acquire) return;
+    holds.stop = -1;
+    holds.wait = -1;
+    holds.hold = 3 * session;
+    holds.ending = dice_.one_of({Ending::release, Ending::until_lost});
+    PlanStep waits = holds;
+    waits.slot = (holds.slot + 1) % plan_.setup.slots;
+    waits.at += session / 8;
+    waits.hold = session / 8;
+    PlanStep late = fault();
+    late.slot = holds.slot;
+    late.at = holds.at + part_of_session(20, 90);
+    late.fault = Fault::slow_server;
+    late.length = session;
+    late.salt = 24 * dice_.from_to(1, 30) + dice_.one_of({4, 7, 10, 13, 16, 19});
+    PlanStep silent = late;
+    silent.at += part_of_session(5, 95);
+    silent.fault = dice_.one_of(
+        {Fault::cut_off_long, Fault::follower_isolated, Fault::leader_isolated, Fault::pause_long});
+    silent.length = 2 * session;
+    for (const PlanStep& step : {holds, waits, late, silent}) plan_.steps.push_back(step);
   }
 
   std::int64_t length_of(Fault fault) {

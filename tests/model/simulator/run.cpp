@@ -76,6 +76,22 @@ void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& u
   scribe.note({.kind = Event::Kind::rest});
 }
 
+/// Where nothing goes wrong nothing is lost, but for what the users wanted so.
+std::optional<Violation> lost_without_cause(const Plan& plan, const History& history) {
+  const bool may_be_lost =
+      std::ranges::any_of(plan.steps,
+                          [](const PlanStep& step) {
+                            return step.act == Act::fault || step.act == Act::force_release;
+                          }) ||
+      std::ranges::any_of(plan.setup.objects,
+                          [](const ObjectPlan& object) { return object.max_hold != 0; });
+  if (may_be_lost) return std::nullopt;
+  const auto loss = std::ranges::find(history, Event::Kind::told_lost, &Event::kind);
+  const auto healed = std::ranges::find(history, Event::Kind::healed, &Event::kind);
+  if (loss >= healed) return std::nullopt;
+  return Violation{"I4", "#" + std::to_string(loss->hold) + " is lost without a cause", loss->at};
+}
+
 }  // namespace
 
 void Tally::add(const Tally& other) noexcept {
@@ -117,6 +133,7 @@ Run run(const Plan& plan, const std::function<void(const std::string&)>& trace) 
   come_to_rest(plan, universe, scribe, users, injector);
 
   result.violation = check(scribe.history());
+  if (!result.violation) result.violation = lost_without_cause(plan, scribe.history());
   Tally& tally = result.tally;
   tally.seeds = 1;
   tally.operations = universe.served();

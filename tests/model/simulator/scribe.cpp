@@ -95,7 +95,7 @@ void Scribe::node_made(std::size_t ensemble, const std::string& path) {
   const FencingToken token = core::came_by(said, {node.czxid});
   const bool reads_on = token.zxid != node.czxid;
   const std::uint32_t resource = resource_of(ensemble, place->path);
-  nodes_[ensemble][path] = {resource, token.zxid};
+  nodes_[ensemble][path] = {resource, token.zxid, node.owner};
   note({.kind = Event::Kind::made,
         .flag = !said,
         .access = contention->access,
@@ -113,11 +113,14 @@ void Scribe::node_gone(std::size_t ensemble, const std::string& path) {
         .resource = found->second.resource,
         .token = {found->second.token},
         .text = path});
-  const std::int64_t token = found->second.token;
+  const Seen node = found->second;
   nodes_[ensemble].erase(found);
-  if (is_taken(ensemble, token) || !taken_names_.contains({ensemble, path})) return;
-  taken(ensemble, token);
-  if (on_taken) on_taken(ensemble, path);
+  const core::SessionId acting = universe_.ensemble(ensemble).acting();
+  if (acting == core::SessionId{} || acting == node.owner) return;
+  note({.kind = Event::Kind::spoiled,
+        .flag = taken_names_.contains({ensemble, path}),
+        .resource = node.resource,
+        .text = path});
 }
 
 void Scribe::expect_commit(std::uint32_t number, std::size_t ensemble, std::string node) {

@@ -55,8 +55,7 @@ class Scribe {
   /// That node is being deleted, or its session ended, by hand.
   void taken(std::size_t ensemble, std::int64_t czxid) { taken_.emplace(ensemble, czxid); }
   /// After that another node may get its name, with the parent that is made anew: it can be deleted
-  /// by what was on its way to the first one. Then this is called, and it counts as taken.
-  std::function<void(std::size_t ensemble, const std::string& path)> on_taken = {};
+  /// by what was on its way to the first one.
   void taken_name(std::size_t ensemble, const std::string& path) {
     taken_names_.emplace(ensemble, path);
   }
@@ -94,6 +93,7 @@ class Scribe {
   struct Seen {
     std::uint32_t resource;
     std::int64_t token;
+    core::SessionId owner;
   };
   std::vector<std::unordered_map<std::string, Seen>> nodes_;  ///< by ensemble
   std::unordered_map<std::uint32_t, Commit> commits_;

@@ -78,7 +78,9 @@ void Universe::look_at(SimProcess& process, Next& best) {
              process, nullptr);
   }
   if (process.runs() && !process.losses().empty()) {
-    if (!process.loss_at) process.loss_at = now() + microseconds(dice_.from_to(5, 50));
+    // What the one before it does may take its time.
+    const int most = dice_.one_in(8) ? 1'500 : 50;
+    if (!process.loss_at) process.loss_at = now() + microseconds(dice_.from_to(5, most));
     consider(best, *process.loss_at, What::loss, process, nullptr);
   }
   for (auto& line : process.lines()) look_at(process, *line, best);

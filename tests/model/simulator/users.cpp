@@ -57,9 +57,6 @@ std::int64_t errc_of(const std::exception_ptr& error) {
 Users::Users(Universe& universe, Scribe& scribe, const Plan& plan)
     : universe_(universe), scribe_(scribe), plan_(plan), fenced_(1024) {
   for (const ObjectPlan& object : plan.setup.objects) declare_permits(object);
-  scribe_.on_taken = [this](std::size_t ensemble, const std::string& path) {
-    take_from_holders(ensemble, path);
-  };
   universe_.on_news = [this](SimProcess& news) {
     if (canceller_ != &news) return;
     canceller_ = nullptr;

@@ -145,7 +145,6 @@ class Users {
   void commit(Call& call);
   void write(Call& call);
   void let_go(Call& call);
-  void take_from_holders(std::size_t ensemble, const std::string& path);
   void forget(Call& call);
   void set_permits(const PlanStep& step);
   void ask_release(const PlanStep& step);

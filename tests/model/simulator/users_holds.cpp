@@ -117,7 +117,10 @@ void Users::probe(const Call& call) {
     for (Call::Part& part : other.parts) {
       const bool meets = std::ranges::any_of(
           call.parts, [&](const Call::Part& own) { return own.resource == part.resource; });
-      if (meets) ask(other, part, true);
+      // Who does not wait for its end may be granted at the very moment of it.
+      const bool excludes =
+          access_of(call) == Access::exclusive || access_of(other) != access_of(call);
+      if (meets) ask(other, part, excludes);
     }
   }
 }
@@ -286,22 +289,6 @@ void Users::node_taken(std::size_t ensemble, const std::string& path) {
   if (node == nullptr) return;
   scribe_.taken(ensemble, node->czxid);
   scribe_.taken_name(ensemble, path);
-  take_from_holders(ensemble, path);
-}
-
-bool Users::is_held(const std::string& node) const {
-  return std::ranges::any_of(live_, [&](const Call* call) {
-    return std::ranges::any_of(call->parts, [&](const Call::Part& part) {
-      const Hold* const hold = hold_of(*call, part);
-      if (hold == nullptr || part.ensemble != 0 || hold->node() != node) return false;
-      // One that reads on is known by what was written there.
-      const model::Node* const there = universe_.ensemble(0).find(node);
-      return there != nullptr && there->czxid == hold->token().zxid;
-    });
-  });
-}
-
-void Users::take_from_holders(std::size_t ensemble, const std::string& path) {
   for (Call* const call : live_) {
     for (const Call::Part& part : call->parts) {
       const Hold* const hold = hold_of(*call, part);
@@ -315,6 +302,18 @@ void Users::take_from_holders(std::size_t ensemble, const std::string& path) {
       }
     }
   }
+}
+
+bool Users::is_held(const std::string& node) const {
+  return std::ranges::any_of(live_, [&](const Call* call) {
+    return std::ranges::any_of(call->parts, [&](const Call::Part& part) {
+      const Hold* const hold = hold_of(*call, part);
+      if (hold == nullptr || part.ensemble != 0 || hold->node() != node) return false;
+      // One that reads on is known by what was written there.
+      const model::Node* const there = universe_.ensemble(0).find(node);
+      return there != nullptr && there->czxid == hold->token().zxid;
+    });
+  });
 }
 
 // ---- leaders ------------------------------------------------------------------------------------
