@@ -81,7 +81,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   const Owner& owner() const noexcept { return owner_; }
   std::int32_t permits() const noexcept { return place_->policy().rule.wanted; }
   /// For those whose loss follows from this one's, and who tell it to others: while they keep this,
-  /// a node that nothing threatens is not handed over, within the patience that callbacks have.
+  /// a node that is still there is not handed over, within the patience that callbacks have.
   /// Null when there is no such loss.
   static std::shared_ptr<void> being_told(const Hold& hold);
   /// From now on, and not from the next tick, it hears at once if its node is deleted.

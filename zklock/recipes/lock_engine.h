@@ -112,9 +112,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   Standing standing_of(const Owner& owner);
   std::string node_of(const Owner& owner) { return standing_of(owner).node; }
   /// Within a Section: a contender of this client has got a node, of that number, made by `token`.
-  /// True: the numbers have begun again, and so all older nodes have gone with the path that they
-  /// were in; their contenders have been told. What was submitted before may have met the new node,
-  /// which can have the name of an older one.
+  /// True: the numbers have begun again, and so the nodes that were known before have gone with the
+  /// path that they were in; their contenders have been told. What was submitted before may have met
+  /// the new node, which can have the name of an older one.
   bool numbers_begin_again(core::Sequence number, FencingToken token);
   /// Within a Section. Whether what `token` made is known to have gone like that.
   bool went_with_path(FencingToken token) const noexcept {

@@ -139,7 +139,12 @@ void Scribe::data_set(std::size_t ensemble, const std::string& path) {
   if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, number);
   const auto commit = commits_.find(number);
   if (commit == commits_.end()) return;
-  const bool guarded = universe_.ensemble(ensemble).find(commit->second.node) != nullptr;
+  const model::Node* const guard = universe_.ensemble(ensemble).find(commit->second.node);
+  const bool guarded = guard != nullptr;
+  // Another's node, which has the name since the path was deleted by hand and made anew.
+  if (taken_names_.contains({ensemble, commit->second.node})) {
+    note({.kind = Event::Kind::spoiled, .flag = true, .text = commit->second.node});
+  }
   note({.kind = Event::Kind::written,
         .flag = guarded,
         .resource = guarded_by(resource_of(ensemble, path[data.size()] - 'a')),

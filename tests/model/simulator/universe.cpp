@@ -79,7 +79,7 @@ void Universe::look_at(SimProcess& process, Next& best) {
   }
   if (process.runs() && !process.losses().empty()) {
     // What the one before it does may take its time.
-    const int most = dice_.one_in(8) ? 1'500 : 50;
+    const int most = dice_.one_in(8) ? 300 : 50;
     if (!process.loss_at) process.loss_at = now() + microseconds(dice_.from_to(5, most));
     consider(best, *process.loss_at, What::loss, process, nullptr);
   }
