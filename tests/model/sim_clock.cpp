@@ -73,9 +73,11 @@ Instant ProcessClock::shown_at(Instant time) const noexcept {
 }
 
 Instant ProcessClock::showing(Instant shown) const noexcept {
-  constexpr Duration never = std::chrono::hours(48);  // beyond what can be multiplied
-  if (drift_ == 0 || shown.time_since_epoch() > never) return shown;
-  Instant time = shown - shown.time_since_epoch() * drift_ / (1'000'000 + drift_);
+  // Beyond what can be multiplied it is never, or long ago.
+  constexpr Duration never = std::chrono::hours(48);
+  const Duration since = shown.time_since_epoch();
+  if (drift_ == 0 || since > never || since < Duration::zero()) return shown;
+  Instant time = shown - since * drift_ / (1'000'000 + drift_);
   while (shown_at(time) < shown) time += Duration(1);
   return time;
 }
