@@ -155,7 +155,10 @@ void Place::move(const std::string& attempt) {
         p.submit(request::CountChildren{p.engine().path().child(made.name)}, made.session,
                  p.on_reply([made](Place& self, const client::Reply& stat) {
                    client::Reply whole = made;
-                   whole.status = stat.status == Status::ok ? Status::ok : Status::unknown;
+                   // Where the path was made anew meanwhile, it may be another's.
+                   const bool own =
+                       stat.status == Status::ok && stat.ephemeral_owner == made.session;
+                   whole.status = own ? Status::ok : Status::unknown;
                    whole.token = stat.token;
                    return self.fsm_.moved(self.answer_of(whole));
                  }));
