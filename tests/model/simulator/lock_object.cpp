@@ -19,23 +19,21 @@ std::optional<milliseconds> if_any(int length) {
   return length == 0 ? std::nullopt : std::optional(milliseconds(length));
 }
 
-MutexOptions options_of(const ObjectPlan& plan, LockListener listener) {
-  MutexOptions options;
+/// What MutexOptions and QuorumOptions have in common.
+template <class Options>
+Options shared_options_of(const ObjectPlan& plan, LockListener listener) {
+  Options options;
   options.on_node_lost = plan.fails_on_loss != 0 ? OnNodeLost::fail : OnNodeLost::queue_again;
   if (plan.listens != 0) options.listener = std::move(listener);
   options.max_hold = if_any(plan.max_hold);
   options.lock_delay = milliseconds(plan.lock_delay);
-  options.local_batch = plan.batch;
-  options.keep_idle = milliseconds(plan.keep_idle);
   return options;
 }
 
-QuorumOptions quorum_options_of(const ObjectPlan& plan, LockListener listener) {
-  QuorumOptions options;
-  options.on_node_lost = plan.fails_on_loss != 0 ? OnNodeLost::fail : OnNodeLost::queue_again;
-  if (plan.listens != 0) options.listener = std::move(listener);
-  options.max_hold = if_any(plan.max_hold);
-  options.lock_delay = milliseconds(plan.lock_delay);
+MutexOptions options_of(const ObjectPlan& plan, LockListener listener) {
+  auto options = shared_options_of<MutexOptions>(plan, std::move(listener));
+  options.local_batch = plan.batch;
+  options.keep_idle = milliseconds(plan.keep_idle);
   return options;
 }
 
@@ -48,8 +46,8 @@ LockObject::Made LockObject::make(SimProcess& process, const ObjectPlan& plan,
   if (plan.kind == LockClass::quorum) {
     QuorumMutex::Clients clients;
     for (auto& line : process.lines()) clients.emplace_back(*line->client);
-    return std::make_unique<QuorumMutex>(clients, path,
-                                         quorum_options_of(plan, std::move(listener)));
+    return std::make_unique<QuorumMutex>(
+        clients, path, shared_options_of<QuorumOptions>(plan, std::move(listener)));
   }
   MutexOptions options = options_of(plan, std::move(listener));
   switch (plan.kind) {
