@@ -35,7 +35,8 @@ using core::Instant;
 /// | made        | a contender's node                     | token: its czxid; access, permits; attempt;   |
 /// |             |                                        | flag: by a stranger                           |
 /// | gone        | it went                                | token                                         |
-/// | spoiled     | a client has deleted another's node    | flag: of a name that was taken by hand before |
+/// | spoiled     | a client has deleted another's node,   | flag: of a name that was taken by hand before |
+/// |             | or released one that holds nothing     |                                               |
 /// | permits_set | how many there are                     | number                                        |
 /// | written     | a resource has accepted a write        | token; flag: the lock node was there          |
 /// | refused     | it has refused one; flag: the hold     | token                                         |

@@ -53,7 +53,9 @@ class Scribe::Witness final : public SimEnsemble::Server {
     switch (event) {
       case model::WatchEvent::created: return scribe_.node_made(ensemble_, path);
       case model::WatchEvent::deleted: return scribe_.node_gone(ensemble_, path);
-      case model::WatchEvent::changed: return scribe_.data_set(ensemble_, path);
+      case model::WatchEvent::changed:
+        scribe_.said_released(ensemble_, path);
+        return scribe_.data_set(ensemble_, path);
       case model::WatchEvent::children: return;
     }
   }
@@ -81,6 +83,7 @@ void Scribe::note(Event event) {
   over_ = event.kind == Event::Kind::rest;
   ++counts_[static_cast<std::size_t>(event.kind)];
   if (event.kind == Event::Kind::refused && !event.flag) ++stale_refused_;
+  if (event.kind == Event::Kind::granted) granted_.emplace(event.resource, event.token.zxid);
   if (on_event) on_event(event);
   history_.push_back(std::move(event));
 }
@@ -125,6 +128,21 @@ void Scribe::node_gone(std::size_t ensemble, const std::string& path) {
 
 void Scribe::expect_commit(std::uint32_t number, std::size_t ensemble, std::string node) {
   commits_[number] = {ensemble, std::move(node)};
+}
+
+// A waiter's node, by a release that was on its way to a holder's: that one was deleted with its path
+// by hand, and the other, of the same client, has got its name in the path that was made anew. Whoever
+// is next believes it.
+void Scribe::said_released(std::size_t ensemble, const std::string& path) {
+  const auto found = nodes_[ensemble].find(path);
+  if (found == nodes_[ensemble].end() || !taken_names_.contains({ensemble, path})) return;
+  if (granted_.contains({found->second.resource, found->second.token})) return;
+  // What announces a release deletes the node as well, and the servers tell of both afterwards.
+  if (universe_.ensemble(ensemble).find(path) != nullptr) return;
+  note({.kind = Event::Kind::spoiled,
+        .flag = true,
+        .resource = found->second.resource,
+        .text = path});
 }
 
 // What a guarded transaction has written: the numbers of the token, and its own.

@@ -80,6 +80,7 @@ class Scribe {
   };
   void node_made(std::size_t ensemble, const std::string& path);
   void node_gone(std::size_t ensemble, const std::string& path);
+  void said_released(std::size_t ensemble, const std::string& path);
   void data_set(std::size_t ensemble, const std::string& path);
 
   Universe& universe_;
@@ -89,6 +90,7 @@ class Scribe {
   bool stranger_ = false;
   std::set<std::pair<std::size_t, std::int64_t>> taken_;
   std::set<std::pair<std::size_t, std::string>> taken_names_;
+  std::set<std::pair<std::uint32_t, std::int64_t>> granted_;  ///< by resource and token
   std::vector<std::unique_ptr<Witness>> witnesses_;
   struct Seen {
     std::uint32_t resource;
