@@ -22,7 +22,6 @@ using testing::RawClient;
 
 constexpr std::chrono::seconds kPatience{90};
 constexpr unsigned kGroups = 3;  // of clients, each with a thread that torments it
-constexpr std::size_t kSpared = 2;
 
 // All below `path`, with what makes it a leftover: an ephemeral node belongs to a session.
 void list_ephemerals(RawClient& raw, const std::string& path, std::string& found) {
@@ -161,6 +160,7 @@ Report Conductor::sum_up() {
   const History history = desk_.take_history();
   report.grants = history.grants.size();
   for (const Grant& grant : history.grants) {
+    ++report.grants_by_lock[kCourse.at(grant.lock).path];
     if (grant.token.turn != 0) ++report.local_grants;
     if (grant.end == End::lost) ++report.losses;
   }

@@ -43,8 +43,7 @@ class Conductor {
   void torment();
   void tormentor(FaultPlan plan, const Deed& deed);
   bool do_one(const PlannedFault& planned, const Deed& deed);
-  // The client that a fault is to hit: those of one group belong to one thread. The first two are
-  // left to what happens to servers and nodes.
+  // The client that a fault is to hit: those of one group belong to one thread.
   CrewMember& victim(unsigned group, unsigned choice);
   void expect_rest();
   std::string what_is_left();

@@ -61,6 +61,7 @@ void print_table(std::ostream& out, const Report& report) {
   out << "chaos: seed " << report.seed << ", " << report.seconds << " s\n";
   row(out, "grants", report.grants);
   row(out, "  of these without a request", report.local_grants);
+  for (const auto& [name, number] : report.grants_by_lock) row(out, "  " + name, number);
   row(out, "losses", report.losses);
   row(out, "stale writes refused", report.refusals.unaware + report.refusals.late);
   row(out, "  the writer knew no better", report.refusals.unaware);
@@ -85,8 +86,9 @@ void print_table(std::ostream& out, const Report& report) {
 void print_json(std::ostream& out, const Report& report) {
   out << "{\"seed\": " << report.seed << ", \"seconds\": " << report.seconds
       << ", \"grants\": " << report.grants << ", \"local_grants\": " << report.local_grants
-      << ", \"losses\": " << report.losses
-      << ", \"stale_writes_refused\": " << report.refusals.unaware + report.refusals.late
+      << ", \"losses\": " << report.losses << ", \"grants_by_lock\": ";
+  print_map(out, report.grants_by_lock);
+  out << ", \"stale_writes_refused\": " << report.refusals.unaware + report.refusals.late
       << ", \"refused_unaware\": " << report.refusals.unaware
       << ", \"refused_late\": " << report.refusals.late
       << ", \"faults\": " << report.faults_in_all()

@@ -17,6 +17,7 @@ struct Report {
   std::int64_t seconds = 0;
   std::uint64_t grants = 0;
   std::uint64_t local_grants = 0;  // on a node that the client had kept: without a request
+  std::map<std::string, std::uint64_t> grants_by_lock;
   std::uint64_t losses = 0;
   Refusals refusals;
   std::map<std::string, std::uint64_t> faults;  // that took place, by class

@@ -43,7 +43,8 @@ bool expected(Errc code) {
 
 Worker::Worker(Client& client, Locks& locks, const std::string& socket_path, unsigned number,
                unsigned life, unsigned thread, std::uint64_t seed)
-    : client_(client),
+    : quiet_(is_quiet(number, thread)),
+      client_(client),
       locks_(locks),
       stays_(client, socket_path, number, life, thread),
       random_(seed * 31 + thread) {}
@@ -86,14 +87,20 @@ void Worker::run_for_office(std::stop_token ending) {
   }
 }
 
-void Worker::take_turn() {
+std::size_t Worker::choose_lock() {
+  const auto share_of = [this](const Site& site) {
+    return site.quiet == quiet_ ? static_cast<unsigned>(site.share) : 0U;
+  };
   unsigned shares = 0;
-  for (const Site& site : kCourse) shares += static_cast<unsigned>(site.share);
+  for (const Site& site : kCourse) shares += share_of(site);
   unsigned share = below(shares);
   std::size_t lock = 0;
-  while (share >= static_cast<unsigned>(kCourse.at(lock).share)) {
-    share -= static_cast<unsigned>(kCourse.at(lock++).share);
-  }
+  while (share >= share_of(kCourse.at(lock))) share -= share_of(kCourse.at(lock++));
+  return lock;
+}
+
+void Worker::take_turn() {
+  const std::size_t lock = choose_lock();
   switch (kCourse.at(lock).kind) {
     case Kind::mutex:
     case Kind::kept:
@@ -110,7 +117,7 @@ void Worker::use_mutex(std::size_t lock) {
   const Nanos call = now();
   const unsigned manner = below(1000);
   if (manner < 400) {
-    hold(mutex.acquire(patient()), lock, call);
+    hold(mutex.acquire(in_time()), lock, call);
   } else if (manner < 650) {
     lock_and_nest(mutex, lock);
   } else if (manner < 750) {
@@ -120,7 +127,7 @@ void Worker::use_mutex(std::size_t lock) {
   } else if (manner < 910) {
     hold(cancel_early(mutex), lock, call);
   } else if (manner < 950) {
-    hold(mutex.async_acquire({.deadline = kDeadline, .stop = ending_}).get(), lock, call);
+    hold(mutex.async_acquire(in_time()).get(), lock, call);
   } else if (manner < 997) {
     throw_under_lock(mutex, lock);
   } else {
@@ -133,9 +140,9 @@ void Worker::use_shared(std::size_t lock) {
   const Nanos call = now();
   const unsigned manner = below(10);
   if (manner < 6) {
-    hold(mutex.acquire_shared(patient()), lock, call);
+    hold(mutex.acquire_shared(in_time()), lock, call);
   } else if (manner < 9) {
-    hold(mutex.acquire(patient()), lock, call, kAll);
+    hold(mutex.acquire(in_time()), lock, call, kAll);
   } else {
     downgrade(mutex, lock);
   }
@@ -144,12 +151,12 @@ void Worker::use_shared(std::size_t lock) {
 void Worker::use_semaphore(std::size_t lock) {
   const int permits = 1 + static_cast<int>(below(3));
   const Nanos call = now();
-  hold(locks_.semaphore(lock).acquire(permits, patient()), lock, call, permits);
+  hold(locks_.semaphore(lock).acquire(permits, in_time()), lock, call, permits);
 }
 
 void Worker::use_priority(std::size_t lock) {
   const Nanos call = now();
-  hold(locks_.priority(lock).acquire(patient(), 1 + static_cast<int>(below(10))), lock, call);
+  hold(locks_.priority(lock).acquire(in_time(), 1 + static_cast<int>(below(10))), lock, call);
 }
 
 void Worker::stand_for_office(std::size_t lock) {
@@ -184,7 +191,12 @@ void Worker::be_elected(std::size_t lock) {
 // Re-entry, and what the object says of it.
 void Worker::lock_and_nest(ReentrantMutex& mutex, std::size_t lock) {
   const Nanos call = now();
-  if (!mutex.lock(ending_)) return;
+  const bool locked =
+      below(3) == 0 ? mutex.lock(ending_) : mutex.try_lock_until(in_time().deadline.at());
+  if (!locked) {
+    count("not_granted");
+    return;
+  }
   const std::unique_lock guard(mutex, std::adopt_lock);
   try {
     const Hold nested = mutex.acquire();
@@ -207,13 +219,13 @@ Hold Worker::cancel_early(ReentrantMutex& mutex) {
 
 void Worker::throw_under_lock(ReentrantMutex& mutex, std::size_t lock) {
   const Nanos call = now();
-  const Hold held = mutex.acquire(patient());
+  const Hold held = mutex.acquire(in_time());
   if (hold(held, lock, call)) throw Dropped();
 }
 
 void Worker::fork_under_lock(ReentrantMutex& mutex, std::size_t lock) {
   const Nanos call = now();
-  const Hold held = mutex.acquire(patient());
+  const Hold held = mutex.acquire(in_time());
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(kChildPatience);
@@ -236,7 +248,7 @@ void Worker::fork_under_lock(ReentrantMutex& mutex, std::size_t lock) {
 // The owner reads on with the token with which it wrote.
 void Worker::downgrade(SharedMutex& mutex, std::size_t lock) {
   const Nanos call = now();
-  Hold writing = mutex.acquire(patient());
+  Hold writing = mutex.acquire(in_time());
   if (!hold(writing, lock, call, kAll)) return;
   try {
     const Hold reading = mutex.acquire_shared({.owner = writing.owner()});
@@ -296,14 +308,16 @@ void Worker::expect_count(const ReentrantMutex& mutex, const Hold& hold, int exp
   }
 }
 
-AcquireOptions Worker::patient() const {
-  return {.deadline = kDeadline, .stop = ending_};
+// Mostly not for long: behind the dead nothing happens.
+AcquireOptions Worker::in_time() {
+  if (below(3) == 0) return {.deadline = kDeadline, .stop = ending_};
+  return {.deadline = milliseconds(100 + below(900)), .stop = ending_};
 }
 
 microseconds Worker::some_time() {
   const unsigned kind = below(1000);
-  if (kind < 850) return microseconds(below(1000));
-  if (kind < 970) return milliseconds(2 + below(25));
+  if (kind < (quiet_ ? 970 : 850)) return microseconds(below(1000));
+  if (kind < 970 || quiet_) return milliseconds(2 + below(25));
   return milliseconds(150 + below(600));
 }
 

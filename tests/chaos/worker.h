@@ -34,6 +34,7 @@ class Worker {
   template <class Turn>
   bool survives(Turn turn);
   void take_turn();
+  std::size_t choose_lock();
   void use_mutex(std::size_t lock);
   void use_shared(std::size_t lock);
   void use_semaphore(std::size_t lock);
@@ -51,12 +52,13 @@ class Worker {
   bool hold(const Hold& hold, std::size_t lock, Nanos call, int weight = 1);
   bool lead(const Leadership& leadership, const Owner& owner, std::size_t lock, Nanos call);
   void expect_count(const ReentrantMutex& mutex, const Hold& hold, int count);
-  AcquireOptions patient() const;
-  std::chrono::microseconds some_time();
+  AcquireOptions in_time();
+  std::chrono::microseconds some_time();  // to hold
   unsigned below(unsigned limit);
   void complain(const std::string& what);
   void count(const std::string& what) { ++tally_[what]; }
 
+  const bool quiet_;
   Client& client_;
   Locks& locks_;
   Stays stays_;
