@@ -53,6 +53,18 @@ sigset_t block_signals() {
   return signals;
 }
 
+// All was given back: then nothing of it is on the servers, though the session lives.
+void leave_nothing(Client& client, const Locks& locks, DeskLink& link) {
+  try {
+    if (!client.flush(20s)) return link.tell("V what was given back is not confirmed");
+    for (const std::string& node : locks.own_nodes()) {
+      link.tell("V given back, and still there: " + node);
+    }
+  } catch (const Error& error) {
+    link.tell(std::string("V no answer at rest: ") + error.what());
+  }
+}
+
 int run(char** argv) {
   const sigset_t signals = block_signals();
   const std::string desk = argv[2];
@@ -78,7 +90,7 @@ int run(char** argv) {
     if (signal == SIGUSR2) client.close();
     for (std::jthread& thread : threads) thread.request_stop();
     threads.clear();
-    if (signal == SIGTERM && !client.flush(20s)) link.tell("T unflushed 1");
+    if (signal == SIGTERM) leave_nothing(client, locks, link);
     client.close();
     // The objects go here: their listeners have been told of everything by now.
   }

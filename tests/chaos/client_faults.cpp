@@ -18,9 +18,18 @@ void wait_for(milliseconds length) {
   std::this_thread::sleep_for(length);
 }
 
+// Most harm is done to who holds. Returns in any case: that may have no end where no server is.
+void wait_for_hold(const CrewMember& client, const Desk& desk) {
+  (void)testing::eventually([&] { return desk.stays_long(client.number()); }, 4s, 2ms);
+}
+
 // Longer than the servers keep a session that they do not hear of, their ticks included.
 milliseconds outlasting(const CrewMember& client, const PlannedFault& planned) {
   return client.session_timeout() + 1500ms + planned.length;
+}
+
+bool is_worst_for_holders(Fault fault) {
+  return fault <= Fault::cut_off_briefly || fault == Fault::session_ended;
 }
 
 bool pause(CrewMember& client, milliseconds length) {
@@ -85,6 +94,7 @@ bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ens
     return spring(client, request, Trap::When::after);
   };
   if (!client.lives()) client.start_again();
+  if (is_worst_for_holders(planned.fault)) wait_for_hold(client, desk);
   const milliseconds length = planned.length;
   switch (planned.fault) {
     case paused_briefly: return pause(client, 200ms + length);

@@ -68,19 +68,19 @@ void Conductor::torment() {
   std::vector<std::jthread> threads;
   for (unsigned group = 0; group < kGroups; ++group) {
     threads.emplace_back([this, group, seed] {
-      tormentor({FaultPlan::of_clients(), 700ms, seed(group)},
+      tormentor({FaultPlan::of_clients(), 1200ms, seed(group)},
                 [this, group](const PlannedFault& planned) {
                   return do_to_client(planned, victim(group, planned.choice), ensemble_, desk_);
                 });
     });
   }
   threads.emplace_back([this, seed] {
-    tormentor({FaultPlan::of_servers(), 4s, seed(kGroups)}, [this](const PlannedFault& planned) {
+    tormentor({FaultPlan::of_servers(), 9s, seed(kGroups)}, [this](const PlannedFault& planned) {
       return do_to_servers(planned, ensemble_, desk_);
     });
   });
   threads.emplace_back([this, seed] {
-    tormentor({FaultPlan::of_nodes(), 2s, seed(kGroups + 1)}, [this](const PlannedFault& planned) {
+    tormentor({FaultPlan::of_nodes(), 3s, seed(kGroups + 1)}, [this](const PlannedFault& planned) {
       return do_to_nodes(planned, ensemble_, desk_);
     });
   });

@@ -25,12 +25,13 @@ struct Site {
 inline constexpr int kAll = 1000;
 
 // The locks, known to the conductor and its clients alike by their index.
-inline constexpr std::array<Site, 11> kCourse{{
+inline constexpr std::array<Site, 12> kCourse{{
     {"/mutex-0", Kind::mutex, 1, 6, false},
     {"/mutex-1", Kind::mutex, 1, 6, false},
     {"/mutex-2", Kind::mutex, 1, 6, false},
     {"/mutex-3", Kind::mutex, 1, 6, true},
     {"/mutex-4", Kind::mutex, 1, 6, true},
+    {"/mutex-5", Kind::mutex, 1, 6, true},
     {"/kept", Kind::kept, 1, 3, false},
     {"/batched", Kind::batched, 1, 4, false},
     {"/shared", Kind::shared, kAll, 8, false},

@@ -82,6 +82,12 @@ std::int64_t Desk::session_of(unsigned client) const {
   return found == sessions_.end() ? 0 : found->second;
 }
 
+bool Desk::stays_long(unsigned client) const {
+  const std::lock_guard guard(mutex_);
+  const auto first = long_.lower_bound(grant_id(client, 0, 0, 0));
+  return first != long_.end() && *first >> 56U == client;
+}
+
 bool Desk::has_met(unsigned client, unsigned life) const {
   const std::lock_guard guard(mutex_);
   return met_.contains(life_of(client, life));
@@ -176,6 +182,8 @@ void Desk::handle(Caller& caller, const std::string& line) {
       unsigned life = 0;
       in >> client >> life;
       (line[0] == 'I' ? met_ : history_.finished).insert(life_of(client, life));
+      // Its lives before hold nothing any more.
+      std::erase_if(long_, [&](GrantId id) { return id >> 56U == client; });
       return;
     }
     case 'V': history_.claims.push_back(rest); return;
@@ -186,8 +194,10 @@ void Desk::handle(Caller& caller, const std::string& line) {
 void Desk::handle_grant(const std::string& rest) {
   std::istringstream in(rest);
   Grant grant;
+  bool is_long = false;
   in >> grant.id >> grant.lock >> grant.weight >> grant.owner >> grant.token.zxid >>
-      grant.token.turn >> grant.call >> grant.first >> grant.session >> grant.listened;
+      grant.token.turn >> grant.call >> grant.first >> grant.session >> grant.listened >> is_long;
+  if (is_long) long_.insert(grant.id);
   sessions_[static_cast<unsigned>(grant.id >> 56U)] = grant.session;
   open_[grant.id] = history_.grants.size();
   history_.grants.push_back(grant);
@@ -208,6 +218,7 @@ void Desk::handle_end(const std::string& rest) {
   }
   Grant& grant = history_.grants[found->second];
   open_.erase(found);
+  long_.erase(id);
   grant.last = last;
   grant.refused = refused;
   grant.end = end == 'l' ? End::lost : End::released;

@@ -29,7 +29,8 @@ struct Refusals {
 // that everything has one order. What clients send is a line each:
 //
 //   I client life                        here I am
-//   G id lock weight owner zxid turn call first session listened   granted
+//   G id lock weight owner zxid turn call first session listened long
+//                                        granted; for long, unless something happens
 //   W id lock zxid turn reading late     visits the resource; answered "1" or "0"
 //   E id last refused end told           the grant is over
 //   L lock owner zxid turn               a listener was told of a loss
@@ -61,6 +62,8 @@ class Desk {
   bool has_met(unsigned client, unsigned life) const;
   Refusals refusals() const;
   std::map<std::string, std::uint64_t> tally() const;
+  // Whether a thread of the client holds something, and means to for a while.
+  bool stays_long(unsigned client) const;
   // Takes everything out; to be called when the clients have ended.
   History take_history();
 
@@ -86,6 +89,7 @@ class Desk {
   std::vector<Resource> resources_;
   std::unordered_map<GrantId, std::size_t> open_;  // index into history_.grants
   std::map<unsigned, std::int64_t> sessions_;
+  std::set<GrantId> long_;       // of the open ones
   std::set<std::uint32_t> met_;  // lives
   std::map<std::string, std::uint64_t> tally_;
   Refusals refusals_;

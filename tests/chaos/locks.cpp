@@ -6,8 +6,35 @@
 #include <string>
 
 namespace zklock::chaos {
+namespace {
+
+constexpr std::chrono::seconds kPatience{20};
+
+}  // namespace
+
 Locks::Locks(Client& client, DeskLink& link) : link_(link) {
   for (std::size_t i = 0; i < kCourse.size(); ++i) all_.at(i) = make(client, i);
+}
+
+std::vector<std::string> Locks::own_nodes() const {
+  std::vector<std::string> nodes;
+  const auto collect = [&nodes](const auto& lock) {
+    for (const Participant& each : lock.participants(kPatience)) {
+      if (each.mine) nodes.push_back(lock.path() + '/' + each.node);
+    }
+  };
+  for (std::size_t i = 0; i < kCourse.size(); ++i) {
+    switch (kCourse.at(i).kind) {
+      case Kind::mutex:
+      case Kind::batched: collect(*std::get<Mutex>(all_.at(i))); break;
+      case Kind::shared: collect(*std::get<Shared>(all_.at(i))); break;
+      case Kind::semaphore: collect(*std::get<Sem>(all_.at(i))); break;
+      case Kind::priority: collect(*std::get<Priority>(all_.at(i))); break;
+      case Kind::kept:
+      case Kind::latch: break;
+    }
+  }
+  return nodes;
 }
 
 bool Locks::loss_heard(std::size_t lock, const Owner& owner, const FencingToken& token) const {

@@ -6,8 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <tuple>
 #include <variant>
+#include <vector>
 
 #include "chaos/course.h"
 #include "chaos/desk_link.h"
@@ -28,6 +30,10 @@ class Locks {
   SharedMutex& shared(std::size_t lock) { return *std::get<Shared>(all_.at(lock)); }
   Semaphore& semaphore(std::size_t lock) { return *std::get<Sem>(all_.at(lock)); }
   PriorityMutex& priority(std::size_t lock) { return *std::get<Priority>(all_.at(lock)); }
+
+  // The nodes that stand in the queues for this client, as the servers say; full paths. None of a
+  // lock that keeps its node.
+  std::vector<std::string> own_nodes() const;
 
   // Whether the listener of the lock has been told that this grant was lost.
   bool loss_heard(std::size_t lock, const Owner& owner, const FencingToken& token) const;

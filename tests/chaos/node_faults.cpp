@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using testing::RawClient;
 
 // Of the others the nodes are left alone.
-constexpr std::array<std::size_t, 8> kOpen{0, 1, 2, 5, 6, 7, 8, 9};
+constexpr std::array<std::size_t, 8> kOpen{0, 1, 2, 6, 7, 8, 9, 10};
 constexpr std::array<std::size_t, 3> kMutexes{0, 1, 2};
 constexpr std::size_t kDigits = 10;
 

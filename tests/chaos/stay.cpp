@@ -13,7 +13,9 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-constexpr microseconds kLook = 5ms;
+constexpr microseconds kLook = 15ms;
+// Long enough that a fault can be timed for it.
+constexpr microseconds kLong = 120ms;
 // For the callbacks of a loss: longer than it takes on any machine.
 constexpr std::chrono::seconds kPatience{30};
 // After a loss: at once, when others have come, and much later.
@@ -37,7 +39,7 @@ bool Stays::stay(const Standing& standing, microseconds length) {
   valid_ = true;
   look();
   first_ = now();
-  report_grant();
+  report_grant(length >= kLong);
   visit();
   look();
   wait(length);
@@ -71,7 +73,7 @@ void Stays::wait(microseconds length) {
     const auto part = std::min(length, kLook);
     std::this_thread::sleep_for(part);
     length -= part;
-    if (length % (10 * kLook) < kLook) visit();
+    visit();
     look();
   }
 }
@@ -97,12 +99,12 @@ std::string Stays::visit_line(bool late) const {
   return line.str();
 }
 
-void Stays::report_grant() {
+void Stays::report_grant(bool is_long) {
   std::ostringstream line;
   line << "G " << id_ << ' ' << standing_->lock << ' ' << standing_->weight << ' '
        << std::hash<Owner>{}(standing_->owner) << ' ' << standing_->token.zxid << ' '
        << standing_->token.turn << ' ' << standing_->call << ' ' << first_ << ' ' << session_ << ' '
-       << static_cast<bool>(standing_->loss_heard);
+       << static_cast<bool>(standing_->loss_heard) << ' ' << is_long;
   link_.tell(line.str());
 }
 

@@ -55,7 +55,7 @@ class Stays {
   void wait(std::chrono::microseconds length);
   void look();
   void visit();
-  void report_grant();
+  void report_grant(bool is_long);
   std::string visit_line(bool late) const;
 
   const Client& client_;
