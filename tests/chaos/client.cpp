@@ -11,9 +11,11 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -31,6 +33,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr unsigned kWorkers = 3;
+constexpr std::chrono::seconds kPatience{60};
 
 ClientOptions options_for(char** argv) {
   ClientOptions options;
@@ -53,15 +56,25 @@ sigset_t block_signals() {
   return signals;
 }
 
-// All was given back: then nothing of it is on the servers, though the session lives.
-void leave_nothing(Client& client, const Locks& locks, DeskLink& link) {
-  try {
-    if (!client.flush(20s)) return link.tell("V what was given back is not confirmed");
-    for (const std::string& node : locks.own_nodes()) {
-      link.tell("V given back, and still there: " + node);
+// All was given back: then nothing of it is on the servers, though the session lives. They may be away
+// for a while.
+void leave_nothing(Client& client, DeskLink& link) {
+  if (!client.flush(kPatience)) {
+    link.tell("V what was given back is not confirmed");
+    return;
+  }
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    try {
+      for (const std::string& node : Locks(client, link).own_nodes()) {
+        link.tell("V given back, and still there: " + node);
+      }
+      return;
+    } catch (const Error& error) {
+      if (std::chrono::steady_clock::now() < until) continue;
+      link.tell(std::string("V no answer at rest: ") + error.what());
+      return;
     }
-  } catch (const Error& error) {
-    link.tell(std::string("V no answer at rest: ") + error.what());
   }
 }
 
@@ -75,25 +88,23 @@ int run(char** argv) {
   DeskLink link(desk);
   link.tell("I " + std::to_string(number) + ' ' + std::to_string(life));
   Client client(options_for(argv));
-  {
-    Locks locks(client, link);
-    std::vector<std::jthread> threads;
-    for (unsigned thread = 0; thread <= kWorkers; ++thread) {
-      threads.emplace_back([&, thread](std::stop_token ending) {
-        Worker worker(client, locks, desk, number, life, thread, seed);
-        thread < kWorkers ? worker.run(ending) : worker.run_for_office(ending);
-      });
-    }
-    int signal = 0;
-    ::sigwait(&signals, &signal);
-    if (signal == SIGUSR1) ::_exit(kLeftCode);
-    if (signal == SIGUSR2) client.close();
-    for (std::jthread& thread : threads) thread.request_stop();
-    threads.clear();
-    if (signal == SIGTERM) leave_nothing(client, locks, link);
-    client.close();
-    // The objects go here: their listeners have been told of everything by now.
+  std::optional<Locks> locks(std::in_place, client, link);
+  std::vector<std::jthread> threads;
+  for (unsigned thread = 0; thread <= kWorkers; ++thread) {
+    threads.emplace_back([&, thread](std::stop_token ending) {
+      Worker worker(client, *locks, desk, number, life, thread, seed);
+      thread < kWorkers ? worker.run(ending) : worker.run_for_office(ending);
+    });
   }
+  int signal = 0;
+  ::sigwait(&signals, &signal);
+  if (signal == SIGUSR1) ::_exit(kLeftCode);
+  if (signal == SIGUSR2) client.close();
+  for (std::jthread& thread : threads) thread.request_stop();
+  threads.clear();
+  locks.reset();  // its listeners have been told of everything by now; what is kept goes
+  if (signal == SIGTERM) leave_nothing(client, link);
+  client.close();
   link.tell("F " + std::to_string(number) + ' ' + std::to_string(life));
   return 0;
 }

@@ -75,6 +75,15 @@ bool spring(CrewMember& client, Request request, Trap::When when) {
   return client.proxy().disarm();
 }
 
+// The client then leaves in good order, and looks whether anything is left of what it did before.
+bool spring_and_leave(CrewMember& client, Request request) {
+  if (!spring(client, request, Trap::When::after)) return false;
+  client.process().terminate();
+  client.ends_with(0);
+  client.start_again();
+  return true;
+}
+
 bool end_session(const CrewMember& client, const Ensemble& ensemble, Desk& desk) {
   const std::int64_t session = desk.session_of(client.number());
   if (session == 0) return false;
@@ -117,9 +126,9 @@ bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ens
     case link_stuttering: return have_weather(client, {.stutter = true}, 2s);
     case replies_held: return have_weather(client, {.replies_held = true}, 300ms + length);
     case events_delayed: return have_weather(client, {.events_delay = 50ms + length / 2}, 2s);
-    case create_answer_lost: return answer_lost(Request::create);
-    case multi_answer_lost: return answer_lost(Request::multi);
-    case remove_answer_lost: return answer_lost(Request::remove);
+    case create_answer_lost: return spring_and_leave(client, Request::create);
+    case multi_answer_lost: return spring_and_leave(client, Request::multi);
+    case remove_answer_lost: return spring_and_leave(client, Request::remove);
     case list_answer_lost: return answer_lost(Request::list);
     case get_answer_lost: return answer_lost(Request::get);
     case create_lost: return spring(client, Request::create, Trap::When::before);

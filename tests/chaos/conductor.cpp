@@ -68,21 +68,27 @@ void Conductor::torment() {
   std::vector<std::jthread> threads;
   for (unsigned group = 0; group < kGroups; ++group) {
     threads.emplace_back([this, group, seed] {
-      tormentor({FaultPlan::of_clients(), 1200ms, seed(group)},
-                [this, group](const PlannedFault& planned) {
-                  return do_to_client(planned, victim(group, planned.choice), ensemble_, desk_);
-                });
+      auto classes = FaultPlan::of_clients();
+      if (!plan_.only.empty()) {
+        std::erase_if(classes, [this](Fault fault) { return name_of(fault) != plan_.only; });
+      }
+      tormentor({classes, 1200ms, seed(group)}, [this, group](const PlannedFault& planned) {
+        return do_to_client(planned, victim(group, planned.choice), ensemble_, desk_);
+      });
     });
   }
-  threads.emplace_back([this, seed] {
-    tormentor({FaultPlan::of_servers(), 9s, seed(kGroups)}, [this](const PlannedFault& planned) {
-      return do_to_servers(planned, ensemble_, desk_);
-    });
+  const bool all = plan_.only.empty();
+  threads.emplace_back([this, all, seed] {
+    if (all)
+      tormentor({FaultPlan::of_servers(), 9s, seed(kGroups)}, [this](const PlannedFault& planned) {
+        return do_to_servers(planned, ensemble_, desk_);
+      });
   });
-  threads.emplace_back([this, seed] {
-    tormentor({FaultPlan::of_nodes(), 3s, seed(kGroups + 1)}, [this](const PlannedFault& planned) {
-      return do_to_nodes(planned, ensemble_, desk_);
-    });
+  threads.emplace_back([this, all, seed] {
+    if (all)
+      tormentor(
+          {FaultPlan::of_nodes(), 3s, seed(kGroups + 1)},
+          [this](const PlannedFault& planned) { return do_to_nodes(planned, ensemble_, desk_); });
   });
   std::this_thread::sleep_for(plan_.length);
   over_ = true;

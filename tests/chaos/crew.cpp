@@ -8,7 +8,7 @@
 namespace zklock::chaos {
 namespace {
 
-constexpr std::chrono::seconds kPatience{90};
+constexpr std::chrono::seconds kPatience{180};
 
 }  // namespace
 

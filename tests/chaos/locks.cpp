@@ -12,11 +12,11 @@ constexpr std::chrono::seconds kPatience{20};
 
 }  // namespace
 
-Locks::Locks(Client& client, DeskLink& link) : link_(link) {
+Locks::Locks(Client& client, DeskLink& link) : client_(client), link_(link) {
   for (std::size_t i = 0; i < kCourse.size(); ++i) all_.at(i) = make(client, i);
 }
 
-std::vector<std::string> Locks::own_nodes() const {
+std::vector<std::string> Locks::own_nodes() {
   std::vector<std::string> nodes;
   const auto collect = [&nodes](const auto& lock) {
     for (const Participant& each : lock.participants(kPatience)) {
@@ -26,12 +26,12 @@ std::vector<std::string> Locks::own_nodes() const {
   for (std::size_t i = 0; i < kCourse.size(); ++i) {
     switch (kCourse.at(i).kind) {
       case Kind::mutex:
+      case Kind::kept:
       case Kind::batched: collect(*std::get<Mutex>(all_.at(i))); break;
       case Kind::shared: collect(*std::get<Shared>(all_.at(i))); break;
       case Kind::semaphore: collect(*std::get<Sem>(all_.at(i))); break;
       case Kind::priority: collect(*std::get<Priority>(all_.at(i))); break;
-      case Kind::kept:
-      case Kind::latch: break;
+      case Kind::latch: collect(ReentrantMutex(client_, kCourse.at(i).path)); break;
     }
   }
   return nodes;

@@ -31,9 +31,8 @@ class Locks {
   Semaphore& semaphore(std::size_t lock) { return *std::get<Sem>(all_.at(lock)); }
   PriorityMutex& priority(std::size_t lock) { return *std::get<Priority>(all_.at(lock)); }
 
-  // The nodes that stand in the queues for this client, as the servers say; full paths. None of a
-  // lock that keeps its node.
-  std::vector<std::string> own_nodes() const;
+  // The nodes that stand in the queues for this client, as the servers say; full paths.
+  std::vector<std::string> own_nodes();
 
   // Whether the listener of the lock has been told that this grant was lost.
   bool loss_heard(std::size_t lock, const Owner& owner, const FencingToken& token) const;
@@ -51,6 +50,7 @@ class Locks {
   MutexOptions options_of(std::size_t lock);
   void hear_of_loss(std::size_t lock, const LockEvent& event);
 
+  Client& client_;
   DeskLink& link_;
   mutable std::mutex mutex_;
   std::set<Loss> losses_;                // guarded by mutex_

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -14,10 +15,11 @@
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: zklock_chaos --seconds N --seed S [--json FILE] [--clients N] [--keep DIRECTORY]\n"
+    "usage: zklock_chaos --seconds N --seed S [--json FILE] [--only CLASS] [--keep DIR]\n"
     "Torments clients on three real servers, and checks what they were granted. The seed says "
     "which\n"
     "faults come in which order, and what the clients choose; when each happens is the machine's.\n"
+    "With --only nothing but faults of one class of those that are done to clients.\n"
     "Status 0: nothing found; 1: something; 2: usage; 3: the servers did not start.\n";
 
 struct Arguments {
@@ -33,8 +35,8 @@ bool parse(const std::vector<std::string>& words, Arguments& arguments) {
       arguments.plan.length = std::chrono::seconds(std::atoi(value.c_str()));
     } else if (words[i] == "--seed") {
       arguments.plan.seed = std::strtoull(value.c_str(), nullptr, 10);
-    } else if (words[i] == "--clients") {
-      arguments.plan.clients = static_cast<std::size_t>(std::atoi(value.c_str()));
+    } else if (words[i] == "--only") {
+      arguments.plan.only = value;
     } else if (words[i] == "--json") {
       arguments.json = value;
     } else if (words[i] == "--keep") {
@@ -43,8 +45,12 @@ bool parse(const std::vector<std::string>& words, Arguments& arguments) {
       return false;
     }
   }
-  // Each of the three who torment clients has one at least, and two are spared.
-  return arguments.plan.length.count() > 0 && arguments.plan.clients >= 5;
+  const auto& only = arguments.plan.only;
+  const auto classes = zklock::chaos::FaultPlan::of_clients();
+  const bool known = std::any_of(classes.begin(), classes.end(), [&](zklock::chaos::Fault fault) {
+    return name_of(fault) == only;
+  });
+  return arguments.plan.length.count() > 0 && (only.empty() || known);
 }
 
 }  // namespace

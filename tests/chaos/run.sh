@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Chaos, with one command on a fresh Debian 12: installs what is missing, builds zklock with
 # optimization in build/chaos, and torments clients on three real servers, which it starts and stops.
-#   tests/chaos/run.sh [--seconds N] [--seed S] [--json FILE] [--clients N]
+#   tests/chaos/run.sh [--seconds N] [--seed S] [--json FILE] [--only CLASS]
 # 60 seconds and seed 1 by default; a minute more goes by until all is started, and at rest again. The
 # seed says which faults come in which order, and what the clients choose; when each happens is the
 # machine's. ZKLOCK_CHAOS_BUILD names a build directory to be used instead, which is not built then;
@@ -20,9 +20,9 @@ while (($# > 0)); do
   case "$1" in
     --seconds) seconds=$2 ;;
     --seed) seed=$2 ;;
-    --json | --clients) rest+=("$1" "$2") ;;
+    --json | --only) rest+=("$1" "$2") ;;
     *)
-      echo "usage: $0 [--seconds N] [--seed S] [--json FILE] [--clients N]" >&2
+      echo "usage: $0 [--seconds N] [--seed S] [--json FILE] [--only CLASS]" >&2
       exit 2
       ;;
   esac
