@@ -18,9 +18,10 @@ Locks::Locks(Client& client, DeskLink& link) : client_(client), link_(link) {
 
 std::vector<std::string> Locks::own_nodes() {
   std::vector<std::string> nodes;
-  const auto collect = [&nodes](const auto& lock) {
+  const auto collect = [&nodes, session = client_.session_id()](const auto& lock) {
     for (const Participant& each : lock.participants(kPatience)) {
-      if (each.mine) nodes.push_back(lock.path() + '/' + each.node);
+      // Not `mine`, which is what the client knows of.
+      if (each.session_id == session) nodes.push_back(lock.path() + '/' + each.node);
     }
   };
   for (std::size_t i = 0; i < kCourse.size(); ++i) {

@@ -31,7 +31,7 @@ class Locks {
   Semaphore& semaphore(std::size_t lock) { return *std::get<Sem>(all_.at(lock)); }
   PriorityMutex& priority(std::size_t lock) { return *std::get<Priority>(all_.at(lock)); }
 
-  // The nodes that stand in the queues for this client, as the servers say; full paths.
+  // The nodes in the queues that belong to the client's session, as the servers say; full paths.
   std::vector<std::string> own_nodes();
 
   // Whether the listener of the lock has been told that this grant was lost.
