@@ -32,7 +32,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr unsigned kWorkers = 3;
 constexpr std::chrono::seconds kPatience{60};
 
 ClientOptions options_for(char** argv) {

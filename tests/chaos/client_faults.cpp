@@ -20,7 +20,7 @@ void wait_for(milliseconds length) {
 
 // Most harm is done to who holds. Returns in any case: that may have no end where no server is.
 void wait_for_hold(const CrewMember& client, const Desk& desk) {
-  (void)testing::eventually([&] { return desk.stays_long(client.number()); }, 4s, 2ms);
+  (void)testing::eventually([&] { return desk.stays_long(client.number()); }, 8s, 2ms);
 }
 
 // Longer than the servers keep a session that they do not hear of, their ticks included.
@@ -120,7 +120,7 @@ bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ens
     case cut_off: return have_weather(client, {.silent = true}, outlasting(client, planned));
     case cut_off_briefly: return have_weather(client, {.silent = true}, 200ms + length);
     case reset: client.proxy().reset_connections(); return true;
-    case refused: return refuse(client, 500ms + 2 * length);
+    case refused: return refuse(client, 500ms + 3 * length);
     case moved: return move(client, 500ms + length);
     case link_delayed: return have_weather(client, {.delay = 20ms + length / 4}, 2s);
     case link_stuttering: return have_weather(client, {.stutter = true}, 2s);

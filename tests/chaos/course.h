@@ -40,12 +40,13 @@ inline constexpr std::array<Site, 12> kCourse{{
     {"/leader", Kind::latch, 1, 0, false},  // each client has one candidate, beside its workers
 }};
 
-// So many clients are left to what happens to the servers. Most of their workers use the quiet locks,
-// and nothing else, which nobody else does: at the others there is somebody dead in the queue most of
+// So many clients are left to what happens to the servers. Their workers use the quiet locks, and
+// nothing else, which nobody else does: at the others there is somebody dead in the queue most of
 // the time, for whom all wait until the session is over.
 inline constexpr unsigned kSpared = 2;
+inline constexpr unsigned kWorkers = 3;  // of each client
 constexpr bool is_quiet(unsigned client, unsigned worker) {
-  return client < kSpared && worker < 2;
+  return client < kSpared && worker < kWorkers;
 }
 
 inline constexpr const char* kChroot = "/chaos";

@@ -147,10 +147,12 @@ bool do_to_nodes(const PlannedFault& planned, const Ensemble& ensemble, Desk& de
   const std::size_t any = planned.choice % (kCourse.size() - 1);
   const std::size_t open = kOpen.at(planned.choice % kOpen.size());
   switch (planned.fault) {
-    case node_deleted: return delete_first(raw, open, desk);
+    case node_deleted:
+      return testing::eventually([&] { return delete_first(raw, open, desk); }, 4s, 10ms);
     case parent_deleted: return delete_parent(raw, ensemble, open, desk);
     case strange_children: return add_strange_children(raw, any, planned.length);
-    case release_forged: return forge_release(raw, any, desk);
+    case release_forged:
+      return testing::eventually([&] { return forge_release(raw, any, desk); }, 4s, 10ms);
     case foreign_contender:
       return contend(raw, kMutexes.at(planned.choice % kMutexes.size()), planned.length, desk);
     default: throw std::logic_error("not a fault of nodes: " + name_of(planned.fault));

@@ -19,7 +19,7 @@ constexpr microseconds kLong = 120ms;
 // For the callbacks of a loss: longer than it takes on any machine.
 constexpr std::chrono::seconds kPatience{30};
 // After a loss: at once, when others have come, and much later.
-constexpr std::array<std::chrono::nanoseconds, 3> kLate{0s, 700ms, 4s};
+constexpr std::array<std::chrono::nanoseconds, 4> kLate{0s, 1500ms, 4s, 8s};
 
 }  // namespace
 

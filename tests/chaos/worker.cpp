@@ -317,7 +317,7 @@ AcquireOptions Worker::in_time() {
 microseconds Worker::some_time() {
   const unsigned kind = below(1000);
   if (kind < (quiet_ ? 970 : 850)) return microseconds(below(1000));
-  if (kind < 930 || quiet_) return milliseconds(2 + below(25));
+  if (kind < 900 || quiet_) return milliseconds(2 + below(25));
   return milliseconds(200 + below(600));
 }
 
