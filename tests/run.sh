@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs every test, with one command on a fresh Debian 12: installs what is missing, then
-#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the longest walks,
-#           and but the examples
+#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the longest walks
+#           and chaos, and but the examples
 #   tsan    g++ with ThreadSanitizer: unit, simulation, conformance and integration tests (those of
 #           the model have one thread)
 #   clang   clang++, the library shared and optimized, warnings are errors, no precompiled headers:
-#           everything is compiled; unit tests, walks, examples, packaging, format
+#           everything is compiled; unit tests, walks, a minute of chaos, examples,
+#           packaging, format
 # With --quick only the first; with --long only the walk with two faults and the larger of the models
 # of tests/model/promela, in the build of the last: they take minutes, and are for when the protocol
 # has changed.
@@ -17,7 +18,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 phases=(asan tsan clang)
-of_clang='^(unit|walk|example|packaging|format)$'
+of_clang='^(unit|walk|chaos|example|packaging|format)$'
 case "${1-}" in
   "") ;;
   --quick) phases=(asan) ;;
@@ -61,7 +62,7 @@ done
 run_phase() {
   local phase=$1 selection=() examples=OFF
   case "$phase" in
-    asan) selection=(--label-exclude '^(walk|long)$') ;;
+    asan) selection=(--label-exclude '^(walk|long|chaos)$') ;;
     tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
     clang)
       selection=(--label-regex "$of_clang")
@@ -75,7 +76,8 @@ run_phase() {
 
 # A machine that stands still for longer than a session lasts ends that session, and what the test
 # expected of it: tests on real servers that failed are run once more, and named in the summary. Not
-# after the report of a sanitizer, and not the others: those depend on nothing outside.
+# after the report of a sanitizer, and not the others: those depend on nothing outside, or, as chaos,
+# find only what no machine may bring about.
 test_phase() {
   local phase=$1 where="build/$1/Testing/Temporary"
   shift
@@ -87,7 +89,7 @@ test_phase() {
   name_what_failed "$where" >"build/$phase.failed"
   local report='ERROR: [A-Za-z]+Sanitizer|WARNING: ThreadSanitizer|runtime error:'
   ! grep -qE "$report" "$where/LastTest.log" || return 1
-  ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|walk|simulation|format)$' |
+  ! ctest --test-dir "build/$phase" -N --label-regex '^(unit|model|walk|simulation|chaos|format)$' |
     sed -n 's/^ *Test *#[0-9]*: //p' |
     grep -qFxf <(cut -d: -f2- "$where/LastTestsFailed.log") || return 1
   echo "=== $phase: once more what failed"

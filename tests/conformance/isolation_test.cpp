@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
-#include "conformance/forwarder.h"
 #include "conformance/lock_test.h"
+#include "support/forwarder.h"
 #include "support/free_ports.h"
 #include "support/zookeeper_ensemble.h"
 

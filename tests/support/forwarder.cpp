@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conformance/forwarder.h"
+#include "support/forwarder.h"
 
 #include <array>
 #include <cerrno>

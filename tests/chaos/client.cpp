@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process that locks as long as it lives, for the conductor to torment. It uses nothing but the
+// public API.
+//
+//   chaos_client <hosts> <socket of the desk> <number> <life> <seed> <session timeout in ms>
+//
+// SIGTERM ends it in good order, SIGUSR1 at once, with all that it holds; SIGUSR2 closes its Client
+// under its threads.
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "chaos/course.h"
+#include "chaos/desk_link.h"
+#include "chaos/locks.h"
+#include "chaos/worker.h"
+
+namespace zklock::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds kPatience{60};
+
+ClientOptions options_for(char** argv) {
+  ClientOptions options;
+  options.hosts = argv[1];
+  options.session_timeout = std::chrono::milliseconds(std::atoi(argv[6]));
+  options.connection_timeout = 5s;
+  options.retry_delay_max = 500ms;
+  options.application = "chaos";
+  options.logger = spdlog::stdout_logger_mt("chaos");
+  options.logger->set_level(spdlog::level::warn);
+  return options;
+}
+
+// All threads have them blocked: they come to main() alone.
+sigset_t block_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2}) ::sigaddset(&signals, number);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+// All was given back: then nothing of it is on the servers, though the session lives. They may be away
+// for a while.
+void leave_nothing(Client& client, DeskLink& link) {
+  if (!client.flush(kPatience)) {
+    link.tell("V what was given back is not confirmed");
+    return;
+  }
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    try {
+      for (const std::string& node : Locks(client, link).own_nodes()) {
+        link.tell("V given back, and still there: " + node);
+      }
+      return;
+    } catch (const Error& error) {
+      if (std::chrono::steady_clock::now() < until) continue;
+      link.tell(std::string("V no answer at rest: ") + error.what());
+      return;
+    }
+  }
+}
+
+int run(char** argv) {
+  const sigset_t signals = block_signals();
+  const std::string desk = argv[2];
+  const auto number = static_cast<unsigned>(std::atoi(argv[3]));
+  const auto life = static_cast<unsigned>(std::atoi(argv[4]));
+  const std::uint64_t seed = std::strtoull(argv[5], nullptr, 10);
+
+  DeskLink link(desk);
+  link.tell("I " + std::to_string(number) + ' ' + std::to_string(life));
+  Client client(options_for(argv));
+  std::optional<Locks> locks(std::in_place, client, link);
+  std::vector<std::jthread> threads;
+  for (unsigned thread = 0; thread <= kWorkers; ++thread) {
+    threads.emplace_back([&, thread](std::stop_token ending) {
+      Worker worker(client, *locks, desk, number, life, thread, seed);
+      thread < kWorkers ? worker.run(ending) : worker.run_for_office(ending);
+    });
+  }
+  int signal = 0;
+  ::sigwait(&signals, &signal);
+  if (signal == SIGUSR1) ::_exit(kLeftCode);
+  if (signal == SIGUSR2) client.close();
+  for (std::jthread& thread : threads) thread.request_stop();
+  threads.clear();
+  locks.reset();  // its listeners have been told of everything by now; what is kept goes
+  if (signal == SIGTERM) leave_nothing(client, link);
+  client.close();
+  link.tell("F " + std::to_string(number) + ' ' + std::to_string(life));
+  return 0;
+}
+
+}  // namespace
+}  // namespace zklock::chaos
+
+int main(int argc, char** argv) {
+  if (argc != 7) return 2;
+  try {
+    return zklock::chaos::run(argv);
+  } catch (const std::exception& error) {
+    std::cout << "error " << error.what() << std::endl;
+    return 1;
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chaos/conductor.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <utility>
+
+#include "chaos/checker.h"
+#include "chaos/faults.h"
+#include "support/four_letter_word.h"
+#include "support/raw_client.h"
+#include "support/wait_for.h"
+
+namespace zklock::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using testing::RawClient;
+
+constexpr std::chrono::seconds kPatience{90};
+constexpr unsigned kGroups = 3;  // of clients, each with a thread that torments it
+
+// All below `path`, with what makes it a leftover: an ephemeral node belongs to a session.
+void list_ephemerals(RawClient& raw, const std::string& path, std::string& found) {
+  for (const std::string& name : raw.children(path.empty() ? "/" : path).names) {
+    const std::string node = path + '/' + name;
+    const auto stat = raw.exists(node);
+    if (stat.rc == ZOK && stat.stat.ephemeralOwner != 0) found += ' ' + node;
+    list_ephemerals(raw, node, found);
+  }
+}
+
+}  // namespace
+
+Conductor::Conductor(RunPlan plan)
+    : plan_(std::move(plan)),
+      desk_((directory_.path() / "desk").string()),
+      crew_({.program = plan_.client_program,
+             .directory = directory_.path(),
+             .seed = plan_.seed,
+             .size = plan_.clients},
+            ensemble_, desk_) {
+  for (std::size_t i = 0; i < kFaults; ++i) faults_[name_of(static_cast<Fault>(i))] = 0;
+}
+
+Report Conductor::run() {
+  start_servers();
+  crew_.start();
+  torment();
+  std::this_thread::sleep_for(3s);  // in peace, with all that was left behind
+  crew_.end();
+  expect_rest();
+  return sum_up();
+}
+
+void Conductor::start_servers() {
+  ensemble_.start();
+  if (!ensemble_.wait_until_serving(kPatience)) throw std::runtime_error(ensemble_.log());
+  RawClient raw(ensemble_.hosts());
+  if (raw.create(kChroot).rc != ZOK) throw std::runtime_error("the chroot cannot be made");
+}
+
+void Conductor::torment() {
+  const auto seed = [this](unsigned thread) { return plan_.seed * 7919 + thread; };
+  std::vector<std::jthread> threads;
+  for (unsigned group = 0; group < kGroups; ++group) {
+    threads.emplace_back([this, group, seed] {
+      auto classes = FaultPlan::of_clients();
+      if (!plan_.only.empty()) {
+        std::erase_if(classes, [this](Fault fault) { return name_of(fault) != plan_.only; });
+      }
+      tormentor({classes, 1200ms, seed(group)}, [this, group](const PlannedFault& planned) {
+        return do_to_client(planned, victim(group, planned.choice), ensemble_, desk_);
+      });
+    });
+  }
+  const bool all = plan_.only.empty();
+  threads.emplace_back([this, all, seed] {
+    if (all)
+      tormentor({FaultPlan::of_servers(), 9s, seed(kGroups)}, [this](const PlannedFault& planned) {
+        return do_to_servers(planned, ensemble_, desk_);
+      });
+  });
+  threads.emplace_back([this, all, seed] {
+    if (all)
+      tormentor(
+          {FaultPlan::of_nodes(), 3s, seed(kGroups + 1)},
+          [this](const PlannedFault& planned) { return do_to_nodes(planned, ensemble_, desk_); });
+  });
+  std::this_thread::sleep_for(plan_.length);
+  over_ = true;
+}
+
+CrewMember& Conductor::victim(unsigned group, unsigned choice) {
+  const std::size_t count = (crew_.size() - kSpared) / kGroups;
+  return crew_[kSpared + group * count + choice % count];
+}
+
+void Conductor::tormentor(FaultPlan plan, const Deed& deed) {
+  while (!over_) {
+    const PlannedFault planned = plan.next();
+    // In slices, so that the end of the run is seen.
+    const auto until = std::chrono::steady_clock::now() + planned.pause;
+    while (!over_ && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(20ms);
+    if (over_) return;
+    const bool done = do_one(planned, deed);
+    const std::lock_guard guard(mutex_);
+    if (done) {
+      ++faults_[name_of(planned.fault)];
+    } else {
+      ++without_effect_;
+    }
+  }
+}
+
+bool Conductor::do_one(const PlannedFault& planned, const Deed& deed) {
+  try {
+    return deed(planned);
+  } catch (const std::exception&) {
+    return false;  // no server takes the stranger's connection now
+  }
+}
+
+void Conductor::expect_rest() {
+  std::string left = "no answer";
+  const bool at_rest = testing::eventually(
+      [&] {
+        left = what_is_left();
+        return left.empty();
+      },
+      kPatience, 200ms);
+  if (!at_rest) desk_.claim("at rest there is left:" + left);
+}
+
+std::string Conductor::what_is_left() {
+  try {
+    RawClient raw(ensemble_.hosts() + kChroot, {.connect_timeout = 10s});
+    std::string found;
+    list_ephemerals(raw, "", found);
+    const auto leader = ensemble_.leader();
+    if (!leader) return found + " no leader";
+    const auto answer = ensemble_[*leader].four_letter_word("mntr").value_or("");
+    // The one is that of this function.
+    const auto sessions = testing::mntr_value(answer, "zk_global_sessions").value_or("?");
+    if (sessions != "1") found += " sessions: " + sessions;
+    return found;
+  } catch (const std::exception& error) {
+    return std::string(" not known: ") + error.what();
+  }
+}
+
+Report Conductor::sum_up() {
+  Report report;
+  report.seed = plan_.seed;
+  report.seconds = plan_.length.count();
+  report.refusals = desk_.refusals();
+  report.tally = desk_.tally();
+  {
+    const std::lock_guard guard(mutex_);
+    report.faults = faults_;
+    report.faults_without_effect = without_effect_;
+  }
+  const History history = desk_.take_history();
+  report.grants = history.grants.size();
+  for (const Grant& grant : history.grants) {
+    ++report.grants_by_lock[kCourse.at(grant.lock).path];
+    if (grant.token.turn != 0) ++report.local_grants;
+    if (grant.end == End::lost) ++report.losses;
+  }
+  report.violations = check(history);
+  if (!report.violations.empty()) keep(report, history);
+  return report;
+}
+
+void Conductor::keep(Report& report, const History& history) const {
+  const auto place = plan_.keep_in / ("chaos-" + std::to_string(plan_.seed));
+  std::filesystem::create_directories(place);
+  std::ofstream out(place / "history.txt");
+  for (const std::string& violation : report.violations) out << "VIOLATION " << violation << '\n';
+  write(out, history);
+  for (const auto& file : std::filesystem::directory_iterator(directory_.path())) {
+    if (file.path().extension() != ".log") continue;
+    std::filesystem::copy_file(file.path(), place / file.path().filename(),
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+  report.kept = place.string();
+}
+
+}  // namespace zklock::chaos

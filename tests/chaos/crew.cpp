@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chaos/crew.h"
+
+#include <csignal>
+
+#include "support/wait_for.h"
+
+namespace zklock::chaos {
+namespace {
+
+constexpr std::chrono::seconds kPatience{180};
+
+}  // namespace
+
+CrewMember::CrewMember(const CrewPlan& plan, unsigned number, Ensemble& ensemble, Desk& desk)
+    : plan_(plan),
+      number_(number),
+      session_timeout_(4000 + 500 * (number % 4)),
+      desk_(desk),
+      proxy_(ensemble.ports()) {}
+
+void CrewMember::start() {
+  const auto life_seed = plan_.seed * 1'000'003 + number_ * 1009 + life_;
+  testing::ChildOptions options;
+  options.argv = {plan_.program,
+                  proxy_.hosts(),
+                  desk_.socket_path(),
+                  std::to_string(number_),
+                  std::to_string(life_),
+                  std::to_string(life_seed),
+                  std::to_string(session_timeout_.count())};
+  options.log_file = plan_.directory / ("client-" + std::to_string(number_) + ".log");
+  process_ = std::make_unique<testing::ChildProcess>(options);
+  // From then on it can be asked to end.
+  if (!testing::eventually([this] { return desk_.has_met(number_, life_); }, kPatience)) {
+    desk_.claim("client " + std::to_string(number_) + " does not start");
+  }
+}
+
+void CrewMember::start_again() {
+  process_->kill();
+  ++life_;
+  start();
+}
+
+void CrewMember::signal(int number) {
+  // Only a child that is not reaped yet has this pid.
+  if (process_->running()) static_cast<void>(::kill(process_->pid(), number));
+}
+
+bool CrewMember::ends_with(int exit_code) {
+  const auto status = process_->wait(kPatience);
+  const std::string who = "client " + std::to_string(number_);
+  if (!status) {
+    desk_.claim(who + " did not come to an end");
+    return false;
+  }
+  if (status->exit_code == exit_code) return true;
+  desk_.claim(who + " ended with status " + std::to_string(status->exit_code) + ", signal " +
+              std::to_string(status->signal));
+  return false;
+}
+
+bool CrewMember::lives() {
+  if (process_->running()) return true;
+  return ends_with(-2);  // which none has
+}
+
+Crew::Crew(const CrewPlan& plan, Ensemble& ensemble, Desk& desk) {
+  for (std::size_t i = 0; i < plan.size; ++i) {
+    members_.push_back(
+        std::make_unique<CrewMember>(plan, static_cast<unsigned>(i), ensemble, desk));
+  }
+}
+
+void Crew::start() {
+  for (const auto& member : members_) member->start();
+}
+
+void Crew::end() {
+  for (const auto& member : members_) {
+    if (member->lives()) member->process().terminate();
+  }
+  for (const auto& member : members_) {
+    if (member->process().running()) member->ends_with(0);
+  }
+}
+
+}  // namespace zklock::chaos

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chaos/ensemble.h"
+
+#include <algorithm>
+
+#include "support/wait_for.h"
+
+namespace zklock::chaos {
+namespace {
+
+using testing::ZooKeeperOptions;
+using testing::ZooKeeperServer;
+
+// In ticks of half a second. A member that is cut off serves reads, and answers pings, until then.
+constexpr const char* kSlowToNotice = "syncLimit=24";
+constexpr const char* kQuickToNotice = "syncLimit=10";
+constexpr const char* kPatientAtFirst = "initLimit=20";
+
+}  // namespace
+
+Ensemble::Ensemble() : peer_ports_(2 * kSize) {
+  for (std::size_t from = 0; from < kSize; ++from) {
+    for (std::size_t to = 0; to < kSize; ++to) {
+      if (from != to) links_[from][to] = std::make_unique<testing::Forwarder>(peer_ports_[2 * to]);
+    }
+  }
+  for (std::size_t i = 0; i < kSize; ++i) members_[i] = make_member(i);
+}
+
+std::unique_ptr<ZooKeeperServer> Ensemble::make_member(std::size_t index) const {
+  ZooKeeperOptions options;
+  options.my_id = static_cast<int>(index) + 1;
+  options.extra_config = {kPatientAtFirst, index == 0 ? kSlowToNotice : kQuickToNotice};
+  for (std::size_t other = 0; other < kSize; ++other) {
+    const auto quorum = other == index ? peer_ports_[2 * other] : links_[index][other]->port();
+    options.extra_config.push_back("server." + std::to_string(other + 1) +
+                                   "=127.0.0.1:" + std::to_string(quorum) + ":" +
+                                   std::to_string(peer_ports_[2 * other + 1]));
+  }
+  return std::make_unique<ZooKeeperServer>(options);
+}
+
+void Ensemble::start() {
+  for (const auto& member : members_) member->start();
+}
+
+bool Ensemble::wait_until_serving(std::chrono::milliseconds patience) {
+  return testing::eventually(
+      [this] {
+        std::size_t leaders = 0;
+        for (const auto& member : members_) {
+          if (!member->running() || member->paused()) continue;
+          const auto mode = member->mode();
+          if (!mode) return false;
+          if (*mode == "leader") ++leaders;
+        }
+        return leaders == 1;
+      },
+      patience, std::chrono::milliseconds(50));
+}
+
+std::optional<std::size_t> Ensemble::leader() const {
+  for (std::size_t i = 0; i < kSize; ++i) {
+    if (members_[i]->mode() == "leader") return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> Ensemble::follower(unsigned choice) const {
+  std::vector<std::size_t> followers;
+  for (std::size_t i = 0; i < kSize; ++i) {
+    if (members_[i]->mode() == "follower") followers.push_back(i);
+  }
+  if (followers.empty()) return std::nullopt;
+  return followers[choice % followers.size()];
+}
+
+void Ensemble::cut_off(std::size_t member) {
+  for (std::size_t other = 0; other < kSize; ++other) {
+    if (other == member) continue;
+    links_[member][other]->cut();
+    links_[other][member]->cut();
+  }
+}
+
+void Ensemble::mend() {
+  for (const auto& from : links_) {
+    for (const auto& link : from) {
+      if (link) link->mend();
+    }
+  }
+}
+
+std::vector<std::uint16_t> Ensemble::ports() const {
+  std::vector<std::uint16_t> ports;
+  for (const auto& member : members_) ports.push_back(member->port());
+  return ports;
+}
+
+std::string Ensemble::hosts() const {
+  std::string hosts;
+  for (const auto& member : members_) hosts += (hosts.empty() ? "" : ",") + member->hosts();
+  return hosts;
+}
+
+std::string Ensemble::log() const {
+  std::string log;
+  for (const auto& member : members_) log += "--- a server\n" + member->log();
+  return log;
+}
+
+}  // namespace zklock::chaos

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/forwarder.h"
+#include "support/free_ports.h"
+#include "support/zookeeper_server.h"
+
+namespace zklock::chaos {
+
+// Three real servers, each of which reaches the leader through a forwarder, so that it can be cut off
+// from the others while its clients stay on it. The first is slow to notice that it has lost them.
+//
+// Thread-safety: that of ZooKeeperServer.
+class Ensemble {
+ public:
+  static constexpr std::size_t kSize = 3;
+
+  Ensemble();
+
+  void start();
+  testing::ZooKeeperServer& operator[](std::size_t index) { return *members_.at(index); }
+
+  // That it serves: each member that runs, and one of them leads.
+  bool wait_until_serving(std::chrono::milliseconds patience);
+  std::optional<std::size_t> leader() const;
+  // One of the followers; `choice` says which.
+  std::optional<std::size_t> follower(unsigned choice) const;
+
+  // Nothing comes through any more between the member and the others, in either direction.
+  void cut_off(std::size_t member);
+  void mend();
+
+  std::vector<std::uint16_t> ports() const;
+  // For a client that goes past all proxies, with the chroot or without.
+  std::string hosts() const;
+  std::string log() const;
+
+ private:
+  std::unique_ptr<testing::ZooKeeperServer> make_member(std::size_t index) const;
+
+  const testing::FreePorts peer_ports_;  // two of each member: quorum, election
+  // links_[a][b] is how a reaches b when b leads.
+  std::array<std::array<std::unique_ptr<testing::Forwarder>, kSize>, kSize> links_;
+  std::array<std::unique_ptr<testing::ZooKeeperServer>, kSize> members_;
+};
+
+}  // namespace zklock::chaos

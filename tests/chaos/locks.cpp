@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chaos/locks.h"
+
+#include <chrono>
+#include <sstream>
+#include <string>
+
+namespace zklock::chaos {
+namespace {
+
+constexpr std::chrono::seconds kPatience{20};
+
+}  // namespace
+
+Locks::Locks(Client& client, DeskLink& link) : client_(client), link_(link) {
+  for (std::size_t i = 0; i < kCourse.size(); ++i) all_.at(i) = make(client, i);
+}
+
+std::vector<std::string> Locks::own_nodes() {
+  std::vector<std::string> nodes;
+  const auto collect = [&nodes, session = client_.session_id()](const auto& lock) {
+    for (const Participant& each : lock.participants(kPatience)) {
+      // Not `mine`, which is what the client knows of.
+      if (each.session_id == session) nodes.push_back(lock.path() + '/' + each.node);
+    }
+  };
+  for (std::size_t i = 0; i < kCourse.size(); ++i) {
+    switch (kCourse.at(i).kind) {
+      case Kind::mutex:
+      case Kind::kept:
+      case Kind::batched: collect(*std::get<Mutex>(all_.at(i))); break;
+      case Kind::shared: collect(*std::get<Shared>(all_.at(i))); break;
+      case Kind::semaphore: collect(*std::get<Sem>(all_.at(i))); break;
+      case Kind::priority: collect(*std::get<Priority>(all_.at(i))); break;
+      case Kind::latch: collect(ReentrantMutex(client_, kCourse.at(i).path)); break;
+    }
+  }
+  return nodes;
+}
+
+bool Locks::loss_heard(std::size_t lock, const Owner& owner, const FencingToken& token) const {
+  const std::lock_guard guard(mutex_);
+  return losses_.contains({lock, owner, token});
+}
+
+MutexOptions Locks::options_of(std::size_t lock) {
+  MutexOptions options;
+  options.listener = [this, lock](const LockEvent& event) {
+    if (event.kind == LockEvent::Kind::lost) hear_of_loss(lock, event);
+  };
+  return options;
+}
+
+void Locks::hear_of_loss(std::size_t lock, const LockEvent& event) {
+  std::ostringstream line;
+  line << "L " << lock << ' ' << std::hash<Owner>{}(event.owner) << ' ' << event.token.zxid << ' '
+       << event.token.turn;
+  link_.tell(line.str());
+  const std::lock_guard guard(mutex_);
+  losses_.emplace(lock, event.owner, event.token);
+}
+
+Locks::Any Locks::make(Client& client, std::size_t lock) {
+  const Site& site = kCourse.at(lock);
+  const std::string path = site.path;
+  MutexOptions options = options_of(lock);
+  switch (site.kind) {
+    case Kind::mutex: return std::make_unique<ReentrantMutex>(client, path, options);
+    case Kind::kept:
+      options.keep_idle = std::chrono::milliseconds(200);
+      options.local_batch = 8;
+      return std::make_unique<ReentrantMutex>(client, path, options);
+    case Kind::batched:
+      options.local_batch = 4;
+      return std::make_unique<ReentrantMutex>(client, path, options);
+    case Kind::shared: return std::make_unique<SharedMutex>(client, path, options);
+    case Kind::semaphore: return std::make_unique<Semaphore>(client, path, site.capacity, options);
+    case Kind::priority:
+      return std::make_unique<PriorityMutex>(client, path, PriorityOptions{.mutex = options});
+    case Kind::latch: return std::monostate();
+  }
+  return std::monostate();
+}
+
+}  // namespace zklock::chaos

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "chaos/course.h"
+#include "chaos/desk_link.h"
+#include "zklock/zklock.h"
+
+namespace zklock::chaos {
+
+// The lock objects of one client, which its threads share: one for each path of the course but the
+// leader's. Their listeners tell the desk of losses.
+//
+// Thread-safety: all members may be called by any thread.
+class Locks {
+ public:
+  Locks(Client& client, DeskLink& link);
+
+  // Each for the indexes whose kind it is.
+  ReentrantMutex& mutex(std::size_t lock) { return *std::get<Mutex>(all_.at(lock)); }
+  SharedMutex& shared(std::size_t lock) { return *std::get<Shared>(all_.at(lock)); }
+  Semaphore& semaphore(std::size_t lock) { return *std::get<Sem>(all_.at(lock)); }
+  PriorityMutex& priority(std::size_t lock) { return *std::get<Priority>(all_.at(lock)); }
+
+  // The nodes in the queues that belong to the client's session, as the servers say; full paths.
+  std::vector<std::string> own_nodes();
+
+  // Whether the listener of the lock has been told that this grant was lost.
+  bool loss_heard(std::size_t lock, const Owner& owner, const FencingToken& token) const;
+
+ private:
+  using Mutex = std::unique_ptr<ReentrantMutex>;
+  using Shared = std::unique_ptr<SharedMutex>;
+  using Sem = std::unique_ptr<Semaphore>;
+  using Priority = std::unique_ptr<PriorityMutex>;
+  using Any = std::variant<std::monostate, Mutex, Shared, Sem, Priority>;
+
+  using Loss = std::tuple<std::size_t, Owner, FencingToken>;
+
+  Any make(Client& client, std::size_t lock);
+  MutexOptions options_of(std::size_t lock);
+  void hear_of_loss(std::size_t lock, const LockEvent& event);
+
+  Client& client_;
+  DeskLink& link_;
+  mutable std::mutex mutex_;
+  std::set<Loss> losses_;                // guarded by mutex_
+  std::array<Any, kCourse.size()> all_;  // the listeners use the others
+};
+
+}  // namespace zklock::chaos

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "chaos/faults.h"
+#include "support/raw_client.h"
+#include "support/wait_for.h"
+#include "zklock/owner.h"
+
+namespace zklock::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::RawClient;
+
+// Of the others the nodes are left alone.
+constexpr std::array<std::size_t, 8> kOpen{0, 1, 2, 6, 7, 8, 9, 10};
+constexpr std::array<std::size_t, 3> kMutexes{0, 1, 2};
+constexpr std::size_t kDigits = 10;
+
+RawClient connect(const Ensemble& ensemble) {
+  testing::RawClientOptions options;
+  options.session_timeout = 6s;
+  options.connect_timeout = 15s;
+  return RawClient(ensemble.hosts() + kChroot, options);
+}
+
+bool is_contender(const std::string& name) {
+  if (name.size() <= kDigits) return false;
+  return std::all_of(name.end() - kDigits, name.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// The contenders in the order in which they came; full paths.
+std::vector<std::string> contenders(RawClient& raw, const std::string& path) {
+  auto names = raw.children(path).names;
+  std::erase_if(names, [](const std::string& name) { return !is_contender(name); });
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return a.substr(a.size() - kDigits) < b.substr(b.size() - kDigits);
+  });
+  for (std::string& name : names) name.insert(0, path + "/");
+  return names;
+}
+
+bool delete_first(RawClient& raw, std::size_t lock, Desk& desk) {
+  for (const std::string& node : contenders(raw, kCourse.at(lock).path)) {
+    const auto stat = raw.exists(node);
+    if (stat.rc != ZOK) continue;  // gone meanwhile
+    Excuse excuse;
+    excuse.lock = lock;
+    excuse.zxid_from = excuse.zxid_to = stat.stat.czxid;
+    excuse.from = now();
+    desk.excuse(excuse);
+    if (raw.delete_node(node) == ZOK) return true;
+  }
+  return false;
+}
+
+bool delete_parent(RawClient& raw, const Ensemble& ensemble, std::size_t lock, Desk& desk) {
+  Excuse excuse;
+  excuse.lock = lock;
+  excuse.from = now();
+  const int rc = raw.delete_recursive(kCourse.at(lock).path);
+  // All that was deleted is older than this node.
+  const bool marked = testing::eventually([&] {
+    try {
+      auto marker = connect(ensemble);
+      const auto node = marker.create("/marker-", {}, ZOO_EPHEMERAL_SEQUENTIAL);
+      excuse.zxid_to = node.stat.czxid;
+      return node.rc == ZOK;
+    } catch (const testing::ConnectError&) {
+      return false;
+    }
+  });
+  if (!marked) desk.claim("no server takes a node for a minute");
+  desk.excuse(excuse);
+  return rc == ZOK;
+}
+
+bool add_strange_children(RawClient& raw, std::size_t lock, std::chrono::milliseconds length) {
+  const std::string path = kCourse.at(lock).path;
+  int made = 0;
+  for (const char* name : {"lock-", "lock-abc", "lock-99999999999", "foo bar", "-", "lock",
+                           "\xC3\xBC", "0000000000x", "lock-00000000-1"}) {
+    if (raw.create(path + "/" + name, "released", ZOO_EPHEMERAL).rc == ZOK) ++made;
+  }
+  std::this_thread::sleep_for(500ms + length);
+  return made > 0;
+}
+
+// Whoever may do that ends another's hold.
+bool forge_release(RawClient& raw, std::size_t lock, Desk& desk) {
+  bool refused = false;
+  for (const std::string& node : contenders(raw, kCourse.at(lock).path)) {
+    const int rc = raw.set_data(node, "released").rc;
+    if (rc == ZOK) desk.claim("a stranger could write " + node);
+    refused = refused || rc == ZNOAUTH;
+  }
+  return refused;
+}
+
+// Queues as a client that is not of zklock; when it holds, "released" is written into its node, which
+// anybody may write: it holds on all the same.
+bool contend(RawClient& raw, std::size_t lock, std::chrono::milliseconds length, Desk& desk) {
+  const std::string path = kCourse.at(lock).path;
+  Grant grant;
+  grant.id = grant_id(0xFF, 0, 0, 0);
+  grant.lock = lock;
+  grant.owner = std::hash<Owner>{}(Owner::unique());
+  grant.call = now();
+  const auto node = raw.create(path + "/lock-", "stranger", ZOO_EPHEMERAL_SEQUENTIAL);
+  if (node.rc != ZOK) return false;
+  grant.token.zxid = node.stat.czxid;
+  const bool first = testing::eventually(
+      [&] {
+        const auto all = contenders(raw, path);
+        return !all.empty() && all.front() == node.path;
+      },
+      8s, 10ms);
+  grant.first = now();
+  bool holds = first;
+  if (holds) {
+    desk.write_to_resource(lock, grant.token);
+    static_cast<void>(raw.set_data(node.path, "released"));
+    std::this_thread::sleep_for(50ms + length / 2);
+  }
+  grant.last = now();
+  // What it could delete had been there until then.
+  holds = raw.delete_node(node.path) == ZOK && holds;
+  grant.end = End::released;
+  if (holds) desk.grant(grant);
+  return holds;
+}
+
+}  // namespace
+
+bool do_to_nodes(const PlannedFault& planned, const Ensemble& ensemble, Desk& desk) {
+  using enum Fault;
+  auto raw = connect(ensemble);
+  const std::size_t any = planned.choice % (kCourse.size() - 1);
+  const std::size_t open = kOpen.at(planned.choice % kOpen.size());
+  switch (planned.fault) {
+    case node_deleted:
+      return testing::eventually([&] { return delete_first(raw, open, desk); }, 4s, 10ms);
+    case parent_deleted: return delete_parent(raw, ensemble, open, desk);
+    case strange_children: return add_strange_children(raw, any, planned.length);
+    case release_forged:
+      return testing::eventually([&] { return forge_release(raw, any, desk); }, 4s, 10ms);
+    case foreign_contender:
+      return contend(raw, kMutexes.at(planned.choice % kMutexes.size()), planned.length, desk);
+    default: throw std::logic_error("not a fault of nodes: " + name_of(planned.fault));
+  }
+}
+
+}  // namespace zklock::chaos

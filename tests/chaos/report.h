@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "chaos/desk.h"
+
+namespace zklock::chaos {
+
+// What a run comes to.
+struct Report {
+  std::uint64_t seed = 0;
+  std::int64_t seconds = 0;
+  std::uint64_t grants = 0;
+  std::uint64_t local_grants = 0;  // on a node that the client had kept: without a request
+  std::map<std::string, std::uint64_t> grants_by_lock;
+  std::uint64_t losses = 0;
+  Refusals refusals;
+  std::map<std::string, std::uint64_t> faults;  // that took place, by class
+  std::uint64_t faults_without_effect = 0;
+  std::map<std::string, std::uint64_t> tally;
+  std::vector<std::string> violations;
+  std::string kept;  // where the history is, after a violation
+
+  std::uint64_t faults_in_all() const;
+  std::uint64_t fault_classes() const;
+};
+
+void print_table(std::ostream& out, const Report& report);
+void print_json(std::ostream& out, const Report& report);
+
+}  // namespace zklock::chaos

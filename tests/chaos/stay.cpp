@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chaos/stay.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <sstream>
+#include <thread>
+
+namespace zklock::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+constexpr microseconds kLook = 15ms;
+// Long enough that a fault can be timed for it.
+constexpr microseconds kLong = 120ms;
+// For the callbacks of a loss: longer than it takes on any machine.
+constexpr std::chrono::seconds kPatience{30};
+// After a loss: at once, when others have come, and much later.
+constexpr std::array<std::chrono::nanoseconds, 4> kLate{0s, 1500ms, 4s, 8s};
+
+}  // namespace
+
+Stays::Stays(const Client& client, const std::string& socket_path, unsigned number, unsigned life,
+             unsigned thread)
+    : client_(client), link_(socket_path), number_(number), life_(life), thread_(thread) {}
+
+bool Stays::stay(const Standing& standing, microseconds length) {
+  standing_ = &standing;
+  id_ = grant_id(number_, life_, thread_, grants_++);
+  refused_ = 0;
+  std::atomic<int> told{0};
+  const std::stop_callback on_loss(standing.lost, [&told] { ++told; });
+
+  session_ = client_.session_id();
+  last_ = 0;
+  valid_ = true;
+  look();
+  first_ = now();
+  report_grant(length >= kLong);
+  visit();
+  look();
+  wait(length);
+  if (valid_) {
+    visit();
+    look();
+  }
+  if (!valid_) {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    const auto all_told = [&] {
+      return told > 0 && (!standing.loss_heard || standing.loss_heard());
+    };
+    while (!all_told() && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+  std::ostringstream end;
+  end << "E " << id_ << ' ' << last_ << ' ' << refused_ << ' ' << (valid_ ? 'r' : 'l') << ' '
+      << told;
+  link_.tell(end.str());
+  if (!valid_ && standing.fenced) {
+    for (const auto delay : kLate) late_.push_back({now() + delay.count(), visit_line(true)});
+  }
+  standing_ = nullptr;
+  return valid_;
+}
+
+// Wakes up to act, as one who does not know how long he has slept.
+void Stays::wait(microseconds length) {
+  while (valid_ && length > 0us) {
+    const auto part = std::min(length, kLook);
+    std::this_thread::sleep_for(part);
+    length -= part;
+    visit();
+    look();
+  }
+}
+
+// That the hold is valid is true of some moment between these two: the earlier one is reported.
+void Stays::look() {
+  const Nanos before = now();
+  if (!valid_) return;
+  valid_ = standing_->state() != HoldState::lost;
+  if (valid_) last_ = std::max(last_, before);
+}
+
+void Stays::visit() {
+  if (!standing_->fenced) return;
+  const bool accepted = link_.ask(visit_line(false));
+  if (!accepted && refused_ == 0) refused_ = now();
+}
+
+std::string Stays::visit_line(bool late) const {
+  std::ostringstream line;
+  line << "W " << id_ << ' ' << standing_->lock << ' ' << standing_->token.zxid << ' '
+       << standing_->token.turn << ' ' << standing_->reading << ' ' << late;
+  return line.str();
+}
+
+void Stays::report_grant(bool is_long) {
+  std::ostringstream line;
+  line << "G " << id_ << ' ' << standing_->lock << ' ' << standing_->weight << ' '
+       << std::hash<Owner>{}(standing_->owner) << ' ' << standing_->token.zxid << ' '
+       << standing_->token.turn << ' ' << standing_->call << ' ' << first_ << ' ' << session_ << ' '
+       << static_cast<bool>(standing_->loss_heard) << ' ' << is_long;
+  link_.tell(line.str());
+}
+
+void Stays::come_late() {
+  for (auto& each : late_) {
+    if (each.due > now()) continue;
+    static_cast<void>(link_.ask(each.line));
+    each.due = 0;
+  }
+  std::erase_if(late_, [](const LateVisit& each) { return each.due == 0; });
+}
+
+}  // namespace zklock::chaos

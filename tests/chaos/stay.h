@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "chaos/course.h"
+#include "chaos/desk_link.h"
+#include "zklock/zklock.h"
+
+namespace zklock::chaos {
+
+// A grant, as its holder can ask it: a Hold or a Leadership.
+struct Standing {
+  std::size_t lock = 0;
+  int weight = 1;
+  Nanos call = 0;  // when the call that brought it began
+  FencingToken token;
+  Owner owner;
+  std::function<HoldState()> state;
+  std::stop_token lost;
+  bool reading = false;
+  bool fenced = true;  // it has a resource to visit
+  // Whether a listener has been told of the loss; empty when nobody listens.
+  std::function<bool()> loss_heard = {};
+};
+
+// What one thread does while it holds: it visits the resource, waits, asks whether it still holds,
+// and reports. It acts first and asks later, as a program does that was paused in between; and after
+// a loss it comes back to the resource with the old token, to see it refused.
+//
+// Thread-safety: for one thread.
+class Stays {
+ public:
+  Stays(const Client& client, const std::string& socket_path, unsigned number, unsigned life,
+        unsigned thread);
+
+  // Stays for `length`, or until the loss. Returns whether the hold was there to the end. The caller
+  // gives it back.
+  bool stay(const Standing& standing, std::chrono::microseconds length);
+  // Visits with old tokens, as far as their time has come.
+  void come_late();
+  void tell(const std::string& line) { link_.tell(line); }
+
+ private:
+  struct LateVisit {
+    Nanos due;
+    std::string line;
+  };
+  void wait(std::chrono::microseconds length);
+  void look();
+  void visit();
+  void report_grant(bool is_long);
+  std::string visit_line(bool late) const;
+
+  const Client& client_;
+  DeskLink link_;
+  const unsigned number_;
+  const unsigned life_;
+  const unsigned thread_;
+  std::uint64_t grants_ = 0;
+  std::deque<LateVisit> late_;
+
+  // of the stay that lasts
+  const Standing* standing_ = nullptr;
+  GrantId id_ = 0;
+  bool valid_ = false;
+  Nanos first_ = 0;
+  Nanos last_ = 0;
+  Nanos refused_ = 0;
+  std::int64_t session_ = 0;
+};
+
+}  // namespace zklock::chaos

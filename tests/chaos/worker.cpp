@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chaos/worker.h"
+
+#include <cerrno>
+#include <exception>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace zklock::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr auto kDeadline = 8s;
+// After an error: no busy loop while no server is there.
+constexpr auto kBreath = 50ms;
+constexpr unsigned kChildPatience = 20;  // seconds
+
+struct Dropped : std::runtime_error {
+  Dropped() : std::runtime_error("dropped under the lock") {}
+};
+
+// What may come of faults. The others are nobody's fault but the library's.
+bool expected(Errc code) {
+  switch (code) {
+    case Errc::not_connected:
+    case Errc::read_only:
+    case Errc::server_error: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Worker::Worker(Client& client, Locks& locks, const std::string& socket_path, unsigned number,
+               unsigned life, unsigned thread, std::uint64_t seed)
+    : quiet_(is_quiet(number, thread)),
+      client_(client),
+      locks_(locks),
+      stays_(client, socket_path, number, life, thread),
+      random_(seed * 31 + thread) {}
+
+template <class Turn>
+bool Worker::survives(Turn turn) {
+  try {
+    turn();
+    stays_.come_late();
+    return true;
+  } catch (const Dropped&) {
+    count("dropped");
+    return true;
+  } catch (const Error& error) {
+    if (error.errc() == Errc::closed) return false;
+    count("error_" + std::to_string(static_cast<int>(error.errc())));
+    if (!expected(error.errc())) complain(std::string("an error: ") + error.what());
+  } catch (const std::exception& error) {
+    complain(std::string("an exception: ") + error.what());
+  }
+  std::this_thread::sleep_for(kBreath);
+  return true;
+}
+
+void Worker::run(std::stop_token ending) {
+  ending_ = std::move(ending);
+  while (!ending_.stop_requested() && survives([this] { take_turn(); })) {
+  }
+  for (const auto& [name, number] : tally_) {
+    stays_.tell("T " + name + ' ' + std::to_string(number));
+  }
+}
+
+void Worker::run_for_office(std::stop_token ending) {
+  ending_ = std::move(ending);
+  constexpr std::size_t kLeader = kCourse.size() - 1;
+  static_assert(kCourse[kLeader].kind == Kind::latch);
+  while (!ending_.stop_requested() &&
+         survives([this] { below(2) == 0 ? stand_for_office(kLeader) : be_elected(kLeader); })) {
+  }
+}
+
+std::size_t Worker::choose_lock() {
+  const auto share_of = [this](const Site& site) {
+    return site.quiet == quiet_ ? static_cast<unsigned>(site.share) : 0U;
+  };
+  unsigned shares = 0;
+  for (const Site& site : kCourse) shares += share_of(site);
+  unsigned share = below(shares);
+  std::size_t lock = 0;
+  while (share >= share_of(kCourse.at(lock))) share -= share_of(kCourse.at(lock++));
+  return lock;
+}
+
+void Worker::take_turn() {
+  const std::size_t lock = choose_lock();
+  switch (kCourse.at(lock).kind) {
+    case Kind::mutex:
+    case Kind::kept:
+    case Kind::batched: use_mutex(lock); return;
+    case Kind::shared: use_shared(lock); return;
+    case Kind::semaphore: use_semaphore(lock); return;
+    case Kind::priority: use_priority(lock); return;
+    case Kind::latch: return;
+  }
+}
+
+void Worker::use_mutex(std::size_t lock) {
+  ReentrantMutex& mutex = locks_.mutex(lock);
+  const Nanos call = now();
+  const unsigned manner = below(1000);
+  if (manner < 400) {
+    hold(mutex.acquire(in_time()), lock, call);
+  } else if (manner < 650) {
+    lock_and_nest(mutex, lock);
+  } else if (manner < 750) {
+    hold(mutex.acquire({.deadline = milliseconds(1 + below(40))}), lock, call);
+  } else if (manner < 830) {
+    hold(mutex.acquire({.deadline = Deadline::passed()}), lock, call);
+  } else if (manner < 910) {
+    hold(cancel_early(mutex), lock, call);
+  } else if (manner < 950) {
+    hold(mutex.async_acquire(in_time()).get(), lock, call);
+  } else if (manner < 997) {
+    throw_under_lock(mutex, lock);
+  } else {
+    fork_under_lock(mutex, lock);
+  }
+}
+
+void Worker::use_shared(std::size_t lock) {
+  SharedMutex& mutex = locks_.shared(lock);
+  const Nanos call = now();
+  const unsigned manner = below(10);
+  if (manner < 6) {
+    hold(mutex.acquire_shared(in_time()), lock, call);
+  } else if (manner < 9) {
+    hold(mutex.acquire(in_time()), lock, call, kAll);
+  } else {
+    downgrade(mutex, lock);
+  }
+}
+
+void Worker::use_semaphore(std::size_t lock) {
+  const int permits = 1 + static_cast<int>(below(3));
+  const Nanos call = now();
+  hold(locks_.semaphore(lock).acquire(permits, in_time()), lock, call, permits);
+}
+
+void Worker::use_priority(std::size_t lock) {
+  const Nanos call = now();
+  hold(locks_.priority(lock).acquire(in_time(), 1 + static_cast<int>(below(10))), lock, call);
+}
+
+void Worker::stand_for_office(std::size_t lock) {
+  const Owner owner = Owner::unique();
+  LeaderLatch latch(client_, kCourse.at(lock).path);
+  const Nanos call = now();
+  latch.start();
+  if (latch.await(kDeadline, ending_)) lead(latch.leadership(), owner, lock, call);
+}
+
+void Worker::be_elected(std::size_t lock) {
+  const Owner owner = Owner::unique();
+  std::promise<void> done;
+  const Nanos call = now();
+  bool led = false;
+  LeaderElection election(client_, kCourse.at(lock).path,
+                          [&](Leadership& leadership) {
+                            lead(leadership, owner, lock, call);
+                            if (!std::exchange(led, true)) done.set_value();
+                          },
+                          {.auto_requeue = false});
+  election.start();
+  // Where there is no server it contends on: this is when we give up.
+  const auto until = std::chrono::steady_clock::now() + kDeadline;
+  auto over = done.get_future();
+  while (over.wait_for(20ms) != std::future_status::ready && !ending_.stop_requested() &&
+         std::chrono::steady_clock::now() < until) {
+  }
+  election.close();
+}
+
+// Re-entry, and what the object says of it.
+void Worker::lock_and_nest(ReentrantMutex& mutex, std::size_t lock) {
+  const Nanos call = now();
+  const bool locked =
+      below(3) == 0 ? mutex.lock(ending_) : mutex.try_lock_until(in_time().deadline.at());
+  if (!locked) {
+    count("not_granted");
+    return;
+  }
+  const std::unique_lock guard(mutex, std::adopt_lock);
+  try {
+    const Hold nested = mutex.acquire();
+    expect_count(mutex, nested, 2);
+    hold(nested, lock, call);
+    expect_count(mutex, nested, 2);
+  } catch (const Error& error) {
+    if (error.errc() != Errc::lock_lost) throw;
+    count("lost_before_nesting");
+  }
+}
+
+Hold Worker::cancel_early(ReentrantMutex& mutex) {
+  std::stop_source stop;
+  auto acquiring = mutex.async_acquire({.deadline = kDeadline, .stop = stop.get_token()});
+  (void)acquiring.wait_for(microseconds(below(8000)));
+  stop.request_stop();
+  return acquiring.get();
+}
+
+void Worker::throw_under_lock(ReentrantMutex& mutex, std::size_t lock) {
+  const Nanos call = now();
+  const Hold held = mutex.acquire(in_time());
+  if (hold(held, lock, call)) throw Dropped();
+}
+
+void Worker::fork_under_lock(ReentrantMutex& mutex, std::size_t lock) {
+  const Nanos call = now();
+  const Hold held = mutex.acquire(in_time());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(kChildPatience);
+    try {
+      (void)mutex.try_lock();
+    } catch (const Error& error) {
+      ::_exit(error.errc() == Errc::forked && mutex.hold_count() == 0 ? 0 : 1);
+    }
+    ::_exit(2);
+  }
+  hold(held, lock, call);
+  if (child < 0) return;
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0) complain("a forked child ended with " + std::to_string(status));
+  count("forked");
+}
+
+// The owner reads on with the token with which it wrote.
+void Worker::downgrade(SharedMutex& mutex, std::size_t lock) {
+  const Nanos call = now();
+  Hold writing = mutex.acquire(in_time());
+  if (!hold(writing, lock, call, kAll)) return;
+  try {
+    const Hold reading = mutex.acquire_shared({.owner = writing.owner()});
+    writing.release();
+    hold(reading, lock, call);
+  } catch (const Error& error) {
+    if (error.errc() != Errc::lock_lost) throw;
+    count("lost_before_downgrade");
+  }
+}
+
+bool Worker::hold(const Hold& hold, std::size_t lock, Nanos call, int weight) {
+  if (!hold) {
+    count("not_granted");
+    return false;
+  }
+  const Kind kind = kCourse.at(lock).kind;
+  Standing standing{.lock = lock,
+                    .weight = weight,
+                    .call = call,
+                    .token = hold.token(),
+                    .owner = hold.owner(),
+                    .state = [&hold] { return hold.state(); },
+                    .lost = hold.lost(),
+                    .reading = kind == Kind::shared && weight < kAll,
+                    .fenced = kind != Kind::semaphore};
+  // One that goes over from writing to reading is told of once.
+  if (kind != Kind::shared) {
+    standing.loss_heard = [this, lock, owner = standing.owner, token = standing.token] {
+      return locks_.loss_heard(lock, owner, token);
+    };
+  }
+  return stays_.stay(standing, some_time());
+}
+
+bool Worker::lead(const Leadership& leadership, const Owner& owner, std::size_t lock, Nanos call) {
+  // What has ended before it could be looked at has no token.
+  if (leadership.token() == FencingToken{}) return false;
+  const Standing standing{.lock = lock,
+                          .call = call,
+                          .token = leadership.token(),
+                          .owner = owner,
+                          .state = [&leadership] { return leadership.state(); },
+                          .lost = leadership.ended()};
+  return stays_.stay(standing, some_time() + 20ms);
+}
+
+void Worker::expect_count(const ReentrantMutex& mutex, const Hold& hold, int expected_count) {
+  const bool before = hold.state() != HoldState::lost;
+  const int count = mutex.hold_count();
+  const bool after = hold.state() != HoldState::lost;
+  if (before && after && count != expected_count) {
+    complain("held, and a count of " + std::to_string(count) + " on " + mutex.path());
+  }
+  if (!before && count != 0) {
+    complain("lost, and a count of " + std::to_string(count) + " on " + mutex.path());
+  }
+}
+
+// Mostly not for long: behind the dead nothing happens.
+AcquireOptions Worker::in_time() {
+  if (below(3) == 0) return {.deadline = kDeadline, .stop = ending_};
+  return {.deadline = milliseconds(100 + below(900)), .stop = ending_};
+}
+
+microseconds Worker::some_time() {
+  const unsigned kind = below(1000);
+  if (kind < (quiet_ ? 970 : 850)) return microseconds(below(1000));
+  if (kind < 900 || quiet_) return milliseconds(2 + below(25));
+  return milliseconds(200 + below(600));
+}
+
+unsigned Worker::below(unsigned limit) {
+  return static_cast<unsigned>(random_() % limit);
+}
+
+void Worker::complain(const std::string& what) {
+  stays_.tell("V " + what);
+}
+
+}  // namespace zklock::chaos

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <stop_token>
+#include <string>
+
+#include "chaos/course.h"
+#include "chaos/locks.h"
+#include "chaos/stay.h"
+#include "zklock/zklock.h"
+
+namespace zklock::chaos {
+
+// A thread of a client: it locks, in every manner that there is, holds, mostly shortly, and gives
+// back, until it is asked to end, or its client is closed.
+//
+// Thread-safety: for one thread.
+class Worker {
+ public:
+  Worker(Client& client, Locks& locks, const std::string& socket_path, unsigned number,
+         unsigned life, unsigned thread, std::uint64_t seed);
+
+  void run(std::stop_token ending);
+  // The same for the leadership of the course.
+  void run_for_office(std::stop_token ending);
+
+ private:
+  // False when the client is closed.
+  template <class Turn>
+  bool survives(Turn turn);
+  void take_turn();
+  std::size_t choose_lock();
+  void use_mutex(std::size_t lock);
+  void use_shared(std::size_t lock);
+  void use_semaphore(std::size_t lock);
+  void use_priority(std::size_t lock);
+  void stand_for_office(std::size_t lock);
+  void be_elected(std::size_t lock);
+
+  void lock_and_nest(ReentrantMutex& mutex, std::size_t lock);
+  Hold cancel_early(ReentrantMutex& mutex);
+  void throw_under_lock(ReentrantMutex& mutex, std::size_t lock);
+  void fork_under_lock(ReentrantMutex& mutex, std::size_t lock);
+  void downgrade(SharedMutex& mutex, std::size_t lock);
+
+  // With an empty Hold it counts the failure only.
+  bool hold(const Hold& hold, std::size_t lock, Nanos call, int weight = 1);
+  bool lead(const Leadership& leadership, const Owner& owner, std::size_t lock, Nanos call);
+  void expect_count(const ReentrantMutex& mutex, const Hold& hold, int count);
+  AcquireOptions in_time();
+  std::chrono::microseconds some_time();  // to hold
+  unsigned below(unsigned limit);
+  void complain(const std::string& what);
+  void count(const std::string& what) { ++tally_[what]; }
+
+  const bool quiet_;
+  Client& client_;
+  Locks& locks_;
+  Stays stays_;
+  std::mt19937_64 random_;
+  std::stop_token ending_;
+  std::map<std::string, std::uint64_t> tally_;
+};
+
+}  // namespace zklock::chaos
