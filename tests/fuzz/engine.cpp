@@ -8,7 +8,8 @@
 // | nothing is held whose session has ended, nor later than a timeout after the quorum was   |
 // |   last heard of; once lost it stays lost, its stop_token fires, and fires once           |
 // | its owner's counts are above 0 exactly while it is held                                  |
-// | when the client has been closed, all calls have ended, and all holds are lost            |
+// | when the client has been closed, all calls have ended, all holds are lost, and nothing    |
+// |   keeps it alive                                                                         |
 //
 // Whether two clients exclude each other is not asked here: that servers which lie can do both, no
 // library can help; with servers that fail, and tell the truth, tests/model asks it.
@@ -209,11 +210,13 @@ class Client {
       require(!call->hold || call->losses == 1, "and all losses are told");
     }
     require(servers_.unanswered() == 0, "no request without a reply");
-    require(core_->work().idle() && core_->keeper().deserted(), "no work is left");
     engine_.reset();
     for (const auto& call : calls_) call->told.reset();
     calls_.clear();
     clock_.clear();
+    const std::weak_ptr<ClientCore> left = core_;
+    core_.reset();
+    require(left.expired(), "nobody keeps what is left of a client");
   }
 
   Choices& choices_;
