@@ -69,8 +69,10 @@ class [[nodiscard]] Hold {
   /// A token that is stopped once, when the hold is lost, and before another client can be
   /// granted. It is not stopped by release(). Callbacks registered on it run on a thread of the
   /// client that has nothing else to do; one that blocks delays no heartbeat, and the tokens of
-  /// other holds only when more than 30 block at once. A token got
-  /// from a hold that is lost already, or from an empty one, is stopped.
+  /// other holds only when more than 30 block at once. Where the session goes on, the node of the
+  /// lost hold goes when they have returned, after a second at the latest; until then whoever tries
+  /// next stands behind it, this client too. A token got from a hold that is lost already, or from
+  /// an empty one, is stopped.
   std::stop_token lost() const noexcept;
 
   /// Until when the hold is sure to be valid if no server is heard of any more. It moves forward

@@ -95,7 +95,8 @@ TEST_F(Multi, ReleasesLastWhatItTookFirst) {
     const auto& single = singles.emplace_back(std::make_unique<ReentrantMutex>(*waiter, path));
     single->async_acquire({}, [&granted, path](const Hold&, const auto&) { granted.add(path); });
     ASSERT_TRUE(reaches_nodes(2, path));
-    ASSERT_EQ(single->participants().size(), 2U);  // comes after the watch is set
+    // What it asks first is answered before the first of these ends, and then asks for the watch.
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(single->participants().size(), 2U);
   }
   hold.release();
   ASSERT_TRUE(granted.reaches(3));

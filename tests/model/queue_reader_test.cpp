@@ -171,6 +171,29 @@ TEST_F(QueueReader, FindsWhoPassesTheGateMeanwhile) {
   core->close();
 }
 
+// By the first list one of them waits at the gate, by the second both have passed.
+TEST_F(QueueReader, ShowsNobodyTwiceWhoPassesMeanwhile) {
+  const std::string light = "weight-2-age-100-0000000003";
+  const std::string heavy = "weight-9-age-100-0000000004";
+  client::Reply node = answer(Status::ok);
+  for (const bool delayed : {false, true}) {
+    std::vector<std::string> passed = {"lock-0000000006", "lock-0000000005"};
+    if (delayed) passed.emplace_back("delay-5000-77-0000000002");
+    const auto core =
+        client({answer(Status::ok, {light, heavy, "lock-0000000002"}), answer(Status::no_node),
+                answer(Status::no_node), node, answer(Status::ok, passed), node, node});
+    const auto engine = core->engine(core::LockPath("/a"));
+    EXPECT_TRUE(ends([&] {
+      const auto queue = read_participants(engine, Deadline::never());
+      ASSERT_EQ(queue.size(), 2U);
+      EXPECT_EQ(queue[0].node, "lock-0000000005");
+      EXPECT_EQ(queue[0].holds, !delayed) << "whose lock it was left a delay";
+      EXPECT_EQ(queue[1].node, "lock-0000000006");
+    }));
+    core->close();
+  }
+}
+
 TEST_F(QueueReader, EndsWithAClientThatIsClosedMeanwhile) {
   const auto core =
       client({answer(Status::ok, {"lock-0000000001"}), answer(Status::session_ended)});

@@ -89,8 +89,8 @@ class Servers {
   std::vector<Instant> packets_;
 };
 
-/// One connection of a client to a follower, driven at random: requests, the C client's pings, the
-/// keeper's ticks, pauses of the process.
+/// One connection of a client to a follower, driven at random: requests, pauses of the process, and
+/// perhaps the C client's pings, which the evidence knows nothing of.
 class Connection {
  public:
   struct Conditions {
@@ -98,7 +98,7 @@ class Connection {
     Duration servers_timeout{};  ///< as the client's clock measures it
     bool handshake_is_named = false;
     bool pauses = true;
-    Duration slowest_ping{};  ///< from a ping's being due to its arrival
+    bool pings = false;
   };
   struct Operation {
     Instant sent;
@@ -120,7 +120,6 @@ class Connection {
                  conditions.handshake_is_named),
         evidence_(timeout_, began_, connected_) {
     last_sent_ = last_arrival_ = last_answer_ = connected_;
-    next_tick_ = connected_ + timeout_ / 20;
     requests_ = static_cast<int>(random_() % 7);
     answers_ = static_cast<int>(random_() % 6);
     next_request_ = connected_ + time_to_request();
@@ -135,7 +134,6 @@ class Connection {
         continue;
       }
       switch (event.kind) {
-        case Kind::tick: tick(event.at); break;
         case Kind::ping: ping(event.at); break;
         case Kind::request: request(event.at); break;
         case Kind::answer:
@@ -148,7 +146,7 @@ class Connection {
   }
 
  private:
-  enum class Kind { tick, ping, request, answer };
+  enum class Kind { ping, request, answer };
   struct Event {
     Instant at;
     Kind kind;
@@ -195,10 +193,10 @@ class Connection {
 
   /// What comes next; which of several at one time, at random.
   Event next_event() {
-    std::vector<Event> events{{next_tick_, Kind::tick}, {next_request_, Kind::request}};
+    std::vector<Event> events{{next_request_, Kind::request}};
     if (!outstanding_.empty()) {
       events.push_back({outstanding_.front().answered, Kind::answer});
-    } else {
+    } else if (conditions_.pings) {
       events.push_back({std::max(last_sent_ + timeout_ / 3, last_answer_), Kind::ping});
     }
     std::shuffle(events.begin(), events.end(), random_);
@@ -210,20 +208,15 @@ class Connection {
   }
   void sleep() {
     slept_until_ = pause_ends_;
-    next_tick_ = std::max(next_tick_, slept_until_);
     next_request_ = std::max(next_request_, slept_until_);
     last_answer_ = std::max(last_answer_, slept_until_);
     for (Operation& each : outstanding_) each.answered = std::max(each.answered, slept_until_);
     plan_pause(slept_until_ + Duration{1});
   }
 
-  void tick(Instant now) {
-    evidence_.running(now);
-    next_tick_ = now + timeout_ / 20 - timeout_ / 80 + up_to(timeout_ / 40);
-  }
   void ping(Instant now) {
     last_sent_ = now;
-    last_arrival_ = std::max(last_arrival_, now + up_to(conditions_.slowest_ping));
+    last_arrival_ = std::max(last_arrival_, now + up_to(timeout_ / 2));
     servers_.arrived(last_arrival_);
   }
   void request(Instant now) {
@@ -248,7 +241,6 @@ class Connection {
     Operation operation = outstanding_.front();
     outstanding_.pop_front();
     operation.answered = now;
-    evidence_.running(now);
     look(operation, evidence_, servers_);
     evidence_.answered(operation.sent, now);
   }
@@ -263,7 +255,6 @@ class Connection {
   Instant last_sent_;
   Instant last_arrival_;
   Instant last_answer_;
-  Instant next_tick_;
   Instant next_request_;
   Instant pause_begins_;
   Instant pause_ends_;

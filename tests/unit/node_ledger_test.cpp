@@ -72,6 +72,64 @@ TEST(NodeLedger, OneWhoseNameWasSaidIsThatOne) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
+// A move to another name needs no room for both.
+TEST(NodeLedger, WhatTheSameTransactionRemovesMakesRoom) {
+  NodeLedger nodes(kOne);
+  ASSERT_TRUE(nodes.reserve("/p", "gate-"));
+  nodes.created("/p", "gate-", "gate-0000000007");
+  EXPECT_FALSE(nodes.reserve("/p", "lock-"));
+  EXPECT_EQ(nodes.bytes_of("/p/gate-0000000008"), 0U);
+  EXPECT_FALSE(nodes.reserve("/p", "lock-", nodes.bytes_of("/p/gate-0000000007") - 1));
+  ASSERT_TRUE(nodes.reserve("/p", "lock-", nodes.bytes_of("/p/gate-0000000007")));
+  EXPECT_FALSE(nodes.reserve("/p", "lock-", kOne)) << "that room is taken";
+  nodes.created("/p", "lock-", "lock-0000000008");
+  nodes.deleted("/p/gate-0000000007");
+  EXPECT_EQ(nodes.bytes(), kOne);
+}
+
+// The reply to a move was lost: either name may be there, and a list shows that only one is.
+TEST(NodeLedger, ARemovalWithoutAReplyIsADoubtToo) {
+  NodeLedger nodes(1000);
+  ASSERT_TRUE(nodes.reserve("/p", "gate-"));
+  nodes.created("/p", "gate-", "gate-0000000007");
+  nodes.doubted("/p/gate-0000000008");
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.unknown("/p", "lock-");
+  nodes.doubted("/p/gate-0000000007");
+  EXPECT_EQ(nodes.bytes(), 2 * kOne);
+  nodes.deleted("/p/gate-0000000008");
+  EXPECT_EQ(nodes.bytes(), 2 * kOne);
+  nodes.listed("/p", 1);
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.listed("/p", 0);
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+TEST(NodeLedger, WhatWasDoubtedAndGoesIsCountedNoMore) {
+  for (const auto goes : {&NodeLedger::deleted, &NodeLedger::missing}) {
+    NodeLedger nodes(1000);
+    ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+    nodes.created("/p", "lock-", "lock-0000000007");
+    nodes.doubted("/p/lock-0000000007");
+    EXPECT_EQ(nodes.bytes(), kOne);
+    EXPECT_EQ(nodes.bytes_of("/p/lock-0000000007"), kOne);
+    (nodes.*goes)("/p/lock-0000000007");
+    EXPECT_EQ(nodes.bytes(), 0U);
+  }
+}
+
+TEST(NodeLedger, OfTwoDoubtsTheVeryNameGoesFirst) {
+  NodeLedger nodes(1000);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.created("/p", "lock-", "lock-0000000007");
+  nodes.unknown("/p", "lock-");
+  nodes.doubted("/p/lock-0000000007");
+  nodes.deleted("/p/lock-0000000007");
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.deleted("/p/lock-0000000008");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
 // A create whose reply was lost may never have been carried out: a list shows how many there can be.
 TEST(NodeLedger, AListBoundsWhatIsUnknown) {
   NodeLedger nodes(1000);

@@ -17,20 +17,21 @@ std::size_t size_of(std::string_view parent, std::string_view prefix) noexcept {
 
 }  // namespace
 
-/// The first one that matches.
+/// The first one that matches. False: none does.
 template <class Matches>
-void NodeLedger::forget_doubt(const std::string& parent, Matches matches) {
+bool NodeLedger::forget_doubt(const std::string& parent, Matches matches) {
   const auto [first, last] = doubtful_.equal_range(parent);
   const auto node =
       std::find_if(first, last, [&](const auto& each) { return matches(each.second); });
-  if (node == last) return;
+  if (node == last) return false;
   bytes_ -= node->second.size;
   doubtful_.erase(node);
+  return true;
 }
 
-bool NodeLedger::reserve(std::string_view parent, std::string_view prefix) {
+bool NodeLedger::reserve(std::string_view parent, std::string_view prefix, std::size_t give_back) {
   const std::size_t more = size_of(parent, prefix);
-  if (more > max_bytes_ - bytes_) return false;
+  if (bytes_ + more > max_bytes_ + give_back) return false;
   bytes_ += more;
   return true;
 }
@@ -50,19 +51,44 @@ void NodeLedger::unknown(std::string_view parent, std::string_view prefix) {
 }
 
 void NodeLedger::deleted(const std::string& path) {
-  if (nodes_.contains(path)) return missing(path);
+  if (missing_here(path)) return;
   const std::string_view name = name_of(path);
   forget_doubt(std::string(parent_of(path)), [name](const Doubt& doubt) {
-    const std::size_t number = name.size() - doubt.prefix.size();
-    return name.starts_with(doubt.prefix) && (number == 0 || number == kSequenceDigits);
+    return name.starts_with(doubt.prefix) && name.size() == doubt.prefix.size() + kSequenceDigits;
   });
 }
 
 void NodeLedger::missing(const std::string& path) {
+  missing_here(path);
+}
+
+/// Whether it was counted by that very name.
+bool NodeLedger::missing_here(const std::string& path) {
   const auto node = nodes_.find(path);
-  if (node == nodes_.end()) return;
+  if (node == nodes_.end()) {
+    const std::string_view name = name_of(path);
+    return forget_doubt(std::string(parent_of(path)),
+                        [name](const Doubt& doubt) { return doubt.prefix == name; });
+  }
   bytes_ -= node->second;
   nodes_.erase(node);
+  return true;
+}
+
+void NodeLedger::doubted(const std::string& path) {
+  const auto node = nodes_.find(path);
+  if (node == nodes_.end()) return;
+  doubtful_.emplace(parent_of(path), Doubt{std::string(name_of(path)), node->second});
+  nodes_.erase(node);
+}
+
+std::size_t NodeLedger::bytes_of(const std::string& path) const {
+  if (const auto node = nodes_.find(path); node != nodes_.end()) return node->second;
+  const auto [first, last] = doubtful_.equal_range(std::string(parent_of(path)));
+  const std::string_view name = name_of(path);
+  const auto doubt =
+      std::find_if(first, last, [name](const auto& each) { return each.second.prefix == name; });
+  return doubt == last ? 0 : doubt->second.size;
 }
 
 void NodeLedger::listed(const std::string& parent, std::size_t children) {

@@ -17,8 +17,10 @@ class NodeLedger {
  public:
   explicit NodeLedger(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// A create is about to be sent. False, and nothing changed: over the cap.
-  [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix);
+  /// A create is about to be sent, perhaps with removals that `give_back` so many bytes. False, and
+  /// nothing changed: over the cap.
+  [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix,
+                             std::size_t give_back = 0);
   /// What became of it: the node's name, ...
   void created(std::string_view parent, std::string_view prefix, std::string_view name);
   /// ... or that there is none, ...
@@ -31,6 +33,8 @@ class NodeLedger {
   void deleted(const std::string& path);
   /// ... or was found not to exist.
   void missing(const std::string& path);
+  /// ... or may have been: it counts as one that is unknown.
+  void doubted(const std::string& path);
 
   /// `parent` was listed: no more than so many nodes below it can be there unknown.
   void listed(const std::string& parent, std::size_t children);
@@ -39,6 +43,8 @@ class NodeLedger {
   void clear() noexcept;
 
   std::size_t bytes() const noexcept { return bytes_; }
+  /// Of what counts by that very name, be it in doubt; 0 of others.
+  std::size_t bytes_of(const std::string& path) const;
 
  private:
   struct Doubt {
@@ -46,7 +52,8 @@ class NodeLedger {
     std::size_t size;
   };
   template <class Matches>
-  void forget_doubt(const std::string& parent, Matches matches);
+  bool forget_doubt(const std::string& parent, Matches matches);
+  bool missing_here(const std::string& path);
 
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;

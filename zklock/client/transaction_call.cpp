@@ -105,10 +105,18 @@ class TransactionCall final : public Call {
   // The ledger of the session's ephemeral nodes.
 
   bool reserve(const Wire& wire) {
+    // What the same transaction removes need not fit beside what it makes; nor what an earlier one,
+    // whose reply was lost, may have made by the same name.
+    std::size_t goes = 0;
+    for (const request::Write& write : op_.writes) {
+      const auto* const create = as_ephemeral(write);
+      const bool by_name = create != nullptr && !create->sequential;
+      if (is_removal(write) || by_name) goes += wire.nodes.bytes_of(path_of(write));
+    }
     for (std::size_t i = 0; i < op_.writes.size(); ++i) {
       const auto* const create = as_ephemeral(op_.writes[i]);
       if (create == nullptr) continue;
-      if (!wire.nodes.reserve(parent_of(create->path), name_of(create->path))) {
+      if (!wire.nodes.reserve(parent_of(create->path), name_of(create->path), goes)) {
         give_back(wire, i);
         return false;
       }
@@ -135,9 +143,15 @@ class TransactionCall final : public Call {
       } else {
         wire.nodes.failed(parent, name);
       }
-    } else if (std::holds_alternative<request::write::Remove>(write) && status == Status::ok) {
+    } else if (is_removal(write) && status == Status::ok) {
       wire.nodes.deleted(path_of(write));
+    } else if (is_removal(write) && status == Status::unknown) {
+      wire.nodes.doubted(path_of(write));
     }
+  }
+
+  static bool is_removal(const request::Write& write) {
+    return std::holds_alternative<request::write::Remove>(write);
   }
 
   static const request::write::Create* as_ephemeral(const request::Write& write) {

@@ -10,23 +10,9 @@ LeaseEvidence::LeaseEvidence(Duration timeout, Instant attempt_began, Instant no
     : timeout_(timeout),
       relay_(timeout / 4),
       slack_(relay_ / 16),
-      handshake_(std::min(attempt_began, now)),
-      pinging_since_(now),
-      last_seen_running_(now) {}
-
-void LeaseEvidence::running(Instant now) {
-  if (now - last_seen_running_ > timeout_ / 16) pinging_since_ = now;
-  last_seen_running_ = std::max(last_seen_running_, now);
-}
-
-bool LeaseEvidence::settled(Instant now) const {
-  // For as far back as the proof looks, and one ping before that.
-  return now - pinging_since_ >= relay_ + slack_ + widest_ping_gap() + timeout_ / 3;
-}
+      handshake_(std::min(attempt_began, now)) {}
 
 void LeaseEvidence::answered(Instant sent, Instant now) {
-  running(now);
-  if (now - sent > timeout_ / 48) pinging_since_ = now;
   // Between two packets closer together than this, a third proves nothing more.
   const std::size_t kept = packets_.size();
   if (kept > 1 && sent - packets_[kept - 2].sent < timeout_ / 48) packets_.pop_back();
@@ -36,23 +22,17 @@ void LeaseEvidence::answered(Instant sent, Instant now) {
 }
 
 Instant LeaseEvidence::lease(Instant sent) const {
-  Instant heard = proven_by_packets(sent);
-  if (settled(sent)) heard = std::max(heard, sent - relay_ - widest_ping_gap());
-  return heard + timeout_ - timeout_ / 12;
+  return leaders_news(sent) + timeout_ - timeout_ / 12;
 }
 
 bool LeaseEvidence::surely_relayed(const Packet& packet, Instant by) const {
   return packet.answered <= by - relay_ - slack_;
 }
 
-Duration LeaseEvidence::widest_ping_gap() const {
-  return timeout_ / 3 + timeout_ / 16 + timeout_ / 48 + timeout_ / 48;
-}
-
 // Walks back from the operation. The last half tick lies somewhere in (t - R, t]; for every pair of
 // neighbours that it may fall between, a gap wider than R/2 lets the leader's news be as old as the
 // packet before the gap.
-Instant LeaseEvidence::proven_by_packets(Instant t) const {
+Instant LeaseEvidence::leaders_news(Instant t) const {
   Instant heard = t - relay_;
   Instant next_arrived_by = t;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {

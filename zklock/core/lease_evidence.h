@@ -31,19 +31,12 @@ namespace zklock::core {
 /// | packets with a wider gap among them                            | the one before the gap  |
 /// | nothing older than this connection's handshake, which is told  | t - R, or the handshake |
 /// |   to the leader at once, and is not relayed again              |   if that is older      |
-/// | idle and settled(): the C client pings, g at most 7T/16        | t - R - g  (11T/48 left)|
-///
-/// 7T/16 is the ping's T/3, and T/16 for a pause of the process that goes unseen, and T/48 for a
-/// request that takes the place of a ping and arrives late, and T/48 for clocks: the rates of the
-/// client's and the servers' may differ by one part in 24. So running() has to be called at least
-/// every T/20; a silence longer than T/16 is taken for a pause, during which nothing pinged; and a
-/// request under way for longer than T/48 held the pings up. After either, and on a new connection,
-/// pings prove nothing until they have been flowing for long enough; until then (not settled())
-/// heartbeats are needed also where nothing is held, so that the next acquire finds packets to
-/// stand on. Heartbeats every T/10 keep 2T/3.
 ///
 /// A packet arrived between its sending and its answer: both bounds are used, each where it is the
-/// careful one.
+/// careful one. That is why the C client's pings are no packets here: nobody is told when they were
+/// sent and answered, and those of a network that stutters may be late by seconds. So something has
+/// to be asked where nothing is held, too: heartbeats every T/10 keep 2T/3, questions every T/5 a
+/// good T/3 for the acquire that comes next.
 ///
 /// Thread-safety: none; pure.
 class LeaseEvidence {
@@ -52,17 +45,11 @@ class LeaseEvidence {
   /// of an earlier connection say nothing about this one's server.
   LeaseEvidence(Duration timeout, Instant attempt_began, Instant now);
 
-  /// The process runs.
-  void running(Instant now);
-  /// Whether pings alone prove enough at `now`.
-  bool settled(Instant now) const;
-
   /// A request sent at `sent` has been answered at `now`. Later answers are of later requests.
   void answered(Instant sent, Instant now);
 
   /// Until when the session is sure to live, given that an operation that went through the quorum
-  /// was sent at `sent`. To be asked after running(), and before answered() is told of that
-  /// operation. May have passed.
+  /// was sent at `sent`. To be asked before answered() is told of that operation. May have passed.
   Instant lease(Instant sent) const;
 
  private:
@@ -71,16 +58,13 @@ class LeaseEvidence {
     Instant answered;
   };
 
-  Duration widest_ping_gap() const;
   bool surely_relayed(const Packet& packet, Instant by) const;
-  Instant proven_by_packets(Instant t) const;
+  Instant leaders_news(Instant t) const;
 
   Duration timeout_;
   Duration relay_;
   Duration slack_;  ///< of relay_, by clocks that run at different rates
   Instant handshake_;
-  Instant pinging_since_;
-  Instant last_seen_running_;
   std::deque<Packet> packets_;  ///< newest last; thinned, and no older than needed
 };
 

@@ -136,7 +136,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void give_up();
   void depart();
   void tell_loss(Loss why);
-  /// Hands over when it goes: when all have been told.
+  /// Hands over when it goes, once it was sent: when all have been told.
   struct HandOver {
     explicit HandOver(std::shared_ptr<Contender> whose) : contender(std::move(whose)) {}
     HandOver(const HandOver&) = delete;
@@ -144,9 +144,10 @@ class Contender : public std::enable_shared_from_this<Contender> {
     ~HandOver();
 
     const std::shared_ptr<Contender> contender;
+    bool sent = false;  ///< else it goes for want of memory, and only the timer hands over
   };
   /// Stops the token where the user's callbacks may run, after this Section. `keep` goes then.
-  void tell(std::stop_source source, std::shared_ptr<void> keep);
+  void tell(std::stop_source source, std::shared_ptr<HandOver> keep);
   void hand_over();
   void downgrade_if_only_shared();
   void complete(Call& call, Outcome outcome);

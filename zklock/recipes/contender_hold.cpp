@@ -69,16 +69,17 @@ void Contender::tell_loss(Loss why) {
 }
 
 // state() says it meanwhile.
-void Contender::tell(std::stop_source source, std::shared_ptr<void> keep) {
+void Contender::tell(std::stop_source source, std::shared_ptr<HandOver> keep) {
   engine_->later([self = shared_from_this(), source, keep = std::move(keep)]() mutable {
     auto& core = self->core();
     Delivery::send(core.shared_from_this(), core.losses(), "lock " + self->engine_->path().str(),
-                   [self, source, keep = std::move(keep)]() mutable { source.request_stop(); });
+                   [self, source, keep]() mutable { source.request_stop(); });
+    if (keep) keep->sent = true;
   });
 }
 
 Contender::HandOver::~HandOver() {
-  if (contender->core().forked()) return;
+  if (!sent || contender->core().forked()) return;
   try {
     contender->hand_over();
   } catch (const std::exception& e) {  // it has a timer too

@@ -2,6 +2,8 @@
 #include "zklock/recipes/queue_reader.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "zklock/core/lock_delay.h"
@@ -29,24 +31,35 @@ Queue read_queue_now(LockEngine& engine, Question& question) {
   }
 }
 
-/// The numbers of this client's nodes in this queue: a name may just be changing.
-std::vector<core::Sequence> own_numbers(LockEngine& engine) {
-  std::vector<core::Sequence> mine;
-  for (const std::string& text : engine.nodes()) {
-    if (const auto name = core::NodeName::parse(text)) mine.push_back(name->sequence);
+/// This client's nodes in this queue: those of its session, and, where it may not be read whose they
+/// are, those of its contenders' numbers. A name may just be changing.
+class Own {
+ public:
+  explicit Own(LockEngine& engine) : session_(engine.core().keeper().session()) {
+    for (const std::string& text : engine.nodes()) {
+      if (const auto name = core::NodeName::parse(text)) numbers_.push_back(name->sequence);
+    }
   }
-  return mine;
-}
+
+  bool has(const core::NodeName& name, const client::Reply& reply) const {
+    if (reply.status == Status::ok)
+      return session_ != core::SessionId{} && reply.ephemeral_owner == session_;
+    return std::ranges::find(numbers_, name.sequence) != numbers_.end();
+  }
+
+ private:
+  core::SessionId session_;
+  std::vector<core::Sequence> numbers_;
+};
 
 /// All but whether it holds.
-Participant describe(const core::NodeName& name, const client::Reply& reply,
-                     const std::vector<core::Sequence>& mine) {
+Participant describe(const core::NodeName& name, const client::Reply& reply, const Own& own) {
   const auto wish = *core::parse_contention(name.text);
   Participant p;
   p.access = wish.access;
   p.permits = wish.permits;
   p.weight = wish.weight;
-  p.mine = std::ranges::find(mine, name.sequence) != mine.end();
+  p.mine = own.has(name, reply);
   p.node = core::printable(name.text, 128);
   p.sequence = name.sequence.value;
   // At a gate: of a node that nothing is granted by.
@@ -81,23 +94,35 @@ bool is_at_gate(const core::NodeName& name) {
   return core::parse_contention(name.text)->access == Access::weighted;
 }
 
-/// Those that have gone from a gate meanwhile may have passed it: whoever queues since then is
-/// added, with what is said of it.
-void follow_passing(LockEngine& engine, Question& question, std::vector<core::NodeName>& queue,
+/// Those that have gone from a gate meanwhile may have passed it: then the queue is read once more,
+/// and holds; what was said of a node that is still in it need not be asked again. Only who came to
+/// the gate since the first list may be missed, if it passes at once.
+void follow_passing(LockEngine& engine, Question& question, Queue& queue,
                     std::vector<client::Reply>& replies) {
+  std::map<std::string, client::Reply> known;
   bool passed = false;
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    passed = passed || (replies[i].status == Status::no_node && is_at_gate(queue[i]));
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    const auto& name = queue.contenders[i];
+    passed = passed || (replies[i].status == Status::no_node && is_at_gate(name));
+    if (replies[i].status != Status::no_node) known.emplace(name.text, replies[i]);
   }
   if (!passed) return;
-  for (core::NodeName& name : read_queue_now(engine, question).contenders) {
-    const bool known = std::ranges::find(queue, name.text, &core::NodeName::text) != queue.end();
-    if (known || is_at_gate(name)) continue;
-    const auto place = std::ranges::find_if(queue, is_at_gate) - queue.begin();
-    replies.insert(replies.begin() + place,
-                   question.ask(client::request::Get{engine.path().child(name.text)}));
-    queue.insert(queue.begin() + place, std::move(name));
+  queue = read_queue_now(engine, question);
+  std::vector<client::Reply> all(queue.contenders.size());
+  std::vector<client::Operation> reads;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& name = queue.contenders[i];
+    if (const auto said = known.find(name.text); said != known.end()) {
+      all[i] = std::move(said->second);
+    } else {
+      reads.emplace_back(client::request::Get{engine.path().child(name.text)});
+      places.push_back(i);
+    }
   }
+  auto fresh = question.ask(std::move(reads));
+  for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move(fresh[i]);
+  replies = std::move(all);
 }
 
 }  // namespace
@@ -128,29 +153,30 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
                                            Deadline deadline, std::int32_t all_permits) {
   Question question(*engine, operation, deadline);
   for (;;) {
-    auto [queue, delayed] = read_queue_now(*engine, question);
+    auto queue = read_queue_now(*engine, question);
     std::vector<client::Operation> reads;
-    for (const auto& name : queue) {
+    for (const auto& name : queue.contenders) {
       reads.emplace_back(client::request::Get{engine->path().child(name.text)});
     }
     auto replies = question.ask(std::move(reads));
-    follow_downgrades(*engine, question, queue, replies);
     follow_passing(*engine, question, queue, replies);
+    follow_downgrades(*engine, question, queue.contenders, replies);
     const bool lost =
         std::ranges::any_of(replies, [](const auto& r) { return core::passes(r.status); });
     if (lost) {
       Question::pause();
       continue;
     }
-    const auto mine = own_numbers(*engine);
+    const Own own(*engine);
     std::vector<Participant> participants;
     core::Holders holders(all_permits);
-    for (std::size_t i = 0; i < queue.size(); ++i) {
+    for (std::size_t i = 0; i < replies.size(); ++i) {
       if (replies[i].status == Status::no_node) continue;
+      const auto& name = queue.contenders[i];
       const bool readable = replies[i].status == Status::ok;
       if (!readable && replies[i].status != Status::no_auth) question.fail(replies[i]);
-      Participant p = describe(queue[i], replies[i], mine);
-      p.holds = !delayed && holders.next_holds(*core::parse_contention(queue[i].text));
+      Participant p = describe(name, replies[i], own);
+      p.holds = !queue.delayed && holders.next_holds(*core::parse_contention(name.text));
       participants.push_back(std::move(p));
     }
     return participants;
@@ -180,9 +206,9 @@ QueueView view_of(LockEngine& engine, Sight sight, const std::vector<core::NodeN
                   const std::vector<core::NodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed) {
   QueueView view;
-  const auto mine = own_numbers(engine);
+  const Own own(engine);
   for (std::size_t i = 0; i < holders.size(); ++i) {
-    view.holders.push_back(describe(holders[i], replies[i], mine));
+    view.holders.push_back(describe(holders[i], replies[i], own));
     view.holders.back().holds = true;
   }
   if (sight == Sight::lock) view.waiting = queue.size() - holders.size();

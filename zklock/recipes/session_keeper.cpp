@@ -6,6 +6,20 @@
 
 namespace zklock::recipes {
 
+namespace {
+
+/// Whatever the answer is, it has gone through the quorum.
+client::Operation heartbeat() {
+  return client::request::Check{"/"};
+}
+
+/// The client's server answers it alone. To be small is all it is for.
+client::Operation question() {
+  return client::request::CountChildren{"/"};
+}
+
+}  // namespace
+
 SessionKeeper::SessionKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler)
     : coordinator_(coordinator), scheduler_(scheduler) {}
 
@@ -22,7 +36,7 @@ void SessionKeeper::connected(const client::SessionInfo& session) {
     evidence_.emplace(session.timeout, session.attempt_began, now);
   }
   if (old) tell_lapsed(old);
-  send_heartbeat(session.id, now);
+  send(heartbeat(), session.id, now);
   schedule_tick(session.id);
   if (session.is_new) return;
   for (const auto& member : members()) member->resumed(session.id);
@@ -60,7 +74,6 @@ void SessionKeeper::answered(SessionId session, Instant sent_at, bool by_quorum)
   {
     const std::lock_guard guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    evidence_->running(now);
     if (by_quorum) {
       const Instant until = evidence_->lease(sent_at);
       if (!(term_ && term_->extend(until)) && now < until) {
@@ -122,28 +135,27 @@ void SessionKeeper::schedule_tick(SessionId session) {
 
 void SessionKeeper::tick(SessionId session) {
   const Instant now = scheduler_.now();
+  bool wanted = false;
   bool due = false;
   {
     const std::lock_guard guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
-    evidence_->running(now);
-    const bool needed = !members_.empty() || !evidence_->settled(now);
+    wanted = !members_.empty();
     // Half a tick of slack, or a tick that comes early would put it off by a whole one.
-    due = needed && now - last_heartbeat_ >= timeout() / 10 - timeout() / 40;
+    due = now - last_sent_ >= timeout() / (wanted ? 10 : 5) - timeout() / 40;
   }
-  if (due) send_heartbeat(session, now);
+  if (due) send(wanted ? heartbeat() : question(), session, now);
   schedule_tick(session);
   for (const auto& member : members()) member->tick();
 }
 
-void SessionKeeper::send_heartbeat(SessionId session, Instant now) {
+void SessionKeeper::send(client::Operation operation, SessionId session, Instant now) {
   {
     const std::lock_guard guard(mutex_);
     if (stopped_) return;
-    last_heartbeat_ = now;
+    last_sent_ = now;
   }
-  // The root always exists, and its answer, whatever it is, has gone through the quorum.
-  coordinator_.submit({.operation = client::request::Check{"/"}, .session = session},
+  coordinator_.submit({.operation = std::move(operation), .session = session},
                       [](const client::Reply&) {});
 }
 

@@ -35,15 +35,16 @@ class SessionMember {
   virtual void tick() = 0;
 };
 
-/// Keeps the current session's lease: sends the heartbeats while anybody holds or waits, extends
-/// the term with every answer of the quorum, and tells the members in time when it lapses.
+/// Keeps the current session's lease: sends the heartbeats while anybody holds or waits, and asks
+/// for something small while nobody does, as evidence for the next; extends the term with every
+/// answer of the quorum, and tells the members in time when it lapses.
 ///
 /// | event              | effect                                                              |
 /// |--------------------|---------------------------------------------------------------------|
 /// | connected          | evidence starts anew; the term of a living session goes on, and its  |
 /// |                    | members are told                                                     |
 /// | answered by quorum | the term is extended; if it had lapsed, or there is none, a new one |
-/// | tick, every T/20   | a heartbeat every T/10 while there are members or no settled pings  |
+/// | tick, every T/20   | with members: a heartbeat every T/10; without: a question every T/5 |
 /// | term's end         | it lapses; its members are told                                     |
 /// | suspended          | no heartbeats; the term runs on to its end; its members are told    |
 /// | ended              | the term lapses; its members are told                               |
@@ -84,7 +85,7 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
 
   void tick(SessionId session);
   void schedule_tick(SessionId session);
-  void send_heartbeat(SessionId session, Instant now);
+  void send(client::Operation operation, SessionId session, Instant now);
   void watch_term(const Term& term);
   void term_due(const Term& term);
   void tell_lapsed(const Term& term);
@@ -102,7 +103,7 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
   bool stopped_ = false;
   std::optional<core::LeaseEvidence> evidence_;  ///< of the connection; none while suspended
   Term term_;                                    ///< of the session; may have lapsed
-  Instant last_heartbeat_{};
+  Instant last_sent_{};
   client::TimerId tick_timer_{};
   struct Membership {
     std::uint64_t number;  ///< they are told in the order in which they came

@@ -69,7 +69,7 @@ inline acknowledge(slot) {
   carried_out[slot] = false
 }
 
-/* SessionKeeper::send_heartbeat(), to its server. */
+/* SessionKeeper::send() of a heartbeat, to its server. */
 inline send_heartbeat(slot) {
   sent[slot] = 0;
   beat = 0;
