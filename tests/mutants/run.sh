@@ -81,7 +81,8 @@ build() {
 simulator_fails() {
   build simulate
   if timeout 600 "$program" --seeds "$seeds" >"$work/run.log" 2>&1; then return 1; fi
-  found="simulate, $(grep -m 1 -E '^seed [0-9]+: ' "$work/run.log" || tail -n 1 "$work/run.log")"
+  found=$(grep -m 1 -E '^seed [0-9]+: ' "$work/run.log" || tail -n 1 "$work/run.log")
+  found="simulate, ${found:-it crashed}"
   found=$(cut -c -118 <<<"$found")
 }
 
