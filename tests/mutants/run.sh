@@ -51,7 +51,7 @@ find "$source" -mindepth 1 -maxdepth 1 ! -name build -exec rm -r -- {} +
 while IFS= read -r -d '' file; do
   if [[ -e $file ]]; then printf '%s\0' "$file"; fi
 done < <(git ls-files -z --cached --others --exclude-standard) |
-  tar -c --null -T - | tar -x -C "$source"
+  tar -c --null -T - | tar -x -m -C "$source"  # as new, or what a mutant was built of would stay
 apply() (
   cd "$source"
   export GIT_CEILING_DIRECTORIES=${source%/*}  # this is no part of the repository around it
