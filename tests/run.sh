@@ -6,7 +6,7 @@
 #   tsan    g++ with ThreadSanitizer: unit, simulation, conformance and integration tests (those of
 #           the model have one thread)
 #   clang   clang++, the library shared and optimized, warnings are errors, no precompiled headers:
-#           everything is compiled; unit tests, walks, a minute of chaos, examples,
+#           everything is compiled; unit tests, walks, a minute of chaos, short fuzzing, examples,
 #           packaging, format
 # With --quick only the first; with --long only the walk with two faults and the larger of the models
 # of tests/model/promela, in the build of the last: they take minutes, and are for when the protocol
@@ -18,7 +18,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 phases=(asan tsan clang)
-of_clang='^(unit|walk|chaos|example|packaging|format)$'
+of_clang='^(unit|walk|chaos|fuzz|example|packaging|format)$'
 case "${1-}" in
   "") ;;
   --quick) phases=(asan) ;;

@@ -1,11 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/params.h"
 
+#include <charconv>
 #include <chrono>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace zklock::bench {
+
+namespace {
+
+constexpr double most_seconds = 1e9;
+
+template <class Number>
+Number number_in(const std::string& text) {
+  Number number{};
+  const char* const all = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), all, number);
+  if (error != std::errc() || end != all) throw std::invalid_argument("no number: " + text);
+  return number;
+}
+
+}  // namespace
 
 Params::Params(const std::string& words) {
   std::istringstream stream(words);
@@ -23,12 +40,15 @@ const std::string& Params::text(const std::string& name) const {
 }
 
 std::size_t Params::number(const std::string& name) const {
-  return std::stoul(text(name));
+  return number_in<std::size_t>(text(name));
 }
 
 Clock::duration Params::seconds(const std::string& name) const {
-  return std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double>(std::stod(text(name))));
+  const auto seconds = number_in<double>(text(name));
+  if (!(seconds >= 0 && seconds <= most_seconds)) {
+    throw std::invalid_argument("out of range: " + text(name));
+  }
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
 }  // namespace zklock::bench

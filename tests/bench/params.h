@@ -9,7 +9,8 @@
 
 namespace zklock::bench {
 
-/// What the driver asks for: "name=value" words. A missing one is a std::invalid_argument.
+/// What the driver asks for: "name=value" words. A missing one is a std::invalid_argument, and so is
+/// one that is no number, where one is asked for, or out of range.
 ///
 /// Thread-safety: a value.
 class Params {

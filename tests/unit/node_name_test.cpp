@@ -63,6 +63,7 @@ TEST(NodeName, EverythingElseIsNoContender) {
                                       "lock-00000000-1",
                                       "lock-9999999999",
                                       "lock-2147483648",
+                                      "lock--0000000000",
                                       "lock--2147483649",
                                       "lock--9999999999",
                                       "Lock-0000000042",

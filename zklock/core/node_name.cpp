@@ -108,7 +108,7 @@ std::optional<Contention> parse_contention(std::string_view name) noexcept {
   }
   std::string_view prefix = name.substr(0, name.size() - number_width);
   auto result = parse_prefix(prefix);
-  if (!result && prefix.ends_with('-')) {
+  if (!result && prefix.ends_with('-') && value > 0) {
     prefix.remove_suffix(1);
     result = parse_prefix(prefix);
     value = -value;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // simulate: the engine over simulated clocks, networks and servers, many times. See usage().
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +19,7 @@
 #include "tests/model/simulator/planner.h"
 #include "tests/model/simulator/run.h"
 #include "tests/model/simulator/shrink.h"
+#include "tests/model/simulator/wishes.h"
 
 namespace zklock::simulator {
 namespace {
@@ -35,50 +34,6 @@ int usage() {
          "to I9 (tests/model/simulator/checker.h). The first that fails is shrunk to the\n"
          "smallest plan that still does, and printed. Exit status 1: one has failed.\n";
   return 2;
-}
-
-struct Wishes {
-  std::uint64_t seeds = 0;
-  std::uint64_t from = 1;
-  double minutes = 0;
-  unsigned workers = 1;
-  std::optional<std::uint64_t> seed;
-  std::string plan;
-  bool shrinks = true;
-  bool keep_going = false;
-};
-
-std::optional<Wishes> parse(const std::vector<std::string>& words) {
-  Wishes wishes;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--no-shrink") {
-      wishes.shrinks = false;
-      continue;
-    }
-    if (word == "--keep-going") {
-      wishes.keep_going = true;
-      continue;
-    }
-    if (++i == words.size()) return std::nullopt;
-    const std::string& value = words[i];
-    if (word == "--seeds") {
-      wishes.seeds = std::stoull(value);
-    } else if (word == "--from") {
-      wishes.from = std::stoull(value);
-    } else if (word == "--minutes") {
-      wishes.minutes = std::stod(value);
-    } else if (word == "--threads") {
-      wishes.workers = std::clamp(static_cast<unsigned>(std::stoul(value)), 1U, 64U);
-    } else if (word == "--seed") {
-      wishes.seed = std::stoull(value);
-    } else if (word == "--plan") {
-      wishes.plan = value;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return wishes;
 }
 
 std::string line_of(const Violation& violation, Instant began) {
@@ -205,7 +160,7 @@ int run_all(const Wishes& wishes) {
 }
 
 int main_with(const std::vector<std::string>& words) {
-  const auto wishes = parse(words);
+  const auto wishes = parse_wishes(words);
   if (!wishes) return usage();
   if (wishes->seed) return show(make_plan(*wishes->seed), wishes->shrinks);
   if (!wishes->plan.empty()) {

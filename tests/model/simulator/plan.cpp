@@ -91,11 +91,20 @@ bool read(std::string_view text, Fault& fault) {
   fault = static_cast<Fault>(index);
   return index < fault_classes;
 }
+constexpr int last(LockClass) {
+  return static_cast<int>(LockClass::observer);
+}
+constexpr int last(Ending) {
+  return static_cast<int>(Ending::renews);
+}
+constexpr int last(Act) {
+  return static_cast<int>(Act::resign);
+}
 template <class Enum>
 requires std::is_enum_v<Enum>
 bool read(std::string_view text, Enum& value) {
   int number = 0;
-  if (!read_number(text, number)) return false;
+  if (!read_number(text, number) || number < 0 || number > last(value)) return false;
   value = static_cast<Enum>(number);
   return true;
 }
@@ -164,6 +173,8 @@ std::optional<Plan> parse_plan(const std::string& text) {
     }
     if (!good) return std::nullopt;
   }
+  const int slots = plan.setup.slots;
+  if (slots < 1 || slots > static_cast<int>(most_slots)) return std::nullopt;
   return plan;
 }
 

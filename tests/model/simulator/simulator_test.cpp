@@ -43,6 +43,8 @@ TEST(Simulator, APlanCanBeWrittenDown) {
   EXPECT_FALSE(parse_plan("step at=1 act=no number"));
   EXPECT_FALSE(parse_plan("step colour=3"));
   EXPECT_FALSE(parse_plan("nonsense"));
+  EXPECT_FALSE(parse_plan("object kind=300")) << "there is no such class";
+  EXPECT_FALSE(parse_plan("setup slots=0"));
 }
 
 TEST(Simulator, APlanIsMadeAsSmallAsItFails) {

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/acquire_asker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+
+#include "tests/fuzz/children.h"
+#include "zklock/core/node_data.h"
+
+namespace zklock::fuzz {
+
+using namespace core;
+using State = AcquireState;
+
+namespace {
+
+constexpr std::size_t most_children = 6;
+constexpr int enough_answers = 64;
+
+QueueRule choose_rule(Choices& choices) {
+  switch (choices.below(6)) {
+    case 0:
+    case 1: return QueueRule::mutex();
+    case 2: return QueueRule::writer();
+    case 3: return QueueRule::reader();
+    case 4: return QueueRule::permits(2, 4, false);
+    default: return QueueRule::permits(2, 4, true);
+  }
+}
+
+}  // namespace
+
+Asker::Asker(Choices& choices)
+    : choices_(choices), policy_(choose_policy(choices)), fsm_("id", policy_) {}
+
+AcquireFsm::Policy Asker::choose_policy(Choices& choices) {
+  AcquireFsm::Policy policy{.rule = choose_rule(choices)};
+  const unsigned flags = choices.byte();
+  if (policy.rule.prefix == lock_prefix && (flags & 1U) != 0)
+    policy.gate = QueueRule::weighted(5, 2);
+  policy.wait = (flags & 2U) == 0;
+  policy.queue_again = (flags & 4U) == 0;
+  policy.lists = (flags & 8U) != 0;
+  policy.expects_others = (flags & 16U) != 0;
+  policy.lock_delay = std::chrono::seconds((flags & 32U) != 0 ? 3 : 0);
+  return policy;
+}
+
+void Asker::run() {
+  take(fsm_.start());
+  while (choices_.any_left()) step();
+  come_to_an_end();
+}
+
+void Asker::step() {
+  if (!outstanding_.empty() && !choices_.one_in(4)) return answer();
+  event();
+}
+
+// ---- what happens -------------------------------------------------------------------------------
+
+void Asker::event() {
+  lease_ = false;
+  switch (choices_.below(9)) {
+    case 0:
+    case 1: {
+      if (armed_.empty()) return;
+      const auto which = choices_.below(armed_.size());
+      const Armed fired = armed_[which];
+      armed_.erase(armed_.begin() + which);
+      if (choices_.one_in(2)) return take(fsm_.predecessor_deleted(fired.node));
+      first_ = fired.is_release;
+      const bool lease = choose_lease();
+      return take(fsm_.predecessor_changed(fired.node, lease));
+    }
+    case 2:  // too late
+      if (!armed_.empty() || fsm_.state() == State::arming) return;
+      return take(fsm_.predecessor_deleted(choose_name()));
+    case 3: {
+      const SessionId session = choose_session();
+      if (own_ && own_->session == session) own_->gone = true;
+      return take(fsm_.session_ended(session));
+    }
+    case 4:
+      if (!fsm_.has_node()) return;
+      if (own_) own_->gone = true;
+      return take(fsm_.own_node_deleted());
+    case 5: return take(fsm_.resume());
+    case 6:
+      if (fsm_.state() != State::delaying) return;
+      return take(choices_.one_in(2) ? fsm_.delay_lasts() : fsm_.delay_over());
+    case 7:
+      if (choices_.one_in(4)) give_up();
+      return;
+    default: return;
+  }
+}
+
+void Asker::give_up() {
+  if (granted_ || fsm_.over()) return;
+  gave_up_ = true;
+  take(fsm_.give_up());
+}
+
+/// The servers want no more of it.
+void Asker::come_to_an_end() {
+  give_up();
+  refused_ = true;
+  for (int i = 0; i < enough_answers && !granted_ && !fsm_.over(); ++i) {
+    outstanding_.empty() ? take(fsm_.resume()) : answer();
+  }
+  require(granted_ || fsm_.over(), "it comes to its end");
+}
+
+// ---- what it is answered ------------------------------------------------------------------------
+
+Status Asker::choose_status() {
+  constexpr Status all[] = {Status::unknown,          Status::session_ended, Status::not_connected,
+                            Status::throttled,        Status::closed,        Status::no_node,
+                            Status::node_exists,      Status::not_empty,     Status::bad_version,
+                            Status::no_auth,          Status::auth_failed,   Status::invalid_acl,
+                            Status::quota_exceeded,   Status::read_only,     Status::too_many_nodes,
+                            Status::too_many_watches, Status::server_error,  Status::not_sent};
+  if (refused_) return Status::closed;
+  // What overtakes others has never been sent.
+  if (out_of_turn_) return choices_.one_in(2) ? Status::closed : Status::not_connected;
+  const unsigned which = choices_.byte();
+  if (which >= 64) return Status::ok;
+  const Status status = all[which % std::size(all)];
+  // Only who has abandoned is told so.
+  if (status == Status::not_sent && !abandoned_) return Status::unknown;
+  return status;
+}
+
+SessionId Asker::choose_session() {
+  return {static_cast<std::int64_t>(choices_.below(2)) + 1};
+}
+
+FencingToken Asker::choose_token() {
+  return {static_cast<std::int64_t>(choices_.below(8)) + 1};
+}
+
+/// Of a node that may be its own, if it wants; or of any.
+std::string Asker::choose_name() {
+  if (choices_.one_in(3)) return choose_child(choices_);
+  return NodeName::make(fsm_.present_rule().prefix, choose_sequence(choices_)).text;
+}
+
+std::string Asker::choose_data() {
+  const unsigned which = choices_.byte();
+  if (which >= 240) return std::string(choices_.text());
+  if (which >= 200) return std::to_string(which % 6);
+  NodeData data;
+  data.attempt = (which & 1U) != 0 ? fsm_.attempt() : "another.1";
+  data.announces = (which & 2U) != 0;
+  if ((which & 4U) != 0) data.token = choose_token().zxid;
+  return data.encode();
+}
+
+/// The own node, by that answer to what was asked of it.
+void Asker::said_gone(Status status) {
+  const StatusSort sort = sort_of(status);
+  const bool gone = sort == StatusSort::session || sort == StatusSort::over ||
+                    sort == StatusSort::unsent || status == Status::no_node;
+  if (gone && own_) own_->gone = true;
+}
+
+void Asker::answer() {
+  const auto which = outstanding_.size() > 1 ? choices_.below(outstanding_.size()) : 0;
+  const AcquireEffect request = outstanding_[which];
+  outstanding_.erase(outstanding_.begin() + which);
+  lease_ = false;
+  out_of_turn_ = which > 0 && request.kind != Kind::watch;
+  answer(request);
+  out_of_turn_ = false;
+}
+
+void Asker::answer(const AcquireEffect& request) {
+  switch (request.kind) {
+    case Kind::create: return answer_created();
+    case Kind::move: return answer_moved();
+    case Kind::list:
+      return fsm_.state() == State::enqueuing && !fsm_.present_rule().shares_count()
+                 ? answer_counted()
+                 : answer_listed();
+    case Kind::inspect: return answer_inspected(request);
+    case Kind::watch: return answer_watched(request);
+    case Kind::create_parents: return take(fsm_.parents_created(choose_status(), {}));
+    case Kind::remove_parent: return take(fsm_.parent_removed(choose_status(), {}));
+    default: break;
+  }
+  const Status status = choose_status();
+  if (request.kind != Kind::check_parent || status != Status::no_node) said_gone(status);
+  const bool lease = choose_lease();
+  switch (request.kind) {
+    case Kind::check_parent:
+    case Kind::check_own: return take(fsm_.checked(status, lease, "said"));
+    case Kind::seed_count: return take(fsm_.count_seeded(status, "said"));
+    case Kind::mark: return take(fsm_.marked(status, lease, "said"));
+    case Kind::clear: return take(fsm_.cleared(status, "said"));
+    default: require(false, "a request"); break;
+  }
+}
+
+void Asker::answer_created() {
+  const Status status = choose_status();
+  const SessionId session = choose_session();
+  const std::string name = status == Status::ok ? choose_name() : "";
+  const FencingToken token = choose_token();
+  if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
+  asked_ = session;
+  take(fsm_.created({status, session, name, token, "said"}));
+}
+
+void Asker::answer_moved() {
+  const Status status = choose_status();
+  const SessionId session = own_ ? own_->session : choose_session();
+  const std::string name = status == Status::ok ? choose_name() : "";
+  const FencingToken token = choose_token();
+  said_gone(status);
+  if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
+  take(fsm_.moved({status, session, name, token, "said"}));
+}
+
+void Asker::answer_counted() {
+  const Status status = choose_status();
+  const SessionId session = choose_session();
+  const FencingToken last = choose_token();
+  const int children = static_cast<int>(choices_.below(3)) + (choices_.one_in(64) ? -2 : 0);
+  first_ = status == Status::ok && own_ && session == own_->session && children == 1 &&
+           last == own_->token;
+  const bool lease = choose_lease();
+  take(fsm_.counted({status, session, last, children}, lease));
+}
+
+bool Asker::says_first(const std::vector<std::string>& children, FencingToken parent,
+                       const PermitsAnswer& permits) const {
+  if (!own_ || parent > own_->token) return false;
+  QueueRule rule = fsm_.present_rule();
+  if (rule.shares_count()) {
+    const auto number = parse_permit_count(permits.data);
+    if (permits.status != Status::ok || !number) return false;
+    rule.all = *number;
+  }
+  const bool waits_for_others = !fsm_.at_gate() && !orphans(children).empty();
+  return decide(children, own_->name, rule).verdict == Decision::Verdict::first &&
+         !waits_for_others;
+}
+
+void Asker::answer_listed() {
+  const Status status = choose_status();
+  const FencingToken parent = choices_.one_in(8) ? choose_token() : FencingToken{};
+  auto children = choose_children(choices_, most_children);
+  const bool shown = own_ && !choices_.one_in(8);
+  if (shown && std::ranges::find(children, own_->name) == children.end()) {
+    children.push_back(own_->name);
+  }
+  PermitsAnswer permits{
+      .status = Status::ok, .session = choose_session(), .data = {}, .detail = {}};
+  std::string count;
+  if (fsm_.present_rule().shares_count()) {
+    permits.status = choose_status();
+    count = choose_data();
+    permits.data = count;
+  }
+  const bool enqueuing = fsm_.state() == State::enqueuing;
+  if (!enqueuing) said_gone(status);
+  if (status == Status::ok && sort_of(permits.status) != StatusSort::tree) {
+    said_gone(permits.status);
+  }
+  if (own_ && fsm_.state() != State::recovering) {
+    const bool seen = std::ranges::find(children, own_->name) != children.end();
+    if (!seen || parent > own_->token) own_->gone = true;
+    first_ = status == Status::ok && says_first(children, parent, permits);
+  }
+  const bool lease = choose_lease();
+  take(fsm_.listed({status, parent, children, "said", permits}, lease));
+}
+
+void Asker::answer_inspected(const AcquireEffect& request) {
+  const Status status = choose_status();
+  const std::string data = choose_data();
+  const SessionId session = choose_session();
+  const FencingToken token = choose_token();
+  if (status != Status::no_node) said_gone(status);
+  const auto parsed = NodeData::parse(data);
+  if (status == Status::ok && parsed && parsed->attempt == attempt_ && session == asked_) {
+    own_ = Node{.name = request.text, .session = session, .token = token};
+  }
+  take(fsm_.inspected({status, data, session, token, "said"}));
+}
+
+void Asker::answer_watched(const AcquireEffect& request) {
+  const Status status = choose_status();
+  const std::string data = choose_data();
+  const FencingToken token = choose_token();
+  if (status != Status::no_node) said_gone(status);
+  if (status == Status::ok && !fsm_.over()) {
+    const auto parsed = NodeData::parse(data);
+    const auto other = parse_contention(request.text);
+    const auto own = own_ ? parse_contention(own_->name) : std::nullopt;
+    const bool fits =
+        own && other && (came_by(parsed, token) <= own_->token || own->sequence <= other->sequence);
+    const bool one_at_a_time = policy_.rule.access != Access::permits && !fsm_.at_gate();
+    armed_.push_back({request.text, parsed && parsed->announces && fits && watches_ == 1 &&
+                                        one_at_a_time && other->access == Access::exclusive});
+  }
+  take(fsm_.watched(request.text, {status, token, data, "said"}));
+}
+
+// ---- what it asks for ---------------------------------------------------------------------------
+
+void Asker::take(const AcquireEffects& effects) {
+  require(!granted_ || effects.empty(), "after the grant nothing is asked for");
+  require(effects.size() <= most_children + 8, "not too much at once");
+  const auto watches = [](const AcquireEffect& effect) { return effect.kind == Kind::watch; };
+  if (std::ranges::any_of(effects, watches)) watches_ = 0;
+  for (const AcquireEffect& effect : effects) take(effect);
+  check_state();
+}
+
+void Asker::take(const AcquireEffect& effect) {
+  require(!granted_, "a grant is the last word");
+  switch (effect.kind) {
+    case Kind::create:
+    case Kind::move:
+      require(!gave_up_, "who has given up does not queue again");
+      require(attempts_.insert(effect.text).second, "no attempt is used twice");
+      if (effect.kind == Kind::move) require(first_, "it moves when it is first at the gate");
+      if (effect.kind == Kind::create) {
+        require(!own_ || own_->gone, "one node at a time");
+        own_.reset();
+      }
+      attempt_ = effect.text;
+      abandoned_ = false;
+      ask(effect);
+      if (effect.kind == Kind::create && fsm_.counts()) {
+        outstanding_.push_back({.kind = Kind::list, .text = {}});
+      }
+      return;
+    case Kind::watch:
+      require(policy_.wait, "a single attempt watches nobody");
+      ++watches_;
+      ask(effect);
+      return;
+    case Kind::create_parents:
+    case Kind::check_parent:
+    case Kind::list:
+    case Kind::seed_count:
+    case Kind::inspect:
+    case Kind::check_own:
+    case Kind::remove_parent:
+    case Kind::mark:
+    case Kind::clear: ask(effect); return;
+    case Kind::unwatch: armed_.clear(); return;
+    case Kind::remove_node: removal(effect); return;
+    case Kind::delay: require(!fsm_.orphans().empty(), "it waits for somebody"); return;
+    case Kind::pause: return;
+    case Kind::abandon: abandoned_ = true; return;
+    case Kind::grant: check_grant(effect); return;
+    case Kind::fail:
+      require(!std::exchange(failed_, true), "one error is told");
+      require(!gave_up_, "who has given up is told none");
+      return;
+  }
+}
+
+void Asker::ask(const AcquireEffect& effect) {
+  for (const AcquireEffect& other : outstanding_) {
+    const bool both_watch = other.kind == Kind::watch && effect.kind == Kind::watch;
+    require(both_watch && other.text != effect.text, "one request at a time");
+  }
+  const bool decides = effect.kind == Kind::list || effect.kind == Kind::watch ||
+                       effect.kind == Kind::inspect || effect.kind == Kind::create;
+  if (decides) first_ = false;
+  outstanding_.push_back(effect);
+}
+
+void Asker::removal(const AcquireEffect& effect) {
+  require(effect.session != SessionId{}, "a node is removed on its session");
+  const bool is_own = own_ && effect.text == own_->name;
+  if (!is_own && DelayMarker::parse(effect.text)) return;
+  require(is_own, "it removes nobody else's node", effect.text);
+  require(effect.session == own_->session, "on the node's session");
+  require(!std::exchange(own_->removed, true), "once");
+  own_->gone = true;
+}
+
+void Asker::check_grant(const AcquireEffect& effect) {
+  require(!gave_up_ && !failed_, "who has been told otherwise is not granted");
+  require(own_.has_value(), "no grant without a node");
+  require(fsm_.own_name() == own_->name && fsm_.token() == own_->token, "of the own node");
+  require(fsm_.session() == own_->session && effect.session == own_->session, "and its session");
+  require(!own_->removed, "which is not being removed");
+  const auto own = parse_contention(own_->name);
+  require(own && is_usable(own->sequence), "which has a place in the queue");
+  require(lease_, "with a valid lease");
+  require(first_, "which is first, as somebody has said");
+  require(!fsm_.at_gate(), "not at the gate");
+  const bool leaves = policy_.rule.access == Access::exclusive && policy_.lock_delay.count() > 0;
+  require(fsm_.leaves_delay() == leaves, "with its marker, if it leaves one");
+  granted_ = true;
+}
+
+void Asker::check_state() {
+  const bool waits = fsm_.state() == State::arming || fsm_.state() == State::waiting;
+  require(waits || armed_.empty(), "no watch is left");
+  require(fsm_.over() || fsm_.state() != State::idle, "it has begun");
+  if (!fsm_.over()) return;
+  outstanding_.clear();
+  require(!fsm_.has_node(), "it ends without a node");
+  require(!own_ || own_->gone, "no node is left");
+  require(failed_ || gave_up_ || !policy_.wait, "it does not end without a word");
+}
+
+}  // namespace zklock::fuzz

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs of the tests are told: the simulator's command line and plans, the benchmark's
+// commands. What is accepted makes sense and means the same when it is said again; the rest is
+// refused, by an answer or by the one exception that is promised.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/params.h"
+#include "tests/fuzz/target.h"
+#include "tests/model/simulator/plan.h"
+#include "tests/model/simulator/wishes.h"
+
+namespace zklock::fuzz {
+namespace {
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream lines(text);
+  for (std::string word; std::getline(lines, word, '\n');) words.push_back(word);
+  return words;
+}
+
+std::vector<std::string> said_again(const simulator::Wishes& wishes) {
+  std::vector<std::string> words{"--seeds",   std::to_string(wishes.seeds),
+                                 "--from",    std::to_string(wishes.from),
+                                 "--threads", std::to_string(wishes.workers)};
+  if (wishes.seed) {
+    words.emplace_back("--seed");
+    words.push_back(std::to_string(*wishes.seed));
+  }
+  words.emplace_back("--plan");
+  words.push_back(wishes.plan);
+  if (!wishes.shrinks) words.emplace_back("--no-shrink");
+  if (wishes.keep_going) words.emplace_back("--keep-going");
+  return words;
+}
+
+void check_wishes(const std::string& text) {
+  const auto wishes = simulator::parse_wishes(words_of(text));
+  if (!wishes) return;
+  require(wishes->minutes >= 0 && wishes->minutes <= simulator::most_minutes, "so many minutes");
+  require(wishes->workers >= 1 && wishes->workers <= simulator::most_workers, "so many workers");
+  auto again = simulator::parse_wishes(said_again(*wishes));
+  require(again.has_value(), "it can be said again");
+  again->minutes = wishes->minutes;
+  require(*again == *wishes, "the same wishes");
+}
+
+void check_plan(const std::string& text) {
+  const auto plan = simulator::parse_plan(text);
+  if (!plan) return;
+  require(plan->setup.slots >= 1 && plan->setup.slots <= static_cast<int>(simulator::most_slots),
+          "processes that there are");
+  for (const auto& object : plan->setup.objects) {
+    require(object.kind <= simulator::LockClass::observer, "a class that there is");
+  }
+  for (const auto& step : plan->steps) {
+    require(step.act <= simulator::Act::resign && step.ending <= simulator::Ending::renews &&
+                static_cast<std::size_t>(step.fault) < simulator::fault_classes,
+            "what can be done");
+  }
+  require(simulator::parse_plan(to_text(*plan)) == plan, "the same plan");
+}
+
+void check_params(const std::string& text) {
+  try {
+    const bench::Params params(text);
+    if (params.has("n")) require(std::to_string(params.number("n")).size() <= 20, "a number");
+    if (!params.has("s")) return;
+    const auto length = params.seconds("s");
+    require(
+        length >= bench::Clock::duration::zero() && length <= std::chrono::seconds(1'000'000'000),
+        "a length of time");
+  } catch (const std::invalid_argument& error) {
+    require(*error.what() != '\0', "it says why");
+  }
+}
+
+}  // namespace
+}  // namespace zklock::fuzz
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string text(zklock::fuzz::as_text(data + 1, size - 1));
+  switch (data[0]) {
+    case 'w': zklock::fuzz::check_wishes(text); break;
+    case 'p': zklock::fuzz::check_plan(text); break;
+    default: zklock::fuzz::check_params(text); break;
+  }
+  return 0;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/target.h"
+#include "zklock/core/lock_delay.h"
+#include "zklock/core/node_name.h"
+#include "zklock/core/permit_count.h"
+
+namespace zklock::fuzz {
+
+/// Small numbers, so that they meet, and those at the end of the counter.
+inline core::Sequence choose_sequence(Choices& choices) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  switch (const unsigned which = choices.byte()) {
+    case 255: return {Limits::max()};
+    case 254: return {Limits::min()};
+    case 253: return {core::first_unusable_sequence.value - 1};
+    case 252: return core::first_unusable_sequence;
+    case 251: return {-1'000'000'000};
+    case 250: return {static_cast<std::int32_t>(choices.byte() << 23U)};
+    default: return {static_cast<std::int32_t>(which % 12)};
+  }
+}
+
+/// A number of permits or an ageing.
+inline std::int32_t choose_count(Choices& choices) {
+  const unsigned which = choices.byte();
+  return which == 255 ? std::numeric_limits<std::int32_t>::max()
+                      : static_cast<std::int32_t>(which % 6) + 1;
+}
+
+/// A name of any kind that there may be below a lock's path.
+inline std::string choose_child(Choices& choices) {
+  std::string prefix;
+  switch (choices.below(14)) {
+    case 0:
+    case 1: prefix = core::lock_prefix; break;
+    case 2: prefix = core::write_prefix; break;
+    case 3: prefix = core::read_prefix; break;
+    case 4: prefix = core::permits_prefix(choose_count(choices), 0); break;
+    case 5: {
+      const auto permits = choose_count(choices);
+      prefix = core::permits_prefix(permits, choose_count(choices));
+      break;
+    }
+    case 6:
+      prefix = core::weight_prefix(static_cast<std::int32_t>(choices.below(10)) + 1, 0);
+      break;
+    case 7: {
+      const auto weight = static_cast<std::int32_t>(choices.below(10)) + 1;
+      prefix = core::weight_prefix(weight, choose_count(choices));
+      break;
+    }
+    case 8: prefix = "_c_9f-lock-"; break;
+    case 9: prefix = "9f__rlock__"; break;
+    case 10: prefix = "9f__lock__"; break;
+    case 11: return std::string(core::count_node);
+    case 12: return std::string(choices.text());
+    default: {
+      const std::chrono::milliseconds length(choices.byte() + 1);
+      const FencingToken token{static_cast<std::int64_t>(choices.below(8)) + 1};
+      return core::DelayMarker::make(length, token, choose_sequence(choices)).name;
+    }
+  }
+  return core::NodeName::make(prefix, choose_sequence(choices)).text;
+}
+
+/// All different, as the servers' are.
+inline std::vector<std::string> choose_children(Choices& choices, std::size_t most) {
+  std::vector<std::string> children;
+  for (std::size_t left = choices.below(most + 1); left > 0; --left) {
+    std::string child = choose_child(choices);
+    bool known = false;
+    for (const std::string& other : children) known = known || other == child;
+    if (!known) children.push_back(std::move(child));
+  }
+  return children;
+}
+
+}  // namespace zklock::fuzz

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock engine, unchanged, on servers that say anything: see LyingServers. Whatever they say,
+//
+// | promise                                                                                 |
+// |-----------------------------------------------------------------------------------------|
+// | every call ends once, with a hold, an error, or neither                                  |
+// | a hold has a token that the servers have told, a node and an owner                       |
+// | nothing is held whose session has ended, nor later than a timeout after the quorum was   |
+// |   last heard of; once lost it stays lost, its stop_token fires, and fires once           |
+// | its owner's counts are above 0 exactly while it is held                                  |
+// | when the client has been closed, all calls have ended, all holds are lost, and nothing    |
+// |   keeps it alive                                                                         |
+//
+// Whether two clients exclude each other is not asked here: that servers which lie can do both, no
+// library can help; with servers that fail, and tell the truth, tests/model asks it.
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/lying_servers.h"
+#include "tests/fuzz/target.h"
+#include "tests/model/sim_clock.h"
+#include "tests/model/sim_dispatcher.h"
+#include "zklock/hold.h"
+#include "zklock/recipes/client_core.h"
+#include "zklock/recipes/contender.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::fuzz {
+namespace {
+
+using namespace recipes;
+
+constexpr std::size_t most_calls = 12;
+constexpr int most_steps = 400;
+
+template <class T>
+std::shared_ptr<T> borrowed(T& object) {
+  return {std::shared_ptr<void>(), &object};
+}
+
+struct Told {
+  int* times;
+  void operator()() const noexcept { ++*times; }
+};
+
+struct Call {
+  explicit Call(Owner of) : owner(of) {}
+
+  const Owner owner;
+  Ticket ticket{0, Owner::this_thread()};
+  int outcomes = 0;
+  Hold hold = {};
+  client::SessionId session = {};
+  int losses = 0;
+  bool was_lost = false;
+  std::optional<std::stop_callback<Told>> told = {};
+};
+
+class Client {
+ public:
+  explicit Client(Choices& choices)
+      : choices_(choices),
+        servers_(choices, clock_),
+        core_(ClientCore::make({.coordinator = borrowed<client::Coordinator>(servers_),
+                                .scheduler = borrowed<client::Scheduler>(clock_),
+                                .dispatcher = borrowed<client::Dispatcher>(dispatcher_),
+                                .losses = borrowed<client::Dispatcher>(dispatcher_)},
+                               {.hosts = "fuzz",
+                                .application = "test",
+                                .host = "host",
+                                .announces = choices.one_in(2),
+                                .logger = nullptr})),
+        engine_(core_->engine(core::LockPath("/locks/a"))) {
+    engine_->attach();
+  }
+
+  void run() {
+    servers_.connect();
+    for (int i = 0; i < most_steps && choices_.any_left(); ++i) {
+      step();
+      check();
+    }
+    close();
+  }
+
+ private:
+  void step() {
+    switch (choices_.below(16)) {
+      case 0: return acquire();
+      case 1: return acquire();
+      case 2: return cancel();
+      case 3: return release();
+      case 4:
+        if (choices_.one_in(4)) servers_.disconnect();
+        return;
+      case 5:
+        if (choices_.one_in(8)) servers_.end_session();
+        return;
+      case 6: return servers_.connect();
+      case 7: return servers_.fire();
+      case 8: return servers_.run_soon();
+      case 9: static_cast<void>(dispatcher_.run_next()); return;
+      case 10: pass_time(); return;
+      case 11: static_cast<void>(clock_.run_next()); return;
+      default: return servers_.answer();
+    }
+  }
+
+  void pass_time() {
+    clock_.advance_to(clock_.now() + std::chrono::milliseconds(1 << choices_.below(14)));
+  }
+
+  core::QueueRule choose_rule(core::CountKind& kind) {
+    switch (choices_.below(6)) {
+      case 0: return core::QueueRule::writer();
+      case 1: kind = core::CountKind::shared_hold; return core::QueueRule::reader();
+      case 2: return core::QueueRule::permits(1, 2, false);
+      case 3: return core::QueueRule::permits(1, 2, true);
+      default: return core::QueueRule::mutex();
+    }
+  }
+
+  void acquire() {
+    if (calls_.size() == most_calls) return;
+    const Owner owner = owners_[choices_.below(std::size(owners_))];
+    calls_.push_back(std::make_unique<Call>(owner));
+    Call& call = *calls_.back();
+    core::CountKind kind = core::CountKind::hold;
+    Wanted wanted{.owner = owner, .rule = choose_rule(kind), .deadline = choose_deadline()};
+    const unsigned flags = choices_.byte();
+    const bool mutex = wanted.rule.prefix == core::lock_prefix;
+    if (mutex && (flags & 1U) != 0) wanted.gate = core::QueueRule::weighted(5, 2);
+    if (mutex && (flags & 3U) == 2U)
+      wanted.local = {.batch = 4, .keep_idle = std::chrono::seconds(2)};
+    if ((flags & 4U) != 0) wanted.lock_delay = std::chrono::seconds(1);
+    wanted.queue_again = (flags & 8U) == 0;
+    wanted.kind = kind;
+    wanted.done = [this, &call, kind](Outcome outcome) { ended(call, std::move(outcome), kind); };
+    call.ticket = engine_->acquire(std::move(wanted));
+  }
+
+  Deadline choose_deadline() {
+    switch (choices_.below(3)) {
+      case 0: return Deadline::after(clock_.now(), std::chrono::seconds(0));
+      case 1: return Deadline::after(clock_.now(), std::chrono::seconds(3));
+      default: return Deadline::never();
+    }
+  }
+
+  void ended(Call& call, Outcome outcome, core::CountKind kind) {
+    require(++call.outcomes == 1, "a call ends once");
+    require(!outcome.contender || !outcome.error, "with one of them");
+    if (!outcome.contender) return;
+    call.hold = outcome.contender->make_hold(kind);
+    call.session = outcome.contender->place().session();
+    call.told.emplace(call.hold.lost(), Told{&call.losses});
+    require(servers_.have_told({call.hold.token().zxid}), "the servers have told of its node");
+    require(call.hold.owner() == call.owner, "its owner");
+    require(call.hold.node().starts_with("/locks/a/"), "its node");
+  }
+
+  void cancel() {
+    if (!calls_.empty()) engine_->cancel(calls_[choices_.below(calls_.size())]->ticket);
+  }
+
+  void release() {
+    if (calls_.empty()) return;
+    Call& call = *calls_[choices_.below(calls_.size())];
+    call.told.reset();
+    call.hold.release();
+    engine_->settle();
+  }
+
+  bool is_heard(const Call& call) const {
+    const auto heard = servers_.heard_by_quorum(call.session);
+    return call.session == servers_.session() && heard &&
+           clock_.now() < *heard + LyingServers::timeout;
+  }
+
+  void check() {
+    for (const auto& each : calls_) {
+      Call& call = *each;
+      require(call.losses <= 1, "a loss is told once");
+      if (!call.hold) continue;
+      const bool lost = call.hold.state() == HoldState::lost;
+      require(!call.was_lost || lost, "lost for ever");
+      call.was_lost = lost;
+      if (lost) {
+        require(call.hold.lost().stop_requested(), "who asks hears of the loss");
+        continue;
+      }
+      require(call.losses == 0, "who holds has been told no loss");
+      require(is_heard(call), "nothing is held that the servers have not vouched for");
+      require(engine_->ownership(call.owner).count() > 0, "it has a count");
+    }
+  }
+
+  void close() {
+    engine_->detach();
+    core_->close();
+    while (!dispatcher_.empty()) static_cast<void>(dispatcher_.run_next());
+    for (const auto& call : calls_) {
+      require(call->outcomes == 1, "every call ends");
+      require(!call->hold || call->hold.state() == HoldState::lost, "closed, nothing is held");
+      require(!call->hold || call->losses == 1, "and all losses are told");
+    }
+    require(servers_.unanswered() == 0, "no request without a reply");
+    engine_.reset();
+    for (const auto& call : calls_) call->told.reset();
+    calls_.clear();
+    clock_.clear();
+    const std::weak_ptr<ClientCore> left = core_;
+    core_.reset();
+    require(left.expired(), "nobody keeps what is left of a client");
+  }
+
+  Choices& choices_;
+  model::SimClock clock_;
+  model::SimDispatcher dispatcher_;
+  LyingServers servers_;
+  const Owner owners_[3] = {Owner::unique(), Owner::unique(), Owner::unique()};
+  std::vector<std::unique_ptr<Call>> calls_;
+  std::shared_ptr<ClientCore> core_;
+  std::shared_ptr<LockEngine> engine_;
+};
+
+}  // namespace
+}  // namespace zklock::fuzz
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  zklock::fuzz::Choices choices(data, size);
+  zklock::fuzz::Client(choices).run();
+  return 0;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/lying_servers.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "tests/fuzz/children.h"
+#include "zklock/core/node_data.h"
+
+namespace zklock::fuzz {
+
+using namespace client;
+namespace ops = client::request;
+
+namespace {
+
+constexpr std::size_t most_children = 5;
+
+/// Its event, where it is a request with a watch.
+ops::OnWatchEvent watch_in(const Operation& operation) {
+  if (const auto* get = std::get_if<ops::GetAndWatch>(&operation)) return get->on_event;
+  if (const auto* list = std::get_if<ops::ListAndWatch>(&operation)) return list->on_event;
+  if (const auto* exists = std::get_if<ops::ExistsAndWatch>(&operation)) return exists->on_event;
+  return {};
+}
+
+/// What the leader has to be asked for.
+bool is_by_quorum(const Operation& operation) {
+  return std::holds_alternative<ops::CreateContender>(operation) ||
+         std::holds_alternative<ops::CreateParents>(operation) ||
+         std::holds_alternative<ops::Check>(operation) ||
+         std::holds_alternative<ops::Delete>(operation) ||
+         std::holds_alternative<ops::AnnounceAndDelete>(operation) ||
+         std::holds_alternative<ops::Transaction>(operation);
+}
+
+/// No server's.
+Reply unasked(Status status) {
+  Reply reply;
+  reply.status = status;
+  reply.detail = "no server was asked";
+  return reply;
+}
+
+/// Of the contender that is being made.
+std::string data_of_contender(const Operation& operation) {
+  if (const auto* create = std::get_if<ops::CreateContender>(&operation)) return create->data;
+  const auto* all = std::get_if<ops::Transaction>(&operation);
+  if (!all) return {};
+  for (const auto& write : all->writes) {
+    const auto* create = std::get_if<ops::write::Create>(&write);
+    if (create && create->contender) return create->data;
+  }
+  return {};
+}
+
+std::string prefix_in(const Operation& operation) {
+  if (const auto* create = std::get_if<ops::CreateContender>(&operation)) return create->prefix;
+  return std::string(core::lock_prefix);
+}
+
+}  // namespace
+
+RequestId LyingServers::submit(Request request, ReplyHandler handler) {
+  const RequestId id{++last_id_};
+  pending_.push_back({id, std::move(request), std::move(handler), clock_.now()});
+  return id;
+}
+
+bool LyingServers::abandon(RequestId request) {
+  const auto found = std::ranges::find(pending_, request, &Pending::id);
+  if (found == pending_.end() || connected_) return false;  // it has been sent
+  abandoned_.push_back(std::move(*found));
+  pending_.erase(found);
+  return true;
+}
+
+void LyingServers::connect() {
+  if (connected_ || closed_) return;
+  connected_ = true;
+  const bool is_new = session_ == SessionId{};
+  if (is_new) session_ = {++last_session_};
+  for (Pending& each : pending_) each.sent = clock_.now();
+  observer_->connected(
+      {.id = session_, .timeout = timeout, .attempt_began = clock_.now(), .is_new = is_new});
+}
+
+void LyingServers::disconnect() {
+  if (!connected_) return;
+  connected_ = false;
+  observer_->suspended(session_);
+}
+
+void LyingServers::end_session() {
+  if (session_ == SessionId{}) return;
+  connected_ = false;
+  const SessionId ended = std::exchange(session_, SessionId{});
+  watches_.clear();
+  observer_->ended(ended, Status::session_ended);
+}
+
+/// Where it is the coordinator's to give, and no server's.
+std::optional<Status> LyingServers::own_answer(const Pending& pending) const {
+  if (closed_) return Status::closed;
+  const SessionId bound = pending.request.session;
+  if (bound != SessionId{} && bound != session_) return Status::session_ended;
+  if (connected_) return std::nullopt;
+  if (pending.request.at_once) return Status::not_sent;
+  return bound == SessionId{} ? Status::not_connected : Status::unknown;
+}
+
+Status LyingServers::server_answer() {
+  constexpr Status all[] = {Status::unknown,          Status::throttled,   Status::no_node,
+                            Status::node_exists,      Status::not_empty,   Status::bad_version,
+                            Status::no_auth,          Status::invalid_acl, Status::quota_exceeded,
+                            Status::read_only,        Status::unknown,     Status::too_many_nodes,
+                            Status::too_many_watches, Status::server_error};
+  const unsigned which = choices_.byte();
+  if (which >= 72) return Status::ok;
+  return all[which % std::size(all)];
+}
+
+std::string LyingServers::data() {
+  const unsigned which = choices_.byte();
+  if (which >= 248) return std::string(choices_.text());
+  if (which >= 224) return std::to_string(which % 6);
+  core::NodeData said;
+  said.attempt = (which & 1U) != 0 ? attempt_ : "another.1";
+  said.announces = (which & 2U) != 0;
+  if ((which & 4U) != 0) said.token = choices_.byte();
+  return said.encode();
+}
+
+Reply LyingServers::make_reply(Status status, const Operation& operation) {
+  Reply reply;
+  reply.status = status;
+  reply.session = session_;
+  reply.detail = "said";
+  if (status != Status::ok) {
+    reply.failed_operation = static_cast<int>(choices_.below(3)) - 1;
+    return reply;
+  }
+  reply.token = {static_cast<std::int64_t>(choices_.below(24)) + 1};
+  reply.child_count = static_cast<std::int32_t>(choices_.below(3)) + 1;
+  // Often what would make it alone.
+  reply.last_child = choices_.one_in(4)
+                         ? FencingToken{static_cast<std::int64_t>(choices_.below(24))}
+                         : last_contender_;
+  if (!data_of_contender(operation).empty()) last_contender_ = reply.token;
+  reply.name = choices_.one_in(4)
+                   ? choose_child(choices_)
+                   : core::NodeName::make(prefix_in(operation), choose_sequence(choices_)).text;
+  reply.children = choose_children(choices_, most_children);
+  reply.data = data();
+  reply.ephemeral_owner = choices_.one_in(4) ? SessionId{-5} : session_;
+  reply.created_ms = choices_.byte();
+  reply.version = static_cast<std::int32_t>(choices_.below(3));
+  return reply;
+}
+
+void LyingServers::tell_observer(const Pending& pending, Status status) {
+  if (status == Status::unknown) return;
+  const bool of_tree = status == Status::ok || core::sort_of(status) == core::StatusSort::tree ||
+                       status == Status::no_auth;
+  const bool by_quorum = of_tree && is_by_quorum(pending.request.operation);
+  if (by_quorum) {
+    auto& last = quorum_[session_];
+    last = std::max(last, pending.sent);
+  }
+  observer_->answered(session_, pending.sent, by_quorum);
+}
+
+void LyingServers::reply(Pending pending, Reply reply) {
+  const auto on_event = watch_in(pending.request.operation);
+  const bool exists = std::holds_alternative<ops::ExistsAndWatch>(pending.request.operation);
+  const bool arms = reply.status == Status::ok || (exists && reply.status == Status::no_node);
+  const auto handler = std::move(pending.handler);
+  reply.sent_at = pending.sent;
+  if (on_event && arms) watches_[pending.id] = on_event;
+  handler(std::move(reply));
+}
+
+void LyingServers::answer() {
+  if (!abandoned_.empty()) {
+    Pending pending = std::move(abandoned_.front());
+    abandoned_.pop_front();
+    return reply(std::move(pending), unasked(Status::not_sent));
+  }
+  if (pending_.empty()) return;
+  Pending pending = std::move(pending_.front());
+  pending_.pop_front();
+  const Operation operation = pending.request.operation;
+  if (const auto own = own_answer(pending)) {
+    return reply(std::move(pending), unasked(*own));
+  }
+  if (const auto contender = core::NodeData::parse(data_of_contender(operation))) {
+    attempt_ = contender->attempt;
+  }
+  const Status status = server_answer();
+  tell_observer(pending, status);
+  Reply answer = make_reply(status, operation);
+  if (status == Status::ok) told_.insert(answer.token);
+  reply(std::move(pending), std::move(answer));
+}
+
+void LyingServers::fire() {
+  if (watches_.empty() || !connected_) return;
+  auto which = watches_.begin();
+  std::advance(which, static_cast<std::ptrdiff_t>(choices_.below(watches_.size())));
+  const auto on_event = std::move(which->second);
+  watches_.erase(which);
+  constexpr ops::WatchEvent events[] = {ops::WatchEvent::created, ops::WatchEvent::changed,
+                                        ops::WatchEvent::children, ops::WatchEvent::deleted};
+  on_event(session_, events[choices_.below(std::size(events))]);
+}
+
+void LyingServers::run_soon() {
+  if (soon_.empty()) return;
+  const auto task = std::move(soon_.front());
+  soon_.pop_front();
+  task();
+}
+
+void LyingServers::close() {
+  if (!std::exchange(closed_, true) && session_ != SessionId{}) {
+    connected_ = false;
+    const SessionId ended = std::exchange(session_, SessionId{});
+    watches_.clear();
+    observer_->ended(ended, Status::closed);
+  }
+  while (!pending_.empty() || !abandoned_.empty()) answer();
+  while (!soon_.empty()) run_soon();
+  while (!pending_.empty()) answer();
+}
+
+std::optional<core::Instant> LyingServers::heard_by_quorum(SessionId session) const {
+  const auto found = quorum_.find(session);
+  if (found == quorum_.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace zklock::fuzz

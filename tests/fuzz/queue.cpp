@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// A list of children: who comes before whom is an order, holders never exclude each other, and a
+// contender watches enough of those in its way and none too many; all of it judged by the table of
+// QueueRule, written here a second time.
+#include "zklock/core/queue.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/children.h"
+#include "tests/fuzz/target.h"
+#include "zklock/core/lock_delay.h"
+
+namespace zklock::fuzz {
+namespace {
+
+using namespace core;
+using Verdict = Decision::Verdict;
+
+constexpr std::size_t most_children = 9;
+constexpr std::size_t most_compared = 4;
+
+/// What who made that node wants.
+QueueRule rule_of(const Contention& it, std::int32_t all) {
+  switch (it.access) {
+    case Access::exclusive: return {.prefix = std::string(it.prefix)};
+    case Access::shared: return {.access = Access::shared, .prefix = std::string(it.prefix)};
+    case Access::permits:
+      return QueueRule::permits(it.permits, it.of > 0 ? it.of : all, it.of == 0);
+    case Access::weighted: return QueueRule::weighted(it.weight, it.ageing);
+  }
+  return {};
+}
+
+bool is_weighted(const Contention& it) {
+  return it.access == Access::weighted;
+}
+
+bool stands_before(const Contention& a, const Contention& b) {
+  if (is_weighted(a) != is_weighted(b)) return is_weighted(b);
+  return is_weighted(a) ? precedes(a, b) : a.before(b);
+}
+
+/// By one order of them all; of some, to be quick.
+template <class Before>
+void check_order(std::span<const Contention> all, Before before) {
+  all = all.first(std::min(all.size(), most_compared));
+  for (const Contention& a : all) {
+    require(!before(a, a), "irreflexive");
+    for (const Contention& b : all) {
+      if (a.name != b.name) require(before(a, b) != before(b, a), "one of two comes first");
+      if (!before(a, b)) continue;
+      for (const Contention& c : all) {
+        if (before(b, c)) require(before(a, c), "transitive");
+      }
+    }
+  }
+}
+
+/// Of the room of `own`, which `other` stands before.
+std::int64_t taken_by(const Contention& other, const Contention& own) {
+  constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
+  if (own.access != Access::permits) {
+    const bool read_together = own.access == Access::shared && other.access == Access::shared;
+    return read_together ? 0 : 1;
+  }
+  const bool alike = other.access == Access::permits && other.of == own.of;
+  return alike ? other.permits : everything;
+}
+
+std::int64_t room_for(const Contention& own, std::int32_t all) {
+  if (own.access != Access::permits) return 0;
+  return std::int64_t{own.of > 0 ? own.of : all} - own.permits;
+}
+
+void check_watches(const Decision& said, const Contention& own, std::int64_t room) {
+  std::int64_t sum = 0;
+  std::vector<std::int64_t> each;
+  for (const std::string& name : said.watch) {
+    const auto other = parse_contention(name);
+    require(other && stands_before(*other, own), "it watches those before it");
+    each.push_back(taken_by(*other, own));
+    sum += each.back();
+  }
+  require(sum > room, "those that it watches suffice to be in its way");
+  for (const std::int64_t weight : each) require(sum - weight <= room, "and none too many");
+  if (!said.follows_release) return;
+  require(said.watch.size() == 1, "it follows one");
+  require(parse_contention(said.watch.front())->access == Access::exclusive, "that held alone");
+  require(own.access == Access::exclusive || own.access == Access::shared, "one at a time");
+}
+
+Verdict check_decision(const std::vector<std::string>& children,
+                       const std::vector<Contention>& all_there, const Contention& own,
+                       std::int32_t all) {
+  const Decision said = decide(children, own.name, rule_of(own, all));
+  const Contention* front = nullptr;  // of its kind
+  std::size_t before = 0;
+  std::int64_t taken = 0;
+  for (const Contention& other : all_there) {
+    if (other.access == own.access && (!front || other.before(*front))) front = &other;
+    if (!stands_before(other, own)) continue;
+    ++before;
+    taken += taken_by(other, own);
+  }
+  require(said.position == before, "its position is how many stand before it");
+  const bool agree = front->of == own.of && front->ageing == own.ageing;
+  require((said.verdict == Verdict::at_odds) == !agree, "the first of its kind decides");
+  if (!agree) return said.verdict;
+  const std::int64_t room = room_for(own, all);
+  const Verdict expected = taken <= room ? Verdict::first : Verdict::behind;
+  require(said.verdict == expected, "first is who has room");
+  if (expected == Verdict::behind) check_watches(said, own, room);
+  return said.verdict;
+}
+
+/// All of these hold at the same time.
+void check_together(const std::vector<Contention>& holders, std::int32_t all) {
+  std::int64_t permits = 0;
+  for (const Contention& it : holders) {
+    require(it.access == holders.front().access, "holders are of one kind");
+    const bool alone = it.access == Access::exclusive || it.access == Access::weighted;
+    require(!alone || holders.size() == 1, "it holds alone");
+    permits += it.permits;
+  }
+  if (permits == 0) return;
+  const std::int32_t of = holders.front().of;
+  require(permits <= (of > 0 ? of : all), "no more permits than there are");
+}
+
+void check_orphans(const std::vector<std::string>& children,
+                   const std::vector<Contention>& all_there) {
+  const auto found = orphans(children);
+  std::size_t expected = 0;
+  for (const std::string& child : children) {
+    const auto marker = DelayMarker::parse(child);
+    if (!marker) continue;
+    const bool there = std::ranges::any_of(
+        all_there, [&](const Contention& it) { return it.sequence == marker->of; });
+    expected += there ? 0U : 1U;
+    const bool listed =
+        std::ranges::any_of(found, [&](const DelayMarker& orphan) { return orphan.name == child; });
+    require(listed == !there, "an orphan is who has lost its contender");
+  }
+  require(found.size() == expected, "no other orphans");
+}
+
+void check_list(const std::vector<std::string>& children, std::int32_t all) {
+  std::vector<Contention> there;
+  std::vector<Contention> weighted;
+  for (const std::string& child : children) {
+    const auto it = parse_contention(child);
+    if (!it) {
+      require(decide(children, child, QueueRule::mutex()).verdict == Verdict::vanished,
+              "who is none is never granted");
+      continue;
+    }
+    there.push_back(*it);
+    if (is_weighted(*it)) weighted.push_back(*it);
+  }
+  check_order(there, [](const auto& a, const auto& b) { return a.before(b); });
+  check_order(weighted, [](const auto& a, const auto& b) { return precedes(a, b); });
+  check_orphans(children, there);
+
+  std::vector<Contention> first;
+  for (const Contention& own : there) {
+    if (check_decision(children, there, own, all) == Verdict::first) first.push_back(own);
+  }
+  check_together(first, all);
+
+  const auto queue = contenders(children);
+  require(queue.size() == there.size(), "all contenders, and they only");
+  for (std::size_t i = 1; i < queue.size(); ++i) {
+    require(stands_before(*parse_contention(queue[i - 1].text), *parse_contention(queue[i].text)),
+            "in their order");
+  }
+  const auto hold = holders(queue, all);
+  std::size_t unweighted = 0;
+  for (const Contention& it : first) {
+    if (is_weighted(it)) continue;
+    ++unweighted;
+    require(std::ranges::any_of(hold, [&](const auto& name) { return name.text == it.name; }),
+            "who may be granted holds");
+  }
+  require(hold.size() == unweighted, "nobody else holds");
+}
+
+void check_absent(const std::vector<std::string>& children, const std::string& own,
+                  std::int32_t all) {
+  if (std::ranges::find(children, own) != children.end()) return;
+  const auto it = parse_contention(own);
+  const QueueRule rule = it ? rule_of(*it, all) : QueueRule::mutex();
+  require(decide(children, own, rule).verdict == Verdict::vanished,
+          "who is not there is never granted");
+}
+
+}  // namespace
+}  // namespace zklock::fuzz
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zklock::fuzz;
+  Choices choices(data, size);
+  const std::int32_t all = choose_count(choices);
+  const auto children = choose_children(choices, most_children);
+  check_list(children, all);
+  check_absent(children, choose_child(choices), all);
+  return 0;
+}

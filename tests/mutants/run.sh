@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Shows that the tests notice broken code, with one command on a fresh Debian 12: installs what is
+# missing, copies the sources to build/mutants, and there, for every patch of this folder, breaks the
+# library by it, builds, and runs the simulator, and if that notices nothing the test that the patch
+# names. One of them has to fail.
+#   tests/mutants/run.sh [--seeds N] [NAME...]
+#     --seeds N   of the simulator, for each; 20000
+#     NAME        of a patch, without .patch; all by default
+# Before that the same is run of the library as it is, and has to pass. Ends with a table; the exit
+# status is 1 if a mutant survives, or its patch does not apply.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+patches=$PWD/tests/mutants
+
+seeds=20000 names=()
+usage() {
+  echo "usage: $0 [--seeds N] [NAME...]" >&2
+  exit 2
+}
+while (($# > 0)); do
+  case "$1" in
+    --seeds)
+      [[ ${2-} =~ ^[0-9]+$ ]] || usage
+      seeds=$2
+      shift
+      ;;
+    -*) usage ;;
+    *)
+      [[ -f $patches/$1.patch ]] || usage
+      names+=("$1")
+      ;;
+  esac
+  shift
+done
+if ((${#names[@]} == 0)); then
+  for patch in "$patches"/*.patch; do names+=("$(basename "$patch" .patch)"); done
+fi
+
+# shellcheck source=tests/support/install_packages.sh
+source tests/support/install_packages.sh
+zklock_install "${zklock_tests_packages[@]}" git
+
+unset ZKLOCK_HOSTS
+# The compiler's cache knows most of the sources from other builds: where this one lies in its
+# sources, and how it is configured, is as there.
+source=$PWD/build/mutants
+work=$source/build/dev
+mkdir -p "$work"
+find "$source" -mindepth 1 -maxdepth 1 ! -name build -exec rm -r -- {} +
+while IFS= read -r -d '' file; do
+  if [[ -e $file ]]; then printf '%s\0' "$file"; fi
+done < <(git ls-files -z --cached --others --exclude-standard) |
+  tar -c --null -T - | tar -x -m -C "$source"  # as new, or what a mutant was built of would stay
+apply() (
+  cd "$source"
+  export GIT_CEILING_DIRECTORIES=${source%/*}  # this is no part of the repository around it
+  git apply -C1 "$@"
+)
+
+launcher=()
+if command -v ccache >/dev/null; then
+  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  export CCACHE_BASEDIR=$source CCACHE_NOHASHDIR=1
+fi
+cmake -S "$source" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DZKLOCK_WERROR=ON \
+  -DZKLOCK_BUILD_EXAMPLES=OFF "${launcher[@]}" >"$work/configure.log"
+
+# build TARGET: a mutant that does not compile shows nothing.
+build() {
+  if cmake --build "$work" --parallel 2 --target "$1" >"$work/build.log" 2>&1; then
+    program=$(find "$work" -type f -name "$1" -perm -u+x -print -quit)
+    return
+  fi
+  tail -n 30 "$work/build.log" >&2
+  echo "$1 does not compile" >&2
+  exit 3
+}
+
+# The simulator; true when it has found something, which is in $found then.
+simulator_fails() {
+  build simulate
+  if timeout 600 "$program" --seeds "$seeds" >"$work/run.log" 2>&1; then return 1; fi
+  found=$(grep -m 1 -E '^seed [0-9]+: ' "$work/run.log" || tail -n 1 "$work/run.log")
+  found="simulate, ${found:-it crashed}"
+  found=$(cut -c -118 <<<"$found")
+}
+
+# test_fails TARGET FILTER: the same of these tests.
+test_fails() {
+  build "$1"
+  if timeout 240 "$program" --gtest_filter="$2" >"$work/run.log" 2>&1; then return 1; fi
+  local failed
+  failed=$(grep -m 1 -oE '^\[  FAILED  \] [A-Za-z0-9_./]+' "$work/run.log" | cut -c 14- || true)
+  found="$1, ${failed:-$2 did not end}"
+}
+
+# The line of a patch that says which test is meant for what the simulator cannot see.
+test_of() {
+  sed -n 's/^Else caught by: //p' "$patches/$1.patch"
+}
+
+echo "=== as it is" >&2
+if simulator_fails; then
+  echo "the library is broken already: $found" >&2
+  exit 1
+fi
+
+caught=0
+table=()
+for name in "${names[@]}"; do
+  echo "=== $name" >&2
+  if ! apply "$patches/$name.patch" 2>"$work/apply.log"; then
+    by="DOES NOT APPLY"
+  else
+    by=SURVIVED
+    if simulator_fails; then
+      by=$found
+    elif read -r target filter < <(test_of "$name") && test_fails "$target" "$filter"; then
+      by=$found
+    fi
+    apply -R "$patches/$name.patch"
+    # A test that fails in any case shows nothing.
+    if [[ $by != SURVIVED && $by != simulate,* ]] && test_fails "$target" "$filter"; then
+      by="FAILS WITHOUT IT AS WELL"
+    fi
+    if [[ $by == *,* ]]; then caught=$((caught + 1)); fi
+  fi
+  table+=("$(printf '%-36s %s' "$name" "$by")")
+  echo "${table[-1]}" >&2
+done
+
+echo
+printf '%-36s %s\n' mutant 'caught by'
+printf '%s\n' "${table[@]}"
+echo "$caught of ${#names[@]} were caught"
+((caught == ${#names[@]}))
