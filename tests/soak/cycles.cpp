@@ -188,11 +188,20 @@ void dropped(Site& site) {
   (void)one.get();
 }
 
+testing::Detached lock_in_coroutine(ReentrantMutex& mutex, std::promise<testing::Outcome>& result) {
+  testing::Outcome outcome;
+  try {
+    const Hold hold = co_await mutex.co_acquire(somebody());
+  } catch (const Error& error) {
+    outcome = error.errc();
+  }
+  result.set_value(outcome);
+}
+
 void awaited(Site& site) {
   ReentrantMutex mutex(site.client, site.path("reentrant"));
-  const auto begin = [&] { return mutex.co_acquire(somebody()); };
   std::promise<testing::Outcome> result;
-  testing::await_in_coroutine(begin, result);
+  lock_in_coroutine(mutex, result);
   const testing::Outcome error = result.get_future().get();
   if (error) throw Error(*error, "lock", mutex.path());
 }

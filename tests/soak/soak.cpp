@@ -36,7 +36,8 @@ testing::ZooKeeperOptions server_options() {
 
 Soak::Soak(const Plan& plan) : plan_(plan), server_(server_options()) {
   server_.start();
-  if (!server_.wait_until_serving()) throw std::runtime_error("no server: " + server_.log());
+  if (!server_.wait_until_serving(kStarting))
+    throw std::runtime_error("no server: " + server_.log());
   constexpr std::size_t kClients = 3;
   for (std::size_t i = 0; i < kClients; ++i) {
     clients_.push_back(std::make_unique<Client>(options(server_.port())));

@@ -17,7 +17,7 @@ void none(const Scene& /*scene*/) {}
 
 void serve_again(testing::ZooKeeperServer& server) {
   server.start();
-  if (!server.wait_until_serving()) throw std::runtime_error("no server: " + server.log());
+  if (!server.wait_until_serving(kStarting)) throw std::runtime_error("no server: " + server.log());
 }
 
 // Nothing is carried, and nobody is told: for less than a lease, or for longer than a session.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <random>
 #include <span>
 #include <string>
@@ -11,6 +12,9 @@
 #include "zklock/client.h"
 
 namespace zklock::soak {
+
+// How long a server may take to start, also on a machine that has much else to do.
+inline constexpr std::chrono::minutes kStarting{5};
 
 // What trouble can be made with.
 struct Scene {
