@@ -48,7 +48,7 @@ class Record {
   void add(const Tally& tally) { tally_.add(tally); }
   std::uint64_t cycles() const { return tally_.cycles; }
 
-  // Of resident memory and of the heap: kB per 100,000 cycles.
+  // Of resident memory and of the heap: kB per 100,000 cycles. Nothing over less than 10,000.
   std::optional<double> slope_of(double ProcessFigures::*figure) const;
   std::vector<Bound> judge(const Demands& demands) const;
 
