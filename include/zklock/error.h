@@ -56,7 +56,8 @@ std::error_code make_error_code(Errc e) noexcept;
 class Error : public std::system_error {
  public:
   /// `operation` as the user called it ("lock"), `path` may be empty, `cause` may be empty: then
-  /// the code's own message stands there.
+  /// the code's own message stands there. Control characters and invalid UTF-8 in them are
+  /// replaced by '?'.
   Error(Errc code, std::string_view operation, std::string_view path, std::string_view cause = {});
 
   Errc errc() const noexcept { return static_cast<Errc>(code().value()); }

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <spdlog/details/os.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ringbuffer_sink.h>
 
@@ -17,9 +20,16 @@ class LogCapture {
 
   std::shared_ptr<spdlog::logger> logger() const { return logger_; }
 
+  // One for each that was written, without the ends of lines that the sink has put there.
+  std::vector<std::string> lines() const {
+    std::vector<std::string> all = sink_->last_formatted();
+    for (std::string& line : all)
+      line.erase(line.size() - std::strlen(spdlog::details::os::default_eol));
+    return all;
+  }
   std::string text() const {
     std::string all;
-    for (const std::string& line : sink_->last_formatted()) all += line;
+    for (const std::string& line : lines()) all += line + '\n';
     return all;
   }
   bool contains(const std::string& part) const { return text().find(part) != std::string::npos; }

@@ -32,6 +32,12 @@ TEST(Error, TakesTheCodesMessageForAMissingCause) {
             "lock /a: " + make_error_code(Errc::session_expired).message() + " [zklock:5]");
 }
 
+TEST(Error, HoldsNothingThatATerminalObeys) {
+  const Error error(Errc::invalid_option, "lock", "/a\x1b[2J\n", "not \xff\xc2\x9b");
+  EXPECT_STREQ(error.what(), "lock /a?[2J?: not ?? [zklock:3]");
+  EXPECT_EQ(error.path(), "/a?[2J?");
+}
+
 TEST(Error, NumbersAreStable) {
   EXPECT_EQ(static_cast<int>(Errc::invalid_path), 1);
   EXPECT_EQ(static_cast<int>(Errc::lock_lost), 7);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/error.h"
 
+#include "zklock/core/node_data.h"
+
 namespace zklock {
 namespace {
 
@@ -63,6 +65,11 @@ std::string sentence(Errc code, std::string_view operation, std::string_view pat
   return result;
 }
 
+// A path may be quoted that nobody has checked yet, and terminals would obey what it holds.
+std::string shown(std::string_view text) {
+  return core::printable(text, text.size());
+}
+
 }  // namespace
 
 const std::error_category& error_category() noexcept {
@@ -77,7 +84,7 @@ std::error_code make_error_code(Errc e) noexcept {
 
 Error::Error(Errc code, std::string_view operation, std::string_view path, std::string_view cause)
     : std::system_error(make_error_code(code)),
-      path_(path),
-      what_(sentence(code, operation, path, cause)) {}
+      path_(shown(path)),
+      what_(shown(sentence(code, operation, path, cause))) {}
 
 }  // namespace zklock

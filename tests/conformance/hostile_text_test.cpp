@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a terminal or the reader of a log would obey never comes there raw, whoever wrote it; and no
+// secret comes anywhere.
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <iconv.h>
+#include <pthread.h>
+
+#include "conformance/lock_test.h"
+#include "conformance/log_capture.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+// Colours, a window's title, lines, C1, and what is not UTF-8: cut short, overlong, a surrogate.
+const std::string kHostile =
+    "\x1b[31m\x1b]0;owned\x07\r\nforged: line\t\x7f\xc2\x9b"
+    "2J\xff\xfe\xc0\xaf\xed\xa0\x80\xe2\x82";
+
+// The second opinion of the C library: the characters of UTF-8; nothing of a text that is none.
+std::optional<std::u32string> characters(std::string_view text) {
+  struct Converter {
+    iconv_t handle = ::iconv_open("UTF-32LE", "UTF-8");
+    ~Converter() { ::iconv_close(handle); }
+  } converter;
+  std::u32string result(text.size(), U'\0');
+  char* from = const_cast<char*>(text.data());
+  std::size_t left = text.size();
+  char* to = reinterpret_cast<char*>(result.data());
+  std::size_t room = result.size() * sizeof(char32_t);
+  if (::iconv(converter.handle, &from, &left, &to, &room) == static_cast<std::size_t>(-1)) {
+    return std::nullopt;
+  }
+  result.resize(result.size() - room / sizeof(char32_t));
+  return result;
+}
+
+::testing::AssertionResult is_harmless(std::string_view text) {
+  const auto all = characters(text);
+  if (!all) {
+    return ::testing::AssertionFailure() << "not UTF-8: " << ::testing::PrintToString(text);
+  }
+  for (const char32_t c : *all) {
+    if (c >= 0x20 && (c < 0x7f || c > 0x9f)) continue;
+    return ::testing::AssertionFailure() << "control: " << ::testing::PrintToString(text);
+  }
+  return ::testing::AssertionSuccess();
+}
+
+TEST(HostileText, IsToldFromHarmless) {
+  EXPECT_TRUE(is_harmless("lock /a\xc3\xa4\xe2\x82\xac: no [zklock:1]"));
+  EXPECT_TRUE(is_harmless(""));
+  for (const std::string text : {"\x1b", "a\nb", "\x7f", "\xc2\x9b", "\xff", "\xc0\xaf", "\xe2"}) {
+    EXPECT_FALSE(is_harmless(text)) << ::testing::PrintToString(text);
+  }
+}
+
+class Hostile : public LockTest {
+ protected:
+  Hostile() {
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    ClientOptions hostile = options();
+    hostile.logger = log_.logger();
+    hostile.application = kHostile;
+    client_ = connect(hostile);
+  }
+  ~Hostile() override {
+    EXPECT_TRUE(client_->flush(kPatience));
+    client_->close();
+    for (const std::string& line : log_.lines()) EXPECT_TRUE(is_harmless(line));
+    EXPECT_FALSE(log_.lines().empty());
+    EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  }
+
+  // A contender of somebody else's, with data like zklock's, in which everything is hostile.
+  void contend(const std::string& path, const std::string& prefix) {
+    std::string data = "zklock 1\n";
+    for (const char* key : {"attempt", "owner", "host", "thread", "application", "pid", "token"}) {
+      data += std::string(key) + "=x" + kHostile + "\n";
+    }
+    (void)raw().create(path);
+    EXPECT_EQ(raw().create(path + "/" + prefix, data, ZOO_EPHEMERAL_SEQUENTIAL).rc, ZOK);
+  }
+  static void expect_harmless(const Participant& p) {
+    for (const auto& text : {p.node, p.owner, p.host, p.application, p.thread}) {
+      EXPECT_TRUE(is_harmless(text));
+    }
+  }
+  static void expect_harmless(const std::vector<Participant>& all) {
+    for (const Participant& p : all) expect_harmless(p);
+  }
+  // That it is an Error with such a text.
+  template <class Call>
+  static void expect_harmless_error(Call call) {
+    const std::string text = error_text_of(call);
+    EXPECT_NE(text, "") << "no error";
+    EXPECT_TRUE(is_harmless(text));
+  }
+
+  const LogCapture log_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(Hostile, DataOfOtherContendersAreShownHarmless) {
+  const std::string path = "/foreign";
+  for (const char* prefix : {"lock-", "__WRIT__", "__READ__", "_c_\xe2\x82\xac-lock-"}) {
+    contend(path, prefix);
+  }
+  ReentrantMutex mutex(*client_, path);
+  EXPECT_FALSE(mutex.try_lock());
+  EXPECT_EQ(mutex.participants().size(), 4U);
+  expect_harmless(mutex.participants());
+  EXPECT_EQ(mutex.participants()[0].owner.front(), 'x') << "it is told, as far as it can be";
+  const LockState state = LockObserver(*client_, path).state();
+  ASSERT_FALSE(state.holders.empty());
+  expect_harmless(state.holders);
+  const ElectionState election = ElectionObserver(*client_, path).state();
+  ASSERT_TRUE(election.leader.has_value());
+  expect_harmless(*election.leader);
+  const auto leader = LeaderLatch(*client_, path).leader();
+  ASSERT_TRUE(leader.has_value());
+  expect_harmless(*leader);
+  EXPECT_FALSE(request_release(*client_, path, {.deadline = Deadline::passed()}));
+
+  contend("/permits", "permits-1-of-9-");
+  Semaphore semaphore(*client_, "/permits", 2);
+  expect_harmless_error([&] { return semaphore.acquire(); });
+  expect_harmless(semaphore.participants());
+  contend("/weights", "weight-5-age-7-");
+  PriorityMutex priority(*client_, "/weights");
+  expect_harmless_error([&] { priority.lock(); });
+  expect_harmless(priority.participants());
+}
+
+TEST_F(Hostile, WhatIsNoNumberOfPermitsIsQuotedHarmless) {
+  ASSERT_EQ(raw().create("/count").rc, ZOK);
+  ASSERT_EQ(raw().create("/count/count", kHostile).rc, ZOK);
+  Semaphore semaphore(*client_, "/count", SharedCount{2});
+  expect_harmless_error([&] { return semaphore.acquire(); });
+  expect_harmless_error([&] { return semaphore.permits(); });
+  expect_harmless_error([&] { return semaphore.add_permits(1); });
+  EXPECT_EQ(error_of([&] { return semaphore.permits(); }), Errc::bad_data);
+}
+
+TEST_F(Hostile, NamesThatTheServersTakeAreShownHarmless) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  const ReentrantMutex mutex(*client_, kPath);
+  int taken = 0;
+  for (const std::string& part : {std::string("\x1b[31m"), std::string("a\nb"),
+                                  std::string("\xc2\x9b"), std::string("\xff\xfe"), kHostile}) {
+    for (const std::string& prefix : {"_c_" + part + "-lock-", "delay-" + part, part + "revoke-"}) {
+      const auto made = raw().create(kPath + "/" + prefix, kHostile, ZOO_EPHEMERAL_SEQUENTIAL);
+      if (made.rc == ZOK) ++taken;
+    }
+  }
+  expect_harmless(mutex.participants());
+  expect_harmless(LockObserver(*client_, kPath).state().holders);
+  EXPECT_EQ(taken, 0) << "then the servers have become more generous; what is above still counts";
+}
+
+TEST_F(Hostile, OnesOwnNamesAreWrittenAndShownHarmless) {
+  auto held = in_thread([&] {
+    ::pthread_setname_np(::pthread_self(), "\x1b[31m\n\xff");
+    return ReentrantMutex(*client_, kPath).acquire();
+  });
+  const Hold hold = get(held);
+  EXPECT_TRUE(is_harmless(hold.owner().to_string()));
+  EXPECT_TRUE(is_harmless(hold.node()));
+  const ReentrantMutex mutex(*client_, kPath);
+  const auto all = mutex.participants();
+  ASSERT_EQ(all.size(), 1U);
+  expect_harmless(all);
+  EXPECT_NE(all[0].application.find("owned"), std::string::npos);
+  std::istringstream data(raw().get_data(hold.node()).data);
+  for (std::string line; std::getline(data, line);) EXPECT_TRUE(is_harmless(line));
+}
+
+TEST_F(Hostile, PathsAndHostsThatAreRefusedAreQuotedHarmless) {
+  const std::string path = "/a" + kHostile;
+  Client& c = *client_;
+  expect_harmless_error([&] { ReentrantMutex{c, path}; });
+  expect_harmless_error([&] { ReentrantMutex{c, path, {.max_hold = 0ms}}; });
+  expect_harmless_error([&] { ReentrantMutex{c, path, {.local_batch = 0}}; });
+  expect_harmless_error([&] { Mutex{c, path, {.keep_idle = -1ms}}; });
+  expect_harmless_error([&] { SharedMutex{c, path, {.lock_delay = -1ms}}; });
+  expect_harmless_error([&] { Semaphore{c, path, 0}; });
+  expect_harmless_error([&] { Semaphore{c, path, 1, {.lock_delay = 1s}}; });
+  expect_harmless_error([&] { Semaphore{c, path, SharedCount{-1}}; });
+  expect_harmless_error([&] { PriorityMutex{c, path, {.weight = 11}}; });
+  expect_harmless_error([&] { PriorityMutex{c, path, {.ageing = 0}}; });
+  expect_harmless_error([&] { MultiMutex{c, {path, path}}; });
+  expect_harmless_error([&] { QuorumMutex{{}, path}; });
+  expect_harmless_error([&] { LeaderLatch{c, path}; });
+  expect_harmless_error([&] { LeaderElection{c, path, {}}; });
+  expect_harmless_error([&] { LockObserver{c, path}; });
+  expect_harmless_error([&] { return hold_lock(c, path, {}, {.listener = [](auto&) {}}); });
+  expect_harmless_error([&] { return request_release(c, path); });
+  expect_harmless_error([&] { return request_release(c, kPath, {.node = kHostile}); });
+  const Hold hold = ReentrantMutex(c, kPath).acquire();
+  expect_harmless_error([&] { GuardedTransaction(hold).create(path, kHostile); });
+  expect_harmless_error([&] { GuardedTransaction(hold).set(path, kHostile); });
+  expect_harmless_error([&] { GuardedTransaction(hold).check(path, -7); });
+  expect_harmless_error([&] { Client{kHostile}; });
+  expect_harmless_error([&] { Client{"127.0.0.1:1/" + kHostile}; });
+}
+
+TEST_F(Hostile, WhatCallbacksThrowIsLoggedHarmless) {
+  std::promise<void> called;
+  ReentrantMutex mutex(*client_, kPath);
+  mutex.async_acquire({}, [&](const Hold&, const std::exception_ptr&) {
+    called.set_value();
+    throw std::runtime_error(kHostile);
+  });
+  auto call = called.get_future();
+  get(call);
+  EXPECT_TRUE(eventually([this] { return log_.contains("owned"); }, kPatience));
+  LeaderElection election(*client_, "/leader", [](Leadership&) -> void {
+    throw std::runtime_error(kHostile + "unfit");
+  });
+  election.start();
+  EXPECT_TRUE(eventually([this] { return log_.contains("unfit"); }, kPatience));
+}
+
+// ---- secrets ------------------------------------------------------------------------------------
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// The command line of every process that there is, so of every child too; and what the children
+// inherit from here.
+std::string command_lines() {
+  std::string all = content("/proc/self/environ");
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    all += content(entry.path() / "cmdline");
+  }
+  return all;
+}
+
+// The ways in which the servers were used by those who had the secret.
+class Secret : public LockTest {
+ protected:
+  // The rest of what the servers can be asked for, the ACLs aside.
+  std::string all_nodes(const std::string& path = "/") {
+    std::string all = path + "\n" + super_.get_data(path).data + "\n";
+    for (const std::string& name : super_.children(path).names) {
+      all += all_nodes((path == "/" ? "" : path) + "/" + name);
+    }
+    return all;
+  }
+  const std::string secret_ = "correct-horse-" + Owner::unique().to_string();
+  const LogCapture log_;
+  RawClient super_{chroot_.hosts()};
+};
+
+TEST_F(Secret, IsInNoLogErrorNodeOrCommandLine) {
+  ASSERT_EQ(super_.add_digest(std::string(kSuperDigest)), ZOK);
+  ClientOptions with_secret = options();
+  with_secret.logger = log_.logger();
+  with_secret.digest = DigestCredential{"orders", secret_};
+  with_secret.acl = AclPolicy::creator_all();
+  const auto client = connect(with_secret);
+  const Hold hold = ReentrantMutex(*client, kPath).acquire();
+  LeaderLatch latch(*client, "/leader");
+  latch.start();
+  ASSERT_TRUE(latch.await(kPatience));
+  latch.leadership().proclaim("here");
+  expire_session(chroot_.hosts(), client->session_id());
+  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  ASSERT_TRUE(latch.await(kPatience));
+  const Hold again = ReentrantMutex(*client, kPath).acquire({.owner = Owner::unique()});
+  with_secret.digest->user = "or:ders";
+  const std::string error = error_text_of([&] { return std::make_unique<Client>(with_secret); });
+
+  const auto acl = super_.get_acl(kPath);
+  ASSERT_EQ(acl.entries.size(), 1U);
+  const std::string digest = acl.entries[0].id.substr(std::string("orders:").size());
+  ASSERT_EQ(digest.size(), 28U) << "base64 of a SHA-1";
+  const std::string own = super_.get_acl(again.node()).entries.at(0).id;
+
+  EXPECT_NE(error, "");
+  EXPECT_TRUE(log_.contains("Sending request")) << "the C client's own, and its most talkative";
+  for (const std::string& text : {log_.text(), error, all_nodes(), command_lines()}) {
+    EXPECT_NE(text, "");
+    for (const std::string& secret : {secret_, digest, own}) {
+      EXPECT_EQ(text.find(secret), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stranger on the network cannot do to a lock, and what he can: README, "Security".
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+const std::string kTop = "/guarded";
+
+// The node with all below it.
+std::vector<std::string> tree(RawClient& client, const std::string& path) {
+  std::vector<std::string> all{path};
+  for (const std::string& name : client.children(path).names) {
+    for (std::string& below : tree(client, (path == "/" ? "" : path) + "/" + name)) {
+      all.push_back(std::move(below));
+    }
+  }
+  return all;
+}
+
+bool has_name(const std::vector<std::string>& paths, std::string_view part) {
+  return std::ranges::any_of(paths, [&](const std::string& path) {
+    return path.find(part, path.rfind('/')) != std::string::npos;
+  });
+}
+
+class Security : public LockTest {
+ protected:
+  ClientOptions credential(const std::string& password,
+                           AclPolicy acl = AclPolicy::creator_all()) const {
+    ClientOptions with = options();
+    with.digest = DigestCredential{"orders", password};
+    with.acl = std::move(acl);
+    return with;
+  }
+  RawClient raw_with(const std::string& digest) const {
+    RawClient client(chroot_.hosts());
+    const int added = digest.empty() ? ZOK : client.add_digest(digest);
+    EXPECT_EQ(added, ZOK);
+    return client;
+  }
+  std::vector<std::string> everything() {
+    RawClient super = raw_with(std::string(kSuperDigest));
+    return tree(super, "/");
+  }
+};
+
+TEST_F(Security, ByDefaultNobodyElseWritesALockNodeAndAnybodyMayDeleteIt) {
+  const auto client = connect();
+  const auto other = connect();
+  ReentrantMutex mutex(*client, kPath);
+  ReentrantMutex others_mutex(*other, kPath);
+  const Hold hold = mutex.acquire();
+  auto waiting = others_mutex.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  const DataReply before = raw().get_data(hold.node());
+
+  // All but reading is the creator's: so nobody else can announce a release, or change the ACL.
+  const AclReply acl = raw().get_acl(hold.node());
+  ASSERT_EQ(acl.entries.size(), 2U);
+  EXPECT_EQ(acl.entries[0].perms, ZOO_PERM_ALL);
+  EXPECT_EQ(acl.entries[0].scheme, "digest");
+  EXPECT_EQ(acl.entries[1], (testing::AclEntry{ZOO_PERM_READ, "world", "anyone"}));
+  RawClient with_credential = raw_with("orders:right");
+  for (RawClient* const stranger : {&raw(), &with_credential}) {
+    EXPECT_EQ(stranger->set_data(hold.node(), "released").rc, ZNOAUTH);
+    EXPECT_EQ(stranger->set_data(hold.node(), before.data).rc, ZNOAUTH);
+    EXPECT_EQ(stranger->set_data(hold.node(), "").rc, ZNOAUTH);
+    EXPECT_NE(stranger->create(hold.node() + "/below").rc, ZOK);
+  }
+  const DataReply after = raw().get_data(hold.node());
+  EXPECT_EQ(after.data, before.data);
+  EXPECT_EQ(after.stat.version, before.stat.version);
+  EXPECT_EQ(others_mutex.participants().size(), 2U);  // a round trip
+  EXPECT_FALSE(is_ready(waiting));
+  EXPECT_EQ(hold.state(), HoldState::held);
+
+  // Deleting is checked on the parent, which is open. The holder hears of it.
+  EXPECT_EQ(raw().delete_node(hold.node()), ZOK);
+  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
+  EXPECT_TRUE(static_cast<bool>(get(waiting)));
+}
+
+// A node of every kind that zklock makes, each of them as a stranger meets it.
+class CreatorAll : public Security {
+ protected:
+  static constexpr std::string_view kKinds[] = {"lock-",    "delay-",      "__READ__",
+                                                "__WRIT__", "permits-",    "count",
+                                                "weight-",  "proclaimed-", "revoke-"};
+
+  CreatorAll() {
+    hold_ = mutex_.acquire();
+    writer_.emplace(shared_.acquire());
+    reading_ = shared_.async_acquire_shared();
+    permit_ = semaphore_.acquire();
+    first_ = priority_.acquire();
+    behind_ = priority_.async_acquire();
+    latch_.start();
+    EXPECT_TRUE(latch_.await(kPatience));
+    latch_.leadership().proclaim("10.1.2.3:80");
+    asking_ = in_thread(
+        [this] { return request_release(*owner_, kTop + "/mutex", {.deadline = kPatience}); });
+    const auto complete = [this] {
+      nodes_ = tree(colleague_, kTop);
+      return std::ranges::all_of(kKinds, [&](auto kind) { return has_name(nodes_, kind); });
+    };
+    EXPECT_TRUE(eventually(complete, kPatience)) << ::testing::PrintToString(nodes_);
+  }
+  ~CreatorAll() override {
+    hold_.release();
+    EXPECT_TRUE(get(asking_));
+    writer_.reset();
+    EXPECT_TRUE(static_cast<bool>(get(reading_)));
+    first_.release();
+    EXPECT_TRUE(static_cast<bool>(get(behind_)));
+  }
+
+  bool all_is_held() {
+    return hold_.state() == HoldState::held && writer_->state() == HoldState::held &&
+           permit_.state() == HoldState::held && first_.state() == HoldState::held &&
+           latch_.has_leadership();
+  }
+
+  const std::unique_ptr<Client> owner_ = connect(credential("right"));
+  RawClient colleague_ = raw_with("orders:right");
+  ReentrantMutex mutex_{*owner_, kTop + "/mutex", {.lock_delay = 1s}};
+  SharedMutex shared_{*owner_, kTop + "/deeper/shared"};
+  Semaphore semaphore_{*owner_, kTop + "/semaphore", SharedCount{3}};
+  PriorityMutex priority_{*owner_, kTop + "/priority"};
+  LeaderLatch latch_{*owner_, kTop + "/leader"};
+  Hold hold_;
+  std::optional<Hold> writer_;
+  std::future<Hold> reading_;
+  Permit permit_;
+  Hold first_;
+  std::future<Hold> behind_;
+  std::future<bool> asking_;
+  std::vector<std::string> nodes_;
+};
+
+TEST_F(CreatorAll, NobodyElseListsReadsWritesOrDeletesAnyNodeOrParent) {
+  for (const std::string digest : {"", "orders:wrong", "intruder:right"}) {
+    RawClient stranger = raw_with(digest);
+    for (const std::string& path : nodes_) {
+      SCOPED_TRACE(path + " as \"" + digest + "\"");
+      EXPECT_EQ(stranger.children(path).rc, ZNOAUTH);
+      EXPECT_EQ(stranger.get_data(path).rc, ZNOAUTH);
+      EXPECT_EQ(stranger.get_acl(path).rc, ZNOAUTH);
+      EXPECT_EQ(stranger.set_data(path, "released").rc, ZNOAUTH);
+      EXPECT_NE(stranger.create(path + "/below").rc, ZOK);
+      // The topmost is in a directory of somebody else's, who lets everybody delete in it.
+      EXPECT_EQ(stranger.delete_node(path), path == kTop ? ZNOTEMPTY : ZNOAUTH);
+    }
+    EXPECT_EQ(stranger.create(kTop + "/mutex/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL).rc, ZNOAUTH);
+  }
+  EXPECT_EQ(tree(colleague_, kTop), nodes_);
+  EXPECT_TRUE(all_is_held());
+  // Who has the credential reads; and writes parents, but no lock node that is another client's.
+  EXPECT_EQ(colleague_.get_data(hold_.node()).rc, ZOK);
+  EXPECT_EQ(colleague_.set_data(hold_.node(), "released").rc, ZNOAUTH);
+}
+
+TEST_F(CreatorAll, ButAnybodyLearnsTheSessionOfANodeAndMayEndIt) {
+  RawClient stranger = raw_with("");
+  const StatReply seen = stranger.exists(hold_.node());
+  ASSERT_EQ(seen.rc, ZOK);  // ZooKeeper asks no ACL for it
+  ASSERT_EQ(seen.stat.ephemeralOwner, owner_->session_id());
+  expire_session(chroot_.hosts(), seen.stat.ephemeralOwner);
+  EXPECT_TRUE(eventually([&] { return hold_.state() == HoldState::lost; }, kPatience));
+}
+
+TEST_F(CreatorAll, AWrongSecretIsAnErrorOfEveryCallAndMakesNoNode) {
+  const auto before = everything();
+  for (const AclPolicy& acl : {AclPolicy::creator_all(), AclPolicy::open()}) {
+    const auto stranger = connect(credential("wrong", acl));
+    // Who is let in is not waited for again and again.
+    const auto refused = [](auto call) {
+      if (HasFailure()) return;
+      EXPECT_EQ(error_of(call), Errc::no_auth);
+    };
+    const AcquireOptions soon{.deadline = kPatience};
+    ReentrantMutex mutex(*stranger, kTop + "/mutex");
+    refused([&] { return mutex.acquire(soon); });
+    refused([&] { return mutex.try_lock(); });
+    refused([&] { return mutex.try_lock_for(kPatience); });
+    refused([&] {
+      auto future = mutex.async_acquire(soon);
+      return get(future);
+    });
+    refused([&] { return mutex.participants(); });
+    Mutex plain(*stranger, kTop + "/mutex");
+    refused([&] { return plain.try_lock_for(kPatience); });
+    SharedMutex shared(*stranger, kTop + "/deeper/shared");
+    refused([&] { return shared.try_lock_for(kPatience); });
+    refused([&] { return shared.try_lock_shared_for(kPatience); });
+    Semaphore semaphore(*stranger, kTop + "/semaphore", SharedCount{9});
+    refused([&] { return semaphore.acquire(1, soon); });
+    refused([&] { return semaphore.permits(); });
+    refused([&] { semaphore.set_permits(9); });
+    refused([&] { return semaphore.add_permits(9); });
+    PriorityMutex priority(*stranger, kTop + "/priority");
+    refused([&] { return priority.acquire(soon); });
+    MultiMutex multi(*stranger, {kTop + "/mutex", kTop + "/another"});
+    refused([&] { return multi.acquire(soon); });
+    refused([&] { return with_lock(*stranger, kTop + "/new/path", soon, [] {}); });
+    refused([&] { return request_release(*stranger, kTop + "/mutex", {.deadline = kPatience}); });
+    refused([&] { return LockObserver(*stranger, kTop + "/mutex").state(); });
+    refused([&] { return ElectionObserver(*stranger, kTop + "/leader").state(); });
+    LeaderLatch latch(*stranger, kTop + "/leader");
+    latch.start();
+    refused([&] { return latch.await(kPatience); });
+    LeaderElection election(*stranger, kTop + "/leader", [](Leadership&) { ADD_FAILURE(); });
+    election.start();
+    ASSERT_TRUE(eventually([&] { return election.error().has_value(); }, kPatience));
+    EXPECT_EQ(election.error()->errc(), Errc::no_auth);
+  }
+  EXPECT_EQ(everything(), before);
+  EXPECT_TRUE(all_is_held());
+}
+
+TEST_F(Security, WithCreatorAllNoNodeIsEverOpenToTheWorld) {
+  // Whoever comes first owns the path, also with the wrong secret; the other is then the stranger.
+  const auto first = connect(credential("wrong"));
+  const Hold hold = ReentrantMutex(*first, kTop + "/a/b", {.lock_delay = 1s}).acquire();
+  Semaphore semaphore(*first, kTop + "/a/c", SharedCount{2});
+  const Permit permit = semaphore.acquire();
+  const auto second = connect(credential("right"));
+  EXPECT_EQ(error_of([&] { return ReentrantMutex(*second, kTop + "/a/b").try_lock(); }),
+            Errc::no_auth);
+
+  RawClient super = raw_with(std::string(kSuperDigest));
+  const auto nodes = tree(super, kTop);
+  EXPECT_TRUE(has_name(nodes, "delay-"));
+  EXPECT_TRUE(has_name(nodes, "count"));
+  for (const std::string& path : nodes) {
+    const AclReply acl = super.get_acl(path);
+    EXPECT_FALSE(acl.entries.empty());
+    for (const testing::AclEntry& entry : acl.entries) EXPECT_EQ(entry.scheme, "digest") << path;
+  }
+}
+
+// Servers that do not know the scheme refuse the credential that every client has.
+class RefusedCredential : public OwnServerTest {
+ protected:
+  static ZooKeeperOptions refusing() {
+    ZooKeeperOptions refusing;
+    refusing.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"};
+    return refusing;
+  }
+  RefusedCredential() : OwnServerTest(refusing()) {}
+};
+
+TEST_F(RefusedCredential, IsAnErrorOfEveryCallAndMakesNoNode) {
+  for (const AclPolicy& acl : {AclPolicy::creator_all(), AclPolicy::open()}) {
+    ClientOptions with = options();
+    with.digest = DigestCredential{"orders", "right"};
+    with.acl = acl;
+    Client client(with);
+    ReentrantMutex mutex(client, kPath);
+    EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::auth_failed);
+    EXPECT_EQ(error_of([&] { return client.wait_until_connected(kPatience); }), Errc::auth_failed);
+    EXPECT_EQ(error_of([&] { return mutex.try_lock(); }), Errc::auth_failed);
+    EXPECT_EQ(error_of([&] { return Semaphore(client, kPath, 2).acquire(); }), Errc::auth_failed);
+    LeaderLatch latch(client, kPath);
+    latch.start();
+    EXPECT_EQ(error_of([&] { return latch.await(kPatience); }), Errc::auth_failed);
+  }
+  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
+  EXPECT_TRUE(nodes("/").empty());
+}
+
+}  // namespace
+}  // namespace zklock::testing

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "soak/cycles.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/thread/thread.hpp>
+
+#include "conformance/detached.h"
+#include "zklock/zklock.h"
+
+namespace zklock::soak {
+namespace {
+
+using namespace std::chrono_literals;
+
+AcquireOptions somebody() {
+  return {.owner = Owner::unique(), .deadline = kTurn};
+}
+
+// ---- locks --------------------------------------------------------------------------------------
+
+void reentrant(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("reentrant"));
+  const std::unique_lock lock(mutex, kTurn);
+  if (!lock) return;
+  const std::unique_lock again(mutex);
+  (void)mutex.hold_count();
+}
+
+void plain(Site& site) {
+  Mutex mutex(site.client, site.path("plain"));
+  const std::unique_lock lock(mutex, kTurn);
+}
+
+void one_attempt(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("reentrant"));
+  const std::unique_lock lock(mutex, std::try_to_lock);
+}
+
+void read(Site& site) {
+  SharedMutex mutex(site.client, site.path("shared"));
+  const std::shared_lock lock(mutex, kTurn);
+}
+
+void write_and_read_on(Site& site) {
+  SharedMutex mutex(site.client, site.path("shared"));
+  AcquireOptions options = somebody();
+  Hold writing = mutex.acquire(options);
+  if (!writing) return;
+  const Hold reading = mutex.acquire_shared(options);
+  writing.release();
+}
+
+void fixed_permits(Site& site) {
+  Semaphore semaphore(site.client, site.path("fixed"), 5);
+  const Permit permit = semaphore.acquire(1 + static_cast<int>(site.dice(3)), somebody());
+  if (site.dice(4) == 0) (void)semaphore.available_permits(kTurn);
+}
+
+void shared_permits(Site& site) {
+  Semaphore semaphore(site.client, site.path("counted"), SharedCount{4});
+  if (site.dice(8) == 0) semaphore.set_permits(3 + static_cast<int>(site.dice(3)), kTurn);
+  const Permit permit = semaphore.acquire(1 + static_cast<int>(site.dice(3)), somebody());
+}
+
+void priority(Site& site) {
+  PriorityMutex mutex(site.client, site.path("priority"));
+  const Hold hold = mutex.acquire(somebody(), 1 + static_cast<int>(site.dice(10)));
+}
+
+void several(Site& site) {
+  MultiMutex mutex(site.client,
+                   {site.path("several/c"), site.path("several/a"), site.path("several/b")});
+  const MultiHold hold = mutex.acquire(somebody());
+}
+
+void one_line(Site& site) {
+  (void)with_lock(site.client, site.path("reentrant"), somebody(),
+                  [](const Hold& hold) { GuardedTransaction(hold).commit(kTurn); });
+}
+
+// ---- options ------------------------------------------------------------------------------------
+
+void kept_and_shared(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("kept"), {.local_batch = 4, .keep_idle = 20ms});
+  for (int i = 0; i < 3; ++i) const Hold hold = mutex.acquire(somebody());
+}
+
+void limited(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("limited"), {.max_hold = 30ms});
+  const Hold hold = mutex.acquire(somebody());
+  if (site.dice(4) != 0) return;
+  while (hold.state() != HoldState::lost) std::this_thread::sleep_for(5ms);
+}
+
+void listened_to(Site& site) {
+  std::atomic<int> events{0};
+  ReentrantMutex mutex(site.client, site.path("heard"),
+                       {.listener = [&](const LockEvent&) { ++events; }});
+  const Hold hold = mutex.acquire(somebody());
+}
+
+// ---- calls that end otherwise -------------------------------------------------------------------
+
+void timed_out(Site& site) {
+  const std::string path = site.path("out");
+  const Hold others = ReentrantMutex(site.rival, path).acquire(somebody());
+  ReentrantMutex mutex(site.client, path);
+  const std::unique_lock lock(mutex, 1ms);
+}
+
+void cancelled(Site& site) {
+  const std::string path = site.path("cancelled");
+  const Hold others = ReentrantMutex(site.rival, path).acquire(somebody());
+  ReentrantMutex mutex(site.client, path);
+  std::stop_source stop;
+  AcquireOptions options = somebody();
+  options.stop = stop.get_token();
+  auto waiting = mutex.async_acquire(options);
+  auto behind = mutex.async_acquire(options);
+  stop.request_stop();
+  (void)waiting.get();
+  (void)behind.get();
+}
+
+void interrupted(Site& site) {
+  const std::string path = site.path("interrupted");
+  const Hold others = ReentrantMutex(site.rival, path).acquire(somebody());
+  boost::thread waiting([&] {
+    try {
+      const Hold hold = ReentrantMutex(site.client, path).acquire(somebody());
+    } catch (const boost::thread_interrupted&) {
+    } catch (const Error&) {
+    }
+  });
+  waiting.interrupt();
+  waiting.join();
+}
+
+void thrown(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("thrown"));
+  try {
+    const std::unique_lock lock(mutex, kTurn);
+    throw std::runtime_error("in the critical section");
+  } catch (const std::runtime_error& error) {
+    if (dynamic_cast<const Error*>(&error) != nullptr) throw;
+  }
+}
+
+// A thread that ends without unlocking.
+void forgotten(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("forgotten"));
+  std::thread([&] {
+    try {
+      (void)mutex.try_lock_for(kTurn);
+    } catch (const Error&) {
+    }
+  }).join();
+}
+
+// ---- asynchronous -------------------------------------------------------------------------------
+
+void callback(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("reentrant"));
+  std::promise<void> called;
+  mutex.async_acquire(somebody(), [&](const Hold&, const std::exception_ptr& error) {
+    error ? called.set_exception(error) : called.set_value();
+  });
+  called.get_future().get();
+}
+
+void dropped(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("dropped"));
+  auto one = mutex.async_acquire(somebody());
+  { auto two = mutex.async_acquire(somebody()); }
+  (void)one.get();
+}
+
+testing::Detached lock_in_coroutine(ReentrantMutex& mutex, std::promise<testing::Outcome>& result) {
+  testing::Outcome outcome;
+  try {
+    const Hold hold = co_await mutex.co_acquire(somebody());
+  } catch (const Error& error) {
+    outcome = error.errc();
+  }
+  result.set_value(outcome);
+}
+
+void awaited(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("reentrant"));
+  std::promise<testing::Outcome> result;
+  lock_in_coroutine(mutex, result);
+  const testing::Outcome error = result.get_future().get();
+  if (error) throw Error(*error, "lock", mutex.path());
+}
+
+// ---- leaders and onlookers ----------------------------------------------------------------------
+
+void latch(Site& site) {
+  LeaderLatch latch(site.client, site.path("latch"));
+  const auto listening = latch.add_listener([](const Leadership&) {}, [](const Leadership&) {});
+  latch.start();
+  if (!latch.await(kTurn)) return;
+  if (site.dice(2) == 0) latch.leadership().proclaim("10.0.0.1:80", kTurn);
+  latch.close(site.dice(2) == 0 ? CloseMode::silent : CloseMode::notify);
+}
+
+void election(Site& site) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool led = false;
+  LeaderElection election(site.client, site.path("election"),
+                          [&](Leadership&) {
+                            const std::lock_guard guard(mutex);
+                            led = true;
+                            changed.notify_all();
+                          },
+                          {.auto_requeue = false});
+  election.start();
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, kTurn, [&] { return led; });
+  lock.unlock();
+  election.close();
+}
+
+void observed(Site& site) {
+  const std::string path = site.path("observed");
+  std::atomic<int> told{0};
+  LockObserver observer(site.rival, path);
+  const auto listening = observer.add_listener([&](const LockState&) { ++told; });
+  const Hold hold = ReentrantMutex(site.client, path).acquire(somebody());
+  (void)observer.state(kTurn);
+}
+
+void asked_for(Site& site) {
+  ReentrantMutex mutex(site.client, site.path("asked"));
+  Hold hold = mutex.acquire(somebody());
+  (void)request_release(site.rival, mutex.path(), {.deadline = Deadline::passed()});
+  (void)mutex.participants(kTurn);
+}
+
+void connection_heard(Site& site) {
+  const auto listening = site.client.add_listener([](ConnectionState) {});
+  const Hold hold = ReentrantMutex(site.client, site.path("heard")).acquire(somebody());
+}
+
+// A client with a session of its own; it goes with a hold, a waiter, or neither.
+void client(Site& site) {
+  Client brief(site.options);
+  if (!brief.wait_until_connected(kTurn)) return;
+  ReentrantMutex mutex(brief, site.path("brief"));
+  auto hold = mutex.async_acquire(somebody());
+  auto waiting = mutex.async_acquire(somebody());
+  if (site.dice(2) == 0) (void)hold.get();
+}
+
+constexpr Kind kKinds[] = {
+    {"reentrant", 40, reentrant},
+    {"plain", 40, plain},
+    {"one attempt", 40, one_attempt},
+    {"read", 40, read},
+    {"write, read on", 40, write_and_read_on},
+    {"fixed permits", 40, fixed_permits},
+    {"shared permits", 40, shared_permits},
+    {"priority", 40, priority},
+    {"several", 20, several},
+    {"one line, guarded", 20, one_line},
+    {"kept and shared", 40, kept_and_shared},
+    {"limited", 10, limited},
+    {"listened to", 40, listened_to},
+    {"timed out", 40, timed_out},
+    {"cancelled", 40, cancelled},
+    {"interrupted", 10, interrupted},
+    {"thrown", 20, thrown},
+    {"forgotten", 10, forgotten},
+    {"callback", 40, callback},
+    {"dropped", 20, dropped},
+    {"awaited", 40, awaited},
+    {"latch", 20, latch},
+    {"election", 20, election},
+    {"observed", 20, observed},
+    {"asked for", 20, asked_for},
+    {"connection heard", 20, connection_heard},
+    {"client", 1, client},
+};
+
+}  // namespace
+
+std::string Site::path(const char* kind) {
+  constexpr unsigned kShared = 4;
+  const std::string parent = std::string("/soak/") + kind + "/";
+  if (dice(16) != 0) return parent + std::to_string(dice(kShared));
+  return parent + "once-" + std::to_string(number_) + "-" + std::to_string(++names_);
+}
+
+std::span<const Kind> all_kinds() {
+  return kKinds;
+}
+
+}  // namespace zklock::soak
