@@ -3,8 +3,8 @@
 # Builds and runs every test, with one command on a fresh Debian 12: installs what is missing, then
 #   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the longest walks
 #           and chaos, and but the examples
-#   tsan    g++ with ThreadSanitizer: unit, simulation, conformance and integration tests (those of
-#           the model have one thread)
+#   tsan    g++ with ThreadSanitizer: what has more than one thread of the unit, simulation,
+#           conformance and integration tests
 #   clang   clang++, the library shared and optimized, warnings are errors, no precompiled headers:
 #           everything is compiled; unit tests, walks, a minute of chaos, short fuzzing, examples,
 #           packaging, format
