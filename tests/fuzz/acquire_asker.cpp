@@ -44,7 +44,7 @@ AcquireFsm::Policy Asker::choose_policy(Choices& choices) {
   policy.wait = (flags & 2U) == 0;
   policy.queue_again = (flags & 4U) == 0;
   policy.lists = (flags & 8U) != 0;
-  policy.expects_others = (flags & 16U) != 0;
+  policy.counts = (flags & 16U) == 0;
   policy.lock_delay = std::chrono::seconds((flags & 32U) != 0 ? 3 : 0);
   return policy;
 }
@@ -212,7 +212,9 @@ void Asker::answer_created() {
   const FencingToken token = choose_token();
   if (status == Status::ok) own_ = Node{.name = name, .session = session, .token = token};
   asked_ = session;
-  take(fsm_.created({status, session, name, token, "said"}));
+  first_ = status == Status::ok && !fsm_.counts() && choices_.one_in(2);
+  const bool lease = choose_lease();
+  take(fsm_.created({status, session, name, token, "said", first_}, lease));
 }
 
 void Asker::answer_moved() {

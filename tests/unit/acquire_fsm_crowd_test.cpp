@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contender that expects others does not ask whether it is alone.
+// A contender that does not ask whether it is alone: it expects others, or knows by its number.
 #include <gtest/gtest.h>
 
 #include "acquire_steps.h"
@@ -9,10 +9,10 @@ namespace {
 
 using namespace acquire_test;
 
-const AcquireFsm::Policy expecting{.expects_others = true};
+const AcquireFsm::Policy not_counting{.counts = false};
 
 TEST(AcquireFsmCrowd, GuessesItsPredecessorWithoutACount) {
-  Steps steps(expecting);
+  Steps steps(not_counting);
   steps.start();
   EXPECT_FALSE(steps.fsm().counts());
   EXPECT_EQ(steps.created(5), "watch " + node(4) + " @a");
@@ -20,8 +20,41 @@ TEST(AcquireFsmCrowd, GuessesItsPredecessorWithoutACount) {
   EXPECT_FALSE(steps.fsm().waited());
 }
 
+TEST(AcquireFsmCrowd, IsGrantedWithTheCreateWhereItIsKnownToBeFirst) {
+  Steps steps(not_counting);
+  steps.start();
+  EXPECT_EQ(steps.created_first(5), "grant @a");
+  EXPECT_FALSE(steps.fsm().waited());
+}
+
+TEST(AcquireFsmCrowd, NeedsALeaseEvenSo) {
+  Steps steps(not_counting);
+  steps.start();
+  EXPECT_EQ(steps.created_first(5, false), "check_own @a");
+  EXPECT_EQ(steps.checked(Status::ok), "grant @a");
+}
+
+TEST(AcquireFsmCrowd, MarksEvenSo) {
+  Steps steps({.counts = false, .lock_delay = std::chrono::seconds(3)});
+  steps.start();
+  EXPECT_EQ(steps.created_first(5).substr(0, 5), "mark ");
+}
+
+TEST(AcquireFsmCrowd, IsNotGrantedAfterGivingUpEvenSo) {
+  Steps steps(not_counting);
+  steps.start();
+  steps.give_up();
+  EXPECT_EQ(steps.created_first(5), "remove_node " + node(5) + " @a");
+}
+
+TEST(AcquireFsmCrowd, CountsWhoeverIsToBeCounted) {
+  Steps steps;
+  steps.start();
+  EXPECT_EQ(steps.created_first(5), "") << "the answer to the count is on its way";
+}
+
 TEST(AcquireFsmCrowd, ListsWhenThePredecessorIsNotThere) {
-  Steps steps(expecting);
+  Steps steps(not_counting);
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.watched(Status::no_node), "list @a");
@@ -30,13 +63,13 @@ TEST(AcquireFsmCrowd, ListsWhenThePredecessorIsNotThere) {
 }
 
 TEST(AcquireFsmCrowd, ListsWhereNoPredecessorCanBeGuessed) {
-  Steps steps(expecting);
+  Steps steps(not_counting);
   steps.start();
   EXPECT_EQ(steps.created(0), "list @a");
 }
 
 TEST(AcquireFsmCrowd, SaysThatItHasWaited) {
-  Steps steps(expecting);
+  Steps steps(not_counting);
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.watched(data_of("other")), "");
@@ -45,20 +78,20 @@ TEST(AcquireFsmCrowd, SaysThatItHasWaited) {
 }
 
 TEST(AcquireFsmCrowd, RecoversALostCreate) {
-  Steps steps(expecting);
+  Steps steps(not_counting);
   steps.start();
   EXPECT_EQ(steps.created(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.state(), State::proving);
 }
 
 TEST(AcquireFsmCrowd, MakesParents) {
-  Steps steps(expecting);
+  Steps steps(not_counting);
   steps.start();
   EXPECT_EQ(steps.created(Status::no_node), "create_parents");
 }
 
 TEST(AcquireFsmCrowd, RemovesTheNodeOfWhoGaveUpMeanwhile) {
-  Steps steps(expecting);
+  Steps steps(not_counting);
   steps.start();
   steps.give_up();
   EXPECT_EQ(steps.created(5), "remove_node " + node(5) + " @a");
@@ -67,9 +100,9 @@ TEST(AcquireFsmCrowd, RemovesTheNodeOfWhoGaveUpMeanwhile) {
 
 TEST(AcquireFsmCrowd, CountsWhereItMayNotGuess) {
   for (const AcquireFsm::Policy& policy :
-       {AcquireFsm::Policy{.wait = false, .expects_others = true},
-        AcquireFsm::Policy{.lists = true, .expects_others = true},
-        AcquireFsm::Policy{.rule = QueueRule::writer(), .expects_others = true}}) {
+       {AcquireFsm::Policy{.wait = false, .counts = false},
+        AcquireFsm::Policy{.lists = true, .counts = false},
+        AcquireFsm::Policy{.rule = QueueRule::writer(), .counts = false}}) {
     Steps steps(policy);
     steps.start();
     EXPECT_TRUE(steps.fsm().counts());

@@ -17,7 +17,7 @@ constexpr FencingToken younger{token_of_create + 1};
 AcquireFsm created(AcquireFsm::Policy policy = {}) {
   AcquireFsm fsm("id", policy);
   fsm.start();
-  fsm.created({Status::ok, session_a, node(5), {token_of_create}, ""});
+  fsm.created({Status::ok, session_a, node(5), {token_of_create}, ""}, true);
   return fsm;
 }
 
@@ -104,7 +104,7 @@ TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
     AcquireFsm fsm("id", {.rule = QueueRule::writer()});
     fsm.start();
     const std::string own = NodeName::make(write_prefix, {5}).text;
-    fsm.created({Status::ok, session_a, own, {token_of_create}, ""});
+    fsm.created({Status::ok, session_a, own, {token_of_create}, ""}, true);
     fsm.counted({Status::ok, session_a, older, 2}, true);
     EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{reader, own}, ""}, true)),
               "watch " + reader + " @a");
@@ -121,7 +121,7 @@ TEST(AcquireFsmParent, IsNotInDoubtWhereLaterOnesPrecede) {
   const std::string own = NodeName::make(weight_prefix(1, 0), {5}).text;
   const std::string heavier = NodeName::make(weight_prefix(9, 0), {6}).text;
   fsm.start();
-  fsm.created({Status::ok, session_a, own, {token_of_create}, ""});
+  fsm.created({Status::ok, session_a, own, {token_of_create}, ""}, true);
   fsm.counted({Status::ok, session_a, older, 2}, true);
   EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{own, heavier}, ""}, true)),
             "watch " + heavier + " @a");

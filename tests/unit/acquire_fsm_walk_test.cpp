@@ -28,7 +28,7 @@ Walk::Walk(std::uint64_t seed, const Wish& wish)
               .gate = wish.gate,
               .wait = !one_in(4),
               .queue_again = !one_in(4),
-              .expects_others = one_in(2),
+              .counts = one_in(2),
               .lock_delay = std::chrono::seconds(one_in(2) ? 3 : 0)},
       fsm_("id", policy_),
       parent_(!one_in(8)),

@@ -112,13 +112,18 @@ class Steps {
 
   std::string start() { return describe(fsm_.start()); }
   std::string created(Status status, SessionId session = session_a, std::string_view detail = {}) {
-    return describe(fsm_.created({status, session, "", {}, detail}));
+    return describe(fsm_.created({status, session, "", {}, detail}, true));
   }
   std::string created(int sequence, SessionId session = session_a) {
     return created_as(node(sequence), session);
   }
+  std::string created_first(int sequence, bool lease_valid = true) {
+    const std::string name = node(sequence);
+    return note(
+        fsm_.created({Status::ok, session_a, name, {token_of_create}, "", true}, lease_valid));
+  }
   std::string created_as(std::string_view name, SessionId session = session_a) {
-    return note(fsm_.created({Status::ok, session, name, {token_of_create}, ""}));
+    return note(fsm_.created({Status::ok, session, name, {token_of_create}, ""}, true));
   }
   std::string moved(Status status, SessionId session = session_a, std::string_view detail = {}) {
     return describe(fsm_.moved({status, session, "", {}, detail}));

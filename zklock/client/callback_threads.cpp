@@ -98,10 +98,11 @@ class CallbackThreads::Pool::Handover {
 };
 
 bool CallbackThreads::Pool::post(Task task) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (draining_ && current_ != this) return false;
   queue_.push_back(std::move(task));
   if (queue_.size() <= idle_) {
+    lock.unlock();  // or who is woken would have to wait for it
     work_.notify_one();
   } else if (threads_.size() < options_.max_threads) {
     try {

@@ -56,15 +56,15 @@ AcquireEffects AcquireFsm::enqueue() {
   return {effect(Kind::create, attempt())};
 }
 
-AcquireEffects AcquireFsm::created(const CreatedAnswer& answer) {
+AcquireEffects AcquireFsm::created(const CreatedAnswer& answer, bool lease_valid) {
   if (state_ != AcquireState::enqueuing || std::exchange(create_answered_, true)) return {};
   create_status_ = answer.status;
   if (answer.status != Status::ok) doubts_.write().detail = answer.detail;
   asked_session_ = answer.session;
   if (answer.status == Status::ok) take_node(answer);
   if (!counts()) {
-    auto elsewhere = not_queued();
-    return elsewhere ? *std::move(elsewhere) : guess();
+    if (auto elsewhere = not_queued()) return *std::move(elsewhere);
+    return answer.first ? first(lease_valid) : guess();
   }
   if (!doubts_->early_count) return {};
   return counted(*std::exchange(doubts_.write().early_count, {}), false);

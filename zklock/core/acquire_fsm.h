@@ -34,8 +34,9 @@ namespace zklock::core {
 /// |                   |                    | create: no node            | making_parents            |
 /// |                   |                    | create: unknown            | proving                   |
 /// |                   |                    | counter at its end, alone  | removing_parent           |
-/// | enqueuing, where  | create             | ok, predecessor known      | arming (sequence - 1)     |
-/// | it expects others |                    | ok, not known              | listing                   |
+/// | enqueuing without | create             | ok, first by its number    | granted or confirming     |
+/// | a count           |                    | ok, predecessor known      | arming (sequence - 1)     |
+/// |                   |                    | ok, not known              | listing                   |
 /// |                   |                    | any other                  | as above                  |
 /// | enqueuing, with a | create, list,      | ok                         | as in listing, at once    |
 /// | shared number     | number             | any other                  | as above; else listing    |
@@ -173,6 +174,7 @@ struct CreatedAnswer {
   std::string_view name;
   FencingToken token;
   std::string_view detail;
+  bool first = false;  ///< nobody stands before it: that is known by its number
 };
 /// `last_child`: the zxid by which a child came or went last.
 struct CountedAnswer {
@@ -222,9 +224,9 @@ class AcquireFsm {
     /// By which it waits for its turn to queue by `rule`; without one it queues at once.
     std::optional<QueueRule> gate = std::nullopt;
     bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
-    bool queue_again = true;      ///< after losing the node; else an error
-    bool lists = false;           ///< rather than guess who stands before it: for its position
-    bool expects_others = false;  ///< guesses at once, without counting whether it is alone
+    bool queue_again = true;  ///< after losing the node; else an error
+    bool lists = false;       ///< rather than guess who stands before it: for its position
+    bool counts = true;       ///< whether it is alone; else it goes by its number, if it can
     /// That it leaves to the next when it is lost; of exclusive access only. 0: none.
     std::chrono::milliseconds lock_delay = {};
   };
@@ -249,7 +251,7 @@ class AcquireFsm {
   std::size_t position() const noexcept { return place_.position; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
   /// Whether a create is followed by a count.
-  bool counts() const noexcept { return !policy_.expects_others || !guesses(); }
+  bool counts() const noexcept { return policy_.counts || !guesses(); }
   /// Somebody else stood before it, and was watched.
   bool waited() const noexcept { return waited_; }
   /// Its rule with the number of permits, where that is shared.
@@ -263,7 +265,7 @@ class AcquireFsm {
 
   AcquireEffects start();
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
-  AcquireEffects created(const CreatedAnswer& answer);
+  AcquireEffects created(const CreatedAnswer& answer, bool lease_valid);
   AcquireEffects moved(const CreatedAnswer& answer);
   AcquireEffects counted(const CountedAnswer& answer, bool lease_valid);
   AcquireEffects parents_created(Status status, std::string_view detail);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/core/node_data.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <system_error>
@@ -15,10 +16,35 @@ constexpr std::size_t max_value_bytes = 64;
 /// More than any version will write; whatever else lies in a node is not read to its end.
 constexpr std::size_t max_text_bytes = 8192;
 
+/// More than a node of ours has, but for the longest names of hosts, threads and applications.
+constexpr std::size_t usual_text_bytes = 256;
+
+/// Most texts are: they need not be looked at one character after the other.
+bool is_plain(std::string_view text) noexcept {
+  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
+}
+
+void append_printable(std::string& result, std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes && is_plain(text)) {
+    result += text;
+    return;
+  }
+  const std::size_t end = result.size() + max_bytes;
+  while (!text.empty()) {
+    const auto character = first_character(text);
+    const bool shown = character.valid && !is_control(character.code);
+    const auto bytes = shown ? text.substr(0, character.length) : std::string_view("?");
+    if (result.size() + bytes.size() > end) return;
+    result += bytes;
+    text.remove_prefix(character.length);
+  }
+}
+
 void append(std::string& text, std::string_view key, std::string_view value) {
   if (value.empty()) return;
   text.append(key) += '=';
-  text.append(printable(value, max_value_bytes)) += '\n';
+  append_printable(text, value, max_value_bytes);
+  text += '\n';
 }
 
 /// Cuts the first line off `text`.
@@ -62,8 +88,9 @@ void assign(NodeData& data, std::string_view key, std::string_view value) {
 }  // namespace
 
 std::string NodeData::encode() const {
-  std::string text(first_line);
-  text += '\n';
+  std::string text;
+  text.reserve(usual_text_bytes);
+  text.append(first_line) += '\n';
   append(text, "attempt", attempt);
   append(text, "owner", owner);
   append(text, "host", host);
@@ -95,14 +122,7 @@ FencingToken came_by(const std::optional<NodeData>& data, FencingToken made) noe
 
 std::string printable(std::string_view text, std::size_t max_bytes) {
   std::string result;
-  while (!text.empty()) {
-    const auto character = first_character(text);
-    const bool shown = character.valid && !is_control(character.code);
-    const auto bytes = shown ? text.substr(0, character.length) : std::string_view("?");
-    if (result.size() + bytes.size() > max_bytes) break;
-    result += bytes;
-    text.remove_prefix(character.length);
-  }
+  append_printable(result, text, max_bytes);
   return result;
 }
 

@@ -58,10 +58,6 @@ ClientCore::ClientCore(Ports ports, Settings settings)
 
 ClientCore::~ClientCore() = default;
 
-bool ClientCore::forked() const noexcept {
-  return fork_generation() != birth_;
-}
-
 void ClientCore::check_usable(const char* operation, const std::string& path) const {
   if (forked()) throw Error(Errc::forked, operation, path);
   if (closed()) throw Error(Errc::closed, operation, path);
@@ -72,12 +68,14 @@ void ClientCore::warn(const std::string& text) const noexcept {
 }
 
 void ClientCore::remove(SessionId session, client::Deleter::Node node,
-                        client::Deleter::Manner manner) {
+                        client::Deleter::Manner manner, std::function<void()> gone) {
   if (closed()) return;
   const auto work = work_.begin();
-  deleter_.remove(session, std::move(node), manner, [self = weak_from_this(), work] {
-    if (const auto alive = self.lock()) alive->work().end(work);
-  });
+  deleter_.remove(session, std::move(node), manner,
+                  [self = weak_from_this(), work, gone = std::move(gone)] {
+                    if (gone) gone();
+                    if (const auto alive = self.lock()) alive->work().end(work);
+                  });
 }
 
 void ClientCore::remove(SessionId session, std::string path) {

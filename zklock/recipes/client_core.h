@@ -25,6 +25,7 @@
 #include "zklock/recipes/background_work.h"
 #include "zklock/recipes/listeners.h"
 #include "zklock/recipes/loss_sightings.h"
+#include "zklock/recipes/process_identity.h"
 #include "zklock/recipes/session_keeper.h"
 
 namespace zklock::recipes {
@@ -105,8 +106,9 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   BackgroundWork& untold_losses() noexcept { return untold_losses_; }
   LossSightings& loss_sightings() noexcept { return loss_sightings_; }
   /// Deletes a node of that session in the background, as part of work(); not of a closed client,
-  /// whose sessions take their nodes along.
-  void remove(SessionId session, client::Deleter::Node node, client::Deleter::Manner manner);
+  /// whose sessions take their nodes along. `gone`, if there is one, is called when it is gone.
+  void remove(SessionId session, client::Deleter::Node node, client::Deleter::Manner manner,
+              std::function<void()> gone = {});
   /// The same, plainly; nothing where there is no session.
   void remove(SessionId session, std::string path);
   const Settings& settings() const noexcept { return settings_; }
@@ -129,7 +131,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
 
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   /// Whether this process is a fork()ed child of the one that made the client.
-  bool forked() const noexcept;
+  bool forked() const noexcept { return fork_generation() != birth_; }
   /// Throws Error(forked | closed).
   void check_usable(const char* operation, const std::string& path) const;
 
@@ -149,7 +151,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   const Ports ports_;
   const Settings settings_;
   const std::int64_t pid_;
-  const std::uint64_t birth_;  ///< the generation of the process, counted by fork()
+  const std::uint32_t birth_;  ///< the generation of the process, counted by fork()
   const std::string attempt_prefix_;
   std::atomic<std::uint64_t> attempts_{0};
   BackgroundWork work_;

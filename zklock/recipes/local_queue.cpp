@@ -62,7 +62,7 @@ void LocalQueue::queue(const std::shared_ptr<Contender>& who, Requester requeste
   core::AcquireFsm::Policy policy = policy_;
   policy.wait = who->waits();
   policy.lists = who->is_heard();
-  policy.expects_others = engine_.is_crowded();
+  policy.counts = !engine_.goes_by_number();
   const auto place = std::make_shared<Place>(engine_.shared_from_this(), std::move(requester),
                                              std::move(policy), this);
   const bool apart = !who->waits() || terms_.batch == 1;

@@ -112,7 +112,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
                                   .wait = wait,
                                   .queue_again = wanted.queue_again,
                                   .lists = static_cast<bool>(wanted.audience),
-                                  .expects_others = is_crowded(),
+                                  .counts = !goes_by_number(),
                                   .lock_delay = wanted.lock_delay};
   LocalQueue* const local = local_queue(policy, wanted.local);
   const auto contender = begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner),
@@ -178,7 +178,6 @@ void LockEngine::cancel_all(const void* object) {
 
 bool LockEngine::unlock(const Owner& owner, core::CountKind kind) {
   const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
-  if (by_lock && unlock_again()) return true;
   const Section section(*this);
   const auto contender = find(owner);
   if (!contender) return false;
@@ -204,6 +203,7 @@ void LockEngine::attach() {
 bool LockEngine::detach() {
   const Section section(*this);
   if (--objects_ > 0) return false;
+  own_turn_.end();
   for (const auto& queue : local_queues_) queue->end_idling();
   if (core_->closed()) {
     recursion_.clear();

@@ -24,6 +24,7 @@
 #include "zklock/owner.h"
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/lock_events.h"
+#include "zklock/recipes/own_turn.h"
 #include "zklock/recipes/recursion.h"
 #include "zklock/recipes/thread_exit.h"
 
@@ -157,6 +158,10 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
   /// A node of this queue was granted, at once or after having waited for another.
   void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
+  OwnTurn& own_turn() noexcept { return own_turn_; }
+  /// What a new contender need not ask: whether it is alone. It hardly is, or will see that it is
+  /// the first.
+  bool goes_by_number() const noexcept { return is_crowded() || own_turn_.may_come(); }
   std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
                                    core::AcquireFsm::Policy policy, LockAudience audience,
                                    LocalQueue* local);
@@ -186,6 +191,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones
+  OwnTurn own_turn_{*this};
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes
   FencingToken gone_{};    ///< the newest of those that went with their path

@@ -110,12 +110,13 @@ void Place::create(const std::string& attempt) {
   own_watch_.disarm();
   predecessors_.drop();
   end_delay();
+  asked_at_ = core().scheduler().now();
   create_id_ = coordinator.submit(
       {.operation = request::CreateContender{path, fsm_.present_rule().prefix, data.encode()}},
       on_reply([](Place& p, const auto& r) {
         p.had_node_ = p.had_node_ || r.status == Status::ok;
         p.queued_ms_ = r.created_ms;
-        return p.fsm_.created(p.answer_of(r));
+        return p.fsm_.created(p.answer_of(r), p.lease_valid(r.session));
       }));
   if (fsm_.present_rule().shares_count()) return list({});
   if (!fsm_.counts()) return;
@@ -131,8 +132,13 @@ core::CreatedAnswer Place::answer_of(const client::Reply& created) {
   const auto name = core::NodeName::parse(created.name);
   const bool doubtful = created.status == Status::ok && name &&
                         engine_->numbers_begin_again(name->sequence, created.token);
-  return {doubtful ? Status::unknown : created.status, created.session, created.name, created.token,
-          created.detail};
+  const bool first = name && !doubtful && engine_->own_turn().has_come(name->sequence);
+  return {doubtful ? Status::unknown : created.status,
+          created.session,
+          created.name,
+          created.token,
+          created.detail,
+          first};
 }
 
 // In a transaction the servers tell the name of what they have made, and nothing else of it.
@@ -268,10 +274,10 @@ void Place::pause() {
   });
 }
 
-bool Place::lease_valid() {
+bool Place::lease_valid(SessionId session) {
   const auto who = contender();
   if (!who || who->ownership().state() != Ownership::State::waiting) return false;
-  term_ = core().keeper().valid_term(fsm_.session());
+  term_ = core().keeper().valid_term(session);
   return term_ != nullptr;
 }
 

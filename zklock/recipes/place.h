@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -114,7 +115,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   LocalQueue* local() const noexcept { return local_; }
   ArrivalWatch& arrivals() noexcept { return arrivals_; }
   /// The lease as it stands, kept for the grant that may follow.
-  bool lease_valid();
+  bool lease_valid() { return lease_valid(fsm_.session()); }
   OwnNodeWatch& own_watch() noexcept { return own_watch_; }
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
   void own_node_gone();
@@ -141,6 +142,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void carry_out(const Effect& effect);
   void create(const std::string& attempt);
   void move(const std::string& attempt);
+  bool lease_valid(SessionId session);
   core::CreatedAnswer answer_of(const client::Reply& created);
   core::AcquireEffects inspected(const client::Reply& reply);
   void check_own(SessionId session);
@@ -160,11 +162,13 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void machine_ended();
   void tell_position();
   void node_is_lost();
+  bool stands_by_number() const noexcept;
+  bool may_be_awaited() const noexcept;
   client::Deleter::Manner manner_of_release() const noexcept;
   client::Deleter::Manner deletion(Manner manner) const noexcept;
   /// With the child `companion`, where it has one.
   void remove_node(SessionId session, const std::string& name, const std::string& companion,
-                   client::Deleter::Manner manner);
+                   client::Deleter::Manner manner, std::function<void()> gone = {});
 
   const std::shared_ptr<LockEngine> engine_;
   const Requester requester_;
@@ -186,7 +190,9 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   RevocationWatch revocation_{*this};
   ArrivalWatch arrivals_{*this};
   Downgrade downgrade_{*this};
-  std::int64_t queued_ms_ = 0;             ///< when its first node was created
+  std::int64_t queued_ms_ = 0;  ///< when its first node was created
+  core::Instant asked_at_{};    ///< for its node
+  core::Instant granted_at_{};
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A place, and who stands in it.
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,9 @@ using core::Ownership;
 // ---- what the contender hears -------------------------------------------------------------------
 
 void Place::grant() {
+  granted_at_ = core().scheduler().now();
   engine_->granted(fsm_.waited());
+  if (stands_by_number()) engine_->own_turn().granted(fsm_.sequence(), granted_at_);
   if (const auto who = contender()) return who->granted();
   leave_session();  // the caller could not be kept: the system gave no more
   remove(Manner::plainly);
@@ -108,6 +111,11 @@ void Place::forced_to_release() {
   if (local_) local_->asked_to_release(*this);
 }
 
+/// Nobody who has come before it can be granted after it.
+bool Place::stands_by_number() const noexcept {
+  return policy().rule.prefix == core::lock_prefix && !policy().gate;
+}
+
 // ---- how it is left -----------------------------------------------------------------------------
 
 void Place::give_up() {
@@ -155,10 +163,16 @@ bool Place::is_own(const client::Reply& node) const {
   return downgrade_.reads() ? downgrade_.made(node) : node.token == fsm_.token();
 }
 
+/// Hardly anybody has come to wait for what was free, and is let go of sooner than it was got. Who
+/// has lists the queue, as after any deletion without a word; the others are spared a write.
+bool Place::may_be_awaited() const noexcept {
+  return fsm_.waited() || core().scheduler().now() - granted_at_ >= granted_at_ - asked_at_;
+}
+
 // Announced only to whom it matters: see Decision::follows_release.
 client::Deleter::Manner Place::manner_of_release() const noexcept {
   const bool writes = !downgrade_.reads() && !downgrade_.in_doubt();
-  const bool heard = policy().rule.access == Access::exclusive && writes;
+  const bool heard = policy().rule.access == Access::exclusive && writes && may_be_awaited();
   return core().settings().announces && heard ? client::Deleter::Manner::announced
                                               : client::Deleter::Manner::plainly;
 }
@@ -166,9 +180,15 @@ client::Deleter::Manner Place::manner_of_release() const noexcept {
 // What an unanswered request has made is deleted for sure: this is carried out after it.
 void Place::remove(Manner manner) {
   if (engine_->went_with_path(fsm_.token())) return;  // the name may be another's by now
+  const bool was_held = fsm_.state() == AcquireState::granted && manner == Manner::release;
+  std::function<void()> gone;
+  if (was_held && stands_by_number()) {
+    gone = engine_->own_turn().let_go(fsm_.sequence(), fsm_.token());
+  }
   for (const std::string& name : own_names()) {
     // It is there as long as the first of the names.
-    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), deletion(manner));
+    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), deletion(manner),
+                std::exchange(gone, {}));
   }
 }
 
@@ -182,13 +202,13 @@ client::Deleter::Manner Place::deletion(Manner manner) const noexcept {
 }
 
 void Place::remove_node(SessionId session, const std::string& name, const std::string& companion,
-                        client::Deleter::Manner manner) {
+                        client::Deleter::Manner manner, std::function<void()> gone) {
   own_watch_.forget();
   client::Deleter::Node node{.path = engine_->path().child(name)};
   // The marker of a delay can go alone, and its name is no other's.
   if (!core::DelayMarker::parse(name)) node.token = fsm_.token();
   if (!companion.empty()) node.companions.push_back(engine_->path().child(companion));
-  core().remove(session, std::move(node), manner);
+  core().remove(session, std::move(node), manner, std::move(gone));
 }
 
 }  // namespace zklock::recipes

@@ -15,7 +15,6 @@ namespace zklock::recipes {
 namespace {
 
 constinit std::atomic<std::uint64_t> current_id{0};  // 0: not made yet
-constinit std::atomic<std::uint32_t> generation{0};
 
 /// For a kernel that gives no random bits: not secret, but different from other processes'.
 std::uint64_t unlikely_twice() noexcept {
@@ -40,7 +39,7 @@ std::uint64_t random_id() noexcept {
 
 void in_forked_child() noexcept {
   current_id.store(random_id(), std::memory_order_relaxed);
-  generation.fetch_add(1, std::memory_order_relaxed);
+  detail::forks.fetch_add(1, std::memory_order_relaxed);
 }
 
 void watch_forks() noexcept {
@@ -64,10 +63,6 @@ const bool forks_are_watched = (watch_forks(), true);
 std::uint64_t process_id() noexcept {
   const std::uint64_t id = current_id.load(std::memory_order_relaxed);
   return id != 0 ? id : make_process_id();
-}
-
-std::uint32_t fork_generation() noexcept {
-  return generation.load(std::memory_order_relaxed);
 }
 
 ProcessIdentity process_identity() {

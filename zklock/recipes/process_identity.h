@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
 namespace zklock::recipes {
+
+namespace detail {
+inline constinit std::atomic<std::uint32_t> forks{0};  ///< counted in the children
+}
 
 /// 64 random bits that tell this process from every other, on any host, also from its fork()ed
 /// children. Never 0. Costs an atomic load.
@@ -19,7 +24,9 @@ std::uint64_t process_id() noexcept;
 /// Children made by vfork() or a bare clone() are not noticed; they may only exec or exit anyway.
 ///
 /// Thread-safety: any thread.
-std::uint32_t fork_generation() noexcept;
+inline std::uint32_t fork_generation() noexcept {
+  return detail::forks.load(std::memory_order_relaxed);
+}
 
 /// Who this process is, for people to read.
 struct ProcessIdentity {

@@ -33,6 +33,7 @@ void SessionKeeper::connected(const client::SessionInfo& session) {
     session_id_ = session.id.value;
     timeout_ = session.timeout.count();
     connected_ = true;
+    ++connections_;
     evidence_.emplace(session.timeout, session.attempt_began, now);
   }
   if (old) tell_lapsed(old);

@@ -73,6 +73,8 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
   std::shared_ptr<core::LeaseTerm> valid_term(SessionId session);
 
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
+  /// How many there have been, with this one.
+  std::uint64_t connection() const noexcept { return connections_.load(); }
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
 
@@ -95,6 +97,7 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
   client::Scheduler& scheduler_;
 
   std::atomic<bool> connected_{false};
+  std::atomic<std::uint64_t> connections_{0};
   std::atomic<std::int64_t> session_id_{0};
   std::atomic<core::Duration::rep> timeout_{0};
 

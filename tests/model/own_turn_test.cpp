@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client that locks a path again and again knows by the number that its node is the first.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class OwnTurnTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    lock_.use(0);
+    lock_.use(1);
+  }
+  void TearDown() override {
+    lock_.end_use(0);
+    lock_.end_use(1);
+    expect_rest();
+  }
+  void cycle(std::size_t client) { release(granted(client)); }
+  /// Two grants, one right after the other: from now on it goes by the number.
+  void get_used_to_it(std::size_t client) {
+    cycle(client);
+    cycle(client);
+    reset_counts();
+  }
+  /// What the next grant asks of the servers.
+  std::size_t requests_of_a_grant(std::size_t c) {
+    reset_counts();
+    const auto held = granted(c);
+    const std::size_t requests = client(c).requests();
+    release(held);
+    return requests;
+  }
+  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
+  std::string below_path(const std::string& name) { return LockWorld::path + ("/" + name); }
+  /// By hand, and in the new path as many children come and go.
+  void make_path_anew(int children) {
+    ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+    ensemble().create_container(LockWorld::path);
+    for (int i = 0; i < children; ++i) {
+      const auto name = ensemble().create_sequential(LockWorld::path, "lock-");
+      ASSERT_EQ(ensemble().remove(below_path(*name)), Status::ok);
+    }
+  }
+};
+
+TEST_F(OwnTurnTest, CostsOneRequestOnceTheClientIsUsedToIt) {
+  EXPECT_EQ(requests_of_a_grant(2), 2U) << "no object is on the path: nothing is kept";
+  EXPECT_EQ(requests_of_a_grant(2), 2U);
+  EXPECT_EQ(requests_of_a_grant(2), 2U);
+  EXPECT_EQ(requests_of_a_grant(0), 2U) << "create and count";
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "and the watch on the path";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+TEST_F(OwnTurnTest, WaitsForWhoCameInBetween) {
+  get_used_to_it(0);
+  const auto other = granted(1);
+  const auto own = waiting(0);
+  release(other);
+  EXPECT_TRUE(lock_.call(own).granted());
+  release(own);
+}
+
+TEST_F(OwnTurnTest, WaitsForAnotherOwnerOfItsOwnClient) {
+  get_used_to_it(0);
+  const auto first = granted(0);
+  const auto second = waiting(0);
+  release(first);
+  EXPECT_TRUE(lock_.call(second).granted());
+  release(second);
+}
+
+TEST_F(OwnTurnTest, WhereOthersLockInTurnItIsNotExpected) {
+  get_used_to_it(0);
+  cycle(1);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "in vain: create, watch, list";
+  cycle(1);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(requests_of_a_grant(0), 2U);
+    cycle(1);
+  }
+  cycle(0);
+  cycle(0);
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+// The servers do not delete the node that it has let go of: that is seen, and waited for.
+TEST_F(OwnTurnTest, WhatWasLetGoIsWaitedForUntilItIsGone) {
+  get_used_to_it(0);
+  const auto before = granted(0);
+  client(0).fail_next(Kind::announce_and_delete, Status::throttled);
+  let_go(before);
+  const auto own = waiting(0);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  run_for(1s);
+  EXPECT_TRUE(lock_.call(own).granted());
+  release(own);
+}
+
+// In the new path somebody holds, by the number that comes before.
+TEST_F(OwnTurnTest, AnotherPathOfTheSameNameIsAnother) {
+  get_used_to_it(0);
+  const int next = ensemble().find(LockWorld::path)->counter;
+  make_path_anew(next - 1);
+  const auto other = granted(1);
+  EXPECT_EQ(lock_.nodes(),
+            std::vector<std::string>{core::NodeName::make("lock-", {next - 1}).text});
+  const auto own = waiting(0);
+  release(other);
+  EXPECT_TRUE(lock_.call(own).granted());
+  release(own);
+}
+
+// The path is replaced, with the node in it, before the watch is set.
+TEST_F(OwnTurnTest, WatchOnAnotherPathProvesNothing) {
+  cycle(0);
+  const auto held = lock_.acquire(0);
+  ASSERT_TRUE(lock_.world().run_until([&] { return lock_.call(held).granted(); }, 1s));
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  const std::string node = lock_.nodes().front();
+  ASSERT_EQ(ensemble().remove(below_path(node)), Status::ok);
+  make_path_anew(0);
+  ensemble().set_counter(LockWorld::path, core::NodeName::parse(node)->sequence.value);
+  release(held);
+  EXPECT_EQ(client(0).server_watches(), 1U);
+  const auto other = granted(1);
+  EXPECT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has the name";
+  const auto own = waiting(0);
+  release(other);
+  EXPECT_TRUE(lock_.call(own).granted());
+  release(own);
+}
+
+TEST_F(OwnTurnTest, AConnectionLaterItIsAskedForAnew) {
+  get_used_to_it(0);
+  lock_.world().disconnect(0);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+// While the client is cut off nobody tells it that the path is another.
+TEST_F(OwnTurnTest, WhatHappensBetweenTwoConnectionsIsNotMissed) {
+  get_used_to_it(0);
+  const int next = ensemble().find(LockWorld::path)->counter;
+  lock_.world().disconnect(0);
+  make_path_anew(next - 1);
+  const auto other = lock_.acquire(1);
+  const auto own = lock_.acquire(0);
+  run();
+  ASSERT_TRUE(lock_.call(other).granted());
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_FALSE(lock_.call(own).granted());
+  release(other);
+  EXPECT_TRUE(lock_.call(own).granted());
+  release(own);
+}
+
+TEST_F(OwnTurnTest, AfterARestItIsAskedForAnew) {
+  get_used_to_it(0);
+  run_for(900ms);
+  EXPECT_EQ(client(0).server_watches(), 1U);
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+  run_for(900ms);
+  EXPECT_EQ(client(0).server_watches(), 1U) << "it was used meanwhile";
+  run_for(200ms);
+  EXPECT_EQ(client(0).server_watches(), 0U);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+TEST_F(OwnTurnTest, WatchGoesWithTheLastObject) {
+  get_used_to_it(0);
+  EXPECT_GT(client(0).server_watches(), 0U);
+  lock_.end_use(0);
+  run();
+  EXPECT_EQ(client(0).server_watches(), 0U);
+  lock_.use(0);
+}
+
+// A grant that the lease ended was no clean release, and its node may still be there.
+TEST_F(OwnTurnTest, AHoldThatWasLostIsNotCounted) {
+  get_used_to_it(0);
+  const auto held = granted(0);
+  client(0).isolate();
+  ASSERT_TRUE(lock_.world().run_until(
+      [&] { return lock_.call(held).hold.state() == HoldState::lost; }, 1min));
+  client(0).heal();
+  run();
+  release(held);
+  run_for(10s);
+  EXPECT_NE(requests_of_a_grant(0), 1U);
+}
+
+}  // namespace
+}  // namespace zklock::model

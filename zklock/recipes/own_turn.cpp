@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/own_turn.h"
+
+#include <chrono>
+#include <utility>
+
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::recipes {
+
+namespace request = client::request;
+
+namespace {
+
+/// There may be many paths, and the watches of a session are bounded.
+constexpr std::chrono::seconds longest_rest{1};
+
+}  // namespace
+
+void OwnTurn::granted(core::Sequence number, core::Instant now) {
+  const core::Sequence before = std::exchange(granted_, number);
+  in_a_row_ = number.value == before.value + 1 ? in_a_row_ + 1 : 0;
+  if (in_a_row_ == 0 || !engine_.is_used()) return;
+  used_at_ = now;
+  const bool is_asked = watch_ != client::RequestId{};
+  if (is_asked && connection_ == engine_.core().keeper().connection()) return;
+  end();
+  watch();
+  look_again(now + longest_rest);
+}
+
+template <class Step>
+auto OwnTurn::within_section(Step step) {
+  return [weak = engine_.weak_from_this(), step](const auto&... news) {
+    const auto engine = weak.lock();
+    if (!engine) return;
+    const LockEngine::Section section(*engine);
+    step(news...);
+  };
+}
+
+/// The same, unless another watch has been asked for, or none is any more.
+template <class Step>
+auto OwnTurn::of_this_round(Step step) {
+  return within_section([this, round = round_, step](const auto&... news) {
+    if (round == round_) step(news...);
+  });
+}
+
+std::function<void()> OwnTurn::let_go(core::Sequence number, FencingToken token) {
+  last_ = {number, token};
+  if (watch_ == client::RequestId{}) return {};
+  return within_section([this, token] {
+    if (last_ && last_->token == token) last_->gone = true;
+  });
+}
+
+void OwnTurn::watch() {
+  connection_ = engine_.core().keeper().connection();
+  // Of a path that the client may not read the events would perhaps not come.
+  request::GetAndWatch watch{.path = engine_.path().str(), .on_event = {}};
+  watch.on_event = of_this_round([this](core::SessionId, request::WatchEvent) {
+    watch_ = {};
+    end();
+  });
+  watch_ = engine_.core().coordinator().submit(
+      {.operation = std::move(watch), .session = engine_.core().keeper().session()},
+      of_this_round([this](const client::Reply& reply) { answered(reply); }));
+}
+
+void OwnTurn::look_again(core::Instant when) {
+  timer_ = engine_.core().scheduler().at(
+      when, of_this_round([this] {
+        const core::Instant over = used_at_ + longest_rest;
+        engine_.core().scheduler().now() < over ? look_again(over) : end();
+      }));
+}
+
+void OwnTurn::answered(const client::Reply& reply) {
+  if (reply.status != core::Status::ok) return end();
+  path_ = reply.token;
+}
+
+bool OwnTurn::is_known() const noexcept {
+  const bool is_armed =
+      path_ != FencingToken{} && connection_ == engine_.core().keeper().connection();
+  return is_armed && last_ && path_ < last_->token;
+}
+
+bool OwnTurn::has_come(core::Sequence number) const noexcept {
+  return is_known() && last_->gone && number.value == last_->number.value + 1;
+}
+
+void OwnTurn::end() noexcept {
+  ++round_;
+  path_ = {};
+  engine_.core().scheduler().cancel(std::exchange(timer_, {}));
+  const auto watch = std::exchange(watch_, {});
+  if (watch != client::RequestId{}) engine_.core().coordinator().unwatch(watch);
+}
+
+}  // namespace zklock::recipes
