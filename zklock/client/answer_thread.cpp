@@ -3,18 +3,13 @@
 
 #include <utility>
 
-#include <pthread.h>
-#include <sched.h>
-
 #include "zklock/client/start_thread.h"
 
 namespace zklock::client {
 
 AnswerThread::AnswerThread(std::function<std::optional<Instant>()> overdue)
     : overdue_(std::move(overdue)), thread_(start_thread("zklock-answers", [this] {
-        // It is woken by those who have no time: it does not take the processor from them.
-        const sched_param none{};
-        ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &none);
+        preempt_nobody();
         loop();
       })) {}
 

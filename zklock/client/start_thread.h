@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <pthread.h>
+#include <sched.h>
 
 namespace zklock::client {
 
@@ -32,6 +33,16 @@ std::thread start_thread(const char* name, Body body) {
     ::pthread_setname_np(::pthread_self(), name);
     body();
   });
+}
+
+/// The calling thread, and those that are started by it, do not take the processor from whoever wakes
+/// them: that is mostly about to sleep, and has locks that they need. Unless the program has given
+/// its threads another policy than the usual one.
+inline void preempt_nobody() noexcept {
+  int policy = 0;
+  sched_param parameters{};
+  if (::pthread_getschedparam(::pthread_self(), &policy, &parameters) != 0) return;
+  if (policy == SCHED_OTHER) ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &parameters);
 }
 
 }  // namespace zklock::client

@@ -154,10 +154,10 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner man
   if (may_stay && local_->keeps(*place_)) return dropped;
   if (abandoned_ || plainly) {
     let_go(Place::Manner::plainly);
-  } else if (local_ || engine_->is_crowded()) {
+  } else if (local_ || place_->may_be_awaited()) {
     let_go(Place::Manner::release);
   } else {
-    engine_->leaves(self);  // the caller need not be the one who sends it
+    engine_->leaves(self);  // nobody waits for it, and so the caller need not send it
   }
   if (local_) local_->gone(*place_);
   return dropped;

@@ -78,6 +78,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
+  /// Of what is held: whether somebody may have come who waits for it.
+  bool may_be_awaited() const noexcept;
   /// A server was reached.
   bool had_node() const noexcept { return had_node_; }
   FencingToken token() const noexcept { return fsm_.token(); }
@@ -163,7 +165,6 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void tell_position();
   void node_is_lost();
   bool stands_by_number() const noexcept;
-  bool may_be_awaited() const noexcept;
   client::Deleter::Manner manner_of_release() const noexcept;
   client::Deleter::Manner deletion(Manner manner) const noexcept;
   /// With the child `companion`, where it has one.
