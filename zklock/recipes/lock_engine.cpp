@@ -178,6 +178,7 @@ void LockEngine::cancel_all(const void* object) {
 
 bool LockEngine::unlock(const Owner& owner, core::CountKind kind) {
   const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
+  if (by_lock && unlock_again()) return true;
   const Section section(*this);
   const auto contender = find(owner);
   if (!contender) return false;

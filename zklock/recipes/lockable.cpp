@@ -118,7 +118,7 @@ bool Lockable::lock(const Kind& kind, Deadline deadline, const std::stop_token& 
 
 void Lockable::unlock(CountKind count, const char* operation) {
   if (engine_->core().forked()) throw Error(Errc::forked, operation, path());
-  if (count == CountKind::lock && engine_->unlock_again()) return;
+  if (count == CountKind::lock && engine_->unlock_again()) return;  // the shortest way
   if (!engine_->unlock(Owner::this_thread(), count)) {
     throw Error(Errc::not_owner, operation, path());
   }
