@@ -204,5 +204,66 @@ TEST_F(OwnTurnTest, AHoldThatWasLostIsNotCounted) {
   EXPECT_NE(requests_of_a_grant(0), 1U);
 }
 
+// ---- whether a release is announced -------------------------------------------------------------
+
+class Announcement : public EngineTest {
+ protected:
+  /// Granted after `way`, and let go of after `stay`.
+  std::size_t lock_for(Duration way, Duration stay) {
+    const auto call = lock_.acquire(0);
+    client(0).cut_off();
+    run_for(way);
+    client(0).mend();
+    run();
+    EXPECT_TRUE(lock_.call(call).granted());
+    run_for(stay);
+    reset_counts();
+    release(call);
+    return call;
+  }
+  bool is_announced() { return client(0).requests(Kind::announce_and_delete) == 1; }
+};
+
+TEST_F(Announcement, NobodyIsToldOfWhatWasFreeAndLetGoOfSoonerThanItWasGot) {
+  lock_for(100ms, 99ms);
+  EXPECT_FALSE(is_announced());
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U);
+  expect_rest();
+}
+
+TEST_F(Announcement, OfWhatWasHeldForLongerSomebodyIs) {
+  lock_for(100ms, 100ms);
+  EXPECT_TRUE(is_announced());
+  expect_rest();
+}
+
+TEST_F(Announcement, AndOfWhatWasWaitedFor) {
+  const auto first = granted(1);
+  const auto second = waiting(0);
+  run_for(1s);
+  release(first);
+  ASSERT_TRUE(lock_.call(second).granted());
+  reset_counts();
+  release(second);
+  EXPECT_TRUE(is_announced());
+  expect_rest();
+}
+
+TEST_F(Announcement, WhoeverHasComeNeverthelessLists) {
+  const auto call = lock_.acquire(0);
+  client(0).cut_off();
+  run_for(100ms);
+  client(0).mend();
+  run();
+  const auto next = waiting(1);
+  reset_counts();
+  release(call);
+  EXPECT_FALSE(is_announced());
+  EXPECT_EQ(client(1).requests(Kind::list_children), 1U);
+  EXPECT_TRUE(lock_.call(next).granted());
+  release(next);
+  expect_rest();
+}
+
 }  // namespace
 }  // namespace zklock::model
