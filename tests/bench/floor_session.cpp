@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/contestant.h"
+#include "bench/fifo_lock.h"
 #include "bench/raw_session.h"
 
 namespace zklock::bench {
@@ -207,13 +208,27 @@ class FloorLock final : public Lock {
   std::recursive_mutex nested_;
 };
 
+/// Within one process, where one node serves all its threads: nothing is sent for a hand-off.
+class LocalLock final : public Lock {
+ public:
+  explicit LocalLock(FifoLock& shared) : shared_(shared) {}
+
+  void lock() override { shared_.lock(); }
+  void unlock() override { shared_.unlock(); }
+  void nest(std::size_t /*pairs*/) override {}
+
+ private:
+  FifoLock& shared_;
+};
+
 class FloorSession final : public Session {
  public:
   FloorSession(const std::string& hosts, const Params& params)
-      : raw_(hosts, params.seconds("timeout")) {}
+      : is_local_(params.has("local_batch")), raw_(hosts, params.seconds("timeout")) {}
   ~FloorSession() override { releases_.wait(); }
 
   std::unique_ptr<Lock> make_lock(const std::string& path) override {
+    if (is_local_) return std::make_unique<LocalLock>(local_);
     raw_.make_path(path);
     return std::make_unique<FloorLock>(raw_.handle(), order_, releases_, path);
   }
@@ -231,6 +246,8 @@ class FloorSession final : public Session {
   void flush() override { releases_.wait(); }
 
  private:
+  const bool is_local_;
+  FifoLock local_;               // of the one path that there is then
   std::deque<Attempt> waiters_;  // until the session ends: its threads refer to them
   std::mutex order_;
   Releases releases_;
@@ -243,7 +260,7 @@ class Floor final : public Contestant {
 
   std::string version() const override { return "C client " ZOO_VERSION; }
   std::string absence(const Params& params) const override {
-    return params.has("local_batch") || params.has("keep_idle") ? "none" : "";
+    return params.has("keep_idle") ? "none" : "";
   }
   std::unique_ptr<Session> connect(const Params& params) override {
     return std::make_unique<FloorSession>(hosts_, params);

@@ -64,6 +64,7 @@ for break in NO_PROOF NO_NODE_WAITS DELETED_IS_GRANT GRANT_WITHOUT_LEASE CANCEL_
   CANCEL_ANNOUNCES RELEASE_IS_DROPPED; do
   check breaks queue "-DCLIENTS=3 -DROUNDS=1 -DBREAK_$break"
 done
+check breaks queue "-DCLIENTS=2 -DROUNDS=2 -DBREAK_TURN_WITHOUT_GRANT"
 check holds lease "-DJITTER=1 -DDRIFT=0"
 check holds lease "-DJITTER=0 -DDRIFT=1"
 check breaks lease "-DJITTER=1 -DDRIFT=1"

@@ -9,9 +9,9 @@
  * that is what lease.pml is about.
  *
  * A node stands for its place: the queue is the list of the nodes that are there, in the order of
- * their numbers, which is that of their tokens. So the numbers themselves are not kept. The path
- * stays, nobody else touches its nodes, and a client has one session at a time: what else can happen
- * is left to the simulation.
+ * their numbers, which is that of their tokens. So the numbers themselves are not kept; that one is
+ * the next after another is known by whose was made last. The path stays, nobody else touches its
+ * nodes, and a client has one session at a time: what else can happen is left to the simulation.
  *
  * BREAK_... breaks the protocol in one place: see check.sh.
  */
@@ -34,6 +34,7 @@ mtype = { quiet, changed, deleted };    /* request::WatchEvent, of the watch tha
 byte queue[MOST_NODES] = NOBODY;
 byte length;
 byte watch[CLIENTS] = NOBODY;
+byte made_last = NOBODY;                /* who has made the node with the highest number so far */
 
 /* What a client has been told, and not looked at yet. */
 mtype event[CLIENTS] = quiet;
@@ -48,6 +49,7 @@ byte faults[CLIENTS] = FAULTS;
 byte holders;
 hidden byte i;
 hidden byte at;
+hidden byte follows;                    /* the new node has the number after its maker's last: 1 */
 
 /* ---- the servers; all of it within a step ------------------------------------------------------- */
 
@@ -65,7 +67,9 @@ inline create(who) {
   assert(at == length);                 /* I7: one node of each contender, whatever was lost */
   assert(length < MOST_NODES);
   queue[length] = who;
-  length++
+  length++;
+  follows = (made_last == who);
+  made_last = who
 }
 
 /* Whoever watches it hears `what`. */
@@ -128,6 +132,7 @@ inline forget_watch(me) {
 proctype Client(byte me) {
   byte round;
   byte before = NOBODY;                 /* whom it waits for */
+  bool had_turn;                        /* its last node was granted, let go of, and is gone */
 
 next_round:
   atomic {
@@ -142,9 +147,14 @@ enqueuing:                              /* create2; the count that is sent with 
     expired[me] = false;
     forget_watch(me);
     if
-    :: create(me); goto counting
-    :: faults[me] > 0 -> faults[me]--; create(me); goto proving         /* the answer was lost */
-    :: faults[me] > 0 -> faults[me]--; goto proving                     /* or the request */
+    :: create(me);
+       if
+       :: had_turn && follows == 1 -> had_turn = false; goto first           /* OwnTurn::has_come() */
+       :: had_turn = false; goto counting
+       fi
+    :: faults[me] > 0 ->                                                /* the answer was lost */
+       faults[me]--; had_turn = false; create(me); goto proving
+    :: faults[me] > 0 -> faults[me]--; had_turn = false; goto proving   /* or the request */
     fi
   };
 
@@ -269,6 +279,9 @@ giving_up:                              /* Delete: it never held, so nothing is 
 #endif
     fi;
     waiting[me] = false;
+#ifdef BREAK_TURN_WITHOUT_GRANT
+    had_turn = true;
+#endif
     goto next_round
   };
 
@@ -297,14 +310,21 @@ held:                                   /* unlock(): the count is dropped */
     :: !lost[me] -> holds[me] = false; holders--
     fi
   };
-  atomic {                              /* AnnounceAndDelete, later, until that is certain */
+  atomic {                              /* AnnounceAndDelete, or Delete; later, until that is certain */
 #ifdef BREAK_RELEASE_IS_DROPPED
     if
     :: faults[me] > 0 -> faults[me]--; find(me); queue[at] = ORPHAN
     :: else -> remove(me, changed)
     fi;
 #else
-    remove(me, changed);
+    if
+    :: expired[me]
+    :: !expired[me] -> had_turn = true
+    fi;
+    if
+    :: remove(me, changed)
+    :: remove(me, deleted)              /* it was free, and not held for long: may_be_awaited() */
+    fi;
 #endif
     goto next_round
   };
