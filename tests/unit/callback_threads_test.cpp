@@ -13,11 +13,13 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "fact.h"
 #include "support/wait_for.h"
 #include "thread_facts.h"
+#include "zklock/client/start_thread.h"
 
 namespace zklock::client {
 namespace {
@@ -37,6 +39,20 @@ TEST(CallbackThreads, HasNoThreadBeforeTheFirstTask) {
   threads.post([&, ran_on] { ran_on.is(std::this_thread::get_id()); });
   EXPECT_NE(ran_on.get(), std::this_thread::get_id());
   EXPECT_EQ(threads.thread_count(), 1U);
+}
+
+TEST(CallbackThreads, AreScheduledAsTheThreadThatMadeThem) {
+  CallbackThreads threads(nullptr);
+  const int own = ::sched_getscheduler(0);
+  const Fact<int> inherited;
+  const Fact<int> found;
+  std::thread([&] {
+    preempt_nobody();
+    std::thread([inherited] { inherited.is(::sched_getscheduler(0)); }).join();
+    threads.post([found] { found.is(::sched_getscheduler(0)); });
+  }).join();
+  EXPECT_EQ(inherited.get(), own == SCHED_OTHER ? SCHED_BATCH : own);
+  EXPECT_EQ(found.get(), own);
 }
 
 TEST(CallbackThreads, ABlockedTaskHoldsUpNoOtherUpToTheMaximum) {

@@ -53,6 +53,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
 
   const std::function<void(std::exception_ptr)> on_exception_;
   CallbackThreadsOptions options_;  // constant after construction
+  const Scheduling scheduling_ = Scheduling::of_this_thread();
 
   /// The pool whose task the calling thread runs.
   static constinit thread_local const Pool* current_;
@@ -120,8 +121,10 @@ bool CallbackThreads::Pool::post(Task task) {
 void CallbackThreads::Pool::add_thread() {
   const auto self = threads_.emplace(threads_.end());
   try {
-    *self =
-        start_thread("zklock-callback", [pool = shared_from_this(), self] { pool->work(self); });
+    *self = start_thread("zklock-callback", [pool = shared_from_this(), self] {
+      pool->scheduling_.take_on();  // not that of whoever posts
+      pool->work(self);
+    });
   } catch (...) {
     threads_.erase(self);
     throw;

@@ -21,7 +21,8 @@ struct CallbackThreadsOptions {
 };
 
 /// The threads that run user code: none until there is something to run, more while tasks keep the
-/// others busy, and none again when there is nothing to run for a while.
+/// others busy, and none again when there is nothing to run for a while. The system schedules them
+/// as the thread that has made this object, whoever posts.
 ///
 /// Thread-safety: all members, from any thread, tasks included; destruction as usual, also from a
 /// task.

@@ -35,14 +35,30 @@ std::thread start_thread(const char* name, Body body) {
   });
 }
 
-/// The calling thread, and those that are started by it, do not take the processor from whoever wakes
-/// them: that is mostly about to sleep, and has locks that they need. Unless the program has given
-/// its threads another policy than the usual one.
-inline void preempt_nobody() noexcept {
-  int policy = 0;
+/// How the system shares the processors out to a thread; it inherits that from whoever starts it.
+///
+/// Thread-safety: a value.
+struct Scheduling {
+  int policy = SCHED_OTHER;
   sched_param parameters{};
-  if (::pthread_getschedparam(::pthread_self(), &policy, &parameters) != 0) return;
-  if (policy == SCHED_OTHER) ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &parameters);
+
+  static Scheduling of_this_thread() noexcept {
+    Scheduling scheduling;
+    ::pthread_getschedparam(::pthread_self(), &scheduling.policy, &scheduling.parameters);
+    return scheduling;
+  }
+  /// Of the calling thread, from now on, where the system allows it.
+  void take_on() const noexcept { ::pthread_setschedparam(::pthread_self(), policy, &parameters); }
+};
+
+/// The calling thread, and those that it starts, do not take the processor from whoever wakes them:
+/// that is mostly about to sleep, and has locks that they need. Unless the program has given its
+/// threads another policy than the usual one.
+inline void preempt_nobody() noexcept {
+  Scheduling own = Scheduling::of_this_thread();
+  if (own.policy != SCHED_OTHER) return;
+  own.policy = SCHED_BATCH;
+  own.take_on();
 }
 
 }  // namespace zklock::client
