@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an engine makes of others' having been there, or not: who asks whether it is alone, and who
 // sends a release.
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -61,28 +63,37 @@ TEST_F(EngineCrowd, WhoFindsNobodyCountsTheNextTime) {
   expect_rest();
 }
 
-TEST_F(EngineCrowd, AReleaseIsPutOffWhereNobodyWaited) {
-  const auto call = granted(1);
+TEST_F(EngineCrowd, AReleaseIsPutOffWhereNobodyIsLikelyToWait) {
+  const auto call = granted_after(100ms, 1);
   reset_counts();
   lock_.release(call);
   EXPECT_EQ(client(1).requests(), 0U);
   run();
-  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(1).requests(Kind::remove), 1U);
   EXPECT_EQ(client(1).requests(), 1U);
   expect_rest();
 }
 
 TEST_F(EngineCrowd, AReleaseThatWasPutOffGoesBeforeTheNextAcquire) {
-  const auto call = granted(1);
+  const auto call = granted_after(100ms, 1);
   lock_.release(call);
   reset_counts();
   const auto next = lock_.acquire(1);
-  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(1).requests(Kind::remove), 1U);
   run();
   EXPECT_TRUE(lock_.call(next).granted());
-  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(1).requests(Kind::remove), 1U);
   EXPECT_EQ(client(1).requests(), 3U) << "it was alone";
   release(next);
+  expect_rest();
+}
+
+TEST_F(EngineCrowd, AReleaseIsSentAtOnceAfterALongHold) {
+  const auto call = granted_after(100ms, 1);
+  run_for(100ms);
+  reset_counts();
+  lock_.release(call);
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
   expect_rest();
 }
 
@@ -98,12 +109,33 @@ TEST_F(EngineCrowd, AReleaseIsSentAtOnceInACrowd) {
 }
 
 TEST_F(EngineCrowd, TheSessionMayEndBeforeAReleaseThatWasPutOff) {
-  const auto call = granted(1);
+  const auto call = granted_after(100ms, 1);
   lock_.release(call);
   client(1).expire();
   const auto next = granted(2);
   EXPECT_GT(lock_.call(next).hold.token(), lock_.call(call).token);
   release(next);
+  expect_rest();
+}
+
+// Heartbeats stand behind what was sent before.
+TEST_F(EngineCrowd, ManyWaitersDoNotAskForTheirOwnNodesAllAtOnce) {
+  constexpr std::size_t kMany = 600;
+  constexpr std::size_t kAtATick = 500;
+  constexpr auto kTick = 300ms;
+  const auto holder = granted(0);
+  std::vector<std::size_t> waiters;
+  for (std::size_t i = 0; i < kMany; ++i) waiters.push_back(lock_.acquire(1));
+  run();
+  reset_counts();
+  run_for(kTick);
+  EXPECT_EQ(client(1).requests(Kind::get_and_watch), kAtATick);
+  run_for(kTick);
+  EXPECT_EQ(client(1).requests(Kind::get_and_watch), kMany);
+  run_for(kTick);
+  EXPECT_EQ(client(1).requests(Kind::get_and_watch), kMany) << "all are watched";
+  for (const std::size_t waiter : waiters) lock_.cancel(waiter);
+  release(holder);
   expect_rest();
 }
 

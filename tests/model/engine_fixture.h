@@ -37,6 +37,16 @@ class EngineTest : public ::testing::Test {
     EXPECT_TRUE(lock_.call(call).granted());
     return call;
   }
+  /// The network carries nothing for so long.
+  std::size_t granted_after(Duration way, std::size_t c) {
+    const std::size_t call = lock_.acquire(c);
+    client(c).cut_off();
+    run_for(way);
+    client(c).mend();
+    run();
+    EXPECT_TRUE(lock_.call(call).granted());
+    return call;
+  }
   std::size_t waiting(std::size_t client, LockWorld::Request request = {}) {
     const std::size_t call = lock_.acquire(client, request);
     run();

@@ -210,12 +210,7 @@ class Announcement : public EngineTest {
  protected:
   /// Granted after `way`, and let go of after `stay`.
   std::size_t lock_for(Duration way, Duration stay) {
-    const auto call = lock_.acquire(0);
-    client(0).cut_off();
-    run_for(way);
-    client(0).mend();
-    run();
-    EXPECT_TRUE(lock_.call(call).granted());
+    const auto call = granted_after(way, 0);
     run_for(stay);
     reset_counts();
     release(call);
@@ -250,11 +245,7 @@ TEST_F(Announcement, AndOfWhatWasWaitedFor) {
 }
 
 TEST_F(Announcement, WhoeverHasComeNeverthelessLists) {
-  const auto call = lock_.acquire(0);
-  client(0).cut_off();
-  run_for(100ms);
-  client(0).mend();
-  run();
+  const auto call = granted_after(100ms, 0);
   const auto next = waiting(1);
   reset_counts();
   release(call);

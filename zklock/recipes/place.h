@@ -98,10 +98,10 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) override;
   void suspended(SessionId session) override;
   void resumed(SessionId session) override;
-  void tick() override;
+  void tick(int& requests) override;
 
-  /// Within a Section. Sets the watch on the own node now.
-  void watch_own();
+  /// Within a Section. Sets the watch on the own node now; false: it is set, or cannot be yet.
+  bool watch_own();
 
   /// For its parts.
   template <class Step>

@@ -71,20 +71,24 @@ void Place::resumed(SessionId session) {
   if (who && session == fsm_.session()) who->resumed();
 }
 
-void Place::tick() {
+void Place::tick(int& requests) {
   const LockEngine::Section section(*engine_);
   const auto who = contender();
   const bool idle = !who && local_ && local_->idle_place().get() == this;
   if (!fsm_.has_node() || (!who && !idle)) return;
   const auto standing = idle ? Ownership::State::held : who->ownership().state();
   if (standing != Ownership::State::waiting && standing != Ownership::State::held) return;
-  watch_own();
-  if (standing == Ownership::State::held) revocation_.tick();
+  if (standing == Ownership::State::held) {
+    watch_own();
+    revocation_.tick();
+  } else if (requests > 0 && watch_own()) {
+    --requests;
+  }
   if (idle) local_->tick(*this);
 }
 
-void Place::watch_own() {
-  if (downgrade_.settled()) own_watch_.tick();
+bool Place::watch_own() {
+  return downgrade_.settled() && own_watch_.tick();
 }
 
 void Place::own_node_gone() {

@@ -18,6 +18,9 @@ client::Operation question() {
   return client::request::CountChildren{"/"};
 }
 
+/// What comes after them, the next heartbeat above all, is not to wait for the watches of thousands.
+constexpr int most_requests_at_a_tick = 500;
+
 }  // namespace
 
 SessionKeeper::SessionKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler)
@@ -147,7 +150,8 @@ void SessionKeeper::tick(SessionId session) {
   }
   if (due) send(wanted ? heartbeat() : question(), session, now);
   schedule_tick(session);
-  for (const auto& member : members()) member->tick();
+  int requests = most_requests_at_a_tick;
+  for (const auto& member : members()) member->tick(requests);
 }
 
 void SessionKeeper::send(client::Operation operation, SessionId session, Instant now) {

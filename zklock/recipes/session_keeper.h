@@ -31,8 +31,9 @@ class SessionMember {
   /// The connection broke; or is back, with the same session.
   virtual void suspended(SessionId session) = 0;
   virtual void resumed(SessionId session) = 0;
-  /// Called at the keeper's tick, so that contenders which stay get their own node watched.
-  virtual void tick() = 0;
+  /// Called at the keeper's tick, so that contenders which stay get their own node watched. `requests`
+  /// is how many may still be sent at this tick by those who only wait: it takes away its own.
+  virtual void tick(int& requests) = 0;
 };
 
 /// Keeps the current session's lease: sends the heartbeats while anybody holds or waits, and asks

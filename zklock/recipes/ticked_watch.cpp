@@ -9,8 +9,10 @@ namespace zklock::recipes {
 
 namespace request = client::request;
 
-void TickedWatch::tick() {
-  if (id_ == client::RequestId{}) begin();
+bool TickedWatch::tick() {
+  if (id_ != client::RequestId{}) return false;
+  begin();
+  return true;
 }
 
 void TickedWatch::disarm() noexcept {

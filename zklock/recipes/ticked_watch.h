@@ -28,8 +28,8 @@ class TickedWatch {
   TickedWatch& operator=(const TickedWatch&) = delete;
   virtual ~TickedWatch() = default;
 
-  /// Sets it, unless it is.
-  void tick();
+  /// Sets it, unless it is: then true.
+  bool tick();
   void disarm() noexcept;
   /// What it watches is being deleted: the servers' watch goes with that, and need not be removed.
   void forget() noexcept;
