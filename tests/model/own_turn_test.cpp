@@ -177,7 +177,8 @@ TEST_F(OwnTurnTest, AfterARestItIsAskedForAnew) {
   EXPECT_EQ(client(0).server_watches(), 1U) << "it was used meanwhile";
   run_for(200ms);
   EXPECT_EQ(client(0).server_watches(), 0U);
-  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(0), 2U) << "who locks this seldom needs no watch";
+  EXPECT_EQ(requests_of_a_grant(0), 3U);
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
@@ -190,18 +191,46 @@ TEST_F(OwnTurnTest, WatchGoesWithTheLastObject) {
   lock_.use(0);
 }
 
-// A grant that the lease ended was no clean release, and its node may still be there.
-TEST_F(OwnTurnTest, AHoldThatWasLostIsNotCounted) {
+TEST_F(OwnTurnTest, NodeThatCannotBeDeletedIsWaitedFor) {
   get_used_to_it(0);
-  const auto held = granted(0);
-  client(0).isolate();
-  ASSERT_TRUE(lock_.world().run_until(
-      [&] { return lock_.call(held).hold.state() == HoldState::lost; }, 1min));
-  client(0).heal();
+  const auto before = granted(0);
+  const std::string node = lock_.nodes().front();
+  client(0).fail_next(Kind::announce_and_delete, Status::no_auth);
+  client(0).fail_next(Kind::remove, Status::no_auth);
+  release(before);
+  ASSERT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has given up";
+  const auto own = waiting(0);
+  EXPECT_EQ(ensemble().remove(below_path(node)), Status::ok);
   run();
-  release(held);
-  run_for(10s);
-  EXPECT_NE(requests_of_a_grant(0), 1U);
+  EXPECT_TRUE(lock_.call(own).granted());
+  release(own);
+}
+
+TEST_F(OwnTurnTest, FirstGrantOfAllFollowsNone) {
+  make_path_anew(0);
+  EXPECT_EQ(requests_of_a_grant(0), 2U) << "number 0";
+  EXPECT_EQ(requests_of_a_grant(0), 3U);
+}
+
+TEST_F(OwnTurnTest, WhoIsRefusedTheWatchDoesWithoutForAMinute) {
+  client(0).fail_next(Kind::get_and_watch, Status::no_auth);
+  cycle(0);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(requests_of_a_grant(0), 2U);
+  run_for(1min);
+  cycle(0);
+  EXPECT_EQ(requests_of_a_grant(0), 3U);
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+TEST_F(OwnTurnTest, SingleAttemptsCountAndWatchNothing) {
+  for (int i = 0; i < 3; ++i) {
+    reset_counts();
+    const auto attempt = granted(0, {.timeout = Duration::zero()});
+    EXPECT_EQ(client(0).requests(), 2U);
+    release(attempt);
+  }
+  EXPECT_EQ(client(0).server_watches(), 0U);
 }
 
 // ---- whether a release is announced -------------------------------------------------------------

@@ -54,7 +54,8 @@ using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
 /// For all three that follow: after a reply that arms the watch `on_event` is called at most once,
 /// and not before the reply's handler returned. Any other reply registers nothing.
 ///
-/// get with a watch: as Get; ok arms it for changed and deleted.
+/// get with a watch: as Get; ok arms it for changed and deleted. A node that the client may not read
+/// is watched all the same: the reply is then `mute`, and has no data.
 struct GetAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -159,6 +160,9 @@ struct Reply {
   /// Of a Transaction: the place of the operation that failed, the guard's being 0 where there is
   /// one; -1: none of them.
   int failed_operation = -1;
+  /// Of a watch: the servers may keep its events to themselves. Then they come late, if at all: of a
+  /// node that was deleted and made anew meanwhile there is none.
+  bool mute = false;
 };
 
 using ReplyHandler = std::function<void(Reply)>;

@@ -33,7 +33,7 @@ struct Deleter::Removal {
   SessionId session;
   Node node;
   Step step;
-  std::function<void()> done;
+  Done done;
 
   static Step first_step(Manner manner) noexcept {
     switch (manner) {
@@ -69,7 +69,7 @@ Deleter::Deleter(Coordinator& coordinator, Scheduler& scheduler,
                  std::function<void(const std::string&, Status)> complain)
     : ports_(std::make_shared<Ports>(Ports{coordinator, scheduler, std::move(complain)})) {}
 
-void Deleter::remove(SessionId session, Node node, Manner manner, std::function<void()> done) {
+void Deleter::remove(SessionId session, Node node, Manner manner, Done done) {
   submit(std::make_shared<Removal>(
       Removal{ports_, session, std::move(node), Removal::first_step(manner), std::move(done)}));
 }
@@ -112,7 +112,7 @@ bool Deleter::drops_companion(Removal& removal, const Reply& reply) {
 /// The node is: what was to go with it goes now.
 void Deleter::gone(const std::shared_ptr<Removal>& removal) {
   auto& companions = removal->node.companions;
-  if (companions.empty()) return removal->done();
+  if (companions.empty()) return removal->done(true);
   removal->node.path = std::move(companions.back());
   removal->node.token = {};
   companions.pop_back();
@@ -124,12 +124,12 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& rep
   if (drops_companion(*removal, reply)) return submit(removal);
   switch (core::sort_of(reply.status)) {
     case StatusSort::done:
-      if (removal->step != Removal::Step::looking) return removal->done();
+      if (removal->step != Removal::Step::looking) return removal->done(true);
       if (!removal->is_it(reply)) return gone(removal);
       removal->step = Removal::Step::deleting;
       return submit(removal);
     case StatusSort::session:
-    case StatusSort::over: return removal->done();
+    case StatusSort::over: return removal->done(false);
     case StatusSort::doubtful:
     case StatusSort::unsent:  // another may have the name by the time that the connection is back
       removal->step = Removal::Step::looking;
@@ -153,7 +153,7 @@ void Deleter::refused(const std::shared_ptr<Removal>& removal, Status status) {
     case Removal::Step::looking: removal->step = Removal::Step::deleting; break;
     case Removal::Step::deleting:
       removal->ports->complain(removal->node.path, status);
-      removal->done();
+      removal->done(false);
       return;
   }
   submit(removal);

@@ -58,8 +58,11 @@ class Deleter {
     /// Nodes that are to go with it. What is wrong with them keeps the node from nothing.
     std::vector<std::string> companions = {};
   };
-  /// `done` is called once, when it is certain that they are gone. Sends at once; does not block.
-  void remove(SessionId session, Node node, Manner manner, std::function<void()> done);
+  /// Called once, when there is no more to do. `gone`: the servers have said that they are gone;
+  /// else they go with the session, or cannot be deleted.
+  using Done = std::function<void(bool gone)>;
+  /// Sends at once; does not block.
+  void remove(SessionId session, Node node, Manner manner, Done done);
 
  private:
   struct Ports;

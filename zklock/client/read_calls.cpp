@@ -140,6 +140,7 @@ class GetCall final : public ReadCall {
     answer(completion.code);
     settle(theirs(part), wire);
     wire.chores.ask_for_nodes = watches() && part == exists;
+    reply().mute = part == exists;
     if (reply().status != Status::ok) return true;
     if (completion.value != nullptr && completion.length > 0) {
       reply().data.assign(completion.value, static_cast<std::size_t>(completion.length));

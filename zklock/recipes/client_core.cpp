@@ -72,8 +72,8 @@ void ClientCore::remove(SessionId session, client::Deleter::Node node,
   if (closed()) return;
   const auto work = work_.begin();
   deleter_.remove(session, std::move(node), manner,
-                  [self = weak_from_this(), work, gone = std::move(gone)] {
-                    if (gone) gone();
+                  [self = weak_from_this(), work, gone = std::move(gone)](bool is_gone) {
+                    if (gone && is_gone) gone();
                     if (const auto alive = self.lock()) alive->work().end(work);
                   });
 }

@@ -104,9 +104,12 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   BackgroundWork& work() noexcept { return work_; }
   /// The losses that wait for a thread that tells them.
   BackgroundWork& untold_losses() noexcept { return untold_losses_; }
+  /// How many there are that OwnTurn has a watch on.
+  std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   LossSightings& loss_sightings() noexcept { return loss_sightings_; }
   /// Deletes a node of that session in the background, as part of work(); not of a closed client,
-  /// whose sessions take their nodes along. `gone`, if there is one, is called when it is gone.
+  /// whose sessions take their nodes along. `gone`, if there is one, is called when the servers have
+  /// said that it is gone; perhaps never.
   void remove(SessionId session, client::Deleter::Node node, client::Deleter::Manner manner,
               std::function<void()> gone = {});
   /// The same, plainly; nothing where there is no session.
@@ -160,6 +163,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   client::Deleter deleter_;
   const std::shared_ptr<SessionKeeper> keeper_;
   Listeners<ConnectionState> listeners_;
+  std::atomic<int> watched_paths_{0};
   std::atomic<bool> closed_{false};
 
   std::mutex mutex_;

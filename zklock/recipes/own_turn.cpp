@@ -2,6 +2,7 @@
 #include "zklock/recipes/own_turn.h"
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "zklock/recipes/lock_engine.h"
@@ -12,21 +13,27 @@ namespace request = client::request;
 
 namespace {
 
-/// There may be many paths, and the watches of a session are bounded.
+/// There may be many paths, and the watches of a session are bounded: those who wait come first.
 constexpr std::chrono::seconds longest_rest{1};
+constexpr int most_watched_paths = 500;
+/// A path that could not be watched will not be so soon.
+constexpr std::chrono::minutes pause_after_refusal{1};
 
 }  // namespace
 
-void OwnTurn::granted(core::Sequence number, core::Instant now) {
+void OwnTurn::granted(core::Sequence number, core::Instant now) noexcept {
   const core::Sequence before = std::exchange(granted_, number);
-  in_a_row_ = number.value == before.value + 1 ? in_a_row_ + 1 : 0;
-  if (in_a_row_ == 0 || !engine_.is_used()) return;
-  used_at_ = now;
+  const bool is_soon = now - std::exchange(granted_at_, now) < longest_rest;
+  in_a_row_ = is_soon && number.value == before.value + 1 ? in_a_row_ + 1 : 0;
+  if (in_a_row_ == 0 || !engine_.is_used() || now < not_before_) return;
   const bool is_asked = watch_ != client::RequestId{};
   if (is_asked && connection_ == engine_.core().keeper().connection()) return;
   end();
-  watch();
-  look_again(now + longest_rest);
+  try {
+    if (watch()) look_again(now + longest_rest);
+  } catch (const std::exception&) {  // no memory: it goes without
+    end();
+  }
 }
 
 template <class Step>
@@ -55,9 +62,11 @@ std::function<void()> OwnTurn::let_go(core::Sequence number, FencingToken token)
   });
 }
 
-void OwnTurn::watch() {
+bool OwnTurn::watch() {
+  is_counted_ = ++engine_.core().watched_paths() <= most_watched_paths;
+  if (!is_counted_) --engine_.core().watched_paths();
+  if (!is_counted_) return false;
   connection_ = engine_.core().keeper().connection();
-  // Of a path that the client may not read the events would perhaps not come.
   request::GetAndWatch watch{.path = engine_.path().str(), .on_event = {}};
   watch.on_event = of_this_round([this](core::SessionId, request::WatchEvent) {
     watch_ = {};
@@ -66,19 +75,24 @@ void OwnTurn::watch() {
   watch_ = engine_.core().coordinator().submit(
       {.operation = std::move(watch), .session = engine_.core().keeper().session()},
       of_this_round([this](const client::Reply& reply) { answered(reply); }));
+  return true;
 }
 
 void OwnTurn::look_again(core::Instant when) {
   timer_ = engine_.core().scheduler().at(
       when, of_this_round([this] {
-        const core::Instant over = used_at_ + longest_rest;
+        const core::Instant over = granted_at_ + longest_rest;
         engine_.core().scheduler().now() < over ? look_again(over) : end();
       }));
 }
 
 void OwnTurn::answered(const client::Reply& reply) {
-  if (reply.status != core::Status::ok) return end();
-  path_ = reply.token;
+  if (reply.status == core::Status::ok && !reply.mute) {
+    path_ = reply.token;
+    return;
+  }
+  end();
+  not_before_ = engine_.core().scheduler().now() + pause_after_refusal;
 }
 
 bool OwnTurn::is_known() const noexcept {
@@ -94,6 +108,7 @@ bool OwnTurn::has_come(core::Sequence number) const noexcept {
 void OwnTurn::end() noexcept {
   ++round_;
   path_ = {};
+  if (std::exchange(is_counted_, false)) --engine_.core().watched_paths();
   engine_.core().scheduler().cancel(std::exchange(timer_, {}));
   const auto watch = std::exchange(watch_, {});
   if (watch != client::RequestId{}) engine_.core().coordinator().unwatch(watch);

@@ -26,15 +26,15 @@ class LockEngine;
 /// nothing of what happened while there was no connection: with the next one another is needed.
 ///
 /// Where others lock as well, it would be in vain, and cost a list. So it is expected only after two
-/// grants of this client, one right after the other.
+/// grants of this client, one right after the other, within a second.
 ///
 /// | watch  | event                                          | next                               |
 /// |--------|------------------------------------------------|------------------------------------|
 /// | off    | granted right after another of this client     | asking                             |
-/// | asking | the path                                       | armed                              |
+/// | asking | the path, and its events will come             | armed                              |
 /// |        | any other answer                               | off                                |
 /// | armed  | the path has gone, or was written to           | off                                |
-/// |        | the same grant, on another connection          | asking                             |
+/// | both   | such a grant on another connection             | asking                             |
 /// | all    | no such grant for a second; the last object on | off                                |
 /// |        | the path goes                                  |                                    |
 ///
@@ -45,8 +45,8 @@ class OwnTurn {
   OwnTurn(const OwnTurn&) = delete;
   OwnTurn& operator=(const OwnTurn&) = delete;
 
-  /// A node of that number was granted exclusively, in the order of arrival.
-  void granted(core::Sequence number, core::Instant now);
+  /// A node of that number was granted exclusively, in the order of arrival, to who would go by it.
+  void granted(core::Sequence number, core::Instant now) noexcept;
   /// What was granted is being deleted. Returns what is to be called, outside of a Section, when it
   /// is gone; it may be empty.
   [[nodiscard]] std::function<void()> let_go(core::Sequence number, FencingToken token);
@@ -61,7 +61,7 @@ class OwnTurn {
   auto within_section(Step step);
   template <class Step>
   auto of_this_round(Step step);
-  void watch();
+  bool watch();
   void look_again(core::Instant when);
   void answered(const client::Reply& reply);
   bool is_known() const noexcept;
@@ -74,9 +74,11 @@ class OwnTurn {
 
   LockEngine& engine_;
   std::optional<Last> last_;
-  core::Sequence granted_{-1};  ///< last
+  core::Sequence granted_{-2};  ///< last; no number comes after this one
   int in_a_row_ = 0;            ///< the numbers before that, which were granted too
-  core::Instant used_at_{};     ///< the last of these grants
+  core::Instant granted_at_{};
+  core::Instant not_before_{};  ///< is the path asked for
+  bool is_counted_ = false;     ///< among the client's watched_paths()
   client::RequestId watch_{};
   client::TimerId timer_{};       ///< while there is a watch
   std::uint64_t round_ = 0;       ///< of the watch

@@ -78,8 +78,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
-  /// Of what is held: whether somebody may have come who waits for it.
-  bool may_be_awaited() const noexcept;
+  /// Of what is let go of: whether somebody may have come who waits for it.
+  bool may_be_awaited();
   /// A server was reached.
   bool had_node() const noexcept { return had_node_; }
   FencingToken token() const noexcept { return fsm_.token(); }
@@ -165,8 +165,9 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void tell_position();
   void node_is_lost();
   bool stands_by_number() const noexcept;
-  client::Deleter::Manner manner_of_release() const noexcept;
-  client::Deleter::Manner deletion(Manner manner) const noexcept;
+  bool goes_by_number() const noexcept;
+  client::Deleter::Manner manner_of_release();
+  client::Deleter::Manner deletion(Manner manner);
   /// With the child `companion`, where it has one.
   void remove_node(SessionId session, const std::string& name, const std::string& companion,
                    client::Deleter::Manner manner, std::function<void()> gone = {});
@@ -194,6 +195,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   std::int64_t queued_ms_ = 0;  ///< when its first node was created
   core::Instant asked_at_{};    ///< for its node
   core::Instant granted_at_{};
+  std::optional<bool> awaited_;            ///< decided when it is let go of
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A place, and who stands in it.
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -20,8 +21,11 @@ using core::Ownership;
 void Place::grant() {
   granted_at_ = core().scheduler().now();
   engine_->granted(fsm_.waited());
-  if (stands_by_number()) engine_->own_turn().granted(fsm_.sequence(), granted_at_);
-  if (const auto who = contender()) return who->granted();
+  if (const auto who = contender()) {
+    who->granted();
+    if (goes_by_number()) engine_->own_turn().granted(fsm_.sequence(), granted_at_);
+    return;
+  }
   leave_session();  // the caller could not be kept: the system gave no more
   remove(Manner::plainly);
   if (local_) local_->gone(*this);
@@ -115,6 +119,12 @@ void Place::forced_to_release() {
   if (local_) local_->asked_to_release(*this);
 }
 
+/// Its like need not be counted, where it is known who is the first; and makes one child only.
+bool Place::goes_by_number() const noexcept {
+  const bool guesses = policy().wait && !policy().lists;
+  return stands_by_number() && guesses && policy().lock_delay.count() == 0;
+}
+
 /// Nobody who has come before it can be granted after it.
 bool Place::stands_by_number() const noexcept {
   return policy().rule.prefix == core::lock_prefix && !policy().gate;
@@ -169,12 +179,16 @@ bool Place::is_own(const client::Reply& node) const {
 
 /// Hardly anybody has come to wait for what was free, and is let go of sooner than it was got. Who
 /// has lists the queue, as after any deletion without a word; the others are spared a write.
-bool Place::may_be_awaited() const noexcept {
-  return fsm_.waited() || core().scheduler().now() - granted_at_ >= granted_at_ - asked_at_;
+bool Place::may_be_awaited() {
+  if (!awaited_) {
+    const core::Duration way = std::min(granted_at_ - asked_at_, core().keeper().timeout() / 20);
+    awaited_ = fsm_.waited() || core().scheduler().now() - granted_at_ >= way;
+  }
+  return *awaited_;
 }
 
 // Announced only to whom it matters: see Decision::follows_release.
-client::Deleter::Manner Place::manner_of_release() const noexcept {
+client::Deleter::Manner Place::manner_of_release() {
   const bool writes = !downgrade_.reads() && !downgrade_.in_doubt();
   const bool heard = policy().rule.access == Access::exclusive && writes && may_be_awaited();
   return core().settings().announces && heard ? client::Deleter::Manner::announced
@@ -196,7 +210,7 @@ void Place::remove(Manner manner) {
   }
 }
 
-client::Deleter::Manner Place::deletion(Manner manner) const noexcept {
+client::Deleter::Manner Place::deletion(Manner manner) {
   switch (manner) {
     case Manner::release: return manner_of_release();
     case Manner::plainly: return client::Deleter::Manner::plainly;
