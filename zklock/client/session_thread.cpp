@@ -18,10 +18,7 @@ void SessionThread::start() {
   const std::lock_guard thread_guard(thread_mutex_);
   const std::lock_guard guard(mutex_);
   if (stopping_ || thread_.joinable()) return;
-  thread_ = start_thread("zklock-session", [this] {
-    preempt_nobody();  // nor do the C client's threads, which this one starts
-    run();
-  });
+  thread_ = start_thread("zklock-session", [this] { run(); });
 }
 
 void SessionThread::retire(Next next) {

@@ -51,9 +51,9 @@ struct Scheduling {
   void take_on() const noexcept { ::pthread_setschedparam(::pthread_self(), policy, &parameters); }
 };
 
-/// The calling thread, and those that it starts, do not take the processor from whoever wakes them:
-/// that is mostly about to sleep, and has locks that they need. Unless the program has given its
-/// threads another policy than the usual one.
+/// The calling thread, and those that it starts, do not take the processor from whoever wakes them. On
+/// a busy machine they then wait until that is through with its time, which takes milliseconds: it is
+/// for what nobody waits for. Unless the program has given its threads another policy than the usual.
 inline void preempt_nobody() noexcept {
   Scheduling own = Scheduling::of_this_thread();
   if (own.policy != SCHED_OTHER) return;
