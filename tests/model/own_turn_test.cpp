@@ -32,6 +32,13 @@ class OwnTurnTest : public EngineTest {
     cycle(client);
     reset_counts();
   }
+  /// Client 0 is granted what that call holds when it is released, and not before.
+  void expect_to_wait_for(std::size_t holder) {
+    const auto own = waiting(0);
+    release(holder);
+    EXPECT_TRUE(lock_.call(own).granted());
+    release(own);
+  }
   /// What the next grant asks of the servers.
   std::size_t requests_of_a_grant(std::size_t c) {
     reset_counts();
@@ -65,19 +72,13 @@ TEST_F(OwnTurnTest, CostsOneRequestOnceTheClientIsUsedToIt) {
 TEST_F(OwnTurnTest, WaitsForWhoCameInBetween) {
   get_used_to_it(0);
   const auto other = granted(1);
-  const auto own = waiting(0);
-  release(other);
-  EXPECT_TRUE(lock_.call(own).granted());
-  release(own);
+  expect_to_wait_for(other);
 }
 
 TEST_F(OwnTurnTest, WaitsForAnotherOwnerOfItsOwnClient) {
   get_used_to_it(0);
   const auto first = granted(0);
-  const auto second = waiting(0);
-  release(first);
-  EXPECT_TRUE(lock_.call(second).granted());
-  release(second);
+  expect_to_wait_for(first);
 }
 
 TEST_F(OwnTurnTest, WhereOthersLockInTurnItIsNotExpected) {
@@ -115,10 +116,7 @@ TEST_F(OwnTurnTest, AnotherPathOfTheSameNameIsAnother) {
   const auto other = granted(1);
   EXPECT_EQ(lock_.nodes(),
             std::vector<std::string>{core::NodeName::make("lock-", {next - 1}).text});
-  const auto own = waiting(0);
-  release(other);
-  EXPECT_TRUE(lock_.call(own).granted());
-  release(own);
+  expect_to_wait_for(other);
 }
 
 // The path is replaced, with the node in it, before the watch is set.
@@ -135,10 +133,7 @@ TEST_F(OwnTurnTest, WatchOnAnotherPathProvesNothing) {
   EXPECT_EQ(client(0).server_watches(), 1U);
   const auto other = granted(1);
   EXPECT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has the name";
-  const auto own = waiting(0);
-  release(other);
-  EXPECT_TRUE(lock_.call(own).granted());
-  release(own);
+  expect_to_wait_for(other);
 }
 
 TEST_F(OwnTurnTest, AConnectionLaterItIsAskedForAnew) {

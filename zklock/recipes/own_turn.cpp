@@ -63,9 +63,11 @@ std::function<void()> OwnTurn::let_go(core::Sequence number, FencingToken token)
 }
 
 bool OwnTurn::watch() {
-  is_counted_ = ++engine_.core().watched_paths() <= most_watched_paths;
-  if (!is_counted_) --engine_.core().watched_paths();
-  if (!is_counted_) return false;
+  if (++engine_.core().watched_paths() > most_watched_paths) {
+    --engine_.core().watched_paths();
+    return false;
+  }
+  is_counted_ = true;
   connection_ = engine_.core().keeper().connection();
   request::GetAndWatch watch{.path = engine_.path().str(), .on_event = {}};
   watch.on_event = of_this_round([this](core::SessionId, request::WatchEvent) {
