@@ -33,8 +33,25 @@ void AnswerThread::run(std::function<void()> task) {
   {
     const std::lock_guard guard(mutex_);
     tasks_.push_back(std::move(task));
+    ++posted_;
+    if (stood_by_) return;
   }
   changed_.notify_one();
+}
+
+void AnswerThread::stand_by(core::Duration longest) {
+  std::uint64_t before = 0;
+  {
+    const std::lock_guard guard(mutex_);
+    if (stood_by_ || running_ || !tasks_.empty()) return;
+    stood_by_ = true;
+    before = posted_;
+  }
+  const Instant until = LeaseClock::now() + longest;
+  while (posted_ == before && LeaseClock::now() < until) std::this_thread::yield();
+  const std::lock_guard guard(mutex_);
+  stood_by_ = false;
+  if (!tasks_.empty()) changed_.notify_one();
 }
 
 void AnswerThread::poke() {

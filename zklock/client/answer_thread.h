@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -30,6 +32,10 @@ class AnswerThread {
   void post(ReplyHandler handler, Reply reply);
   /// Any other task, in the same line.
   void run(std::function<void()> task);
+  /// Blocks until run() is called, for `longest` at most, and then wakes this thread, which the
+  /// caller of run() need not do: to wake a processor that sleeps takes longer than all that it has
+  /// to do else. At once when somebody does so already, or a task is running.
+  void stand_by(core::Duration longest);
   /// Asks `overdue` anew, soon.
   void poke();
   /// Returns when all is handed out and no handler runs. Not from a handler.
@@ -48,8 +54,11 @@ class AnswerThread {
   // Guarded by mutex_:
   std::deque<std::function<void()>> tasks_;
   bool running_ = false;  // one of them
+  bool stood_by_ = false;
   bool poked_ = false;
   bool stopping_ = false;
+
+  std::atomic<std::uint64_t> posted_{0};  // written under mutex_
 
   std::thread thread_;  // last: it uses the others
 };

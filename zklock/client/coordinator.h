@@ -223,6 +223,9 @@ class Coordinator {
   /// Calls `task` once, as a handler: what the caller has no time for. What was asked for earlier is
   /// done earlier.
   virtual void soon(std::function<void()> task) = 0;
+  /// Another thread is about to call soon(). Blocks until it has, for some ten microseconds at the
+  /// longest, if nothing else is to be done here: what is awake already need not be woken by it.
+  virtual void await_soon() {}
 
   /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon: then
   /// true.

@@ -94,6 +94,15 @@ void ZkCoordinator::soon(std::function<void()> task) {
   answers_.run(std::move(task));
 }
 
+void ZkCoordinator::await_soon() {
+  constexpr std::chrono::microseconds kLongest{30};  // no less than it takes to wake a thread
+  {
+    const std::lock_guard guard(mutex_);
+    if (!flights_.empty()) return;  // this may be the thread that brings the answers
+  }
+  answers_.stand_by(kLongest);
+}
+
 bool ZkCoordinator::abandon(RequestId request) {
   const std::lock_guard guard(mutex_);
   const auto found = held_.find(request);

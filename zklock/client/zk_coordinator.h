@@ -52,6 +52,7 @@ class ZkCoordinator final : public Coordinator,
   void start(SessionObserver& observer) override;
   RequestId submit(Request request, ReplyHandler handler) override;
   void soon(std::function<void()> task) override;
+  void await_soon() override;
   bool abandon(RequestId request) override;
   void unwatch(RequestId request) override;
   void close() override;

@@ -157,7 +157,7 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner man
   } else if (local_ || place_->may_be_awaited()) {
     let_go(Place::Manner::release);
   } else {
-    engine_->leaves(self);  // hardly anybody waits: the caller need not send it
+    engine_->leaves(self, place_->held_for());  // hardly anybody waits: the caller need not send it
   }
   if (local_) local_->gone(*place_);
   return dropped;

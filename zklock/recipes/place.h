@@ -78,6 +78,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
+  core::Duration held_for() const { return core().scheduler().now() - granted_at_; }
   /// Of what is let go of: whether somebody may have come who waits for it.
   bool may_be_awaited();
   /// A server was reached.

@@ -182,7 +182,7 @@ bool Place::is_own(const client::Reply& node) const {
 bool Place::may_be_awaited() {
   if (!awaited_) {
     const core::Duration way = std::min(granted_at_ - asked_at_, core().keeper().timeout() / 20);
-    awaited_ = fsm_.waited() || core().scheduler().now() - granted_at_ >= way;
+    awaited_ = fsm_.waited() || held_for() >= way;
   }
   return *awaited_;
 }
