@@ -101,6 +101,8 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
   const SessionId bound = pending.request.session;
   if (closed_) {
     answer_locally(std::move(pending), Status::closed);
+  } else if (refused_) {
+    answer_locally(std::move(pending), Status::auth_failed);
   } else if (bound != SessionId{} && bound != session_) {
     answer_locally(std::move(pending), Status::session_ended);
   } else if (gate_open_) {
@@ -239,7 +241,7 @@ std::string SimCoordinator::trouble() const {
     case Link::down: return closed_ ? "closed" : "the network is down";
     case Link::opening: return "waiting for a server";
     case Link::up: return {};
-    case Link::refused: return "the session has expired";
+    case Link::refused: return refused_ ? "a bad credential" : "the session has expired";
     case Link::closed: return "the server closed the connection";
   }
   return {};
@@ -291,6 +293,16 @@ void SimCoordinator::receive_one(const Refused& message) {
     pending = held_.erase(pending);
   }
   begin_attempt();
+}
+
+void SimCoordinator::receive_one(AuthFailed) {
+  refused_ = true;
+  const SessionId session = std::exchange(session_, {});
+  interests_.clear();
+  observer_->ended(session, Status::auth_failed);
+  for (Pending& pending : std::exchange(held_, {})) {
+    answer_locally(std::move(pending), Status::auth_failed);
+  }
 }
 
 void SimCoordinator::receive_one(ServerReply& message) {

@@ -63,7 +63,8 @@ enum class Relay {
 /// | down     | suspended, or soon  | held                        |
 /// | opening  | as before           | held                        |
 /// | up       | connected, or soon  | sent once it was told       |
-/// | refused  | ended, soon         | held                        |
+/// | refused  | ended, soon         | held; of a bad credential:  |
+/// |          |                     | answered so, for ever       |
 /// | closed   | suspended, soon     | sent, and lost              |
 class SimCoordinator final : public client::Coordinator, private SimEnsemble::Server {
  public:
@@ -109,6 +110,9 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void pause();
   void resume();
   bool is_paused() const noexcept { return paused_; }
+  /// The servers do not know the client's credential any more, as its next connection shows.
+  void refuse_credential() { credential_is_bad_ = true; }
+  bool is_refused() const noexcept { return refused_; }
   /// The network carries nothing any more, in either direction, and tells nobody. Until mend(), when
   /// all arrives, or until the connection breaks.
   void cut_off();
@@ -190,6 +194,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   struct Refused {
     SessionId session;
   };
+  struct AuthFailed {};
   struct ServerReply {
     Reply reply;
     std::int64_t zxid;
@@ -208,8 +213,8 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     Status status;
     const char* detail;
   };
-  using ToClient =
-      std::variant<Connected, Refused, ServerReply, Event, ClosedByServer, Suspended, LocalReply>;
+  using ToClient = std::variant<Connected, Refused, AuthFailed, ServerReply, Event, ClosedByServer,
+                                Suspended, LocalReply>;
 
   enum class Link { down, opening, up, refused, closed };
   using KindFilters = std::vector<std::optional<OperationKind>>;
@@ -233,6 +238,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   // The client's end.
   void receive_one(Connected& message);
   void receive_one(const Refused& message);
+  void receive_one(AuthFailed);
   void receive_one(ServerReply& message);
   void receive_one(const Event& message);
   void receive_one(ClosedByServer);
@@ -290,6 +296,8 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   bool told_connected_ = false;
   bool gate_open_ = false;
   bool closed_ = false;
+  bool credential_is_bad_ = false;
+  bool refused_ = false;
   bool paused_ = false;
   std::uint64_t last_id_ = 0;
   std::deque<Pending> in_flight_;

@@ -25,6 +25,12 @@ void SimCoordinator::serve() {
 
 void SimCoordinator::serve_one(const Handshake& handshake) {
   late_.clear();  // the session has moved: what comes through the old server is rejected
+  if (credential_is_bad_) {
+    if (handshake.wanted != SessionId{}) ensemble_.touch(handshake.wanted);
+    link_ = Link::refused;
+    to_client_.emplace_back(AuthFailed{});
+    return;
+  }
   if (handshake.wanted != SessionId{} && !ensemble_.is_alive(handshake.wanted)) {
     link_ = Link::refused;
     to_client_.emplace_back(Refused{handshake.wanted});

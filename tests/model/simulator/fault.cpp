@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, fault_classes> names = {
     "wall_clock_jump",
     "slow_server",
     "refused",
+    "dns_fails_first",
+    "dns_fails_later",
     "server_crash",
     "leader_crash",
     "all_servers_down",
@@ -28,6 +30,7 @@ constexpr std::array<std::string_view, fault_classes> names = {
     "watch_late",
     "watch_spurious",
     "recovery_on_laggard",
+    "auth_failed",
     "read_only",
     "no_auth",
     "quota",
@@ -67,7 +70,11 @@ constexpr std::array<std::string_view, fault_classes> names = {
     "object_destroyed",
     "cancel_at_news",
     "handler_throws",
+    "listener_throws",
     "handlers_blocked",
+    "closed_by_handler",
+    "thread_exits",
+    "image_replaced",
     "no_threads",
 };
 static_assert(!names.back().empty());

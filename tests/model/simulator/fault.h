@@ -20,7 +20,9 @@ enum class Fault : std::uint8_t {
   clock_drift,        ///< the rates of the clocks differ by up to one part in 24
   wall_clock_jump,
   slow_server,
-  refused,  ///< no server takes the connection
+  refused,          ///< no server takes the connection
+  dns_fails_first,  ///< a process starts, and the servers' names are unknown
+  dns_fails_later,  ///< they are when a connection that there is breaks
   // servers
   server_crash,      ///< the client's server, and another takes it
   leader_crash,      ///< all connections break, within the leases
@@ -32,6 +34,7 @@ enum class Fault : std::uint8_t {
   watch_late,  ///< a server lags for a moment
   watch_spurious,
   recovery_on_laggard,
+  auth_failed,  ///< the servers refuse the credential: the client is of no use any more
   read_only,
   no_auth,
   quota,
@@ -74,7 +77,11 @@ enum class Fault : std::uint8_t {
   object_destroyed,
   cancel_at_news,  ///< at the very moment when its client hears something
   handler_throws,
-  handlers_blocked,
+  listener_throws,
+  handlers_blocked,   ///< for up to two sessions
+  closed_by_handler,  ///< a handler closes the client that it is called for
+  thread_exits,       ///< and leaves what it has locked
+  image_replaced,     ///< by exec(): the connection stays open, and says nothing any more
   no_threads,
 };
 

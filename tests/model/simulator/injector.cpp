@@ -64,6 +64,7 @@ Injector::Injector(Universe& universe, Scribe& scribe, Users& users, const Setup
 
 FaultCounts Injector::counts() const {
   FaultCounts all = counts_;
+  all[static_cast<std::size_t>(Fault::thread_exits)] = users_.threads_ended();
   for (const auto& process : universe_.processes()) {
     for (const auto& line : process->lines()) {
       for (const LossOf& loss : losses()) {
@@ -125,6 +126,14 @@ void Injector::to_network(const PlanStep& step) {
     case Fault::refused:
       line.coordinator.disconnect(OnTheWay::dropped);
       return no_server(line, length);
+    case Fault::dns_fails_first:
+      kill(step.slot, Manner::kindly);
+      for (auto& each : users_.process(step.slot).lines()) no_server(*each, length);
+      return;
+    case Fault::dns_fails_later:
+      no_server(line, length);
+      later(length / 2, [&own = line.coordinator] { own.disconnect(OnTheWay::linger); });
+      return;
     default: return;
   }
 }
@@ -225,6 +234,13 @@ void Injector::to_servers(const PlanStep& step) {
       line.coordinator.disconnect(OnTheWay::linger);
       later(length, [&own = line.coordinator] { own.catch_up(); });
       return;
+    case Fault::auth_failed:
+      line.coordinator.refuse_credential();
+      line.coordinator.disconnect(OnTheWay::linger);
+      later(length, [this, slot = step.slot, &process] {
+        if (&users_.process(slot) == &process) kill(slot, Manner::kindly);
+      });
+      return;
     default: return;
   }
 }
@@ -297,12 +313,16 @@ void Injector::to_process(const PlanStep& step) {
   SimProcess& process = users_.process(step.slot);
   const Duration length = microseconds(step.length);
   switch (step.fault) {
-    case Fault::killed: return kill(step.slot, false, false);
-    case Fault::client_closed: return kill(step.slot, true, false);
-    case Fault::closed_disconnected: return kill(step.slot, true, true);
+    case Fault::killed: return kill(step.slot, Manner::at_once);
+    case Fault::image_replaced: return kill(step.slot, Manner::silently);
+    case Fault::client_closed: return kill(step.slot, Manner::kindly);
+    case Fault::closed_disconnected: return kill(step.slot, Manner::kindly_disconnected);
     case Fault::object_destroyed: return users_.remake(step.slot, step.salt);
     case Fault::cancel_at_news: return users_.cancel_at_news(process);
     case Fault::handler_throws: return users_.throw_at_next_grant(process);
+    case Fault::closed_by_handler: return users_.close_at_next_grant(process);
+    case Fault::thread_exits: return users_.end_a_thread(process);
+    case Fault::listener_throws: process.listeners_throw_until = universe_.now() + length; return;
     case Fault::handlers_blocked:
       process.handlers_blocked_until = universe_.now() + length;
       process.excused_until = std::max(process.excused_until, universe_.now() + length + recovery);
@@ -312,18 +332,23 @@ void Injector::to_process(const PlanStep& step) {
   }
 }
 
-void Injector::kill(int slot, bool kindly, bool disconnected) {
+void Injector::kill(int slot, Manner manner) {
   SimProcess& process = users_.process(slot);
   if (process.paused()) return;
-  if (disconnected) {
+  if (manner == Manner::kindly_disconnected) {
     for (auto& line : process.lines()) line->coordinator.disconnect(OnTheWay::linger);
   }
-  if (kindly) {
-    process.excused_until = Instant::max();
-    process.close();
-  } else {
-    users_.bury(process);
-    process.kill();
+  switch (manner) {
+    case Manner::at_once:
+    case Manner::silently:
+      users_.bury(process);
+      process.kill(manner == Manner::at_once);
+      break;
+    case Manner::kindly:
+    case Manner::kindly_disconnected:
+      process.excused_until = Instant::max();
+      process.close();
+      break;
   }
   users_.replace(slot);
 }

@@ -42,7 +42,8 @@ class Injector {
   void no_server(Line& line, Duration length);
   void all_down(Line& line, Duration length);
   void expire(Line& line);
-  void kill(int slot, bool kindly, bool disconnected);
+  enum class Manner { at_once, silently, kindly, kindly_disconnected };
+  void kill(int slot, Manner manner);
   void no_threads(SimProcess& process, Duration length);
   void write_node(const PlanStep& step, const std::string& path);
   void delete_node(const PlanStep& step, const std::string& path);

@@ -95,7 +95,7 @@ constexpr int last(LockClass) {
   return static_cast<int>(LockClass::observer);
 }
 constexpr int last(Ending) {
-  return static_cast<int>(Ending::renews);
+  return static_cast<int>(Ending::locks);
 }
 constexpr int last(Act) {
   return static_cast<int>(Act::resign);

@@ -68,6 +68,7 @@ enum class Ending : std::uint8_t {
   nested,      ///< takes it once more at half of its time, and gives back that one later
   commits,     ///< writes under its guard at half of its time
   renews,
+  locks,  ///< it is a thread that has called lock(), and may end without unlocking
 };
 
 enum class Act : std::uint8_t {

@@ -166,6 +166,8 @@ class Planner {
     step.ending =
         dice_.one_of({Ending::release, Ending::release, Ending::throws, Ending::until_lost,
                       Ending::nested, Ending::commits, Ending::renews});
+    const bool by_threads = object.kind == LockClass::reentrant && object.batch == 1;
+    if (by_threads && object.keep_idle == 0 && dice_.one_in(4)) step.ending = Ending::locks;
     return step;
   }
 
@@ -231,6 +233,7 @@ class Planner {
       case Fault::leader_crash: return part_of_session(1, 30);
       case Fault::all_servers_down: return part_of_session(100, 250);
       case Fault::watch_late: return part_of_session(1, 5);
+      case Fault::handlers_blocked: return part_of_session(2, 220);
       default: return part_of_session(2, 80);
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/model/simulator/process.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -80,10 +81,15 @@ void SimProcess::resume() {
   for (auto& line : lines_) line->coordinator.resume();
 }
 
-void SimProcess::kill() {
+void SimProcess::kill(bool hangs_up) {
   dead_ = true;
   pause();
+  if (!hangs_up) return;
   for (auto& line : lines_) line->coordinator.disconnect();
+}
+
+bool SimProcess::refused() const {
+  return std::ranges::any_of(lines_, [](const auto& l) { return l->coordinator.is_refused(); });
 }
 
 void SimProcess::close() {

@@ -69,16 +69,20 @@ class SimProcess {
   void pause();
   void resume();
   bool paused() const noexcept { return paused_; }
-  /// It is gone, and says nothing any more. Its objects are left as they are.
-  void kill();
+  /// It is gone, and says nothing any more. Its objects are left as they are. `hangs_up`: the
+  /// servers see at once that the connection is.
+  void kill(bool hangs_up = true);
   bool dead() const noexcept { return dead_; }
   /// Its clients are closed.
   void close();
   bool closed() const noexcept { return closed_; }
+  /// One of its clients is of no use any more.
+  bool refused() const;
   bool runs() const noexcept { return !paused_ && !dead_; }
 
   Instant handlers_blocked_until{};
   Instant no_threads_until{};
+  Instant listeners_throw_until{};
   /// It stood still, or had no threads, or they were busy, until then.
   Instant excused_until{};
   std::optional<Instant> handler_at;

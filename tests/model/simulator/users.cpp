@@ -10,6 +10,8 @@
 #include "tests/model/simulator/leader.h"
 #include "zklock/core/revocation.h"
 #include "zklock/error.h"
+#include "zklock/recipes/acquire_call.h"
+#include "zklock/recipes/contender.h"
 #include "zklock/recipes/lock_engine.h"
 
 namespace zklock::simulator {
@@ -108,7 +110,12 @@ void Users::make_object(Seat& seat, std::size_t i) {
   } else if (object.kind == LockClass::observer) {
     seat.onlookers[i] = std::make_unique<Onlooker>(process.client(), path_of(object.path));
   } else {
-    seat.objects[i] = std::make_unique<LockObject>(process, object, [](const LockEvent&) {});
+    seat.objects[i] =
+        std::make_unique<LockObject>(process, object, [this, &process](const LockEvent&) {
+          if (universe_.now() < process.listeners_throw_until) {
+            throw std::runtime_error("a listener throws");
+          }
+        });
   }
 }
 
@@ -146,7 +153,7 @@ void Users::destroy_objects() {
 
 void Users::look_through_observers() {
   for (Seat& seat : seats_) {
-    if (seat.process->dead() || seat.process->closed()) continue;
+    if (seat.process->dead() || seat.process->closed() || seat.process->refused()) continue;
     for (const auto& onlooker : seat.onlookers) {
       if (!onlooker || (onlooker->told && onlooker->state.is_free())) continue;
       const std::string holders = std::to_string(onlooker->state.holders.size());
@@ -187,7 +194,8 @@ void Users::acquire(const PlanStep& step) {
   if (winding_up_ || !seat.process->runs() || seat.process->closed() || !seat.objects[object])
     return;
   Call& call = new_call(*seat.process, plan_.setup.objects[object], step);
-  const bool shared_owner = step.owner != 0 && nests(call.object.kind);
+  const bool is_thread = step.ending == Ending::locks;  // which nobody else can be
+  const bool shared_owner = step.owner != 0 && nests(call.object.kind) && !is_thread;
   const auto owner = static_cast<std::size_t>(step.owner) % seat.owners.size();
   call.owner = shared_owner ? seat.owners[owner] : Owner::unique();
   call.owner_number = shared_owner ? seat.process->number() * 10 + owner : 1000 + call.id;
@@ -226,13 +234,41 @@ void Users::start(Call& call, LockObject& object) {
                 .number = deadline});
   ++waiting_;
   try {
-    object.acquire(call.step, options, [this, &call](Got got) { ended(call, std::move(got)); });
+    if (call.step.ending == Ending::locks) {
+      lock(call, std::move(options));
+    } else {
+      object.acquire(call.step, options, [this, &call](Got got) { ended(call, std::move(got)); });
+    }
   } catch (const std::exception&) {
     ended(call, {.error = std::current_exception()});
     return;
   }
   if (call.step.stop < 0) return;
   after(*call.process, call.step.stop, [&call] { call.stop.request_stop(); });
+}
+
+// What lock() does, without the thread that would wait for it here.
+void Users::lock(Call& call, AcquireOptions options) {
+  const auto& line = call.process->line(call.ensemble);
+  const auto engine = line.core->engine(core::LockPath(path_of(call.object.path)));
+  recipes::AcquireCall::start(engine,
+                              {.owner = *options.owner,
+                               .deadline = options.deadline,
+                               .kind = core::CountKind::lock,
+                               .lock_delay = milliseconds(call.object.lock_delay),
+                               .done =
+                                   [this, &call](const recipes::Outcome& outcome) {
+                                     after(*call.process, 0, [this, &call, outcome] {
+                                       Got got;
+                                       if (outcome.contender)
+                                         got.hold =
+                                             outcome.contender->make_hold(core::CountKind::lock);
+                                       if (outcome.error)
+                                         got.error = std::make_exception_ptr(*outcome.error);
+                                       ended(call, std::move(got));
+                                     });
+                                   }},
+                              options.stop);
 }
 
 void Users::after(SimProcess& process, std::int64_t micros, std::function<void()> task) {
@@ -260,9 +296,19 @@ void Users::ended(Call& call, Got got) {
   if (std::exchange(thrower_, thrower_ == call.process ? nullptr : thrower_) == call.process ||
       call.step.ending == Ending::throws) {
     let_go(call);
+    if (call.step.ending == Ending::locks) return;  // a thread of the program's own
     throw std::runtime_error("a handler throws");
   }
   plan_ending(call);
+  if (closer_ == call.process) close_in_handler(*std::exchange(closer_, nullptr));
+}
+
+void Users::close_in_handler(SimProcess& process) {
+  process.excused_until = Instant::max();
+  process.close();
+  universe_.clock().at(universe_.now(), [this, &process] {
+    if (&this->process(process.slot()) == &process) replace(process.slot());
+  });
 }
 
 bool Users::all_over() const {

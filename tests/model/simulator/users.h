@@ -78,6 +78,11 @@ class Users {
   /// The same, when its clients hear something next.
   void cancel_at_news(const SimProcess& process) { canceller_ = &process; }
   void throw_at_next_grant(SimProcess& process) { thrower_ = &process; }
+  /// The handler closes the clients; another process comes afterwards.
+  void close_at_next_grant(SimProcess& process) { closer_ = &process; }
+  /// One of its threads that has locked something, if there is one.
+  void end_a_thread(const SimProcess& process);
+  std::uint64_t threads_ended() const noexcept { return threads_ended_; }
   /// That node is to be deleted, or its session to be ended, by hand.
   void node_taken(std::size_t ensemble, const std::string& path);
   bool is_held(const std::string& node) const;
@@ -128,6 +133,7 @@ class Users {
   void furnish(Seat& seat);
   void make_object(Seat& seat, std::size_t i);
   void acquire(const PlanStep& step);
+  void lock(Call& call, AcquireOptions options);
   Call& new_call(SimProcess& process, const ObjectPlan& object, const PlanStep& step);
   void start(Call& call, LockObject& object);
   void ended(Call& call, Got got);
@@ -145,6 +151,8 @@ class Users {
   void commit(Call& call);
   void write(Call& call);
   void let_go(Call& call);
+  void end_thread(Call& call);
+  void close_in_handler(SimProcess& process);
   void forget(Call& call);
   void set_permits(const PlanStep& step);
   void ask_release(const PlanStep& step);
@@ -164,7 +172,9 @@ class Users {
   std::vector<std::string> markers_;  ///< of requests for release
   std::vector<Seat> graves_;          ///< what killed processes have left
   SimProcess* thrower_ = nullptr;
+  SimProcess* closer_ = nullptr;
   const SimProcess* canceller_ = nullptr;
+  std::uint64_t threads_ended_ = 0;  ///< with something locked
   bool winding_up_ = false;
 };
 

@@ -180,6 +180,25 @@ void Users::let_go(Call& call) {
   after(*call.process, 3000, [this, &call] { write(call); });
 }
 
+void Users::end_a_thread(const SimProcess& process) {
+  const auto locked = std::ranges::find_if(live_, [&](const Call* call) {
+    return call->process == &process && call->step.ending == Ending::locks;
+  });
+  if (locked != live_.end()) end_thread(**locked);
+}
+
+void Users::end_thread(Call& call) {
+  if (call.over || !call.process->runs()) return;
+  for (Call::Part& part : call.parts) ask(call, part, false);
+  forget(call);
+  call.process->line(call.ensemble)
+      .core->engine(core::LockPath(path_of(call.object.path)))
+      ->thread_exits(*call.owner);
+  ++threads_ended_;
+  if (!call.process->closed()) count(call);  // nothing of it is left
+  call.got.hold.release();
+}
+
 void Users::count(const Call& call) {
   switch (call.object.kind) {
     case LockClass::reentrant:
@@ -220,6 +239,7 @@ void Users::plan_ending(Call& call) {
   switch (call.step.ending) {
     case Ending::release:
     case Ending::throws:
+    case Ending::locks:
     case Ending::until_lost: after(*call.process, half, [this, &call] { write(call); }); break;
     case Ending::nested: after(*call.process, half, [this, &call] { nest(call); }); break;
     case Ending::commits: after(*call.process, half, [this, &call] { commit(call); }); break;
@@ -230,7 +250,9 @@ void Users::plan_ending(Call& call) {
       });
       break;
   }
-  after(*call.process, call.step.hold, [this, &call] { let_go(call); });
+  const bool exits = call.step.ending == Ending::locks && call.step.salt % 4 == 0;
+  after(*call.process, call.step.hold,
+        [this, &call, exits] { exits ? end_thread(call) : let_go(call); });
 }
 
 void Users::nest(Call& call) {
