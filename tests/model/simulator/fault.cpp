@@ -74,6 +74,7 @@ constexpr std::array<std::string_view, fault_classes> names = {
     "handlers_blocked",
     "closed_by_handler",
     "thread_exits",
+    "forked",
     "image_replaced",
     "no_threads",
 };

@@ -81,6 +81,7 @@ enum class Fault : std::uint8_t {
   handlers_blocked,   ///< for up to two sessions
   closed_by_handler,  ///< a handler closes the client that it is called for
   thread_exits,       ///< and leaves what it has locked
+  forked,             ///< really: the child has nothing, and nothing comes of what it does
   image_replaced,     ///< by exec(): the connection stays open, and says nothing any more
   no_threads,
 };

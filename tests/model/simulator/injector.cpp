@@ -321,6 +321,7 @@ void Injector::to_process(const PlanStep& step) {
     case Fault::cancel_at_news: return users_.cancel_at_news(process);
     case Fault::handler_throws: return users_.throw_at_next_grant(process);
     case Fault::closed_by_handler: return users_.close_at_next_grant(process);
+    case Fault::forked: return users_.fork_process();
     case Fault::thread_exits: return users_.end_a_thread(process);
     case Fault::listener_throws: process.listeners_throw_until = universe_.now() + length; return;
     case Fault::handlers_blocked:

@@ -180,7 +180,7 @@ class Planner {
           step.fault == Fault::sequence_at_end || step.fault == Fault::sequence_near_end ||
           step.fault == Fault::sequence_negative || step.fault == Fault::parent_deleted ||
           step.fault == Fault::session_expired || step.fault == Fault::old_node_visible ||
-          step.fault == Fault::node_deleted;
+          step.fault == Fault::node_deleted || step.fault == Fault::forked;
       if (step.fault != Fault::clock_drift && (!rare || dice_.one_in(4))) break;
     }
     step.length = length_of(step.fault);

@@ -80,6 +80,9 @@ class Users {
   void throw_at_next_grant(SimProcess& process) { thrower_ = &process; }
   /// The handler closes the clients; another process comes afterwards.
   void close_at_next_grant(SimProcess& process) { closer_ = &process; }
+  /// The whole simulation is forked, and so that process; what its child should not be able to do is
+  /// said.
+  void fork_process();
   /// One of its threads that has locked something, if there is one.
   void end_a_thread(const SimProcess& process);
   std::uint64_t threads_ended() const noexcept { return threads_ended_; }
@@ -152,6 +155,8 @@ class Users {
   void write(Call& call);
   void let_go(Call& call);
   void end_thread(Call& call);
+  const char* misdeed_of_child();
+  bool child_has_something() const;
   void close_in_handler(SimProcess& process);
   void forget(Call& call);
   void set_permits(const PlanStep& step);
