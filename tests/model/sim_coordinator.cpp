@@ -101,10 +101,10 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
   const SessionId bound = pending.request.session;
   if (closed_) {
     answer_locally(std::move(pending), Status::closed);
-  } else if (refused_) {
-    answer_locally(std::move(pending), Status::auth_failed);
   } else if (bound != SessionId{} && bound != session_) {
     answer_locally(std::move(pending), Status::session_ended);
+  } else if (refused_) {
+    answer_locally(std::move(pending), Status::auth_failed);
   } else if (gate_open_) {
     send(std::move(pending));
   } else if (pending.request.at_once) {
@@ -237,11 +237,12 @@ void SimCoordinator::close() {
 }
 
 std::string SimCoordinator::trouble() const {
+  if (refused_) return "the servers refused the credential";
   switch (link_) {
     case Link::down: return closed_ ? "closed" : "the network is down";
     case Link::opening: return "waiting for a server";
     case Link::up: return {};
-    case Link::refused: return refused_ ? "a bad credential" : "the session has expired";
+    case Link::refused: return "the session has expired";
     case Link::closed: return "the server closed the connection";
   }
   return {};
@@ -295,13 +296,19 @@ void SimCoordinator::receive_one(const Refused& message) {
   begin_attempt();
 }
 
+// For ever.
 void SimCoordinator::receive_one(AuthFailed) {
   refused_ = true;
-  const SessionId session = std::exchange(session_, {});
+  drop_network(OnTheWay::dropped);
+  link_ = Link::refused;
+  gate_open_ = told_connected_ = false;
   interests_.clear();
+  const SessionId session = std::exchange(session_, {});
   observer_->ended(session, Status::auth_failed);
-  for (Pending& pending : std::exchange(held_, {})) {
-    answer_locally(std::move(pending), Status::auth_failed);
+  for (auto* queue : {&in_flight_, &held_}) {
+    for (Pending& pending : std::exchange(*queue, {})) {
+      answer_locally(std::move(pending), Status::auth_failed);
+    }
   }
 }
 
@@ -372,7 +379,7 @@ void SimCoordinator::begin_attempt() {
 }
 
 void SimCoordinator::break_link(OnTheWay on_the_way) {
-  if (link_ == Link::down) return;
+  if (link_ == Link::down || refused_) return;
   drop_network(on_the_way);
   link_ = Link::down;
   gate_open_ = false;

@@ -110,9 +110,11 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void pause();
   void resume();
   bool is_paused() const noexcept { return paused_; }
-  /// The servers do not know the client's credential any more, as its next connection shows.
+  /// The servers refuse the client's credential, once it has connected the next time.
   void refuse_credential() { credential_is_bad_ = true; }
   bool is_refused() const noexcept { return refused_; }
+  /// What comes to the server next is that.
+  bool wants_new_session() const noexcept;
   /// The network carries nothing any more, in either direction, and tells nobody. Until mend(), when
   /// all arrives, or until the connection breaks.
   void cut_off();

@@ -16,6 +16,12 @@ bool SimCoordinator::can_serve() const noexcept {
          !is_quorum_operation(kind_of(in_flight_[served_].request.operation));
 }
 
+bool SimCoordinator::wants_new_session() const noexcept {
+  if (to_server_.empty()) return false;
+  const auto* const handshake = std::get_if<Handshake>(&to_server_.front());
+  return handshake != nullptr && handshake->wanted == SessionId{};
+}
+
 void SimCoordinator::serve() {
   if (!can_serve()) return;
   const ToServer message = std::move(to_server_.front());
@@ -25,12 +31,6 @@ void SimCoordinator::serve() {
 
 void SimCoordinator::serve_one(const Handshake& handshake) {
   late_.clear();  // the session has moved: what comes through the old server is rejected
-  if (credential_is_bad_) {
-    if (handshake.wanted != SessionId{}) ensemble_.touch(handshake.wanted);
-    link_ = Link::refused;
-    to_client_.emplace_back(AuthFailed{});
-    return;
-  }
   if (handshake.wanted != SessionId{} && !ensemble_.is_alive(handshake.wanted)) {
     link_ = Link::refused;
     to_client_.emplace_back(Refused{handshake.wanted});
@@ -44,6 +44,7 @@ void SimCoordinator::serve_one(const Handshake& handshake) {
   link_ = Link::up;
   to_client_.push_back(
       Connected{{server_session_, options_.session_timeout, handshake.began, is_new}});
+  if (credential_is_bad_) to_client_.emplace_back(AuthFailed{});
 }
 
 void SimCoordinator::serve_one(NextRequest) {

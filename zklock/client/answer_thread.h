@@ -32,9 +32,10 @@ class AnswerThread {
   void post(ReplyHandler handler, Reply reply);
   /// Any other task, in the same line.
   void run(std::function<void()> task);
-  /// Blocks until run() is called, for `longest` at most, and then wakes this thread, which the
-  /// caller of run() need not do: to wake a processor that sleeps takes longer than all that it has
-  /// to do else. At once when somebody does so already, or a task is running.
+  /// Busy until run() is called, for `longest` at most; then it wakes the thread, and the caller of
+  /// run() need not: to wake a processor that sleeps takes longer than all else that run() does.
+  /// Returns at once when another thread stands by already, when a task waits or runs, and where
+  /// there is one processor only.
   void stand_by(core::Duration longest);
   /// Asks `overdue` anew, soon.
   void poke();
@@ -55,6 +56,7 @@ class AnswerThread {
   std::deque<std::function<void()>> tasks_;
   bool running_ = false;  // one of them
   bool stood_by_ = false;
+  Instant stood_by_until_;  // who stands by may be kept from it
   bool poked_ = false;
   bool stopping_ = false;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -189,6 +190,7 @@ class SessionObserver {
   virtual void suspended(SessionId session) = 0;
   /// Expired (session_ended), refused (auth_failed: there will be no other session), or closed.
   /// Told before the replies of the requests that were bound to it. Its watches go without a word.
+  /// `session`: 0 for a client that is refused before it has one.
   virtual void ended(SessionId session, Status why) = 0;
   /// The servers have answered a request that was sent at `sent_at` (the first of them, where it
   /// took several round trips); told before its reply is handed out. Not told for requests that
@@ -223,8 +225,9 @@ class Coordinator {
   /// Calls `task` once, as a handler: what the caller has no time for. What was asked for earlier is
   /// done earlier.
   virtual void soon(std::function<void()> task) = 0;
-  /// Another thread is about to call soon(). Blocks until it has, for some ten microseconds at the
-  /// longest, if nothing else is to be done here: what is awake already need not be woken by it.
+  /// Another thread is about to call soon(). May keep this one busy until it has, for `brief` at the
+  /// longest and while no reply is awaited, so that soon() has nobody to wake.
+  static constexpr std::chrono::microseconds brief{30};  ///< no less than it takes to wake a thread
   virtual void await_soon() {}
 
   /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon: then

@@ -95,12 +95,11 @@ void ZkCoordinator::soon(std::function<void()> task) {
 }
 
 void ZkCoordinator::await_soon() {
-  constexpr std::chrono::microseconds kLongest{30};  // no less than it takes to wake a thread
   {
     const std::lock_guard guard(mutex_);
-    if (!flights_.empty()) return;  // this may be the thread that brings the answers
+    if (!flights_.empty()) return;  // this is the thread that brings the answers
   }
-  answers_.stand_by(kLongest);
+  answers_.stand_by(brief);
 }
 
 bool ZkCoordinator::abandon(RequestId request) {

@@ -34,10 +34,13 @@ void ZkCoordinator::tell(SessionId session, Tell&& tell_observer) {
 }
 
 void ZkCoordinator::tell_ended(SessionId session, Status why) {
-  tell(session, [&](SessionObserver& observer) {
-    told_ended_ = session;
-    observer.ended(session, why);
-  });
+  const std::lock_guard guard(telling_);
+  if (observer_ == nullptr) return;
+  // A client may be refused before it has a session.
+  const bool has_one = session != SessionId{};
+  if (has_one ? session == told_ended_ : why != Status::auth_failed) return;
+  told_ended_ = session;
+  observer_->ended(session, why);
 }
 
 // --- The session thread

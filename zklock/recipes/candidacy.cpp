@@ -221,6 +221,7 @@ bool Candidacy::leads() const {
 }
 
 bool Candidacy::wants() const {
+  if (core().forked()) return false;
   const boost::lock_guard<boost::mutex> guard(mutex_);
   return fsm_.wants();
 }

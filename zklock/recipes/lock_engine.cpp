@@ -79,10 +79,9 @@ void LockEngine::settle() {
 }
 
 void LockEngine::leaves(std::shared_ptr<Contender> contender, core::Duration held) {
-  constexpr std::chrono::microseconds brief{30};
   leaving_.push_back(std::move(contender));
   put_off_ = true;
-  brief_ = held < brief;
+  brief_ = held < client::Coordinator::brief;
 }
 
 void LockEngine::granted(bool waited) noexcept {

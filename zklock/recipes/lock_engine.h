@@ -132,7 +132,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void thread_exits(Owner owner) noexcept override;
 
   /// Holds the mutex; begins with what was put off by leaves(), and on its end runs what was put
-  /// into the outbox, with the mutex released.
+  /// into the outbox, with the mutex released; then, where a grant is likely to be given back at
+  /// once, Coordinator::await_soon().
   class Section {
    public:
     explicit Section(LockEngine& engine);

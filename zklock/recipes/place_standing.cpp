@@ -20,8 +20,8 @@ using core::Ownership;
 
 void Place::grant() {
   granted_at_ = core().scheduler().now();
-  engine_->granted(fsm_.waited());
   if (const auto who = contender()) {
+    engine_->granted(fsm_.waited());
     who->granted();
     if (goes_by_number()) engine_->own_turn().granted(fsm_.sequence(), granted_at_);
     return;

@@ -61,7 +61,7 @@ void SessionKeeper::ended(SessionId session) {
   Term term;
   {
     const std::lock_guard guard(mutex_);
-    if (session_id_.load() != session.value) return;
+    if (session == SessionId{} || session_id_.load() != session.value) return;
     connected_ = false;
     session_id_ = 0;
     evidence_.reset();

@@ -12,6 +12,7 @@
 #include "zklock/core/leadership.h"
 #include "zklock/hold.h"
 #include "zklock/leadership.h"
+#include "zklock/recipes/process_identity.h"
 #include "zklock/recipes/proclaiming.h"
 
 namespace zklock::recipes {
@@ -42,7 +43,8 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   LeaseClock::time_point valid_until() const noexcept;
   std::stop_token over() const noexcept;
   std::stop_token release_requested() const noexcept { return requested_; }
-  /// Where it proclaims. Throws Error(lock_lost), of that operation, when it was released.
+  /// Where it proclaims. Throws Error(lock_lost), of that operation, when it was released, or
+  /// Error(forked).
   std::shared_ptr<Rostrum> rostrum(const char* operation) const;
 
   /// For the user.
@@ -60,12 +62,16 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
     }
   };
   void is_lost();
+  /// Then the mutex may be held for ever.
+  bool forked() const noexcept { return fork_generation() != birth_; }
+  std::string path() const { return node_.substr(0, node_.rfind('/')); }
 
   const Number number_;
   const FencingToken token_;
   const std::string node_;
   const std::stop_token lost_;
   const std::stop_token requested_;
+  const std::uint32_t birth_ = fork_generation();
   std::stop_source over_;
 
   mutable std::mutex mutex_;

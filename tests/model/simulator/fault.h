@@ -22,7 +22,7 @@ enum class Fault : std::uint8_t {
   slow_server,
   refused,          ///< no server takes the connection
   dns_fails_first,  ///< a process starts, and the servers' names are unknown
-  dns_fails_later,  ///< they are when a connection that there is breaks
+  dns_fails_later,  ///< they are when a session has expired, and there is to be another
   // servers
   server_crash,      ///< the client's server, and another takes it
   leader_crash,      ///< all connections break, within the leases
@@ -34,7 +34,7 @@ enum class Fault : std::uint8_t {
   watch_late,  ///< a server lags for a moment
   watch_spurious,
   recovery_on_laggard,
-  auth_failed,  ///< the servers refuse the credential: the client is of no use any more
+  auth_failed,  ///< the servers refuse the credential of who reconnects, for ever
   read_only,
   no_auth,
   quota,
@@ -82,7 +82,7 @@ enum class Fault : std::uint8_t {
   closed_by_handler,  ///< a handler closes the client that it is called for
   thread_exits,       ///< and leaves what it has locked
   forked,             ///< really: the child has nothing, and nothing comes of what it does
-  image_replaced,     ///< by exec(): the connection stays open, and says nothing any more
+  image_replaced,     ///< by exec(): what it has sent is carried out; nobody reads the answers
   no_threads,
 };
 

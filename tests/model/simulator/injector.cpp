@@ -47,6 +47,19 @@ const std::vector<LossOf>& losses() {
   return all;
 }
 
+bool is_counted_where_it_happens(Fault fault) {
+  return (fault >= Fault::lost_reply_create && fault <= Fault::lost_request_parents) ||
+         fault == Fault::thread_exits || fault == Fault::listener_throws ||
+         fault == Fault::closed_by_handler;
+}
+
+/// A process does that, or it is done to one that runs.
+bool needs_process_that_runs(Fault fault) {
+  return fault == Fault::dns_fails_first || fault == Fault::killed ||
+         fault == Fault::client_closed || fault == Fault::closed_disconnected ||
+         fault == Fault::forked || fault == Fault::image_replaced;
+}
+
 OperationKind some_of(const std::vector<OperationKind>& kinds, int salt) {
   return kinds[static_cast<std::size_t>(salt) % kinds.size()];
 }
@@ -65,6 +78,8 @@ Injector::Injector(Universe& universe, Scribe& scribe, Users& users, const Setup
 FaultCounts Injector::counts() const {
   FaultCounts all = counts_;
   all[static_cast<std::size_t>(Fault::thread_exits)] = users_.threads_ended();
+  all[static_cast<std::size_t>(Fault::listener_throws)] = users_.listeners_thrown();
+  all[static_cast<std::size_t>(Fault::closed_by_handler)] = users_.closed_by_handlers();
   for (const auto& process : universe_.processes()) {
     for (const auto& line : process->lines()) {
       for (const LossOf& loss : losses()) {
@@ -87,11 +102,10 @@ void Injector::later(Duration delay, std::function<void()> task) {
 void Injector::inject(const PlanStep& step) {
   SimProcess& process = users_.process(step.slot);
   if (process.dead() || process.closed()) return;
+  if (process.paused() && needs_process_that_runs(step.fault)) return;
   scribe_.note(
       {.kind = Event::Kind::fault, .number = step.slot, .text = std::string(name_of(step.fault))});
-  const bool by_losses =
-      step.fault >= Fault::lost_reply_create && step.fault <= Fault::lost_request_parents;
-  if (!by_losses) ++counts_[static_cast<std::size_t>(step.fault)];
+  if (!is_counted_where_it_happens(step.fault)) ++counts_[static_cast<std::size_t>(step.fault)];
   if (step.fault >= Fault::killed) return to_process(step);
   if (step.fault >= Fault::parent_deleted) return to_tree(step);
   if (step.fault >= Fault::read_only) return to_requests(step);
@@ -128,12 +142,9 @@ void Injector::to_network(const PlanStep& step) {
       return no_server(line, length);
     case Fault::dns_fails_first:
       kill(step.slot, Manner::kindly);
-      for (auto& each : users_.process(step.slot).lines()) no_server(*each, length);
+      for (auto& each : users_.process(step.slot).lines()) no_new_session(*each, length);
       return;
-    case Fault::dns_fails_later:
-      no_server(line, length);
-      later(length / 2, [&own = line.coordinator] { own.disconnect(OnTheWay::linger); });
-      return;
+    case Fault::dns_fails_later: no_new_session(line, length); return expire(line);
     default: return;
   }
 }
@@ -172,6 +183,11 @@ void Injector::cut_off(SimProcess& process, Line& line, Duration length) {
 
 void Injector::no_server(Line& line, Duration length) {
   line.no_server_until = std::max(line.no_server_until, universe_.now() + length);
+}
+
+// The servers' names are asked for with each new session, and not before.
+void Injector::no_new_session(Line& line, Duration length) {
+  line.no_new_session_until = universe_.now() + length;
 }
 
 void Injector::isolate(const PlanStep& step, SimProcess& process, Line& line) {
@@ -336,17 +352,16 @@ void Injector::to_process(const PlanStep& step) {
 void Injector::kill(int slot, Manner manner) {
   SimProcess& process = users_.process(slot);
   if (process.paused()) return;
-  if (manner == Manner::kindly_disconnected) {
-    for (auto& line : process.lines()) line->coordinator.disconnect(OnTheWay::linger);
-  }
   switch (manner) {
     case Manner::at_once:
     case Manner::silently:
       users_.bury(process);
       process.kill(manner == Manner::at_once);
       break;
-    case Manner::kindly:
     case Manner::kindly_disconnected:
+      for (auto& line : process.lines()) line->coordinator.disconnect(OnTheWay::linger);
+      [[fallthrough]];
+    case Manner::kindly:
       process.excused_until = Instant::max();
       process.close();
       break;
@@ -370,6 +385,14 @@ void Injector::no_threads(SimProcess& process, Duration length) {
 void Injector::heal() {
   healed_ = true;
   for (auto& process : universe_.processes()) {
+    // What the dead have sent arrives, too: their sessions last from then on.
+    for (auto& line : process->lines()) {
+      line->no_server_until = universe_.now();
+      line->no_new_session_until = universe_.now();
+      line->slow_until = universe_.now();
+      line->serve_at.reset();
+      line->receive_at.reset();
+    }
     if (process->dead()) continue;
     resume(*process);
     process->handlers().set_exhausted(false);
@@ -380,10 +403,6 @@ void Injector::heal() {
       line->coordinator.mend();
       line->coordinator.heal(model::Relay::at_once);
       line->coordinator.catch_up();
-      line->no_server_until = universe_.now();
-      line->slow_until = universe_.now();
-      line->serve_at.reset();
-      line->receive_at.reset();
     }
   }
   for (std::size_t e = 0; e < universe_.ensembles(); ++e) universe_.ensemble(e).restart();

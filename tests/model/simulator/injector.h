@@ -40,6 +40,7 @@ class Injector {
   void cut_off(SimProcess& process, Line& line, Duration length);
   void isolate(const PlanStep& step, SimProcess& process, Line& line);
   void no_server(Line& line, Duration length);
+  void no_new_session(Line& line, Duration length);
   void all_down(Line& line, Duration length);
   void expire(Line& line);
   enum class Manner { at_once, silently, kindly, kindly_disconnected };

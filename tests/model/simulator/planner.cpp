@@ -233,7 +233,9 @@ class Planner {
       case Fault::leader_crash: return part_of_session(1, 30);
       case Fault::all_servers_down: return part_of_session(100, 250);
       case Fault::watch_late: return part_of_session(1, 5);
-      case Fault::handlers_blocked: return part_of_session(2, 220);
+      case Fault::handlers_blocked: return part_of_session(2, 200);
+      case Fault::dns_fails_first:
+      case Fault::dns_fails_later: return part_of_session(50, 350);
       default: return part_of_session(2, 80);
     }
   }

@@ -40,6 +40,7 @@ struct Line {
   std::optional<Instant> late_at;
   std::optional<Instant> connect_at;
   Instant no_server_until{};
+  Instant no_new_session_until{};
   Instant slow_until{};
   Duration slow_to_server{};
   Duration slow_to_client{};

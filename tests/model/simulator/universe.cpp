@@ -47,7 +47,10 @@ void Universe::look_at(SimProcess& process, Line& line, Next& best) {
   } else {
     const Duration more = now() < line.slow_until ? line.slow_to_server : Duration();
     if (!line.serve_at) line.serve_at = now() + latency() + more;
-    consider(best, std::max(*line.serve_at, line.no_server_until), What::serve, process, &line);
+    const Instant from = own.wants_new_session()
+                             ? std::max(line.no_server_until, line.no_new_session_until)
+                             : line.no_server_until;
+    consider(best, std::max(*line.serve_at, from), What::serve, process, &line);
   }
   if (!own.can_receive()) {
     line.receive_at.reset();

@@ -113,6 +113,7 @@ void Users::make_object(Seat& seat, std::size_t i) {
     seat.objects[i] =
         std::make_unique<LockObject>(process, object, [this, &process](const LockEvent&) {
           if (universe_.now() < process.listeners_throw_until) {
+            ++listeners_thrown_;
             throw std::runtime_error("a listener throws");
           }
         });
@@ -247,11 +248,9 @@ void Users::start(Call& call, LockObject& object) {
   after(*call.process, call.step.stop, [&call] { call.stop.request_stop(); });
 }
 
-// What lock() does, without the thread that would wait for it here.
+// What lock() does, but for the object that it is called of and the thread that would wait here.
 void Users::lock(Call& call, AcquireOptions options) {
-  const auto& line = call.process->line(call.ensemble);
-  const auto engine = line.core->engine(core::LockPath(path_of(call.object.path)));
-  recipes::AcquireCall::start(engine,
+  recipes::AcquireCall::start(engine_of(call),
                               {.owner = *options.owner,
                                .deadline = options.deadline,
                                .kind = core::CountKind::lock,
@@ -293,10 +292,10 @@ void Users::ended(Call& call, Got got) {
   call.token = call.got.hold.token();
   name_parts(call);
   granted(call);
+  if (call.step.ending == Ending::locks) return plan_ending(call);  // that was no handler
   if (std::exchange(thrower_, thrower_ == call.process ? nullptr : thrower_) == call.process ||
       call.step.ending == Ending::throws) {
     let_go(call);
-    if (call.step.ending == Ending::locks) return;  // a thread of the program's own
     throw std::runtime_error("a handler throws");
   }
   plan_ending(call);
@@ -304,6 +303,7 @@ void Users::ended(Call& call, Got got) {
 }
 
 void Users::close_in_handler(SimProcess& process) {
+  ++closed_by_handlers_;
   process.excused_until = Instant::max();
   process.close();
   universe_.clock().at(universe_.now(), [this, &process] {

@@ -80,12 +80,14 @@ class Users {
   void throw_at_next_grant(SimProcess& process) { thrower_ = &process; }
   /// The handler closes the clients; another process comes afterwards.
   void close_at_next_grant(SimProcess& process) { closer_ = &process; }
-  /// The whole simulation is forked, and so that process; what its child should not be able to do is
-  /// said.
+  /// The whole simulation is forked, and so that process; what the child can do, and must not, is
+  /// noted.
   void fork_process();
   /// One of its threads that has locked something, if there is one.
   void end_a_thread(const SimProcess& process);
   std::uint64_t threads_ended() const noexcept { return threads_ended_; }
+  std::uint64_t listeners_thrown() const noexcept { return listeners_thrown_; }
+  std::uint64_t closed_by_handlers() const noexcept { return closed_by_handlers_; }
   /// That node is to be deleted, or its session to be ended, by hand.
   void node_taken(std::size_t ensemble, const std::string& path);
   bool is_held(const std::string& node) const;
@@ -137,6 +139,7 @@ class Users {
   void make_object(Seat& seat, std::size_t i);
   void acquire(const PlanStep& step);
   void lock(Call& call, AcquireOptions options);
+  static std::shared_ptr<recipes::LockEngine> engine_of(const Call& call);
   Call& new_call(SimProcess& process, const ObjectPlan& object, const PlanStep& step);
   void start(Call& call, LockObject& object);
   void ended(Call& call, Got got);
@@ -180,6 +183,8 @@ class Users {
   SimProcess* closer_ = nullptr;
   const SimProcess* canceller_ = nullptr;
   std::uint64_t threads_ended_ = 0;  ///< with something locked
+  std::uint64_t listeners_thrown_ = 0;
+  std::uint64_t closed_by_handlers_ = 0;
   bool winding_up_ = false;
 };
 

@@ -2,6 +2,7 @@
 // The programs, as a child sees them that was made by fork().
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include <sys/wait.h>
@@ -37,15 +38,16 @@ bool is_refused(LockObject& object) {
 }  // namespace
 
 bool Users::child_has_something() const {
-  return std::ranges::any_of(live_, [](const Call* call) {
-    const bool hold = call->got.hold && call->got.hold.state() != HoldState::lost;
-    const bool composite = call->got.composite && call->got.composite.state() != HoldState::lost;
-    return hold || composite;
+  return std::ranges::any_of(live_, [this](const Call* call) {
+    return std::ranges::any_of(call->parts, [this, call](const Call::Part& part) {
+      return state_of(*call, part) != HoldState::lost;
+    });
   });
 }
 
-// What it should not have been able to do; null: there is nothing.
+// What it can do, and must not; null: nothing.
 const char* Users::misdeed_of_child() {
+  scribe_.on_event = nullptr;
   const std::uint64_t requests = requests_of(universe_);
   if (child_has_something()) return "the child of a fork() holds a lock";
   for (Seat& seat : seats_) {
@@ -72,25 +74,29 @@ const char* Users::misdeed_of_child() {
 
 void Users::fork_process() {
   constexpr unsigned patience = 60;  // seconds
-  int to_parent[2] = {};
-  if (::pipe(to_parent) != 0) return;
+  int ends[2] = {};
+  if (::pipe(ends) != 0) throw std::runtime_error("there is no pipe");
   const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("there is no process");
   if (child == 0) {
     ::alarm(patience);
-    const char* const misdeed = misdeed_of_child();
-    const std::string said = misdeed ? misdeed : "nothing";
-    const bool told = ::write(to_parent[1], said.data(), said.size()) > 0;
-    ::_exit(told ? 0 : 1);
+    std::string said = "an exception leaves the child of a fork()";
+    try {
+      const char* const misdeed = misdeed_of_child();
+      said = misdeed ? misdeed : "nothing";
+    } catch (...) {  // is said
+    }
+    ::_exit(::write(ends[1], said.data(), said.size()) > 0 ? 0 : 1);
   }
-  ::close(to_parent[1]);
+  ::close(ends[1]);
   std::string said(80, 0);
-  const auto size = child > 0 ? ::read(to_parent[0], said.data(), said.size()) : -1;
-  ::close(to_parent[0]);
-  if (child > 0) ::waitpid(child, nullptr, 0);
+  const auto size = ::read(ends[0], said.data(), said.size());
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
   said.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   if (said == "nothing") return;
-  scribe_.note({.kind = Event::Kind::left,
-                .text = said.empty() ? "a fork() whose child says nothing" : said});
+  if (said.empty()) said = "the child of a fork() says nothing";
+  scribe_.note({.kind = Event::Kind::left, .text = said});
 }
 
 }  // namespace zklock::simulator

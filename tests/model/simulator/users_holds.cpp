@@ -174,6 +174,9 @@ void Users::let_go(Call& call) {
   if (call.over) return;
   for (Call::Part& part : call.parts) ask(call, part, false);
   forget(call);
+  if (call.step.ending == Ending::locks) {
+    engine_of(call)->unlock(*call.owner, core::CountKind::lock);
+  }
   call.got.hold.release();
   call.got.composite.release();
   if (!call.process->closed()) count(call);
@@ -191,12 +194,14 @@ void Users::end_thread(Call& call) {
   if (call.over || !call.process->runs()) return;
   for (Call::Part& part : call.parts) ask(call, part, false);
   forget(call);
-  call.process->line(call.ensemble)
-      .core->engine(core::LockPath(path_of(call.object.path)))
-      ->thread_exits(*call.owner);
+  engine_of(call)->thread_exits(*call.owner);
   ++threads_ended_;
   if (!call.process->closed()) count(call);  // nothing of it is left
   call.got.hold.release();
+}
+
+std::shared_ptr<recipes::LockEngine> Users::engine_of(const Call& call) {
+  return call.process->line(call.ensemble).core->engine(core::LockPath(path_of(call.object.path)));
 }
 
 void Users::count(const Call& call) {
@@ -226,12 +231,10 @@ void Users::count(const Call& call) {
       if (part.resource == resource) ask(*other, part, false);
     }
   }
-  const auto engine =
-      call.process->line(call.ensemble).core->engine(core::LockPath(path_of(call.object.path)));
   scribe_.note({.kind = Event::Kind::counted,
                 .resource = resource,
                 .owner = call.owner_number,
-                .number = engine->ownership(*call.owner).count()});
+                .number = engine_of(call)->ownership(*call.owner).count()});
 }
 
 void Users::plan_ending(Call& call) {
