@@ -6,25 +6,25 @@
 namespace zklock::client {
 
 Call::Sent Call::send(const Wire& wire) {
-  reply_.session = wire.session;
-  reply_.sent_at = LeaseClock::now();
+  reply().session = wire.session;
+  reply().sent_at = LeaseClock::now();
   const int code = issue(wire);
   if (code == ZOK) return Sent::yes;
-  reply_.session = {};
+  reply().session = {};
   if (code == ZINVALIDSTATE) return Sent::handle_is_dead;
   if (!refused_) answer(code);
   return Sent::refused;
 }
 
 void Call::answer(int code) {
-  reply_.status = to_status(code);
-  reply_.detail = code == ZOK ? std::string() : code_name(code);
+  reply().status = to_status(code);
+  reply().detail = code == ZOK ? std::string() : code_name(code);
 }
 
 void Call::refuse(Status status, std::string detail) {
   refused_ = true;
-  reply_.status = status;
-  reply_.detail = std::move(detail);
+  reply().status = status;
+  reply().detail = std::move(detail);
 }
 
 }  // namespace zklock::client

@@ -15,6 +15,7 @@
 #include "zklock/client/node_ledger.h"
 #include "zklock/client/request_registry.h"
 #include "zklock/client/watch_registry.h"
+#include "zklock/core/seldom.h"
 
 namespace zklock::client {
 
@@ -80,7 +81,7 @@ class Call : public std::enable_shared_from_this<Call> {
   Instant submitted() const noexcept { return origin_.submitted; }
   bool at_once() const noexcept { return origin_.at_once; }
   ReplyHandler& handler() noexcept { return origin_.handler; }
-  Reply& reply() noexcept { return reply_; }
+  Reply& reply() { return reply_.write(); }
 
   Sent send(const Wire& wire);
   /// Uses one completion; returns whether the reply is complete.
@@ -114,7 +115,7 @@ class Call : public std::enable_shared_from_this<Call> {
 
  private:
   Origin origin_;
-  Reply reply_;
+  core::Seldom<Reply> reply_;  ///< not of the thousands that wait for their turn to be sent
   bool refused_ = false;
 };
 

@@ -16,8 +16,8 @@ constexpr std::size_t max_value_bytes = 64;
 /// More than any version will write; whatever else lies in a node is not read to its end.
 constexpr std::size_t max_text_bytes = 8192;
 
-/// More than a node of ours has, but for the longest names of hosts, threads and applications.
-constexpr std::size_t usual_text_bytes = 256;
+/// The keys of a new node, and its process.
+constexpr std::size_t usual_key_bytes = 80;
 
 /// Most texts are: they need not be looked at one character after the other.
 bool is_plain(std::string_view text) noexcept {
@@ -89,7 +89,9 @@ void assign(NodeData& data, std::string_view key, std::string_view value) {
 
 std::string NodeData::encode() const {
   std::string text;
-  text.reserve(usual_text_bytes);
+  // No more: ten thousands may wait to be sent.
+  text.reserve(usual_key_bytes + attempt.size() + owner.size() + host.size() + thread.size() +
+               application.size());
   text.append(first_line) += '\n';
   append(text, "attempt", attempt);
   append(text, "owner", owner);

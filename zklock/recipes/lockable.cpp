@@ -143,9 +143,10 @@ void Lockable::start(const Kind& kind, const AcquireOptions& options,
 void Lockable::async_acquire(const Kind& kind, const AcquireOptions& options,
                              AcquireHandler handler) {
   engine_->core().check_usable("lock", path());
-  auto end = for_handler(std::move(handler), [core = engine_->core().shared_from_this(),
-                                              what = "lock " + path()](std::function<void()> task) {
-    Delivery::send(core, core->dispatcher(), what, std::move(task));
+  auto end = for_handler(std::move(handler), [engine = engine_](std::function<void()> task) {
+    ClientCore& core = engine->core();
+    Delivery::send(core.shared_from_this(), core.dispatcher(), "lock " + engine->path().str(),
+                   std::move(task));
   });
   try {
     check(kind, options);
