@@ -39,8 +39,7 @@ Asker::Asker(Choices& choices)
 AcquireFsm::Policy Asker::choose_policy(Choices& choices) {
   AcquireFsm::Policy policy{.rule = choose_rule(choices)};
   const unsigned flags = choices.byte();
-  if (policy.rule.prefix == lock_prefix && (flags & 1U) != 0)
-    policy.gate = QueueRule::weighted(5, 2);
+  if (policy.rule.is_mutex() && (flags & 1U) != 0) policy.gate = QueueRule::weighted(5, 2);
   policy.wait = (flags & 2U) == 0;
   policy.queue_again = (flags & 4U) == 0;
   policy.lists = (flags & 8U) != 0;
@@ -146,7 +145,7 @@ FencingToken Asker::choose_token() {
 /// Of a node that may be its own, if it wants; or of any.
 std::string Asker::choose_name() {
   if (choices_.one_in(3)) return choose_child(choices_);
-  return NodeName::make(fsm_.present_rule().prefix, choose_sequence(choices_)).text;
+  return NodeName::make(fsm_.present_rule().prefix(), choose_sequence(choices_)).text;
 }
 
 std::string Asker::choose_data() {

@@ -133,7 +133,7 @@ class Client {
     core::CountKind kind = core::CountKind::hold;
     Wanted wanted{.owner = owner, .rule = choose_rule(kind), .deadline = choose_deadline()};
     const unsigned flags = choices_.byte();
-    const bool mutex = wanted.rule.prefix == core::lock_prefix;
+    const bool mutex = wanted.rule.is_mutex();
     if (mutex && (flags & 1U) != 0) wanted.gate = core::QueueRule::weighted(5, 2);
     if (mutex && (flags & 3U) == 2U)
       wanted.local = {.batch = 4, .keep_idle = std::chrono::seconds(2)};

@@ -27,8 +27,8 @@ constexpr std::size_t most_compared = 4;
 /// What who made that node wants.
 QueueRule rule_of(const Contention& it, std::int32_t all) {
   switch (it.access) {
-    case Access::exclusive: return {.prefix = std::string(it.prefix)};
-    case Access::shared: return {.access = Access::shared, .prefix = std::string(it.prefix)};
+    case Access::exclusive: return QueueRule::mutex();
+    case Access::shared: return QueueRule::reader();
     case Access::permits:
       return QueueRule::permits(it.permits, it.of > 0 ? it.of : all, it.of == 0);
     case Access::weighted: return QueueRule::weighted(it.weight, it.ageing);

@@ -309,7 +309,7 @@ TEST(AcquireCount, TheOthersNeitherReadItNorWaitForIt) {
   const QueueRule rules[] = {QueueRule::mutex(), QueueRule::reader(),
                              QueueRule::permits(3, 4, false)};
   for (const QueueRule& rule : rules) {
-    const std::string name = NodeName::make(rule.prefix, {5}).text;
+    const std::string name = NodeName::make(rule.prefix(), {5}).text;
     Steps steps({.rule = rule});
     steps.start();
     steps.created_as(name);
@@ -319,7 +319,7 @@ TEST(AcquireCount, TheOthersNeitherReadItNorWaitForIt) {
     steps.watched(Status::ok);
     EXPECT_EQ(steps.changed(count_node), "");
     EXPECT_EQ(steps.deleted(node(4)), "list @a");
-    EXPECT_EQ(steps.listed({std::string(count_node), name}), "grant @a") << rule.prefix;
+    EXPECT_EQ(steps.listed({std::string(count_node), name}), "grant @a") << rule.prefix();
   }
 }
 

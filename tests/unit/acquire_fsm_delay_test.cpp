@@ -107,7 +107,7 @@ TEST(AcquireDelay, WritersMarkAndTheOthersDoNot) {
   const auto first_answer = [](const QueueRule& rule) {
     Steps steps(with_delay(rule));
     steps.start();
-    steps.created_as(NodeName::make(rule.prefix, {5}).text);
+    steps.created_as(NodeName::make(rule.prefix(), {5}).text);
     return steps.counted(1);
   };
   EXPECT_EQ(first_answer(QueueRule::writer()), mark_own);

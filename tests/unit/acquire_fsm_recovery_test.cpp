@@ -189,7 +189,7 @@ TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
   for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
     for (const bool shared : {false, true}) {
       const auto rule = shared ? QueueRule::permits(1, 2, true) : QueueRule::mutex();
-      const std::string last = NodeName::make(rule.prefix, {number}).text;
+      const std::string last = NodeName::make(rule.prefix(), {number}).text;
       Steps steps({.rule = rule});
       steps.start();
       steps.created_as(last);
@@ -210,7 +210,7 @@ TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
 
 TEST(AcquireSequence, WhoWaitsAtAGateTakesItAwayToo) {
   const auto gate = QueueRule::weighted(5, 100);
-  const std::string last = NodeName::make(gate.prefix, first_unusable_sequence).text;
+  const std::string last = NodeName::make(gate.prefix(), first_unusable_sequence).text;
   Steps steps({.gate = gate});
   steps.start();
   steps.created_as(last);

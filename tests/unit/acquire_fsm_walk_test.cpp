@@ -297,7 +297,7 @@ std::string Walk::prefix_of_other() {
     return one_in(8) ? "lock-" : permits_prefix(1 + below(3), policy_.rule.of);
   }
   if (policy_.gate && one_in(2)) return weight_prefix(1 + below(10), policy_.gate->ageing);
-  if (policy_.rule.prefix == lock_prefix) return one_in(8) ? "_c_8a7d-lock-" : "lock-";
+  if (policy_.rule.is_mutex()) return one_in(8) ? "_c_8a7d-lock-" : "lock-";
   return std::string(one_in(2) ? write_prefix : read_prefix);
 }
 

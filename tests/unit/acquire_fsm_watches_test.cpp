@@ -245,7 +245,7 @@ TEST(AcquireWatches, AChangeIsNoGrantWhereSeveralHold) {
 
 TEST(AcquireWatches, AWritersReleaseIsAGrantToReadersAndWriters) {
   for (const QueueRule& rule : {QueueRule::reader(), QueueRule::writer()}) {
-    const std::string name = NodeName::make(rule.prefix, {5}).text;
+    const std::string name = NodeName::make(rule.prefix(), {5}).text;
     Steps steps = listing({.rule = rule}, name);
     EXPECT_EQ(steps.listed({"__READ__0000000001", "__WRIT__0000000002", name}),
               "watch __WRIT__0000000002 @a");
@@ -260,7 +260,7 @@ TEST(AcquireWatches, OnlyAMutexPredictsWhoStandsBefore) {
        {QueueRule::reader(), QueueRule::writer(), QueueRule::permits(1, 2, false)}) {
     Steps steps({.rule = rule});
     steps.start();
-    steps.created_as(NodeName::make(rule.prefix, {5}).text);
+    steps.created_as(NodeName::make(rule.prefix(), {5}).text);
     EXPECT_EQ(steps.counted(2), "list @a");
   }
 }
@@ -269,7 +269,7 @@ TEST(AcquireWatches, OnlyAMutexPredictsWhoStandsBefore) {
 
 TEST(AcquirePermits, AnotherNumberThanTheFirstsIsAnError) {
   const QueueRule rule = QueueRule::permits(2, 4, false);
-  const std::string name = NodeName::make(rule.prefix, {5}).text;
+  const std::string name = NodeName::make(rule.prefix(), {5}).text;
   Steps fixed = listing({.rule = rule}, name);
   EXPECT_EQ(fixed.listed({"permits-1-of-3-0000000002", name}),
             "remove_node " + name + " @a, " +

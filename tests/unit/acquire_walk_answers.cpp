@@ -60,7 +60,7 @@ Status Walk::answer_new_node(Status status, Node& made) {
   made.known = status == Status::ok;
   if (status != Status::ok && !may_be) return status;
   const int sequence = static_cast<int>(next_sequence_++);
-  made.name = NodeName::make(fsm_.present_rule().prefix, {sequence}).text;
+  made.name = NodeName::make(fsm_.present_rule().prefix(), {sequence}).text;
   nodes_[sequence] = made;
   return status;
 }

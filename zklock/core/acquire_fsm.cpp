@@ -49,7 +49,6 @@ AcquireEffects AcquireFsm::enqueue() {
   own_deleted_ = false;
   create_status_ = Status::ok;
   create_answered_ = false;
-  delay_marker_.clear();
   marked_ = false;
   doubts_.reset();
   ++attempts_;
@@ -98,7 +97,7 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
 
 // Of the mutexes only: the others cannot know what kind of contender stands before them.
 bool AcquireFsm::guesses() const noexcept {
-  return policy_.wait && !policy_.lists && present_rule().prefix == lock_prefix;
+  return policy_.wait && !policy_.lists && present_rule().is_mutex();
 }
 
 // That the one before it is there. If it is not, the watch's answer says so, and a list who is.
@@ -176,8 +175,9 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
     if (status != Status::ok) return answer_failed(status, detail);
     auto& candidates = doubts_.write().candidates;
     candidates = contenders(children);
-    std::erase_if(candidates,
-                  [this](const NodeName& name) { return !name.has_prefix(present_rule().prefix); });
+    std::erase_if(candidates, [prefix = present_rule().prefix()](const NodeName& name) {
+      return !name.has_prefix(prefix);
+    });
     return inspect_next();
   }
   if (state_ != AcquireState::listing) return {};
@@ -241,25 +241,31 @@ AcquireEffects AcquireFsm::list() {
   return {effect(Kind::list)};
 }
 
+void AcquireFsm::stand_by(Decision decision) noexcept {
+  watched_ = std::move(decision.watch);
+  follows_release_ = decision.follows_release;
+  position_ = decision.position;
+}
+
 AcquireEffects AcquireFsm::arm(Decision decision) {
-  place_ = std::move(decision);
-  if (present_rule().shares_count()) place_.watch.emplace_back(count_node);
+  stand_by(std::move(decision));
+  if (present_rule().shares_count()) watched_.emplace_back(count_node);
   out_of_date_ = false;
   return watch_all();
 }
 
 AcquireEffects AcquireFsm::watch_all() {
   release_is_grant_ = false;
-  unanswered_ = static_cast<std::int32_t>(place_.watch.size());
+  unanswered_ = static_cast<std::int32_t>(watched_.size());
   arming_status_ = Status::ok;
   state_ = AcquireState::arming;
   AcquireEffects effects;
-  for (const std::string& node : place_.watch) effects.push_back(effect(Kind::watch, node));
+  for (const std::string& node : watched_) effects.push_back(effect(Kind::watch, node));
   return effects;
 }
 
 bool AcquireFsm::watches(std::string_view node) const noexcept {
-  return std::ranges::find(place_.watch, node) != place_.watch.end();
+  return std::ranges::find(watched_, node) != watched_.end();
 }
 
 // Whether it came before the own node by its zxid, if it did by its number. Else one of both is of a
@@ -286,7 +292,7 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
       out_of_date_ = true;
       doubts_.write().misfits.push_back(answer.token);
     }
-    release_is_grant_ = place_.follows_release && fits && parsed && parsed->announces;
+    release_is_grant_ = follows_release_ && fits && parsed && parsed->announces;
   } else if (answer.status == Status::no_node) {
     out_of_date_ = true;
   } else if (arming_status_ == Status::ok) {

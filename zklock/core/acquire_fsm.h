@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -109,7 +110,7 @@ namespace zklock::core {
 /// ends, at once if the node is known or was never asked for, else as soon as its fate is known
 /// (after a failure in proving, recovering and inspecting too: the caller is told, the search goes
 /// on).
-enum class AcquireState {
+enum class AcquireState : std::uint8_t {
   idle,
   enqueuing,
   making_parents,
@@ -246,9 +247,9 @@ class AcquireFsm {
   /// What keeps it from holding; while delaying.
   const std::vector<DelayMarker>& orphans() const noexcept { return doubts_->orphans; }
   /// It leaves a delay behind, if it goes now without a release.
-  bool leaves_delay() const noexcept { return !delay_marker_.empty(); }
+  bool leaves_delay() const noexcept { return !doubts_->delay_marker.empty(); }
   /// How many stood before it when that was last decided; while arming, waiting and delaying.
-  std::size_t position() const noexcept { return place_.position; }
+  std::size_t position() const noexcept { return position_; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
   /// Whether a create is followed by a count.
   bool counts() const noexcept { return policy_.counts || !guesses(); }
@@ -294,7 +295,7 @@ class AcquireFsm {
  private:
   using Kind = AcquireEffect::Kind;
   /// Where the own node is: when moving, it may be in either place.
-  enum class Stage { gate, moving, queue };
+  enum class Stage : std::uint8_t { gate, moving, queue };
 
   AcquireEffects enqueue();
   void take_node(const CreatedAnswer& answer);
@@ -310,6 +311,7 @@ class AcquireFsm {
   AcquireEffects seed_count();
   AcquireEffects decide_by(const ListedAnswer& answer, bool lease_valid);
   AcquireEffects list();
+  void stand_by(Decision decision) noexcept;
   AcquireEffects arm(Decision decision);
   AcquireEffects watch_all();
   AcquireEffects instead_of_watching(AcquireEffects next);
@@ -336,8 +338,8 @@ class AcquireFsm {
   AcquireEffects remove_node();
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
-  /// What is of no use to most: of a request that failed, of nodes that should not be there, and
-  /// while it finds out.
+  /// What is of no use to most: of a request that failed, of nodes that should not be there, while
+  /// it finds out, and of a delay.
   struct Doubts {
     /// A count that was answered before the create: what was never sent can overtake.
     std::optional<CountedAnswer> early_count = {};
@@ -350,35 +352,38 @@ class AcquireFsm {
     std::vector<FencingToken> known_misfits = {};
     std::vector<NodeName> candidates = {};  ///< newest last
     std::vector<DelayMarker> orphans = {};  ///< while delaying and clearing: those that are left
+    std::string delay_marker = {};          ///< of the own node; empty: none was asked for
   };
 
+  // Ten thousands may wait: what is small stands together.
   const std::string base_;
-  Policy policy_;            ///< constant but for the number of permits, where that is shared
-  const std::int32_t seed_;  ///< what that is if nobody has said it
-  int seeds_ = 0;            ///< in a row: bounds the race with whoever deletes the number
+  Policy policy_;                ///< constant but for the number of permits, where that is shared
+  const std::int32_t seed_;      ///< what that is if nobody has said it
+  int seeds_ = 0;                ///< in a row: bounds the race with whoever deletes the number
+  int attempts_ = 0;             ///< creates so far; each has its own id
+  int parents_made_ = 0;         ///< in a row: bounds the race with whoever deletes the parent
+  std::int32_t armed_ = 0;       ///< watches that neither have fired nor were called off
+  std::int32_t unanswered_ = 0;  ///< while arming
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
   Stage stage_ = Stage::queue;
-  int attempts_ = 0;      ///< creates so far; each has its own id
-  int parents_made_ = 0;  ///< in a row: bounds the race with whoever deletes the parent
   Status create_status_ = Status::ok;
   Status arming_status_ = Status::ok;  ///< the first that failed
   bool giving_up_ = false;
   bool parent_removed_ = false;  ///< at most once
   bool create_answered_ = false;
   bool own_deleted_ = false;
-  bool release_is_grant_ = false;  ///< of the one that it waits for
+  bool follows_release_ = false;   ///< the one that it waits for is exclusive; see Decision
+  bool release_is_grant_ = false;  ///< the same, and what it writes can be trusted
   bool out_of_date_ = false;       ///< something has happened since
   bool waited_ = false;
-  bool marked_ = false;          ///< its delay_marker_ is there
-  std::int32_t armed_ = 0;       ///< watches that neither have fired nor were called off
-  std::int32_t unanswered_ = 0;  ///< while arming
-  SessionId asked_session_;      ///< on which the create was sent
+  bool marked_ = false;      ///< its delay marker is there
+  SessionId asked_session_;  ///< on which the create was sent
   SessionId session_;
   NodeName own_;
   FencingToken token_;
-  Decision place_;            ///< whom it waits for
-  std::string delay_marker_;  ///< of the own node; empty: none was asked for
+  std::vector<std::string> watched_;  ///< whom it waits for
+  std::size_t position_ = 0;          ///< how many stand before it
   Seldom<Doubts> doubts_;
 };
 

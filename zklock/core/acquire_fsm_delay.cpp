@@ -20,8 +20,9 @@ bool AcquireFsm::marks() const noexcept {
 
 AcquireEffects AcquireFsm::mark() {
   state_ = AcquireState::marking;
-  delay_marker_ = DelayMarker::make(policy_.lock_delay, token_, own_.sequence).name;
-  return {effect(Kind::mark, delay_marker_)};
+  std::string& marker = doubts_.write().delay_marker;
+  marker = DelayMarker::make(policy_.lock_delay, token_, own_.sequence).name;
+  return {effect(Kind::mark, marker)};
 }
 
 AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_view detail) {
@@ -34,7 +35,7 @@ AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_v
 }
 
 std::string AcquireFsm::unmark() {
-  return std::exchange(delay_marker_, {});
+  return leaves_delay() ? std::exchange(doubts_.write().delay_marker, {}) : std::string();
 }
 
 // ---- what others have left ----------------------------------------------------------------------
@@ -46,7 +47,7 @@ AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decis
   auto orphans = core::orphans(children);
   if (orphans.empty()) return first(lease_valid);
   doubts_.write().orphans = std::move(orphans);
-  place_ = std::move(decision);
+  stand_by(std::move(decision));
   state_ = AcquireState::delaying;
   return {{.kind = Kind::delay}};
 }

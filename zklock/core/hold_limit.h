@@ -26,6 +26,8 @@ struct HoldLimit {
     const Duration before = notice.value_or(*longest / 4);
     return before < over - start ? over - before : start;
   }
+
+  friend bool operator==(const HoldLimit&, const HoldLimit&) = default;
 };
 
 }  // namespace zklock::core

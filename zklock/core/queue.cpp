@@ -71,20 +71,23 @@ std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_
 
 }  // namespace
 
-QueueRule QueueRule::permits(std::int32_t wanted, std::int32_t all, bool shared) {
+QueueRule QueueRule::permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept {
   const std::int32_t of = shared ? 0 : all;
-  return {.access = Access::permits,
-          .prefix = permits_prefix(wanted, of),
-          .wanted = wanted,
-          .all = all,
-          .of = of};
+  return {.access = Access::permits, .wanted = wanted, .all = all, .of = of};
 }
 
-QueueRule QueueRule::weighted(std::int32_t weight, std::int32_t ageing) {
-  return {.access = Access::weighted,
-          .prefix = weight_prefix(weight, ageing),
-          .weight = weight,
-          .ageing = ageing};
+QueueRule QueueRule::weighted(std::int32_t weight, std::int32_t ageing) noexcept {
+  return {.access = Access::weighted, .weight = weight, .ageing = ageing};
+}
+
+std::string QueueRule::prefix() const {
+  switch (access) {
+    case Access::exclusive: return std::string(beside_readers ? write_prefix : lock_prefix);
+    case Access::shared: return std::string(read_prefix);
+    case Access::permits: return permits_prefix(wanted, of);
+    case Access::weighted: return weight_prefix(weight, ageing);
+  }
+  return {};
 }
 
 bool precedes(const Contention& a, const Contention& b) noexcept {

@@ -36,24 +36,28 @@ namespace zklock::core {
 /// nobody else is refused on its account, and holders never count on different numbers.
 struct QueueRule {
   Access access = Access::exclusive;
-  std::string prefix;       ///< of the own node
-  std::int32_t wanted = 1;  ///< permits
-  std::int32_t all = 1;     ///< permits that there are
-  std::int32_t of = 0;      ///< the number that all contenders must agree on; 0: see shares_count()
+  bool beside_readers = false;  ///< of exclusive access: its node's name says so
+  std::int32_t wanted = 1;      ///< permits
+  std::int32_t all = 1;         ///< permits that there are
+  std::int32_t of = 0;  ///< the number that all contenders must agree on; 0: see shares_count()
   std::int32_t weight = 0;
   std::int32_t ageing = 0;  ///< that all contenders must agree on; 0: none
 
-  static QueueRule mutex() { return {.prefix = std::string(lock_prefix)}; }
-  static QueueRule writer() { return {.prefix = std::string(write_prefix)}; }
-  static QueueRule reader() {
-    return {.access = Access::shared, .prefix = std::string(read_prefix)};
-  }
+  static QueueRule mutex() noexcept { return {}; }
+  static QueueRule writer() noexcept { return {.beside_readers = true}; }
+  static QueueRule reader() noexcept { return {.access = Access::shared}; }
   /// `shared`: `all` is only for who comes first, and says it to the others; see permit_count.h.
-  static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared);
-  static QueueRule weighted(std::int32_t weight, std::int32_t ageing);
+  static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept;
+  static QueueRule weighted(std::int32_t weight, std::int32_t ageing) noexcept;
 
+  /// Of the own node's name.
+  std::string prefix() const;
+  bool is_mutex() const noexcept { return access == Access::exclusive && !beside_readers; }
+  bool is_writer() const noexcept { return access == Access::exclusive && beside_readers; }
   /// How many permits there are is read from the servers, and may change while it waits.
   bool shares_count() const noexcept { return access == Access::permits && of == 0; }
+
+  friend bool operator==(const QueueRule&, const QueueRule&) = default;
 };
 
 /// The order in which weighted contenders that agree on the ageing are served: the heavier first,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <utility>
 
@@ -13,6 +14,8 @@ template <class T>
 class Seldom {
  public:
   Seldom() noexcept = default;
+  explicit Seldom(T value) requires std::equality_comparable<T>
+      : value_(value == T{} ? nullptr : std::make_unique<T>(std::move(value))) {}
   Seldom(const Seldom& other) : value_(other.value_ ? std::make_unique<T>(*other) : nullptr) {}
   Seldom(Seldom&&) noexcept = default;
   Seldom& operator=(Seldom other) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "zklock/error.h"
@@ -19,7 +20,7 @@ namespace zklock::core {
 /// | throttled       | no                           | again, a little later                     |
 /// | closed          | no, or undone by the closing | tell the caller                           |
 /// | (all others)    | no                           | decide, or tell the caller                |
-enum class Status {
+enum class Status : std::uint8_t {
   ok,
   unknown,
   session_ended,

@@ -19,7 +19,7 @@ Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
       owner_(owner),
       waits_(policy.wait),
       local_(local),
-      events_(std::move(audience), engine_->path().str(), owner) {
+      events_(std::move(audience), engine_->path().str(), owner_) {
   if (local_) return;
   place_ = std::make_shared<Place>(engine_, Requester::of_this_thread(owner), std::move(policy));
 }
@@ -150,12 +150,12 @@ void Contender::attempt_ended() {
     if (!next) {
       core::AcquireFsm::Policy patient = policy();
       patient.rule = rule_for(calls);
-      patient.gate = call.gate;
+      patient.gate = call.terms->gate;
       patient.wait = true;
-      patient.lists = static_cast<bool>(call.audience);
+      patient.lists = static_cast<bool>(call.terms->audience);
       // Who waits at a gate has a place of its own.
-      LocalQueue* const local = call.gate ? nullptr : local_;
-      next = engine_->begin(key_, owner_, std::move(patient), call.audience, local);
+      LocalQueue* const local = call.terms->gate ? nullptr : local_;
+      next = engine_->begin(key_, owner_, std::move(patient), call.terms->audience, local);
     }
     next->join(std::move(call));
   }

@@ -12,6 +12,7 @@
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/ownership.h"
+#include "zklock/core/seldom.h"
 #include "zklock/hold.h"
 #include "zklock/recipes/hold_tenure.h"
 #include "zklock/recipes/local_queue.h"
@@ -42,17 +43,22 @@ class Contender : public std::enable_shared_from_this<Contender> {
             core::AcquireFsm::Policy policy, LockAudience audience, LocalQueue* local);
   ~Contender();
 
+  /// Of the contender, if it is made by the call, but for the limit.
+  struct Terms {
+    core::HoldLimit limit = {};
+    LockAudience audience = {};
+    std::optional<core::QueueRule> gate = {};
+    friend bool operator==(const Terms&, const Terms&) = default;
+  };
   /// Within a Section.
   struct Call {
     std::uint64_t ticket = 0;
     core::CountKind kind = core::CountKind::hold;
     const void* on_behalf = nullptr;
     Deadline deadline;
-    core::HoldLimit limit = {};
-    LockAudience audience = {};
     core::Instant began = {};
     client::TimerId timer = {};
-    std::optional<core::QueueRule> gate = {};
+    core::Seldom<Terms> terms = {};
     std::function<void(Outcome)> done = {};
   };
   void start();
@@ -146,6 +152,11 @@ class Contender : public std::enable_shared_from_this<Contender> {
     const std::shared_ptr<Contender> contender;
     bool sent = false;  ///< else it goes for want of memory, and only the timer hands over
   };
+  /// From a loss on that the library itself brought about.
+  struct HandingOver {
+    std::optional<BackgroundWork::Id> work;  ///< while it is to be done
+    std::weak_ptr<HandOver> awaited;
+  };
   /// Stops the token where the user's callbacks may run, after this Section. `keep` goes then.
   void tell(std::stop_source source, std::shared_ptr<HandOver> keep);
   void hand_over();
@@ -165,10 +176,9 @@ class Contender : public std::enable_shared_from_this<Contender> {
   // guarded by the engine's mutex
   std::shared_ptr<Place> place_;  ///< null only before start(); constant from the grant on
   core::Ownership ownership_;
-  std::vector<Call> calls_;                 ///< that wait
-  std::optional<BackgroundWork::Id> work_;  ///< between a loss and the handing over
-  bool abandoned_ = false;                  ///< by a thread that ended with the lock
-  std::weak_ptr<HandOver> hand_over_;
+  bool abandoned_ = false;   ///< by a thread that ended with the lock
+  std::vector<Call> calls_;  ///< that wait
+  core::Seldom<HandingOver> handing_over_;
 
   // set before the grant is told, and constant from then on
   std::unique_ptr<HoldTenure> tenure_;

@@ -20,7 +20,7 @@ constexpr std::chrono::seconds patience_with_loss{1};
 
 void Contender::granted() {
   // Who waited longest agreed on it first.
-  const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().limit;
+  const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().terms->limit;
   const std::uint64_t turn = local_ ? local_->granted(place_) : 0;
   tenure_ = std::make_unique<HoldTenure>(
       *this,
@@ -59,12 +59,12 @@ void Contender::lose(Loss why) {
 void Contender::tell_loss(Loss why) {
   const bool hands_over = why != Loss::node;
   if (hands_over) {
-    work_ = core().work().begin();
+    handing_over_.write().work = core().work().begin();
     core().scheduler().at(core().scheduler().now() + patience_with_loss,
                           [self = shared_from_this()] { self->hand_over(); });
   }
   const auto then = hands_over ? std::make_shared<HandOver>(shared_from_this()) : nullptr;
-  hand_over_ = then;
+  if (then) handing_over_.write().awaited = then;
   tell(tenure_->loss_source(), then);
 }
 
@@ -90,17 +90,17 @@ Contender::HandOver::~HandOver() {
 std::shared_ptr<void> Contender::being_told(const Hold& hold) {
   if (!hold) return nullptr;
   const LockEngine::Section section(hold.contender_->engine());
-  return hold.contender_->hand_over_.lock();
+  return hold.contender_->handing_over_->awaited.lock();
 }
 
 // After a loss that the library itself brought about: now somebody else may have it.
 void Contender::hand_over() {
   const LockEngine::Section section(*engine_);
-  if (!work_) return;
+  if (!handing_over_->work) return;
   // What the next finds in its list is not to be passed over; and a lapsed lease is no release.
   const bool with_care = place_->leaves_delay() || !tenure_->lease_valid();
   place_->remove(with_care ? Place::Manner::with_care : Place::Manner::release);
-  core().work().end(*std::exchange(work_, std::nullopt));
+  core().work().end(*std::exchange(handing_over_.write().work, std::nullopt));
 }
 
 void Contender::watch_node() {

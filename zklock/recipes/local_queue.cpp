@@ -22,7 +22,7 @@ LocalQueue::~LocalQueue() = default;
 bool LocalQueue::agrees(const core::AcquireFsm::Policy& policy,
                         const core::LocalTerms& terms) const noexcept {
   return terms == terms_ && policy.queue_again == policy_.queue_again &&
-         policy.lock_delay == policy_.lock_delay && policy.rule.prefix == policy_.rule.prefix;
+         policy.lock_delay == policy_.lock_delay && policy.rule == policy_.rule;
 }
 
 std::shared_ptr<const Place> LocalQueue::idle_place() const noexcept {

@@ -107,14 +107,13 @@ Ticket LockEngine::acquire(Wanted wanted) {
     later([done = std::move(wanted.done)] { done({}); });
     return ticket;
   }
-  Contender::Call call{.ticket = ticket.number,
-                       .kind = wanted.kind,
-                       .on_behalf = wanted.on_behalf.get(),
-                       .deadline = wanted.deadline,
-                       .limit = wanted.limit,
-                       .audience = wanted.audience,
-                       .gate = wanted.gate,
-                       .done = std::move(wanted.done)};
+  Contender::Call call{
+      .ticket = ticket.number,
+      .kind = wanted.kind,
+      .on_behalf = wanted.on_behalf.get(),
+      .deadline = wanted.deadline,
+      .terms = core::Seldom<Contender::Terms>({wanted.limit, wanted.audience, wanted.gate}),
+      .done = std::move(wanted.done)};
   if (const auto contender = find(wanted.owner)) {
     contender->join(std::move(call));
     return ticket;

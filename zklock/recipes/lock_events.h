@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "zklock/core/seldom.h"
 #include "zklock/lock_event.h"
 #include "zklock/recipes/borrowed_executor.h"
 #include "zklock/recipes/serial_listener.h"
@@ -44,6 +45,7 @@ struct LockAudience {
   std::size_t place = 0;  ///< LockEvent::place
 
   explicit operator bool() const noexcept { return line != nullptr; }
+  friend bool operator==(const LockAudience&, const LockAudience&) = default;
 };
 
 /// Tells one contender's events.
@@ -52,28 +54,28 @@ struct LockAudience {
 /// which they happened.
 class LockEvents {
  public:
-  /// `path` must outlive it.
-  LockEvents(LockAudience audience, const std::string& path, Owner owner)
+  /// `path` and `owner` must outlive it.
+  LockEvents(LockAudience audience, const std::string& path, const Owner& owner)
       : audience_(std::move(audience)), path_(path), owner_(owner) {}
 
-  bool heard() const noexcept { return static_cast<bool>(audience_); }
+  bool heard() const noexcept { return static_cast<bool>(*audience_); }
   void tell(LockEvent::Kind kind, FencingToken token, std::size_t position = 0) const noexcept {
-    if (!audience_) return;
+    if (!heard()) return;
     try {
-      audience_.line->tell({.kind = kind,
-                            .path = path_,
-                            .owner = owner_,
-                            .token = token,
-                            .position = position,
-                            .place = audience_.place});
+      audience_->line->tell({.kind = kind,
+                             .path = path_,
+                             .owner = owner_,
+                             .token = token,
+                             .position = position,
+                             .place = audience_->place});
     } catch (...) {  // no thread, no memory: it is told with the next one
     }
   }
 
  private:
-  const LockAudience audience_;
+  const core::Seldom<LockAudience> audience_;
   const std::string& path_;
-  const Owner owner_;
+  const Owner& owner_;
 };
 
 }  // namespace zklock::recipes

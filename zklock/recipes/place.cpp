@@ -112,7 +112,7 @@ void Place::create(const std::string& attempt) {
   end_delay();
   asked_at_ = core().scheduler().now();
   create_id_ = coordinator.submit(
-      {.operation = request::CreateContender{path, fsm_.present_rule().prefix, data.encode()}},
+      {.operation = request::CreateContender{path, fsm_.present_rule().prefix(), data.encode()}},
       on_reply([](Place& p, const auto& r) {
         p.had_node_ = p.had_node_ || r.status == Status::ok;
         p.queued_ms_ = r.created_ms;
@@ -151,7 +151,7 @@ void Place::move(const std::string& attempt) {
   create_id_ = submit(
       request::Transaction{{},
                            {request::write::Remove{path.child(fsm_.own_name())},
-                            request::write::Create{.path = path.child(fsm_.present_rule().prefix),
+                            request::write::Create{.path = path.child(fsm_.present_rule().prefix()),
                                                    .data = data.encode(),
                                                    .ephemeral = true,
                                                    .contender = true,

@@ -13,6 +13,7 @@
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/lease_term.h"
 #include "zklock/core/node_data.h"
+#include "zklock/core/seldom.h"
 #include "zklock/recipes/arrival_watch.h"
 #include "zklock/recipes/background_work.h"
 #include "zklock/recipes/downgrade.h"
@@ -78,7 +79,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
-  core::Duration held_for() const { return core().scheduler().now() - granted_at_; }
+  core::Duration held_for() const { return core().scheduler().now() - holding_->since; }
   /// Of what is let go of: whether somebody may have come who waits for it.
   bool may_be_awaited();
   /// A server was reached.
@@ -89,7 +90,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   std::string attempt() const { return fsm_.attempt(); }
   const std::shared_ptr<core::LeaseTerm>& term() const noexcept { return term_; }
   const std::string& own_name() const noexcept {
-    return downgrade_.reads() ? downgrade_.name() : fsm_.own_name();
+    return reads_on() ? holding_->downgrade.name() : fsm_.own_name();
   }
   /// All that its node may be called at this moment.
   std::vector<std::string> own_names() const;
@@ -116,7 +117,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   /// Of a reply to a Get of its node's name: whether that is this node.
   bool is_own(const client::Reply& node) const;
   LocalQueue* local() const noexcept { return local_; }
-  ArrivalWatch& arrivals() noexcept { return arrivals_; }
+  /// Of one that was granted.
+  ArrivalWatch& arrivals() noexcept { return holding_->arrivals; }
   /// The lease as it stands, kept for the grant that may follow.
   bool lease_valid() { return lease_valid(fsm_.session()); }
   OwnNodeWatch& own_watch() noexcept { return own_watch_; }
@@ -129,8 +131,9 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   std::string revocation_marker() const;
   /// The marker of a delay that it leaves no more, while it may be there: it goes with the node, in
   /// one transaction; empty when there is none.
-  const std::string& unwanted_delay_marker() const noexcept { return unwanted_delay_marker_; }
-  void delay_marker_gone() noexcept { unwanted_delay_marker_.clear(); }
+  const std::string& unwanted_delay_marker() const noexcept { return delays_->unwanted_marker; }
+  /// It goes; empty when there was none.
+  std::string delay_marker_gone();
   /// Alone: the node stays.
   void remove_unwanted_delay_marker();
   void asked_to_release();
@@ -173,6 +176,25 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void remove_node(SessionId session, const std::string& name, const std::string& companion,
                    client::Deleter::Manner manner, std::function<void()> gone = {});
 
+  struct Delays {
+    std::string unwanted_marker;
+    client::TimerId timer{};
+    std::uint64_t rounds = 0;
+  };
+  /// What a place needs that was granted; those who wait for that are many.
+  struct Holding {
+    explicit Holding(Place& place) : revocation(place), arrivals(place), downgrade(place) {}
+
+    RevocationWatch revocation;
+    ArrivalWatch arrivals;
+    Downgrade downgrade;
+    core::Instant since{};
+    std::optional<bool> awaited;  ///< decided when it is let go of
+  };
+  bool reads_on() const noexcept { return holding_ && holding_->downgrade.reads(); }
+  bool name_in_doubt() const noexcept { return holding_ && holding_->downgrade.in_doubt(); }
+  bool name_settled() const noexcept { return !holding_ || holding_->downgrade.settled(); }
+
   const std::shared_ptr<LockEngine> engine_;
   const Requester requester_;
   LocalQueue* const local_;  ///< part of the engine
@@ -185,18 +207,12 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
   client::RequestId list_id_{};
-  std::string unwanted_delay_marker_;
-  client::TimerId delay_timer_{};
-  std::uint64_t delays_ = 0;
+  core::Seldom<Delays> delays_;
   PredecessorWatches predecessors_{*this};
   OwnNodeWatch own_watch_{*this};
-  RevocationWatch revocation_{*this};
-  ArrivalWatch arrivals_{*this};
-  Downgrade downgrade_{*this};
-  std::int64_t queued_ms_ = 0;  ///< when its first node was created
-  core::Instant asked_at_{};    ///< for its node
-  core::Instant granted_at_{};
-  std::optional<bool> awaited_;            ///< decided when it is let go of
+  std::unique_ptr<Holding> holding_;       ///< from the grant on
+  std::int64_t queued_ms_ = 0;             ///< when its first node was created
+  core::Instant asked_at_{};               ///< for its node
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 };
 

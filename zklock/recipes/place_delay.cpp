@@ -38,13 +38,18 @@ void Place::mark(const Effect& effect) {
 
 void Place::leave_no_delay() {
   if (std::string marker = fsm_.unmark(); !marker.empty())
-    unwanted_delay_marker_ = std::move(marker);
+    delays_.write().unwanted_marker = std::move(marker);
 }
 
 // The name stays: a release must not come before this has been done.
 void Place::remove_unwanted_delay_marker() {
-  if (unwanted_delay_marker_.empty()) return;
-  core().remove(fsm_.session(), engine_->path().child(unwanted_delay_marker_));
+  if (unwanted_delay_marker().empty()) return;
+  core().remove(fsm_.session(), engine_->path().child(unwanted_delay_marker()));
+}
+
+std::string Place::delay_marker_gone() {
+  if (unwanted_delay_marker().empty()) return {};
+  return std::exchange(delays_.write().unwanted_marker, {});
 }
 
 void Place::clear(const Effect& effect) {
@@ -66,14 +71,16 @@ void Place::delay() {
   }
   if (due <= now) return run(fsm_.delay_over());
   if (!policy().wait) return run(fsm_.delay_lasts());
-  delay_timer_ = core().scheduler().at(due, entering([round = ++delays_](Place& p) {
+  Delays& delays = delays_.write();
+  delays.timer = core().scheduler().at(due, entering([round = ++delays.rounds](Place& p) {
                                          // One that was cancelled may have begun before.
-                                         if (round == p.delays_) p.run(p.fsm_.delay_over());
+                                         if (round == p.delays_->rounds) p.run(p.fsm_.delay_over());
                                        }));
 }
 
 void Place::end_delay() noexcept {
-  core().scheduler().cancel(std::exchange(delay_timer_, {}));
+  if (delays_->timer == client::TimerId{}) return;
+  core().scheduler().cancel(std::exchange(delays_.write().timer, {}));
 }
 
 }  // namespace zklock::recipes

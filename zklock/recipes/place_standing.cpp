@@ -19,11 +19,12 @@ using core::Ownership;
 // ---- what the contender hears -------------------------------------------------------------------
 
 void Place::grant() {
-  granted_at_ = core().scheduler().now();
+  holding_ = std::make_unique<Holding>(*this);
+  holding_->since = core().scheduler().now();
   if (const auto who = contender()) {
     engine_->granted(fsm_.waited());
     who->granted();
-    if (goes_by_number()) engine_->own_turn().granted(fsm_.sequence(), granted_at_);
+    if (goes_by_number()) engine_->own_turn().granted(fsm_.sequence(), holding_->since);
     return;
   }
   leave_session();  // the caller could not be kept: the system gave no more
@@ -84,7 +85,7 @@ void Place::tick(int& requests) {
   if (standing != Ownership::State::waiting && standing != Ownership::State::held) return;
   if (standing == Ownership::State::held) {
     watch_own();
-    revocation_.tick();
+    holding_->revocation.tick();
   } else if (requests > 0 && watch_own()) {
     --requests;
   }
@@ -92,7 +93,7 @@ void Place::tick(int& requests) {
 }
 
 bool Place::watch_own() {
-  return downgrade_.settled() && own_watch_.tick();
+  return name_settled() && own_watch_.tick();
 }
 
 void Place::own_node_gone() {
@@ -127,7 +128,7 @@ bool Place::goes_by_number() const noexcept {
 
 /// Nobody who has come before it can be granted after it.
 bool Place::stands_by_number() const noexcept {
-  return policy().rule.prefix == core::lock_prefix && !policy().gate;
+  return policy().rule.is_mutex() && !policy().gate;
 }
 
 // ---- how it is left -----------------------------------------------------------------------------
@@ -146,22 +147,23 @@ void Place::leave() {
 void Place::leave_session() noexcept {
   core().keeper().dismiss(*this);
   end_delay();
-  downgrade_.end();
+  if (holding_) holding_->downgrade.end();
   own_watch_.disarm();
-  revocation_.disarm();
-  arrivals_.end();
+  if (!holding_) return;
+  holding_->revocation.disarm();
+  holding_->arrivals.end();
 }
 
 // The node of a mutex stays: to Curator's mutexes a reader's node would be none before them.
 void Place::downgrade() {
   const bool left_delay = fsm_.leaves_delay();
   leave_no_delay();
-  if (policy().rule.prefix == core::write_prefix) return downgrade_.begin();
+  if (policy().rule.is_writer()) return holding_->downgrade.begin();
   if (left_delay) remove_unwanted_delay_marker();
 }
 
 std::vector<std::string> Place::own_names() const {
-  if (downgrade_.in_doubt()) return {fsm_.own_name(), downgrade_.name()};
+  if (name_in_doubt()) return {fsm_.own_name(), holding_->downgrade.name()};
   return {own_name()};
 }
 
@@ -174,22 +176,24 @@ std::string Place::data_as_reader() const {
 }
 
 bool Place::is_own(const client::Reply& node) const {
-  return downgrade_.reads() ? downgrade_.made(node) : node.token == fsm_.token();
+  return reads_on() ? holding_->downgrade.made(node) : node.token == fsm_.token();
 }
 
 /// Hardly anybody has come to wait for what was free, and is let go of sooner than it was got. Who
 /// has lists the queue, as after any deletion without a word; the others are spared a write.
 bool Place::may_be_awaited() {
-  if (!awaited_) {
-    const core::Duration way = std::min(granted_at_ - asked_at_, core().keeper().timeout() / 20);
-    awaited_ = fsm_.waited() || held_for() >= way;
+  std::optional<bool>& awaited = holding_->awaited;
+  if (!awaited) {
+    const core::Duration way =
+        std::min(holding_->since - asked_at_, core().keeper().timeout() / 20);
+    awaited = fsm_.waited() || held_for() >= way;
   }
-  return *awaited_;
+  return *awaited;
 }
 
 // Announced only to whom it matters: see Decision::follows_release.
 client::Deleter::Manner Place::manner_of_release() {
-  const bool writes = !downgrade_.reads() && !downgrade_.in_doubt();
+  const bool writes = !reads_on() && !name_in_doubt();
   const bool heard = policy().rule.access == Access::exclusive && writes && may_be_awaited();
   return core().settings().announces && heard ? client::Deleter::Manner::announced
                                               : client::Deleter::Manner::plainly;
@@ -205,7 +209,7 @@ void Place::remove(Manner manner) {
   }
   for (const std::string& name : own_names()) {
     // It is there as long as the first of the names.
-    remove_node(fsm_.session(), name, std::exchange(unwanted_delay_marker_, {}), deletion(manner),
+    remove_node(fsm_.session(), name, delay_marker_gone(), deletion(manner),
                 std::exchange(gone, {}));
   }
 }
