@@ -34,7 +34,7 @@ QueueRule choose_rule(Choices& choices) {
 }  // namespace
 
 Asker::Asker(Choices& choices)
-    : choices_(choices), policy_(choose_policy(choices)), fsm_("id", policy_) {}
+    : choices_(choices), policy_(choose_policy(choices)), fsm_("id", 1, policy_) {}
 
 AcquireFsm::Policy Asker::choose_policy(Choices& choices) {
   AcquireFsm::Policy policy{.rule = choose_rule(choices)};

@@ -35,7 +35,7 @@ PermitsAnswer count_failed(Status status, std::string_view detail = {}) {
 /// The create has been answered.
 Steps enqueuing(AcquireFsm::Policy policy = two) {
   Steps steps(std::move(policy));
-  EXPECT_EQ(steps.start(), "create id.1");
+  EXPECT_EQ(steps.start(), "create id1.1");
   EXPECT_EQ(steps.created_as(own), "");
   return steps;
 }
@@ -115,7 +115,7 @@ TEST(AcquireCount, AFailedCreateIsDealtWithAsEver) {
   no_parent.start();
   no_parent.created(Status::no_node);
   EXPECT_EQ(no_parent.listed(Status::no_node), "create_parents");
-  EXPECT_EQ(no_parent.parents_created(Status::ok), "create id.2");
+  EXPECT_EQ(no_parent.parents_created(Status::ok), "create id1.2");
   Steps lost(two);
   lost.start();
   lost.created(Status::unknown);
@@ -123,7 +123,7 @@ TEST(AcquireCount, AFailedCreateIsDealtWithAsEver) {
   EXPECT_EQ(lost.checked(Status::ok), "list @a");
   EXPECT_EQ(lost.listed(alone, count_failed(Status::no_auth)), "inspect " + own + " @a")
       << "whose node is whose does not depend on the number";
-  EXPECT_EQ(lost.inspected(data_of("id.1")), "list @a");
+  EXPECT_EQ(lost.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(lost.listed(alone, says("2")), "grant @a");
 }
 
@@ -152,7 +152,7 @@ TEST(AcquireCount, ALostAnswerToThatIsAskedForAgain) {
   EXPECT_EQ(steps.count_seeded(Status::unknown), "seed_count 4 @a");
   EXPECT_EQ(steps.count_seeded(Status::throttled), "pause");
   EXPECT_EQ(steps.resume(), "seed_count 4 @a");
-  EXPECT_EQ(steps.count_seeded(Status::session_ended), "create id.2");
+  EXPECT_EQ(steps.count_seeded(Status::session_ended), "create id1.2");
 }
 
 TEST(AcquireCount, ThatMayBeRefused) {
@@ -165,7 +165,7 @@ TEST(AcquireCount, ThatMayBeRefused) {
 TEST(AcquireCount, GivingUpOrLosingTheNodeMeanwhile) {
   Steps gone = seeding();
   EXPECT_EQ(gone.own_node_deleted(), "");
-  EXPECT_EQ(gone.count_seeded(Status::ok), "create id.2");
+  EXPECT_EQ(gone.count_seeded(Status::ok), "create id1.2");
   Steps leaving = seeding();
   EXPECT_EQ(leaving.give_up(), remove_own);
   EXPECT_EQ(leaving.count_seeded(Status::ok), "");
@@ -203,7 +203,7 @@ TEST(AcquireCount, AFailureToReadItIsOneOfTheCall) {
   EXPECT_EQ(listing().listed(alone, count_failed(Status::server_error, "why")),
             remove_own + ", " + failure(Errc::server_error, "why"));
   EXPECT_EQ(listing().listed(alone, count_failed(Status::unknown)), "list @a");
-  EXPECT_EQ(listing().listed(alone, count_failed(Status::session_ended)), "create id.2");
+  EXPECT_EQ(listing().listed(alone, count_failed(Status::session_ended)), "create id1.2");
   EXPECT_EQ(listing().listed(alone, count_failed(Status::throttled)), "pause");
 }
 
@@ -278,8 +278,8 @@ TEST(AcquireCount, WhoWantsMoreThanThereIsWaitsForAChange) {
     return steps;
   };
   EXPECT_EQ(stuck().deleted(permits(4)), "");
-  EXPECT_EQ(stuck().session_ended(), "unwatch, create id.2");
-  EXPECT_EQ(stuck().own_node_deleted(), "unwatch, create id.2");
+  EXPECT_EQ(stuck().session_ended(), "unwatch, create id1.2");
+  EXPECT_EQ(stuck().own_node_deleted(), "unwatch, create id1.2");
   EXPECT_EQ(stuck().give_up(), "unwatch, " + remove_own);
   Steps raised = stuck();
   EXPECT_EQ(raised.changed(count_node), "list @a");

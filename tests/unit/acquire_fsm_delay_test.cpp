@@ -98,7 +98,7 @@ TEST(AcquireDelay, ItIsOfTheTokenThatWasAdopted) {
   steps.answer(Status::unknown);
   steps.checked(Status::ok);
   steps.listed({own});
-  steps.inspected(data_of("id.1"));
+  steps.inspected(data_of("id1.1"));
   EXPECT_EQ(steps.listed({own}),
             "mark " + DelayMarker::make(3s, {token_of_inspection}, {5}).name + " @a");
 }
@@ -135,7 +135,7 @@ TEST(AcquireDelay, TheLeaseMustHaveLastedMeanwhile) {
 TEST(AcquireDelay, TheNextNodeIsMarkedAnew) {
   Steps steps = marking();
   steps.marked(Status::ok, false);
-  EXPECT_EQ(steps.checked(Status::no_node), unmark_own + ", create id.2");
+  EXPECT_EQ(steps.checked(Status::no_node), unmark_own + ", create id1.2");
   steps.created(6);
   EXPECT_EQ(steps.counted(1), "mark " + DelayMarker::make(3s, {token_of_create}, {6}).name + " @a");
 }
@@ -167,14 +167,14 @@ TEST(AcquireDelay, WhoFailsToMarkDoesNotHold) {
 }
 
 TEST(AcquireDelay, WhoLosesItsNodeMeanwhileHasNotHeld) {
-  EXPECT_EQ(marking().marked(Status::no_node), unmark_own + ", create id.2");
+  EXPECT_EQ(marking().marked(Status::no_node), unmark_own + ", create id1.2");
   Steps deleted = marking();
   EXPECT_EQ(deleted.own_node_deleted(), "");
-  EXPECT_EQ(deleted.marked(Status::ok), unmark_own + ", create id.2");
+  EXPECT_EQ(deleted.marked(Status::ok), unmark_own + ", create id1.2");
   EXPECT_EQ(deleted.created(6), "");
   EXPECT_EQ(deleted.counted(1),
             "mark " + DelayMarker::make(3s, {token_of_create}, {6}).name + " @a");
-  EXPECT_EQ(marking().marked(Status::session_ended), "create id.2")
+  EXPECT_EQ(marking().marked(Status::session_ended), "create id1.2")
       << "on that session nothing can be taken away";
   AcquireFsm::Policy fails = with_delay();
   fails.queue_again = false;
@@ -276,8 +276,8 @@ TEST(AcquireDelay, ASingleAttemptDoesNotWait) {
 TEST(AcquireDelay, WhoWaitsForItsEndLosesAndLeavesAsEver) {
   EXPECT_EQ(delaying().give_up(), remove_own);
   EXPECT_EQ(delaying().session_ended(session_b), "");
-  EXPECT_EQ(delaying().session_ended(), "create id.2");
-  EXPECT_EQ(delaying().own_node_deleted(), "create id.2");
+  EXPECT_EQ(delaying().session_ended(), "create id1.2");
+  EXPECT_EQ(delaying().own_node_deleted(), "create id1.2");
   Steps gone = delaying();
   gone.give_up();
   EXPECT_EQ(gone.delay_over(), "");
@@ -294,12 +294,12 @@ TEST(AcquireDelay, WhoTakesThemAwayMayMeetTrouble) {
   EXPECT_EQ(steps.cleared(Status::throttled), "pause");
   EXPECT_EQ(steps.resume(), "clear " + left + " @a");
   EXPECT_EQ(steps.cleared(Status::no_node), "list @a");
-  EXPECT_EQ(clearing().cleared(Status::session_ended), "create id.2");
+  EXPECT_EQ(clearing().cleared(Status::session_ended), "create id1.2");
   EXPECT_EQ(clearing().cleared(Status::no_auth, "why"),
             remove_own + ", " + failure(Errc::no_auth, "why"));
   Steps gone = clearing();
   EXPECT_EQ(gone.own_node_deleted(), "");
-  EXPECT_EQ(gone.cleared(Status::ok), "create id.2");
+  EXPECT_EQ(gone.cleared(Status::ok), "create id1.2");
   EXPECT_EQ(clearing().give_up(), remove_own);
 }
 

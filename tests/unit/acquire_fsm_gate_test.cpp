@@ -25,7 +25,7 @@ const std::string remove_moved = "remove_node " + moved_to + " @a";
 /// Its node is there, and no answer says yet who else is.
 Steps at_the_gate(const AcquireFsm::Policy& policy = gated) {
   Steps steps(policy);
-  EXPECT_EQ(steps.start(), "create id.1");
+  EXPECT_EQ(steps.start(), "create id1.1");
   steps.created_as(own);
   EXPECT_TRUE(steps.fsm().at_gate());
   return steps;
@@ -33,7 +33,7 @@ Steps at_the_gate(const AcquireFsm::Policy& policy = gated) {
 
 Steps moving(const AcquireFsm::Policy& policy = gated) {
   Steps steps = at_the_gate(policy);
-  EXPECT_EQ(steps.counted(1), "move id.2 @a");
+  EXPECT_EQ(steps.counted(1), "move id1.2 @a");
   EXPECT_EQ(steps.state(), State::moving);
   EXPECT_FALSE(steps.fsm().has_node()) << "which one is not known";
   EXPECT_EQ(steps.fsm().own_name(), own);
@@ -60,7 +60,7 @@ TEST(AcquireGate, WhoIsAloneMovesAndIsGrantedByAList) {
 
 TEST(AcquireGate, NoLeaseIsNeededToMove) {
   Steps steps = at_the_gate();
-  EXPECT_EQ(steps.counted(1, false), "move id.2 @a");
+  EXPECT_EQ(steps.counted(1, false), "move id1.2 @a");
   steps.moved(8);
   EXPECT_EQ(steps.listed({moved_to}, false), "check_own @a");
 }
@@ -75,7 +75,7 @@ TEST(AcquireGate, WhoIsBehindWatchesAndMovesWhenItsTurnComes) {
   EXPECT_EQ(steps.listed({own, node(7)}), "watch " + node(7) + " @a") << "that one has moved";
   EXPECT_EQ(steps.watched(data_of("other")), "");
   EXPECT_EQ(steps.predecessor_changed(), "list @a") << "a release is no leave";
-  EXPECT_EQ(steps.listed({own, weighted(1, 3)}), "move id.2 @a");
+  EXPECT_EQ(steps.listed({own, weighted(1, 3)}), "move id1.2 @a");
   EXPECT_EQ(steps.moved(8), "list @a");
   EXPECT_EQ(steps.listed({moved_to, weighted(1, 3), weighted(10, 9)}), "grant @a");
 }
@@ -105,7 +105,7 @@ TEST(AcquireGate, ALockDelayIsTheLocksBusiness) {
   policy.lock_delay = std::chrono::seconds(3);
   Steps steps = at_the_gate(policy);
   EXPECT_EQ(steps.counted(2), "list @a");
-  EXPECT_EQ(steps.listed({own, left}), "move id.2 @a");
+  EXPECT_EQ(steps.listed({own, left}), "move id1.2 @a");
   steps.moved(8);
   EXPECT_EQ(steps.listed({moved_to, left}), "delay");
   EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
@@ -124,10 +124,10 @@ TEST(AcquireGate, EveryAnswerToTheMove) {
       case Status::ok: break;  // above
       case Status::unknown: EXPECT_EQ(effects, "check_parent @a"); break;
       case Status::session_ended:
-      case Status::no_node: EXPECT_EQ(effects, "create id.3"); break;
+      case Status::no_node: EXPECT_EQ(effects, "create id1.3"); break;
       case Status::throttled:
         EXPECT_EQ(effects, "pause");
-        EXPECT_EQ(steps.resume(), "move id.3 @a");
+        EXPECT_EQ(steps.resume(), "move id1.3 @a");
         break;
       case Status::node_exists: EXPECT_EQ(effects, remove_own + ", remove_parent"); break;
       case Status::not_sent:
@@ -152,7 +152,7 @@ TEST(AcquireGate, ALostNodeIsAnErrorByPolicy) {
 TEST(AcquireGate, AnAnswerThatWasLostIsFoundByItsNode) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed({node(7), moved_to, weighted(9, 6)}), "inspect " + moved_to + " @a");
-  EXPECT_EQ(steps.inspected(data_of("id.2")), "list @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.2")), "list @a");
   EXPECT_EQ(steps.fsm().own_name(), moved_to);
   EXPECT_FALSE(steps.fsm().at_gate());
   EXPECT_EQ(steps.listed({moved_to, node(9)}), "grant @a");
@@ -167,12 +167,12 @@ TEST(AcquireGate, WhatWasNotCarriedOutHasNotLeftTheGate) {
   EXPECT_EQ(steps.listed({own, node(7)}), "watch " + node(7) + " @a");
   Steps alone = recovering();
   EXPECT_EQ(alone.listed({own}), "list @a");
-  EXPECT_EQ(alone.listed({own}), "move id.3 @a");
+  EXPECT_EQ(alone.listed({own}), "move id1.3 @a");
   EXPECT_EQ(alone.moved(8), "list @a");
   EXPECT_EQ(alone.listed({moved_to}), "grant @a");
   Steps without_path = recovering();
   EXPECT_EQ(without_path.listed(Status::no_node), "list @a");
-  EXPECT_EQ(without_path.listed(Status::no_node), "create id.3");
+  EXPECT_EQ(without_path.listed(Status::no_node), "create id1.3");
 }
 
 TEST(AcquireGate, WhoQueuesAgainBeginsAtTheGate) {
@@ -180,7 +180,7 @@ TEST(AcquireGate, WhoQueuesAgainBeginsAtTheGate) {
   steps.moved(8);
   EXPECT_EQ(steps.listed({node(7), moved_to}), "watch " + node(7) + " @a");
   steps.watched(data_of("other"));
-  EXPECT_EQ(steps.session_ended(), "unwatch, create id.3");
+  EXPECT_EQ(steps.session_ended(), "unwatch, create id1.3");
   EXPECT_TRUE(steps.fsm().at_gate());
 }
 
@@ -203,7 +203,7 @@ TEST(AcquireGate, AtItsEndTheCounterHasNoPlaceInTheQueue) {
   EXPECT_EQ(steps.moved(first_unusable_sequence.value), "list @a");
   const std::string last = node(first_unusable_sequence.value);
   EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_parent");
-  EXPECT_EQ(steps.parent_removed(Status::ok), "create id.3");
+  EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.3");
   EXPECT_TRUE(steps.fsm().at_gate());
 }
 
@@ -227,7 +227,7 @@ TEST(AcquireGate, WhoGivesUpWhileItMovesLeavesNothing) {
   EXPECT_TRUE(there.fsm().over());
   Steps found = given_up(recovering());
   EXPECT_EQ(found.listed({moved_to}), "inspect " + moved_to + " @a");
-  EXPECT_EQ(found.inspected(data_of("id.2")), remove_moved);
+  EXPECT_EQ(found.inspected(data_of("id1.2")), remove_moved);
   Steps not_found = given_up(recovering());
   EXPECT_EQ(not_found.listed({own}), remove_own);
   EXPECT_TRUE(not_found.fsm().over());

@@ -104,7 +104,7 @@ TEST(AcquireGiveUp, ALostReplyIsFollowedToItsEnd) {
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
   EXPECT_EQ(steps.listed({own, node(4)}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("other")), "inspect lock-0000000004 @a");
-  EXPECT_EQ(steps.inspected(data_of("id.1")), "remove_node lock-0000000004 @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000004 @a");
   EXPECT_TRUE(steps.fsm().over());
 }
 
@@ -188,12 +188,12 @@ TEST(AcquireTry, AmongOthersItListsAndNeverWatches) {
 
 TEST(AcquireTry, VanishedItTriesAgain) {
   Steps steps = steps_in(State::listing, single);
-  EXPECT_EQ(steps.listed({node(6)}), "create id.2");
+  EXPECT_EQ(steps.listed({node(6)}), "create id1.2");
 }
 
 TEST(AcquireTry, AnAdoptedNodeBehindOthersIsRemoved) {
   Steps steps = steps_in(State::inspecting, single);
-  EXPECT_EQ(steps.inspected(data_of("id.1")), "list @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(steps.listed({node(1), own}), remove_own);
   EXPECT_TRUE(steps.fsm().over());
 }

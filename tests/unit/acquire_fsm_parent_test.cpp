@@ -15,7 +15,7 @@ constexpr FencingToken younger{token_of_create + 1};
 
 /// Has the fifth node, and has been told nothing of the others.
 AcquireFsm created(AcquireFsm::Policy policy = {}) {
-  AcquireFsm fsm("id", policy);
+  AcquireFsm fsm("id", 1, policy);
   fsm.start();
   fsm.created({Status::ok, session_a, node(5), {token_of_create}, ""}, true);
   return fsm;
@@ -40,7 +40,7 @@ TEST(AcquireFsmParent, IsListedWhereTheOneChildMayBeAnother) {
     AcquireFsm fsm = created();
     EXPECT_EQ(describe(fsm.counted({Status::ok, session_a, last, 1}, true)), "list @a");
     EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{node(4)}, ""}, true)),
-              "create id.2");
+              "create id1.2");
   }
 }
 
@@ -52,7 +52,7 @@ TEST(AcquireFsmParent, OfItsOwnNodeIsOlderThanThat) {
 TEST(AcquireFsmParent, ThatIsYoungerHasOnlyAStrangerOfTheOwnName) {
   AcquireFsm first = listing();
   EXPECT_EQ(describe(first.listed({Status::ok, younger, Children{node(5)}, ""}, true)),
-            "create id.2");
+            "create id1.2");
   AcquireFsm impatient = listing({.queue_again = false});
   EXPECT_EQ(describe(impatient.listed({Status::ok, younger, Children{node(5)}, ""}, true)),
             failure(Errc::node_deleted));
@@ -94,14 +94,14 @@ TEST(AcquireFsmParent, IsNotWaitedForWhereItIsYounger) {
   fsm.listed({Status::ok, older, queue, ""}, true);
   EXPECT_EQ(describe(fsm.watched(node(4), {Status::ok, younger, data_of("other"), ""})),
             "unwatch, list @a");
-  EXPECT_EQ(describe(fsm.listed({Status::ok, younger, queue, ""}, true)), "create id.2");
+  EXPECT_EQ(describe(fsm.listed({Status::ok, younger, queue, ""}, true)), "create id1.2");
 }
 
 // The token of its grant decides, and not the node that it holds on under.
 TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
   const std::string reader = NodeName::make(read_prefix, {4}).text;
   for (const FencingToken came : {older, younger}) {
-    AcquireFsm fsm("id", {.rule = QueueRule::writer()});
+    AcquireFsm fsm("id", 1, {.rule = QueueRule::writer()});
     fsm.start();
     const std::string own = NodeName::make(write_prefix, {5}).text;
     fsm.created({Status::ok, session_a, own, {token_of_create}, ""}, true);
@@ -117,7 +117,7 @@ TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
 
 TEST(AcquireFsmParent, IsNotInDoubtWhereLaterOnesPrecede) {
   const AcquireFsm::Policy policy{.gate = QueueRule::weighted(1, 0)};
-  AcquireFsm fsm("id", policy);
+  AcquireFsm fsm("id", 1, policy);
   const std::string own = NodeName::make(weight_prefix(1, 0), {5}).text;
   const std::string heavier = NodeName::make(weight_prefix(9, 0), {6}).text;
   fsm.start();

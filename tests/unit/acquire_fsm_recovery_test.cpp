@@ -26,7 +26,7 @@ TEST(AcquireRecovery, AsksTheQuorumThenListsThenReads) {
   EXPECT_EQ(steps.state(), State::recovering);
   EXPECT_EQ(steps.listed({node(4), own}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.state(), State::inspecting);
-  EXPECT_EQ(steps.inspected(data_of("id.1")), "list @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(steps.state(), State::listing);
   EXPECT_EQ(steps.fsm().own_name(), own);
   EXPECT_EQ(steps.fsm().token().zxid, token_of_inspection);
@@ -47,21 +47,21 @@ TEST(AcquireRecovery, LooksAtTheNewestFirst) {
   EXPECT_EQ(steps.inspected(data_of("other.1")), "inspect " + node(20) + " @a");
   EXPECT_EQ(steps.inspected(Status::no_node), "inspect " + node(12) + " @a");
   EXPECT_EQ(steps.inspected(Status::no_auth), "inspect " + node(3) + " @a");
-  EXPECT_EQ(steps.inspected(data_of("other.2")), "create id.2");
+  EXPECT_EQ(steps.inspected(data_of("other.2")), "create id1.2");
 }
 
 TEST(AcquireRecovery, LooksOnlyAtItsOwnFormat) {
   Steps steps = steps_in(State::recovering);
   EXPECT_EQ(steps.listed({"_c_1-lock-0000000009", "2__lock__0000000008", "config", "lock-7"}),
-            "create id.2");
+            "create id1.2");
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
 TEST(AcquireRecovery, AdoptsOnlyItsOwnAttempt) {
   for (const std::string& data :
-       {data_of("id.2"), data_of("id.0"), data_of("id.11"), data_of("id"), data_of(""),
-        std::string(), std::string("id.1"), std::string("attempt=id.1\n"),
-        std::string(released_data), std::string("zklock 2\nattempt=id.1\n")}) {
+       {data_of("id1.2"), data_of("id1.0"), data_of("id1.11"), data_of("id"), data_of(""),
+        std::string(), std::string("id1.1"), std::string("attempt=id1.1\n"),
+        std::string(released_data), std::string("zklock 2\nattempt=id1.1\n")}) {
     Steps steps = steps_in(State::inspecting);
     EXPECT_EQ(steps.inspected(data), "inspect lock-0000000004 @a") << data;
     EXPECT_FALSE(steps.fsm().has_node());
@@ -71,25 +71,25 @@ TEST(AcquireRecovery, AdoptsOnlyItsOwnAttempt) {
 TEST(AcquireRecovery, NeverAdoptsAnotherSessionsNode) {
   for (const SessionId owner : {session_b, SessionId{}, SessionId{-1}}) {
     Steps steps = steps_in(State::inspecting);
-    EXPECT_EQ(steps.inspected(data_of("id.1"), owner), "inspect lock-0000000004 @a");
-    EXPECT_EQ(steps.inspected(data_of("id.1"), owner), "create id.2");
+    EXPECT_EQ(steps.inspected(data_of("id1.1"), owner), "inspect lock-0000000004 @a");
+    EXPECT_EQ(steps.inspected(data_of("id1.1"), owner), "create id1.2");
   }
 }
 
 TEST(AcquireRecovery, TheNextCreateIsAnotherAttempt) {
   Steps steps = steps_in(State::inspecting);
   steps.inspected(data_of("other"));
-  EXPECT_EQ(steps.inspected(data_of("other")), "create id.2");
+  EXPECT_EQ(steps.inspected(data_of("other")), "create id1.2");
   EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
   EXPECT_EQ(steps.listed({node(5), node(6)}), "inspect lock-0000000006 @a");
-  EXPECT_EQ(steps.inspected(data_of("id.1")), "inspect lock-0000000005 @a");
-  EXPECT_EQ(steps.inspected(data_of("id.2")), "list @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.1")), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.2")), "list @a");
 }
 
 TEST(AcquireRecovery, WithoutAParentItWasNeverCreated) {
   Steps steps = steps_in(State::recovering);
-  EXPECT_EQ(steps.listed(Status::no_node), "create id.2");
+  EXPECT_EQ(steps.listed(Status::no_node), "create id1.2");
 }
 
 TEST(AcquireRecovery, RepeatsWhatGetsLostOnTheWay) {
@@ -99,7 +99,7 @@ TEST(AcquireRecovery, RepeatsWhatGetsLostOnTheWay) {
   EXPECT_EQ(steps.listed(Status::unknown), "list @a");
   EXPECT_EQ(steps.listed({own}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(Status::unknown), "inspect lock-0000000005 @a");
-  EXPECT_EQ(steps.inspected(data_of("id.1")), "list @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
 }
 
 TEST(AcquireRecovery, AsksOnTheSessionOfTheCreateAndNoOther) {
@@ -108,7 +108,7 @@ TEST(AcquireRecovery, AsksOnTheSessionOfTheCreateAndNoOther) {
   EXPECT_EQ(steps.counted(Status::ok), "check_parent @b");
   EXPECT_EQ(steps.checked(Status::ok), "list @b");
   EXPECT_EQ(steps.listed({own}), "inspect lock-0000000005 @b");
-  EXPECT_EQ(steps.inspected(data_of("id.1"), session_b), "list @b");
+  EXPECT_EQ(steps.inspected(data_of("id1.1"), session_b), "list @b");
   EXPECT_EQ(steps.fsm().session(), session_b);
 }
 
@@ -116,7 +116,7 @@ TEST(AcquireRecovery, ItIsTheAnswersThatTellOfTheSessionsEnd) {
   for (const State state : {State::proving, State::recovering, State::inspecting}) {
     Steps steps = steps_in(state);
     EXPECT_EQ(steps.session_ended(), "");
-    EXPECT_EQ(steps.answer(Status::session_ended), "create id.2");
+    EXPECT_EQ(steps.answer(Status::session_ended), "create id1.2");
   }
 }
 
@@ -137,7 +137,7 @@ TEST(AcquireSequence, AtItsEndTheOwnNodeAndTheParentAreRemoved) {
     EXPECT_EQ(steps.counted(1), "remove_node " + node(number) + " @a, remove_parent") << number;
     EXPECT_EQ(steps.state(), State::removing_parent);
     EXPECT_FALSE(steps.fsm().has_node());
-    EXPECT_EQ(steps.parent_removed(Status::ok), "create id.2");
+    EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
     steps.created(0);
     EXPECT_EQ(steps.counted(1), "grant @a");
   }
@@ -155,7 +155,7 @@ TEST(AcquireSequence, ANameThatCannotBeReadIsAnEndToo) {
 TEST(AcquireSequence, NodeExistsIsTheEndOfTheSequence) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.answer(Status::node_exists), "remove_parent");
-  EXPECT_EQ(steps.parent_removed(Status::no_node), "create id.2");
+  EXPECT_EQ(steps.parent_removed(Status::no_node), "create id1.2");
 }
 
 TEST(AcquireSequence, OthersInTheQueueMakeItAnError) {
@@ -167,7 +167,7 @@ TEST(AcquireSequence, OthersInTheQueueMakeItAnError) {
 TEST(AcquireSequence, TheParentIsRemovedOnlyOnce) {
   Steps steps = steps_in(State::enqueuing);
   steps.answer(Status::node_exists);
-  EXPECT_EQ(steps.parent_removed(Status::ok), "create id.2");
+  EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
   steps.created(first_unusable_sequence.value);
   EXPECT_EQ(steps.counted(1),
             "remove_node " + node(first_unusable_sequence.value) + " @a, " + exhausted());
@@ -178,7 +178,7 @@ TEST(AcquireSequence, AnAdoptedNodeIsNoBetter) {
   for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
     Steps steps = steps_in(State::recovering);
     EXPECT_EQ(steps.listed({node(number)}), "inspect " + node(number) + " @a");
-    EXPECT_EQ(steps.inspected(data_of("id.1")), "list @a");
+    EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
     EXPECT_EQ(steps.listed({node(number)}), "remove_node " + node(number) + " @a, remove_parent");
   }
 }
@@ -203,7 +203,7 @@ TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
       EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
       EXPECT_EQ(steps.cleared(Status::ok), "list @a");
       EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_parent");
-      EXPECT_EQ(steps.parent_removed(Status::ok), "create id.2");
+      EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
     }
   }
 }
@@ -259,8 +259,8 @@ TEST(AcquireParents, ANodeMadeMeanwhileEndsTheRow) {
 // ---- the own node deleted by somebody -----------------------------------------------------------
 
 TEST(AcquireOwnNode, DeletedWhileNothingIsUnderWay) {
-  EXPECT_EQ(steps_in(State::waiting).own_node_deleted(), "unwatch, create id.2");
-  EXPECT_EQ(steps_in(State::pausing).own_node_deleted(), "create id.2");
+  EXPECT_EQ(steps_in(State::waiting).own_node_deleted(), "unwatch, create id1.2");
+  EXPECT_EQ(steps_in(State::pausing).own_node_deleted(), "create id1.2");
   const AcquireFsm::Policy never{.queue_again = false};
   EXPECT_EQ(steps_in(State::waiting, never).own_node_deleted(),
             "unwatch, " + failure(Errc::node_deleted));
@@ -270,20 +270,20 @@ TEST(AcquireOwnNode, DeletedWhileNothingIsUnderWay) {
 TEST(AcquireOwnNode, DeletedIsNotUndoneByAnAnswerUnderWay) {
   Steps listing = steps_in(State::listing);
   EXPECT_EQ(listing.own_node_deleted(), "");
-  EXPECT_EQ(listing.listed({own}), "create id.2");
+  EXPECT_EQ(listing.listed({own}), "create id1.2");
 
   Steps confirming = steps_in(State::confirming);
   EXPECT_EQ(confirming.own_node_deleted(), "");
-  EXPECT_EQ(confirming.checked(Status::ok), "create id.2");
+  EXPECT_EQ(confirming.checked(Status::ok), "create id1.2");
 
   Steps arming = steps_in(State::arming);
   EXPECT_EQ(arming.own_node_deleted(), "");
-  EXPECT_EQ(arming.watched(data_of("other")), "unwatch, create id.2");
+  EXPECT_EQ(arming.watched(data_of("other")), "unwatch, create id1.2");
 
   Steps arming_in_vain = steps_in(State::arming);
   EXPECT_EQ(arming_in_vain.own_node_deleted(), "");
   EXPECT_EQ(arming_in_vain.watched(Status::no_node), "list @a");
-  EXPECT_EQ(arming_in_vain.listed({own}), "create id.2");
+  EXPECT_EQ(arming_in_vain.listed({own}), "create id1.2");
 }
 
 TEST(AcquireOwnNode, DeletedBeforeTheCountIsNeverGranted) {
@@ -313,8 +313,8 @@ TEST(AcquireOwnNode, DeletedWhereThereIsNoneIsNoNews) {
 // ---- the session's end --------------------------------------------------------------------------
 
 TEST(AcquireSession, ItsEndWhileNothingIsUnderWay) {
-  EXPECT_EQ(steps_in(State::waiting).session_ended(), "unwatch, create id.2");
-  EXPECT_EQ(steps_in(State::pausing).session_ended(), "create id.2");
+  EXPECT_EQ(steps_in(State::waiting).session_ended(), "unwatch, create id1.2");
+  EXPECT_EQ(steps_in(State::pausing).session_ended(), "create id1.2");
   const AcquireFsm::Policy never{.queue_again = false};
   EXPECT_EQ(steps_in(State::waiting, never).session_ended(),
             "unwatch, " + failure(Errc::session_expired));
@@ -348,7 +348,7 @@ TEST(AcquireSession, TheNextNodeIsOfTheNextSession) {
 // A timer of an earlier pause comes late.
 TEST(AcquireSession, ALateTimerResumesNothing) {
   Steps steps = steps_in(State::pausing);
-  EXPECT_EQ(steps.session_ended(), "create id.2");
+  EXPECT_EQ(steps.session_ended(), "create id1.2");
   EXPECT_EQ(steps.resume(), "");
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
@@ -386,7 +386,7 @@ TEST(AcquireRecovery, AFailureTellsTheCallerAndTheSearchGoesOn) {
   EXPECT_EQ(steps.give_up(), "");
   EXPECT_EQ(steps.resume(), "list @a");
   EXPECT_EQ(steps.listed({node(5)}), "inspect lock-0000000005 @a");
-  EXPECT_EQ(steps.inspected(data_of("id.1")), "remove_node lock-0000000005 @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000005 @a");
   EXPECT_TRUE(steps.fsm().over());
 }
 

@@ -21,7 +21,7 @@ TEST(AcquireFsm, TheHelperReachesEveryState) {
 
 TEST(AcquireFsm, StartsOnceWithACreate) {
   Steps steps;
-  EXPECT_EQ(steps.start(), "create id.1");
+  EXPECT_EQ(steps.start(), "create id1.1");
   EXPECT_EQ(steps.state(), State::enqueuing);
   EXPECT_EQ(steps.start(), "");
   EXPECT_FALSE(steps.fsm().has_node());
@@ -72,7 +72,7 @@ TEST(AcquireFsm, MakesTheParentsAndCreatesAgain) {
   EXPECT_EQ(steps.created(Status::no_node), "");
   EXPECT_EQ(steps.counted(Status::no_node), "create_parents");
   EXPECT_EQ(steps.state(), State::making_parents);
-  EXPECT_EQ(steps.parents_created(Status::ok), "create id.2");
+  EXPECT_EQ(steps.parents_created(Status::ok), "create id1.2");
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
@@ -96,7 +96,7 @@ TEST(AcquireFsm, BehindItWatchesTheNearest) {
 TEST(AcquireFsm, VanishedIsNeverGranted) {
   for (const Children& children : {Children{}, Children{node(6)}, Children{"x-" + own}}) {
     Steps again = steps_in(State::listing);
-    EXPECT_EQ(again.listed(children), "create id.2");
+    EXPECT_EQ(again.listed(children), "create id1.2");
     EXPECT_FALSE(again.fsm().has_node());
     Steps never = steps_in(State::listing, {.queue_again = false});
     EXPECT_EQ(never.listed(children), failure(Errc::node_deleted));
@@ -172,7 +172,7 @@ TEST(AcquireFsm, GrantedAndEndedAreFinal) {
     Steps steps = steps_in(state);
     EXPECT_EQ(steps.start() + steps.created(6) + steps.counted(1) + steps.listed({own}), "");
     EXPECT_EQ(steps.parents_created(Status::ok) + steps.checked(Status::ok), "");
-    EXPECT_EQ(steps.inspected(data_of("id.1")) + steps.watched(data_of("other")), "");
+    EXPECT_EQ(steps.inspected(data_of("id1.1")) + steps.watched(data_of("other")), "");
     EXPECT_EQ(steps.parent_removed(Status::ok) + steps.predecessor_changed(), "");
     EXPECT_EQ(steps.predecessor_deleted() + steps.session_ended() + steps.own_node_deleted(), "");
     EXPECT_EQ(steps.resume() + steps.give_up(), "");
@@ -189,7 +189,7 @@ const std::string remove_both = "remove_node lock-0000000005 and " + own_marker 
 /// What asks again for that which is under way in `state`.
 std::string request_of(State state) {
   switch (state) {
-    case State::enqueuing: return "create id.2";
+    case State::enqueuing: return "create id1.2";
     case State::making_parents: return "create_parents";
     case State::proving: return "check_parent @a";
     case State::recovering:
@@ -249,15 +249,15 @@ std::string expected(State state, Status status) {
   const bool asks_the_quorum = state == State::proving;
   switch (status) {
     case Status::unknown: return state == State::enqueuing ? "check_parent @a" : request_of(state);
-    case Status::session_ended: return "create id.2";
+    case Status::session_ended: return "create id1.2";
     case Status::throttled: return "pause";
     case Status::no_node:
       if (state == State::enqueuing) return "create_parents";
       if (state == State::making_parents) return failure(Errc::no_chroot);
       if (state == State::inspecting) return "inspect lock-0000000004 @a";
-      if (state == State::marking) return unmark_own + ", create id.2";
+      if (state == State::marking) return unmark_own + ", create id1.2";
       if (state == State::clearing) return "list @a";
-      return asks_the_quorum || state == State::arming ? "list @a" : "create id.2";
+      return asks_the_quorum || state == State::arming ? "list @a" : "create id1.2";
     case Status::no_auth:
       if (state == State::inspecting) return "inspect lock-0000000004 @a";
       return asks_the_quorum ? "list @a" : fatal_for_caller(state, status);
@@ -302,7 +302,7 @@ TEST(AcquireFsm, AnEndedSessionIsAnErrorByPolicyOnlyOnceTheNodeMayHaveBeen) {
     const bool never_was = state == State::enqueuing || state == State::making_parents ||
                            state == State::removing_parent;
     EXPECT_EQ(steps.answer(Status::session_ended),
-              never_was ? "create id.2" : failure(Errc::session_expired))
+              never_was ? "create id1.2" : failure(Errc::session_expired))
         << to_string(state);
   }
 }
@@ -325,7 +325,7 @@ TEST(AcquireFsm, AnswersThatNobodyWaitsForAreNone) {
     if (state != State::making_parents) effects += steps.parents_created(Status::ok);
     if (state != State::proving && state != State::confirming) effects += steps.checked(Status::ok);
     if (state != State::recovering && state != State::listing) effects += steps.listed({own});
-    if (state != State::inspecting) effects += steps.inspected(data_of("id.1"));
+    if (state != State::inspecting) effects += steps.inspected(data_of("id1.1"));
     if (state != State::arming) effects += steps.watched(data_of("other"));
     if (state != State::removing_parent) effects += steps.parent_removed(Status::ok);
     if (state != State::waiting) effects += steps.predecessor_changed();

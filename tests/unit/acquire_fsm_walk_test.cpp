@@ -30,7 +30,7 @@ Walk::Walk(std::uint64_t seed, const Wish& wish)
               .queue_again = !one_in(4),
               .counts = one_in(2),
               .lock_delay = std::chrono::seconds(one_in(2) ? 3 : 0)},
-      fsm_("id", policy_),
+      fsm_("id", 1, policy_),
       parent_(!one_in(8)),
       all_permits_(wish.rule.all) {
   if (shares_count() && (!parent_ || one_in(3))) all_permits_.reset();

@@ -83,7 +83,7 @@ TEST(AcquireWatches, AnAnswerAboutAnotherNodeIsNone) {
 std::string after(Status status) {
   switch (status) {
     case Status::unknown: return watch_three;
-    case Status::session_ended: return "create id.2";
+    case Status::session_ended: return "create id1.2";
     case Status::throttled: return "pause";
     case Status::no_node: return "list @a";
     default: return remove_own + ", fail ";
@@ -172,7 +172,7 @@ TEST(AcquireWatches, TheOwnNodeGoesWhileArming) {
   arm(steps, {4});
   EXPECT_EQ(steps.own_node_deleted(), "");
   arm(steps, {3});
-  EXPECT_EQ(steps.watched_as(permits(2), Status::ok), "unwatch, create id.2");
+  EXPECT_EQ(steps.watched_as(permits(2), Status::ok), "unwatch, create id1.2");
 }
 
 TEST(AcquireWatches, TheSessionEndsWhileArming) {
@@ -180,7 +180,7 @@ TEST(AcquireWatches, TheSessionEndsWhileArming) {
   arm(steps, {4});
   EXPECT_EQ(steps.session_ended(), "");
   EXPECT_EQ(steps.watched_as(permits(3), Status::session_ended), "");
-  EXPECT_EQ(steps.watched_as(permits(2), Status::session_ended), "unwatch, create id.2");
+  EXPECT_EQ(steps.watched_as(permits(2), Status::session_ended), "unwatch, create id1.2");
 }
 
 TEST(AcquireWatches, GivingUpCallsOffWhatIsAskedForToo) {
@@ -222,8 +222,8 @@ TEST(AcquireWatches, TheOnlyOneThatWentIsNotCalledOff) {
 
 TEST(AcquireWatches, WhatEndsTheWaitCallsAllOff) {
   const AcquireFsm::Policy never{.rule = two_of_four.rule, .queue_again = false};
-  EXPECT_EQ(waiting_for_three().session_ended(), "unwatch, create id.2");
-  EXPECT_EQ(waiting_for_three().own_node_deleted(), "unwatch, create id.2");
+  EXPECT_EQ(waiting_for_three().session_ended(), "unwatch, create id1.2");
+  EXPECT_EQ(waiting_for_three().own_node_deleted(), "unwatch, create id1.2");
   EXPECT_EQ(waiting_for_three(never).session_ended(), "unwatch, " + failure(Errc::session_expired));
   EXPECT_EQ(waiting_for_three(never).own_node_deleted(), "unwatch, " + failure(Errc::node_deleted));
   EXPECT_EQ(waiting_for_three().give_up(), "unwatch, " + remove_own);

@@ -72,7 +72,7 @@ constexpr std::string_view to_string(Kind kind) {
   return "?";
 }
 
-/// "remove_node lock-0000000005 @a, create id.2": kind, text, session; for `fail` also the code.
+/// "remove_node lock-0000000005 @a, create id1.2": kind, text, session; for `fail` also the code.
 inline std::string describe(const AcquireEffects& effects) {
   std::string text;
   for (const AcquireEffect& effect : effects) {
@@ -105,7 +105,7 @@ inline std::string exhausted() {
 /// said of a watched node is said of the last one that the machine asked to watch.
 class Steps {
  public:
-  explicit Steps(AcquireFsm::Policy policy = {}) : fsm_("id", policy) {}
+  explicit Steps(AcquireFsm::Policy policy = {}) : fsm_("id", 1, policy) {}
 
   const AcquireFsm& fsm() const { return fsm_; }
   State state() const { return fsm_.state(); }

@@ -28,8 +28,8 @@ std::string odds(const Decision& decision, const QueueRule& rule) {
 
 }  // namespace
 
-AcquireFsm::AcquireFsm(std::string attempt, Policy policy)
-    : base_(std::move(attempt)), policy_(std::move(policy)), seed_(policy_.rule.all) {}
+AcquireFsm::AcquireFsm(std::string_view client, std::uint64_t number, Policy policy)
+    : client_(client), number_(number), policy_(policy), seed_(policy_.rule.all) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
   const SessionId bound = session_.value != 0 ? session_ : asked_session_;

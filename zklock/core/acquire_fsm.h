@@ -232,9 +232,9 @@ class AcquireFsm {
     std::chrono::milliseconds lock_delay = {};
   };
 
-  /// `attempt` must be unlike that of every other contender of every client, and at most 48
-  /// printable bytes.
-  AcquireFsm(std::string attempt, Policy policy);
+  /// `number` must be unlike that of every other contender of the client, and `client` unlike that
+  /// of every other client; it must outlive the machine, and be at most 32 printable bytes.
+  AcquireFsm(std::string_view client, std::uint64_t number, Policy policy);
 
   AcquireState state() const noexcept { return state_; }
   const std::string& own_name() const noexcept { return own_.text; }
@@ -262,7 +262,9 @@ class AcquireFsm {
   /// Of the node that it has, or that is being made.
   const QueueRule& present_rule() const noexcept { return at_gate() ? *policy_.gate : rule(); }
   /// What the own node's data carry.
-  std::string attempt() const { return base_ + "." + std::to_string(attempts_); }
+  std::string attempt() const {
+    return std::string(client_) + std::to_string(number_) + "." + std::to_string(attempts_);
+  }
 
   AcquireEffects start();
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
@@ -356,7 +358,8 @@ class AcquireFsm {
   };
 
   // Ten thousands may wait: what is small stands together.
-  const std::string base_;
+  const std::string_view client_;
+  const std::uint64_t number_;
   Policy policy_;                ///< constant but for the number of permits, where that is shared
   const std::int32_t seed_;      ///< what that is if nobody has said it
   int seeds_ = 0;                ///< in a row: bounds the race with whoever deletes the number

@@ -105,10 +105,6 @@ std::vector<std::shared_ptr<LockEngine>> ClientCore::engines() {
   return alive;
 }
 
-std::string ClientCore::next_attempt() {
-  return attempt_prefix_ + std::to_string(++attempts_);
-}
-
 Requester Requester::of_this_thread(const Owner& owner) {
   return {owner, thread_name()};
 }

@@ -119,8 +119,10 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   /// The engine of a path; the same one for as long as anybody uses it.
   std::shared_ptr<LockEngine> engine(const core::LockPath& path);
 
-  /// Unlike that of every other contender of every client.
-  std::string next_attempt();
+  /// Unlike that of every other client.
+  const std::string& attempt_prefix() const noexcept { return attempt_prefix_; }
+  /// Unlike that of every other contender of this client.
+  std::uint64_t next_attempt() noexcept { return ++attempts_; }
   /// What the node says of this process, and of who asked for it.
   core::NodeData identify(const Requester& requester) const;
 

@@ -202,7 +202,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   // guarded by the engine's mutex
   std::weak_ptr<Contender> contender_;
   core::AcquireFsm fsm_;
-  std::optional<BackgroundWork::Id> work_;  ///< while it is left
+  BackgroundWork::Id work_{};  ///< while it is left
   bool had_node_ = false;
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};

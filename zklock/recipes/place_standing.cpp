@@ -39,7 +39,8 @@ void Place::fail(Errc error, const std::string& cause) {
 // Without a grant: the node is gone, or on its way out.
 void Place::machine_ended() {
   leave_session();
-  if (work_) core().work().end(*std::exchange(work_, std::nullopt));
+  const auto work = std::exchange(work_, {});
+  if (work != BackgroundWork::Id{}) core().work().end(work);
   const auto who = contender();
   contender_.reset();
   if (local_) local_->gone(*this);
