@@ -83,7 +83,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   } else if (at_once && !ready()) {
     answer(call, Status::not_sent, {});
   } else {
-    held_.emplace(id, call);
+    held_.push_back(call);
     pump();
     if (!ready() && call->bound_to() == SessionId{}) answers_.poke();
   }
@@ -104,17 +104,17 @@ void ZkCoordinator::await_soon() {
 
 bool ZkCoordinator::abandon(RequestId request) {
   const std::lock_guard guard(mutex_);
-  const auto found = held_.find(request);
+  const auto found = find_held(request);
   if (found == held_.end()) return false;
-  answer(found->second, Status::not_sent, {});
+  answer(*found, Status::not_sent, {});
   held_.erase(found);
   return true;
 }
 
 void ZkCoordinator::unwatch(RequestId request) {
   const std::lock_guard guard(mutex_);
-  if (const auto found = held_.find(request); found != held_.end()) {
-    found->second->forget_watch();
+  if (const auto found = find_held(request); found != held_.end()) {
+    (*found)->forget_watch();
     return;
   }
   const auto watch = watches_.cancel(request);
@@ -131,7 +131,7 @@ void ZkCoordinator::close() {
   session_thread_.stop();  // shuts the handle
   {
     const std::lock_guard guard(mutex_);
-    for (const auto& [id, call] : held_) answer(call, Status::closed, {});
+    for (const CallPtr& call : held_) answer(call, Status::closed, {});
     held_.clear();
   }
   answers_.wait_idle();
@@ -192,18 +192,21 @@ bool ZkCoordinator::send(const CallPtr& call) {
 
 void ZkCoordinator::pump() {
   while (ready() && !held_.empty() && flights_.size() < options_.max_in_flight) {
-    const auto first = held_.begin();
-    // Taken out before: the call may be completed on another thread as soon as mutex_ is free.
-    const CallPtr call = first->second;
+    // A copy: the call may be completed on another thread as soon as mutex_ is free.
+    const CallPtr call = held_.front();
     if (!send(call)) return;
-    held_.erase(first);
+    held_.pop_front();
   }
 }
 
 void ZkCoordinator::hold(CallPtr call) {
   if (phase_ == Phase::dead || phase_ == Phase::none || session_ == SessionId{}) return;
-  const RequestId id = call->id();
-  held_.emplace(id, std::move(call));
+  held_.push_back(std::move(call));
+}
+
+ZkCoordinator::Held::iterator ZkCoordinator::find_held(RequestId request) {
+  const auto found = std::ranges::lower_bound(held_, request, {}, &Call::id);
+  return found != held_.end() && (*found)->id() == request ? found : held_.end();
 }
 
 void ZkCoordinator::hold_removals(const std::vector<Watch>& watches) {
@@ -241,7 +244,7 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   const Instant now = LeaseClock::now();
   if (ready()) return check_presence(now);
   for (auto next = held_.begin(); next != held_.end();) {
-    const CallPtr& call = next->second;
+    const CallPtr& call = *next;
     if (call->bound_to() != SessionId{}) {
       ++next;  // it waits for its session to come back or to end
       continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -61,6 +62,8 @@ class ZkCoordinator final : public Coordinator,
  private:
   enum class Phase { none, connecting, greeting, connected, suspended, dead };
   using CallPtr = std::shared_ptr<Call>;
+  // In the order of submission, and so of their ids. Thousands may be held: a map would take more.
+  using Held = std::deque<CallPtr>;
 
   // From the session thread.
   bool open() override;
@@ -83,6 +86,7 @@ class ZkCoordinator final : public Coordinator,
   void pump();                     // sends what is held, as far as may be
   bool send(const CallPtr& call);  // false: it stays held
   void hold(CallPtr call);         // of the client's own
+  Held::iterator find_held(RequestId request);
   void hold_removals(const std::vector<Watch>& watches);
   void refuse_to_hold();
   RequestId next_id() { return RequestId{++last_id_}; }
@@ -124,7 +128,7 @@ class ZkCoordinator final : public Coordinator,
   Instant disconnected_since_;  // the client
   Instant attempt_began_;       // not later than the next handshake
   Instant heard_of_;            // a time at or before which the servers last heard of the session
-  std::map<RequestId, CallPtr> held_;  // in the order of submission
+  Held held_;
   Flights flights_;
   WatchRegistry watches_;
   NodeLedger nodes_;

@@ -106,7 +106,7 @@ void ZkCoordinator::shut() {
   silenced_ = false;
   phase_ = Phase::none;
   if (refused_) {
-    for (const auto& [id, call] : held_) answer(call, Status::auth_failed, trouble_text());
+    for (const CallPtr& call : held_) answer(call, Status::auth_failed, trouble_text());
     held_.clear();
   }
   answers_.poke();
@@ -130,8 +130,8 @@ void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
   for (const auto& [id, call] : lost) answer(call, status, {});
   if (session == SessionId{}) return;
   for (auto next = held_.begin(); next != held_.end();) {
-    if (next->second->bound_to() == session) {
-      answer(next->second, status, {});
+    if ((*next)->bound_to() == session) {
+      answer(*next, status, {});
       next = held_.erase(next);
     } else {
       ++next;
@@ -207,11 +207,14 @@ void ZkCoordinator::on_suspended() {
 
 /// What was to be sent at once, and waited for its turn.
 void ZkCoordinator::refuse_to_hold() {
-  std::erase_if(held_, [this](const auto& waiting) {
-    const CallPtr& call = waiting.second;
-    if (call->at_once()) answer(call, Status::not_sent, {});
-    return call->at_once();
-  });
+  for (auto next = held_.begin(); next != held_.end();) {
+    if ((*next)->at_once()) {
+      answer(*next, Status::not_sent, {});
+      next = held_.erase(next);
+    } else {
+      ++next;
+    }
+  }
 }
 
 void ZkCoordinator::on_ended(Status why) {
