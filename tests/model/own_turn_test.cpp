@@ -280,30 +280,5 @@ TEST_F(Announcement, WhoeverHasComeNeverthelessLists) {
   expect_rest();
 }
 
-TEST_F(Announcement, AfterABriefHoldTheNextOneIsAwaited) {
-  lock_.use(0);
-  lock_for(100ms, 29us);
-  EXPECT_EQ(client(0).soon_awaited(), 0U);
-  lock_for(100ms, 30us);
-  EXPECT_EQ(client(0).soon_awaited(), 1U) << "the one before it was brief";
-  lock_for(100ms, 0us);
-  EXPECT_EQ(client(0).soon_awaited(), 1U) << "that one was not";
-  lock_.end_use(0);
-  expect_rest();
-}
-
-TEST_F(Announcement, NotOfWhoHadToWait) {
-  lock_.use(0);
-  lock_for(100ms, 0us);
-  const auto first = granted(1);
-  const auto second = waiting(0);
-  release(first);
-  ASSERT_TRUE(lock_.call(second).granted());
-  EXPECT_EQ(client(0).soon_awaited(), 0U);
-  release(second);
-  lock_.end_use(0);
-  expect_rest();
-}
-
 }  // namespace
 }  // namespace zklock::model

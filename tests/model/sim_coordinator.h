@@ -73,7 +73,6 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void start(client::SessionObserver& observer) override;
   RequestId submit(Request request, client::ReplyHandler handler) override;
   void soon(std::function<void()> task) override;
-  void await_soon() override { ++soon_awaited_; }
   bool abandon(RequestId request) override;
   void unwatch(RequestId request) override;
   void close() override;
@@ -132,8 +131,6 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   /// How often a reply, or a request, of that kind was lost by lose_reply() or lose_request().
   std::size_t lost_replies(OperationKind kind) const { return reply_losses_[index(kind)]; }
   std::size_t lost_requests(OperationKind kind) const { return request_losses_[index(kind)]; }
-  /// How often a thread has waited for the next soon().
-  std::size_t soon_awaited() const noexcept { return soon_awaited_; }
   /// How many requests have arrived at a server.
   std::size_t served() const noexcept { return served_in_all_; }
   SessionId session() const noexcept { return session_; }  ///< that the client knows of
@@ -318,7 +315,6 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   std::array<std::size_t, operation_kinds> reply_losses_{};
   std::array<std::size_t, operation_kinds> request_losses_{};
   std::size_t served_in_all_ = 0;
-  std::size_t soon_awaited_ = 0;
   std::size_t watch_removals_ = 0;
 };
 

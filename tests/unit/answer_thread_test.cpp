@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "fact.h"
+#include "support/wait_for.h"
 
 namespace zklock::client {
 namespace {
@@ -32,64 +33,34 @@ TEST(AnswerThread, RunsTasksInOrderOnAThreadOfItsOwn) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
 }
 
-TEST(AnswerThread, WhoStandsByWakesItForTheOther) {
+TEST(AnswerThread, ATaskMayPostAnother) {
   AnswerThread answers(nothing_is_due);
-  std::atomic<bool> over{false};
-  std::thread other([&] {
-    while (!over) {
-      const Fact<> ran;  // one after the other, so that each has to wake it
-      answers.run([ran] { ran.is_known(); });
-      ran.get();
-    }
-  });
-  for (int i = 0; i < 200; ++i) {
-    answers.stand_by(1h);  // for ever, if it does not see the next task
-    answers.wait_idle();   // for ever, if it has not woken the thread
-  }
-  over = true;
-  other.join();
-}
-
-TEST(AnswerThread, StandingByEndsWhenNothingComes) {
-  AnswerThread answers(nothing_is_due);
-  answers.stand_by(1us);
   const Fact<> ran;
-  answers.run([ran] { ran.is_known(); });
+  answers.run([&answers, ran] { answers.run([ran] { ran.is_known(); }); });
   ran.get();
 }
 
-TEST(AnswerThread, ATaskDoesNotStandBy) {
-  AnswerThread answers(nothing_is_due);
-  const Fact<> ran;
-  answers.run([&answers, ran] {
-    answers.stand_by(1h);
-    ran.is_known();
-  });
-  ran.get();
-}
-
-TEST(AnswerThread, NoTaskIsLeftHoweverManyStandBy) {
-  AnswerThread answers(nothing_is_due);
-  constexpr int kTasks = 2000;
+TEST(AnswerThread, NothingIsLeftWhenItIsIdleOrDestroyed) {
   std::atomic<int> ran{0};
-  std::atomic<bool> over{false};
-  std::vector<std::thread> standing;
-  for (int i = 0; i < 2; ++i) {
-    standing.emplace_back([&] {
-      while (!over) answers.stand_by(1us);
-    });
+  {
+    AnswerThread answers(nothing_is_due);
+    for (int i = 0; i < 100; ++i) answers.run([&ran] { ++ran; });
+    answers.wait_idle();
+    EXPECT_EQ(ran, 100);
+    for (int i = 0; i < 100; ++i) answers.run([&ran] { ++ran; });
   }
-  for (int i = 1; i <= kTasks; ++i) {
-    const Fact<> done;
-    answers.run([&ran, done] {
-      ++ran;
-      done.is_known();
-    });
-    done.get();
-    EXPECT_EQ(ran, i);
-  }
-  over = true;
-  for (std::thread& thread : standing) thread.join();
+  EXPECT_EQ(ran, 200);
+}
+
+TEST(AnswerThread, AsksWhatIsOverdueAfterAPokeAndWhenItIsTime) {
+  std::atomic<int> asked{0};
+  AnswerThread answers([&asked]() -> std::optional<Instant> {
+    if (++asked == 1) return LeaseClock::now() + 1ms;
+    return std::nullopt;
+  });
+  EXPECT_EQ(asked, 0) << "there was no reason";
+  answers.poke();
+  EXPECT_TRUE(testing::eventually([&] { return asked == 2; }));
 }
 
 }  // namespace

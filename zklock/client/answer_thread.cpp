@@ -33,30 +33,8 @@ void AnswerThread::run(std::function<void()> task) {
   {
     const std::lock_guard guard(mutex_);
     tasks_.push_back(std::move(task));
-    ++posted_;
-    if (stood_by_ && LeaseClock::now() < stood_by_until_) return;
   }
   changed_.notify_one();
-}
-
-void AnswerThread::stand_by(core::Duration longest) {
-  static const bool alone = std::thread::hardware_concurrency() == 1;
-  if (alone) return;  // the other would have to wait for this thread
-  const Instant until = LeaseClock::now() + longest;
-  std::uint64_t before = 0;
-  {
-    const std::lock_guard guard(mutex_);
-    if (stood_by_ || running_ || !tasks_.empty()) return;
-    stood_by_ = true;
-    stood_by_until_ = until;
-    before = posted_;
-  }
-  // Who yields would come last, and on a busy machine milliseconds later.
-  while (posted_ == before && LeaseClock::now() < until) {
-  }
-  const std::lock_guard guard(mutex_);
-  stood_by_ = false;
-  if (!tasks_.empty()) changed_.notify_one();
 }
 
 void AnswerThread::poke() {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -32,11 +30,6 @@ class AnswerThread {
   void post(ReplyHandler handler, Reply reply);
   /// Any other task, in the same line.
   void run(std::function<void()> task);
-  /// Busy until run() is called, for `longest` at most; then it wakes the thread, and the caller of
-  /// run() need not: to wake a processor that sleeps takes longer than all else that run() does.
-  /// Returns at once when another thread stands by already, when a task waits or runs, and where
-  /// there is one processor only.
-  void stand_by(core::Duration longest);
   /// Asks `overdue` anew, soon.
   void poke();
   /// Returns when all is handed out and no handler runs. Not from a handler.
@@ -55,12 +48,8 @@ class AnswerThread {
   // Guarded by mutex_:
   std::deque<std::function<void()>> tasks_;
   bool running_ = false;  // one of them
-  bool stood_by_ = false;
-  Instant stood_by_until_;  // who stands by may be kept from it
   bool poked_ = false;
   bool stopping_ = false;
-
-  std::atomic<std::uint64_t> posted_{0};  // written under mutex_
 
   std::thread thread_;  // last: it uses the others
 };

@@ -82,6 +82,8 @@ class Call : public std::enable_shared_from_this<Call> {
   bool at_once() const noexcept { return origin_.at_once; }
   ReplyHandler& handler() noexcept { return origin_.handler; }
   Reply& reply() { return reply_.write(); }
+  /// Which may be one of what was never sent.
+  Reply take_reply() { return reply_.take(); }
 
   Sent send(const Wire& wire);
   /// Uses one completion; returns whether the reply is complete.
@@ -115,7 +117,7 @@ class Call : public std::enable_shared_from_this<Call> {
 
  private:
   Origin origin_;
-  core::Seldom<Reply> reply_;  ///< not of the thousands that wait for their turn to be sent
+  core::Seldom<Reply> reply_;  ///< none is made for the thousands that wait for their turn
   bool refused_ = false;
 };
 

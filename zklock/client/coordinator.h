@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -225,10 +224,6 @@ class Coordinator {
   /// Calls `task` once, as a handler: what the caller has no time for. What was asked for earlier is
   /// done earlier.
   virtual void soon(std::function<void()> task) = 0;
-  /// Another thread is about to call soon(). May keep this one busy until it has, for `brief` at the
-  /// longest and while no reply is awaited, so that soon() has nobody to wake.
-  static constexpr std::chrono::microseconds brief{30};  ///< no less than it takes to wake a thread
-  virtual void await_soon() {}
 
   /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon: then
   /// true.

@@ -94,14 +94,6 @@ void ZkCoordinator::soon(std::function<void()> task) {
   answers_.run(std::move(task));
 }
 
-void ZkCoordinator::await_soon() {
-  {
-    const std::lock_guard guard(mutex_);
-    if (!flights_.empty()) return;  // this is the thread that brings the answers
-  }
-  answers_.stand_by(brief);
-}
-
 bool ZkCoordinator::abandon(RequestId request) {
   const std::lock_guard guard(mutex_);
   const auto found = find_held(request);
@@ -192,9 +184,7 @@ bool ZkCoordinator::send(const CallPtr& call) {
 
 void ZkCoordinator::pump() {
   while (ready() && !held_.empty() && flights_.size() < options_.max_in_flight) {
-    // A copy: the call may be completed on another thread as soon as mutex_ is free.
-    const CallPtr call = held_.front();
-    if (!send(call)) return;
+    if (!send(held_.front())) return;
     held_.pop_front();
   }
 }
@@ -215,7 +205,7 @@ void ZkCoordinator::hold_removals(const std::vector<Watch>& watches) {
 
 void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detail) {
   if (!call->handler()) return;
-  Reply reply = std::move(call->reply());
+  Reply reply = call->take_reply();
   reply.status = status;
   reply.detail = std::move(detail);
   answers_.post(std::move(call->handler()), std::move(reply));
@@ -243,17 +233,13 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   const std::lock_guard guard(mutex_);
   const Instant now = LeaseClock::now();
   if (ready()) return check_presence(now);
-  for (auto next = held_.begin(); next != held_.end();) {
-    const CallPtr& call = *next;
-    if (call->bound_to() != SessionId{}) {
-      ++next;  // it waits for its session to come back or to end
-      continue;
-    }
-    if (due(*call) > now) return due(*call);  // the others were submitted later
-    answer(call, Status::not_connected, trouble_text());
-    next = held_.erase(next);
-  }
-  return std::nullopt;
+  // The others wait for their session to come back or to end.
+  const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };
+  answer_held([&](const Call& call) { return may_go(call) && due(call) <= now; },
+              Status::not_connected, trouble_text());
+  const auto next = std::ranges::find_if(held_, [&](const CallPtr& c) { return may_go(*c); });
+  if (next == held_.end()) return std::nullopt;
+  return due(**next);  // the others were submitted later
 }
 
 void ZkCoordinator::log_info(const std::string& text) const {

@@ -53,7 +53,6 @@ class ZkCoordinator final : public Coordinator,
   void start(SessionObserver& observer) override;
   RequestId submit(Request request, ReplyHandler handler) override;
   void soon(std::function<void()> task) override;
-  void await_soon() override;
   bool abandon(RequestId request) override;
   void unwatch(RequestId request) override;
   void close() override;
@@ -94,6 +93,13 @@ class ZkCoordinator final : public Coordinator,
   Wire wire(Chores& chores);
   std::optional<Instant> check_presence(Instant now);
   void answer(const CallPtr& call, Status status, std::string detail);
+  template <typename Which>
+  void answer_held(Which which, Status status, const std::string& detail) {
+    for (const CallPtr& call : held_) {
+      if (which(*call)) answer(call, status, detail);
+    }
+    std::erase_if(held_, [&which](const CallPtr& call) { return which(*call); });
+  }
   void fit_status(Status& status) const;
   void drain(std::unique_lock<std::mutex>& lock);
   void answer_leftovers(SessionId session, Status status);

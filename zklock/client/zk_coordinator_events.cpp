@@ -129,14 +129,7 @@ void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
   flights_.clear();
   for (const auto& [id, call] : lost) answer(call, status, {});
   if (session == SessionId{}) return;
-  for (auto next = held_.begin(); next != held_.end();) {
-    if ((*next)->bound_to() == session) {
-      answer(*next, status, {});
-      next = held_.erase(next);
-    } else {
-      ++next;
-    }
-  }
+  answer_held([session](const Call& call) { return call.bound_to() == session; }, status, {});
 }
 
 // --- The C client's completion thread
@@ -207,14 +200,7 @@ void ZkCoordinator::on_suspended() {
 
 /// What was to be sent at once, and waited for its turn.
 void ZkCoordinator::refuse_to_hold() {
-  for (auto next = held_.begin(); next != held_.end();) {
-    if ((*next)->at_once()) {
-      answer(*next, Status::not_sent, {});
-      next = held_.erase(next);
-    } else {
-      ++next;
-    }
-  }
+  answer_held([](const Call& call) { return call.at_once(); }, Status::not_sent, {});
 }
 
 void ZkCoordinator::on_ended(Status why) {

@@ -49,6 +49,7 @@ AcquireEffects AcquireFsm::enqueue() {
   own_deleted_ = false;
   create_status_ = Status::ok;
   create_answered_ = false;
+  delay_marker_.reset();
   marked_ = false;
   doubts_.reset();
   ++attempts_;

@@ -233,7 +233,8 @@ class AcquireFsm {
   };
 
   /// `number` must be unlike that of every other contender of the client, and `client` unlike that
-  /// of every other client; it must outlive the machine, and be at most 32 printable bytes.
+  /// of every other client, at most 32 printable bytes, and no digit the last of them; its text must
+  /// outlive the machine.
   AcquireFsm(std::string_view client, std::uint64_t number, Policy policy);
 
   AcquireState state() const noexcept { return state_; }
@@ -247,7 +248,7 @@ class AcquireFsm {
   /// What keeps it from holding; while delaying.
   const std::vector<DelayMarker>& orphans() const noexcept { return doubts_->orphans; }
   /// It leaves a delay behind, if it goes now without a release.
-  bool leaves_delay() const noexcept { return !doubts_->delay_marker.empty(); }
+  bool leaves_delay() const noexcept { return !delay_marker_->empty(); }
   /// How many stood before it when that was last decided; while arming, waiting and delaying.
   std::size_t position() const noexcept { return position_; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
@@ -340,8 +341,8 @@ class AcquireFsm {
   AcquireEffects remove_node();
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
-  /// What is of no use to most: of a request that failed, of nodes that should not be there, while
-  /// it finds out, and of a delay.
+  /// What is of no use to most: of a request that failed, of nodes that should not be there, and
+  /// while it finds out.
   struct Doubts {
     /// A count that was answered before the create: what was never sent can overtake.
     std::optional<CountedAnswer> early_count = {};
@@ -354,10 +355,9 @@ class AcquireFsm {
     std::vector<FencingToken> known_misfits = {};
     std::vector<NodeName> candidates = {};  ///< newest last
     std::vector<DelayMarker> orphans = {};  ///< while delaying and clearing: those that are left
-    std::string delay_marker = {};          ///< of the own node; empty: none was asked for
   };
 
-  // Ten thousands may wait: what is small stands together.
+  // Tens of thousands may wait: what is small stands together.
   const std::string_view client_;
   const std::uint64_t number_;
   Policy policy_;                ///< constant but for the number of permits, where that is shared
@@ -387,6 +387,7 @@ class AcquireFsm {
   FencingToken token_;
   std::vector<std::string> watched_;  ///< whom it waits for
   std::size_t position_ = 0;          ///< how many stand before it
+  Seldom<std::string> delay_marker_;  ///< of the own node; empty: none was asked for
   Seldom<Doubts> doubts_;
 };
 

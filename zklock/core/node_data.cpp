@@ -89,9 +89,11 @@ void assign(NodeData& data, std::string_view key, std::string_view value) {
 
 std::string NodeData::encode() const {
   std::string text;
-  // No more: ten thousands may wait to be sent.
-  text.reserve(usual_key_bytes + attempt.size() + owner.size() + host.size() + thread.size() +
-               application.size());
+  std::size_t size = usual_key_bytes;  // no more: tens of thousands may wait to be sent
+  for (const auto* value : {&attempt, &owner, &host, &thread, &application}) {
+    size += std::min(value->size(), max_value_bytes);
+  }
+  text.reserve(size);
   text.append(first_line) += '\n';
   append(text, "attempt", attempt);
   append(text, "owner", owner);

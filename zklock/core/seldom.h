@@ -25,7 +25,7 @@ class Seldom {
   ~Seldom() = default;
 
   const T& operator*() const noexcept {
-    static const T none{};
+    static const T& none = *new T{};  // never destroyed: static objects may have some of these
     return value_ ? *value_ : none;
   }
   const T* operator->() const noexcept { return &**this; }
@@ -34,6 +34,10 @@ class Seldom {
     return *value_;
   }
   void reset() noexcept { value_.reset(); }
+  T take() {
+    const auto taken = std::move(value_);
+    return taken ? std::move(*taken) : T{};
+  }
 
  private:
   std::unique_ptr<T> value_;

@@ -16,7 +16,7 @@ namespace zklock::recipes {
 /// Thread-safety: all members, from any thread.
 class BackgroundWork {
  public:
-  enum class Id : std::uint64_t {};  // 0: none
+  enum class Id : std::uint64_t {};  ///< 0: none
 
   Id begin();
   void end(Id id) noexcept;

@@ -43,7 +43,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
             core::AcquireFsm::Policy policy, LockAudience audience, LocalQueue* local);
   ~Contender();
 
-  /// Of the contender, if it is made by the call, but for the limit.
+  /// What a call says of the hold; of the contender too, if the call makes it.
   struct Terms {
     core::HoldLimit limit = {};
     LockAudience audience = {};

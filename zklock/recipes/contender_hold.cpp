@@ -59,7 +59,8 @@ void Contender::lose(Loss why) {
 void Contender::tell_loss(Loss why) {
   const bool hands_over = why != Loss::node;
   if (hands_over) {
-    handing_over_.write().work = core().work().begin();
+    HandingOver& over = handing_over_.write();
+    over.work = core().work().begin();
     core().scheduler().at(core().scheduler().now() + patience_with_loss,
                           [self = shared_from_this()] { self->hand_over(); });
   }
@@ -157,7 +158,7 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner man
   } else if (local_ || place_->may_be_awaited()) {
     let_go(Place::Manner::release);
   } else {
-    engine_->leaves(self, place_->held_for());  // hardly anybody waits: the caller need not send it
+    engine_->leaves(self);  // hardly anybody waits: the caller need not send it
   }
   if (local_) local_->gone(*place_);
   return dropped;

@@ -68,7 +68,7 @@ void Downgrade::sent(const client::Reply& reply) {
   if (reply.status == Status::ok) return settle(State::reader);
   if (reply.status == Status::node_exists) return ask();
   if (reply.failed_operation == place_of_delay_marker) {
-    place_.delay_marker_gone();
+    place_.take_unwanted_delay_marker();
     return again();
   }
   if (reply.status != Status::no_node) return failed(reply);
@@ -142,7 +142,7 @@ void Downgrade::keep(const client::Reply& reply) {
 void Downgrade::settle(State state) {
   state_ = state;
   if (state == State::reader) {
-    place_.delay_marker_gone();
+    place_.take_unwanted_delay_marker();
   } else {
     place_.remove_unwanted_delay_marker();
   }

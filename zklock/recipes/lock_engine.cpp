@@ -50,7 +50,6 @@ LockEngine::Section::Section(LockEngine& engine) : engine_(engine), lock_(engine
 
 LockEngine::Section::~Section() {
   const bool put_off = std::exchange(engine_.put_off_, false);
-  const bool leaves_soon = std::exchange(engine_.leaves_soon_, false);
   std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
   lock_.unlock();
   if (put_off) engine_.settle_soon();
@@ -71,22 +70,10 @@ LockEngine::Section::~Section() {
       engine->core_->warn("lock " + engine->path_.str() + ": " + e.what());
     }
   }
-  if (leaves_soon) engine->core_->coordinator().await_soon();
 }
 
 void LockEngine::settle() {
   const Section section(*this);
-}
-
-void LockEngine::leaves(std::shared_ptr<Contender> contender, core::Duration held) {
-  leaving_.push_back(std::move(contender));
-  put_off_ = true;
-  brief_ = held < client::Coordinator::brief;
-}
-
-void LockEngine::granted(bool waited) noexcept {
-  waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
-  leaves_soon_ = std::exchange(brief_, false) && !waited;
 }
 
 void LockEngine::settle_soon() noexcept {

@@ -132,8 +132,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void thread_exits(Owner owner) noexcept override;
 
   /// Holds the mutex; begins with what was put off by leaves(), and on its end runs what was put
-  /// into the outbox, with the mutex released; then, where a grant is likely to be given back at
-  /// once, Coordinator::await_soon().
+  /// into the outbox, with the mutex released.
   class Section {
    public:
     explicit Section(LockEngine& engine);
@@ -147,16 +146,18 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   };
 
   /// For contenders, within a Section: one that has let go, and need not have its node removed by
-  /// the thread that is here. Another does it soon; not later than whoever comes here next. `held`:
-  /// for how long it had the lock.
-  void leaves(std::shared_ptr<Contender> contender, core::Duration held);
+  /// the thread that is here. Another does it soon; not later than whoever comes here next.
+  void leaves(std::shared_ptr<Contender> contender) {
+    leaving_.push_back(std::move(contender));
+    put_off_ = true;
+  }
   /// For contenders, within a Section.
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
   void forget(const Contender& contender) noexcept;
   /// It is so seldom free that asking whether it is would be in vain.
   bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
   /// A node of this queue was granted, at once or after having waited for another.
-  void granted(bool waited) noexcept;
+  void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   OwnTurn& own_turn() noexcept { return own_turn_; }
   /// What a new contender need not ask: whether it is alone. It hardly is, or will see that it is
   /// the first.
@@ -186,9 +187,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::vector<std::unique_ptr<LocalQueue>> local_queues_;  ///< one for all who agree
   std::vector<std::function<void()>> outbox_;
   std::vector<std::shared_ptr<Contender>> leaving_;
-  bool put_off_ = false;      ///< one of these, in this Section
-  bool brief_ = false;        ///< the last one left at once; and nobody was granted since
-  bool leaves_soon_ = false;  ///< who was granted, in this Section, is likely to do the same
+  bool put_off_ = false;  ///< one of these, in this Section
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones

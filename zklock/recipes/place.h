@@ -132,8 +132,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   /// The marker of a delay that it leaves no more, while it may be there: it goes with the node, in
   /// one transaction; empty when there is none.
   const std::string& unwanted_delay_marker() const noexcept { return delays_->unwanted_marker; }
-  /// It goes; empty when there was none.
-  std::string delay_marker_gone();
+  /// It is gone, or the caller removes it; empty when there was none.
+  std::string take_unwanted_delay_marker();
   /// Alone: the node stays.
   void remove_unwanted_delay_marker();
   void asked_to_release();

@@ -37,8 +37,9 @@ void Place::mark(const Effect& effect) {
 }
 
 void Place::leave_no_delay() {
-  if (std::string marker = fsm_.unmark(); !marker.empty())
-    delays_.write().unwanted_marker = std::move(marker);
+  if (!fsm_.leaves_delay()) return;
+  std::string& unwanted = delays_.write().unwanted_marker;  // first: there may be no memory
+  unwanted = fsm_.unmark();
 }
 
 // The name stays: a release must not come before this has been done.
@@ -47,7 +48,7 @@ void Place::remove_unwanted_delay_marker() {
   core().remove(fsm_.session(), engine_->path().child(unwanted_delay_marker()));
 }
 
-std::string Place::delay_marker_gone() {
+std::string Place::take_unwanted_delay_marker() {
   if (unwanted_delay_marker().empty()) return {};
   return std::exchange(delays_.write().unwanted_marker, {});
 }

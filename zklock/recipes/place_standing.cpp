@@ -19,9 +19,9 @@ using core::Ownership;
 // ---- what the contender hears -------------------------------------------------------------------
 
 void Place::grant() {
-  holding_ = std::make_unique<Holding>(*this);
-  holding_->since = core().scheduler().now();
   if (const auto who = contender()) {
+    holding_ = std::make_unique<Holding>(*this);
+    holding_->since = core().scheduler().now();
     engine_->granted(fsm_.waited());
     who->granted();
     if (goes_by_number()) engine_->own_turn().granted(fsm_.sequence(), holding_->since);
@@ -210,7 +210,7 @@ void Place::remove(Manner manner) {
   }
   for (const std::string& name : own_names()) {
     // It is there as long as the first of the names.
-    remove_node(fsm_.session(), name, delay_marker_gone(), deletion(manner),
+    remove_node(fsm_.session(), name, take_unwanted_delay_marker(), deletion(manner),
                 std::exchange(gone, {}));
   }
 }
