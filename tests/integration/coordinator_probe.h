@@ -133,12 +133,13 @@ class Probe {
   }
 
   /// Sends and does not wait; the reply is in the journal under `tag`.
-  RequestId send(int tag, Operation operation, SessionId session = {}) {
-    return coordinator_->submit({std::move(operation), session}, [this, tag](const Reply& reply) {
-      Event event{Event::Kind::reply, reply.session, reply.status};
-      event.tag = tag;
-      journal_.add(event);
-    });
+  RequestId send(int tag, Operation operation, SessionId session = {}, bool at_once = false) {
+    return coordinator_->submit({std::move(operation), session, at_once},
+                                [this, tag](const Reply& reply) {
+                                  Event event{Event::Kind::reply, reply.session, reply.status};
+                                  event.tag = tag;
+                                  journal_.add(event);
+                                });
   }
 
   Reply call(Operation operation, SessionId session = {}) {

@@ -350,6 +350,48 @@ TEST(ZkCoordinatorFaults, AnAbandonedRequestIsNeverSent) {
   EXPECT_EQ(probe.journal().count(Kind::reply), 2U);
 }
 
+// Of what waits for its turn, and then for the connection.
+TEST(ZkCoordinatorFaults, OfWhatIsHeldEachIsAnsweredAsItsKindIsAndTheRestInOrder) {
+  constexpr int kOfEach = 100;
+  constexpr int kEvery = 10;
+  const auto server = serving();
+  ClientOptions options = Probe::with(server->hosts());
+  options.max_in_flight = 1;
+  Probe probe(options);
+  const SessionId session = probe.session();
+  server->pause();
+  probe.send(-1, rq::CountChildren{"/"});
+  std::vector<RequestId> ids;
+  for (int i = 0; i < 3 * kOfEach; i += 3) {
+    ids.push_back(probe.send(i, rq::CountChildren{"/"}, session, true));
+    ids.push_back(probe.send(i + 1, rq::CountChildren{"/"}, session));
+    ids.push_back(probe.send(i + 2, rq::CountChildren{"/"}));
+  }
+  server->kill_hard();
+  ASSERT_TRUE(probe.journal().wait(1 + kOfEach, Kind::reply)) << "under way, or only at once";
+  const auto is_abandoned = [](int tag) { return tag % (3 * kEvery) == 1; };
+  for (int tag = 0; tag < 3 * kOfEach; ++tag) {
+    const auto id = ids[static_cast<std::size_t>(tag)];
+    const bool abandoned = tag % 3 == 0 || is_abandoned(tag) ? probe->abandon(id) : false;
+    EXPECT_EQ(abandoned, is_abandoned(tag)) << "what is answered cannot be";
+  }
+  ASSERT_TRUE(probe.journal().wait(1 + kOfEach + kOfEach / kEvery, Kind::reply));
+  restart(*server);
+  ASSERT_TRUE(probe.journal().wait(1 + 3 * kOfEach, Kind::reply));
+  int last = 0;
+  for (const Event& reply : of_kind(probe.journal(), Kind::reply)) {
+    if (reply.tag == -1) {
+      EXPECT_EQ(reply.status, Status::unknown);
+    } else if (reply.tag % 3 == 0 || is_abandoned(reply.tag)) {
+      EXPECT_EQ(reply.status, Status::not_sent) << reply.tag;
+    } else {
+      EXPECT_EQ(reply.status, Status::ok) << reply.tag;
+      EXPECT_LT(last, reply.tag);
+      last = reply.tag;
+    }
+  }
+}
+
 TEST(ZkCoordinatorFaults, ARefusedCredentialIsForEver) {
   testing::ZooKeeperOptions server_options;
   server_options.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"};

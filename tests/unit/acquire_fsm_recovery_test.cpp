@@ -59,9 +59,10 @@ TEST(AcquireRecovery, LooksOnlyAtItsOwnFormat) {
 
 TEST(AcquireRecovery, AdoptsOnlyItsOwnAttempt) {
   for (const std::string& data :
-       {data_of("id1.2"), data_of("id1.0"), data_of("id1.11"), data_of("id"), data_of(""),
-        std::string(), std::string("id1.1"), std::string("attempt=id1.1\n"),
-        std::string(released_data), std::string("zklock 2\nattempt=id1.1\n")}) {
+       {data_of("id1.2"), data_of("id1.0"), data_of("id1.11"), data_of("id2.1"), data_of("id11.1"),
+        data_of("id1"), data_of("id"), data_of(""), std::string(), std::string("id1.1"),
+        std::string("attempt=id1.1\n"), std::string(released_data),
+        std::string("zklock 2\nattempt=id1.1\n")}) {
     Steps steps = steps_in(State::inspecting);
     EXPECT_EQ(steps.inspected(data), "inspect lock-0000000004 @a") << data;
     EXPECT_FALSE(steps.fsm().has_node());
