@@ -15,7 +15,7 @@ namespace zklock::client {
 /// That is so, too, where the Get went over a later connection: a session never goes back behind
 /// what it has been answered.
 ///
-/// `handler` is called once, with both replies, when the second has come.
+/// `handler` is called once, with both replies, when both have come.
 void submit_then_get(Coordinator& coordinator, Operation first, std::string path, SessionId session,
                      std::function<void(const Reply& first, const Reply& node)> handler);
 

@@ -58,6 +58,9 @@ class Scribe {
   /// by what was on its way to the first one.
   void taken_name(std::size_t ensemble, const std::string& path) {
     taken_names_.emplace(ensemble, path);
+    // Of a reader that was a writer that is another one, which a grant may be told of late.
+    const auto found = nodes_[ensemble].find(path);
+    if (found != nodes_[ensemble].end()) taken(ensemble, found->second.token);
   }
   bool is_taken(std::size_t ensemble, std::int64_t czxid) const {
     return taken_.contains({ensemble, czxid});
