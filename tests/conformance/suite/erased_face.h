@@ -171,6 +171,7 @@ Face face_of() {
             .shares = F::shares,
             .named = F::named,
             .keeps_node = F::keeps_node,
+            .seeds_count = F::seeds_count,
             .calls = F::calls,
             .fails_by_policy = F::fails_by_policy,
             .waits_without_servers = F::waits_without_servers,

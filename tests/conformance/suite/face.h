@@ -20,6 +20,7 @@ struct Face {
   bool shares;
   bool named;
   bool keeps_node;
+  bool seeds_count;  // whoever comes first says how many permits there are, and then holds
   bool calls;
   bool fails_by_policy;
   bool waits_without_servers;

@@ -43,6 +43,7 @@ struct UsualFace {
   static constexpr bool named = true;
   // The node that waits is the one that will hold.
   static constexpr bool keeps_node = true;
+  static constexpr bool seeds_count = false;
   // It contends in calls, which have a deadline and a stop, may be a single attempt, and end with
   // an error when there is no server.
   static constexpr bool calls = true;
@@ -190,6 +191,7 @@ struct SemaphoreFace : PlainFace<Semaphore> {
 };
 // Where the number of permits is shared, whoever comes first says that there is one.
 struct SharedCountFace : SemaphoreFace<1, 1> {
+  static constexpr bool seeds_count = true;
   using Rival = SharedCountFace;
   static constexpr const char* name = "SemaphoreOfSharedCount";
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
