@@ -123,8 +123,7 @@ void ZkCoordinator::close() {
   session_thread_.stop();  // shuts the handle
   {
     const std::lock_guard guard(mutex_);
-    for (const CallPtr& call : held_) answer(call, Status::closed, {});
-    held_.clear();
+    answer_held(all, Status::closed, {});
   }
   answers_.wait_idle();
 }

@@ -105,10 +105,7 @@ void ZkCoordinator::shut() {
   session_ = {};
   silenced_ = false;
   phase_ = Phase::none;
-  if (refused_) {
-    for (const CallPtr& call : held_) answer(call, Status::auth_failed, trouble_text());
-    held_.clear();
-  }
+  if (refused_) answer_held(all, Status::auth_failed, trouble_text());
   answers_.poke();
 }
 
