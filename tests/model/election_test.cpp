@@ -135,7 +135,8 @@ class Polls {
   Subscription subscription;
   std::vector<QueueView> views;
   std::vector<std::shared_ptr<Verdict>> verdicts;
-  std::string violation;  // of what an observer is promised
+  bool values_are_deleted = false;  // by hand
+  std::string violation;            // of what an observer is promised
 
  private:
   void judge(const QueueView& each) {
@@ -146,7 +147,11 @@ class Polls {
     }
     const FencingToken leader = each.holders.front().token;
     if (leader < highest_) violation = "back to a former leader";
+    if (leader == highest_ && said_ && !each.proclaimed && !values_are_deleted) {
+      violation = "back to before the first value";
+    }
     highest_ = leader;
+    said_ = each.proclaimed.has_value();
     if (each.proclaimed && !meant_.contains({leader.zxid, *each.proclaimed})) {
       violation = "a value that this leader has not proclaimed: " + *each.proclaimed;
     }
@@ -154,6 +159,7 @@ class Polls {
 
   const Sight sight_;
   FencingToken highest_;
+  bool said_ = false;
   std::set<std::pair<std::int64_t, std::string>> meant_;
 };
 
@@ -228,8 +234,35 @@ TEST(ElectionModel, AValueCountsForItsTokenAlone) {
   EXPECT_EQ(polls.view().proclaimed, "new");
 }
 
+TEST(ElectionModel, AValueThatCannotBeReadIsNotTakenForNone) {
+  Polls polls;
+  polls.proclaim(polls.leadership(0), "a");
+  polls.world().run_for(1s);
+  polls.world().fail_next(Polls::kObserver, Kind::get_and_watch, Status::no_auth);
+  polls.proclaim(polls.leadership(0), "b");
+  polls.world().run_for(1s);
+  ASSERT_EQ(polls.views.size(), 3U);
+  EXPECT_EQ(polls.views[1].proclaimed, "a");
+  EXPECT_EQ(polls.views[2].proclaimed, "b") << "when it can be read again";
+}
+
+// A counter beyond its end: see core::Sequence.
+TEST(ElectionModel, WhoStandsFirstByANegativeNumberDoesNotLead) {
+  Polls polls;
+  const std::string stray = core::NodeName::make("lock-", {-2'147'483'000}).text;
+  ASSERT_EQ(polls.ensemble().create(LockWorld::path + ("/" + stray)), Status::ok);
+  polls.proclaim(polls.leadership(0), "a");
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.leader_in_view(), polls.leadership(0).token());
+  EXPECT_EQ(polls.view().proclaimed, "a");
+  EXPECT_EQ(polls.violation, "");
+  ASSERT_EQ(polls.ensemble().remove(LockWorld::path + ("/" + stray)), Status::ok);
+  polls.world().run_for(1s);
+}
+
 TEST(ElectionModel, AValueThatSomebodyDeletedIsSaidAnew) {
   Polls polls;
+  polls.values_are_deleted = true;
   polls.proclaim(polls.leadership(0), "a");
   polls.world().run_for(1s);
   ASSERT_EQ(polls.ensemble().remove(Polls::rostrum(polls.leadership(0))), Status::ok);
@@ -486,7 +519,62 @@ TEST(ElectionModel, NothingIsLeft) {
   polls.world().run_for(2s);
   EXPECT_EQ(polls.verdicts.back()->outcomes, 1);
   EXPECT_EQ(polls.lock.violation_at_rest(), "");
-  EXPECT_EQ(polls.world().client(0).requests(Kind::remove), 1U) << "and its session goes on";
+  EXPECT_EQ(polls.ensemble().find(Polls::rostrum(polls.leadership(0))), nullptr);
+  EXPECT_EQ(polls.world().client(0).requests(Kind::remove), 0U) << "it goes with the leader's node";
+}
+
+TEST(ElectionModel, ALeaderAndItsValueGoInOneTransaction) {
+  for (const bool connection_breaks : {false, true}) {
+    Polls polls;
+    const Leadership leader = polls.leadership(0);
+    polls.proclaim(leader, "a");
+    polls.world().run_for(1s);
+    polls.world().client(0).reset_counts();
+    if (connection_breaks) polls.world().lose_reply(0);
+    polls.candidates[0]->close();
+    bool is_there = true;
+    for (int i = 0; i < 200 && !polls.world().steps().empty(); ++i) {
+      polls.world().run(polls.world().steps().front());
+      is_there = polls.ensemble().find(leader.node()) != nullptr;
+      ASSERT_EQ(polls.ensemble().find(Polls::rostrum(leader)) != nullptr, is_there);
+    }
+    polls.world().run_for(1s);
+    EXPECT_FALSE(is_there);
+    EXPECT_EQ(polls.violation, "");
+    if (!connection_breaks) {
+      EXPECT_EQ(polls.world().client(0).requests(Kind::transaction), 1U);
+      EXPECT_EQ(polls.world().client(0).requests(Kind::remove), 0U);
+    }
+  }
+}
+
+// What makes the node of the values is sent anew when the connection is back, as what deletes it is.
+TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
+  Polls polls;
+  const Leadership leader = polls.leadership(0);
+  const std::string rostrum = Polls::rostrum(leader);
+  polls.proclaim(leader, "a");
+  polls.world().run_for(1s);
+  ASSERT_EQ(polls.ensemble().remove(rostrum), Status::ok);
+  polls.candidates[0]->close();
+  for (int i = 0; i < 50 && polls.world().client(0).requests(Kind::transaction) < 3; ++i) {
+    polls.world().run(polls.world().steps().front());
+  }
+  ASSERT_NE(polls.ensemble().find(leader.node()), nullptr) << "not with what is not there";
+  ASSERT_EQ(polls.ensemble().create(rostrum), Status::ok);
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.ensemble().find(leader.node()), nullptr);
+  EXPECT_EQ(polls.ensemble().find(rostrum), nullptr);
+}
+
+TEST(ElectionModel, AValueOfALeaderWhoseNodeIsDeletedByHandIsClearedAway) {
+  Polls polls;
+  const Leadership leader = polls.leadership(0);
+  polls.proclaim(leader, "a");
+  polls.world().run_for(1s);
+  ASSERT_EQ(polls.ensemble().remove(leader.node()), Status::ok);
+  polls.world().run_for(1s);
+  EXPECT_EQ(polls.ensemble().find(Polls::rostrum(leader)), nullptr);
 }
 
 }  // namespace

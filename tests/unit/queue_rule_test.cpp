@@ -255,6 +255,8 @@ TEST(QueueRule, OfAQueueTheHoldersAreTold) {
   const Children readers{numbered("__READ__", 3), numbered("__WRIT__", 5), numbered("__READ__", 4),
                          numbered("__READ__", 6)};
   EXPECT_EQ(names(readers, 0), (Children{readers[0], readers[2]}));
+  const Children stray{numbered("lock-", -7), numbered("lock-", 8), numbered("lock-", 9)};
+  EXPECT_EQ(names(stray, 0), Children{stray[1]}) << "by a counter beyond its end";
   const Children behind{numbered("weight-3-", 1), numbered("lock-", 2), numbered("lock-", 3)};
   EXPECT_EQ(names(behind, 0), Children{behind[1]});
   const Children shared{numbered("permits-2-", 1), numbered("permits-1-", 2),

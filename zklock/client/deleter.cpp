@@ -34,6 +34,8 @@ struct Deleter::Removal {
   Node node;
   Step step;
   Done done;
+  bool alone = false;                     ///< the node is gone: it is about its companions
+  std::vector<std::string> missing = {};  ///< companions that were not there before that
 
   static Step first_step(Manner manner) noexcept {
     switch (manner) {
@@ -104,14 +106,25 @@ bool Deleter::drops_companion(Removal& removal, const Reply& reply) {
   auto& companions = removal.node.companions;
   const auto place = static_cast<std::size_t>(reply.failed_operation);
   if (reply.failed_operation < 0 || place >= companions.size()) return false;
-  if (reply.status != Status::no_node) removal.ports->complain(companions[place], reply.status);
+  if (reply.status != Status::no_node) {
+    removal.ports->complain(companions[place], reply.status);
+  } else if (!removal.alone) {
+    removal.missing.push_back(companions[place]);
+  }
   companions.erase(companions.begin() + reply.failed_operation);
   return true;
+}
+
+void Deleter::deleted(const std::shared_ptr<Removal>& removal) {
+  removal->node.companions.clear();  // in the same transaction
+  gone(removal);
 }
 
 /// The node is: what was to go with it goes now.
 void Deleter::gone(const std::shared_ptr<Removal>& removal) {
   auto& companions = removal->node.companions;
+  std::ranges::move(std::exchange(removal->missing, {}), std::back_inserter(companions));
+  removal->alone = true;
   if (companions.empty()) return removal->done(true);
   removal->node.path = std::move(companions.back());
   removal->node.token = {};
@@ -124,7 +137,7 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& rep
   if (drops_companion(*removal, reply)) return submit(removal);
   switch (core::sort_of(reply.status)) {
     case StatusSort::done:
-      if (removal->step != Removal::Step::looking) return removal->done(true);
+      if (removal->step != Removal::Step::looking) return deleted(removal);
       if (!removal->is_it(reply)) return gone(removal);
       removal->step = Removal::Step::deleting;
       return submit(removal);

@@ -22,14 +22,14 @@ namespace zklock::client {
 /// |            |                   | another node            | as if it were gone       |
 /// | deleting   | Delete            | not allowed             | (complain)               |
 /// |            |                   | unknown, or not sent    | looking                  |
-/// | all        |                   | ok                      | (done)                   |
-/// |            |                   | gone                    | deleting a companion, if |
-/// |            |                   |                         | there are any; or (done) |
+/// | all        |                   | ok, or gone             | deleting a companion, if |
+/// |            |                   |                         | one is left; or (done)   |
 /// |            |                   | not with this companion | the same without it      |
 /// |            |                   | any other               | looking, a little later  |
 ///
-/// What announces and deletes takes the companions along, in one transaction. Only its creator may
-/// announce.
+/// What announces and deletes takes the companions along, in one transaction. One that was missing
+/// may have been on its way: it is deleted afterwards, when nothing makes it any more that names the
+/// node. Only its creator may announce.
 ///
 /// A node is deleted by its name, and another one may have got that: when all have gone, the
 /// servers take the empty parent away, and in the next one the numbers begin again. So whatever is
@@ -72,6 +72,7 @@ class Deleter {
   static bool drops_companion(Removal& removal, const Reply& reply);
   static void look(const std::shared_ptr<Removal>& removal);
   static void gone(const std::shared_ptr<Removal>& removal);
+  static void deleted(const std::shared_ptr<Removal>& removal);
   static void refused(const std::shared_ptr<Removal>& removal, Status status);
 
   std::shared_ptr<Ports> ports_;

@@ -256,8 +256,11 @@ void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) 
 }
 
 void ZkCoordinator::fit_status(Status& status) const {
-  // Where the C client speaks of closing, it was closed because its session had ended.
-  if (status == Status::closed && !closing_) status = Status::session_ended;
+  // Where the C client speaks of closing, it was closed because its session had ended, or was never
+  // to be.
+  if (status == Status::closed && !closing_) {
+    status = refused_ ? Status::auth_failed : Status::session_ended;
+  }
   // A server can say so before the C client has noticed, which does that on its next connection.
   // Until the observer has been told, nobody else is.
   if (status == Status::session_ended && phase_ != Phase::dead) status = Status::unknown;

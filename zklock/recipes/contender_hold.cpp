@@ -115,6 +115,13 @@ bool Contender::renew(std::optional<core::Duration> length) {
   return holds_validly() && tenure_->renew(length);
 }
 
+bool Contender::take_along(std::string child) {
+  const LockEngine::Section section(*engine_);
+  if (!holds_validly()) return false;
+  place_->take_along(std::move(child));
+  return true;
+}
+
 void Contender::suspended() {
   if (ownership_.state() == Ownership::State::held) tenure_->suspended();
 }

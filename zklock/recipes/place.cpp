@@ -80,7 +80,10 @@ void Place::carry_out(const Effect& effect) {
                           }));
       return;
     case Effect::Kind::remove_node:
-      remove_node(effect.session, effect.text, effect.companion, client::Deleter::Manner::plainly);
+      remove_node(
+          effect.session, effect.text,
+          effect.companion.empty() ? std::vector<std::string>{} : std::vector{effect.companion},
+          client::Deleter::Manner::plainly);
       return;
     case Effect::Kind::mark: mark(effect); return;
     case Effect::Kind::clear: clear(effect); return;

@@ -65,6 +65,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void leave_no_delay();
   /// What was held excludes nobody any more.
   void downgrade();
+  /// While it is held: that child of the path goes with its node, in one transaction.
+  void take_along(std::string child);
   /// Nobody holds here any more; the node stays.
   void leave_session() noexcept;
   enum class Manner { release, plainly, with_care };
@@ -172,9 +174,12 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   bool goes_by_number() const noexcept;
   client::Deleter::Manner manner_of_release();
   client::Deleter::Manner deletion(Manner manner);
-  /// With the child `companion`, where it has one.
-  void remove_node(SessionId session, const std::string& name, const std::string& companion,
-                   client::Deleter::Manner manner, std::function<void()> gone = {});
+  /// With the children `companions`.
+  void remove_node(SessionId session, const std::string& name,
+                   const std::vector<std::string>& companions, client::Deleter::Manner manner,
+                   std::function<void()> gone = {});
+  /// What goes with its node; the caller sees to it.
+  std::vector<std::string> take_companions();
 
   struct Delays {
     std::string unwanted_marker;
@@ -189,7 +194,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
     ArrivalWatch arrivals;
     Downgrade downgrade;
     core::Instant since{};
-    std::optional<bool> awaited;  ///< decided when it is let go of
+    std::optional<bool> awaited;           ///< decided when it is let go of
+    std::vector<std::string> taken_along;  ///< children of the path
   };
   bool reads_on() const noexcept { return holding_ && holding_->downgrade.reads(); }
   bool name_in_doubt() const noexcept { return holding_ && holding_->downgrade.in_doubt(); }

@@ -101,6 +101,10 @@ void Place::own_node_gone() {
   if (!fsm_.has_node()) return;
   if (fsm_.state() != AcquireState::granted) return run(fsm_.own_node_deleted());
   node_is_lost();
+  if (engine_->went_with_path(fsm_.token())) return;  // they went, too
+  for (const std::string& child : take_companions()) {
+    core().remove(fsm_.session(), engine_->path().child(child));
+  }
 }
 
 void Place::path_began_again() {
@@ -163,6 +167,20 @@ void Place::downgrade() {
   if (left_delay) remove_unwanted_delay_marker();
 }
 
+void Place::take_along(std::string child) {
+  auto& children = holding_->taken_along;
+  if (std::ranges::find(children, child) == children.end()) children.push_back(std::move(child));
+}
+
+std::vector<std::string> Place::take_companions() {
+  std::vector<std::string> companions;
+  if (holding_) companions = std::exchange(holding_->taken_along, {});
+  if (std::string marker = take_unwanted_delay_marker(); !marker.empty()) {
+    companions.push_back(std::move(marker));
+  }
+  return companions;
+}
+
 std::vector<std::string> Place::own_names() const {
   if (name_in_doubt()) return {fsm_.own_name(), holding_->downgrade.name()};
   return {own_name()};
@@ -210,8 +228,7 @@ void Place::remove(Manner manner) {
   }
   for (const std::string& name : own_names()) {
     // It is there as long as the first of the names.
-    remove_node(fsm_.session(), name, take_unwanted_delay_marker(), deletion(manner),
-                std::exchange(gone, {}));
+    remove_node(fsm_.session(), name, take_companions(), deletion(manner), std::exchange(gone, {}));
   }
 }
 
@@ -224,13 +241,16 @@ client::Deleter::Manner Place::deletion(Manner manner) {
   return client::Deleter::Manner::with_care;
 }
 
-void Place::remove_node(SessionId session, const std::string& name, const std::string& companion,
-                        client::Deleter::Manner manner, std::function<void()> gone) {
+void Place::remove_node(SessionId session, const std::string& name,
+                        const std::vector<std::string>& companions, client::Deleter::Manner manner,
+                        std::function<void()> gone) {
   own_watch_.forget();
   client::Deleter::Node node{.path = engine_->path().child(name)};
   // The marker of a delay can go alone, and its name is no other's.
   if (!core::DelayMarker::parse(name)) node.token = fsm_.token();
-  if (!companion.empty()) node.companions.push_back(engine_->path().child(companion));
+  for (const std::string& child : companions) {
+    node.companions.push_back(engine_->path().child(child));
+  }
   core().remove(session, std::move(node), manner, std::move(gone));
 }
 

@@ -27,15 +27,14 @@ Rostrum::Rostrum(std::shared_ptr<Contender> leader)
     : leader_(std::move(leader)), node_(node_beside(*leader_)) {}
 
 Rostrum::~Rostrum() {
-  if (core().forked()) {
-    keep_for_ever(std::move(leader_));
-    return;
-  }
-  if (used_) core().remove(leader_->tenure().session(), node_);
+  if (core().forked()) keep_for_ever(std::move(leader_));
 }
 
-GuardedWrites Rostrum::to_be_there() {
-  used_ = true;
+bool Rostrum::goes_with_leader() const {
+  return leader_->take_along(node_.substr(node_.rfind('/') + 1));
+}
+
+GuardedWrites Rostrum::to_be_there() const {
   return guarded(write::Create{.path = node_, .data = {}, .ephemeral = true});
 }
 
@@ -67,7 +66,7 @@ std::shared_ptr<Proclaiming> Proclaiming::start(std::shared_ptr<Rostrum> rostrum
 
 void Proclaiming::send() {
   const GuardedWrites saying = rostrum_->to_say(value_);
-  if (!GuardedCommit::refusal(saying)) {
+  if (!GuardedCommit::refusal(saying) && rostrum_->goes_with_leader()) {
     auto creating = GuardedCommit::start(rostrum_->to_be_there(), deadline_,
                                          [self = shared_from_this()](std::optional<Error> error) {
                                            const std::lock_guard guard(self->mutex_);

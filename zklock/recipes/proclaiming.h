@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,8 +13,9 @@
 
 namespace zklock::recipes {
 
-/// Where one leader proclaims; see core/proclamation.h. Whoever still needs the node keeps this
-/// object; when nobody does, the node is deleted in the background.
+/// Where one leader proclaims; see core/proclamation.h. The node is made by the first value, guarded
+/// by the lock node, and goes with that, in one transaction: who looks on never sees the one without
+/// the other.
 ///
 /// Thread-safety: all members, from any thread.
 class Rostrum {
@@ -29,8 +29,10 @@ class Rostrum {
   ClientCore& core() const noexcept { return leader_->engine().core(); }
   const std::shared_ptr<Contender>& leader() const noexcept { return leader_; }
   const std::string& node() const noexcept { return node_; }
+  /// From now on the node goes with the leader's. False: that one leads no more.
+  bool goes_with_leader() const;
   /// Of that leader, and guarded by its lock node.
-  GuardedWrites to_be_there();
+  GuardedWrites to_be_there() const;
   GuardedWrites to_say(std::string value) const;
 
  private:
@@ -38,7 +40,6 @@ class Rostrum {
 
   std::shared_ptr<Contender> leader_;
   const std::string node_;
-  std::atomic<bool> used_{false};
 };
 
 /// One value on its way. Two requests go out back to back, each guarded by the lock node: one that

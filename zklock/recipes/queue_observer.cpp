@@ -205,15 +205,16 @@ void QueueObserver::describe(bool proclaimed) {
 }
 
 void QueueObserver::all_described() {
-  std::vector<const client::Reply*> all;
-  for (const auto& reply : replies_) all.push_back(&reply);
-  if (proclaimed_) all.push_back(&*proclaimed_);
-  const auto gone = [](const client::Reply* r) { return r->status == Status::no_node; };
-  if (std::ranges::any_of(all, gone)) return list_when_due();
-  const auto failed = std::ranges::find_if(all, [](const client::Reply* r) {
-    return r->status != Status::ok && r->status != Status::no_auth;
-  });
-  if (failed != all.end()) return pause(**failed);
+  const auto is_gone = [](const client::Reply& r) { return r.status == Status::no_node; };
+  const auto failed = [](const client::Reply& r) {
+    return r.status != Status::ok && r.status != Status::no_auth;
+  };
+  if (std::ranges::any_of(replies_, is_gone)) return list_when_due();
+  if (proclaimed_ && is_gone(*proclaimed_)) return list_when_due();
+  const auto bad = std::ranges::find_if(replies_, failed);
+  if (bad != replies_.end()) return pause(*bad);
+  // A holder may be known by its name alone; a value that cannot be read is not the one before.
+  if (proclaimed_ && proclaimed_->status != Status::ok) return pause(*proclaimed_);
   rest(view_of(*engine_, sight_, queue_.contenders, holders_, replies_,
                proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view()));
 }

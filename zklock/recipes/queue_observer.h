@@ -32,8 +32,8 @@ namespace zklock::recipes {
 /// | listing    | ListAndWatch   | nobody is there            | resting; free                   |
 /// |            |                | somebody is                | describing                      |
 /// |            |                | no_node                    | awaiting                        |
-/// | describing | Gets, after    | ok, no_auth                | resting; held                   |
-/// |            | that of a      |                            |                                 |
+/// | describing | Gets, after    | ok; no_auth, but to a      | resting; held                   |
+/// |            | that of a      | proclamation               |                                 |
 /// |            | shared number  |                            |                                 |
 /// |            |                | no_node                    | pausing                         |
 /// | awaiting   | ExistsAndWatch | no_node                    | resting; free                   |

@@ -78,6 +78,7 @@ void Checker::see(const Event& event) {
         report(event, "I5", sentence("a holder's write was refused, of ", hash(event.hold)));
       return;
     case Event::Kind::commit_told: return commit_told(event);
+    case Event::Kind::seen: return seen(event);
     case Event::Kind::left: return report(event, "I8", sentence("left: ", event.text));
     case Event::Kind::rest: return rest(event);
     case Event::Kind::healed:
@@ -242,13 +243,32 @@ void Checker::written(const Event& event) {
   resource.highest_written = std::max(resource.highest_written, event.token);
   if (event.number == 0) return;  // not a guarded transaction
   if (!event.flag) report(event, "I5", "a guarded write was carried out without the lock node");
-  commits_.insert(static_cast<std::uint32_t>(event.number));
+  commits_.emplace(static_cast<std::uint32_t>(event.number), event.token);
 }
 
 void Checker::commit_told(const Event& event) {
   const bool done = commits_.contains(event.hold);
   if (event.number == 0 && !done) report(event, "I5", "a commit is said to be done, and is not");
   if (event.number == 1 && done) report(event, "I5", "a commit is said not to be done, and is");
+}
+
+void Checker::seen(const Event& event) {
+  Sight& sight = sights_[event.hold];
+  const bool leads = event.token != FencingToken{};
+  if (event.number != 0) {
+    const auto said = commits_.find(static_cast<std::uint32_t>(event.number));
+    if (!leads || said == commits_.end() || said->second != event.token) {
+      report(event, "I5", "an observer is told a value that this leader has not said");
+    }
+  }
+  const bool same = leads && sight.leads && event.token == sight.highest;
+  if (leads && !same && event.token <= sight.highest) {
+    report(event, "I2", "an observer is told of a leader that it has seen go");
+  }
+  if (same && event.number < sight.number && !event.flag) {
+    report(event, "I2", "an observer is told an older value of the same leader");
+  }
+  sight = {std::max(sight.highest, event.token), leads, event.number};
 }
 
 void Checker::ended(const Event& event) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -27,11 +26,13 @@ struct Violation {
 /// | I1   | of what excludes each other, one hold at a time says held; permits, no more than there |
 /// |      | were at any time since they were wanted. A hold whose node somebody deleted by hand is |
 /// |      | excused from then on: it must say lost in the end, but may do so late                 |
-/// | I2   | a grant's token is above those of all before that exclude it, and has one owner       |
+/// | I2   | a grant's token is above those of all before that exclude it, and has one owner; what  |
+/// |      | an observer is told never goes back                                                   |
 /// | I3   | an owner's count is that of its holds while they are held, and 0 afterwards           |
 /// | I4   | a loss is told once, and what was lost stays so; it is told before another is granted |
 /// | I5   | nothing is written with a token below one that was written before, or without the lock |
-/// |      | node where that guards; who holds is not refused; nobody is told a lie of a commit     |
+/// |      | node where that guards; who holds is not refused; nobody is told a lie of a commit;    |
+/// |      | an observer is told no value but what that leader has said                             |
 /// | I6   | nobody is granted while one before him in the queue, whom he has to wait for, is there |
 /// | I7   | an attempt has one node; nobody deletes another's. After somebody has deleted the      |
 /// |      | nodes of a path by hand, and it was made anew, a release that was under way may meet   |
@@ -59,6 +60,11 @@ class Checker {
     int ends = 0;
     bool granted = false;
   };
+  struct Sight {
+    FencingToken highest;  ///< that was ever seen to lead
+    bool leads = false;    ///< is seen to lead now
+    std::int64_t number = 0;
+  };
   struct Contender {
     Event made;
   };
@@ -83,6 +89,7 @@ class Checker {
   void made(const Event& event);
   void written(const Event& event);
   void commit_told(const Event& event);
+  void seen(const Event& event);
   void ended(const Event& event);
   void rest(const Event& event);
   void close(Held& held);
@@ -92,8 +99,9 @@ class Checker {
   std::unordered_map<std::uint32_t, Resource> resources_;
   std::unordered_map<std::uint32_t, Held> holds_;
   std::unordered_map<std::uint32_t, Call> calls_;
-  std::unordered_set<std::uint32_t> commits_;  ///< that were carried out
-  bool spoiled_ = false;                       ///< see I7
+  std::unordered_map<std::uint32_t, FencingToken> commits_;  ///< that were carried out
+  std::unordered_map<std::uint32_t, Sight> sights_;          ///< by observer
+  bool spoiled_ = false;                                     ///< see I7
   std::optional<Violation> violation_;
 };
 

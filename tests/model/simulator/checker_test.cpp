@@ -177,6 +177,32 @@ TEST(Checker, AGuardedWriteWithoutTheNodeAndLiesAboutIt) {
   EXPECT_EQ(Made().with({.kind = Kind::commit_told, .hold = 5}).broken(), "I5");
 }
 
+TEST(Checker, AnObserverIsToldOfWhatIsPast) {
+  const auto seen = [](std::int64_t leader, std::int64_t number, bool by_hand = false) {
+    return Event{
+        .kind = Kind::seen, .flag = by_hand, .hold = 7, .token = {leader}, .number = number};
+  };
+  const auto said = [](std::int64_t leader, std::int64_t number) {
+    return Event{.kind = Kind::written, .flag = true, .token = {leader}, .number = number};
+  };
+  Made made;
+  made.with(said(10, 1)).with(said(10, 2)).with(said(11, 3)).with(seen(0, 0));
+  made.with(seen(10, 0)).with(seen(10, 1)).with(seen(10, 2));
+  const auto then = [&made](const Event& event) { return Made(made).with(event).broken(); };
+  EXPECT_EQ(then(seen(11, 0)), "");
+  EXPECT_EQ(then(seen(11, 3)), "");
+  EXPECT_EQ(then(seen(9, 0)), "I2") << "a former leader";
+  EXPECT_EQ(then(seen(10, 1)), "I2") << "an older value";
+  EXPECT_EQ(then(seen(10, 0)), "I2") << "none any more";
+  EXPECT_EQ(then(seen(10, 0, true)), "") << "somebody has deleted it";
+  EXPECT_EQ(then(seen(11, 2)), "I5") << "another's value";
+  EXPECT_EQ(then(seen(11, 4)), "I5") << "a value that nobody has written";
+  EXPECT_EQ(then(seen(0, 2)), "I5") << "a value of nobody";
+  made.with(seen(0, 0));
+  EXPECT_EQ(then(seen(10, 2)), "I2") << "one that has gone";
+  EXPECT_EQ(then(seen(11, 0)), "");
+}
+
 TEST(Checker, SomebodyIsOvertaken) {
   EXPECT_EQ(Made().node(10).node(11).granted(1, 11).broken(), "I6");
   EXPECT_EQ(Made().node(10).gone(10).node(11).granted(1, 11).broken(), "");

@@ -26,6 +26,7 @@ const char* name_of(Event::Kind kind) {
     case Event::Kind::written: return "written";
     case Event::Kind::refused: return "write refused";
     case Event::Kind::commit_told: return "commit told";
+    case Event::Kind::seen: return "seen";
     case Event::Kind::healed: return "healed";
     case Event::Kind::left: return "left";
     case Event::Kind::rest: return "rest";

@@ -66,7 +66,8 @@ LockObject::Made LockObject::make(SimProcess& process, const ObjectPlan& plan,
     case LockClass::quorum:
     case LockClass::latch:
     case LockClass::election:
-    case LockClass::observer: break;
+    case LockClass::observer:
+    case LockClass::election_observer: break;
   }
   return std::make_unique<ReentrantMutex>(client, path, options);
 }

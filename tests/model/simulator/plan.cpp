@@ -23,6 +23,7 @@ void for_each_field(Part& object, Field field) {
   field("lock_delay", object.lock_delay);
   field("listens", object.listens);
   field("fails_on_loss", object.fails_on_loss);
+  field("proclaims", object.proclaims);
 }
 
 template <class Part, class Field>
@@ -92,7 +93,7 @@ bool read(std::string_view text, Fault& fault) {
   return index < fault_classes;
 }
 constexpr int last(LockClass) {
-  return static_cast<int>(LockClass::observer);
+  return static_cast<int>(LockClass::election_observer);
 }
 constexpr int last(Ending) {
   return static_cast<int>(Ending::locks);

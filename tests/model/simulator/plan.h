@@ -27,6 +27,7 @@ enum class LockClass : std::uint8_t {
   latch,
   election,
   observer,
+  election_observer,
 };
 
 /// An object that every process makes for itself. Times are in milliseconds; 0: without.
@@ -40,6 +41,7 @@ struct ObjectPlan {
   int lock_delay = 0;
   int listens = 0;
   int fails_on_loss = 0;
+  int proclaims = 0;  ///< how many values each leader says
   friend bool operator==(const ObjectPlan&, const ObjectPlan&) = default;
 };
 

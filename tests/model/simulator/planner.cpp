@@ -65,6 +65,11 @@ class Planner {
     add(object);
   }
 
+  void add_leader() {
+    add({.kind = dice_.one_of({LockClass::latch, LockClass::election}),
+         .proclaims = dice_.one_in(3) ? 0 : dice_.from_to(1, 6)});
+  }
+
   void make_objects() {
     Setup& setup = plan_.setup;
     switch (dice_.below(10)) {
@@ -101,9 +106,10 @@ class Planner {
         if (dice_.one_in(2)) add_mutex(0);
         break;
       default:
-        add({.kind = dice_.one_of({LockClass::latch, LockClass::election})});
-        add({.kind = dice_.one_of({LockClass::latch, LockClass::election})});
+        add_leader();
+        add_leader();
         if (dice_.one_in(2)) add_mutex(0);
+        if (dice_.one_in(2)) setup.objects.push_back({.kind = LockClass::election_observer});
         break;
     }
     if (setup.ensembles == 1 && dice_.one_in(5)) {

@@ -49,6 +49,14 @@ void play(const Plan& plan, Universe& universe, Users& users, Injector& injector
 void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& users,
                   Injector& injector) {
   injector.heal();
+  const bool observed = std::ranges::any_of(plan.setup.objects, [](const ObjectPlan& object) {
+    return object.kind == LockClass::election_observer;
+  });
+  if (observed) {
+    universe.run_until(universe.now() + milliseconds(plan.setup.session_ms) +
+                       std::chrono::seconds(3));
+    users.look_at_what_is_said();
+  }
   users.wind_up();
   const Instant end = end_of(plan, universe.now());
   while (!users.all_over() && universe.step(end)) {

@@ -7,6 +7,7 @@
 
 #include "zklock/core/node_data.h"
 #include "zklock/core/node_name.h"
+#include "zklock/core/proclamation.h"
 
 namespace zklock::simulator {
 
@@ -147,7 +148,7 @@ void Scribe::said_released(std::size_t ensemble, const std::string& path) {
 
 // What a guarded transaction has written: the numbers of the token, and its own.
 void Scribe::data_set(std::size_t ensemble, const std::string& path) {
-  if (!path.starts_with(data)) return;
+  if (!path.starts_with(data)) return proclaimed(ensemble, path);
   const std::string& text = universe_.ensemble(ensemble).find(path)->data;
   FencingToken token;
   std::uint32_t number = 0;
@@ -155,6 +156,22 @@ void Scribe::data_set(std::size_t ensemble, const std::string& path) {
   auto read = std::from_chars(text.data(), end, token.zxid);
   if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, token.turn);
   if (read.ptr != end) read = std::from_chars(read.ptr + 1, end, number);
+  committed(ensemble, path[data.size()] - 'a', token, number);
+}
+
+// What a leader has said is the number of a commit.
+void Scribe::proclaimed(std::size_t ensemble, const std::string& path) {
+  const auto place = place_of(path, paths_);
+  const model::Node* const node = universe_.ensemble(ensemble).find(path);
+  if (!place || !place->name.starts_with(core::proclamation_prefix) || node == nullptr) return;
+  const auto said = core::Proclamation::parse(node->data);
+  if (!said) return;
+  std::uint32_t number = 0;
+  std::from_chars(said->value.data(), said->value.data() + said->value.size(), number);
+  committed(ensemble, place->path, said->leader, number);
+}
+
+void Scribe::committed(std::size_t ensemble, int path, FencingToken token, std::uint32_t number) {
   const auto commit = commits_.find(number);
   if (commit == commits_.end()) return;
   const model::Node* const guard = universe_.ensemble(ensemble).find(commit->second.node);
@@ -165,7 +182,7 @@ void Scribe::data_set(std::size_t ensemble, const std::string& path) {
   }
   note({.kind = Event::Kind::written,
         .flag = guarded,
-        .resource = guarded_by(resource_of(ensemble, path[data.size()] - 'a')),
+        .resource = guarded_by(resource_of(ensemble, path)),
         .token = token,
         .number = number});
 }

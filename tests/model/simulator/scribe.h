@@ -62,6 +62,9 @@ class Scribe {
     const auto found = nodes_[ensemble].find(path);
     if (found != nodes_[ensemble].end()) taken(ensemble, found->second.token);
   }
+  bool is_taken_name(std::size_t ensemble, const std::string& path) const {
+    return taken_names_.contains({ensemble, path});
+  }
   bool is_taken(std::size_t ensemble, std::int64_t czxid) const {
     return taken_.contains({ensemble, czxid});
   }
@@ -85,6 +88,8 @@ class Scribe {
   void node_gone(std::size_t ensemble, const std::string& path);
   void said_released(std::size_t ensemble, const std::string& path);
   void data_set(std::size_t ensemble, const std::string& path);
+  void proclaimed(std::size_t ensemble, const std::string& path);
+  void committed(std::size_t ensemble, int path, FencingToken token, std::uint32_t number);
 
   Universe& universe_;
   const int paths_;

@@ -34,13 +34,18 @@ bool nests(LockClass kind) {
     case LockClass::counted:
     case LockClass::latch:
     case LockClass::election:
-    case LockClass::observer: return false;
+    case LockClass::observer:
+    case LockClass::election_observer: return false;
   }
   return false;
 }
 
 bool is_of_leaders(LockClass kind) {
   return kind == LockClass::latch || kind == LockClass::election;
+}
+
+bool is_of_onlookers(LockClass kind) {
+  return kind == LockClass::observer || kind == LockClass::election_observer;
 }
 
 std::int64_t errc_of(const std::exception_ptr& error) {
@@ -96,19 +101,13 @@ void Users::furnish(Seat& seat) {
   for (std::size_t i = 0; i < objects; ++i) make_object(seat, i);
 }
 
-Users::Onlooker::Onlooker(Client& client, const std::string& path)
-    : observer(client, path), subscription(observer.add_listener([this](const LockState& now) {
-        state = now;
-        told = true;
-      })) {}
-
 void Users::make_object(Seat& seat, std::size_t i) {
   const ObjectPlan& object = plan_.setup.objects[i];
   SimProcess& process = *seat.process;
   if (is_of_leaders(object.kind)) {
     seat.leaders[i] = std::make_unique<Leader>(*this, process, object);
-  } else if (object.kind == LockClass::observer) {
-    seat.onlookers[i] = std::make_unique<Onlooker>(process.client(), path_of(object.path));
+  } else if (is_of_onlookers(object.kind)) {
+    seat.onlookers[i] = std::make_unique<Onlooker>(scribe_, process.client(), object, ++last_id_);
   } else {
     seat.objects[i] =
         std::make_unique<LockObject>(process, object, [this, &process](const LockEvent&) {
@@ -156,9 +155,8 @@ void Users::look_through_observers() {
   for (Seat& seat : seats_) {
     if (seat.process->dead() || seat.process->closed() || seat.process->refused()) continue;
     for (const auto& onlooker : seat.onlookers) {
-      if (!onlooker || (onlooker->told && onlooker->state.is_free())) continue;
-      const std::string holders = std::to_string(onlooker->state.holders.size());
-      scribe_.note({.kind = Event::Kind::left, .text = "an observer's view, holders: " + holders});
+      if (!onlooker || onlooker->sees_nobody()) continue;
+      scribe_.note({.kind = Event::Kind::left, .text = "an observer's view of who was there"});
     }
   }
 }
@@ -418,6 +416,9 @@ void Users::look_for_leftovers() {
         if (name != "count") say("the node " + path_of(path) + "/" + name);
       }
     }
+  }
+  for (const auto& [number, process] : commits_) {
+    if (!process->dead()) say("a commit that nothing was told of");
   }
   for (const auto& process : universe_.processes()) {
     if (process->dead() || process->closed()) continue;

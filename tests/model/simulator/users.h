@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "tests/model/simulator/lock_object.h"
+#include "tests/model/simulator/onlooker.h"
 #include "tests/model/simulator/scribe.h"
 #include "zklock/leadership.h"
 #include "zklock/owner.h"
@@ -45,7 +48,9 @@ struct Call {
   std::stop_source stop;
   Got got;
   Leadership leadership;
-  FencingToken token;  ///< also afterwards; of what is one hold
+  FencingToken token;              ///< also afterwards; of what is one hold
+  std::uint32_t said = 0;          ///< the last value that a leader has proclaimed
+  std::optional<Instant> said_at;  ///< when it was told so
   std::vector<Part> parts;
   bool ended = false;  ///< the call
   bool over = true;    ///< nothing is held
@@ -98,6 +103,8 @@ class Users {
   void wind_up();
   /// No call waits, and nothing is held.
   bool all_over() const;
+  /// Says which observers have not heard, long after it, what a leader has said.
+  void look_at_what_is_said();
   /// The objects go, but for the observers.
   void destroy_objects();
   /// Says what they see that is not there any more.
@@ -120,14 +127,6 @@ class Users {
   Scribe& scribe() noexcept { return scribe_; }
 
  private:
-  /// Who watches a lock, and what he was told last.
-  struct Onlooker {
-    Onlooker(Client& client, const std::string& path);
-    LockState state;
-    bool told = false;
-    LockObserver observer;
-    Subscription subscription;
-  };
   struct Seat {
     SimProcess* process = nullptr;
     std::vector<std::unique_ptr<LockObject>> objects;  ///< null where it is another class
@@ -155,6 +154,10 @@ class Users {
   void plan_ending(Call& call);
   void nest(Call& call);
   void commit(Call& call);
+  std::uint32_t begin_commit(const Call& call, std::string guard);
+  void commit_told(std::uint32_t number, const std::exception_ptr& error);
+  void proclaim(Call& call, int left);
+  bool is_first(const Leadership& leadership);
   void write(Call& call);
   void let_go(Call& call);
   void end_thread(Call& call);
@@ -176,9 +179,10 @@ class Users {
   std::size_t waiting_ = 0;
   std::uint32_t last_id_ = 0;
   std::uint32_t last_commit_ = 0;
-  std::vector<FencingToken> fenced_;  ///< the highest that each resource has seen
-  std::vector<std::string> markers_;  ///< of requests for release
-  std::vector<Seat> graves_;          ///< what killed processes have left
+  std::map<std::uint32_t, const SimProcess*> commits_;  ///< that nothing has been told of
+  std::vector<FencingToken> fenced_;                    ///< the highest that each resource has seen
+  std::vector<std::string> markers_;                    ///< of requests for release
+  std::vector<Seat> graves_;                            ///< what killed processes have left
   SimProcess* thrower_ = nullptr;
   SimProcess* closer_ = nullptr;
   const SimProcess* canceller_ = nullptr;

@@ -59,6 +59,7 @@ const char* Users::misdeed_of_child() {
   }
   for (const auto& call : calls_) {
     call->got = {};
+    call->leadership = {};
     call->stop.request_stop();
   }
   for (Seat& seat : seats_) seat = {};

@@ -11,6 +11,7 @@
 #include "zklock/error.h"
 #include "zklock/guarded_transaction.h"
 #include "zklock/recipes/lock_engine.h"
+#include "zklock/recipes/queue_reader.h"
 
 namespace zklock::simulator {
 
@@ -216,7 +217,8 @@ void Users::count(const Call& call) {
     case LockClass::quorum:
     case LockClass::latch:
     case LockClass::election:
-    case LockClass::observer: return;
+    case LockClass::observer:
+    case LockClass::election_observer: return;
   }
   if (!call.owner) return;
   // A grant that has not been delivered yet counts already.
@@ -270,26 +272,36 @@ void Users::nest(Call& call) {
 // Under the hold; what became of it must be true.
 void Users::commit(Call& call) {
   if (call.over || !call.got.hold || access_of(call) != Access::exclusive) return;
-  const std::uint32_t number = ++last_commit_;
+  const std::uint32_t number = begin_commit(call, call.got.hold.node());
   const FencingToken token = call.got.hold.token();
-  scribe_.expect_commit(number, 0, call.got.hold.node());
   GuardedTransaction transaction(call.got.hold);
   transaction.set(
       data_path_of(call.object.path),
       std::to_string(token.zxid) + "." + std::to_string(token.turn) + "." + std::to_string(number));
-  const auto told = [this, number](const std::exception_ptr& error) {
-    std::int64_t what = 0;
-    try {
-      if (error) std::rethrow_exception(error);
-    } catch (const Error& e) {
-      what = e.errc() == Errc::outcome_unknown || e.errc() == Errc::closed ? 2 : 1;
-    }
-    scribe_.note({.kind = Event::Kind::commit_told, .hold = number, .number = what});
-  };
   try {
-    transaction.async_commit(told);
+    transaction.async_commit(
+        [this, number](const std::exception_ptr& error) { commit_told(number, error); });
   } catch (const std::exception&) {  // nothing was sent
+    commits_.erase(number);
   }
+}
+
+std::uint32_t Users::begin_commit(const Call& call, std::string guard) {
+  const std::uint32_t number = ++last_commit_;
+  scribe_.expect_commit(number, call.ensemble, std::move(guard));
+  commits_.emplace(number, call.process);
+  return number;
+}
+
+void Users::commit_told(std::uint32_t number, const std::exception_ptr& error) {
+  std::int64_t what = 0;
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const Error& e) {
+    what = e.errc() == Errc::outcome_unknown || e.errc() == Errc::closed ? 2 : 1;
+  }
+  commits_.erase(number);
+  scribe_.note({.kind = Event::Kind::commit_told, .hold = number, .number = what});
 }
 
 // To a resource that refuses what is older than the newest it has seen.
@@ -357,6 +369,57 @@ void Users::leads(Call& call, const Leadership& leadership) {
   call.parts.push_back(
       {.hold = call.id, .resource = resource_of(0, call.object.path), .path = call.object.path});
   granted(call);
+  proclaim(call, call.object.proclaims);
+}
+
+// Also when the leadership is over meanwhile: nothing may come of it then.
+void Users::proclaim(Call& call, int left) {
+  if (left == 0 || call.process->closed()) return;
+  const std::uint32_t number = begin_commit(call, call.leadership.node());
+  const auto told = [this, &call, number](const std::exception_ptr& error) {
+    commit_told(number, error);
+    if (!error && number == call.said) call.said_at = universe_.now();
+  };
+  call.said = number;
+  call.said_at.reset();
+  try {
+    call.leadership.async_proclaim(std::to_string(number), told);
+  } catch (const std::exception&) {  // nothing was sent
+    commits_.erase(number);
+  }
+  after(*call.process, std::int64_t{plan_.setup.session_ms} * 1000 / 16,
+        [this, &call, left] { proclaim(call, left - 1); });
+}
+
+void Users::look_at_what_is_said() {
+  for (const Call* const call : live_) {
+    const bool waits = std::ranges::any_of(
+        commits_, [&](const auto& commit) { return commit.second == call->process; });
+    const bool is_long_known =
+        call->said_at && *call->said_at + std::chrono::seconds(2) < universe_.now();
+    if (waits || !is_long_known) continue;
+    if (call->leadership.state() != HoldState::held || !is_first(call->leadership)) continue;
+    for (const Seat& seat : seats_) {
+      const SimProcess& process = *seat.process;
+      if (!process.runs() || process.closed() || process.refused()) continue;
+      for (const auto& onlooker : seat.onlookers) {
+        if (!onlooker || !onlooker->is_of_election()) continue;
+        if (onlooker->sees(call->token, call->said)) continue;
+        scribe_.note({.kind = Event::Kind::left, .text = "an observer's view of what was said"});
+      }
+    }
+  }
+}
+
+// As a list would say.
+bool Users::is_first(const Leadership& leadership) {
+  const std::string node = leadership.node();
+  const auto slash = node.rfind('/');
+  const model::Node* const parent = universe_.ensemble(0).find(node.substr(0, slash));
+  if (parent == nullptr) return false;
+  const auto queue = recipes::Queue::of({parent->children.begin(), parent->children.end()});
+  return !queue.delayed && !queue.contenders.empty() &&
+         queue.contenders.front().text == node.substr(slash + 1);
 }
 
 void Users::end_leadership(Call& call) {
