@@ -22,7 +22,8 @@ class QueueObserver;
 /// Thread-safety: a value.
 struct ElectionState {
   std::optional<Participant> leader;  ///< none: nobody leads
-  /// What this leader has proclaimed last: never what a former one did. None: nothing so far.
+  /// What this leader has proclaimed last: never what a former one did. None: nothing so far, or
+  /// (as the log says) it may not be read here.
   std::optional<std::string> value;
 
   friend bool operator==(const ElectionState&, const ElectionState&) = default;

@@ -246,6 +246,22 @@ TEST(ElectionModel, AValueThatCannotBeReadIsNotTakenForNone) {
   EXPECT_EQ(polls.views[2].proclaimed, "b") << "when it can be read again";
 }
 
+TEST(ElectionModel, AnotherLeaderIsToldThoughItsValueCannotBeRead) {
+  Polls polls;
+  polls.world().run_for(1s);
+  polls.observer->stop();
+  polls.proclaim(polls.leadership(0), "a");
+  polls.world().run_for(1s);
+  polls.views.clear();
+  polls.world().fail_next(Polls::kObserver, Kind::get_and_watch, Status::no_auth);
+  polls.observe();
+  polls.world().run_for(1s);
+  ASSERT_EQ(polls.views.size(), 2U);
+  EXPECT_EQ(polls.views[0].holders.front().token, polls.leadership(0).token());
+  EXPECT_EQ(polls.views[0].proclaimed, std::nullopt);
+  EXPECT_EQ(polls.views[1].proclaimed, "a");
+}
+
 // A counter beyond its end: see core::Sequence.
 TEST(ElectionModel, WhoStandsFirstByANegativeNumberDoesNotLead) {
   Polls polls;
@@ -541,6 +557,7 @@ TEST(ElectionModel, ALeaderAndItsValueGoInOneTransaction) {
     polls.world().run_for(1s);
     EXPECT_FALSE(is_there);
     EXPECT_EQ(polls.violation, "");
+    EXPECT_EQ(polls.world().client(0).requests(Kind::get) > 0, connection_breaks) << "it looks";
     if (!connection_breaks) {
       EXPECT_EQ(polls.world().client(0).requests(Kind::transaction), 1U);
       EXPECT_EQ(polls.world().client(0).requests(Kind::remove), 0U);
@@ -565,10 +582,54 @@ TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
     polls.world().run(polls.world().steps().front());
   }
   ASSERT_NE(polls.ensemble().find(leader.node()), nullptr) << "not with what is not there";
-  ASSERT_EQ(polls.ensemble().create(rostrum), Status::ok);
+  ASSERT_EQ(polls.ensemble().create(rostrum, {}, client.session()), Status::ok);
   polls.world().run_for(1s);
   EXPECT_EQ(polls.ensemble().find(leader.node()), nullptr);
   EXPECT_EQ(polls.ensemble().find(rostrum), nullptr);
+}
+
+// The answer to a look is of the node that was looked at: none of its companions is meant.
+TEST(ElectionModel, WhatIsInDoubtIsLookedAtOnce) {
+  Polls polls;
+  const Leadership leader = polls.leadership(0);
+  polls.proclaim(leader, "a");
+  polls.world().run_for(1s);
+  polls.world().client(0).reset_counts();
+  polls.world().fail_next(0, Kind::transaction, Status::unknown, true);
+  polls.candidates[0]->close();
+  polls.world().run_all();
+  EXPECT_EQ(polls.ensemble().find(leader.node()), nullptr);
+  EXPECT_EQ(polls.ensemble().find(Polls::rostrum(leader)), nullptr);
+  EXPECT_EQ(polls.world().client(0).requests(Kind::check), 2U) << "of each node once";
+}
+
+// The path was made anew while the answer to a release was lost, and the names began again: what the
+// next one has said there is not deleted with what the first one had.
+TEST(ElectionModel, AnothersValueOfTheSameNameStays) {
+  for (const bool by_hand : {false, true}) {
+    SCOPED_TRACE(by_hand ? "by hand" : "a lost answer");
+    Polls polls;
+    const Leadership leader = polls.leadership(0);
+    const std::string rostrum = Polls::rostrum(leader);
+    polls.proclaim(leader, "a");
+    polls.world().run_for(1s);
+    if (by_hand) {
+      ASSERT_EQ(polls.ensemble().remove(leader.node()), Status::ok);
+      ASSERT_EQ(polls.ensemble().remove(rostrum), Status::ok);
+    } else {
+      polls.world().lose_reply(0);
+      polls.candidates[0]->close();
+      polls.world().run({Step::Kind::serve, 0});
+      ASSERT_EQ(polls.ensemble().find(leader.node()), nullptr);
+    }
+    const core::Proclamation next{{leader.token().zxid + 1000}, "another's"};
+    ASSERT_EQ(polls.ensemble().create(rostrum, next.encode()), Status::ok);
+    polls.world().run_for(5s);
+    const Node* const there = polls.ensemble().find(rostrum);
+    ASSERT_NE(there, nullptr);
+    EXPECT_EQ(there->data, next.encode());
+    ASSERT_EQ(polls.ensemble().remove(rostrum), Status::ok);
+  }
 }
 
 TEST(ElectionModel, AValueOfALeaderWhoseNodeIsDeletedByHandIsClearedAway) {

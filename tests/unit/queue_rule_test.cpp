@@ -255,8 +255,13 @@ TEST(QueueRule, OfAQueueTheHoldersAreTold) {
   const Children readers{numbered("__READ__", 3), numbered("__WRIT__", 5), numbered("__READ__", 4),
                          numbered("__READ__", 6)};
   EXPECT_EQ(names(readers, 0), (Children{readers[0], readers[2]}));
-  const Children stray{numbered("lock-", -7), numbered("lock-", 8), numbered("lock-", 9)};
-  EXPECT_EQ(names(stray, 0), Children{stray[1]}) << "by a counter beyond its end";
+  const int last = std::numeric_limits<int>::max();
+  const Children strays{numbered("lock-", -7), numbered("lock-", 8), numbered("lock-", 9)};
+  EXPECT_EQ(names(strays, 0), Children{strays[1]}) << "ours, by a counter beyond its end";
+  const Children foreign{numbered("_c_0-lock-", -7), numbered("lock-", 8)};
+  EXPECT_EQ(names(foreign, 0), Children{foreign[0]}) << "another's may hold";
+  const Children at_end{numbered("__WRIT__", last), numbered("_c_0-lock-", last)};
+  EXPECT_EQ(names(at_end, 0), Children{at_end[1]});
   const Children behind{numbered("weight-3-", 1), numbered("lock-", 2), numbered("lock-", 3)};
   EXPECT_EQ(names(behind, 0), Children{behind[1]});
   const Children shared{numbered("permits-2-", 1), numbered("permits-1-", 2),

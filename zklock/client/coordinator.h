@@ -118,8 +118,8 @@ using Write = std::variant<write::Create, write::Set, write::Remove, write::Chec
 
 /// multi{check(guard, any version), writes...}, all or nothing; an empty guard is none, but
 /// something there must be. Where an operation failed, the reply's status is that of the first that
-/// did, and failed_operation says which. What it wrote may outlive the session: session_ended and
-/// closed do not tell whether one that was sent has been carried out.
+/// did, and failed_operation says which. What it wrote may outlive the session: session_ended,
+/// auth_failed and closed do not tell whether one that was sent has been carried out.
 struct Transaction {
   std::string guard;
   std::vector<Write> writes;

@@ -10,6 +10,7 @@
 #include "zklock/client/then_get.h"
 #include "zklock/client/transactions.h"
 #include "zklock/core/node_data.h"
+#include "zklock/core/proclamation.h"
 
 namespace zklock::client {
 
@@ -34,8 +35,8 @@ struct Deleter::Removal {
   Node node;
   Step step;
   Done done;
-  bool alone = false;                     ///< the node is gone: it is about its companions
-  std::vector<std::string> missing = {};  ///< companions that were not there before that
+  bool alone = false;                   ///< the node is gone: it is about its companions
+  std::vector<Companion> missing = {};  ///< that were not there before that
 
   static Step first_step(Manner manner) noexcept {
     switch (manner) {
@@ -50,6 +51,11 @@ struct Deleter::Removal {
   bool is_it(const Reply& there) const {
     const bool of_session = there.ephemeral_owner == session;
     if (node.token == FencingToken{}) return of_session || there.ephemeral_owner == SessionId{};
+    if (alone) {
+      // One that is empty is made anew by whoever is about to write there.
+      const auto said = core::Proclamation::parse(there.data);
+      return said ? said->leader == node.token : of_session;
+    }
     if (there.token == node.token) return true;
     return of_session && core::came_by(core::NodeData::parse(there.data), {}) == node.token;
   }
@@ -57,10 +63,10 @@ struct Deleter::Removal {
   /// What `request` does, and the companions with it. They come first: see drops_companion().
   template <class R>
   Operation with_companions(R request) const {
-    if (node.companions.empty()) return request;
+    if (alone || node.companions.empty()) return request;
     request::Transaction all;
-    for (const std::string& path : node.companions) {
-      all.writes.emplace_back(request::write::Remove{path});
+    for (const Companion& companion : node.companions) {
+      all.writes.emplace_back(request::write::Remove{companion.path});
     }
     std::ranges::move(as_transaction(std::move(request)).writes, std::back_inserter(all.writes));
     return all;
@@ -105,18 +111,19 @@ void Deleter::look(const std::shared_ptr<Removal>& removal) {
 bool Deleter::drops_companion(Removal& removal, const Reply& reply) {
   auto& companions = removal.node.companions;
   const auto place = static_cast<std::size_t>(reply.failed_operation);
+  if (removal.alone || removal.step == Removal::Step::looking) return false;
   if (reply.failed_operation < 0 || place >= companions.size()) return false;
-  if (reply.status != Status::no_node) {
-    removal.ports->complain(companions[place], reply.status);
-  } else if (!removal.alone) {
+  if (reply.status == Status::no_node) {
     removal.missing.push_back(companions[place]);
+  } else {
+    removal.ports->complain(companions[place].path, reply.status);
   }
   companions.erase(companions.begin() + reply.failed_operation);
   return true;
 }
 
 void Deleter::deleted(const std::shared_ptr<Removal>& removal) {
-  removal->node.companions.clear();  // in the same transaction
+  if (!removal->alone) removal->node.companions.clear();  // in the same transaction
   gone(removal);
 }
 
@@ -126,10 +133,11 @@ void Deleter::gone(const std::shared_ptr<Removal>& removal) {
   std::ranges::move(std::exchange(removal->missing, {}), std::back_inserter(companions));
   removal->alone = true;
   if (companions.empty()) return removal->done(true);
-  removal->node.path = std::move(companions.back());
-  removal->node.token = {};
+  removal->node.path = std::move(companions.back().path);
+  removal->node.token = companions.back().said_by;
   companions.pop_back();
-  removal->step = Removal::Step::deleting;
+  const bool may_be_anothers = removal->node.token != FencingToken{};
+  removal->step = may_be_anothers ? Removal::Step::looking : Removal::Step::deleting;
   submit(removal);
 }
 
@@ -142,7 +150,7 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& rep
       removal->step = Removal::Step::deleting;
       return submit(removal);
     case StatusSort::session:
-    case StatusSort::over: return removal->done(false);
+    case StatusSort::over: return removal->done(removal->alone);
     case StatusSort::doubtful:
     case StatusSort::unsent:  // another may have the name by the time that the connection is back
       removal->step = Removal::Step::looking;
@@ -166,8 +174,7 @@ void Deleter::refused(const std::shared_ptr<Removal>& removal, Status status) {
     case Removal::Step::looking: removal->step = Removal::Step::deleting; break;
     case Removal::Step::deleting:
       removal->ports->complain(removal->node.path, status);
-      removal->done(false);
-      return;
+      return removal->alone ? gone(removal) : removal->done(false);
   }
   submit(removal);
 }

@@ -22,14 +22,15 @@ namespace zklock::client {
 /// |            |                   | another node            | as if it were gone       |
 /// | deleting   | Delete            | not allowed             | (complain)               |
 /// |            |                   | unknown, or not sent    | looking                  |
-/// | all        |                   | ok, or gone             | deleting a companion, if |
-/// |            |                   |                         | one is left; or (done)   |
+/// | all        |                   | ok, or gone             | the same for a companion |
+/// |            |                   |                         | that is left; or (done)  |
 /// |            |                   | not with this companion | the same without it      |
 /// |            |                   | any other               | looking, a little later  |
 ///
 /// What announces and deletes takes the companions along, in one transaction. One that was missing
 /// may have been on its way: it is deleted afterwards, when nothing makes it any more that names the
-/// node. Only its creator may announce.
+/// node. Where that begins with a look, too, the look is for what it says of itself. Only its creator
+/// may announce.
 ///
 /// A node is deleted by its name, and another one may have got that: when all have gone, the
 /// servers take the empty parent away, and in the next one the numbers begin again. So whatever is
@@ -50,16 +51,21 @@ class Deleter {
     with_care   ///< plainly; but the node may have gone unnoticed long ago: looks first
   };
 
+  /// A node that is to go with another. What is wrong with it keeps that from nothing.
+  struct Companion {
+    std::string path;
+    /// It says what the holder with this token has proclaimed; 0: its name is no other's.
+    FencingToken said_by = {};
+  };
   struct Node {
     std::string path;
     /// By which its contender came: it was made by that, or put by its owner into the place of what
     /// was. 0: it is no contender's; then it is of the session that deletes it, or of none.
     FencingToken token = {};
-    /// Nodes that are to go with it. What is wrong with them keeps the node from nothing.
-    std::vector<std::string> companions = {};
+    std::vector<Companion> companions = {};
   };
-  /// Called once, when there is no more to do. `gone`: the servers have said that they are gone;
-  /// else they go with the session, or cannot be deleted.
+  /// Called once, when there is no more to do. `gone`: the servers have said that the node is gone;
+  /// else it goes with the session, or cannot be deleted.
   using Done = std::function<void(bool gone)>;
   /// Sends at once; does not block.
   void remove(SessionId session, Node node, Manner manner, Done done);

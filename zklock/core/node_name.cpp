@@ -95,6 +95,12 @@ std::optional<Contention> parse_prefix(std::string_view prefix) noexcept {
 
 }  // namespace
 
+bool Contention::is_of_zklock() const noexcept {
+  const bool counted =
+      prefix.starts_with(permits_format.begin) || prefix.starts_with(weight_format.begin);
+  return counted || prefix == lock_prefix || prefix == write_prefix || prefix == read_prefix;
+}
+
 bool Contention::before(const Contention& other) const noexcept {
   return std::tie(sequence, name) < std::tie(other.sequence, other.name);
 }

@@ -41,6 +41,8 @@ struct Contention {
 
   std::string_view name = {};
 
+  /// By its name; Curator's are so called, too, where they are not protected.
+  bool is_of_zklock() const noexcept;
   /// In the order of arrival; the name decides between equal numbers (only a counter at its end
   /// makes such).
   bool before(const Contention& other) const noexcept;

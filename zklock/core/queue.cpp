@@ -150,8 +150,8 @@ Decision decide(std::span<const std::string> children, std::string_view own,
 }
 
 bool Holders::next_holds(const Contention& next) {
-  // By a counter beyond its end: it stands before all, came after them, and will go.
-  if (next.sequence.value < 0) return false;
+  // One of ours that has its number from a counter at its end will go, wherever that has put it.
+  if (!is_usable(next.sequence) && next.is_of_zklock()) return false;
   switch (next.access) {
     case Access::weighted: return false;
     case Access::exclusive: return exclusive_++ + shared_ == 0 && permits_ == 0;

@@ -18,7 +18,8 @@ namespace zklock::core {
 /// | not_sent        | no (abandoned before)        |                                           |
 /// | not_connected   | no (no server in time)       | tell the caller                           |
 /// | throttled       | no                           | again, a little later                     |
-/// | closed          | no, or undone by the closing | tell the caller                           |
+/// | closed,         | no, or undone by the closing | tell the caller                           |
+/// | auth_failed     | or the end of the session    |                                           |
 /// | (all others)    | no                           | decide, or tell the caller                |
 enum class Status : std::uint8_t {
   ok,

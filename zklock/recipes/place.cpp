@@ -79,12 +79,14 @@ void Place::carry_out(const Effect& effect) {
                             return p.fsm_.parent_removed(r.status, r.detail);
                           }));
       return;
-    case Effect::Kind::remove_node:
-      remove_node(
-          effect.session, effect.text,
-          effect.companion.empty() ? std::vector<std::string>{} : std::vector{effect.companion},
-          client::Deleter::Manner::plainly);
+    case Effect::Kind::remove_node: {
+      std::vector<Companion> companions;
+      if (!effect.companion.empty())
+        companions.push_back({engine_->path().child(effect.companion)});
+      remove_node(effect.session, effect.text, std::move(companions),
+                  client::Deleter::Manner::plainly);
       return;
+    }
     case Effect::Kind::mark: mark(effect); return;
     case Effect::Kind::clear: clear(effect); return;
     case Effect::Kind::delay: delay(); return;

@@ -65,7 +65,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void leave_no_delay();
   /// What was held excludes nobody any more.
   void downgrade();
-  /// While it is held: that child of the path goes with its node, in one transaction.
+  /// While it is held: that child of the path, where its holder says something (see
+  /// core/proclamation.h), goes with its node, in one transaction.
   void take_along(std::string child);
   /// Nobody holds here any more; the node stays.
   void leave_session() noexcept;
@@ -143,6 +144,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
 
  private:
   using Effect = core::AcquireEffect;
+  using Companion = client::Deleter::Companion;
 
   template <class Step>
   auto on_reply(Step step);
@@ -174,12 +176,10 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   bool goes_by_number() const noexcept;
   client::Deleter::Manner manner_of_release();
   client::Deleter::Manner deletion(Manner manner);
-  /// With the children `companions`.
-  void remove_node(SessionId session, const std::string& name,
-                   const std::vector<std::string>& companions, client::Deleter::Manner manner,
-                   std::function<void()> gone = {});
+  void remove_node(SessionId session, const std::string& name, std::vector<Companion> companions,
+                   client::Deleter::Manner manner, std::function<void()> gone = {});
   /// What goes with its node; the caller sees to it.
-  std::vector<std::string> take_companions();
+  std::vector<Companion> take_companions();
 
   struct Delays {
     std::string unwanted_marker;

@@ -101,10 +101,7 @@ void Place::own_node_gone() {
   if (!fsm_.has_node()) return;
   if (fsm_.state() != AcquireState::granted) return run(fsm_.own_node_deleted());
   node_is_lost();
-  if (engine_->went_with_path(fsm_.token())) return;  // they went, too
-  for (const std::string& child : take_companions()) {
-    core().remove(fsm_.session(), engine_->path().child(child));
-  }
+  if (holding_ && !holding_->taken_along.empty()) remove(Manner::with_care);
 }
 
 void Place::path_began_again() {
@@ -172,12 +169,15 @@ void Place::take_along(std::string child) {
   if (std::ranges::find(children, child) == children.end()) children.push_back(std::move(child));
 }
 
-std::vector<std::string> Place::take_companions() {
-  std::vector<std::string> companions;
-  if (holding_) companions = std::exchange(holding_->taken_along, {});
-  if (std::string marker = take_unwanted_delay_marker(); !marker.empty()) {
-    companions.push_back(std::move(marker));
+std::vector<client::Deleter::Companion> Place::take_companions() {
+  std::vector<Companion> companions;
+  const auto children =
+      holding_ ? std::exchange(holding_->taken_along, {}) : std::vector<std::string>();
+  for (const std::string& child : children) {
+    companions.push_back({engine_->path().child(child), fsm_.token()});
   }
+  const std::string marker = take_unwanted_delay_marker();
+  if (!marker.empty()) companions.push_back({engine_->path().child(marker)});
   return companions;
 }
 
@@ -242,15 +242,13 @@ client::Deleter::Manner Place::deletion(Manner manner) {
 }
 
 void Place::remove_node(SessionId session, const std::string& name,
-                        const std::vector<std::string>& companions, client::Deleter::Manner manner,
+                        std::vector<Companion> companions, client::Deleter::Manner manner,
                         std::function<void()> gone) {
   own_watch_.forget();
   client::Deleter::Node node{.path = engine_->path().child(name)};
   // The marker of a delay can go alone, and its name is no other's.
   if (!core::DelayMarker::parse(name)) node.token = fsm_.token();
-  for (const std::string& child : companions) {
-    node.companions.push_back(engine_->path().child(child));
-  }
+  node.companions = std::move(companions);
   core().remove(session, std::move(node), manner, std::move(gone));
 }
 

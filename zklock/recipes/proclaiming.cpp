@@ -30,7 +30,7 @@ Rostrum::~Rostrum() {
   if (core().forked()) keep_for_ever(std::move(leader_));
 }
 
-bool Rostrum::goes_with_leader() const {
+bool Rostrum::bind_to_leader() const {
   return leader_->take_along(node_.substr(node_.rfind('/') + 1));
 }
 
@@ -66,7 +66,7 @@ std::shared_ptr<Proclaiming> Proclaiming::start(std::shared_ptr<Rostrum> rostrum
 
 void Proclaiming::send() {
   const GuardedWrites saying = rostrum_->to_say(value_);
-  if (!GuardedCommit::refusal(saying) && rostrum_->goes_with_leader()) {
+  if (!GuardedCommit::refusal(saying) && rostrum_->bind_to_leader()) {
     auto creating = GuardedCommit::start(rostrum_->to_be_there(), deadline_,
                                          [self = shared_from_this()](std::optional<Error> error) {
                                            const std::lock_guard guard(self->mutex_);

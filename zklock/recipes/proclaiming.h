@@ -14,8 +14,8 @@
 namespace zklock::recipes {
 
 /// Where one leader proclaims; see core/proclamation.h. The node is made by the first value, guarded
-/// by the lock node, and goes with that, in one transaction: who looks on never sees the one without
-/// the other.
+/// by the lock node, and goes with that, in one transaction: nobody sees the leader go on without its
+/// value.
 ///
 /// Thread-safety: all members, from any thread.
 class Rostrum {
@@ -30,7 +30,7 @@ class Rostrum {
   const std::shared_ptr<Contender>& leader() const noexcept { return leader_; }
   const std::string& node() const noexcept { return node_; }
   /// From now on the node goes with the leader's. False: that one leads no more.
-  bool goes_with_leader() const;
+  bool bind_to_leader() const;
   /// Of that leader, and guarded by its lock node.
   GuardedWrites to_be_there() const;
   GuardedWrites to_say(std::string value) const;

@@ -213,10 +213,15 @@ void QueueObserver::all_described() {
   if (proclaimed_ && is_gone(*proclaimed_)) return list_when_due();
   const auto bad = std::ranges::find_if(replies_, failed);
   if (bad != replies_.end()) return pause(*bad);
-  // A holder may be known by its name alone; a value that cannot be read is not the one before.
-  if (proclaimed_ && proclaimed_->status != Status::ok) return pause(*proclaimed_);
-  rest(view_of(*engine_, sight_, queue_.contenders, holders_, replies_,
-               proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view()));
+  QueueView view = view_of(*engine_, sight_, queue_.contenders, holders_, replies_,
+                           proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view());
+  if (!proclaimed_ || proclaimed_->status == Status::ok) return rest(std::move(view));
+  // Of a leader that is told of already, it would look as if it had said nothing.
+  const bool same_leader = known_ && !known_->holders.empty() &&
+                           known_->holders.front().token == view.holders.front().token;
+  const bool unreadable = proclaimed_->status == Status::no_auth;
+  if (unreadable && !same_leader && listeners_.tell(view)) known_ = std::move(view);
+  pause(*proclaimed_);
 }
 
 void QueueObserver::await() {

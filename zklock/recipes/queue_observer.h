@@ -32,9 +32,12 @@ namespace zklock::recipes {
 /// | listing    | ListAndWatch   | nobody is there            | resting; free                   |
 /// |            |                | somebody is                | describing                      |
 /// |            |                | no_node                    | awaiting                        |
-/// | describing | Gets, after    | ok; no_auth, but to a      | resting; held                   |
-/// |            | that of a      | proclamation               |                                 |
-/// |            | shared number  |                            |                                 |
+/// | describing | Gets, after    | ok, no_auth                | resting; held                   |
+/// |            | that of a      |                            |                                 |
+/// |            | shared number, |                            |                                 |
+/// |            | and beside     | no_auth                    | pausing; of another leader than |
+/// |            | that of a      |                            | before is told, without a value |
+/// |            | proclamation   |                            |                                 |
 /// |            |                | no_node                    | pausing                         |
 /// | awaiting   | ExistsAndWatch | no_node                    | resting; free                   |
 /// |            |                | ok                         | pausing                         |

@@ -35,7 +35,7 @@ std::shared_ptr<void> Tenure::being_told() const {
 }
 
 void Tenure::release() noexcept {
-  std::shared_ptr<Rostrum> rostrum;  // goes after the hold
+  std::shared_ptr<Rostrum> rostrum;
   Hold hold;
   std::shared_ptr<void> told;
   {

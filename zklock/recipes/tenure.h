@@ -76,7 +76,7 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
 
   mutable std::mutex mutex_;
   // guarded by mutex_
-  std::shared_ptr<Rostrum> rostrum_;  // goes after the hold: nothing is proclaimed in between
+  std::shared_ptr<Rostrum> rostrum_;  // null: it is over
   Hold hold_;
   std::shared_ptr<void> being_told_;
 

@@ -254,21 +254,21 @@ void Checker::commit_told(const Event& event) {
 
 void Checker::seen(const Event& event) {
   Sight& sight = sights_[event.hold];
-  const bool leads = event.token != FencingToken{};
+  const bool holds = event.token != FencingToken{};
   if (event.number != 0) {
     const auto said = commits_.find(static_cast<std::uint32_t>(event.number));
-    if (!leads || said == commits_.end() || said->second != event.token) {
+    if (!holds || said == commits_.end() || said->second != event.token) {
       report(event, "I5", "an observer is told a value that this leader has not said");
     }
   }
-  const bool same = leads && sight.leads && event.token == sight.highest;
-  if (leads && !same && event.token <= sight.highest) {
-    report(event, "I2", "an observer is told of a leader that it has seen go");
+  const bool same = holds && sight.holds && event.token == sight.highest;
+  if (holds && !same && event.token <= sight.highest) {
+    report(event, "I2", "an observer is told of a holder that it has seen go");
   }
-  if (same && event.number < sight.number && !event.flag) {
+  if (same && event.number < sight.number) {
     report(event, "I2", "an observer is told an older value of the same leader");
   }
-  sight = {std::max(sight.highest, event.token), leads, event.number};
+  sight = {std::max(sight.highest, event.token), holds, event.number};
 }
 
 void Checker::ended(const Event& event) {

@@ -61,8 +61,8 @@ class Checker {
     bool granted = false;
   };
   struct Sight {
-    FencingToken highest;  ///< that was ever seen to lead
-    bool leads = false;    ///< is seen to lead now
+    FencingToken highest;  ///< that was ever seen to hold
+    bool holds = false;    ///< is seen to hold now
     std::int64_t number = 0;
   };
   struct Contender {

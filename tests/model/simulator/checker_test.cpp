@@ -178,9 +178,8 @@ TEST(Checker, AGuardedWriteWithoutTheNodeAndLiesAboutIt) {
 }
 
 TEST(Checker, AnObserverIsToldOfWhatIsPast) {
-  const auto seen = [](std::int64_t leader, std::int64_t number, bool by_hand = false) {
-    return Event{
-        .kind = Kind::seen, .flag = by_hand, .hold = 7, .token = {leader}, .number = number};
+  const auto seen = [](std::int64_t leader, std::int64_t number) {
+    return Event{.kind = Kind::seen, .hold = 7, .token = {leader}, .number = number};
   };
   const auto said = [](std::int64_t leader, std::int64_t number) {
     return Event{.kind = Kind::written, .flag = true, .token = {leader}, .number = number};
@@ -194,7 +193,6 @@ TEST(Checker, AnObserverIsToldOfWhatIsPast) {
   EXPECT_EQ(then(seen(9, 0)), "I2") << "a former leader";
   EXPECT_EQ(then(seen(10, 1)), "I2") << "an older value";
   EXPECT_EQ(then(seen(10, 0)), "I2") << "none any more";
-  EXPECT_EQ(then(seen(10, 0, true)), "") << "somebody has deleted it";
   EXPECT_EQ(then(seen(11, 2)), "I5") << "another's value";
   EXPECT_EQ(then(seen(11, 4)), "I5") << "a value that nobody has written";
   EXPECT_EQ(then(seen(0, 2)), "I5") << "a value of nobody";

@@ -42,8 +42,8 @@ using core::Instant;
 /// | refused     | it has refused one; flag: the hold     | token                                         |
 /// |             | said held at that time                 |                                               |
 /// | commit_told | what became of a guarded transaction   | number: 0: written, 1: not, 2: unknown        |
-/// | seen        | an observer (hold) was told of who     | token: none, nobody; number: of the value, 0: |
-/// |             | leads there                            | none, -1: of nobody; flag: it may be missing  |
+/// | seen        | an observer (hold) was told of who     | token: none, nobody; number: of what a leader |
+/// |             | holds alone, or leads there            | has said, 0: nothing, -1: something else      |
 /// | healed      | there are no faults any more           |                                               |
 /// | left        | something is left at rest              | text                                          |
 /// | rest        | the end                                |                                               |

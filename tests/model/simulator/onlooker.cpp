@@ -5,8 +5,6 @@
 #include <system_error>
 #include <utility>
 
-#include "zklock/core/proclamation.h"
-
 namespace zklock::simulator {
 
 namespace {
@@ -29,23 +27,30 @@ Onlooker::Onlooker(Scribe& scribe, Client& client, const ObjectPlan& plan, std::
     subscription_ = election_->add_listener([this](const ElectionState& now) { told(now); });
   } else {
     lock_.emplace(client, path_of(path_));
-    subscription_ = lock_->add_listener([this](const LockState& now) { lock_state_ = now; });
+    subscription_ = lock_->add_listener([this](const LockState& now) { told(now); });
   }
 }
 
+void Onlooker::told(LockState state) {
+  // Those who hold together come and go in any order.
+  const bool alone = !state.holders.empty() && state.holders.front().access == Access::exclusive;
+  if (alone || state.holders.empty()) {
+    note_seen(alone ? state.holders.front().token : FencingToken{}, 0);
+  }
+  lock_state_ = std::move(state);
+}
+
 void Onlooker::told(ElectionState state) {
-  // What a leader has said may be gone when somebody has deleted its node.
-  const bool by_hand =
-      state.leader &&
-      scribe_.is_taken_name(
-          0, path_of(path_) + "/" + core::proclamation_node({state.leader->sequence}));
+  note_seen(state.leader ? state.leader->token : FencingToken{}, number_in(state.value));
+  election_state_ = std::move(state);
+}
+
+void Onlooker::note_seen(FencingToken holder, std::int64_t number) {
   scribe_.note({.kind = Event::Kind::seen,
-                .flag = by_hand,
                 .hold = number_,
                 .resource = resource_of(0, path_),
-                .token = state.leader ? state.leader->token : FencingToken{},
-                .number = number_in(state.value)});
-  election_state_ = std::move(state);
+                .token = holder,
+                .number = number});
 }
 
 bool Onlooker::sees_nobody() const {

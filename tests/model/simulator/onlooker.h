@@ -30,7 +30,9 @@ class Onlooker {
   bool is_of_election() const noexcept { return election_.has_value(); }
 
  private:
+  void told(LockState state);
   void told(ElectionState state);
+  void note_seen(FencingToken holder, std::int64_t number);
 
   Scribe& scribe_;
   const int path_;

@@ -62,9 +62,6 @@ class Scribe {
     const auto found = nodes_[ensemble].find(path);
     if (found != nodes_[ensemble].end()) taken(ensemble, found->second.token);
   }
-  bool is_taken_name(std::size_t ensemble, const std::string& path) const {
-    return taken_names_.contains({ensemble, path});
-  }
   bool is_taken(std::size_t ensemble, std::int64_t czxid) const {
     return taken_.contains({ensemble, czxid});
   }
