@@ -208,6 +208,24 @@ TEST_F(ElectionObserverTest, AValueCountsForItsTokenAlone) {
   }
 }
 
+TEST_F(ElectionObserverTest, AValueThatMayNotBeReadIsReadWhenItMay) {
+  const auto latch = leading_latch(*client_);
+  const Leadership leadership = latch->leadership();
+  leadership.proclaim("a");
+  ACL unreadable{ZOO_PERM_ALL & ~ZOO_PERM_READ,
+                 {const_cast<char*>("world"), const_cast<char*>("anyone")}};
+  ASSERT_EQ(raw().set_acl(rostrum(leadership), ACL_vector{1, &unreadable}), ZOK);
+  Witness witness;
+  ElectionObserver observer(*observers_client_, kPath);
+  const Subscription subscription = witness.listen_to(observer);
+  ASSERT_TRUE(witness.comes_to({leadership.token(), std::nullopt}));
+  EXPECT_EQ(error_of([&] { return state(), 0; }), Errc::no_auth);
+  // Of which no watch tells.
+  ASSERT_EQ(raw().set_acl(rostrum(leadership), ZOO_OPEN_ACL_UNSAFE), ZOK);
+  EXPECT_TRUE(witness.comes_to({leadership.token(), "a"}));
+  EXPECT_EQ(witness.size(), 2U);
+}
+
 TEST_F(ElectionObserverTest, AForeignLeaderHasNoValue) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   const auto foreign = raw().create(kPath + "/_c_0-lock-", "theirs", ZOO_EPHEMERAL_SEQUENTIAL);

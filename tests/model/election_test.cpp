@@ -466,6 +466,35 @@ TEST(ElectionModel, ANewSessionOnAServerThatLagsBehindDoesNotHideTheLeader) {
   EXPECT_EQ(polls.view().proclaimed, "b");
 }
 
+// Names come again in a path that is made anew. Between a list and what it names that may happen.
+TEST(ElectionModel, WhoHasGotTheNameOfOneInTheListIsNotTakenForIt) {
+  Polls polls;
+  polls.world().run_for(1s);
+  polls.observer->stop();
+  polls.views.clear();
+  const std::string listed = polls.leadership(0).node();
+  SimCoordinator& client = polls.world().client(Polls::kObserver);
+  client.reset_counts();
+  polls.observe();
+  for (int i = 0; i < 50 && client.requests(Kind::get) == 0; ++i) {
+    polls.world().run(polls.world().steps().front());
+  }
+  ASSERT_EQ(polls.ensemble().remove(listed), Status::ok);
+  const std::string first = LockWorld::path + ("/" + core::NodeName::make("_c_0-lock-", {0}).text);
+  ASSERT_EQ(polls.ensemble().create(first), Status::ok);
+  ASSERT_EQ(polls.ensemble().create(listed), Status::ok);
+  const FencingToken newer{polls.ensemble().find(listed)->czxid};
+  polls.world().run_for(1s);
+  ASSERT_FALSE(polls.views.empty());
+  for (const QueueView& view : polls.views) EXPECT_NE(view.holders.front().token, newer);
+  EXPECT_EQ(polls.leader_in_view(), FencingToken{polls.ensemble().find(first)->czxid});
+  EXPECT_EQ(polls.violation, "");
+  for (const std::string& node : {listed, first}) {
+    ASSERT_EQ(polls.ensemble().remove(node), Status::ok);
+  }
+  polls.world().run_for(1s);
+}
+
 TEST(ElectionModel, WhatIsToldFirstIsNoOlderThanTheListener) {
   Polls polls;
   polls.proclaim(polls.leadership(0), "a");

@@ -229,6 +229,11 @@ AclReply RawClient::get_acl(const std::string& path) {
   return reply;
 }
 
+int RawClient::set_acl(const std::string& path, const ACL_vector& acl) {
+  if (handle() == nullptr) return ZINVALIDSTATE;
+  return zoo_set_acl(handle(), path.c_str(), -1, &acl);
+}
+
 int RawClient::add_digest(const std::string& credential) {
   if (handle() == nullptr) return ZINVALIDSTATE;
   state_->notify([this] { state_->auth_rc.reset(); });

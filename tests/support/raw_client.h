@@ -94,6 +94,7 @@ class RawClient {
   StatReply exists(const std::string& path);
   ChildrenReply children(const std::string& path);
   AclReply get_acl(const std::string& path);
+  int set_acl(const std::string& path, const ACL_vector& acl);
   // "user:password"; returns when the server has taken it.
   int add_digest(const std::string& credential);
 

@@ -113,6 +113,8 @@ bool Deleter::drops_companion(Removal& removal, const Reply& reply) {
   const auto place = static_cast<std::size_t>(reply.failed_operation);
   if (removal.alone || removal.step == Removal::Step::looking) return false;
   if (reply.failed_operation < 0 || place >= companions.size()) return false;
+  const StatusSort sort = core::sort_of(reply.status);
+  if (sort != StatusSort::tree && sort != StatusSort::refused) return false;
   if (reply.status == Status::no_node) {
     removal.missing.push_back(companions[place]);
   } else {
@@ -169,12 +171,17 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& rep
 }
 
 void Deleter::refused(const std::shared_ptr<Removal>& removal, Status status) {
+  if (removal->alone) {
+    removal->ports->complain(removal->node.path, status);
+    return gone(removal);
+  }
   switch (removal->step) {
     case Removal::Step::announcing: removal->step = Removal::Step::looking; break;
     case Removal::Step::looking: removal->step = Removal::Step::deleting; break;
     case Removal::Step::deleting:
       removal->ports->complain(removal->node.path, status);
-      return removal->alone ? gone(removal) : removal->done(false);
+      removal->done(false);
+      return;
   }
   submit(removal);
 }

@@ -20,11 +20,14 @@ namespace zklock::client {
 /// |            |                   | unknown, or not sent    | looking                  |
 /// | looking    | Check, then Get   | it, or not allowed      | deleting                 |
 /// |            |                   | another node            | as if it were gone       |
-/// | deleting   | Delete            | not allowed             | (complain)               |
+/// | deleting   | Delete            | not allowed             | (complain, and done)     |
 /// |            |                   | unknown, or not sent    | looking                  |
+/// | both, for  |                   | not allowed             | (complain) as if it were |
+/// | a companion|                   |                         | gone                     |
 /// | all        |                   | ok, or gone             | the same for a companion |
 /// |            |                   |                         | that is left; or (done)  |
 /// |            |                   | not with this companion | the same without it      |
+/// |            |                   | the session goes        | (done)                   |
 /// |            |                   | any other               | looking, a little later  |
 ///
 /// What announces and deletes takes the companions along, in one transaction. One that was missing

@@ -158,7 +158,7 @@ void QueueObserver::list_when_due() {
 void QueueObserver::listed(const client::Reply& reply) {
   if (reply.status == Status::no_node) return await();
   if (reply.status != Status::ok) return pause(reply);
-  queue_ = Queue::of(reply.children);
+  queue_ = Queue::of(reply);
   if (shares_count(queue_.contenders)) return count();
   holders_ = holders_in(sight_, queue_, 0);
   const bool proclaimed =
@@ -192,6 +192,7 @@ void QueueObserver::describe(bool proclaimed) {
     watches_.push_back(submit(request::GetAndWatch{engine_->path().child(node), on_watch()},
                               [](QueueObserver& self, const client::Reply& reply) {
                                 self.proclaimed_ = reply;
+                                if (reply.mute) self.proclaimed_->status = Status::no_auth;
                                 if (--self.missing_ == 0) self.all_described();
                               }));
   }
@@ -209,6 +210,7 @@ void QueueObserver::all_described() {
   const auto failed = [](const client::Reply& r) {
     return r.status != Status::ok && r.status != Status::no_auth;
   };
+  for (client::Reply& reply : replies_) queue_.settle(reply);
   if (std::ranges::any_of(replies_, is_gone)) return list_when_due();
   if (proclaimed_ && is_gone(*proclaimed_)) return list_when_due();
   const auto bad = std::ranges::find_if(replies_, failed);
@@ -217,8 +219,8 @@ void QueueObserver::all_described() {
                            proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view());
   if (!proclaimed_ || proclaimed_->status == Status::ok) return rest(std::move(view));
   // Of a leader that is told of already, it would look as if it had said nothing.
-  const bool same_leader = known_ && !known_->holders.empty() &&
-                           known_->holders.front().token == view.holders.front().token;
+  const bool same_leader =
+      known_ && !known_->holders.empty() && known_->holders.front() == view.holders.front();
   const bool unreadable = proclaimed_->status == Status::no_auth;
   if (unreadable && !same_leader && listeners_.tell(view)) known_ = std::move(view);
   pause(*proclaimed_);

@@ -25,7 +25,7 @@ Queue read_queue_now(LockEngine& engine, Question& question) {
   for (;;) {
     const client::Reply reply = question.ask(client::request::ListChildren{engine.path().str()});
     if (reply.status == Status::no_node) return {};
-    if (reply.status == Status::ok) return Queue::of(reply.children);
+    if (reply.status == Status::ok) return Queue::of(reply);
     if (!core::passes(reply.status)) question.fail(reply);
     Question::pause();
   }
@@ -121,14 +121,21 @@ void follow_passing(LockEngine& engine, Question& question, Queue& queue,
     }
   }
   auto fresh = question.ask(std::move(reads));
+  for (client::Reply& reply : fresh) queue.settle(reply);
   for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move(fresh[i]);
   replies = std::move(all);
 }
 
 }  // namespace
 
-Queue Queue::of(const std::vector<std::string>& children) {
-  return {.contenders = core::contenders(children), .delayed = !core::orphans(children).empty()};
+Queue Queue::of(const client::Reply& list) {
+  return {.contenders = core::contenders(list.children),
+          .delayed = !core::orphans(list.children).empty(),
+          .as_of = list.last_child};
+}
+
+void Queue::settle(client::Reply& node) const {
+  if (node.status == Status::ok && node.token > as_of) node.status = Status::no_node;
 }
 
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
@@ -159,6 +166,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       reads.emplace_back(client::request::Get{engine->path().child(name.text)});
     }
     auto replies = question.ask(std::move(reads));
+    for (client::Reply& reply : replies) queue.settle(reply);
     follow_passing(*engine, question, queue, replies);
     follow_downgrades(*engine, question, queue.contenders, replies);
     const bool lost =
@@ -254,6 +262,7 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
       value = std::move(replies.front().data);
       replies.erase(replies.begin());
     }
+    for (client::Reply& reply : replies) queue.settle(reply);
     if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // it has just gone
     const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
     if (bad != replies.end()) question.fail(*bad);

@@ -23,8 +23,12 @@ namespace zklock::recipes {
 struct Queue {
   std::vector<core::NodeName> contenders;  ///< in the order of core::contenders()
   bool delayed = false;                    ///< nobody holds yet: see core/lock_delay.h
+  FencingToken as_of;                      ///< by which a child came or went last
 
-  static Queue of(const std::vector<std::string>& children);
+  static Queue of(const client::Reply& list);
+  /// Of a reply to a Get of one of them: what is newer than the list has got the name of one that has
+  /// gone, in a path that was made anew. Then it says so.
+  void settle(client::Reply& node) const;
 };
 
 /// The contenders' nodes, in the same order.

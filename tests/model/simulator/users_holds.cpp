@@ -417,7 +417,9 @@ bool Users::is_first(const Leadership& leadership) {
   const auto slash = node.rfind('/');
   const model::Node* const parent = universe_.ensemble(0).find(node.substr(0, slash));
   if (parent == nullptr) return false;
-  const auto queue = recipes::Queue::of({parent->children.begin(), parent->children.end()});
+  client::Reply list;
+  list.children = parent->children;
+  const auto queue = recipes::Queue::of(list);
   return !queue.delayed && !queue.contenders.empty() &&
          queue.contenders.front().text == node.substr(slash + 1);
 }
