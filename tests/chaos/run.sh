@@ -31,15 +31,10 @@ done
 
 build=${ZKLOCK_CHAOS_BUILD-}
 if [ -z "$build" ]; then
-  # shellcheck source=tests/support/install_packages.sh
-  source tests/support/install_packages.sh
-  zklock_install "${zklock_demo_packages[@]}" libgtest-dev
+  # shellcheck source=tests/support/build_optimized.sh
+  source tests/support/build_optimized.sh
   build=$PWD/build/chaos
-  launcher=()
-  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-    -DZKLOCK_BUILD_EXAMPLES=OFF "${launcher[@]}" >&2
-  cmake --build "$build" --parallel "${ZKLOCK_CHAOS_JOBS:-2}" --target zklock_chaos >&2
+  zklock_build_optimized "$build" "${ZKLOCK_CHAOS_JOBS:-2}" zklock_chaos
 else
   build=$(cd "$here" && cd "$build" && pwd)
 fi

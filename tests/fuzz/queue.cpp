@@ -149,6 +149,28 @@ void check_orphans(const std::vector<std::string>& children,
   require(found.size() == expected, "no other orphans");
 }
 
+std::vector<Contention> first_of(const std::vector<std::string>& children,
+                                 const std::vector<Contention>& there, std::int32_t all) {
+  std::vector<Contention> first;
+  for (const Contention& own : there) {
+    if (check_decision(children, there, own, all) == Verdict::first) first.push_back(own);
+  }
+  return first;
+}
+
+/// Ours that have their numbers from a counter at its end go, wherever they stand.
+std::vector<Contention> first_of_those_that_stay(const std::vector<Contention>& there,
+                                                 std::int32_t all) {
+  std::vector<std::string> children;
+  std::vector<Contention> staying;
+  for (const Contention& it : there) {
+    if (!is_usable(it.sequence) && it.is_of_zklock()) continue;
+    children.emplace_back(it.name);
+    staying.push_back(it);
+  }
+  return first_of(children, staying, all);
+}
+
 void check_list(const std::vector<std::string>& children, std::int32_t all) {
   std::vector<Contention> there;
   std::vector<Contention> weighted;
@@ -166,11 +188,7 @@ void check_list(const std::vector<std::string>& children, std::int32_t all) {
   check_order(weighted, [](const auto& a, const auto& b) { return precedes(a, b); });
   check_orphans(children, there);
 
-  std::vector<Contention> first;
-  for (const Contention& own : there) {
-    if (check_decision(children, there, own, all) == Verdict::first) first.push_back(own);
-  }
-  check_together(first, all);
+  check_together(first_of(children, there, all), all);
 
   const auto queue = contenders(children);
   require(queue.size() == there.size(), "all contenders, and they only");
@@ -180,7 +198,7 @@ void check_list(const std::vector<std::string>& children, std::int32_t all) {
   }
   const auto hold = holders(queue, all);
   std::size_t unweighted = 0;
-  for (const Contention& it : first) {
+  for (const Contention& it : first_of_those_that_stay(there, all)) {
     if (is_weighted(it)) continue;
     ++unweighted;
     require(std::ranges::any_of(hold, [&](const auto& name) { return name.text == it.name; }),

@@ -10,16 +10,10 @@ set -euo pipefail
 here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-# shellcheck source=tests/support/install_packages.sh
-source tests/support/install_packages.sh
-zklock_install "${zklock_demo_packages[@]}" libgtest-dev
-
+# shellcheck source=tests/support/build_optimized.sh
+source tests/support/build_optimized.sh
 build=${ZKLOCK_SOAK_BUILD:-$PWD/build/soak}
-launcher=()
-if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DZKLOCK_BUILD_EXAMPLES=OFF \
-  "${launcher[@]}" >&2
-cmake --build "$build" --parallel "${ZKLOCK_SOAK_JOBS:-2}" --target zklock_soak >&2
+zklock_build_optimized "$build" "${ZKLOCK_SOAK_JOBS:-2}" zklock_soak
 
 cd "$here"  # the file is named from there
 exec "$build/tests/soak/zklock_soak" "$@"

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# For scripts that are one command on a fresh Debian 12. To be sourced, in the top folder.
+# shellcheck shell=bash
+
+# shellcheck source=tests/support/install_packages.sh
+source tests/support/install_packages.sh
+
+# zklock_build_optimized DIR JOBS TARGET: installs what is missing, and builds that target there.
+zklock_build_optimized() {
+  zklock_install "${zklock_demo_packages[@]}" libgtest-dev
+  local launcher=()
+  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  cmake -S . -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DZKLOCK_BUILD_EXAMPLES=OFF \
+    "${launcher[@]}" >&2
+  cmake --build "$1" --parallel "$2" --target "$3" >&2
+}
