@@ -199,7 +199,8 @@ Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
   std::optional<Tree> before;
   if (operations.size() > 1) before = tree_;
   const std::int64_t zxid_before = zxid_;
-  const std::vector<std::string> ephemerals_before = ephemerals(session);
+  std::map<SessionId, std::vector<std::string>> ephemerals_before;  // others' may go, too
+  for (const auto& [id, each] : sessions_) ephemerals_before.emplace(id, each.ephemerals);
   progress_ = Progress{};
   Reply made = status_only(Status::ok);
   for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -208,7 +209,7 @@ Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
     progress_.reset();
     if (before) tree_ = std::move(*before);
     zxid_ = zxid_before;
-    sessions_.at(session).ephemerals = ephemerals_before;
+    for (auto& [id, each] : sessions_) each.ephemerals = std::move(ephemerals_before.at(id));
     Reply reply = status_only(status);
     reply.failed_operation = static_cast<int>(i);
     return reply;

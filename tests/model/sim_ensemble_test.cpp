@@ -203,6 +203,8 @@ TEST_F(SimEnsembleTest, ATransactionIsCarriedOutWholeAndTellsThenOfEveryChange) 
 TEST_F(SimEnsembleTest, ATransactionThatFailsChangesNothingAndSaysWhichOperation) {
   const std::string own = "/p/" + create().name;
   ensemble.create("/old", "1");
+  const SessionId other = ensemble.open_session(6s);
+  ensemble.create("/theirs", "", other);
   events.clear();
   const std::int64_t zxid = ensemble.last_zxid();
   const std::vector<std::pair<Write, Status>> failing = {
@@ -211,17 +213,18 @@ TEST_F(SimEnsembleTest, ATransactionThatFailsChangesNothingAndSaysWhichOperation
       {write::Set{"/old", "3", 7}, Status::bad_version},
       {write::Set{"/none", ""}, Status::no_node},
       {write::Remove{"/p"}, Status::not_empty},
-      {write::Remove{"/old", 0}, Status::bad_version},  // the second operation makes it 1
+      {write::Remove{"/old", 0}, Status::bad_version},  // the one before it makes it 1
       {write::CheckVersion{"/old", 0}, Status::bad_version},
       {write::CheckVersion{"/none"}, Status::no_node},
   };
   for (const auto& [write, status] : failing) {
     for (const std::string& guard : {own, std::string()}) {
-      const Transaction transaction{
-          guard, {write::Create{"/p/mine", "", true}, write::Set{"/old", "2"}, write}};
+      const Transaction transaction{guard,
+                                    {write::Create{"/p/mine", "", true}, write::Remove{"/theirs"},
+                                     write::Set{"/old", "2"}, write}};
       const Reply reply = ensemble.apply(session, transaction);
       EXPECT_EQ(reply.status, status);
-      EXPECT_EQ(reply.failed_operation, guard.empty() ? 2 : 3);
+      EXPECT_EQ(reply.failed_operation, guard.empty() ? 3 : 4);
     }
   }
   const Reply unguarded = ensemble.apply(session, Transaction{"/p/x", {write::Create{"/new"}}});
@@ -231,6 +234,7 @@ TEST_F(SimEnsembleTest, ATransactionThatFailsChangesNothingAndSaysWhichOperation
   EXPECT_EQ(ensemble.find("/p/mine"), nullptr);
   EXPECT_EQ(ensemble.find("/old")->data, "1");
   EXPECT_EQ(ensemble.ephemerals(session), std::vector<std::string>{own});
+  EXPECT_EQ(ensemble.ephemerals(other), std::vector<std::string>{"/theirs"});
   EXPECT_EQ(ensemble.last_zxid(), zxid);
   EXPECT_TRUE(events.empty());
 }
