@@ -32,8 +32,9 @@ Onlooker::Onlooker(Scribe& scribe, Client& client, const ObjectPlan& plan, std::
 }
 
 void Onlooker::told(LockState state) {
-  // Those who hold together come and go in any order.
-  const bool alone = !state.holders.empty() && state.holders.front().access == Access::exclusive;
+  // Those who hold together come and go in any order; and a stranger may say any token.
+  const bool alone = !state.holders.empty() && state.holders.front().access == Access::exclusive &&
+                     state.holders.front().session_id != 0;
   if (alone || state.holders.empty()) {
     note_seen(alone ? state.holders.front().token : FencingToken{}, 0);
   }

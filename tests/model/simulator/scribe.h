@@ -62,6 +62,11 @@ class Scribe {
     const auto found = nodes_[ensemble].find(path);
     if (found != nodes_[ensemble].end()) taken(ensemble, found->second.token);
   }
+  /// By which the contender of that node came, which may have been another node; 0: it is none.
+  std::int64_t token_of(std::size_t ensemble, const std::string& path) const {
+    const auto found = nodes_[ensemble].find(path);
+    return found == nodes_[ensemble].end() ? 0 : found->second.token;
+  }
   bool is_taken(std::size_t ensemble, std::int64_t czxid) const {
     return taken_.contains({ensemble, czxid});
   }

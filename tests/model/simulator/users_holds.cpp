@@ -324,6 +324,7 @@ void Users::write(Call& call) {
 void Users::node_taken(std::size_t ensemble, const std::string& path) {
   const model::Node* const node = universe_.ensemble(ensemble).find(path);
   if (node == nullptr) return;
+  const std::int64_t came_by = scribe_.token_of(ensemble, path);
   scribe_.taken(ensemble, node->czxid);
   scribe_.taken_name(ensemble, path);
   for (Call* const call : live_) {
@@ -332,8 +333,11 @@ void Users::node_taken(std::size_t ensemble, const std::string& path) {
       const bool leader = !hold && !call->got.composite;
       if (!hold && !leader) continue;
       const std::string own = hold ? hold->node() : call->leadership.node();
-      if (own != path || part.ensemble != ensemble) continue;
-      scribe_.taken(ensemble, (hold ? hold->token() : call->leadership.token()).zxid);
+      const std::int64_t token = (hold ? hold->token() : call->leadership.token()).zxid;
+      // While a writer becomes a reader it may not know yet what its node is called.
+      const bool is_it = own == path || token == came_by;
+      if (!is_it || part.ensemble != ensemble) continue;
+      scribe_.taken(ensemble, token);
       for (const Call::Part& each : call->parts) {
         scribe_.note({.kind = Event::Kind::taken, .hold = each.hold});
       }
