@@ -197,19 +197,23 @@ Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
 
   // A single operation changes nothing where it fails.
   std::optional<Tree> before;
-  if (operations.size() > 1) before = tree_;
-  const std::int64_t zxid_before = zxid_;
   std::map<SessionId, std::vector<std::string>> ephemerals_before;  // others' may go, too
-  for (const auto& [id, each] : sessions_) ephemerals_before.emplace(id, each.ephemerals);
+  if (operations.size() > 1) {
+    before = tree_;
+    for (const auto& [id, each] : sessions_) ephemerals_before.emplace(id, each.ephemerals);
+  }
+  const std::int64_t zxid_before = zxid_;
   progress_ = Progress{};
   Reply made = status_only(Status::ok);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Status status = carry_out(session, operations[i], made);
     if (status == Status::ok) continue;
     progress_.reset();
-    if (before) tree_ = std::move(*before);
+    if (before) {
+      tree_ = std::move(*before);
+      for (auto& [id, each] : sessions_) each.ephemerals = std::move(ephemerals_before.at(id));
+    }
     zxid_ = zxid_before;
-    for (auto& [id, each] : sessions_) each.ephemerals = std::move(ephemerals_before.at(id));
     Reply reply = status_only(status);
     reply.failed_operation = static_cast<int>(i);
     return reply;

@@ -93,8 +93,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   /// From now on, and not from the next tick, it hears at once if its node is deleted.
   void watch_node();
   bool renew(std::optional<core::Duration> length);
-  /// That child of the path goes with its node. False: it does not hold any more.
-  bool take_along(std::string child);
+  /// The node there goes with its own. False: it does not hold any more.
+  bool take_along(std::string path);
   void release(core::CountKind kind) noexcept;
   /// The node of what was held goes.
   void let_go(Place::Manner manner);

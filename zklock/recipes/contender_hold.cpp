@@ -115,10 +115,10 @@ bool Contender::renew(std::optional<core::Duration> length) {
   return holds_validly() && tenure_->renew(length);
 }
 
-bool Contender::take_along(std::string child) {
+bool Contender::take_along(std::string path) {
   const LockEngine::Section section(*engine_);
   if (!holds_validly()) return false;
-  place_->take_along(std::move(child));
+  place_->take_along(std::move(path));
   return true;
 }
 

@@ -65,9 +65,9 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void leave_no_delay();
   /// What was held excludes nobody any more.
   void downgrade();
-  /// While it is held: that child of the path, where its holder says something (see
-  /// core/proclamation.h), goes with its node, in one transaction.
-  void take_along(std::string child);
+  /// While it is held: the node there, where its holder says something (see core/proclamation.h), goes
+  /// with its own, in one transaction.
+  void take_along(std::string path);
   /// Nobody holds here any more; the node stays.
   void leave_session() noexcept;
   enum class Manner { release, plainly, with_care };
@@ -195,7 +195,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
     Downgrade downgrade;
     core::Instant since{};
     std::optional<bool> awaited;           ///< decided when it is let go of
-    std::vector<std::string> taken_along;  ///< children of the path
+    std::vector<std::string> taken_along;  ///< paths of nodes
   };
   bool reads_on() const noexcept { return holding_ && holding_->downgrade.reads(); }
   bool name_in_doubt() const noexcept { return holding_ && holding_->downgrade.in_doubt(); }

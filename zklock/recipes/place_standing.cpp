@@ -164,17 +164,17 @@ void Place::downgrade() {
   if (left_delay) remove_unwanted_delay_marker();
 }
 
-void Place::take_along(std::string child) {
-  auto& children = holding_->taken_along;
-  if (std::ranges::find(children, child) == children.end()) children.push_back(std::move(child));
+void Place::take_along(std::string path) {
+  auto& paths = holding_->taken_along;
+  if (std::ranges::find(paths, path) == paths.end()) paths.push_back(std::move(path));
 }
 
 std::vector<client::Deleter::Companion> Place::take_companions() {
   std::vector<Companion> companions;
-  const auto children =
-      holding_ ? std::exchange(holding_->taken_along, {}) : std::vector<std::string>();
-  for (const std::string& child : children) {
-    companions.push_back({engine_->path().child(child), fsm_.token()});
+  if (holding_) {
+    for (std::string& path : std::exchange(holding_->taken_along, {})) {
+      companions.push_back({std::move(path), fsm_.token()});
+    }
   }
   const std::string marker = take_unwanted_delay_marker();
   if (!marker.empty()) companions.push_back({engine_->path().child(marker)});

@@ -31,7 +31,7 @@ Rostrum::~Rostrum() {
 }
 
 bool Rostrum::bind_to_leader() const {
-  return leader_->take_along(node_.substr(node_.rfind('/') + 1));
+  return leader_->take_along(node_);
 }
 
 GuardedWrites Rostrum::to_be_there() const {

@@ -210,7 +210,7 @@ void QueueObserver::all_described() {
   const auto failed = [](const client::Reply& r) {
     return r.status != Status::ok && r.status != Status::no_auth;
   };
-  for (client::Reply& reply : replies_) queue_.settle(reply);
+  queue_.settle(replies_);
   if (std::ranges::any_of(replies_, is_gone)) return list_when_due();
   if (proclaimed_ && is_gone(*proclaimed_)) return list_when_due();
   const auto bad = std::ranges::find_if(replies_, failed);

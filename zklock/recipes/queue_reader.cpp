@@ -121,7 +121,7 @@ void follow_passing(LockEngine& engine, Question& question, Queue& queue,
     }
   }
   auto fresh = question.ask(std::move(reads));
-  for (client::Reply& reply : fresh) queue.settle(reply);
+  queue.settle(fresh);
   for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move(fresh[i]);
   replies = std::move(all);
 }
@@ -134,8 +134,10 @@ Queue Queue::of(const client::Reply& list) {
           .as_of = list.last_child};
 }
 
-void Queue::settle(client::Reply& node) const {
-  if (node.status == Status::ok && node.token > as_of) node.status = Status::no_node;
+void Queue::settle(std::vector<client::Reply>& nodes) const {
+  for (client::Reply& node : nodes) {
+    if (node.status == Status::ok && node.token > as_of) node.status = Status::no_node;
+  }
 }
 
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
@@ -166,7 +168,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& en
       reads.emplace_back(client::request::Get{engine->path().child(name.text)});
     }
     auto replies = question.ask(std::move(reads));
-    for (client::Reply& reply : replies) queue.settle(reply);
+    queue.settle(replies);
     follow_passing(*engine, question, queue, replies);
     follow_downgrades(*engine, question, queue.contenders, replies);
     const bool lost =
@@ -262,7 +264,7 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
       value = std::move(replies.front().data);
       replies.erase(replies.begin());
     }
-    for (client::Reply& reply : replies) queue.settle(reply);
+    queue.settle(replies);
     if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // it has just gone
     const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
     if (bad != replies.end()) question.fail(*bad);

@@ -26,9 +26,9 @@ struct Queue {
   FencingToken as_of;                      ///< by which a child came or went last
 
   static Queue of(const client::Reply& list);
-  /// Of a reply to a Get of one of them: what is newer than the list has got the name of one that has
+  /// Of replies to Gets of some of them: what is newer than the list has got the name of one that has
   /// gone, in a path that was made anew. Then it says so.
-  void settle(client::Reply& node) const;
+  void settle(std::vector<client::Reply>& nodes) const;
 };
 
 /// The contenders' nodes, in the same order.
