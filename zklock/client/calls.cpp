@@ -154,16 +154,17 @@ requires requires(Op op) {
   op.path;
 }
 void put_below(const std::string& chroot, Op& operation) {
-  operation.path = full_path(chroot, operation.path);
+  operation.path = full_path(chroot, std::move(operation.path));
 }
 
 void put_below(const std::string& chroot, request::CreateContender& operation) {
-  operation.parent = full_path(chroot, operation.parent);
+  operation.parent = full_path(chroot, std::move(operation.parent));
 }
 
 void put_below(const std::string& chroot, request::Transaction& operation) {
-  if (!operation.guard.empty()) operation.guard = full_path(chroot, operation.guard);
-  for (request::Write& write : operation.writes) path_of(write) = full_path(chroot, path_of(write));
+  const auto put = [&](std::string& path) { path = full_path(chroot, std::move(path)); };
+  if (!operation.guard.empty()) put(operation.guard);
+  for (request::Write& write : operation.writes) put(path_of(write));
 }
 
 }  // namespace

@@ -15,10 +15,10 @@ inline std::string join(std::string_view parent, std::string_view name) {
 
 /// The servers' name of a path below the chroot (which is empty for none). The C client could put
 /// it in front itself, but frees it twice where a transaction meets the end of the session.
-inline std::string full_path(std::string_view chroot, std::string_view path) {
-  std::string full(chroot);
-  if (path != "/" || chroot.empty()) full += path;
-  return full;
+inline std::string full_path(std::string_view chroot, std::string path) {
+  if (path == "/" && !chroot.empty()) path.clear();
+  path.insert(0, chroot);
+  return path;
 }
 
 /// Whether the C client will take it.

@@ -25,7 +25,7 @@ class TransactionCall final : public Call {
     const bool one_failed = completion.code != ZOK && failed < results_.size();
     answer(one_failed ? results_[failed].err : completion.code);
     if (one_failed) reply().failed_operation = static_cast<int>(failed);
-    if (one_failed && reply().status == Status::no_node) wire.nodes.missing(paths_[failed]);
+    if (one_failed && reply().status == Status::no_node) wire.nodes.missing(path(failed));
     if (reply().status == Status::ok && !made_.empty()) reply().name = name_of(made_.data());
     for (const request::Write& write : op_.writes) note_outcome(write, wire);
     return true;
@@ -54,22 +54,25 @@ class TransactionCall final : public Call {
 
   // Returns what is wrong, or null.
   const char* prepare(const Wire& wire) {
-    if (!op_.guard.empty()) {
-      paths_.emplace_back(op_.guard);
-      zoo_check_op_init(&operations_.emplace_back(), op_.guard.c_str(), -1);
-    }
+    operations_.reserve(guards() + op_.writes.size());
+    if (guards() > 0) zoo_check_op_init(&operations_.emplace_back(), op_.guard.c_str(), -1);
     for (const request::Write& write : op_.writes) {
-      paths_.emplace_back(path_of(write));
       zoo_op_t& operation = operations_.emplace_back();
       std::visit([&](const auto& w) { fill(operation, w, wire); }, write);
     }
     results_.resize(operations_.size());
     if (operations_.empty()) return "an empty transaction";
-    for (const std::string& path : paths_) {
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
       // zoo_amulti would free what it has not allocated.
-      if (!is_valid_path(path)) return "not a usable path";
+      if (!is_valid_path(path(i))) return "not a usable path";
     }
     return nullptr;
+  }
+
+  std::size_t guards() const noexcept { return op_.guard.empty() ? 0 : 1; }
+  /// Of an operation.
+  const std::string& path(std::size_t operation) const {
+    return operation < guards() ? op_.guard : path_of(op_.writes[operation - guards()]);
   }
 
   void fill(zoo_op_t& operation, const request::write::Create& w, const Wire& wire) {
@@ -160,7 +163,6 @@ class TransactionCall final : public Call {
   }
 
   const request::Transaction op_;
-  std::vector<std::string> paths_;  // of the operations
   std::vector<zoo_op_t> operations_;
   std::vector<char> made_;  // the path of the one that is sequential; empty without one
   std::vector<zoo_op_result_t> results_;

@@ -20,6 +20,7 @@ inline request::Transaction as_transaction(request::Delete request) {
 
 inline request::Transaction as_transaction(request::AnnounceAndDelete request) {
   request::Transaction transaction;
+  transaction.writes.reserve(2);
   transaction.writes.emplace_back(
       request::write::Set{request.path, std::string(core::released_data)});
   transaction.writes.emplace_back(request::write::Remove{std::move(request.path)});

@@ -85,7 +85,8 @@ std::string LockPath::child(std::string_view name) const {
   std::string result;
   result.reserve(path_.size() + 1 + name.size());
   result.append(path_) += '/';
-  return result.append(name);
+  result.append(name);
+  return result;
 }
 
 }  // namespace zklock::core

@@ -21,7 +21,7 @@ Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
       local_(local),
       events_(std::move(audience), engine_->path().str(), owner_) {
   if (local_) return;
-  place_ = std::make_shared<Place>(engine_, Requester::of_this_thread(owner), std::move(policy));
+  place_ = std::make_shared<Place>(engine_, Requester::of_this_thread(owner), policy);
 }
 
 Contender::~Contender() = default;
@@ -155,7 +155,7 @@ void Contender::attempt_ended() {
       patient.lists = static_cast<bool>(call.terms->audience);
       // Who waits at a gate has a place of its own.
       LocalQueue* const local = call.terms->gate ? nullptr : local_;
-      next = engine_->begin(key_, owner_, std::move(patient), call.terms->audience, local);
+      next = engine_->begin(key_, owner_, patient, call.terms->audience, local);
     }
     next->join(std::move(call));
   }

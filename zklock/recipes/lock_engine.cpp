@@ -106,16 +106,16 @@ Ticket LockEngine::acquire(Wanted wanted) {
     return ticket;
   }
   const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
-  core::AcquireFsm::Policy policy{.rule = std::move(wanted.rule),
-                                  .gate = std::move(wanted.gate),
+  core::AcquireFsm::Policy policy{.rule = wanted.rule,
+                                  .gate = wanted.gate,
                                   .wait = wait,
                                   .queue_again = wanted.queue_again,
                                   .lists = static_cast<bool>(wanted.audience),
                                   .counts = !goes_by_number(),
                                   .lock_delay = wanted.lock_delay};
   LocalQueue* const local = local_queue(policy, wanted.local);
-  const auto contender = begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner),
-                               std::move(policy), wanted.audience, local);
+  const auto contender = begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner), policy,
+                               wanted.audience, local);
   try {
     contender->join(std::move(call));
     contender->start();
@@ -131,7 +131,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
 std::shared_ptr<Contender> LockEngine::begin(const Owner& key, const Owner& owner,
                                              core::AcquireFsm::Policy policy, LockAudience audience,
                                              LocalQueue* local) {
-  auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy),
+  auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, policy,
                                                std::move(audience), local);
   contenders_[key] = contender;
   return contender;

@@ -37,7 +37,8 @@ std::string Owner::to_string() const {
   const auto end = std::to_chars(std::begin(digits), std::end(digits), process_, 16).ptr;
   std::string text(static_cast<std::size_t>(std::end(digits) - end), '0');
   text.append(std::begin(digits), end) += '-';
-  return text += std::to_string(serial_);
+  text += std::to_string(serial_);
+  return text;
 }
 
 }  // namespace zklock
