@@ -52,7 +52,7 @@ LockEngine::Section::~Section() {
   const bool put_off = std::exchange(engine_.put_off_, false);
   std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
   lock_.unlock();
-  if (put_off) engine_.settle_soon();
+  if (put_off) engine_.core_->departures().from(engine_.weak_from_this());
   if (outbox.empty()) return;
   // What is in the outbox may drop a hold, and so come back here: with the next grant, which may be
   // dropped too. It goes on in one loop, however many there are.
@@ -76,14 +76,10 @@ void LockEngine::settle() {
   const Section section(*this);
 }
 
-void LockEngine::settle_soon() noexcept {
-  try {
-    core_->coordinator().soon([weak = weak_from_this()] {
-      if (const auto engine = weak.lock()) engine->settle();
-    });
-  } catch (const std::exception& e) {  // no memory: whoever comes next does it
-    core_->warn("lock " + path_.str() + ": " + e.what());
-  }
+void LockEngine::granted(bool waited) {
+  waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
+  // As it was the last time. Later: whoever was granted is told first.
+  if (std::exchange(is_brief_, false)) later([this] { core_->departures().expect(); });
 }
 
 Ticket LockEngine::acquire(Wanted wanted) {

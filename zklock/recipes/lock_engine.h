@@ -150,6 +150,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void leaves(std::shared_ptr<Contender> contender) {
     leaving_.push_back(std::move(contender));
     put_off_ = true;
+    is_brief_ = true;
   }
   /// For contenders, within a Section.
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
@@ -157,7 +158,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// It is so seldom free that asking whether it is would be in vain.
   bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
   /// A node of this queue was granted, at once or after having waited for another.
-  void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
+  void granted(bool waited);
   OwnTurn& own_turn() noexcept { return own_turn_; }
   /// What a new contender need not ask: whether it is alone. It hardly is, or will see that it is
   /// the first.
@@ -171,7 +172,6 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool anyone_waits() const;
 
  private:
-  void settle_soon() noexcept;
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
   /// Null when nothing is shared on these terms.
@@ -191,6 +191,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones
+  bool is_brief_ = false;    ///< the last hold: its node was left to another thread
   OwnTurn own_turn_{*this};
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes
