@@ -87,7 +87,8 @@ class ReentrantMutex {
   bool lock(std::stop_token stop);
 
   /// Takes one lock() of the calling thread back; with the last one the lock passes on. Does not
-  /// block: the node is deleted in the background. Quiet after a loss.
+  /// block: the node is deleted in the background. Before you tell others that it is free, wait for
+  /// that: Client::flush(). Quiet after a loss.
   /// Throws: Error(not_owner) when the calling thread has no lock() to undo; nothing is changed,
   /// and a Hold of the same thread is not touched. Error(forked).
   void unlock();

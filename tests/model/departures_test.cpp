@@ -89,6 +89,17 @@ TEST_F(Departures, AfterAMomentSomebodyIsWokenAgain) {
   expect_rest();
 }
 
+TEST_F(Departures, AreNotExpectedAfterAHoldOfMoreThanAMoment) {
+  expect_brief_holds();
+  const auto longer = granted_after(kWay, kClient);
+  run_for(kMoment);
+  release(longer);
+  reset_counts();
+  hold_briefly();
+  EXPECT_EQ(removals(), 1U) << "a thread was woken";
+  expect_rest();
+}
+
 TEST_F(Departures, AreNotExpectedAfterALongHold) {
   expect_brief_holds();
   const auto longer = granted_after(kWay, kClient);
@@ -130,11 +141,43 @@ TEST_F(Departures, WhoFlushesNeedNotWaitForIt) {
   expect_rest();
 }
 
-TEST_F(Departures, AreSeenToWhenTheClientCloses) {
+TEST_F(Departures, GoBeforeTheNextOfTheSamePath) {
   expect_brief_holds();
-  const auto call = granted_after(kWay, kClient);
-  lock_.release(call);
+  hold_briefly();
+  EXPECT_EQ(removals(), 0U);
+  const auto next = granted(kClient);
+  EXPECT_EQ(removals(), 1U);
+  EXPECT_EQ(client(kClient).requests(Kind::list_children), 0U) << "it was the first";
+  release(next);
+  expect_rest();
+}
+
+TEST_F(Departures, MayComeAfterTheSessionHasEnded) {
+  expect_brief_holds();
+  hold_briefly();
+  client(kClient).expire();
+  const auto next = granted(0);
+  run_for(kMoment);
+  EXPECT_TRUE(lock_.call(next).hold.state() == HoldState::held);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(Departures, NeedNobodyToKeepThePath) {
+  expect_brief_holds();
+  hold_briefly();
+  engines_ = {};
+  EXPECT_EQ(removals(), 0U);
+  run_for(kMoment);
+  EXPECT_EQ(removals(), 1U);
+  expect_rest();
+}
+
+TEST_F(Departures, GoWithTheSessionWhenTheClientCloses) {
+  expect_brief_holds();
+  hold_briefly();
   lock_.core(kClient).close();
+  EXPECT_EQ(removals(), 0U);
   EXPECT_EQ(lock_.nodes().size(), 0U);
   expect_rest();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/departures.h"
 
-#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -10,13 +9,6 @@
 
 namespace zklock::recipes {
 
-namespace {
-
-/// For so long a node may stay that hardly anybody waits for: less than a server takes to answer.
-constexpr std::chrono::microseconds moment{200};
-
-}  // namespace
-
 void Departures::expect() noexcept {
   {
     const std::lock_guard guard(mutex_);
@@ -24,14 +16,14 @@ void Departures::expect() noexcept {
   }
   try {
     core_.scheduler().at(core_.scheduler().now() + moment, [weak = core_.weak_from_this()] {
-      if (const auto core = weak.lock()) core->departures().moment_over();
+      if (const auto core = weak.lock()) core->departures().stop_expecting();
     });
   } catch (const std::exception&) {  // no memory: who lets go has the thread woken
-    moment_over();
+    stop_expecting();
   }
 }
 
-void Departures::moment_over() noexcept {
+void Departures::stop_expecting() noexcept {
   {
     const std::lock_guard guard(mutex_);
     expecting_ = false;
@@ -39,19 +31,20 @@ void Departures::moment_over() noexcept {
   look();
 }
 
-void Departures::from(std::weak_ptr<LockEngine> engine) noexcept {
+void Departures::from(const std::shared_ptr<LockEngine>& engine) noexcept {
+  if (core_.closed()) return;  // who closes it sees to all
   try {
     {
       const std::lock_guard guard(mutex_);
-      engines_.push_back(std::move(engine));
+      engines_.push_back(engine);
       if (expecting_) return;
     }
     core_.coordinator().soon([weak = core_.weak_from_this()] {
       if (const auto core = weak.lock()) core->departures().look();
     });
-  } catch (const std::exception& e) {  // no memory
-    core_.warn(e.what());
+  } catch (const std::exception&) {  // no memory: then here
     look();
+    engine->settle();
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,23 +17,27 @@ class LockEngine;
 ///
 /// | state     | event           | next                                                     |
 /// |-----------|-----------------|----------------------------------------------------------|
-/// | quiet     | expect()        | expecting                                                |
+/// | quiet     | expect()        | expecting; quiet, if there is no memory for the timer    |
 /// |           | somebody leaves | quiet; the thread that answers is woken, and looks       |
-/// | expecting | somebody leaves | expecting                                                |
+/// | expecting | expect()        | expecting, for no longer                                 |
+/// |           | somebody leaves | expecting                                                |
 /// |           | the moment ends | quiet; the timer's thread looks                          |
 ///
 /// Thread-safety: all members, from any thread. Part of its client.
 class Departures {
  public:
+  /// For so long a node may stay that hardly anybody waits for: less than a server takes to answer.
+  static constexpr std::chrono::microseconds moment{200};
+
   explicit Departures(ClientCore& core) : core_(core) {}
 
   /// Somebody is likely to let go within a moment.
   void expect() noexcept;
   /// Somebody has let go there. No Section.
-  void from(std::weak_ptr<LockEngine> engine) noexcept;
+  void from(const std::shared_ptr<LockEngine>& engine) noexcept;
 
  private:
-  void moment_over() noexcept;
+  void stop_expecting() noexcept;
   void look() noexcept;
 
   ClientCore& core_;

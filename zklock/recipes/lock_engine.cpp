@@ -51,8 +51,10 @@ LockEngine::Section::Section(LockEngine& engine) : engine_(engine), lock_(engine
 LockEngine::Section::~Section() {
   const bool put_off = std::exchange(engine_.put_off_, false);
   std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
+  if (!put_off && outbox.empty()) return;
+  const auto engine = engine_.shared_from_this();  // who has the mutex next may drop the last one
   lock_.unlock();
-  if (put_off) engine_.core_->departures().from(engine_.weak_from_this());
+  if (put_off) engine->core_->departures().from(engine);
   if (outbox.empty()) return;
   // What is in the outbox may drop a hold, and so come back here: with the next grant, which may be
   // dropped too. It goes on in one loop, however many there are.
@@ -60,7 +62,6 @@ LockEngine::Section::~Section() {
     std::ranges::move(outbox, std::back_inserter(emptying->tasks));
     return;
   }
-  const auto engine = engine_.shared_from_this();
   Emptying mine(engine_, std::move(outbox));
   for (std::size_t i = 0; i < mine.tasks.size(); ++i) {
     const auto task = std::move(mine.tasks[i]);
@@ -76,10 +77,19 @@ void LockEngine::settle() {
   const Section section(*this);
 }
 
-void LockEngine::granted(bool waited) {
+void LockEngine::granted(bool waited) noexcept {
   waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
-  // As it was the last time. Later: whoever was granted is told first.
-  if (std::exchange(is_brief_, false)) later([this] { core_->departures().expect(); });
+  if (!std::exchange(was_brief_, false)) return;
+  try {  // as it was the last time; and later: whoever was granted is told first
+    later([this] { core_->departures().expect(); });
+  } catch (const std::exception&) {  // no memory: unlock() has a thread woken
+  }
+}
+
+void LockEngine::leaves(std::shared_ptr<Contender> contender) {
+  was_brief_ = contender->place().held_for() < Departures::moment;
+  leaving_.push_back(std::move(contender));
+  put_off_ = true;
 }
 
 Ticket LockEngine::acquire(Wanted wanted) {
