@@ -37,14 +37,6 @@ TEST_F(Participants, NobodyIsInAQueueThatDoesNotExist) {
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);  // asking creates nothing
 }
 
-TEST_F(Participants, WhatThisClientHasLetGoOfIsNotAmongThem) {
-  for (int round = 0; round < 50; ++round) {
-    mutex_.lock();
-    mutex_.unlock();
-    EXPECT_TRUE(mutex_.participants().empty());
-  }
-}
-
 TEST_F(Participants, TellsWhoIsWhoInOrder) {
   // The clock of the leader is this machine's; ZooKeeper rounds to milliseconds.
   const auto begun = std::chrono::system_clock::now() - 1s;

@@ -23,7 +23,6 @@
 #include "zklock/error.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/background_work.h"
-#include "zklock/recipes/departures.h"
 #include "zklock/recipes/listeners.h"
 #include "zklock/recipes/loss_sightings.h"
 #include "zklock/recipes/process_identity.h"
@@ -108,7 +107,6 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   /// How many there are that OwnTurn has a watch on.
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   LossSightings& loss_sightings() noexcept { return loss_sightings_; }
-  Departures& departures() noexcept { return departures_; }
   /// Deletes a node of that session in the background, as part of work(); not of a closed client,
   /// whose sessions take their nodes along. `gone`, if there is one, is called when the servers have
   /// said that it is gone; perhaps never.
@@ -164,7 +162,6 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   BackgroundWork work_;
   BackgroundWork untold_losses_;
   LossSightings loss_sightings_;
-  Departures departures_{*this};
   client::Deleter deleter_;
   const std::shared_ptr<SessionKeeper> keeper_;
   Listeners<ConnectionState> listeners_;

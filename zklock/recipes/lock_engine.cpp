@@ -54,7 +54,7 @@ LockEngine::Section::~Section() {
   if (!put_off && outbox.empty()) return;
   const auto engine = engine_.shared_from_this();  // who has the mutex next may drop the last one
   lock_.unlock();
-  if (put_off) engine->core_->departures().from(engine);
+  if (put_off) engine->settle_soon();
   if (outbox.empty()) return;
   // What is in the outbox may drop a hold, and so come back here: with the next grant, which may be
   // dropped too. It goes on in one loop, however many there are.
@@ -77,19 +77,14 @@ void LockEngine::settle() {
   const Section section(*this);
 }
 
-void LockEngine::granted(bool waited) noexcept {
-  waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0;
-  if (!std::exchange(was_brief_, false)) return;
-  try {  // as it was the last time; and later: whoever was granted is told first
-    later([this] { core_->departures().expect(); });
-  } catch (const std::exception&) {  // no memory: unlock() has a thread woken
+void LockEngine::settle_soon() noexcept {
+  try {
+    core_->coordinator().soon([weak = weak_from_this()] {
+      if (const auto engine = weak.lock()) engine->settle();
+    });
+  } catch (const std::exception& e) {  // no memory: whoever comes next does it
+    core_->warn("lock " + path_.str() + ": " + e.what());
   }
-}
-
-void LockEngine::leaves(std::shared_ptr<Contender> contender) {
-  was_brief_ = contender->place().held_for() < Departures::moment;
-  leaving_.push_back(std::move(contender));
-  put_off_ = true;
 }
 
 Ticket LockEngine::acquire(Wanted wanted) {

@@ -147,15 +147,17 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
 
   /// For contenders, within a Section: one that has let go, and need not have its node removed by
   /// the thread that is here. Another does it soon; not later than whoever comes here next.
-  void leaves(std::shared_ptr<Contender> contender);
+  void leaves(std::shared_ptr<Contender> contender) {
+    leaving_.push_back(std::move(contender));
+    put_off_ = true;
+  }
   /// For contenders, within a Section.
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
   void forget(const Contender& contender) noexcept;
   /// It is so seldom free that asking whether it is would be in vain.
   bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
-  /// A node of this queue was granted, at once or after having waited for another. If the last hold
-  /// was brief, this one is expected to be so.
-  void granted(bool waited) noexcept;
+  /// A node of this queue was granted, at once or after having waited for another.
+  void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   OwnTurn& own_turn() noexcept { return own_turn_; }
   /// What a new contender need not ask: whether it is alone. It hardly is, or will see that it is
   /// the first.
@@ -169,6 +171,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool anyone_waits() const;
 
  private:
+  void settle_soon() noexcept;
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
   /// Null when nothing is shared on these terms.
@@ -188,7 +191,6 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones
-  bool was_brief_ = false;   ///< the last hold; see Departures
   OwnTurn own_turn_{*this};
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes

@@ -22,8 +22,8 @@ void Place::grant() {
   if (const auto who = contender()) {
     holding_ = std::make_unique<Holding>(*this);
     holding_->since = core().scheduler().now();
-    who->granted();
     engine_->granted(fsm_.waited());
+    who->granted();
     if (goes_by_number()) engine_->own_turn().granted(fsm_.sequence(), holding_->since);
     return;
   }

@@ -21,7 +21,6 @@ using core::Status;
 constexpr const char* operation = "read the queue of";
 
 Queue read_queue_now(LockEngine& engine, Question& question) {
-  engine.settle();  // what was let go of goes first
   // Each turn waits for a connection, or comes to the deadline.
   for (;;) {
     const client::Reply reply = question.ask(client::request::ListChildren{engine.path().str()});
