@@ -27,6 +27,11 @@ std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine
   return call;
 }
 
+std::chrono::microseconds AcquireCall::patience() {
+  const std::lock_guard guard(mutex_);
+  return ticket_ ? ticket_->patience : std::chrono::microseconds{};
+}
+
 void AcquireCall::cancel() {
   if (engine_->core().forked()) return;
   std::optional<Ticket> ticket;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,8 @@ class AcquireCall {
                                             Wanted wanted, const std::stop_token& stop);
   /// The call will end soon, with neither contender nor error, unless it has ended.
   void cancel();
+  /// How long a thread that waits for the end had better stay awake.
+  std::chrono::microseconds patience();
 
  private:
   explicit AcquireCall(std::shared_ptr<LockEngine> engine) : engine_(std::move(engine)) {}

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <boost/date_time/posix_time/posix_time_types.hpp>
@@ -31,9 +32,11 @@ class BlockingCall {
     state->ready.notify_one();
   }
 
-  /// An interruption point of Boost.Thread: throws boost::thread_interrupted.
-  Result wait() {
+  /// An interruption point of Boost.Thread: throws boost::thread_interrupted. For `awake` the thread
+  /// does not sleep, but lets others run.
+  Result wait(std::chrono::microseconds awake = {}) {
     boost::unique_lock<boost::mutex> lock(state_->mutex);
+    if (awake.count() > 0) stay_awake(lock, awake);
     while (!state_->result) state_->ready.wait(lock);
     return std::move(*state_->result);
   }
@@ -59,6 +62,16 @@ class BlockingCall {
     boost::condition_variable ready;
     std::optional<Result> result;  ///< guarded by mutex
   };
+
+  void stay_awake(boost::unique_lock<boost::mutex>& lock, std::chrono::microseconds length) {
+    const auto until = std::chrono::steady_clock::now() + length;
+    while (!state_->result && std::chrono::steady_clock::now() < until) {
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
+    }
+  }
+
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 

@@ -53,6 +53,8 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
                                               CompositeWanted wanted);
   /// The call will end soon, without a grant and without an error, unless it has ended.
   void cancel();
+  /// As AcquireCall's: none, for it waits for several.
+  static std::chrono::microseconds patience() noexcept { return {}; }
   /// The same, with Error(closed): the public object is being destroyed.
   void close();
 

@@ -65,6 +65,7 @@ struct Wanted {
 struct Ticket {
   std::uint64_t number;
   Owner owner;
+  std::chrono::microseconds patience{0};  ///< so long a thread that waits had better stay awake
 };
 
 /// All that one client has to do with one lock path: its contenders, by owner. The one mutex of

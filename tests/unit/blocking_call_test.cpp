@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/blocking_call.h"
+
+#include <chrono>
+#include <thread>
+
+#include <boost/thread/thread.hpp>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/unit/fact.h"
+#include "tests/unit/thread_facts.h"
+
+namespace zklock::recipes {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Fact;
+using testing::thread_state;
+
+TEST(BlockingCall, AThreadThatStaysAwakeHearsOfTheResult) {
+  BlockingCall<int> call;
+  Fact<> begun;
+  std::jthread other([&call, begun] {
+    begun.get();
+    call.set(7);
+  });
+  begun.is_known();
+  EXPECT_EQ(call.wait(24h), 7) << "awake as long as that, it would be late";
+}
+
+TEST(BlockingCall, AThreadSleepsWhenItWasAwakeForLongEnough) {
+  BlockingCall<int> call;
+  Fact<pid_t> waiting;
+  std::jthread other([&call, waiting] {
+    const pid_t waits = waiting.get();
+    while (thread_state(waits) != 'S') std::this_thread::yield();
+    call.set(7);
+  });
+  waiting.is(::gettid());
+  EXPECT_EQ(call.wait(1us), 7);
+}
+
+TEST(BlockingCall, AThreadThatIsInterruptedWhileItIsAwakeHearsOfItThen) {
+  BlockingCall<int> call;
+  boost::thread waits([&call] { EXPECT_THROW(call.wait(1us), boost::thread_interrupted); });
+  waits.interrupt();
+  waits.join();
+}
+
+}  // namespace
+}  // namespace zklock::recipes
