@@ -41,6 +41,19 @@ TEST(BlockingCall, AThreadSleepsWhenItWasAwakeForLongEnough) {
   EXPECT_EQ(call.wait(1us), 7);
 }
 
+TEST(BlockingCall, AThreadSleepsWhereOthersWantTheProcessor) {
+  vigil.gave_way(LeaseClock::now() - 1h, LeaseClock::now());
+  BlockingCall<int> call;
+  Fact<pid_t> waiting;
+  std::jthread other([&call, waiting] {
+    const pid_t waits = waiting.get();
+    while (thread_state(waits) != 'S') std::this_thread::yield();
+    call.set(7);
+  });
+  waiting.is(::gettid());
+  EXPECT_EQ(call.wait(24h), 7);
+}
+
 TEST(BlockingCall, AThreadThatIsInterruptedWhileItIsAwakeHearsOfItThen) {
   BlockingCall<int> call;
   boost::thread waits([&call] { EXPECT_THROW(call.wait(1us), boost::thread_interrupted); });

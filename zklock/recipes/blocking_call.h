@@ -12,7 +12,11 @@
 #include <boost/thread/mutex.hpp>
 #include <boost/thread/thread.hpp>
 
+#include "zklock/core/vigil.h"
+
 namespace zklock::recipes {
+
+inline constinit core::Vigil vigil;
 
 /// The place where a thread waits for the result of what other threads do. It has no timeout:
 /// whoever is to deliver the result keeps the deadline.
@@ -64,10 +68,13 @@ class BlockingCall {
   };
 
   void stay_awake(boost::unique_lock<boost::mutex>& lock, std::chrono::microseconds length) {
-    const auto until = std::chrono::steady_clock::now() + length;
-    while (!state_->result && std::chrono::steady_clock::now() < until) {
+    core::Instant now = LeaseClock::now();
+    const core::Instant until = now + length;
+    while (!state_->result && now < until && vigil.is_allowed(now)) {
       lock.unlock();
       std::this_thread::yield();
+      const core::Instant before = std::exchange(now, LeaseClock::now());
+      vigil.gave_way(before, now);
       lock.lock();
     }
   }
