@@ -107,10 +107,6 @@ struct MutexOptions {
   /// the node. A release that overtakes a GuardedTransaction of its hold gives the node back, too,
   /// and so that is written before the next grant, or never.
   ///
-  /// A blocking call behind another of its client, where the last hold was of 100 microseconds at
-  /// most, does not sleep for its first 200 microseconds, but lets other threads run: to be woken
-  /// would take longer than the wait.
-  ///
   /// What is seen of it from outside: participants() and LockObserver know a node once, by the
   /// owner it was made for; LockEvent and queue_position() count those of the own client before a
   /// waiter as well. A check of Hold::node() in a transaction of your own does not tell the holds

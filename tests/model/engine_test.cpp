@@ -414,6 +414,24 @@ TEST_F(EngineTest, CounterNearItsEndFailsClosedWhileOthersQueue) {
   expect_rest();
 }
 
+TEST_F(EngineTest, WhoLastWaitedForAMomentStaysAwakeTheNextTime) {
+  lock_.use(0);
+  const auto outside = granted(1);
+  const auto waits = waiting(0);
+  run_for(5s);
+  release(outside);
+  const auto behind = waiting(0);
+  EXPECT_EQ(lock_.stay_awake(behind), 0us) << "the last one has waited for five seconds";
+  release(waits);
+  release(behind);
+  const auto kept = [] { return LockWorld::Request{.local = {.keep_idle = 1h}}; };
+  release(granted(0, kept()));
+  release(granted(0, kept()));
+  const auto third = granted(0, kept());
+  EXPECT_EQ(lock_.stay_awake(third), 1ms) << "the last one was granted at once";
+  release(third);
+}
+
 TEST_F(EngineTest, WithoutOwnCredentialNobodyAnnouncesNorTrusts) {
   LockWorld open(2, {}, false);
   open.connect_all();

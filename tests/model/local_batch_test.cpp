@@ -71,58 +71,6 @@ TEST_F(LocalBatch, WhoHasLetGoHoldsNoMore) {
   expect_rest();
 }
 
-// ---- whether to sleep ---------------------------------------------------------------------------
-
-TEST_F(LocalBatch, WhoWaitsStaysAwakeBehindThoseWhoseHoldsAreShort) {
-  const auto first = granted(0, many());
-  const auto second = waiting(0, many());
-  EXPECT_EQ(lock_.patience(second), 0us) << "how long they hold is not known yet";
-  lock_.release(first);
-  const auto third = waiting(0, many());
-  EXPECT_GT(lock_.patience(third), 0us);
-  EXPECT_EQ(lock_.patience(second), 0us);
-  run_for(1ms);
-  release(second);
-  const auto fourth = waiting(0, many());
-  EXPECT_EQ(lock_.patience(fourth), 0us) << "that one was long";
-  release(third);
-  release(fourth);
-  expect_rest();
-}
-
-TEST_F(LocalBatch, WhoWaitsForTheServersSleeps) {
-  lock_.use(0);
-  const auto first = granted(0, many());
-  const auto second = waiting(0, many());
-  release(first);
-  lock_.release(second);  // a short one, and the last
-  run();
-  const auto outside = granted(1);
-  const auto in_the_place = waiting(0, many());
-  const auto behind = waiting(0, many());
-  EXPECT_EQ(lock_.patience(in_the_place), 0us);
-  EXPECT_EQ(lock_.patience(behind), 0us);
-  lock_.release(outside);
-  run();
-  const auto later = waiting(0, many());
-  EXPECT_GT(lock_.patience(later), 0us);
-  for (const auto each : {in_the_place, behind, later}) release(each);
-  expect_rest();
-}
-
-TEST_F(LocalBatch, WhoStandsApartSleeps) {
-  const auto kept = [] { return on({.keep_idle = 1h}); };
-  lock_.use(0);
-  release(granted(0, kept()));
-  lock_.release(lock_.acquire(0, kept()));  // a short one
-  const auto holds = granted(0, kept());
-  const auto apart = waiting(0, kept());
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  EXPECT_EQ(lock_.patience(apart), 0us);
-  release(holds);
-  release(apart);
-}
-
 // ---- the bound ----------------------------------------------------------------------------------
 
 TEST_F(LocalBatch, IsExactlyOfThatManyWhileAnotherWaits) {

@@ -2,6 +2,7 @@
 #include "zklock/recipes/blocking_call.h"
 
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include <boost/thread/thread.hpp>
@@ -10,6 +11,7 @@
 
 #include "tests/unit/fact.h"
 #include "tests/unit/thread_facts.h"
+#include "zklock/recipes/call_faces.h"
 
 namespace zklock::recipes {
 namespace {
@@ -41,24 +43,32 @@ TEST(BlockingCall, AThreadSleepsWhenItWasAwakeForLongEnough) {
   EXPECT_EQ(call.wait(1us), 7);
 }
 
-TEST(BlockingCall, AThreadSleepsWhereOthersWantTheProcessor) {
-  vigil.gave_way(LeaseClock::now() - 1h, LeaseClock::now());
+TEST(BlockingCall, AThreadIsInterruptedWhileItIsAwake) {
   BlockingCall<int> call;
-  Fact<pid_t> waiting;
-  std::jthread other([&call, waiting] {
-    const pid_t waits = waiting.get();
-    while (thread_state(waits) != 'S') std::this_thread::yield();
-    call.set(7);
-  });
-  waiting.is(::gettid());
-  EXPECT_EQ(call.wait(24h), 7);
-}
-
-TEST(BlockingCall, AThreadThatIsInterruptedWhileItIsAwakeHearsOfItThen) {
-  BlockingCall<int> call;
-  boost::thread waits([&call] { EXPECT_THROW(call.wait(1us), boost::thread_interrupted); });
+  boost::thread waits([&call] { EXPECT_THROW(call.wait(24h), boost::thread_interrupted); });
   waits.interrupt();
   waits.join();
+}
+
+TEST(BlockingCall, TheCallSaysHowLongToStayAwake) {
+  struct Call {
+    int asked = 0;
+    std::chrono::microseconds stay_awake() {
+      ++asked;
+      return 1us;
+    }
+    void cancel() {}
+  };
+  const auto call = std::make_shared<Call>();
+  std::jthread other;
+  const int result = wait_or_cancel<int>(
+      [&](auto done) {
+        other = std::jthread([done] { done(7); });
+        return call;
+      },
+      [](int) {});
+  EXPECT_EQ(result, 7);
+  EXPECT_EQ(call->asked, 1);
 }
 
 }  // namespace

@@ -55,6 +55,36 @@ TEST(CallbackThreads, AreScheduledAsTheThreadThatMadeThem) {
   EXPECT_EQ(found.get(), own);
 }
 
+TEST(CallbackThreads, RunEveryTaskWhetherTheyAreAwakeOrAsleep) {
+  constexpr int count = 2'000;
+  for (const auto stay_awake : {0us, 20us, 100'000us}) {
+    CallbackThreads threads(nullptr, {.max_threads = 2, .stay_awake = stay_awake});
+    const Latch all(2 * count);
+    const auto post = [&] {
+      for (int i = 0; i < count; ++i) EXPECT_TRUE(threads.post([all] { all.count_down(); }));
+    };
+    std::jthread other(post);
+    post();
+    all.wait();
+    // One after the other, each after the last has ended: now somebody is awake, now nobody is.
+    for (int i = 0; i < count / 10; ++i) {
+      const Fact<> ran;
+      threads.post([ran] { ran.is_known(); });
+      ran.get();
+    }
+    EXPECT_LE(threads.thread_count(), 2U);
+  }
+}
+
+TEST(CallbackThreads, EndAtOnceThoughTheyAreAwake) {
+  CallbackThreads threads(nullptr, {.stay_awake = 100ms});
+  const Fact<> ran;
+  threads.post([ran] { ran.is_known(); });
+  ran.get();
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_EQ(threads.thread_count(), 0U);
+}
+
 TEST(CallbackThreads, ABlockedTaskHoldsUpNoOtherUpToTheMaximum) {
   CallbackThreads threads(nullptr, {.max_threads = 8});
   const Latch all(8);  // none of them ends before all have begun

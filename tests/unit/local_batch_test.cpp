@@ -75,19 +75,6 @@ TEST(LocalAllowance, BeginsAnewUnderAWatch) {
   EXPECT_FALSE(allowance.left()) << "the answer takes nothing away that came after the watch";
 }
 
-TEST(LocalPace, WhoWaitsStaysAwakeWhereTheLastHoldWasShort) {
-  LocalPace pace;
-  EXPECT_EQ(pace.patience(), 0us) << "nothing is known";
-  pace.granted(Instant(5s));
-  EXPECT_EQ(pace.patience(), 0us);
-  pace.released(Instant(5s + 100us));
-  EXPECT_EQ(pace.patience(), 200us);
-  pace.granted(Instant(6s));
-  EXPECT_EQ(pace.patience(), 200us) << "how long this hold lasts is not known yet";
-  pace.released(Instant(6s + 101us));
-  EXPECT_EQ(pace.patience(), 0us);
-}
-
 TEST(LocalAllowance, OfTwoIsAskedForEachTime) {
   LocalAllowance allowance(2);
   for (int i = 0; i < 10; ++i) {

@@ -60,6 +60,19 @@ TEST(Validate, Durations) {
       Errc::invalid_option);
 }
 
+TEST(Validate, TimeToStayAwake) {
+  for (const long long us : {0LL, 1LL, 100'000LL}) {
+    EXPECT_EQ(after([us](ClientOptions& o) { o.stay_awake = std::chrono::microseconds(us); }),
+              Errc{})
+        << us;
+  }
+  for (const long long us : {-1LL, 100'001LL}) {
+    EXPECT_EQ(after([us](ClientOptions& o) { o.stay_awake = std::chrono::microseconds(us); }),
+              Errc::invalid_option)
+        << us;
+  }
+}
+
 TEST(Validate, Caps) {
   EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 0; }), Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 1'000'000; }), Errc::invalid_option);

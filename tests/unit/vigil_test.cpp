@@ -12,6 +12,21 @@ constexpr Instant at(Duration since_boot) {
   return Instant(since_boot);
 }
 
+TEST(Patience, IsForWaitsLikeTheLastOneIfThatWasBrief) {
+  Patience patience(300us, 500us);
+  EXPECT_EQ(patience.stay_awake(), 0us) << "nothing is known";
+  patience.waited(500us);
+  EXPECT_EQ(patience.stay_awake(), 300us);
+  patience.waited(501us);
+  EXPECT_EQ(patience.stay_awake(), 0us);
+}
+
+TEST(Patience, OfNoTimeIsNone) {
+  Patience patience(0us, 0us);
+  patience.waited(0us);
+  EXPECT_EQ(patience.stay_awake(), 0us);
+}
+
 TEST(Vigil, IsAllowedWhereOthersRunForAMoment) {
   Vigil vigil;
   EXPECT_TRUE(vigil.is_allowed(at(5s)));
@@ -25,6 +40,24 @@ TEST(Vigil, EndsForTwentyTimesAsLongAsOthersRan) {
   EXPECT_FALSE(vigil.is_allowed(at(5s + 3ms)));
   EXPECT_FALSE(vigil.is_allowed(at(5s + 63ms - 1ns)));
   EXPECT_TRUE(vigil.is_allowed(at(5s + 63ms)));
+}
+
+TEST(Vigil, KnowsTheLongestLossWhicheverIsToldLast) {
+  for (const bool longest_first : {true, false}) {
+    Vigil vigil;
+    if (longest_first) vigil.gave_way(at(5s), at(5s + 10ms));
+    vigil.gave_way(at(5s), at(5s + 2ms));
+    if (!longest_first) vigil.gave_way(at(5s), at(5s + 10ms));
+    EXPECT_FALSE(vigil.is_allowed(at(5s + 209ms))) << longest_first;
+    EXPECT_TRUE(vigil.is_allowed(at(5s + 210ms))) << longest_first;
+  }
+}
+
+TEST(Vigil, TakesAMachineThatStoodStillForNoBusyOne) {
+  Vigil vigil;
+  vigil.gave_way(at(5s), at(8h));
+  EXPECT_FALSE(vigil.is_allowed(at(8h + 999ms)));
+  EXPECT_TRUE(vigil.is_allowed(at(8h + 1s)));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "zklock/client/start_thread.h"
+#include "zklock/client/stay_awake.h"
 
 namespace zklock::client {
 namespace {
@@ -66,8 +67,10 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   Threads threads_;
   Threads ended_;  // past their last task, to be joined
   std::size_t idle_ = 0;
+  std::size_t awake_ = 0;            // of these
   std::size_t running_ = 0;          // tasks begun and not ended, on whatever thread
   std::size_t draining_inside_ = 0;  // of these, the ones that are in drain_for()
+  core::Patience patience_{options_.stay_awake, 10 * options_.stay_awake};
   bool draining_ = false;
   bool orphaned_ = false;  // nobody is left to join threads
 };
@@ -102,6 +105,7 @@ bool CallbackThreads::Pool::post(Task task) {
   std::unique_lock lock(mutex_);
   if (draining_ && current_ != this) return false;
   queue_.push_back(std::move(task));
+  if (queue_.size() <= awake_) return true;  // they look by themselves
   if (queue_.size() <= idle_) {
     lock.unlock();  // or who is woken would have to wait for it
     work_.notify_one();
@@ -146,10 +150,15 @@ void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
 
 /// False: there was none for so long, or there will be none, that the thread is to end.
 bool CallbackThreads::Pool::wait_for_task(std::unique_lock<std::mutex>& lock) {
-  const auto until = std::chrono::steady_clock::now() + options_.idle_time;
+  const auto is_over = [this] { return !queue_.empty() || draining_; };
+  const auto begin = std::chrono::steady_clock::now();
   ++idle_;
-  work_.wait_until(lock, until, [this] { return !queue_.empty() || draining_; });
+  ++awake_;
+  stay_awake(lock, patience_.stay_awake(), is_over, [] {});
+  --awake_;
+  work_.wait_until(lock, begin + options_.idle_time, is_over);
   --idle_;
+  patience_.waited(std::chrono::steady_clock::now() - begin);
   return !queue_.empty();
 }
 

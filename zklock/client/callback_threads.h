@@ -18,6 +18,7 @@ struct CallbackThreadsOptions {
   std::chrono::milliseconds idle_time{3'000};  ///< how long a thread without work stays
   /// Where set, the threads only hand the tasks over to it.
   Executor executor = {};
+  std::chrono::microseconds stay_awake{0};  ///< as in ClientOptions
 };
 
 /// The threads that run user code: none until there is something to run, more while tasks keep the

@@ -34,6 +34,14 @@ void check_duration(const char* name, milliseconds value, milliseconds min, mill
                                    std::to_string(max.count()) + " ms");
 }
 
+void check_stay_awake(std::chrono::microseconds value) {
+  constexpr std::chrono::microseconds most = milliseconds(100);
+  if (value.count() >= 0 && value <= most) return;
+  refuse(Errc::invalid_option, "stay_awake is " + std::to_string(value.count()) +
+                                   " us, and must be from 0 to " + std::to_string(most.count()) +
+                                   " us");
+}
+
 void check_count(const char* name, std::size_t value, std::size_t max) {
   if (value >= 1 && value <= max) return;
   refuse(Errc::invalid_option, std::string(name) + " is " + std::to_string(value) +
@@ -89,6 +97,7 @@ void validate(const ClientOptions& options) {
   (void)ConnectionString::parse(options.hosts);
   check_duration("session_timeout", options.session_timeout, milliseconds(100), kHour);
   check_duration("connection_timeout", options.connection_timeout, milliseconds(1), kDay);
+  check_stay_awake(options.stay_awake);
   check_duration("retry_delay_min", options.retry_delay_min, milliseconds(1), kHour);
   check_duration("retry_delay_max", options.retry_delay_max, options.retry_delay_min, kHour);
   check_count("max_in_flight", options.max_in_flight, kMostInFlight);

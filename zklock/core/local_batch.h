@@ -3,8 +3,6 @@
 
 #include <chrono>
 
-#include "zklock/core/session.h"
-
 namespace zklock::core {
 
 /// How the contenders of one client share a node; those that agree on it do.
@@ -67,28 +65,6 @@ class LocalAllowance {
   int served_before_ = 0;  ///< when it was asked last
   bool asking_ = false;
   bool others_ = false;
-};
-
-/// How long the contenders of a client hold a node that they share, for those who wait behind them:
-/// where each lets go within moments, to sleep and be woken takes longer than the wait. As in an
-/// adaptive mutex, the last hold tells of the next ones.
-///
-/// Thread-safety: none; pure.
-class LocalPace {
- public:
-  void granted(Instant now) noexcept { since_ = now; }
-  void released(Instant now) noexcept {
-    is_brisk_ = now - since_ <= std::chrono::microseconds(100);
-  }
-
-  /// How long a thread that waits had better stay awake.
-  std::chrono::microseconds patience() const noexcept {
-    return std::chrono::microseconds(is_brisk_ ? 200 : 0);
-  }
-
- private:
-  Instant since_{};
-  bool is_brisk_ = false;
 };
 
 }  // namespace zklock::core

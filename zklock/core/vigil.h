@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
@@ -8,11 +9,31 @@
 
 namespace zklock::core {
 
-/// Whether the threads of this process that wait for a moment may stay awake, and let others run
-/// meanwhile. Where those want the processor for long, the moment becomes milliseconds, for who gives
-/// way comes last; while who sleeps is given the processor soon after it is woken. So for twenty
-/// times as long as a thread had to wait for the processor none stays awake, and a twentieth of the
-/// time is lost at most.
+/// How long a thread that waits had better stay awake: to sleep, and to be woken, takes longer than
+/// many a wait. As with an adaptive mutex, the last wait tells of the next one.
+///
+/// Thread-safety: none; pure.
+class Patience {
+ public:
+  /// `longest`: to stay awake; after a wait of `brief` at most.
+  Patience(std::chrono::microseconds longest, std::chrono::microseconds brief) noexcept
+      : longest_(longest), brief_(brief) {}
+
+  void waited(Duration length) noexcept { was_brief_ = length <= brief_; }
+  std::chrono::microseconds stay_awake() const noexcept {
+    return was_brief_ ? longest_ : std::chrono::microseconds(0);
+  }
+
+ private:
+  const std::chrono::microseconds longest_;
+  const std::chrono::microseconds brief_;
+  bool was_brief_ = false;
+};
+
+/// Whether threads that wait for a moment may stay awake, and let others run meanwhile. Where those
+/// want the processor for long, the moment becomes milliseconds, for who gives way comes last; while
+/// who sleeps is given the processor soon after it is woken. So for twenty times as long as a thread
+/// has lost none stays awake.
 ///
 /// Thread-safety: all members, from any thread; lock-free.
 class Vigil {
@@ -24,7 +45,13 @@ class Vigil {
   void gave_way(Instant from, Instant until) noexcept {
     const Duration lost = until - from;
     if (lost <= std::chrono::milliseconds(1)) return;
-    not_before_.store((until + 20 * lost).time_since_epoch().count(), std::memory_order_relaxed);
+    // What takes longer is no other thread: the process or the machine stood still.
+    const Duration pause = 20 * std::min<Duration>(lost, std::chrono::milliseconds(50));
+    const Duration::rep next = (until + pause).time_since_epoch().count();
+    Duration::rep before = not_before_.load(std::memory_order_relaxed);
+    while (before < next &&
+           !not_before_.compare_exchange_weak(before, next, std::memory_order_relaxed)) {
+    }
   }
 
  private:

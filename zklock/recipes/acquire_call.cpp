@@ -27,9 +27,9 @@ std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine
   return call;
 }
 
-std::chrono::microseconds AcquireCall::patience() {
+std::chrono::microseconds AcquireCall::stay_awake() {
   const std::lock_guard guard(mutex_);
-  return ticket_ ? ticket_->patience : std::chrono::microseconds{};
+  return ticket_ ? ticket_->stay_awake : std::chrono::microseconds{};
 }
 
 void AcquireCall::cancel() {

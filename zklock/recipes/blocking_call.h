@@ -4,7 +4,6 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include <boost/date_time/posix_time/posix_time_types.hpp>
@@ -12,11 +11,9 @@
 #include <boost/thread/mutex.hpp>
 #include <boost/thread/thread.hpp>
 
-#include "zklock/core/vigil.h"
+#include "zklock/client/stay_awake.h"
 
 namespace zklock::recipes {
-
-inline constinit core::Vigil vigil;
 
 /// The place where a thread waits for the result of what other threads do. It has no timeout:
 /// whoever is to deliver the result keeps the deadline.
@@ -40,7 +37,9 @@ class BlockingCall {
   /// does not sleep, but lets others run.
   Result wait(std::chrono::microseconds awake = {}) {
     boost::unique_lock<boost::mutex> lock(state_->mutex);
-    if (awake.count() > 0) stay_awake(lock, awake);
+    client::stay_awake(
+        lock, awake, [this] { return state_->result.has_value(); },
+        [] { boost::this_thread::interruption_point(); });
     while (!state_->result) state_->ready.wait(lock);
     return std::move(*state_->result);
   }
@@ -66,19 +65,6 @@ class BlockingCall {
     boost::condition_variable ready;
     std::optional<Result> result;  ///< guarded by mutex
   };
-
-  void stay_awake(boost::unique_lock<boost::mutex>& lock, std::chrono::microseconds length) {
-    core::Instant now = LeaseClock::now();
-    const core::Instant until = now + length;
-    while (!state_->result && now < until && vigil.is_allowed(now)) {
-      lock.unlock();
-      std::this_thread::yield();
-      const core::Instant before = std::exchange(now, LeaseClock::now());
-      vigil.gave_way(before, now);
-      lock.lock();
-    }
-  }
-
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 

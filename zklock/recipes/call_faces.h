@@ -36,7 +36,7 @@ Outcome wait_or_cancel(const Start& start, const GiveBack& give_back) {
   BlockingCall<Outcome> end;
   const auto under_way = start([&end](Outcome outcome) { end.set(std::move(outcome)); });
   try {
-    return end.wait(under_way->patience());
+    return end.wait(under_way->stay_awake());
   } catch (const boost::thread_interrupted&) {
     under_way->cancel();
     give_back(end.wait_without_interruption());

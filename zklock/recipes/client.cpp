@@ -78,7 +78,8 @@ recipes::Ports open(const ClientOptions& options) {
   timers->at(LeaseClock::now(), [] {});  // its thread starts here, where failing is an exception
   const recipes::BorrowedExecutor executor(options.executor);
   const auto callbacks = std::make_shared<client::CallbackThreads>(
-      on_exception, client::CallbackThreadsOptions{.executor = executor.lent()});
+      on_exception, client::CallbackThreadsOptions{.executor = executor.lent(),
+                                                   .stay_awake = options.stay_awake});
   const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.max_threads = losses_told_at_once});
@@ -122,6 +123,7 @@ Client::Client(ClientOptions options) {
                                          .application = options.application,
                                          .host = recipes::process_identity().host,
                                          .connection_timeout = options.connection_timeout,
+                                         .stay_awake = options.stay_awake,
                                          .announces = options.acl.kind() != AclPolicy::Kind::list,
                                          .logger = options.logger};
   core_ = recipes::ClientCore::make(open(options), std::move(settings));

@@ -77,6 +77,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
+    std::chrono::microseconds stay_awake{1'000};
     bool announces = true;  ///< nobody else can write this client's nodes
     std::shared_ptr<spdlog::logger> logger;
   };

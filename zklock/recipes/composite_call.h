@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -54,7 +55,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   /// The call will end soon, without a grant and without an error, unless it has ended.
   void cancel();
   /// As AcquireCall's: none, for it waits for several.
-  static std::chrono::microseconds patience() noexcept { return {}; }
+  static std::chrono::microseconds stay_awake() noexcept { return {}; }
   /// The same, with Error(closed): the public object is being destroyed.
   void close();
 

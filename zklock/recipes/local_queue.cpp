@@ -126,12 +126,6 @@ std::size_t LocalQueue::before(const Contender& who) const {
   return behind == waiting_.end() ? 0 : static_cast<std::size_t>(behind - waiting_.begin()) + 1;
 }
 
-std::chrono::microseconds LocalQueue::patience(const Contender& newest) const {
-  const bool behind = state_ == State::held && !waiting_.empty();
-  return behind && waiting_.back().who.get() == &newest ? pace_.patience()
-                                                        : std::chrono::microseconds{};
-}
-
 void LocalQueue::gone(const Place& place) {
   if (!is_shared(place)) return;
   forget_place();
@@ -157,7 +151,6 @@ std::uint64_t LocalQueue::granted(const std::shared_ptr<Place>& place) {
   state_ = State::held;
   position_ = 0;
   allowance_.granted();
-  pace_.granted(engine_.core().scheduler().now());
   ask_if_due();
   return turns_++;
 }
@@ -165,9 +158,7 @@ std::uint64_t LocalQueue::granted(const std::shared_ptr<Place>& place) {
 bool LocalQueue::keeps(const Place& place) {
   // With what the delay after a loss is made of: a marker that is gone does not come back.
   const bool intact = policy_.lock_delay.count() == 0 || place.leaves_delay();
-  if (!is_shared(place)) return false;
-  pace_.released(engine_.core().scheduler().now());
-  if (asked_for_ || !intact) return false;
+  if (!is_shared(place) || asked_for_ || !intact) return false;
   if (waiting_.empty()) return goes_idle();
   if (!allowance_.left()) return false;
   hand_to_next();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -77,8 +76,6 @@ class LocalQueue {
   bool leave(const Contender& who);
   /// How many of this client stand before it in the place that it waits for.
   std::size_t before(const Contender& who) const;
-  /// How long the thread of `newest`, the last that came, had better stay awake.
-  std::chrono::microseconds patience(const Contender& newest) const;
   /// The place was granted to the one in it. The turn of that grant among those of the node.
   std::uint64_t granted(const std::shared_ptr<Place>& place);
   /// The one in it has let go. True: the place was passed on, or is kept.
@@ -138,7 +135,6 @@ class LocalQueue {
   std::deque<Waiting> waiting_;  ///< behind the place
   // of the place
   core::LocalAllowance allowance_;
-  core::LocalPace pace_;
   std::uint64_t turns_ = 0;              ///< grants on its node
   bool asked_for_ = false;               ///< it ends with who holds now
   std::optional<std::size_t> position_;  ///< of the place, where it is known

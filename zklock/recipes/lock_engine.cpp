@@ -90,7 +90,7 @@ void LockEngine::settle_soon() noexcept {
 Ticket LockEngine::acquire(Wanted wanted) {
   const Section section(*this);
   if (core_->closed()) throw Error(Errc::closed, "lock", path_.str());
-  Ticket ticket{++last_ticket_, wanted.owner};
+  const Ticket ticket{++last_ticket_, wanted.owner, patience_.stay_awake()};
   if (wanted.stopped) {
     later([done = std::move(wanted.done)] { done({}); });
     return ticket;
@@ -120,7 +120,6 @@ Ticket LockEngine::acquire(Wanted wanted) {
   try {
     contender->join(std::move(call));
     contender->start();
-    if (local) ticket.patience = local->patience(*contender);
   } catch (...) {
     contender->drop_calls();
     if (local) local->leave(*contender);

@@ -19,6 +19,7 @@
 #include "zklock/core/local_batch.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
+#include "zklock/core/vigil.h"
 #include "zklock/deadline.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
@@ -65,7 +66,7 @@ struct Wanted {
 struct Ticket {
   std::uint64_t number;
   Owner owner;
-  std::chrono::microseconds patience{0};  ///< so long a thread that waits had better stay awake
+  std::chrono::microseconds stay_awake{0};  ///< how long a thread that waits had better stay awake
 };
 
 /// All that one client has to do with one lock path: its contenders, by owner. The one mutex of
@@ -167,6 +168,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
                                    core::AcquireFsm::Policy policy, LockAudience audience,
                                    LocalQueue* local);
 
+  /// For contenders, the same: a call has waited so long for its grant.
+  void waited(core::Duration length) noexcept { patience_.waited(length); }
+
   /// For local queues, the same. There is a public object on this path.
   bool is_used() const noexcept { return objects_ > 0; }
   bool anyone_waits() const;
@@ -192,6 +196,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones
+  core::Patience patience_{core_->settings().stay_awake, core_->settings().stay_awake};
   OwnTurn own_turn_{*this};
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes

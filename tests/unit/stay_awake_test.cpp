@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/stay_awake.h"
+
+#include <chrono>
+#include <mutex>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+namespace zklock::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+class StayAwake : public ::testing::Test {
+ protected:
+  static bool never() { return false; }
+
+  std::mutex mutex_;
+  std::unique_lock<std::mutex> lock_{mutex_};
+  int rounds_ = 0;
+};
+
+TEST_F(StayAwake, EndsWhenItIsDone) {
+  // Others may want the processor of the test for long: however often it ends for that, it goes on.
+  while (rounds_ < 3) {
+    core::Vigil vigil;
+    stay_awake(
+        lock_, 24h,
+        [this] {
+          EXPECT_TRUE(lock_.owns_lock());
+          return rounds_ == 3;
+        },
+        [this] {
+          EXPECT_FALSE(lock_.owns_lock());
+          ++rounds_;
+        },
+        vigil);
+    EXPECT_TRUE(lock_.owns_lock());
+  }
+  EXPECT_EQ(rounds_, 3);
+}
+
+TEST_F(StayAwake, EndsWhenItsTimeIsOver) {
+  core::Vigil vigil;
+  stay_awake(
+      lock_, 1us, never, [this] { ++rounds_; }, vigil);
+  EXPECT_TRUE(lock_.owns_lock());
+  EXPECT_GE(rounds_, 1);
+}
+
+TEST_F(StayAwake, DoesNotBeginForNoTime) {
+  core::Vigil vigil;
+  stay_awake(
+      lock_, 0us, never, [this] { ++rounds_; }, vigil);
+  EXPECT_EQ(rounds_, 0);
+}
+
+TEST_F(StayAwake, DoesNotBeginWhereOthersWantTheProcessor) {
+  core::Vigil vigil;
+  const core::Instant now = LeaseClock::now();
+  vigil.gave_way(now, now + 1h);
+  stay_awake(
+      lock_, 24h, never, [this] { ++rounds_; }, vigil);
+  EXPECT_TRUE(lock_.owns_lock());
+  EXPECT_EQ(rounds_, 0);
+}
+
+TEST_F(StayAwake, EndsWithWhatThePauseThrows) {
+  core::Vigil vigil;
+  EXPECT_THROW(stay_awake(
+                   lock_, 24h, never, [] { throw std::runtime_error("interrupted"); }, vigil),
+               std::runtime_error);
+  EXPECT_FALSE(lock_.owns_lock());
+}
+
+}  // namespace
+}  // namespace zklock::client
