@@ -109,10 +109,10 @@ struct ClientOptions {
 
   /// How long a thread that waits lets others run before it sleeps, for to be woken takes longer than
   /// many a wait: a blocking call, where the last wait for that lock was no longer than this; and a
-  /// thread for callbacks, where the last one had come within ten times this. It costs that much
-  /// processor time at most, a wait. Where others want the processors, so that letting them run has
-  /// taken more than 1 ms, no thread of the process does so for a while. 0: they sleep at once. At
-  /// most 100 ms.
+  /// thread for callbacks, where the last one had come within ten times this. After longer waits it
+  /// is a fifth. It costs that much processor time at most, a wait or a callback. Where others want
+  /// the processors, so that letting them run has taken more than 1 ms, no thread of the process does
+  /// it for a while. 0: they sleep at once. At most 100 ms.
   std::chrono::microseconds stay_awake{1'000};
 
   /// Added to every connection before its first request.
