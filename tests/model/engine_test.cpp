@@ -429,7 +429,14 @@ TEST_F(EngineTest, WhoLastWaitedForAMomentStaysAwakeForLonger) {
   release(granted(0, kept()));
   const auto third = granted(0, kept());
   EXPECT_EQ(lock_.stay_awake(third), 1ms) << "the last one was granted at once";
+  auto in_vain = LockWorld::Request{};
+  in_vain.timeout = 500us;
+  lock_.acquire(0, in_vain);
+  run_for(1ms);
+  const auto fourth = waiting(0);
+  EXPECT_EQ(lock_.stay_awake(fourth), 200us) << "the last one got nothing";
   release(third);
+  release(fourth);
 }
 
 TEST_F(EngineTest, WithoutOwnCredentialNobodyAnnouncesNorTrusts) {

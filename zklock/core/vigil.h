@@ -10,9 +10,9 @@
 namespace zklock::core {
 
 /// How long a thread that waits had better stay awake: to sleep, and to be woken, takes longer than
-/// many a wait. As with an adaptive mutex, the last wait tells of the next one. Where that was long,
-/// a fifth of the time is left: by then what is waited for is on its way, and no thread that it goes
-/// through had to be woken on an idle processor, which takes longest.
+/// many a wait. As with an adaptive mutex, the last wait tells of the next one. After a long one it is
+/// a fifth: what the thread has begun goes on in others, and these are woken sooner while no
+/// processor is idle.
 ///
 /// Thread-safety: none; pure.
 class Patience {

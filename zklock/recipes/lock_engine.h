@@ -168,8 +168,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
                                    core::AcquireFsm::Policy policy, LockAudience audience,
                                    LocalQueue* local);
 
-  /// For contenders, the same: a call has waited so long for its grant.
+  /// For contenders, the same: a call has waited so long for its grant; or for none.
   void waited(core::Duration length) noexcept { patience_.waited(length); }
+  void waited_in_vain() noexcept { patience_.waited(core::Duration::max()); }
 
   /// For local queues, the same. There is a public object on this path.
   bool is_used() const noexcept { return objects_ > 0; }
