@@ -15,6 +15,12 @@ using namespace std::chrono_literals;
 class StayAwake : public ::testing::Test {
  protected:
   static bool never() { return false; }
+  /// For something that does not happen.
+  void wait_in_vain(std::chrono::microseconds longest, core::Vigil& vigil) {
+    stay_awake(
+        lock_, longest, never, [this] { ++rounds_; }, vigil);
+    EXPECT_TRUE(lock_.owns_lock());
+  }
 
   std::mutex mutex_;
   std::unique_lock<std::mutex> lock_{mutex_};
@@ -43,16 +49,13 @@ TEST_F(StayAwake, EndsWhenItIsDone) {
 
 TEST_F(StayAwake, EndsWhenItsTimeIsOver) {
   core::Vigil vigil;
-  stay_awake(
-      lock_, 1us, never, [this] { ++rounds_; }, vigil);
-  EXPECT_TRUE(lock_.owns_lock());
+  wait_in_vain(1us, vigil);
   EXPECT_GE(rounds_, 1);
 }
 
 TEST_F(StayAwake, DoesNotBeginForNoTime) {
   core::Vigil vigil;
-  stay_awake(
-      lock_, 0us, never, [this] { ++rounds_; }, vigil);
+  wait_in_vain(0us, vigil);
   EXPECT_EQ(rounds_, 0);
 }
 
@@ -60,9 +63,7 @@ TEST_F(StayAwake, DoesNotBeginWhereOthersWantTheProcessor) {
   core::Vigil vigil;
   const core::Instant now = LeaseClock::now();
   vigil.gave_way(now, now + 1h);
-  stay_awake(
-      lock_, 24h, never, [this] { ++rounds_; }, vigil);
-  EXPECT_TRUE(lock_.owns_lock());
+  wait_in_vain(24h, vigil);
   EXPECT_EQ(rounds_, 0);
 }
 

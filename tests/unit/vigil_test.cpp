@@ -12,21 +12,6 @@ constexpr Instant at(Duration since_boot) {
   return Instant(since_boot);
 }
 
-TEST(Patience, IsGreaterWhereTheLastWaitWasBrief) {
-  Patience patience(300us, 500us);
-  EXPECT_EQ(patience.stay_awake(), 60us) << "nothing is known";
-  patience.waited(500us);
-  EXPECT_EQ(patience.stay_awake(), 300us);
-  patience.waited(501us);
-  EXPECT_EQ(patience.stay_awake(), 60us);
-}
-
-TEST(Patience, OfNoTimeIsNone) {
-  Patience patience(0us, 0us);
-  patience.waited(0us);
-  EXPECT_EQ(patience.stay_awake(), 0us);
-}
-
 TEST(Vigil, IsAllowedWhereOthersRunForAMoment) {
   Vigil vigil;
   EXPECT_TRUE(vigil.is_allowed(at(5s)));

@@ -13,6 +13,7 @@
 
 #include "zklock/client/start_thread.h"
 #include "zklock/client/stay_awake.h"
+#include "zklock/core/patience.h"
 
 namespace zklock::client {
 namespace {

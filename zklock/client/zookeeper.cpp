@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <type_traits>
 
 #include "zklock/client/connection_string.h"
 #include "zklock/client/zk_coordinator.h"
@@ -13,6 +14,7 @@
 namespace zklock::client {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 // Every request under way may leave a byte in a pipe of the C client, and when its 64 KiB are full
@@ -27,19 +29,13 @@ constexpr std::size_t kMostPathBytes = 1'000'000;
   throw Error(code, "connect", {}, cause);
 }
 
-void check_duration(const char* name, milliseconds value, milliseconds min, milliseconds max) {
+template <class Duration>
+void check_duration(const char* name, Duration value, Duration min, Duration max) {
   if (value >= min && value <= max) return;
-  refuse(Errc::invalid_option, std::string(name) + " is " + std::to_string(value.count()) +
-                                   " ms, and must be from " + std::to_string(min.count()) + " to " +
-                                   std::to_string(max.count()) + " ms");
-}
-
-void check_stay_awake(std::chrono::microseconds value) {
-  constexpr std::chrono::microseconds most = milliseconds(100);
-  if (value.count() >= 0 && value <= most) return;
-  refuse(Errc::invalid_option, "stay_awake is " + std::to_string(value.count()) +
-                                   " us, and must be from 0 to " + std::to_string(most.count()) +
-                                   " us");
+  const std::string unit = std::is_same_v<Duration, milliseconds> ? " ms" : " us";
+  refuse(Errc::invalid_option, std::string(name) + " is " + std::to_string(value.count()) + unit +
+                                   ", and must be from " + std::to_string(min.count()) + " to " +
+                                   std::to_string(max.count()) + unit);
 }
 
 void check_count(const char* name, std::size_t value, std::size_t max) {
@@ -97,7 +93,8 @@ void validate(const ClientOptions& options) {
   (void)ConnectionString::parse(options.hosts);
   check_duration("session_timeout", options.session_timeout, milliseconds(100), kHour);
   check_duration("connection_timeout", options.connection_timeout, milliseconds(1), kDay);
-  check_stay_awake(options.stay_awake);
+  check_duration<microseconds>("stay_awake", options.stay_awake, microseconds(0),
+                               milliseconds(100));
   check_duration("retry_delay_min", options.retry_delay_min, milliseconds(1), kHour);
   check_duration("retry_delay_max", options.retry_delay_max, options.retry_delay_min, kHour);
   check_count("max_in_flight", options.max_in_flight, kMostInFlight);

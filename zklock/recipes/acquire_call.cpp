@@ -29,7 +29,7 @@ std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine
 
 std::chrono::microseconds AcquireCall::stay_awake() {
   const std::lock_guard guard(mutex_);
-  return ticket_ ? ticket_->stay_awake : std::chrono::microseconds{};
+  return ticket_->stay_awake;  // since start() has returned
 }
 
 void AcquireCall::cancel() {

@@ -19,7 +19,7 @@
 #include "zklock/core/local_batch.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
-#include "zklock/core/vigil.h"
+#include "zklock/core/patience.h"
 #include "zklock/deadline.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
