@@ -84,7 +84,8 @@ struct TlsOptions {
 };
 
 /// Runs a task on some thread, soon, and never before it returns. zklock calls it from a thread of
-/// its own that holds no lock.
+/// its own that holds no lock, one call at a time, in the order of what the tasks tell of: where it
+/// has one thread, callbacks run in that order.
 using Executor = std::function<void(std::function<void()>)>;
 
 /// How a Client connects and behaves.

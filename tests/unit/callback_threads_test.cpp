@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/callback_threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -377,6 +378,26 @@ TEST(CallbackThreadsExecutor, RunsTheTasksAndADrainWaitsForThem) {
   user.start();
   EXPECT_TRUE(threads.drain_for(ample));
   EXPECT_EQ(ran, 10);
+}
+
+TEST(CallbackThreadsExecutor, GetsTheTasksInTheirOrderOneAtATime) {
+  UserThread user;
+  std::atomic<int> calls = 0;
+  std::atomic<int> most_calls = 0;
+  CallbackThreads threads(nullptr, {.executor = [&](std::function<void()> task) {
+                            most_calls = std::max(most_calls.load(), ++calls);
+                            std::this_thread::yield();
+                            user.post(std::move(task));
+                            --calls;
+                          }});
+  constexpr int count = 1'000;
+  std::vector<int> ran;
+  for (int i = 0; i < count; ++i) threads.post([&ran, i] { ran.push_back(i); });
+  user.start();
+  EXPECT_TRUE(threads.drain_for(ample));
+  EXPECT_EQ(ran.size(), std::size_t{count});
+  EXPECT_TRUE(std::is_sorted(ran.begin(), ran.end()));
+  EXPECT_EQ(most_calls, 1);
 }
 
 TEST(CallbackThreadsExecutor, IsCalledFromAThreadOfThePool) {

@@ -27,7 +27,8 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
  public:
   Pool(std::function<void(std::exception_ptr)> on_exception, CallbackThreadsOptions options)
       : on_exception_(std::move(on_exception)), options_(std::move(options)) {
-    options_.max_threads = std::max<std::size_t>(options_.max_threads, 1);
+    // Two that hand over to an executor would do it in any order.
+    options_.max_threads = options_.executor ? 1 : std::max<std::size_t>(options_.max_threads, 1);
     options_.idle_time = std::min<std::chrono::milliseconds>(options_.idle_time, longest_wait);
   }
 

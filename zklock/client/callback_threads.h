@@ -16,7 +16,7 @@ namespace zklock::client {
 struct CallbackThreadsOptions {
   std::size_t max_threads = 8;                 ///< at least 1
   std::chrono::milliseconds idle_time{3'000};  ///< how long a thread without work stays
-  /// Where set, the threads only hand the tasks over to it.
+  /// Where set, the tasks are only handed over to it, in order, by one thread.
   Executor executor = {};
   std::chrono::microseconds stay_awake{0};  ///< as in ClientOptions
 };
