@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses at which there is no ZooKeeper, or not the one that is meant.
+#include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -131,6 +133,21 @@ TEST(Address, WithoutAServerOneAttemptEndsWithTheConnectionTimeout) {
   EXPECT_EQ(error_of([&] { return mutex.try_lock_for(-1s); }), Errc::not_connected);
   // lock() itself needs a server no later than that either: it is not in a queue.
   EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::not_connected);
+}
+
+// Though they ask for their nodes one by one.
+TEST(Address, WithoutAServerABurstEndsWithTheConnectionTimeout) {
+  const FreePorts unused(1);
+  ClientOptions options = at("127.0.0.1:" + std::to_string(unused[0]));
+  options.connection_timeout = 2s;
+  options.max_in_flight = 1;
+  Client client(options);
+  ReentrantMutex mutex(client, kPath);
+  std::vector<std::future<Hold>> burst;
+  for (int i = 0; i < 200; ++i) burst.push_back(mutex.async_acquire());
+  for (auto& each : burst) {
+    EXPECT_EQ(error_of([&] { return get(each); }), Errc::not_connected);
+  }
 }
 
 class AddressTest : public LockTest {};

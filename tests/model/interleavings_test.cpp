@@ -66,12 +66,13 @@ struct Wishes {
   std::array<LockWorld::Request, 2> of = {};
   std::optional<LockWorld::Request> nested = std::nullopt;
   std::optional<LockWorld::Request> beside = std::nullopt;
+  std::size_t creates_at_once = 500;
 };
 
 /// One run of the two contenders along given choices.
 class Run {
  public:
-  explicit Run(const Wishes& wishes) : lock_(2) {
+  explicit Run(const Wishes& wishes) : lock_(2, {}, true, wishes.creates_at_once) {
     lock_.connect_all();
     // The parent exists, unless the run is about its making.
     lock_.world().ensemble().create_container("/locks");
@@ -358,6 +359,14 @@ TEST(Interleavings, OfTwoAtAGateWithOneFaultAnywhere) {
 
 TEST(Interleavings, OfOneAtAGateAndOneWithoutWithOneFaultAnywhere) {
   explore(1, {{LockWorld::at_gate(5), LockWorld::Request{}}}, 1000);
+}
+
+TEST(Interleavings, OfTwoWhoAskOneByOneAndAnotherWithOneFaultAnywhere) {
+  explore(1,
+          {.of = {LockWorld::Request{}, LockWorld::Request{}},
+           .beside = LockWorld::Request{},
+           .creates_at_once = 1},
+          1000);
 }
 
 TEST(Interleavings, OfTwoContendersWithTwoFaultsAnywhere) {

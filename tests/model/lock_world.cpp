@@ -32,7 +32,8 @@ std::int32_t number_of(std::string_view node) {
 
 }  // namespace
 
-LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces)
+LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
+                     std::size_t creates_at_once)
     : world_(clients, options) {
   for (std::size_t c = 0; c < clients; ++c) {
     cores_.push_back(
@@ -43,6 +44,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces)
                                   {.hosts = "sim",
                                    .application = "test",
                                    .host = "host",
+                                   .creates_at_once = creates_at_once,
                                    .announces = announces,
                                    .logger = nullptr}));
   }

@@ -51,7 +51,8 @@ struct CallResult {
 /// | calls | every call ends exactly once                                                   |
 class LockWorld {
  public:
-  explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true);
+  explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
+                     std::size_t creates_at_once = 500);
   ~LockWorld();
   LockWorld(const LockWorld&) = delete;
   LockWorld& operator=(const LockWorld&) = delete;

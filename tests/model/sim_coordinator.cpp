@@ -124,16 +124,18 @@ void SimCoordinator::send(Pending pending) {
 
 void SimCoordinator::hold(Pending pending) {
   if (pending.request.session == SessionId{}) {
-    pending.timer =
-        own_clock_.at(own_clock_.now() + options_.connection_timeout, [this, id = pending.id] {
-          const auto late = std::find_if(held_.begin(), held_.end(),
-                                         [id](const Pending& p) { return p.id == id; });
-          Pending given_up = std::move(*late);
-          held_.erase(late);
-          given_up.timer = {};
-          answer_locally(std::move(given_up), Status::not_connected,
-                         "no server within the connection timeout");
-        });
+    const auto since = pending.request.wanted_since;
+    const auto now = own_clock_.now();
+    const auto due = (since == core::Instant{} ? now : since) + options_.connection_timeout;
+    pending.timer = own_clock_.at(std::max(now, due), [this, id = pending.id] {
+      const auto late =
+          std::find_if(held_.begin(), held_.end(), [id](const Pending& p) { return p.id == id; });
+      Pending given_up = std::move(*late);
+      held_.erase(late);
+      given_up.timer = {};
+      answer_locally(std::move(given_up), Status::not_connected,
+                     "no server within the connection timeout");
+    });
   }
   held_.push_back(std::move(pending));
 }

@@ -53,7 +53,7 @@ struct Origin {
   RequestId id{};
   SessionId bound_to;    ///< 0: any session
   ReplyHandler handler;  ///< null for what the client does on its own account
-  Instant submitted;
+  Instant wanted_since;
   bool at_once = false;
 };
 
@@ -78,7 +78,7 @@ class Call : public std::enable_shared_from_this<Call> {
 
   RequestId id() const noexcept { return origin_.id; }
   SessionId bound_to() const noexcept { return origin_.bound_to; }
-  Instant submitted() const noexcept { return origin_.submitted; }
+  Instant wanted_since() const noexcept { return origin_.wanted_since; }
   bool at_once() const noexcept { return origin_.at_once; }
   ReplyHandler& handler() noexcept { return origin_.handler; }
   Reply& reply() { return reply_.write(); }

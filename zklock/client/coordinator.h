@@ -135,11 +135,13 @@ using Operation =
 
 /// One request. With `session` set it is carried out on that session or not at all
 /// (session_ended); else on the one that is current when it is sent. With `at_once` it is not held
-/// back for want of a connection: then it is not carried out at all (not_sent).
+/// back for want of a connection: then it is not carried out at all (not_sent). With `wanted_since`
+/// its wait for a connection counts from then.
 struct Request {
   Operation operation;
   SessionId session = {};
   bool at_once = false;
+  Instant wanted_since = {};  ///< not set: since it is submitted
 };
 
 /// The answer to any request; which members are filled in is said at the request.

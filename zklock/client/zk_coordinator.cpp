@@ -71,9 +71,10 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   const std::lock_guard guard(mutex_);
   const RequestId id = next_id();
   const bool at_once = request.at_once;
-  const auto call =
-      make_call(hosts_.chroot(), std::move(request.operation),
-                {id, request.session, std::move(handler), LeaseClock::now(), at_once});
+  const Instant since =
+      request.wanted_since == Instant{} ? LeaseClock::now() : request.wanted_since;
+  const auto call = make_call(hosts_.chroot(), std::move(request.operation),
+                              {id, request.session, std::move(handler), since, at_once});
   if (closing_) {
     answer(call, Status::closed, {});
   } else if (call->bound_to() != SessionId{} && call->bound_to() != session_) {
@@ -211,7 +212,7 @@ void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detai
 }
 
 Instant ZkCoordinator::due(const Call& call) const {
-  return std::max(call.submitted(), disconnected_since_) + options_.connection_timeout;
+  return std::max(call.wanted_since(), disconnected_since_) + options_.connection_timeout;
 }
 
 std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
@@ -236,9 +237,11 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };
   answer_held([&](const Call& call) { return may_go(call) && due(call) <= now; },
               Status::not_connected, trouble_text());
-  const auto next = std::ranges::find_if(held_, [&](const CallPtr& c) { return may_go(*c); });
-  if (next == held_.end()) return std::nullopt;
-  return due(**next);  // the others were submitted later
+  std::optional<Instant> next;
+  for (const CallPtr& call : held_) {
+    if (may_go(*call)) next = std::min(next.value_or(Instant::max()), due(*call));
+  }
+  return next;
 }
 
 void ZkCoordinator::log_info(const std::string& text) const {

@@ -107,7 +107,8 @@ namespace zklock::core {
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
-/// ends, at once if the node is known or was never asked for, else as soon as its fate is known
+/// ends, at once if the node is known or was never asked for (withdrawn() says so, of one that is
+/// enqueuing), else as soon as its fate is known
 /// (after a failure in proving, recovering and inspecting too: the caller is told, the search goes
 /// on).
 enum class AcquireState : std::uint8_t {
@@ -294,6 +295,8 @@ class AcquireFsm {
   std::string unmark();
   /// The caller waits no longer: after this there is no grant.
   AcquireEffects give_up();
+  /// Nothing of what it asked for by `create` was asked, or will be. Of one that was given up.
+  void withdrawn() noexcept { state_ = AcquireState::ended; }
 
  private:
   using Kind = AcquireEffect::Kind;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -41,6 +42,11 @@ ClientOptions with_defaults(std::string hosts) {
   ClientOptions options;
   options.hosts = std::move(hosts);
   return options;
+}
+
+/// Others of the client's requests do not wait behind a burst of these.
+std::size_t creates_at_once(const ClientOptions& options) {
+  return std::max<std::size_t>(options.max_in_flight / 4, 1);
 }
 
 /// The threads of listeners, one pool for each, that only hand over to the client's executor.
@@ -124,6 +130,7 @@ Client::Client(ClientOptions options) {
                                          .host = recipes::process_identity().host,
                                          .connection_timeout = options.connection_timeout,
                                          .stay_awake = options.stay_awake,
+                                         .creates_at_once = creates_at_once(options),
                                          .announces = options.acl.kind() != AclPolicy::Kind::list,
                                          .logger = options.logger};
   core_ = recipes::ClientCore::make(open(options), std::move(settings));

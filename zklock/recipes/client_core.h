@@ -78,7 +78,8 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
     std::chrono::microseconds stay_awake{1'000};
-    bool announces = true;  ///< nobody else can write this client's nodes
+    std::size_t creates_at_once = 500;  ///< of lock nodes in one path; at least 1
+    bool announces = true;              ///< nobody else can write this client's nodes
     std::shared_ptr<spdlog::logger> logger;
   };
 

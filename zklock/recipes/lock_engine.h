@@ -28,6 +28,7 @@
 #include "zklock/recipes/own_turn.h"
 #include "zklock/recipes/recursion.h"
 #include "zklock/recipes/thread_exit.h"
+#include "zklock/recipes/turnstile.h"
 
 namespace zklock::recipes {
 
@@ -161,6 +162,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// A node of this queue was granted, at once or after having waited for another.
   void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   OwnTurn& own_turn() noexcept { return own_turn_; }
+  Turnstile& turnstile() noexcept { return turnstile_; }
   /// What a new contender need not ask: whether it is alone. It hardly is, or will see that it is
   /// the first.
   bool goes_by_number() const noexcept { return is_crowded() || own_turn_.may_come(); }
@@ -199,6 +201,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   int waited_in_a_row_ = 0;  ///< grants, the last ones
   core::Patience patience_{core_->settings().stay_awake, core_->settings().stay_awake};
   OwnTurn own_turn_{*this};
+  Turnstile turnstile_{core_->settings().creates_at_once};
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes
   FencingToken gone_{};    ///< the newest of those that went with their path

@@ -48,7 +48,7 @@ void Place::run(core::AcquireEffects effects) {
 void Place::carry_out(const Effect& effect) {
   const std::string& path = engine_->path().str();
   switch (effect.kind) {
-    case Effect::Kind::create: create(effect.text); return;
+    case Effect::Kind::create: create(); return;
     case Effect::Kind::move: move(effect.text); return;
     case Effect::Kind::create_parents:
       create_id_ = submit(request::CreateParents{path}, {}, on_reply([](Place& p, const auto& r) {
@@ -92,6 +92,7 @@ void Place::carry_out(const Effect& effect) {
     case Effect::Kind::delay: delay(); return;
     case Effect::Kind::pause: pause(); return;
     case Effect::Kind::abandon:
+      if (in_line_) return fsm_.withdrawn();
       core().coordinator().abandon(create_id_);
       core().coordinator().abandon(count_id_);
       core().coordinator().abandon(list_id_);
@@ -103,30 +104,37 @@ void Place::carry_out(const Effect& effect) {
 
 client::RequestId Place::submit(client::Operation operation, SessionId session,
                                 client::ReplyHandler handler) {
-  return core().coordinator().submit({.operation = std::move(operation), .session = session},
-                                     std::move(handler));
+  return core().coordinator().submit(
+      {.operation = std::move(operation), .session = session, .wanted_since = asked_at_},
+      std::move(handler));
 }
 
-void Place::create(const std::string& attempt) {
-  core::NodeData data = core().identify(requester_);
-  data.attempt = attempt;
-  auto& coordinator = core().coordinator();
-  const std::string& path = engine_->path().str();
+void Place::create() {
   own_watch_.disarm();
   predecessors_.drop();
   end_delay();
   asked_at_ = core().scheduler().now();
-  create_id_ = coordinator.submit(
-      {.operation = request::CreateContender{path, fsm_.present_rule().prefix(), data.encode()}},
-      on_reply([](Place& p, const auto& r) {
-        p.had_node_ = p.had_node_ || r.status == Status::ok;
-        p.queued_ms_ = r.created_ms;
-        return p.fsm_.created(p.answer_of(r), p.lease_valid(r.session));
-      }));
+  in_line_ = true;
+  engine_->turnstile().enter(shared_from_this());
+}
+
+void Place::ask_for_node() {
+  core::NodeData data = core().identify(requester_);
+  data.attempt = fsm_.attempt();
+  const std::string& path = engine_->path().str();
+  create_id_ = submit(request::CreateContender{path, fsm_.present_rule().prefix(), data.encode()},
+                      {}, on_reply([](Place& p, const auto& r) {
+                        p.engine_->turnstile().answered();
+                        p.had_node_ = p.had_node_ || r.status == Status::ok;
+                        p.queued_ms_ = r.created_ms;
+                        return p.fsm_.created(p.answer_of(r), p.lease_valid(r.session));
+                      }));
+  in_line_ = false;
+  engine_->turnstile().asked();
   if (fsm_.present_rule().shares_count()) return list({});
   if (!fsm_.counts()) return;
-  count_id_ = coordinator.submit(
-      {.operation = request::CountChildren{path}}, on_reply([](Place& p, const auto& r) {
+  count_id_ = submit(
+      request::CountChildren{path}, {}, on_reply([](Place& p, const auto& r) {
         return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, p.lease_valid());
       }));
 }

@@ -128,6 +128,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
   void own_node_gone();
   void path_began_again();
+  /// It is its turn.
+  void ask_for_node();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
   void predecessor_event(const std::string& node, client::request::WatchEvent event);
   /// Where who wants it to let go says so.
@@ -150,7 +152,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   auto on_reply(Step step);
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
-  void create(const std::string& attempt);
+  void create();
   void move(const std::string& attempt);
   bool lease_valid(SessionId session);
   core::CreatedAnswer answer_of(const client::Reply& created);
@@ -209,6 +211,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   std::weak_ptr<Contender> contender_;
   core::AcquireFsm fsm_;
   BackgroundWork::Id work_{};  ///< while it is left
+  bool in_line_ = false;       ///< at the turnstile, to ask for its node
   bool had_node_ = false;
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};

@@ -37,6 +37,7 @@ void for_each_field(Part& setup, Field field) {
   field("jitter_ms", setup.jitter_ms);
   field("latency_us", setup.latency_us);
   field("announces", setup.announces);
+  field("creates_at_once", setup.creates_at_once);
   field("drift0", setup.drift[0]);
   field("drift1", setup.drift[1]);
   field("drift2", setup.drift[2]);

@@ -59,6 +59,7 @@ SimProcess::SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>
          .application = "simulate",
          .host = "host",
          .connection_timeout = std::chrono::milliseconds(2 * setup.session_ms),
+         .creates_at_once = static_cast<std::size_t>(setup.creates_at_once),
          .announces = setup.announces != 0,
          .logger = nullptr});
     line->client = testing::ClientFactory::make(line->core);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where only so many contenders of one client ask for their nodes at once, and the others stand in
+// line.
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class TurnstileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    lock_.connect_all();
+    const auto first = lock_.acquire(0);
+    run_all();
+    lock_.release(first);
+    run_all();
+    client(0).reset_counts();
+  }
+  SimCoordinator& client(std::size_t c) { return lock_.world().client(c); }
+  void run_all() {
+    lock_.world().run_all();
+    ASSERT_EQ(lock_.violation(), "");
+  }
+  std::size_t creates() { return client(0).requests(Kind::create_contender); }
+  void expect_rest() {
+    lock_.world().run_for(2s);
+    EXPECT_EQ(lock_.violation_at_rest(), "");
+  }
+  std::vector<std::size_t> acquire(int count, LockWorld::Request request = {}) {
+    std::vector<std::size_t> calls;
+    for (int i = 0; i < count; ++i) {
+      request.owner = Owner::unique();
+      calls.push_back(lock_.acquire(0, request));
+    }
+    return calls;
+  }
+  void expect_granted_in_turn(const std::vector<std::size_t>& calls) {
+    for (const std::size_t call : calls) {
+      EXPECT_TRUE(lock_.call(call).granted());
+      lock_.release(call);
+      run_all();
+    }
+  }
+
+  LockWorld lock_{2, {}, true, 2};
+};
+
+TEST_F(TurnstileTest, SoManyAskAtOnceAndAllAreServedInTheirOrder) {
+  const auto calls = acquire(7);
+  EXPECT_EQ(creates(), 2U);
+  run_all();
+  EXPECT_EQ(creates(), 7U);
+  EXPECT_EQ(lock_.nodes().size(), 7U);
+  expect_granted_in_turn(calls);
+  expect_rest();
+}
+
+TEST_F(TurnstileTest, ThoseOfOtherPathsDoNotStandInThisLine) {
+  acquire(3);
+  ASSERT_EQ(creates(), 2U);
+  const auto other = lock_.engine(0, "/locks/b");
+  bool ended = false;
+  recipes::Wanted wanted{.owner = Owner::unique(), .deadline = Deadline::never()};
+  wanted.done = [&](const recipes::Outcome&) { ended = true; };
+  other->cancel(other->acquire(std::move(wanted)));
+  EXPECT_EQ(creates(), 3U);
+  run_all();
+  EXPECT_TRUE(ended);
+  for (std::size_t i = 1; i < lock_.calls(); ++i) {
+    lock_.release(i);
+    run_all();
+  }
+  expect_rest();
+}
+
+TEST_F(TurnstileTest, WhoGivesUpInLineNeverAsks) {
+  const auto calls = acquire(6);
+  lock_.cancel(calls[3]);
+  lock_.cancel(calls[5]);
+  EXPECT_EQ(lock_.call(calls[3]).outcomes, 1) << "at once";
+  run_all();
+  EXPECT_EQ(creates(), 4U);
+  expect_granted_in_turn({calls[0], calls[1], calls[2], calls[4]});
+  expect_rest();
+}
+
+TEST_F(TurnstileTest, WhoGaveUpInLineIsNotWaitedFor) {
+  client(0).cut_off();
+  const auto calls = acquire(3);
+  for (const std::size_t call : calls) lock_.cancel(call);
+  EXPECT_FALSE(lock_.core(0).work().idle()) << "two have asked";
+  lock_.world().run_for(1s);
+  client(0).mend();
+  expect_rest();
+  EXPECT_EQ(creates(), 2U);
+}
+
+TEST_F(TurnstileTest, AFailedConnectionEndsTheWholeLineInTime) {
+  lock_.world().disconnect(0);
+  run_all();
+  const auto calls = acquire(9, {.timeout = 1h});
+  lock_.world().run_for(client(0).options().connection_timeout - 1s);
+  for (const std::size_t call : calls) EXPECT_EQ(lock_.call(call).outcomes, 0);
+  lock_.world().run_for(2s);
+  for (const std::size_t call : calls) {
+    ASSERT_TRUE(lock_.call(call).error);
+    EXPECT_EQ(lock_.call(call).error->errc(), Errc::not_connected);
+  }
+  lock_.world().reconnect(0);
+  expect_rest();
+}
+
+TEST_F(TurnstileTest, ALostSessionSendsAllBackToTheLine) {
+  const auto calls = acquire(5);
+  run_all();
+  lock_.world().disconnect(0);
+  lock_.world().run_for(60s);
+  EXPECT_TRUE(lock_.nodes().empty());
+  lock_.release(calls[0]);  // it is lost
+  client(0).reset_counts();
+  lock_.world().reconnect(0);
+  run_all();
+  EXPECT_EQ(creates(), 4U);
+  EXPECT_EQ(lock_.nodes().size(), 4U);
+  for (int round = 0; round < 4; ++round) {
+    ASSERT_EQ(lock_.held(), 1U);
+    for (const std::size_t call : calls) {
+      if (lock_.call(call).hold) {
+        lock_.release(call);
+        break;
+      }
+    }
+    run_all();
+  }
+  expect_rest();
+}
+
+TEST_F(TurnstileTest, CloseEndsTheLine) {
+  const auto calls = acquire(6);
+  lock_.core(0).close();
+  run_all();
+  for (const std::size_t call : calls) {
+    ASSERT_TRUE(lock_.call(call).error);
+    EXPECT_EQ(lock_.call(call).error->errc(), Errc::closed);
+  }
+  EXPECT_TRUE(lock_.nodes().empty());
+  EXPECT_TRUE(lock_.core(0).work().idle());
+}
+
+TEST_F(TurnstileTest, ALineOfASharedNumberOfPermits) {
+  lock_.say_permits(2);
+  const auto calls = acquire(5, LockWorld::shared_permits(1, 2));
+  EXPECT_EQ(creates(), 2U);
+  run_all();
+  EXPECT_EQ(creates(), 5U);
+  EXPECT_EQ(lock_.held(), 2U);
+  expect_granted_in_turn(calls);
+}
+
+}  // namespace
+}  // namespace zklock::model
