@@ -23,7 +23,9 @@ Place::Place(std::shared_ptr<LockEngine> engine, Requester requester,
       local_(local),
       fsm_(core().attempt_prefix(), core().next_attempt(), policy) {}
 
-Place::~Place() = default;
+Place::~Place() {
+  core().keeper().dismiss(*this);
+}
 
 // ---- driving the machine ------------------------------------------------------------------------
 
@@ -36,7 +38,7 @@ auto Place::on_reply(Step step) {
 }
 
 void Place::start() {
-  core().keeper().enlist(shared_from_this());
+  core().keeper().enlist(*this);
   run(fsm_.start());
 }
 

@@ -99,6 +99,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   std::vector<std::string> own_names() const;
 
   /// SessionMember; no Section.
+  std::shared_ptr<SessionMember> alive() noexcept override { return weak_from_this().lock(); }
   void session_ended(SessionId session) override;
   void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) override;
   void suspended(SessionId session) override;
