@@ -242,15 +242,15 @@ AcquireEffects AcquireFsm::list() {
   return {effect(Kind::list)};
 }
 
-void AcquireFsm::stand_by(Decision decision) noexcept {
-  watched_ = std::move(decision.watch);
+void AcquireFsm::stand_by(Decision decision) {
+  watched_ = Few<std::string>(std::move(decision.watch));
   follows_release_ = decision.follows_release;
   position_ = decision.position;
 }
 
 AcquireEffects AcquireFsm::arm(Decision decision) {
   stand_by(std::move(decision));
-  if (present_rule().shares_count()) watched_.emplace_back(count_node);
+  if (present_rule().shares_count()) watched_.push_back(std::string(count_node));
   out_of_date_ = false;
   return watch_all();
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "zklock/core/few.h"
 #include "zklock/core/lock_delay.h"
 #include "zklock/core/node_name.h"
 #include "zklock/core/permit_count.h"
@@ -254,6 +255,8 @@ class AcquireFsm {
   bool over() const noexcept { return state_ == AcquireState::ended; }
   /// Whether a create is followed by a count.
   bool counts() const noexcept { return policy_.counts || !guesses(); }
+  /// Whom it waits for, in the order in which it asked for the watches; while arming and waiting.
+  const Few<std::string>& watched() const noexcept { return watched_; }
   /// Somebody else stood before it, and was watched.
   bool waited() const noexcept { return waited_; }
   /// Its rule with the number of permits, where that is shared.
@@ -314,7 +317,7 @@ class AcquireFsm {
   AcquireEffects seed_count();
   AcquireEffects decide_by(const ListedAnswer& answer, bool lease_valid);
   AcquireEffects list();
-  void stand_by(Decision decision) noexcept;
+  void stand_by(Decision decision);
   AcquireEffects arm(Decision decision);
   AcquireEffects watch_all();
   AcquireEffects instead_of_watching(AcquireEffects next);
@@ -385,7 +388,7 @@ class AcquireFsm {
   SessionId session_;
   NodeName own_;
   FencingToken token_;
-  std::vector<std::string> watched_;  ///< whom it waits for
+  Few<std::string> watched_;          ///< whom it waits for
   std::size_t position_ = 0;          ///< how many stand before it
   Seldom<std::string> delay_marker_;  ///< of the own node; empty: none was asked for
   Seldom<Doubts> doubts_;
