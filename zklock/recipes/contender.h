@@ -50,7 +50,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   struct Terms {
     core::HoldLimit limit = {};
     LockAudience audience = {};
-    std::optional<core::QueueRule> gate = {};
+    core::Seldom<core::QueueRule> gate = {};
     friend bool operator==(const Terms&, const Terms&) = default;
   };
   /// Within a Section.
