@@ -77,7 +77,7 @@ class LockWorld {
     core::HoldLimit limit = {};
     std::shared_ptr<recipes::LockLine> listener = nullptr;
     core::QueueRule rule = core::QueueRule::mutex();
-    std::optional<core::QueueRule> gate = {};
+    core::Seldom<core::QueueRule> gate = {};
     std::chrono::milliseconds lock_delay = {};
     core::LocalTerms local = {};
   };

@@ -446,7 +446,7 @@ TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
     EXPECT_GT(gave_up, 3'000) << which;
     EXPECT_GT(adopted, 300) << which;
     EXPECT_GT(created_again, 3'000) << which;
-    EXPECT_EQ(moves > 3'000, gate.has_value()) << moves;
+    EXPECT_EQ(moves > 3'000, static_cast<bool>(gate)) << moves;
     EXPECT_EQ(marks > 1'000, rule.access == Access::exclusive) << marks;
     EXPECT_EQ(seeds > 3'000, rule.shares_count()) << seeds;
     const bool permits = rule.access == Access::permits;

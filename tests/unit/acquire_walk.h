@@ -23,7 +23,7 @@ class Walk {
  public:
   struct Wish {
     QueueRule rule;
-    std::optional<QueueRule> gate = {};
+    Seldom<QueueRule> gate = {};
   };
   static constexpr int wishes = 6;
   static Wish wish(int which);

@@ -63,6 +63,32 @@ TEST(WatchRegistry, AnInterestUnderWayKeepsTheServersWatch) {
   EXPECT_EQ(watches.fail(kB, false), kN) << "but A's still is";
 }
 
+TEST(WatchRegistry, WhichOfThreeInterestsGoesIsAllTheSame) {
+  for (const RequestId first : {kA, kB, kC}) {
+    WatchRegistry watches(100);
+    for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kN, kNothing));
+    for (const RequestId id : {kA, kB, kC}) EXPECT_EQ(watches.arm(id), kNone);
+    EXPECT_EQ(watches.cancel(first), kNone);
+    Ids others{kA, kB, kC};
+    std::erase(others, first);
+    EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
+    EXPECT_EQ(watches.watches(), 0U);
+  }
+}
+
+TEST(WatchRegistry, AnEventLeavesTheInterestsThatAreUnderWay) {
+  for (const RequestId late : {kA, kB, kC}) {
+    WatchRegistry watches(100);
+    Ids others{kA, kB, kC};
+    std::erase(others, late);
+    for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kN, kNothing));
+    for (const RequestId id : others) EXPECT_EQ(watches.arm(id), kNone);
+    EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
+    EXPECT_EQ(watches.arm(late), kNone);
+    EXPECT_EQ(watches.cancel(late), kN);
+  }
+}
+
 TEST(WatchRegistry, CancelledBeforeTheReply) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));

@@ -2,6 +2,7 @@
 #include "zklock/client/node_ledger.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "zklock/client/node_path.h"
 
@@ -16,6 +17,10 @@ std::size_t size_of(std::string_view parent, std::string_view prefix) noexcept {
 }
 
 }  // namespace
+
+NodeLedger::Hash NodeLedger::hash(std::string_view path) noexcept {
+  return std::hash<std::string_view>{}(path);
+}
 
 /// The first one that matches. False: none does.
 template <class Matches>
@@ -37,7 +42,7 @@ bool NodeLedger::reserve(std::string_view parent, std::string_view prefix, std::
 }
 
 void NodeLedger::created(std::string_view parent, std::string_view prefix, std::string_view name) {
-  nodes_[join(parent, name)] = size_of(parent, prefix);
+  nodes_[hash(join(parent, name))] = size_of(parent, prefix);
   // Or it could not have been created.
   forget_doubt(std::string(parent), [name](const Doubt& doubt) { return doubt.prefix == name; });
 }
@@ -64,7 +69,7 @@ void NodeLedger::missing(const std::string& path) {
 
 /// Whether it was counted by that very name.
 bool NodeLedger::missing_here(const std::string& path) {
-  const auto node = nodes_.find(path);
+  const auto node = nodes_.find(hash(path));
   if (node == nodes_.end()) {
     const std::string_view name = name_of(path);
     return forget_doubt(std::string(parent_of(path)),
@@ -76,14 +81,14 @@ bool NodeLedger::missing_here(const std::string& path) {
 }
 
 void NodeLedger::doubted(const std::string& path) {
-  const auto node = nodes_.find(path);
+  const auto node = nodes_.find(hash(path));
   if (node == nodes_.end()) return;
   doubtful_.emplace(parent_of(path), Doubt{std::string(name_of(path)), node->second});
   nodes_.erase(node);
 }
 
 std::size_t NodeLedger::bytes_of(const std::string& path) const {
-  if (const auto node = nodes_.find(path); node != nodes_.end()) return node->second;
+  if (const auto node = nodes_.find(hash(path)); node != nodes_.end()) return node->second;
   const auto [first, last] = doubtful_.equal_range(std::string(parent_of(path)));
   const std::string_view name = name_of(path);
   const auto doubt =

@@ -7,44 +7,43 @@
 namespace zklock::client {
 
 bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
-  auto found = watched_.find(watch);
-  if (found == watched_.end()) {
+  Paths& paths = of_kind(watch.kind);
+  auto found = paths.find(watch.path);
+  if (found == paths.end()) {
     if (watch.path.size() > max_bytes_ - bytes_) return false;
-    found = watched_.try_emplace(watch).first;
+    found = paths.emplace(watch.path, Watched{watch.kind}).first;
     bytes_ += watch.path.size();
   }
-  found->second.interests.push_back({id, State::expected, std::move(on_event)});
-  entries_[id] = &*found;
+  Interests::value_type*& first = found->second.interests;
+  first = &*interests_.emplace(id, Interest{&*found, first, std::move(on_event)}).first;
   return true;
 }
 
 std::optional<Watch> WatchRegistry::arm(RequestId id, bool mute) {
-  const auto found = entries_.find(id);
-  if (found == entries_.end()) return std::nullopt;
-  Entry& entry = *found->second;
-  entry.second.server_watches = true;
-  if (mute && !std::exchange(entry.second.mute, true)) ++mute_;
-  State& state = interest(entry, id).state;
-  if (state == State::unwanted) return drop(entry, id);
-  state = State::armed;
+  const auto found = interests_.find(id);
+  if (found == interests_.end()) return std::nullopt;
+  Interest& interest = found->second;
+  Watched& watched = interest.entry->second;
+  watched.server_watches = true;
+  if (mute && !std::exchange(watched.mute, true)) ++mute_;
+  if (interest.state == State::unwanted) return drop(found);
+  interest.state = State::armed;
   return std::nullopt;
 }
 
 std::optional<Watch> WatchRegistry::fail(RequestId id, bool server_watches) {
-  const auto found = entries_.find(id);
-  if (found == entries_.end()) return std::nullopt;
-  Entry& entry = *found->second;
-  if (server_watches) entry.second.server_watches = true;
-  return drop(entry, id);
+  const auto found = interests_.find(id);
+  if (found == interests_.end()) return std::nullopt;
+  if (server_watches) found->second.entry->second.server_watches = true;
+  return drop(found);
 }
 
 std::optional<Watch> WatchRegistry::cancel(RequestId id) {
   fired_.erase(id);
-  const auto found = entries_.find(id);
-  if (found == entries_.end()) return std::nullopt;
-  Entry& entry = *found->second;
-  Interest& cancelled = interest(entry, id);
-  if (cancelled.state == State::armed) return drop(entry, id);
+  const auto found = interests_.find(id);
+  if (found == interests_.end()) return std::nullopt;
+  Interest& cancelled = found->second;
+  if (cancelled.state == State::armed) return drop(found);
   // The watch may be set at any moment: it is removed when the reply tells.
   cancelled.state = State::unwanted;
   cancelled.on_event = nullptr;
@@ -55,18 +54,21 @@ std::vector<RequestId> WatchRegistry::fire(const std::string& path, request::Wat
   std::vector<RequestId> ids;
   for (const WatchKind kind : {WatchKind::data, WatchKind::children}) {
     if (!concerns(event, kind)) continue;
-    const auto found = watched_.find({path, kind});
-    if (found == watched_.end()) continue;
-    Watched& watched = found->second;
-    watched.server_watches = false;
-    std::erase_if(watched.interests, [&](Interest& each) {
-      if (each.state != State::armed) return false;
-      ids.push_back(each.id);
-      fired_[each.id] = std::move(each.on_event);
-      entries_.erase(each.id);
-      return true;
-    });
-    if (watched.interests.empty()) end(*found);
+    const auto found = of_kind(kind).find(path);
+    if (found == of_kind(kind).end()) continue;
+    found->second.server_watches = false;
+    for (auto** link = &found->second.interests; *link != nullptr;) {
+      auto& [id, interest] = **link;
+      if (interest.state != State::armed) {
+        link = &interest.next;
+        continue;
+      }
+      ids.push_back(id);
+      fired_[id] = std::move(interest.on_event);
+      *link = interest.next;
+      interests_.erase(ids.back());
+    }
+    end_if_idle(*found);
   }
   std::ranges::sort(ids);
   return ids;
@@ -82,47 +84,48 @@ WatchRegistry::OnEvent WatchRegistry::take_fired(RequestId id) {
 
 std::vector<std::string> WatchRegistry::mute_paths() const {
   std::vector<std::string> paths;
-  for (const auto& [watch, entry] : watched_) {
-    if (entry.mute) paths.push_back(watch.path);
+  for (const Paths& watched : watched_) {
+    for (const auto& [path, watch] : watched) {
+      if (watch.mute) paths.push_back(path);
+    }
   }
   return paths;
 }
 
 bool WatchRegistry::may_remove(const Watch& watch) {
-  const auto found = watched_.find(watch);
-  if (found == watched_.end()) return true;
+  const auto found = of_kind(watch.kind).find(watch.path);
+  if (found == of_kind(watch.kind).end()) return true;
   found->second.server_watches = true;
   return false;
 }
 
 void WatchRegistry::clear() noexcept {
-  entries_.clear();
-  watched_.clear();
+  interests_.clear();
+  for (Paths& paths : watched_) paths.clear();
   fired_.clear();
   bytes_ = 0;
   mute_ = 0;
 }
 
-WatchRegistry::Interest& WatchRegistry::interest(Entry& entry, RequestId id) noexcept {
-  return *std::ranges::find(entry.second.interests, id, &Interest::id);
+std::optional<Watch> WatchRegistry::drop(Interests::iterator interest) {
+  Entry& entry = *interest->second.entry;
+  auto** link = &entry.second.interests;
+  while (*link != &*interest) link = &(*link)->second.next;
+  *link = interest->second.next;
+  interests_.erase(interest);
+  return end_if_idle(entry);
 }
 
-std::optional<Watch> WatchRegistry::drop(Entry& entry, RequestId id) {
-  entries_.erase(id);
-  auto& [watch, watched] = entry;
-  std::swap(interest(entry, id), watched.interests.back());
-  watched.interests.pop_back();
-  if (!watched.interests.empty()) return std::nullopt;
+std::optional<Watch> WatchRegistry::end_if_idle(Entry& entry) {
+  const auto& [path, watched] = entry;
+  if (watched.interests != nullptr) return std::nullopt;
   std::optional<Watch> remove;
-  if (watched.server_watches) remove = watch;
-  end(entry);
+  if (watched.server_watches) remove = Watch{path, watched.kind};
+  bytes_ -= path.size();
+  if (watched.mute) --mute_;
+  Paths& paths = of_kind(watched.kind);
+  paths.erase(paths.find(path));
   return remove;
-}
-
-void WatchRegistry::end(const Entry& entry) {
-  bytes_ -= entry.first.path.size();
-  if (entry.second.mute) --mute_;
-  watched_.erase(watched_.find(entry.first));
 }
 
 }  // namespace zklock::client

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "zklock/client/coordinator.h"
@@ -66,34 +69,45 @@ class WatchRegistry {
   void clear() noexcept;
 
   std::size_t bytes() const noexcept { return bytes_; }
-  std::size_t watches() const noexcept { return watched_.size(); }
+  std::size_t watches() const noexcept { return watched_[0].size() + watched_[1].size(); }
 
  private:
-  enum class State { expected, unwanted, armed };
-  struct Interest {
-    RequestId id;
-    State state = State::expected;
-    OnEvent on_event;
+  enum class State : std::uint8_t { expected, unwanted, armed };
+  struct Watched;
+  // Ten thousands may wait, each with a watch of its own, and mostly the only interest in it: so the
+  // interests are chained where they are found by their ids. The hash of a path is not worth its room.
+  struct PathHash {
+    std::size_t operator()(const std::string& path) const noexcept {
+      return std::hash<std::string>{}(path);
+    }
   };
+  using Paths = std::unordered_map<std::string, Watched, PathHash>;
+  using Entry = Paths::value_type;
+  struct Interest {
+    Entry* entry = nullptr;  ///< that it is in
+    std::pair<const RequestId, Interest>* next = nullptr;
+    OnEvent on_event;
+    State state = State::expected;
+  };
+  using Interests = std::unordered_map<RequestId, Interest>;
   struct Watched {
-    std::vector<Interest> interests;  ///< never empty; in any order
+    WatchKind kind;
     bool server_watches = false;
     bool mute = false;
+    Interests::value_type* interests = nullptr;  ///< in any order; never empty
   };
-  /// Where an interest is: there are ten thousands of them.
-  using Entry = std::map<Watch, Watched>::value_type;
 
-  static Interest& interest(Entry& entry, RequestId id) noexcept;
-  // Returns the watch that is to be removed at the servers, if one is.
-  std::optional<Watch> drop(Entry& entry, RequestId id);
-  // Nobody is interested any more.
-  void end(const Entry& entry);
+  Paths& of_kind(WatchKind kind) noexcept { return watched_[static_cast<std::size_t>(kind)]; }
+  // The next two return the watch that is to be removed at the servers, if one is.
+  std::optional<Watch> drop(Interests::iterator interest);
+  // Nobody may be interested any more.
+  std::optional<Watch> end_if_idle(Entry& entry);
 
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
-  std::map<Watch, Watched> watched_;
-  std::unordered_map<RequestId, Entry*> entries_;  ///< each with that interest
-  std::size_t mute_ = 0;                           ///< of those
+  std::array<Paths, 2> watched_;  ///< by kind
+  Interests interests_;
+  std::size_t mute_ = 0;  ///< of those that are watched
   std::map<RequestId, OnEvent> fired_;
 };
 

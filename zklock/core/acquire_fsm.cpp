@@ -28,7 +28,7 @@ std::string odds(const Decision& decision, const QueueRule& rule) {
 
 }  // namespace
 
-AcquireFsm::AcquireFsm(std::string_view client, std::uint64_t number, Policy policy)
+AcquireFsm::AcquireFsm(const char* client, std::uint64_t number, Policy policy)
     : client_(client), number_(number), policy_(policy), seed_(policy_.rule.all) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
@@ -49,7 +49,6 @@ AcquireEffects AcquireFsm::enqueue() {
   own_deleted_ = false;
   create_status_ = Status::ok;
   create_answered_ = false;
-  delay_marker_.reset();
   marked_ = false;
   doubts_.reset();
   ++attempts_;
@@ -72,7 +71,7 @@ AcquireEffects AcquireFsm::created(const CreatedAnswer& answer, bool lease_valid
 
 void AcquireFsm::take_node(const CreatedAnswer& answer) {
   session_ = answer.session;
-  token_ = answer.token;
+  zxid_ = answer.token.zxid;
   if (auto name = NodeName::parse(answer.name)) {
     own_ = *std::move(name);
   } else {
@@ -91,7 +90,7 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
   const bool known = answer.status == Status::ok && answer.session == session_;
   // The own node was the last to come, and none has gone since: it is the one that is counted.
   if (known && answer.children == 1) {
-    return answer.last_child == token_ ? first(lease_valid) : list();
+    return answer.last_child == token() ? first(lease_valid) : list();
   }
   return known && guesses() ? guess() : list();
 }
@@ -230,7 +229,7 @@ AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   }
   candidates.clear();
   own_ = std::move(name);
-  token_ = answer.token;
+  zxid_ = answer.token.zxid;
   session_ = asked_session_;
   if (stage_ == Stage::moving) stage_ = Stage::queue;
   if (giving_up_) return end(remove_node());
@@ -242,15 +241,15 @@ AcquireEffects AcquireFsm::list() {
   return {effect(Kind::list)};
 }
 
-void AcquireFsm::stand_by(Decision decision) noexcept {
-  watched_ = std::move(decision.watch);
+void AcquireFsm::stand_by(Decision decision) {
+  watched_ = Few<std::string>(std::move(decision.watch));
   follows_release_ = decision.follows_release;
   position_ = decision.position;
 }
 
 AcquireEffects AcquireFsm::arm(Decision decision) {
   stand_by(std::move(decision));
-  if (present_rule().shares_count()) watched_.emplace_back(count_node);
+  if (present_rule().shares_count()) watched_.push_back(std::string(count_node));
   out_of_date_ = false;
   return watch_all();
 }
@@ -273,7 +272,7 @@ bool AcquireFsm::watches(std::string_view node) const noexcept {
 // path that is gone, or it was made by hand.
 bool AcquireFsm::fits_its_number(std::string_view node, FencingToken token) const noexcept {
   const auto other = parse_contention(node);
-  return token <= token_ || !other || own_.sequence <= other->sequence;
+  return token <= this->token() || !other || own_.sequence <= other->sequence;
 }
 
 // Of a watch nothing is left when it has failed or fired; others may be.

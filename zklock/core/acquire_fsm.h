@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "zklock/core/few.h"
 #include "zklock/core/lock_delay.h"
 #include "zklock/core/node_name.h"
 #include "zklock/core/permit_count.h"
@@ -224,7 +225,7 @@ class AcquireFsm {
   struct Policy {
     QueueRule rule = QueueRule::mutex();
     /// By which it waits for its turn to queue by `rule`; without one it queues at once.
-    std::optional<QueueRule> gate = std::nullopt;
+    Seldom<QueueRule> gate = {};
     bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
     bool queue_again = true;  ///< after losing the node; else an error
     bool lists = false;       ///< rather than guess who stands before it: for its position
@@ -236,12 +237,12 @@ class AcquireFsm {
   /// `number` must be unlike that of every other contender of the client, and `client` unlike that
   /// of every other client, at most 32 printable bytes, and no digit the last of them; its text must
   /// outlive the machine.
-  AcquireFsm(std::string_view client, std::uint64_t number, Policy policy);
+  AcquireFsm(const char* client, std::uint64_t number, Policy policy);
 
   AcquireState state() const noexcept { return state_; }
   const std::string& own_name() const noexcept { return own_.text; }
   Sequence sequence() const noexcept { return own_.sequence; }
-  FencingToken token() const noexcept { return token_; }
+  FencingToken token() const noexcept { return {.zxid = zxid_}; }
   /// The session of the own node; 0 while there is none.
   SessionId session() const noexcept { return session_; }
   /// And it is known which one: not while it moves.
@@ -249,12 +250,14 @@ class AcquireFsm {
   /// What keeps it from holding; while delaying.
   const std::vector<DelayMarker>& orphans() const noexcept { return doubts_->orphans; }
   /// It leaves a delay behind, if it goes now without a release.
-  bool leaves_delay() const noexcept { return !delay_marker_->empty(); }
+  bool leaves_delay() const noexcept { return !doubts_->delay_marker.empty(); }
   /// How many stood before it when that was last decided; while arming, waiting and delaying.
   std::size_t position() const noexcept { return position_; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
   /// Whether a create is followed by a count.
   bool counts() const noexcept { return policy_.counts || !guesses(); }
+  /// Whom it waits for, in the order in which it asked for the watches; while arming and waiting.
+  const Few<std::string>& watched() const noexcept { return watched_; }
   /// Somebody else stood before it, and was watched.
   bool waited() const noexcept { return waited_; }
   /// Its rule with the number of permits, where that is shared.
@@ -317,13 +320,13 @@ class AcquireFsm {
   AcquireEffects seed_count();
   AcquireEffects decide_by(const ListedAnswer& answer, bool lease_valid);
   AcquireEffects list();
-  void stand_by(Decision decision) noexcept;
+  void stand_by(Decision decision);
   AcquireEffects arm(Decision decision);
   AcquireEffects watch_all();
   AcquireEffects instead_of_watching(AcquireEffects next);
   bool watches(std::string_view node) const noexcept;
   bool fits_its_number(std::string_view node, FencingToken token) const noexcept;
-  bool is_gone_with(FencingToken parent) const noexcept { return parent > token_; }
+  bool is_gone_with(FencingToken parent) const noexcept { return parent > token(); }
   AcquireEffects first(bool lease_valid);
   AcquireEffects first_of(std::span<const std::string> children, Decision decision,
                           bool lease_valid);
@@ -344,8 +347,8 @@ class AcquireFsm {
   AcquireEffects remove_node();
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
-  /// What is of no use to most: of a request that failed, of nodes that should not be there, and
-  /// while it finds out.
+  /// What is of no use to most: of a request that failed, of nodes that should not be there, while
+  /// it finds out, and of a delay.
   struct Doubts {
     /// A count that was answered before the create: what was never sent can overtake.
     std::optional<CountedAnswer> early_count = {};
@@ -357,19 +360,20 @@ class AcquireFsm {
     std::vector<FencingToken> misfits = {};
     std::vector<FencingToken> known_misfits = {};
     std::vector<NodeName> candidates = {};  ///< newest last
+    std::string delay_marker = {};          ///< of the own node; empty: none was asked for
     std::vector<DelayMarker> orphans = {};  ///< while delaying and clearing: those that are left
   };
 
   // Tens of thousands may wait: what is small stands together.
-  const std::string_view client_;
+  const char* const client_;
   const std::uint64_t number_;
-  Policy policy_;                ///< constant but for the number of permits, where that is shared
-  const std::int32_t seed_;      ///< what that is if nobody has said it
-  int seeds_ = 0;                ///< in a row: bounds the race with whoever deletes the number
-  int attempts_ = 0;             ///< creates so far; each has its own id
-  int parents_made_ = 0;         ///< in a row: bounds the race with whoever deletes the parent
-  std::int32_t armed_ = 0;       ///< watches that neither have fired nor were called off
-  std::int32_t unanswered_ = 0;  ///< while arming
+  Policy policy_;                 ///< constant but for the number of permits, where that is shared
+  const std::int32_t seed_;       ///< what that is if nobody has said it
+  int attempts_ = 0;              ///< creates so far; each has its own id
+  std::int32_t armed_ = 0;        ///< watches that neither have fired nor were called off
+  std::int32_t unanswered_ = 0;   ///< while arming
+  std::int8_t seeds_ = 0;         ///< in a row: bounds the race with whoever deletes the number
+  std::int8_t parents_made_ = 0;  ///< in a row: bounds the race with whoever deletes the parent
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
   Stage stage_ = Stage::queue;
@@ -387,10 +391,9 @@ class AcquireFsm {
   SessionId asked_session_;  ///< on which the create was sent
   SessionId session_;
   NodeName own_;
-  FencingToken token_;
-  std::vector<std::string> watched_;  ///< whom it waits for
-  std::size_t position_ = 0;          ///< how many stand before it
-  Seldom<std::string> delay_marker_;  ///< of the own node; empty: none was asked for
+  std::int64_t zxid_ = 0;     ///< that made it
+  Few<std::string> watched_;  ///< whom it waits for
+  std::size_t position_ = 0;  ///< how many stand before it
   Seldom<Doubts> doubts_;
 };
 

@@ -20,8 +20,8 @@ bool AcquireFsm::marks() const noexcept {
 
 AcquireEffects AcquireFsm::mark() {
   state_ = AcquireState::marking;
-  std::string& marker = delay_marker_.write();
-  marker = DelayMarker::make(policy_.lock_delay, token_, own_.sequence).name;
+  std::string& marker = doubts_.write().delay_marker;
+  marker = DelayMarker::make(policy_.lock_delay, token(), own_.sequence).name;
   return {effect(Kind::mark, marker)};
 }
 
@@ -35,7 +35,7 @@ AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_v
 }
 
 std::string AcquireFsm::unmark() {
-  return delay_marker_.take();
+  return leaves_delay() ? std::exchange(doubts_.write().delay_marker, {}) : std::string();
 }
 
 // ---- what others have left ----------------------------------------------------------------------

@@ -14,7 +14,7 @@ template <class T>
 class Seldom {
  public:
   Seldom() noexcept = default;
-  explicit Seldom(T value) requires std::equality_comparable<T>
+  Seldom(T value) requires std::equality_comparable<T>  // NOLINT(google-explicit-constructor)
       : value_(value == T{} ? nullptr : std::make_unique<T>(std::move(value))) {}
   Seldom(const Seldom& other) : value_(other.value_ ? std::make_unique<T>(*other) : nullptr) {}
   Seldom(Seldom&&) noexcept = default;
@@ -28,10 +28,15 @@ class Seldom {
     static const T& none = *new T{};  // never destroyed: static objects may have some of these
     return value_ ? *value_ : none;
   }
+  /// Whether it is anything but T{}, or was once written to.
+  explicit operator bool() const noexcept { return value_ != nullptr; }
   const T* operator->() const noexcept { return &**this; }
   T& write() {
     if (!value_) value_ = std::make_unique<T>();
     return *value_;
+  }
+  friend bool operator==(const Seldom& a, const Seldom& b) requires std::equality_comparable<T> {
+    return *a == *b;
   }
   void reset() noexcept { value_.reset(); }
   T take() {

@@ -48,13 +48,14 @@ Outcome wait_or_cancel(const Start& start, const GiveBack& give_back) {
 /// the handler runs. A task that is never run gives the results back.
 template <class Handler, class Post>
 auto for_handler(Handler handler, Post post) {
-  // What the handler owns must not die on the threads that bring the outcome: there is one copy,
-  // and it moves on to the executor.
-  return [only = std::make_shared<Handler>(std::move(handler)), post = std::move(post)](
-             std::exception_ptr error, auto... results) mutable {
-    auto kept = std::make_shared<std::tuple<decltype(results)...>>(std::move(results)...);
-    post([only = std::move(only), kept = std::move(kept), error = std::move(error)] {
-      std::apply([&](auto&... each) { (*only)(std::move(each)..., error); }, *kept);
+  // What the handler owns must not die on the threads that bring the outcome: it is moved on to the
+  // executor, and shared by the copies of the task.
+  return [handler = std::move(handler), post = std::move(post)](std::exception_ptr error,
+                                                                auto... results) mutable {
+    auto kept = std::make_shared<std::tuple<Handler, decltype(results)...>>(std::move(handler),
+                                                                            std::move(results)...);
+    post([kept = std::move(kept), error = std::move(error)] {
+      std::apply([&](auto& call, auto&... each) { call(std::move(each)..., error); }, *kept);
     });
   };
 }

@@ -28,10 +28,10 @@ std::string unique_prefix() {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-std::string thread_name() {
-  std::array<char, 32> name{};
+std::array<char, 16> thread_name() {
+  std::array<char, 16> name{};
   if (::pthread_getname_np(::pthread_self(), name.data(), name.size()) != 0) return {};
-  return name.data();
+  return name;
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ core::NodeData ClientCore::identify(const Requester& requester) const {
   return {.attempt = {},
           .owner = requester.owner.to_string(),
           .host = settings_.host,
-          .thread = requester.thread,
+          .thread = requester.thread.data(),
           .application = settings_.application,
           .pid = pid_,
           .announces = settings_.announces};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -45,7 +46,7 @@ class NewSessionListener {
 /// Who asks for a place in a queue.
 struct Requester {
   Owner owner;
-  std::string thread;  ///< that called
+  std::array<char, 16> thread;  ///< the name of the one that called; the system has no longer ones
 
   static Requester of_this_thread(const Owner& owner);
 };

@@ -17,9 +17,9 @@ Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
     : engine_(std::move(engine)),
       key_(key),
       owner_(owner),
-      waits_(policy.wait),
       local_(local),
-      events_(std::move(audience), engine_->path().str(), owner_) {
+      audience_(std::move(audience)),
+      waits_(policy.wait) {
   if (local_) return;
   place_ = std::make_shared<Place>(engine_, Requester::of_this_thread(owner), policy);
 }
@@ -43,7 +43,21 @@ const core::AcquireFsm::Policy& Contender::policy() const noexcept {
 
 void Contender::waits_at(std::size_t position) {
   const FencingToken token = place_->at_gate() ? FencingToken{} : place_->token();
-  events_.tell(LockEvent::Kind::waiting, token, position);
+  tell_event(LockEvent::Kind::waiting, token, position);
+}
+
+void Contender::tell_event(LockEvent::Kind kind, FencingToken token,
+                           std::size_t position) const noexcept {
+  if (!is_heard()) return;
+  try {
+    audience_->line->tell({.kind = kind,
+                           .path = engine_->path().str(),
+                           .owner = owner_,
+                           .token = token,
+                           .position = position,
+                           .place = audience_->place});
+  } catch (...) {  // no thread, no memory: it is told with the next one
+  }
 }
 
 std::optional<Error> Contender::refusal(core::CountKind kind) const {
@@ -141,7 +155,7 @@ void Contender::attempt_ended() {
   const auto self = shared_from_this();
   depart();
   // A single attempt has failed. Calls of the same owner that came meanwhile and can wait go on.
-  std::vector<Call> calls = std::exchange(calls_, {});
+  Calls calls = std::exchange(calls_, {});
   std::shared_ptr<Contender> next;
   for (Call& call : calls) {
     if (waits_ || call.deadline.has_passed(core().scheduler().now())) {
@@ -164,7 +178,7 @@ void Contender::attempt_ended() {
 }
 
 // Calls that only read have joined one that was to write: they need not exclude anybody.
-core::QueueRule Contender::rule_for(const std::vector<Call>& calls) const {
+core::QueueRule Contender::rule_for(const Calls& calls) const {
   const core::Instant now = core().scheduler().now();
   const bool writes = std::ranges::any_of(calls, [now](const Call& call) {
     return !core::is_shared(call.kind) && !call.deadline.has_passed(now);

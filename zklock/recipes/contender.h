@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,12 +12,14 @@
 #include <vector>
 
 #include "zklock/core/acquire_fsm.h"
+#include "zklock/core/few.h"
 #include "zklock/core/ownership.h"
 #include "zklock/core/seldom.h"
 #include "zklock/hold.h"
 #include "zklock/recipes/hold_tenure.h"
 #include "zklock/recipes/local_queue.h"
 #include "zklock/recipes/lock_engine.h"
+#include "zklock/recipes/lock_events.h"
 #include "zklock/recipes/place.h"
 
 namespace zklock::recipes {
@@ -47,7 +50,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   struct Terms {
     core::HoldLimit limit = {};
     LockAudience audience = {};
-    std::optional<core::QueueRule> gate = {};
+    core::Seldom<core::QueueRule> gate = {};
     friend bool operator==(const Terms&, const Terms&) = default;
   };
   /// Within a Section.
@@ -106,6 +109,9 @@ class Contender : public std::enable_shared_from_this<Contender> {
   }
   ClientCore& core() const noexcept { return engine_->core(); }
   LockEngine& engine() const noexcept { return *engine_; }
+  /// Within a Section: so that all events stand in line in the order in which they happened.
+  void tell_event(LockEvent::Kind kind, FencingToken token,
+                  std::size_t position = 0) const noexcept;
   void look_at_the_clock();
   /// What is older than the engine's oldest node is gone.
   void path_began_again() { place_->path_began_again(); }
@@ -116,7 +122,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void refused(Errc error, const std::string& cause);
   /// Else it is a single attempt.
   bool waits() const noexcept { return waits_; }
-  bool is_heard() const noexcept { return events_.heard(); }
+  bool is_heard() const noexcept { return static_cast<bool>(*audience_); }
 
   /// What its place tells it.
   void granted();
@@ -137,10 +143,12 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void forced_to_release();
 
  private:
+  using Calls = core::Few<Call>;
+
   /// Why a call cannot nest here; nothing when it can.
   std::optional<Error> refusal(core::CountKind kind) const;
   const core::AcquireFsm::Policy& policy() const noexcept;
-  core::QueueRule rule_for(const std::vector<Call>& waiting) const;
+  core::QueueRule rule_for(const Calls& waiting) const;
   void give_up();
   void depart();
   void tell_loss(Loss why);
@@ -171,15 +179,15 @@ class Contender : public std::enable_shared_from_this<Contender> {
   const std::shared_ptr<LockEngine> engine_;
   const Owner key_;
   const Owner owner_;
-  const bool waits_;
   LocalQueue* const local_;  ///< part of the engine
-  const LockEvents events_;
+  const core::Seldom<LockAudience> audience_;
+  const bool waits_;
 
   // guarded by the engine's mutex
-  std::shared_ptr<Place> place_;  ///< null only before start(); constant from the grant on
+  bool abandoned_ = false;  ///< by a thread that ended with the lock
   core::Ownership ownership_;
-  bool abandoned_ = false;   ///< by a thread that ended with the lock
-  std::vector<Call> calls_;  ///< that wait
+  std::shared_ptr<Place> place_;  ///< null only before start(); constant from the grant on
+  Calls calls_;                   ///< that wait
   core::Seldom<HandingOver> handing_over_;
 
   // set before the grant is told, and constant from then on

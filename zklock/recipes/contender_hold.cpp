@@ -23,12 +23,10 @@ void Contender::granted() {
   const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().terms->limit;
   const std::uint64_t turn = local_ ? local_->granted(place_) : 0;
   tenure_ = std::make_unique<HoldTenure>(
-      *this,
-      HoldTenure::Grant{.token = {place_->token().zxid, turn},
-                        .node = engine_->path().child(place_->own_name()),
-                        .lease = place_->term(),
-                        .limit = limit},
-      events_);
+      *this, HoldTenure::Grant{.token = {place_->token().zxid, turn},
+                               .node = engine_->path().child(place_->own_name()),
+                               .lease = place_->term(),
+                               .limit = limit});
   ownership_.granted();  // whoever sees that asks the tenure
   const core::Instant now = core().scheduler().now();
   for (Call& call : std::exchange(calls_, {})) {

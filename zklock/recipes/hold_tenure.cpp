@@ -9,13 +9,13 @@
 
 namespace zklock::recipes {
 
-HoldTenure::HoldTenure(Contender& contender, Grant grant, const LockEvents& events)
-    : core_(contender.core()),
+HoldTenure::HoldTenure(Contender& contender, Grant grant)
+    : contender_(contender),
+      core_(contender.core()),
       grant_(std::move(grant)),
-      events_(events),
       expiry_(contender, grant_.limit),
       node_(grant_.node) {
-  events_.tell(LockEvent::Kind::acquired, token());
+  contender_.tell_event(LockEvent::Kind::acquired, token());
 }
 
 bool HoldTenure::lease_valid() const noexcept {
@@ -43,29 +43,30 @@ std::stop_token HoldTenure::lost() const noexcept {
 }
 
 void HoldTenure::look_at_the_clock() noexcept {
-  if (expiry_.warns(core_.scheduler().now())) events_.tell(LockEvent::Kind::expiring, token());
+  if (expiry_.warns(core_.scheduler().now()))
+    contender_.tell_event(LockEvent::Kind::expiring, token());
 }
 
 void HoldTenure::suspended() noexcept {
   if (!valid()) return;  // it ends in a moment
   told_suspended_ = true;
-  events_.tell(LockEvent::Kind::suspended, token());
+  contender_.tell_event(LockEvent::Kind::suspended, token());
 }
 
 void HoldTenure::resumed() noexcept {
   if (!valid() || !std::exchange(told_suspended_, false)) return;
-  events_.tell(LockEvent::Kind::resumed, token());
+  contender_.tell_event(LockEvent::Kind::resumed, token());
 }
 
 std::stop_source HoldTenure::asked_to_release() noexcept {
-  events_.tell(LockEvent::Kind::release_requested, token());
+  contender_.tell_event(LockEvent::Kind::release_requested, token());
   return request_;
 }
 
 void HoldTenure::end(LockEvent::Kind why) noexcept {
   over_.store(true, std::memory_order_release);
   expiry_.stop();
-  events_.tell(why, token());
+  contender_.tell_event(why, token());
 }
 
 }  // namespace zklock::recipes

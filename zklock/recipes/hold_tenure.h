@@ -11,10 +11,10 @@
 #include "zklock/core/lease_term.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
+#include "zklock/lock_event.h"
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/expiry.h"
 #include "zklock/recipes/held_node.h"
-#include "zklock/recipes/lock_events.h"
 
 namespace zklock::recipes {
 
@@ -33,8 +33,8 @@ class HoldTenure {
     std::shared_ptr<core::LeaseTerm> lease;
     core::HoldLimit limit = {};
   };
-  /// It begins, and tells so. `events` must outlive it.
-  HoldTenure(Contender& contender, Grant grant, const LockEvents& events);
+  /// It begins, and tells so.
+  HoldTenure(Contender& contender, Grant grant);
 
   FencingToken token() const noexcept { return grant_.token; }
   /// In a fork()ed child, where nobody may hold a mutex: as it was granted.
@@ -71,9 +71,9 @@ class HoldTenure {
   bool commits_under_way() const noexcept { return commits_.load(std::memory_order_acquire) > 0; }
 
  private:
+  const Contender& contender_;
   ClientCore& core_;
   const Grant grant_;
-  const LockEvents& events_;
   mutable Expiry expiry_;
   mutable HeldNode node_;
   std::atomic<bool> over_{false};

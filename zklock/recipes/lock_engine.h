@@ -20,6 +20,7 @@
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
 #include "zklock/core/patience.h"
+#include "zklock/core/seldom.h"
 #include "zklock/deadline.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
@@ -48,7 +49,7 @@ struct Wanted {
   std::optional<Owner> on_behalf_of = {};  ///< whom node and Hold name; `owner` when unset
   core::QueueRule rule = core::QueueRule::mutex();
   /// By which it waits for its turn to queue by `rule`, if this call makes the contender.
-  std::optional<core::QueueRule> gate = {};
+  core::Seldom<core::QueueRule> gate = {};
   Deadline deadline;
   core::CountKind kind = core::CountKind::hold;
   bool queue_again = true;  ///< after losing the node

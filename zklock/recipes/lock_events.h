@@ -3,10 +3,8 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <utility>
 
-#include "zklock/core/seldom.h"
 #include "zklock/lock_event.h"
 #include "zklock/recipes/borrowed_executor.h"
 #include "zklock/recipes/serial_listener.h"
@@ -46,36 +44,6 @@ struct LockAudience {
 
   explicit operator bool() const noexcept { return line != nullptr; }
   friend bool operator==(const LockAudience&, const LockAudience&) = default;
-};
-
-/// Tells one contender's events.
-///
-/// Thread-safety: within a Section of the engine, so that all events stand in line in the order in
-/// which they happened.
-class LockEvents {
- public:
-  /// `path` and `owner` must outlive it.
-  LockEvents(LockAudience audience, const std::string& path, const Owner& owner)
-      : audience_(std::move(audience)), path_(path), owner_(owner) {}
-
-  bool heard() const noexcept { return static_cast<bool>(*audience_); }
-  void tell(LockEvent::Kind kind, FencingToken token, std::size_t position = 0) const noexcept {
-    if (!heard()) return;
-    try {
-      audience_->line->tell({.kind = kind,
-                             .path = path_,
-                             .owner = owner_,
-                             .token = token,
-                             .position = position,
-                             .place = audience_->place});
-    } catch (...) {  // no thread, no memory: it is told with the next one
-    }
-  }
-
- private:
-  const core::Seldom<LockAudience> audience_;
-  const std::string& path_;
-  const Owner& owner_;
 };
 
 }  // namespace zklock::recipes

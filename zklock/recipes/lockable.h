@@ -29,7 +29,7 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   /// How the calls of one face of a lock differ from those of another.
   struct Kind {
     core::QueueRule rule = core::QueueRule::mutex();
-    std::optional<core::QueueRule> gate = {};  ///< see Wanted::gate
+    core::Seldom<core::QueueRule> gate = {};  ///< see Wanted::gate
     /// Calls of equal owners nest. Otherwise each call is on its own, whoever makes it.
     bool nests = true;
     /// What the face was asked for cannot be had: the call fails as for any other reason.

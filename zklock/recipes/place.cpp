@@ -21,9 +21,11 @@ Place::Place(std::shared_ptr<LockEngine> engine, Requester requester,
     : engine_(std::move(engine)),
       requester_(std::move(requester)),
       local_(local),
-      fsm_(core().attempt_prefix(), core().next_attempt(), policy) {}
+      fsm_(core().attempt_prefix().c_str(), core().next_attempt(), policy) {}
 
-Place::~Place() = default;
+Place::~Place() {
+  core().keeper().dismiss(*this);
+}
 
 // ---- driving the machine ------------------------------------------------------------------------
 
@@ -36,7 +38,7 @@ auto Place::on_reply(Step step) {
 }
 
 void Place::start() {
-  core().keeper().enlist(shared_from_this());
+  core().keeper().enlist(*this);
   run(fsm_.start());
 }
 
@@ -72,8 +74,8 @@ void Place::carry_out(const Effect& effect) {
       submit(request::Get{engine_->path().child(effect.text)}, effect.session,
              on_reply([](Place& p, const auto& r) { return p.inspected(r); }));
       return;
-    case Effect::Kind::watch: predecessors_.watch(effect.text, effect.session); return;
-    case Effect::Kind::unwatch: predecessors_.end(); return;
+    case Effect::Kind::watch: predecessors_.watch(*this, effect.text, effect.session); return;
+    case Effect::Kind::unwatch: predecessors_.end(core().coordinator()); return;
     case Effect::Kind::remove_parent:
       create_id_ = submit(request::Delete{path}, {}, on_reply([](Place& p, const auto& r) {
                             return p.fsm_.parent_removed(r.status, r.detail);
@@ -263,9 +265,10 @@ void Place::predecessor_watched(const std::string& node, const client::Reply& re
   run(fsm_.watched(node, {reply.status, reply.token, reply.data, reply.detail}));
 }
 
-void Place::predecessor_event(const std::string& node, request::WatchEvent event) {
-  run(event == request::WatchEvent::changed ? fsm_.predecessor_changed(node, lease_valid())
-                                            : fsm_.predecessor_deleted(node));
+void Place::predecessor_event(std::size_t which, request::WatchEvent event) {
+  const std::string predecessor = fsm_.watched()[which];
+  run(event == request::WatchEvent::changed ? fsm_.predecessor_changed(predecessor, lease_valid())
+                                            : fsm_.predecessor_deleted(predecessor));
 }
 
 void Place::tell_position() {

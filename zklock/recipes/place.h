@@ -99,6 +99,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   std::vector<std::string> own_names() const;
 
   /// SessionMember; no Section.
+  std::shared_ptr<SessionMember> alive() noexcept override { return weak_from_this().lock(); }
   void session_ended(SessionId session) override;
   void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) override;
   void suspended(SessionId session) override;
@@ -131,7 +132,9 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   /// It is its turn.
   void ask_for_node();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
-  void predecessor_event(const std::string& node, client::request::WatchEvent event);
+  /// `which`: of those whom its machine waits for.
+  void predecessor_event(std::size_t which, client::request::WatchEvent event);
+  const core::Few<std::string>& waited_for() const noexcept { return fsm_.watched(); }
   /// Where who wants it to let go says so.
   std::string revocation_marker() const;
   /// The marker of a delay that it leaves no more, while it may be there: it goes with the node, in
@@ -217,7 +220,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   client::RequestId count_id_{};
   client::RequestId list_id_{};
   core::Seldom<Delays> delays_;
-  PredecessorWatches predecessors_{*this};
+  PredecessorWatches predecessors_;
   OwnNodeWatch own_watch_{*this};
   std::unique_ptr<Holding> holding_;       ///< from the grant on
   std::int64_t queued_ms_ = 0;             ///< when its first node was created

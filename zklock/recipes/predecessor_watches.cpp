@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/predecessor_watches.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "zklock/recipes/place.h"
@@ -9,28 +11,35 @@ namespace zklock::recipes {
 
 namespace request = client::request;
 
-void PredecessorWatches::watch(const std::string& node, SessionId session) {
+void PredecessorWatches::watch(Place& place, const std::string& node, SessionId session) {
   // The same node may be watched again while an event of its earlier watch is on its way.
-  const std::uint64_t serial = ++last_;
-  request::GetAndWatch watch{.path = place_.engine().path().child(node), .on_event = {}};
-  watch.on_event = place_.entering([node, serial](Place& p, SessionId, request::WatchEvent event) {
-    if (p.predecessors().forget(serial)) p.predecessor_event(node, event);
+  const std::uint32_t serial = ++last_;
+  // As long as the watch is not forgotten, the machine waits for the same ones: they need not be
+  // named a second time.
+  const auto& all = place.waited_for();
+  const auto which = static_cast<std::uint32_t>(std::ranges::find(all, node) - all.begin());
+  request::GetAndWatch watch{.path = place.engine().path().child(node), .on_event = {}};
+  watch.on_event = place.entering([which, serial](Place& p, SessionId, request::WatchEvent event) {
+    if (p.predecessors().forget(serial)) p.predecessor_event(which, event);
   });
-  const auto id = place_.core().coordinator().submit(
+  const auto id = place.core().coordinator().submit(
       {.operation = std::move(watch), .session = session},
-      place_.entering([node, serial](Place& p, const client::Reply& reply) {
+      place.entering([node, serial](Place& p, const client::Reply& reply) {
         if (reply.status != core::Status::ok) p.predecessors().forget(serial);
         p.predecessor_watched(node, reply);
       }));
-  watches_.push_back({serial, id});
+  watches_.push_back({.serial = serial, .id = id});
 }
 
-bool PredecessorWatches::forget(std::uint64_t serial) noexcept {
-  return std::erase_if(watches_, [&](const Watch& each) { return each.serial == serial; }) > 0;
+bool PredecessorWatches::forget(std::uint32_t serial) noexcept {
+  const auto watch = std::ranges::find(watches_, serial, &Watch::serial);
+  if (watch == watches_.end()) return false;
+  watches_.erase(watch);
+  return true;
 }
 
-void PredecessorWatches::end() noexcept {
-  for (const Watch& each : watches_) place_.core().coordinator().unwatch(each.id);
+void PredecessorWatches::end(client::Coordinator& coordinator) noexcept {
+  for (const Watch& each : watches_) coordinator.unwatch(each.id);
   watches_.clear();
 }
 

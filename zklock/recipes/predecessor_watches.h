@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "zklock/client/coordinator.h"
+#include "zklock/core/few.h"
 
 namespace zklock::recipes {
 
@@ -17,27 +17,24 @@ class Place;
 /// Thread-safety: within a Section of the engine. Part of its place.
 class PredecessorWatches {
  public:
-  explicit PredecessorWatches(Place& place) : place_(place) {}
-
-  /// The child `node`, on the session of the own node.
-  void watch(const std::string& node, core::SessionId session);
+  /// The child `node`, on the session of the own node. `place`: whose part this is.
+  void watch(Place& place, const std::string& node, core::SessionId session);
   /// Ends them all.
-  void end() noexcept;
+  void end(client::Coordinator& coordinator) noexcept;
   /// They were of a node, or a session, that is gone.
   void drop() noexcept { watches_.clear(); }
 
  private:
   /// False: it was called off, or has fired.
-  bool forget(std::uint64_t serial) noexcept;
+  bool forget(std::uint32_t serial) noexcept;
 
   struct Watch {
-    std::uint64_t serial;
+    std::uint32_t serial;
     client::RequestId id;
   };
 
-  Place& place_;
-  std::vector<Watch> watches_;
-  std::uint64_t last_ = 0;
+  core::Few<Watch> watches_;
+  std::uint32_t last_ = 0;
 };
 
 }  // namespace zklock::recipes

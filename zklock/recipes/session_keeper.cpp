@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/session_keeper.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -96,14 +95,14 @@ std::shared_ptr<core::LeaseTerm> SessionKeeper::valid_term(SessionId session) {
   return term_;
 }
 
-void SessionKeeper::enlist(const std::shared_ptr<SessionMember>& member) {
+void SessionKeeper::enlist(SessionMember& member) noexcept {
   const std::lock_guard guard(mutex_);
-  members_.try_emplace(member.get(), Membership{++last_number_, member});
+  if (!member.place_in_line_.is_linked()) members_.push_back(member);
 }
 
-void SessionKeeper::dismiss(const SessionMember& member) noexcept {
+void SessionKeeper::dismiss(SessionMember& member) noexcept {
   const std::lock_guard guard(mutex_);
-  members_.erase(&member);
+  if (member.place_in_line_.is_linked()) members_.erase(members_.iterator_to(member));
 }
 
 bool SessionKeeper::deserted() const {
@@ -112,18 +111,12 @@ bool SessionKeeper::deserted() const {
 }
 
 SessionKeeper::Members SessionKeeper::members() const {
-  std::vector<std::pair<std::uint64_t, std::shared_ptr<SessionMember>>> there;
-  {
-    const std::lock_guard guard(mutex_);
-    there.reserve(members_.size());
-    for (const auto& [key, each] : members_) {
-      if (auto shared = each.member.lock()) there.emplace_back(each.number, std::move(shared));
-    }
+  Members alive;  // goes after the mutex: a member's destructor takes it
+  const std::lock_guard guard(mutex_);
+  alive.reserve(members_.size());
+  for (SessionMember& each : members_) {
+    if (auto member = each.alive()) alive.push_back(std::move(member));
   }
-  std::ranges::sort(there, {}, [](const auto& each) { return each.first; });
-  Members alive;
-  alive.reserve(there.size());
-  for (auto& [number, member] : there) alive.push_back(std::move(member));
   return alive;
 }
 

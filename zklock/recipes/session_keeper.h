@@ -7,8 +7,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
+
+#include <boost/intrusive/list.hpp>
 
 #include "zklock/client/coordinator.h"
 #include "zklock/client/scheduler.h"
@@ -20,10 +21,12 @@ namespace zklock::recipes {
 using core::Instant;
 using core::SessionId;
 
-/// A contender, as its session's keeper sees it. Called with no lock held.
+/// A contender, as its session's keeper sees it. Called with no lock held, but for the first one.
 class SessionMember {
  public:
   virtual ~SessionMember() = default;
+  /// Null once its destruction has begun.
+  virtual std::shared_ptr<SessionMember> alive() noexcept = 0;
   /// The session has ended, and its nodes with it.
   virtual void session_ended(SessionId session) = 0;
   /// The term has lapsed: whoever was granted within it holds no longer.
@@ -34,6 +37,10 @@ class SessionMember {
   /// Called at the keeper's tick, so that contenders which stay get their own node watched. `requests`
   /// is how many may still be sent at this tick by those who only wait: it takes away its own.
   virtual void tick(int& requests) = 0;
+
+ private:
+  friend class SessionKeeper;
+  boost::intrusive::list_member_hook<> place_in_line_;  ///< guarded by the keeper
 };
 
 /// Keeps the current session's lease: sends the heartbeats while anybody holds or waits, and asks
@@ -64,9 +71,11 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
   void ended(SessionId session);
   void answered(SessionId session, Instant sent_at, bool by_quorum);
 
-  /// Members are told of what happens, and keep the heartbeats going.
-  void enlist(const std::shared_ptr<SessionMember>& member);
-  void dismiss(const SessionMember& member) noexcept;
+  /// Members are told of what happens, in the order in which they came, and keep the heartbeats
+  /// going. Their destructors dismiss them.
+  void enlist(SessionMember& member) noexcept;
+  /// Nothing when it is not enlisted.
+  void dismiss(SessionMember& member) noexcept;
   /// Whether nobody is enlisted.
   bool deserted() const;
 
@@ -109,12 +118,9 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
   Term term_;                                    ///< of the session; may have lapsed
   Instant last_sent_{};
   client::TimerId tick_timer_{};
-  struct Membership {
-    std::uint64_t number;  ///< they are told in the order in which they came
-    std::weak_ptr<SessionMember> member;
-  };
-  std::unordered_map<const SessionMember*, Membership> members_;
-  std::uint64_t last_number_ = 0;
+  using Line = boost::intrusive::member_hook<SessionMember, boost::intrusive::list_member_hook<>,
+                                             &SessionMember::place_in_line_>;
+  mutable boost::intrusive::list<SessionMember, Line> members_;
 };
 
 }  // namespace zklock::recipes
