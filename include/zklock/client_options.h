@@ -138,7 +138,8 @@ struct ClientOptions {
   std::size_t max_node_bytes = 800'000;
   std::size_t max_watch_bytes = 800'000;
 
-  /// How many requests may be under way at once; more wait in the client, in order.
+  /// How many requests may be under way at once; more wait in the client, in order. Of those that
+  /// create lock nodes in one path: 100, or this where it is less.
   std::size_t max_in_flight = 2'000;
 };
 

@@ -44,10 +44,8 @@ ClientOptions with_defaults(std::string hosts) {
   return options;
 }
 
-/// Others of the client's requests do not wait behind a burst of these.
-std::size_t creates_at_once(const ClientOptions& options) {
-  return std::max<std::size_t>(options.max_in_flight / 4, 1);
-}
+/// In one path: more than the servers carry out within a round trip.
+constexpr std::size_t most_creates_at_once = 100;
 
 /// The threads of listeners, one pool for each, that only hand over to the client's executor.
 ///
@@ -125,14 +123,15 @@ recipes::Ports open(const ClientOptions& options) {
 
 Client::Client(ClientOptions options) {
   client::validate(options);
-  recipes::ClientCore::Settings settings{.hosts = options.hosts,
-                                         .application = options.application,
-                                         .host = recipes::process_identity().host,
-                                         .connection_timeout = options.connection_timeout,
-                                         .stay_awake = options.stay_awake,
-                                         .creates_at_once = creates_at_once(options),
-                                         .announces = options.acl.kind() != AclPolicy::Kind::list,
-                                         .logger = options.logger};
+  recipes::ClientCore::Settings settings{
+      .hosts = options.hosts,
+      .application = options.application,
+      .host = recipes::process_identity().host,
+      .connection_timeout = options.connection_timeout,
+      .stay_awake = options.stay_awake,
+      .creates_at_once = std::min(most_creates_at_once, options.max_in_flight),
+      .announces = options.acl.kind() != AclPolicy::Kind::list,
+      .logger = options.logger};
   core_ = recipes::ClientCore::make(open(options), std::move(settings));
 }
 
