@@ -29,7 +29,7 @@ std::string odds(const Decision& decision, const QueueRule& rule) {
 }  // namespace
 
 AcquireFsm::AcquireFsm(const char* client, std::uint64_t number, Policy policy)
-    : client_(client), number_(number), policy_(policy), seed_(policy_.rule.all) {}
+    : client_(client), number_(number), policy_(std::move(policy)), seed_(policy_.rule.all) {}
 
 AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
   const SessionId bound = session_.value != 0 ? session_ : asked_session_;

@@ -21,7 +21,7 @@ Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
       audience_(std::move(audience)),
       waits_(policy.wait) {
   if (local_) return;
-  place_ = std::make_shared<Place>(engine_, Requester::of_this_thread(owner), policy);
+  place_ = std::make_shared<Place>(engine_, Requester::of_this_thread(owner), std::move(policy));
 }
 
 Contender::~Contender() = default;

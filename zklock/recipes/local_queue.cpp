@@ -15,7 +15,7 @@ namespace zklock::recipes {
 namespace request = client::request;
 
 LocalQueue::LocalQueue(LockEngine& engine, core::AcquireFsm::Policy policy, core::LocalTerms terms)
-    : engine_(engine), policy_(policy), terms_(terms), allowance_(terms.batch) {}
+    : engine_(engine), policy_(std::move(policy)), terms_(terms), allowance_(terms.batch) {}
 
 LocalQueue::~LocalQueue() = default;
 
@@ -63,8 +63,8 @@ void LocalQueue::queue(const std::shared_ptr<Contender>& who, Requester requeste
   policy.wait = who->waits();
   policy.lists = who->is_heard();
   policy.counts = !engine_.goes_by_number();
-  const auto place =
-      std::make_shared<Place>(engine_.shared_from_this(), std::move(requester), policy, this);
+  const auto place = std::make_shared<Place>(engine_.shared_from_this(), std::move(requester),
+                                             std::move(policy), this);
   const bool apart = !who->waits() || terms_.batch == 1;
   who->stands_in(place);
   if (!apart) stand(place, State::queued);

@@ -132,7 +132,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
 std::shared_ptr<Contender> LockEngine::begin(const Owner& key, const Owner& owner,
                                              core::AcquireFsm::Policy policy, LockAudience audience,
                                              LocalQueue* local) {
-  auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, policy,
+  auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy),
                                                std::move(audience), local);
   contenders_[key] = contender;
   return contender;

@@ -21,7 +21,7 @@ Place::Place(std::shared_ptr<LockEngine> engine, Requester requester,
     : engine_(std::move(engine)),
       requester_(std::move(requester)),
       local_(local),
-      fsm_(core().attempt_prefix().c_str(), core().next_attempt(), policy) {}
+      fsm_(core().attempt_prefix().c_str(), core().next_attempt(), std::move(policy)) {}
 
 Place::~Place() {
   core().keeper().dismiss(*this);
