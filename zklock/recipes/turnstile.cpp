@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/turnstile.h"
 
-#include <utility>
-
 #include "zklock/recipes/place.h"
 
 namespace zklock::recipes {
@@ -18,9 +16,9 @@ void Turnstile::enter(const std::shared_ptr<Place>& place) {
 void Turnstile::answered() {
   --under_way_;
   while (under_way_ < at_once_ && !line_.empty()) {
-    const auto next = std::move(line_.front());
+    const auto next = line_.front().lock();
     line_.pop_front();
-    if (!next->over()) next->ask_for_node();
+    if (next && !next->over()) next->ask_for_node();
   }
 }
 

@@ -22,7 +22,7 @@ class Turnstile {
   Turnstile(const Turnstile&) = delete;
   Turnstile& operator=(const Turnstile&) = delete;
 
-  /// It asks now, or when it is its turn; not if its machine has ended by then.
+  /// It asks now, or when it is its turn; not if it has gone, or its machine has ended, by then.
   void enter(const std::shared_ptr<Place>& place);
   /// One has asked; it has its answer.
   void asked() noexcept { ++under_way_; }
@@ -31,7 +31,8 @@ class Turnstile {
  private:
   const std::size_t at_once_;
   std::size_t under_way_ = 0;
-  std::deque<std::shared_ptr<Place>> line_;  ///< empty while fewer are under way
+  /// Empty while fewer are under way. Their contenders keep them.
+  std::deque<std::weak_ptr<Place>> line_;
 };
 
 }  // namespace zklock::recipes
