@@ -83,9 +83,9 @@ struct TlsOptions {
   std::string key_password;
 };
 
-/// Runs a task on some thread, soon, and never before it returns. zklock calls it from a thread of
-/// its own that holds no lock, one call at a time, in the order of what the tasks tell of: where it
-/// has one thread, callbacks run in that order.
+/// Runs a task on some thread, soon, and never before it returns. zklock calls it from threads of its
+/// own that hold no lock: from one for the handlers of calls, in the order in which the calls ended,
+/// and at the same time from another for each listener.
 using Executor = std::function<void(std::function<void()>)>;
 
 /// How a Client connects and behaves.

@@ -66,7 +66,7 @@ struct Wishes {
   std::array<LockWorld::Request, 2> of = {};
   std::optional<LockWorld::Request> nested = std::nullopt;
   std::optional<LockWorld::Request> beside = std::nullopt;
-  std::size_t creates_at_once = 500;
+  std::size_t creates_at_once = recipes::ClientCore::most_creates_at_once;
 };
 
 /// One run of the two contenders along given choices.

@@ -52,7 +52,7 @@ struct CallResult {
 class LockWorld {
  public:
   explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
-                     std::size_t creates_at_once = 500);
+                     std::size_t creates_at_once = recipes::ClientCore::most_creates_at_once);
   ~LockWorld();
   LockWorld(const LockWorld&) = delete;
   LockWorld& operator=(const LockWorld&) = delete;

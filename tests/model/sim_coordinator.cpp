@@ -126,7 +126,8 @@ void SimCoordinator::hold(Pending pending) {
   if (pending.request.session == SessionId{}) {
     const auto since = pending.request.wanted_since;
     const auto now = own_clock_.now();
-    const auto due = (since == core::Instant{} ? now : since) + options_.connection_timeout;
+    const auto due = std::max(since == Instant{} ? now : since, disconnected_since_) +
+                     options_.connection_timeout;
     pending.timer = own_clock_.at(std::max(now, due), [this, id = pending.id] {
       const auto late =
           std::find_if(held_.begin(), held_.end(), [id](const Pending& p) { return p.id == id; });
@@ -386,6 +387,7 @@ void SimCoordinator::break_link(OnTheWay on_the_way) {
   link_ = Link::down;
   gate_open_ = false;
   if (!std::exchange(told_connected_, false)) return;
+  disconnected_since_ = own_clock_.now();
   to_client_.emplace_back(Suspended{session_});
   for (Pending& pending : in_flight_) {
     answer_locally(std::move(pending), Status::unknown, "the connection broke");

@@ -293,6 +293,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   // The client's end.
   SessionId session_;
   bool told_connected_ = false;
+  Instant disconnected_since_{};
   bool gate_open_ = false;
   bool closed_ = false;
   bool credential_is_bad_ = false;

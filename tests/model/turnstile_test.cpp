@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where only so many contenders of one client ask for their nodes at once, and the others stand in
 // line.
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/model/engine_fixture.h"
@@ -37,6 +40,18 @@ class TurnstileTest : public ::testing::Test {
       calls.push_back(lock_.acquire(0, request));
     }
     return calls;
+  }
+  /// In the order in which they are granted, one after the other.
+  std::vector<std::size_t> served(const std::vector<std::size_t>& calls) {
+    std::vector<std::size_t> order;
+    while (true) {
+      const auto holds = std::ranges::find_if(
+          calls, [this](std::size_t call) { return static_cast<bool>(lock_.call(call).hold); });
+      if (holds == calls.end()) return order;
+      order.push_back(*holds);
+      lock_.release(*holds);
+      run_all();
+    }
   }
   void expect_granted_in_turn(const std::vector<std::size_t>& calls) {
     for (const std::size_t call : calls) {
@@ -126,16 +141,74 @@ TEST_F(TurnstileTest, ALostSessionSendsAllBackToTheLine) {
   run_all();
   EXPECT_EQ(creates(), 4U);
   EXPECT_EQ(lock_.nodes().size(), 4U);
-  for (int round = 0; round < 4; ++round) {
-    ASSERT_EQ(lock_.held(), 1U);
-    for (const std::size_t call : calls) {
-      if (lock_.call(call).hold) {
-        lock_.release(call);
-        break;
-      }
-    }
+  expect_granted_in_turn({calls[1], calls[2], calls[3], calls[4]});
+  expect_rest();
+}
+
+TEST_F(TurnstileTest, WhoHasToMakeTheParentFirstIsNotOvertaken) {
+  LockWorld lock{1, {}, true, 2};
+  lock.connect_all();
+  std::vector<std::size_t> calls;
+  for (int i = 0; i < 7; ++i) calls.push_back(lock.acquire(0));
+  lock.world().run_all();
+  for (const std::size_t call : calls) {
+    EXPECT_TRUE(lock.call(call).granted());
+    lock.release(call);
+    lock.world().run_all();
+  }
+  lock.world().run_for(2s);
+  EXPECT_EQ(lock.violation_at_rest(), "");
+}
+
+// What is let through while it finds out goes before it.
+TEST_F(TurnstileTest, WhoseAnswerWasLostFindsItsNodeOrComesAgain) {
+  for (const bool carried_out : {true, false}) {
+    const auto calls = acquire(20);
+    carried_out ? lock_.world().lose_reply(0, Kind::create_contender)
+                : lock_.world().lose_request(0, Kind::create_contender);
+    run_all();
+    lock_.world().reconnect(0);
+    run_all();
+    EXPECT_EQ(lock_.nodes().size(), 20U);
+    EXPECT_EQ(served(calls).size(), 20U);
+    expect_rest();
+  }
+}
+
+TEST_F(TurnstileTest, WhoseSessionEndedGoesBeforeTheLine) {
+  const auto calls = acquire(7);
+  lock_.world().disconnect(0);
+  lock_.world().run_for(client(0).options().session_timeout + 1s);
+  lock_.world().reconnect(0);
+  run_all();
+  // The next two were let through when nobody knew what had become of the first two.
+  EXPECT_EQ(served(calls), (std::vector<std::size_t>{calls[2], calls[3], calls[0], calls[1],
+                                                     calls[4], calls[5], calls[6]}));
+  expect_rest();
+}
+
+TEST_F(TurnstileTest, ThoseWhoShareANodeStandInLineOnce) {
+  acquire(2);
+  const auto calls = acquire(3, {.local = {.batch = 3}});
+  EXPECT_EQ(creates(), 2U);
+  run_all();
+  EXPECT_EQ(creates(), 3U);
+  for (std::size_t i = 1; i < lock_.calls(); ++i) {
+    EXPECT_TRUE(lock_.call(i).granted());
+    lock_.release(i);
     run_all();
   }
+  expect_rest();
+}
+
+TEST_F(TurnstileTest, ASingleAttemptInLineFailsAsSuch) {
+  const auto calls = acquire(2);
+  const auto attempt = lock_.acquire(0, {.timeout = 0s});
+  run_all();
+  EXPECT_EQ(lock_.call(attempt).outcomes, 1);
+  EXPECT_FALSE(lock_.call(attempt).error);
+  EXPECT_FALSE(lock_.call(attempt).granted());
+  expect_granted_in_turn(calls);
   expect_rest();
 }
 

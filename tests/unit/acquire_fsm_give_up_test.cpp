@@ -198,6 +198,13 @@ TEST(AcquireTry, AnAdoptedNodeBehindOthersIsRemoved) {
   EXPECT_TRUE(steps.fsm().over());
 }
 
+TEST(AcquireGiveUp, WhatWasNeverAskedIsTheEndAtOnce) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.give_up(), "abandon");
+  steps.withdrawn();
+  EXPECT_EQ(steps.state(), State::ended);
+}
+
 // Its name may be another's by now.
 TEST(AcquireGiveUp, LeavesANodeAloneThatIsKnownToBeGone) {
   Steps steps = steps_in(State::listing);

@@ -199,6 +199,7 @@ class Steps {
   std::string unmark() { return fsm_.unmark(); }
   std::string resume() { return note(fsm_.resume()); }
   std::string give_up() { return describe(fsm_.give_up()); }
+  void withdrawn() { fsm_.withdrawn(); }
 
   /// The answer to the one request that is under way in the present state; to the create, while
   /// enqueuing, together with that of the count.

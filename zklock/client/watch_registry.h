@@ -36,6 +36,8 @@ class WatchRegistry {
 
   /// `max_bytes`: cap on the sum of the lengths of the watches' paths.
   explicit WatchRegistry(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+  WatchRegistry(const WatchRegistry&) = delete;
+  WatchRegistry& operator=(const WatchRegistry&) = delete;
 
   /// A request with a watch is about to be sent. False, and nothing changed: over the cap.
   [[nodiscard]] bool expect(RequestId id, const Watch& watch, OnEvent on_event);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -108,10 +109,9 @@ namespace zklock::core {
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
-/// ends, at once if the node is known or was never asked for (withdrawn() says so, of one that is
-/// enqueuing), else as soon as its fate is known
-/// (after a failure in proving, recovering and inspecting too: the caller is told, the search goes
-/// on).
+/// ends, at once if the node is known or was never asked for (of one that is enqueuing, withdrawn()
+/// says so), else as soon as its fate is known (after a failure in proving, recovering and inspecting
+/// too: the caller is told, the search goes on).
 enum class AcquireState : std::uint8_t {
   idle,
   enqueuing,
@@ -137,8 +137,9 @@ enum class AcquireState : std::uint8_t {
 /// What the machine asks of its driver. `text` is what the comment names.
 struct AcquireEffect {
   enum class Kind {
-    create,  ///< a contender whose data carry the attempt `text`; and then count, if counts(), or,
-             ///< with a shared number, do what `list` says
+    create,  ///< a contender whose data carry the attempt `text`, which is attempt() until there is
+             ///< an answer; and then count, if counts(), or, with a shared number, do what `list`
+             ///< says. It may be put off, and be withdrawn() then
     move,  ///< in one transaction: delete the own node, and create a contender whose data carry the
            ///< attempt `text`
     create_parents,
@@ -219,7 +220,7 @@ struct InspectedAnswer {
 /// The way of one contender from its create to its grant: pure, one call in, effects out.
 ///
 /// Thread-safety: none; its driver calls it under one mutex and carries out the effects in order
-/// before the next call.
+/// before the next call, but for a create that it puts off.
 class AcquireFsm {
  public:
   struct Policy {
@@ -266,6 +267,7 @@ class AcquireFsm {
   bool at_gate() const noexcept { return stage_ == Stage::gate; }
   /// Of the node that it has, or that is being made.
   const QueueRule& present_rule() const noexcept { return at_gate() ? *policy_.gate : rule(); }
+  std::uint64_t number() const noexcept { return number_; }
   /// What the own node's data carry.
   std::string attempt() const {
     return std::string(client_) + std::to_string(number_) + "." + std::to_string(attempts_);
@@ -299,7 +301,10 @@ class AcquireFsm {
   /// The caller waits no longer: after this there is no grant.
   AcquireEffects give_up();
   /// Nothing of what it asked for by `create` was asked, or will be. Of one that was given up.
-  void withdrawn() noexcept { state_ = AcquireState::ended; }
+  void withdrawn() noexcept {
+    assert(state_ == AcquireState::enqueuing && giving_up_);
+    state_ = AcquireState::ended;
+  }
 
  private:
   using Kind = AcquireEffect::Kind;

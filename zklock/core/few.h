@@ -11,7 +11,8 @@
 
 namespace zklock::core {
 
-/// A vector that mostly has one element, and then keeps it within itself; and is small.
+/// A vector that mostly has one element, and then keeps it within itself; and is small. What was moved
+/// from is good for nothing but being assigned to.
 ///
 /// Thread-safety: as a vector.
 template <class T>

@@ -44,9 +44,6 @@ ClientOptions with_defaults(std::string hosts) {
   return options;
 }
 
-/// In one path: more than the servers carry out within a round trip.
-constexpr std::size_t most_creates_at_once = 100;
-
 /// The threads of listeners, one pool for each, that only hand over to the client's executor.
 ///
 /// Thread-safety: all members, from any thread.
@@ -129,7 +126,7 @@ Client::Client(ClientOptions options) {
       .host = recipes::process_identity().host,
       .connection_timeout = options.connection_timeout,
       .stay_awake = options.stay_awake,
-      .creates_at_once = std::min(most_creates_at_once, options.max_in_flight),
+      .creates_at_once = std::min(recipes::ClientCore::most_creates_at_once, options.max_in_flight),
       .announces = options.acl.kind() != AclPolicy::Kind::list,
       .logger = options.logger};
   core_ = recipes::ClientCore::make(open(options), std::move(settings));

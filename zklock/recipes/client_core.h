@@ -73,14 +73,16 @@ struct Ports {
 /// Thread-safety: all members, from any thread. Made by make(), ended by close().
 class ClientCore : public client::SessionObserver, public std::enable_shared_from_this<ClientCore> {
  public:
+  /// At a millisecond's distance more than the servers carry out meanwhile.
+  static constexpr std::size_t most_creates_at_once = 100;
   struct Settings {
     std::string hosts;  ///< for the texts of errors
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
     std::chrono::microseconds stay_awake{1'000};
-    std::size_t creates_at_once = 500;  ///< of lock nodes in one path; at least 1
-    bool announces = true;              ///< nobody else can write this client's nodes
+    std::size_t creates_at_once = most_creates_at_once;  ///< of lock nodes in one path; at least 1
+    bool announces = true;  ///< nobody else can write this client's nodes
     std::shared_ptr<spdlog::logger> logger;
   };
 

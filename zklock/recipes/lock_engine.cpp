@@ -255,6 +255,7 @@ std::vector<std::string> LockEngine::nodes() {
 
 void LockEngine::close() {
   const Section section(*this);
+  turnstile_.close();
   for (const auto& queue : local_queues_) queue->close();
   const auto contenders = contenders_;
   for (const auto& [owner, contender] : contenders) {

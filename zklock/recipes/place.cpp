@@ -44,6 +44,10 @@ void Place::start() {
 
 void Place::run(core::AcquireEffects effects) {
   for (const Effect& effect : effects) carry_out(effect);
+  const bool asks = fsm_.state() == AcquireState::enqueuing && !fsm_.has_node();
+  if (!asks && fsm_.state() != AcquireState::making_parents && std::exchange(let_through_, false)) {
+    engine_->turnstile().passed();
+  }
   if (fsm_.over()) machine_ended();
 }
 
@@ -94,7 +98,7 @@ void Place::carry_out(const Effect& effect) {
     case Effect::Kind::delay: delay(); return;
     case Effect::Kind::pause: pause(); return;
     case Effect::Kind::abandon:
-      if (in_line_) return fsm_.withdrawn();
+      if (!let_through_ && engine_->turnstile().withdraw(*this)) return fsm_.withdrawn();
       core().coordinator().abandon(create_id_);
       core().coordinator().abandon(count_id_);
       core().coordinator().abandon(list_id_);
@@ -107,7 +111,7 @@ void Place::carry_out(const Effect& effect) {
 client::RequestId Place::submit(client::Operation operation, SessionId session,
                                 client::ReplyHandler handler) {
   return core().coordinator().submit(
-      {.operation = std::move(operation), .session = session, .wanted_since = asked_at_},
+      {.operation = std::move(operation), .session = session, .wanted_since = wanted_since_},
       std::move(handler));
 }
 
@@ -115,9 +119,19 @@ void Place::create() {
   own_watch_.disarm();
   predecessors_.drop();
   end_delay();
-  asked_at_ = core().scheduler().now();
-  in_line_ = true;
+  wanted_since_ = core().scheduler().now();
+  if (let_through_) return ask_for_node();  // the parent is there now, or another session
   engine_->turnstile().enter(shared_from_this());
+}
+
+void Place::let_through() {
+  let_through_ = true;
+  try {
+    ask_for_node();
+  } catch (...) {  // what was sent nevertheless is answered to nobody
+    let_through_ = false;
+    throw;
+  }
 }
 
 void Place::ask_for_node() {
@@ -126,19 +140,19 @@ void Place::ask_for_node() {
   const std::string& path = engine_->path().str();
   create_id_ = submit(request::CreateContender{path, fsm_.present_rule().prefix(), data.encode()},
                       {}, on_reply([](Place& p, const auto& r) {
-                        p.engine_->turnstile().answered();
                         p.had_node_ = p.had_node_ || r.status == Status::ok;
                         p.queued_ms_ = r.created_ms;
                         return p.fsm_.created(p.answer_of(r), p.lease_valid(r.session));
                       }));
-  in_line_ = false;
-  engine_->turnstile().asked();
-  if (fsm_.present_rule().shares_count()) return list({});
-  if (!fsm_.counts()) return;
-  count_id_ = submit(
-      request::CountChildren{path}, {}, on_reply([](Place& p, const auto& r) {
-        return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, p.lease_valid());
-      }));
+  if (fsm_.present_rule().shares_count()) {
+    list({});
+  } else if (fsm_.counts()) {
+    count_id_ = submit(request::CountChildren{path}, {}, on_reply([](Place& p, const auto& r) {
+                         return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count},
+                                               p.lease_valid());
+                       }));
+  }
+  wanted_since_ = core().scheduler().now();
 }
 
 // Where the numbers have begun again, a release of an older node that was under way may have met

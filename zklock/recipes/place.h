@@ -43,7 +43,7 @@ class LocalQueue;
 ///
 /// Thread-safety: the members of SessionMember from any thread; the others within a Section of the
 /// engine.
-class Place : public SessionMember, public std::enable_shared_from_this<Place> {
+class Place final : public SessionMember, public std::enable_shared_from_this<Place> {
  public:
   /// `requester`: whom its node names. `local`: of those who may share it; null when it is nobody
   /// else's.
@@ -79,6 +79,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   const core::AcquireFsm::Policy& policy() const noexcept { return fsm_.policy(); }
   /// With the number of permits, where that is shared.
   const core::QueueRule& rule() const noexcept { return fsm_.rule(); }
+  /// Rises with those who come.
+  std::uint64_t number() const noexcept { return fsm_.number(); }
   bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
@@ -129,8 +131,8 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
   void own_node_gone();
   void path_began_again();
-  /// It is its turn.
-  void ask_for_node();
+  /// It is its turn at the turnstile.
+  void let_through();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
   /// `which`: of those whom its machine waits for.
   void predecessor_event(std::size_t which, client::request::WatchEvent event);
@@ -156,6 +158,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   void run(core::AcquireEffects effects);
   void carry_out(const Effect& effect);
   void create();
+  void ask_for_node();
   void move(const std::string& attempt);
   bool lease_valid(SessionId session);
   core::CreatedAnswer answer_of(const client::Reply& created);
@@ -214,7 +217,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   std::weak_ptr<Contender> contender_;
   core::AcquireFsm fsm_;
   BackgroundWork::Id work_{};  ///< while it is left
-  bool in_line_ = false;       ///< at the turnstile, to ask for its node
+  bool let_through_ = false;   ///< by the turnstile, and has not passed
   bool had_node_ = false;
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
@@ -224,7 +227,7 @@ class Place : public SessionMember, public std::enable_shared_from_this<Place> {
   OwnNodeWatch own_watch_{*this};
   std::unique_ptr<Holding> holding_;       ///< from the grant on
   std::int64_t queued_ms_ = 0;             ///< when its first node was created
-  core::Instant asked_at_{};               ///< for its node
+  core::Instant wanted_since_{};           ///< its node; once it has asked for it: since then
   std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
 };
 

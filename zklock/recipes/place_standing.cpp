@@ -204,7 +204,7 @@ bool Place::may_be_awaited() {
   std::optional<bool>& awaited = holding_->awaited;
   if (!awaited) {
     const core::Duration way =
-        std::min(holding_->since - asked_at_, core().keeper().timeout() / 20);
+        std::min(holding_->since - wanted_since_, core().keeper().timeout() / 20);
     awaited = fsm_.waited() || held_for() >= way;
   }
   return *awaited;

@@ -21,7 +21,7 @@ namespace zklock::recipes {
 using core::Instant;
 using core::SessionId;
 
-/// A contender, as its session's keeper sees it. Called with no lock held, but for the first one.
+/// A contender, as its session's keeper sees it. Called with no lock held, but for alive().
 class SessionMember {
  public:
   virtual ~SessionMember() = default;

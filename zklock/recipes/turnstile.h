@@ -10,9 +10,11 @@ namespace zklock::recipes {
 class Place;
 
 /// Lets so many places of one lock path ask for their nodes at once, and the others in the order in
-/// which they came. A request under way takes several times the memory of the place that it is for:
-/// thousands may come in one burst, and there are never more of these than let the servers work
-/// without a pause.
+/// which they came. A request under way takes several times the memory of the place that it is for,
+/// and thousands may come in one burst.
+///
+/// Who was let through has passed when it has its node, or that cannot be had, or is not known: till
+/// then it may ask again at once. Who comes again after that goes before all who came later.
 ///
 /// Thread-safety: within a Section of the engine, of which it is a part.
 class Turnstile {
@@ -22,17 +24,24 @@ class Turnstile {
   Turnstile(const Turnstile&) = delete;
   Turnstile& operator=(const Turnstile&) = delete;
 
-  /// It asks now, or when it is its turn; not if it has gone, or its machine has ended, by then.
+  /// It is let through now, or when it is its turn.
   void enter(const std::shared_ptr<Place>& place);
-  /// One has asked; it has its answer.
-  void asked() noexcept { ++under_way_; }
-  void answered();
+  /// One that was let through has passed.
+  void passed();
+  /// True: it stood in line, and does not any more.
+  bool withdraw(const Place& place);
+  /// Nobody is let through any more.
+  void close() noexcept { line_.clear(); }
 
  private:
+  using Line = std::deque<std::shared_ptr<Place>>;
+  Line::iterator where(const Place& place);
+  void let_through(Place& place);
+
   const std::size_t at_once_;
   std::size_t under_way_ = 0;
-  /// Empty while fewer are under way. Their contenders keep them.
-  std::deque<std::weak_ptr<Place>> line_;
+  /// By their numbers; empty while fewer are under way.
+  Line line_;
 };
 
 }  // namespace zklock::recipes

@@ -57,7 +57,7 @@ struct Setup {
   int jitter_ms = 0;
   int latency_us = 500;  ///< about
   int announces = 1;
-  int creates_at_once = 500;
+  int creates_at_once = 100;
   std::array<int, most_slots> drift = {};  ///< in millionths, by slot
   std::vector<ObjectPlan> objects;
   friend bool operator==(const Setup&, const Setup&) = default;

@@ -38,7 +38,7 @@ class Planner {
     setup.relay_ms = dice_.one_of({0, setup.session_ms / 8, setup.session_ms / 4});
     setup.latency_us = dice_.one_of({100, 500, 2'000, 10'000});
     setup.announces = dice_.one_in(4) ? 0 : 1;
-    setup.creates_at_once = dice_.one_of({1, 2, 500});
+    setup.creates_at_once = dice_.one_of({1, 2, 100});
     const bool drifts = dice_.one_in(3);
     for (int& drift : setup.drift) {
       if (drifts) drift = dice_.one_of({-41'000, -20'000, 0, 20'000, 41'000});
