@@ -14,6 +14,9 @@ using namespace std::chrono_literals;
 /// Three clients on the simulated ensemble, connected, and a lock path that has been used before.
 class EngineTest : public ::testing::Test {
  protected:
+  EngineTest() = default;
+  explicit EngineTest(std::size_t creates_at_once) : lock_(3, {}, true, creates_at_once) {}
+
   void run() {
     lock_.world().run_all();
     ASSERT_EQ(lock_.violation(), "");
@@ -56,6 +59,12 @@ class EngineTest : public ::testing::Test {
   void expect_rest() {
     run_for(2s);
     EXPECT_EQ(lock_.violation_at_rest(), "");
+  }
+  /// Its deadline has passed, or it was cancelled.
+  void expect_ended_with_nothing(std::size_t call) {
+    EXPECT_EQ(lock_.call(call).outcomes, 1);
+    EXPECT_FALSE(lock_.call(call).granted());
+    EXPECT_FALSE(lock_.call(call).error);
   }
   Errc error(std::size_t call) {
     const auto& e = lock_.call(call).error;

@@ -127,9 +127,7 @@ TEST_F(EngineTest, SingleAttemptLeavesNoNode) {
   const auto first = granted(0);
   const auto attempt = lock_.acquire(1, {.timeout = 0s});
   run();
-  EXPECT_EQ(lock_.call(attempt).outcomes, 1);
-  EXPECT_FALSE(lock_.call(attempt).granted());
-  EXPECT_FALSE(lock_.call(attempt).error);
+  expect_ended_with_nothing(attempt);
   EXPECT_EQ(lock_.nodes().size(), 1U);
   EXPECT_EQ(client(1).requests(Kind::get_and_watch), 0U);
   lock_.release(first);

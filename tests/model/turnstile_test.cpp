@@ -13,26 +13,10 @@ namespace {
 
 using Kind = OperationKind;
 
-class TurnstileTest : public ::testing::Test {
+class TurnstileTest : public EngineTest {
  protected:
-  void SetUp() override {
-    lock_.connect_all();
-    const auto first = lock_.acquire(0);
-    run_all();
-    lock_.release(first);
-    run_all();
-    client(0).reset_counts();
-  }
-  SimCoordinator& client(std::size_t c) { return lock_.world().client(c); }
-  void run_all() {
-    lock_.world().run_all();
-    ASSERT_EQ(lock_.violation(), "");
-  }
+  TurnstileTest() : EngineTest(2) {}
   std::size_t creates() { return client(0).requests(Kind::create_contender); }
-  void expect_rest() {
-    lock_.world().run_for(2s);
-    EXPECT_EQ(lock_.violation_at_rest(), "");
-  }
   std::vector<std::size_t> acquire(int count, LockWorld::Request request = {}) {
     std::vector<std::size_t> calls;
     for (int i = 0; i < count; ++i) {
@@ -49,25 +33,21 @@ class TurnstileTest : public ::testing::Test {
           calls, [this](std::size_t call) { return static_cast<bool>(lock_.call(call).hold); });
       if (holds == calls.end()) return order;
       order.push_back(*holds);
-      lock_.release(*holds);
-      run_all();
+      release(*holds);
     }
   }
   void expect_granted_in_turn(const std::vector<std::size_t>& calls) {
     for (const std::size_t call : calls) {
       EXPECT_TRUE(lock_.call(call).granted());
-      lock_.release(call);
-      run_all();
+      release(call);
     }
   }
-
-  LockWorld lock_{2, {}, true, 2};
 };
 
 TEST_F(TurnstileTest, SoManyAskAtOnceAndAllAreServedInTheirOrder) {
   const auto calls = acquire(7);
   EXPECT_EQ(creates(), 2U);
-  run_all();
+  run();
   EXPECT_EQ(creates(), 7U);
   EXPECT_EQ(lock_.nodes().size(), 7U);
   expect_granted_in_turn(calls);
@@ -75,7 +55,7 @@ TEST_F(TurnstileTest, SoManyAskAtOnceAndAllAreServedInTheirOrder) {
 }
 
 TEST_F(TurnstileTest, ThoseOfOtherPathsDoNotStandInThisLine) {
-  acquire(3);
+  const auto calls = acquire(3);
   ASSERT_EQ(creates(), 2U);
   const auto other = lock_.engine(0, "/locks/b");
   bool ended = false;
@@ -83,12 +63,9 @@ TEST_F(TurnstileTest, ThoseOfOtherPathsDoNotStandInThisLine) {
   wanted.done = [&](const recipes::Outcome&) { ended = true; };
   other->cancel(other->acquire(std::move(wanted)));
   EXPECT_EQ(creates(), 3U);
-  run_all();
+  run();
   EXPECT_TRUE(ended);
-  for (std::size_t i = 1; i < lock_.calls(); ++i) {
-    lock_.release(i);
-    run_all();
-  }
+  expect_granted_in_turn(calls);
   expect_rest();
 }
 
@@ -97,7 +74,7 @@ TEST_F(TurnstileTest, WhoGivesUpInLineNeverAsks) {
   lock_.cancel(calls[3]);
   lock_.cancel(calls[5]);
   EXPECT_EQ(lock_.call(calls[3]).outcomes, 1) << "at once";
-  run_all();
+  run();
   EXPECT_EQ(creates(), 4U);
   expect_granted_in_turn({calls[0], calls[1], calls[2], calls[4]});
   expect_rest();
@@ -108,7 +85,7 @@ TEST_F(TurnstileTest, WhoGaveUpInLineIsNotWaitedFor) {
   const auto calls = acquire(3);
   for (const std::size_t call : calls) lock_.cancel(call);
   EXPECT_FALSE(lock_.core(0).work().idle()) << "two have asked";
-  lock_.world().run_for(1s);
+  run_for(1s);
   client(0).mend();
   expect_rest();
   EXPECT_EQ(creates(), 2U);
@@ -116,29 +93,26 @@ TEST_F(TurnstileTest, WhoGaveUpInLineIsNotWaitedFor) {
 
 TEST_F(TurnstileTest, AFailedConnectionEndsTheWholeLineInTime) {
   lock_.world().disconnect(0);
-  run_all();
+  run();
   const auto calls = acquire(9, {.timeout = 1h});
-  lock_.world().run_for(client(0).options().connection_timeout - 1s);
+  run_for(client(0).options().connection_timeout - 1s);
   for (const std::size_t call : calls) EXPECT_EQ(lock_.call(call).outcomes, 0);
-  lock_.world().run_for(2s);
-  for (const std::size_t call : calls) {
-    ASSERT_TRUE(lock_.call(call).error);
-    EXPECT_EQ(lock_.call(call).error->errc(), Errc::not_connected);
-  }
+  run_for(2s);
+  for (const std::size_t call : calls) EXPECT_EQ(error(call), Errc::not_connected);
   lock_.world().reconnect(0);
   expect_rest();
 }
 
 TEST_F(TurnstileTest, ALostSessionSendsAllBackToTheLine) {
   const auto calls = acquire(5);
-  run_all();
+  run();
   lock_.world().disconnect(0);
-  lock_.world().run_for(60s);
+  run_for(60s);
   EXPECT_TRUE(lock_.nodes().empty());
   lock_.release(calls[0]);  // it is lost
   client(0).reset_counts();
   lock_.world().reconnect(0);
-  run_all();
+  run();
   EXPECT_EQ(creates(), 4U);
   EXPECT_EQ(lock_.nodes().size(), 4U);
   expect_granted_in_turn({calls[1], calls[2], calls[3], calls[4]});
@@ -146,18 +120,11 @@ TEST_F(TurnstileTest, ALostSessionSendsAllBackToTheLine) {
 }
 
 TEST_F(TurnstileTest, WhoHasToMakeTheParentFirstIsNotOvertaken) {
-  LockWorld lock{1, {}, true, 2};
-  lock.connect_all();
-  std::vector<std::size_t> calls;
-  for (int i = 0; i < 7; ++i) calls.push_back(lock.acquire(0));
-  lock.world().run_all();
-  for (const std::size_t call : calls) {
-    EXPECT_TRUE(lock.call(call).granted());
-    lock.release(call);
-    lock.world().run_all();
-  }
-  lock.world().run_for(2s);
-  EXPECT_EQ(lock.violation_at_rest(), "");
+  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::path), Status::ok);
+  const auto calls = acquire(7);
+  run();
+  expect_granted_in_turn(calls);
+  expect_rest();
 }
 
 // What is let through while it finds out goes before it.
@@ -166,9 +133,9 @@ TEST_F(TurnstileTest, WhoseAnswerWasLostFindsItsNodeOrComesAgain) {
     const auto calls = acquire(20);
     carried_out ? lock_.world().lose_reply(0, Kind::create_contender)
                 : lock_.world().lose_request(0, Kind::create_contender);
-    run_all();
+    run();
     lock_.world().reconnect(0);
-    run_all();
+    run();
     EXPECT_EQ(lock_.nodes().size(), 20U);
     EXPECT_EQ(served(calls).size(), 20U);
     expect_rest();
@@ -178,9 +145,9 @@ TEST_F(TurnstileTest, WhoseAnswerWasLostFindsItsNodeOrComesAgain) {
 TEST_F(TurnstileTest, WhoseSessionEndedGoesBeforeTheLine) {
   const auto calls = acquire(7);
   lock_.world().disconnect(0);
-  lock_.world().run_for(client(0).options().session_timeout + 1s);
+  run_for(client(0).options().session_timeout + 1s);
   lock_.world().reconnect(0);
-  run_all();
+  run();
   // The next two were let through when nobody knew what had become of the first two.
   EXPECT_EQ(served(calls), (std::vector<std::size_t>{calls[2], calls[3], calls[0], calls[1],
                                                      calls[4], calls[5], calls[6]}));
@@ -188,26 +155,21 @@ TEST_F(TurnstileTest, WhoseSessionEndedGoesBeforeTheLine) {
 }
 
 TEST_F(TurnstileTest, ThoseWhoShareANodeStandInLineOnce) {
-  acquire(2);
-  const auto calls = acquire(3, {.local = {.batch = 3}});
+  const auto alone = acquire(2);
+  const auto sharing = acquire(3, {.local = {.batch = 3}});
   EXPECT_EQ(creates(), 2U);
-  run_all();
+  run();
   EXPECT_EQ(creates(), 3U);
-  for (std::size_t i = 1; i < lock_.calls(); ++i) {
-    EXPECT_TRUE(lock_.call(i).granted());
-    lock_.release(i);
-    run_all();
-  }
+  expect_granted_in_turn(alone);
+  expect_granted_in_turn(sharing);
   expect_rest();
 }
 
 TEST_F(TurnstileTest, ASingleAttemptInLineFailsAsSuch) {
   const auto calls = acquire(2);
   const auto attempt = lock_.acquire(0, {.timeout = 0s});
-  run_all();
-  EXPECT_EQ(lock_.call(attempt).outcomes, 1);
-  EXPECT_FALSE(lock_.call(attempt).error);
-  EXPECT_FALSE(lock_.call(attempt).granted());
+  run();
+  expect_ended_with_nothing(attempt);
   expect_granted_in_turn(calls);
   expect_rest();
 }
@@ -215,11 +177,8 @@ TEST_F(TurnstileTest, ASingleAttemptInLineFailsAsSuch) {
 TEST_F(TurnstileTest, CloseEndsTheLine) {
   const auto calls = acquire(6);
   lock_.core(0).close();
-  run_all();
-  for (const std::size_t call : calls) {
-    ASSERT_TRUE(lock_.call(call).error);
-    EXPECT_EQ(lock_.call(call).error->errc(), Errc::closed);
-  }
+  run();
+  for (const std::size_t call : calls) EXPECT_EQ(error(call), Errc::closed);
   EXPECT_TRUE(lock_.nodes().empty());
   EXPECT_TRUE(lock_.core(0).work().idle());
 }
@@ -228,7 +187,7 @@ TEST_F(TurnstileTest, ALineOfASharedNumberOfPermits) {
   lock_.say_permits(2);
   const auto calls = acquire(5, LockWorld::shared_permits(1, 2));
   EXPECT_EQ(creates(), 2U);
-  run_all();
+  run();
   EXPECT_EQ(creates(), 5U);
   EXPECT_EQ(lock_.held(), 2U);
   expect_granted_in_turn(calls);
