@@ -95,10 +95,11 @@ bool add_strange_children(RawClient& raw, std::size_t lock, std::chrono::millise
   return made > 0;
 }
 
-// Whoever may do that ends another's hold.
+// Whoever may do that ends another's hold. What other strangers have left there anybody may write.
 bool forge_release(RawClient& raw, std::size_t lock, Desk& desk) {
   bool refused = false;
   for (const std::string& node : contenders(raw, kCourse.at(lock).path)) {
+    if (!raw.get_data(node).data.starts_with("zklock ")) continue;
     const int rc = raw.set_data(node, "released").rc;
     if (rc == ZOK) desk.claim("a stranger could write " + node);
     refused = refused || rc == ZNOAUTH;
