@@ -3,7 +3,9 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -183,6 +185,37 @@ TEST(ZkCoordinatorClose, LeavesNoThreadAndNoDescriptor) {
   }
   EXPECT_TRUE(eventually([&] { return entries("/proc/self/task") <= threads; }));
   EXPECT_LE(entries("/proc/self/fd"), descriptors);
+}
+
+// Whoever submits too late may be gone when the reply comes, and all else with him.
+TEST(ZkCoordinatorClose, ALateReplyMayHoldTheLastReference) {
+  struct Told {
+    std::promise<void> alone;
+    std::promise<int> replies;
+  };
+  const auto told = std::make_shared<Told>();
+  Journal journal;
+  auto coordinator =
+      std::shared_ptr(make_zookeeper_coordinator(Probe::with("127.0.0.1:1")));  // nobody is there
+  coordinator->start(journal);
+  coordinator->close();
+  const auto replies = std::make_shared<std::atomic<int>>(0);
+  const auto late = [replies](const Reply& reply) {
+    EXPECT_EQ(reply.status, Status::closed);
+    ++*replies;
+  };
+  coordinator->submit({rq::Check{"/p"}}, [=, last = coordinator](const Reply& reply) mutable {
+    told->alone.get_future().wait();
+    last->submit({rq::Check{"/p"}}, late);
+    late(reply);
+    last = nullptr;
+    told->replies.set_value(replies->load());
+  });
+  coordinator = nullptr;
+  auto answered = told->replies.get_future();
+  told->alone.set_value();
+  ASSERT_EQ(answered.wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(answered.get(), 2);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -50,6 +51,57 @@ TEST(AnswerThread, NothingIsLeftWhenItIsIdleOrDestroyed) {
     for (int i = 0; i < 100; ++i) answers.run([&ran] { ++ran; });
   }
   EXPECT_EQ(ran, 200);
+}
+
+// Says that its thread is about to end.
+struct LastWord {
+  std::optional<Fact<>> ended;
+  ~LastWord() {
+    if (ended) ended->is_known();
+  }
+};
+
+// As a late task does that finds its engine alive, and then is the last one that uses it.
+TEST(AnswerThread, ATaskMayDestroyIt) {
+  const Fact<> dropped;
+  const Fact<> ended;
+  const Fact<int> ran_before_it_was_gone;
+  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  const auto ran = std::make_shared<std::atomic<int>>(0);
+  auto answers = std::make_shared<AnswerThread>([gone]() -> std::optional<Instant> {
+    EXPECT_FALSE(*gone) << "asked of what may have gone";
+    return LeaseClock::now();
+  });
+  answers->run([=, mine = answers]() mutable {
+    thread_local LastWord last_word;
+    last_word.ended = ended;
+    dropped.get();
+    mine->poke();
+    AnswerThread* const last = mine.get();
+    last->run([last, ran] {
+      last->run([ran] { ++*ran; });  // it is still there for those that are left
+      ++*ran;
+    });
+    mine = nullptr;
+    *gone = true;
+    ran_before_it_was_gone.is(ran->load());
+  });
+  answers = nullptr;
+  dropped.is_known();
+  EXPECT_EQ(ran_before_it_was_gone.get(), 2);
+  ended.get();
+}
+
+TEST(AnswerThread, ATaskThatWaitsForTheOthersRunsThem) {
+  const auto answers = std::make_shared<AnswerThread>(nothing_is_due);
+  const Fact<bool> ran;
+  answers->run([answers, ran] {
+    const auto next_ran = std::make_shared<bool>(false);
+    answers->run([next_ran] { *next_ran = true; });
+    answers->wait_idle();
+    ran.is(*next_ran);
+  });
+  EXPECT_TRUE(ran.get());
 }
 
 TEST(AnswerThread, AsksWhatIsOverdueAfterAPokeAndWhenItIsTime) {

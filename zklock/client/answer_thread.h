@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -16,13 +14,14 @@ namespace zklock::client {
 /// order, on a thread of its own: submit() must not, and the session thread may be stuck in the
 /// resolver at the very time when a caller has waited long enough.
 ///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: all members, from any thread, tasks included; destruction as usual, also from a
+/// task: one that comes late may hold the last reference to whoever owns this.
 class AnswerThread {
  public:
   /// `overdue()` answers what has waited too long, and says when to be asked again; it is called
   /// with no lock held.
   explicit AnswerThread(std::function<std::optional<Instant>()> overdue);
-  /// Hands out what is left.
+  /// Hands out what is left, `overdue` being asked no more. From a task: on its thread, here.
   ~AnswerThread();
   AnswerThread(const AnswerThread&) = delete;
   AnswerThread& operator=(const AnswerThread&) = delete;
@@ -32,26 +31,15 @@ class AnswerThread {
   void run(std::function<void()> task);
   /// Asks `overdue` anew, soon.
   void poke();
-  /// Returns when all is handed out and no handler runs. Not from a handler.
+  /// Returns when all is handed out and no handler runs. From a task: but for that one.
   void wait_idle();
 
  private:
-  void loop();
-  // Waits for something to do, at the longest until `when`; false: to end.
-  bool wait(std::unique_lock<std::mutex>& lock, std::optional<Instant> when);
+  class Line;
+  bool runs_here() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 
-  const std::function<std::optional<Instant>()> overdue_;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::condition_variable idle_;
-  // Guarded by mutex_:
-  std::deque<std::function<void()>> tasks_;
-  bool running_ = false;  // one of them
-  bool poked_ = false;
-  bool stopping_ = false;
-
-  std::thread thread_;  // last: it uses the others
+  const std::shared_ptr<Line> line_;  // shared with the thread, which may outlive this object
+  std::thread thread_;
 };
 
 }  // namespace zklock::client

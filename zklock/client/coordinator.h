@@ -212,6 +212,7 @@ class SessionObserver {
 /// Thread-safety: all members, from any thread.
 class Coordinator {
  public:
+  /// After close() also within a handler, of what was submitted since; the others are called first.
   virtual ~Coordinator() = default;
 
   /// Starts connecting; events go to `observer`, which must outlive close().

@@ -70,7 +70,9 @@ struct Ports {
 
 /// What every lock of one client shares.
 ///
-/// Thread-safety: all members, from any thread. Made by make(), ended by close().
+/// Thread-safety: all members, from any thread. Made by make(), ended by close(). Then the last
+/// reference may go on any thread, its own included: those that close() has not ended outlive it. A
+/// reply to who came too late, say, may find an engine that all others have just let go of.
 class ClientCore : public client::SessionObserver, public std::enable_shared_from_this<ClientCore> {
  public:
   /// At a millisecond's distance more than the servers carry out meanwhile.

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/client_core.h"
+
+#include <memory>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "fact.h"
+#include "support/wait_for.h"
+#include "zklock/client/callback_threads.h"
+#include "zklock/client/timer_thread.h"
+#include "zklock/client/zookeeper.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::recipes {
+namespace {
+
+using testing::eventually;
+using testing::Fact;
+
+// Says when all that a client is made of has gone: `gone` is released last.
+Ports ports(std::shared_ptr<void> gone) {
+  ClientOptions options;
+  options.hosts = "127.0.0.1:1";  // nobody is there
+  const auto timers = std::make_shared<client::TimerThread>();
+  const auto callbacks = std::make_shared<client::CallbackThreads>(nullptr);
+  return {.coordinator = std::shared_ptr<client::Coordinator>(
+              client::make_zookeeper_coordinator(options).release(),
+              [gone = std::move(gone)](client::Coordinator* coordinator) { delete coordinator; }),
+          .scheduler = timers,
+          .dispatcher = callbacks,
+          .losses = callbacks,
+          .stop_threads =
+              [timers, callbacks] {
+                timers->stop();
+                callbacks->drain_for(std::chrono::minutes(1));
+              },
+          .in_callback = [callbacks] { return callbacks->runs_here(); }};
+}
+
+// A thread stood still in unlock() while others closed the client and let go of it. Then it leaves
+// the rest to be done soon, as LockEngine does, and lets go as well: what is done finds the engine, and
+// is the last to use it, and the client.
+TEST(ClientCore, WhatIsDoneLateMayBeTheLastToUseIt) {
+  const Fact<> gone;
+  auto core = ClientCore::make(
+      ports(std::shared_ptr<void>(nullptr, [gone](void*) { gone.is_known(); })), {});
+  auto engine = core->engine(core::LockPath("/lock"));
+  core->close();
+  auto busy = std::make_unique<LockEngine::Section>(*engine);  // what is done has to wait here
+  core->coordinator().soon([weak = engine->weak_from_this()] {
+    if (const auto found = weak.lock()) found->settle();
+  });
+  core.reset();
+  ASSERT_TRUE(eventually([&] { return engine.use_count() == 2; }));
+  engine.reset();
+  busy.reset();
+  EXPECT_NO_THROW(gone.get());
+}
+
+}  // namespace
+}  // namespace zklock::recipes
