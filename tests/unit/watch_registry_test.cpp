@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/watch_registry.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,6 +75,25 @@ TEST(WatchRegistry, WhichOfThreeInterestsGoesIsAllTheSame) {
     EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
     EXPECT_EQ(watches.watches(), 0U);
   }
+}
+
+// As many as no test could wait for if each of them looked through the others.
+TEST(WatchRegistry, OfVeryManyInterestsInOnePathEachGoesByItself) {
+  constexpr std::uint64_t kMany = 300'000;
+  const auto stays = [](std::uint64_t id) { return id % 1000 == 0; };
+  const auto every = [](auto does) {
+    for (std::uint64_t id = 1; id <= kMany; ++id) does(id);
+  };
+  WatchRegistry watches(100);
+  every([&](std::uint64_t id) { ASSERT_TRUE(watches.expect(RequestId{id}, *kN, kNothing)); });
+  every([&](std::uint64_t id) { ASSERT_EQ(watches.arm(RequestId{id}), kNone); });
+  Ids others;
+  every([&](std::uint64_t id) {
+    if (stays(id)) return others.push_back(RequestId{id});
+    ASSERT_EQ(watches.cancel(RequestId{id}), kNone);
+  });
+  EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
+  EXPECT_EQ(watches.watches(), 0U);
 }
 
 TEST(WatchRegistry, AnEventLeavesTheInterestsThatAreUnderWay) {

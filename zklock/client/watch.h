@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <string>
 
 #include "zklock/client/coordinator.h"
@@ -10,7 +11,7 @@ namespace zklock::client {
 
 /// What the servers watch of a path, and are told to watch no more, separately. GetAndWatch and
 /// ExistsAndWatch share one.
-enum class WatchKind { data, children };
+enum class WatchKind : std::uint8_t { data, children };
 
 struct Watch {
   std::string path;

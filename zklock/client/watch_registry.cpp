@@ -14,8 +14,8 @@ bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
     found = paths.emplace(watch.path, Watched{watch.kind}).first;
     bytes_ += watch.path.size();
   }
-  Interests::value_type*& first = found->second.interests;
-  first = &*interests_.emplace(id, Interest{&*found, first, std::move(on_event)}).first;
+  interests_.emplace(id, Interest{.entry = &*found, .on_event = std::move(on_event)});
+  ++found->second.under_way;
   return true;
 }
 
@@ -26,8 +26,11 @@ std::optional<Watch> WatchRegistry::arm(RequestId id, bool mute) {
   Watched& watched = interest.entry->second;
   watched.server_watches = true;
   if (mute && !std::exchange(watched.mute, true)) ++mute_;
-  if (interest.state == State::unwanted) return drop(found);
-  interest.state = State::armed;
+  if (!interest.on_event) return drop(found);
+  interest.next = std::exchange(watched.armed, &*found);
+  interest.link = &watched.armed;
+  if (interest.next != nullptr) interest.next->second.link = &interest.next;
+  --watched.under_way;
   return std::nullopt;
 }
 
@@ -42,11 +45,9 @@ std::optional<Watch> WatchRegistry::cancel(RequestId id) {
   fired_.erase(id);
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
-  Interest& cancelled = found->second;
-  if (cancelled.state == State::armed) return drop(found);
+  if (found->second.link != nullptr) return drop(found);
   // The watch may be set at any moment: it is removed when the reply tells.
-  cancelled.state = State::unwanted;
-  cancelled.on_event = nullptr;
+  found->second.on_event = nullptr;
   return std::nullopt;
 }
 
@@ -56,17 +57,13 @@ std::vector<RequestId> WatchRegistry::fire(const std::string& path, request::Wat
     if (!concerns(event, kind)) continue;
     const auto found = of_kind(kind).find(path);
     if (found == of_kind(kind).end()) continue;
-    found->second.server_watches = false;
-    for (auto** link = &found->second.interests; *link != nullptr;) {
-      auto& [id, interest] = **link;
-      if (interest.state != State::armed) {
-        link = &interest.next;
-        continue;
-      }
+    Watched& watched = found->second;
+    watched.server_watches = false;
+    while (watched.armed != nullptr) {
+      auto& [id, interest] = *watched.armed;
       ids.push_back(id);
       fired_[id] = std::move(interest.on_event);
-      *link = interest.next;
-      interests_.erase(ids.back());
+      forget(interests_.find(id));
     }
     end_if_idle(*found);
   }
@@ -107,18 +104,26 @@ void WatchRegistry::clear() noexcept {
   mute_ = 0;
 }
 
+void WatchRegistry::forget(Interests::iterator interest) noexcept {
+  const auto& [entry, on_event, next, link] = interest->second;
+  if (link == nullptr) {
+    --entry->second.under_way;
+  } else {
+    *link = next;
+    if (next != nullptr) next->second.link = link;
+  }
+  interests_.erase(interest);
+}
+
 std::optional<Watch> WatchRegistry::drop(Interests::iterator interest) {
   Entry& entry = *interest->second.entry;
-  auto** link = &entry.second.interests;
-  while (*link != &*interest) link = &(*link)->second.next;
-  *link = interest->second.next;
-  interests_.erase(interest);
+  forget(interest);
   return end_if_idle(entry);
 }
 
 std::optional<Watch> WatchRegistry::end_if_idle(Entry& entry) {
   const auto& [path, watched] = entry;
-  if (watched.interests != nullptr) return std::nullopt;
+  if (watched.armed != nullptr || watched.under_way > 0) return std::nullopt;
   std::optional<Watch> remove;
   if (watched.server_watches) remove = Watch{path, watched.kind};
   bytes_ -= path.size();

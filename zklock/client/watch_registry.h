@@ -74,10 +74,10 @@ class WatchRegistry {
   std::size_t watches() const noexcept { return watched_[0].size() + watched_[1].size(); }
 
  private:
-  enum class State : std::uint8_t { expected, unwanted, armed };
   struct Watched;
   // Ten thousands may wait, each with a watch of its own, and mostly the only interest in it: so the
-  // interests are chained where they are found by their ids. The hash of a path is not worth its room.
+  // interests are chained where they are found by their ids. The hash of a path is not worth its room,
+  // nor is a state that can be told from the rest.
   struct PathHash {
     std::size_t operator()(const std::string& path) const noexcept {
       return std::hash<std::string>{}(path);
@@ -87,19 +87,22 @@ class WatchRegistry {
   using Entry = Paths::value_type;
   struct Interest {
     Entry* entry = nullptr;  ///< that it is in
+    OnEvent on_event;        ///< empty: unwanted
+    // Of those that are armed, a chain that each can leave by itself: ten thousands may be in it.
     std::pair<const RequestId, Interest>* next = nullptr;
-    OnEvent on_event;
-    State state = State::expected;
+    std::pair<const RequestId, Interest>** link = nullptr;  ///< what leads here; null: not armed
   };
   using Interests = std::unordered_map<RequestId, Interest>;
   struct Watched {
     WatchKind kind;
     bool server_watches = false;
     bool mute = false;
-    Interests::value_type* interests = nullptr;  ///< in any order; never empty
+    std::uint32_t under_way = 0;             ///< of the interests, how many are not armed
+    Interests::value_type* armed = nullptr;  ///< the first of those that are, in any order
   };
 
   Paths& of_kind(WatchKind kind) noexcept { return watched_[static_cast<std::size_t>(kind)]; }
+  void forget(Interests::iterator interest) noexcept;
   // The next two return the watch that is to be removed at the servers, if one is.
   std::optional<Watch> drop(Interests::iterator interest);
   // Nobody may be interested any more.
