@@ -32,7 +32,7 @@ class LyingServers final : public client::Coordinator {
   client::RequestId submit(client::Request request, client::ReplyHandler handler) override;
   void soon(std::function<void()> task) override { soon_.push_back(std::move(task)); }
   bool abandon(client::RequestId request) override;
-  void unwatch(client::RequestId request) override { watches_.erase(request); }
+  void unwatch(client::RequestId request) noexcept override { watches_.erase(request); }
   void close() override;
   std::string trouble() const override { return "they lie"; }
 

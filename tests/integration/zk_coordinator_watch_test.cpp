@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -6,13 +8,17 @@
 
 #include "integration/coordinator_probe.h"
 #include "support/raw_client.h"
+#include "support/scarce_memory.h"
 #include "support/wait_for.h"
+#include "zklock/client/request_registry.h"
 
 namespace zklock::client {
 namespace {
 
+using testing::at_every_allocation;
 using testing::eventually;
 using testing::RawClient;
+using testing::ScarceMemory;
 using Kind = Event::Kind;
 
 // What the server says of watches is said of all its clients: a server for these tests alone.
@@ -166,6 +172,79 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReply) {
   settle();
   EXPECT_EQ(probe().journal().count(Kind::watch), 1U);
   EXPECT_EQ(probe().journal().last(Kind::watch).tag, 101);
+}
+
+// The servers' watch may stay then. Its event is for who has watched since, and for nobody else.
+TEST_F(ZkCoordinatorWatch, UnwatchNeedsNoMemoryToKeepItsWord) {
+  std::size_t watched_again = 0;
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    const std::string node = probe().contend(parent_);
+    const auto [id, reply] = probe().call_with_id(probe().watch(1, node));
+    EXPECT_EQ(reply.status, Status::ok);
+    bool ran_out = false;
+    {
+      const ScarceMemory scarce(memory);
+      probe()->unwatch(id);
+      ran_out = scarce.ran_out();
+    }
+    settle();
+    EXPECT_EQ(RequestRegistry::instance().size(), 0U);
+    EXPECT_TRUE(ran_out || !server_watches(node));
+    if (memory % 2 == 0) {
+      EXPECT_EQ(probe().call(probe().watch(2, node)).status, Status::ok);
+      ++watched_again;
+    }
+    EXPECT_EQ(probe().call(rq::Delete{node}).status, Status::ok);
+    settle();
+    return ran_out;
+  });
+  EXPECT_GE(failures, 4U) << "the removal, its place in the line, its reply, its flight";
+  EXPECT_EQ(watch_events().size(), watched_again);
+  for (const Event& event : watch_events()) EXPECT_EQ(event.tag, 2);
+  EXPECT_EQ(watch_count(), 0);
+}
+
+TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReplyNeedsNoMemory) {
+  const std::string node = probe().contend(parent_);
+  const RequestId id = probe().send(1, probe().watch(1, node));
+  {
+    const ScarceMemory none(0);
+    probe()->unwatch(id);
+  }
+  ASSERT_TRUE(probe().journal().wait(1, Kind::reply));
+  settle();
+  EXPECT_FALSE(server_watches(node));
+}
+
+// What could not be sent for want of memory is sent with the next, and counts once.
+TEST_F(ZkCoordinatorWatch, AWatchThatFoundNoMemoryLeavesNothing) {
+  const std::string node = parent_ + "/node";
+  auto options = Probe::with(hosts());
+  options.max_watch_bytes = node.size();  // for one
+  Probe small(options);
+  (void)small.session();
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    RawClient raw(hosts());
+    EXPECT_EQ(raw.create(node).rc, ZOK);
+    bool ran_out = false;
+    Operation watch = small.watch(1, node);
+    try {
+      const ScarceMemory scarce(memory);
+      (void)small.send(1, std::move(watch));
+    } catch (const std::bad_alloc&) {
+      ran_out = true;
+    }
+    (void)small.call(rq::CountChildren{"/"});
+    EXPECT_EQ(raw.delete_node(node), ZOK);
+    (void)small.call(rq::Check{"/"});
+    EXPECT_EQ(RequestRegistry::instance().size(), 0U);
+    return ran_out;
+  });
+  EXPECT_GE(failures, 4U);
+  const auto refused = [](const Event& event) {
+    return event.kind == Kind::reply && event.status != Status::ok;
+  };
+  EXPECT_EQ(small.journal().count(refused), 0U);
 }
 
 TEST_F(ZkCoordinatorWatch, ANodeThatIsNotThereLeavesNoWatch) {

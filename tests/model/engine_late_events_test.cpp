@@ -36,7 +36,7 @@ class Eavesdropper final : public client::Coordinator {
   }
   void soon(std::function<void()> task) override { port_.soon(std::move(task)); }
   bool abandon(RequestId request) override { return port_.abandon(request); }
-  void unwatch(RequestId watch) override { port_.unwatch(watch); }
+  void unwatch(RequestId watch) noexcept override { port_.unwatch(watch); }
   void close() override { port_.close(); }
   std::string trouble() const override { return port_.trouble(); }
 

@@ -72,7 +72,7 @@ class Answers final : public client::Coordinator {
   }
   void soon(std::function<void()> task) override { task(); }
   bool abandon(client::RequestId) override { return false; }
-  void unwatch(client::RequestId) override {}
+  void unwatch(client::RequestId) noexcept override {}
   void close() override {}
   std::string trouble() const override { return {}; }
 

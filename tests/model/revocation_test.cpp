@@ -67,7 +67,7 @@ class NobodyThere final : public client::Coordinator {
   }
   void soon(std::function<void()> task) override { task(); }
   bool abandon(client::RequestId /*request*/) override { return false; }
-  void unwatch(client::RequestId /*request*/) override {}
+  void unwatch(client::RequestId /*request*/) noexcept override {}
   void close() override {}
   std::string trouble() const override { return {}; }
 

@@ -176,7 +176,7 @@ bool SimCoordinator::abandon(RequestId request) {
   return true;
 }
 
-void SimCoordinator::unwatch(RequestId request) {
+void SimCoordinator::unwatch(RequestId request) noexcept {
   const auto same = [request](const auto& other) { return other.id == request; };
   if (const auto interest = std::find_if(interests_.begin(), interests_.end(), same);
       interest != interests_.end()) {

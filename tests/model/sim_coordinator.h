@@ -74,7 +74,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   RequestId submit(Request request, client::ReplyHandler handler) override;
   void soon(std::function<void()> task) override;
   bool abandon(RequestId request) override;
-  void unwatch(RequestId request) override;
+  void unwatch(RequestId request) noexcept override;
   void close() override;
   std::string trouble() const override;
 

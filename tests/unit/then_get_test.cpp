@@ -23,7 +23,7 @@ class Answerer final : public Coordinator {
   void start(SessionObserver& /*observer*/) override {}
   void soon(std::function<void()> task) override { task(); }
   bool abandon(RequestId /*request*/) override { return false; }
-  void unwatch(RequestId /*request*/) override {}
+  void unwatch(RequestId /*request*/) noexcept override {}
   void close() override {}
   std::string trouble() const override { return {}; }
 

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/watch_registry.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "support/scarce_memory.h"
+
 namespace zklock::client {
 namespace {
+
+using testing::at_every_allocation;
+using testing::ScarceMemory;
 
 using request::WatchEvent;
 using Ids = std::vector<RequestId>;
@@ -20,6 +28,8 @@ constexpr RequestId kC{3};
 
 const std::optional<Watch> kNone;
 const std::optional<Watch> kN = Watch{"/n", WatchKind::data};
+const std::optional<Watch> kLongPath =
+    Watch{"/a/path/that/no/string/has/room/for/within/itself", WatchKind::data};
 const std::optional<Watch> kChildrenOfN = Watch{"/n", WatchKind::children};
 
 const WatchRegistry::OnEvent kNothing = [](SessionId, WatchEvent) {};
@@ -208,6 +218,47 @@ TEST(WatchRegistry, ListsThePathsWhoseEventsMayNotCome) {
   EXPECT_EQ(watches.mute_paths(), std::vector<std::string>{"/n"});
   EXPECT_EQ(watches.cancel(kA), kN);
   EXPECT_TRUE(watches.mute_paths().empty());
+}
+
+TEST(WatchRegistry, AnInterestEndsWithoutMemory) {
+  WatchRegistry watches(100);
+  for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kLongPath, kNothing));
+  EXPECT_EQ(watches.arm(kC), kNone);
+  std::optional<Watch> a_failed;
+  std::optional<Watch> b_armed;
+  std::optional<Watch> c_cancelled;
+  {
+    const ScarceMemory none(0);
+    a_failed = watches.fail(kA, false);
+    b_armed = (void(watches.cancel(kB)), watches.arm(kB));
+    c_cancelled = watches.cancel(kC);
+    EXPECT_FALSE(none.ran_out());
+  }
+  EXPECT_EQ(a_failed, kNone);
+  EXPECT_EQ(b_armed, kNone);
+  EXPECT_EQ(c_cancelled, kLongPath);
+  EXPECT_EQ(watches.watches(), 0U);
+}
+
+TEST(WatchRegistry, WithoutMemoryNothingIsExpected) {
+  const std::size_t failures = at_every_allocation([](std::size_t memory) {
+    WatchRegistry watches(100);
+    WatchRegistry::OnEvent on_event = kNothing;
+    try {
+      const ScarceMemory scarce(memory);
+      EXPECT_TRUE(watches.expect(kA, *kLongPath, std::move(on_event)));
+      return false;
+    } catch (const std::bad_alloc&) {
+    }
+    EXPECT_EQ(watches.watches(), 0U);
+    EXPECT_EQ(watches.bytes(), 0U);
+    EXPECT_EQ(watches.arm(kA), kNone);
+    EXPECT_TRUE(watches.expect(kA, *kLongPath, kNothing));
+    EXPECT_EQ(watches.arm(kA), kNone);
+    EXPECT_EQ(watches.cancel(kA), kLongPath);
+    return true;
+  });
+  EXPECT_GE(failures, 3U) << "for the path, what is known of it, and the interest";
 }
 
 TEST(WatchRegistry, TheEndOfTheSessionForgetsAll) {

@@ -103,7 +103,12 @@ class Call : public std::enable_shared_from_this<Call> {
   int request(const Wire& wire, std::size_t part, CallC&& call_c) {
     auto& registry = RequestRegistry::instance();
     const Ticket ticket = registry.expect(wire.sink);
-    wire.flights.emplace(ticket, Flight{shared_from_this(), part});
+    try {
+      wire.flights.emplace(ticket, Flight{shared_from_this(), part});
+    } catch (...) {
+      registry.forget(ticket);
+      throw;
+    }
     const int code = call_c(RequestRegistry::as_pointer(ticket));
     if (code == ZOK) return ZOK;
     registry.forget(ticket);

@@ -234,8 +234,9 @@ class Coordinator {
 
   /// Ends the interest of one request with a watch, whether or not it has been answered: `on_event`
   /// will not be called any more (a call that has begun may still be running). The servers' watch
-  /// goes when nobody else needs it.
-  virtual void unwatch(RequestId request) = 0;
+  /// goes when nobody else needs it. Where there is no memory to ask them for that, it stays until its
+  /// event, which is then told to nobody, or until the session ends.
+  virtual void unwatch(RequestId request) noexcept = 0;
 
   /// Ends the session and answers everything that is left with `closed`. Blocks until no handler
   /// runs any more. Not to be called from a handler. A second call waits for what was submitted

@@ -14,12 +14,17 @@ bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
     found = paths.emplace(watch.path, Watched{watch.kind}).first;
     bytes_ += watch.path.size();
   }
-  interests_.emplace(id, Interest{.entry = &*found, .on_event = std::move(on_event)});
+  try {
+    interests_.emplace(id, Interest{.entry = &*found, .on_event = std::move(on_event)});
+  } catch (...) {
+    end_if_idle(*found);
+    throw;
+  }
   ++found->second.under_way;
   return true;
 }
 
-std::optional<Watch> WatchRegistry::arm(RequestId id, bool mute) {
+std::optional<Watch> WatchRegistry::arm(RequestId id, bool mute) noexcept {
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
   Interest& interest = found->second;
@@ -34,14 +39,14 @@ std::optional<Watch> WatchRegistry::arm(RequestId id, bool mute) {
   return std::nullopt;
 }
 
-std::optional<Watch> WatchRegistry::fail(RequestId id, bool server_watches) {
+std::optional<Watch> WatchRegistry::fail(RequestId id, bool server_watches) noexcept {
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
   if (server_watches) found->second.entry->second.server_watches = true;
   return drop(found);
 }
 
-std::optional<Watch> WatchRegistry::cancel(RequestId id) {
+std::optional<Watch> WatchRegistry::cancel(RequestId id) noexcept {
   fired_.erase(id);
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
@@ -115,22 +120,21 @@ void WatchRegistry::forget(Interests::iterator interest) noexcept {
   interests_.erase(interest);
 }
 
-std::optional<Watch> WatchRegistry::drop(Interests::iterator interest) {
+std::optional<Watch> WatchRegistry::drop(Interests::iterator interest) noexcept {
   Entry& entry = *interest->second.entry;
   forget(interest);
   return end_if_idle(entry);
 }
 
-std::optional<Watch> WatchRegistry::end_if_idle(Entry& entry) {
-  const auto& [path, watched] = entry;
+std::optional<Watch> WatchRegistry::end_if_idle(Entry& entry) noexcept {
+  const Watched watched = entry.second;
   if (watched.armed != nullptr || watched.under_way > 0) return std::nullopt;
-  std::optional<Watch> remove;
-  if (watched.server_watches) remove = Watch{path, watched.kind};
-  bytes_ -= path.size();
-  if (watched.mute) --mute_;
   Paths& paths = of_kind(watched.kind);
-  paths.erase(paths.find(path));
-  return remove;
+  auto idle = paths.extract(paths.find(entry.first));
+  bytes_ -= idle.key().size();
+  if (watched.mute) --mute_;
+  if (!watched.server_watches) return std::nullopt;
+  return Watch{std::move(idle.key()), watched.kind};
 }
 
 }  // namespace zklock::client

@@ -40,17 +40,18 @@ class WatchRegistry {
   WatchRegistry& operator=(const WatchRegistry&) = delete;
 
   /// A request with a watch is about to be sent. False, and nothing changed: over the cap.
+  /// Throws, and nothing changed: std::bad_alloc.
   [[nodiscard]] bool expect(RequestId id, const Watch& watch, OnEvent on_event);
 
   // The next three return the watch that is to be removed at the servers, if one is.
 
   /// By its reply the servers watch. `mute`: but they may keep the events to themselves, since the
   /// client may not read the node.
-  [[nodiscard]] std::optional<Watch> arm(RequestId id, bool mute = false);
+  [[nodiscard]] std::optional<Watch> arm(RequestId id, bool mute = false) noexcept;
   /// Its reply was another. `server_watches`: the servers watch nevertheless.
-  [[nodiscard]] std::optional<Watch> fail(RequestId id, bool server_watches);
+  [[nodiscard]] std::optional<Watch> fail(RequestId id, bool server_watches) noexcept;
   /// Unwatch.
-  [[nodiscard]] std::optional<Watch> cancel(RequestId id);
+  [[nodiscard]] std::optional<Watch> cancel(RequestId id) noexcept;
 
   /// The servers told an event of the path, and have ended the watches that it is for. Returns the
   /// interests that it is for, in the order of their requests; each is then to be taken, and may be
@@ -104,9 +105,9 @@ class WatchRegistry {
   Paths& of_kind(WatchKind kind) noexcept { return watched_[static_cast<std::size_t>(kind)]; }
   void forget(Interests::iterator interest) noexcept;
   // The next two return the watch that is to be removed at the servers, if one is.
-  std::optional<Watch> drop(Interests::iterator interest);
+  std::optional<Watch> drop(Interests::iterator interest) noexcept;
   // Nobody may be interested any more.
-  std::optional<Watch> end_if_idle(Entry& entry);
+  std::optional<Watch> end_if_idle(Entry& entry) noexcept;
 
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;

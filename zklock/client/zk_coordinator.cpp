@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -104,16 +105,20 @@ bool ZkCoordinator::abandon(RequestId request) {
   return true;
 }
 
-void ZkCoordinator::unwatch(RequestId request) {
+void ZkCoordinator::unwatch(RequestId request) noexcept {
   const std::lock_guard guard(mutex_);
   if (const auto found = find_held(request); found != held_.end()) {
     (*found)->forget_watch();
     return;
   }
-  const auto watch = watches_.cancel(request);
+  auto watch = watches_.cancel(request);
   if (!watch) return;
-  hold_removals({*watch});
-  pump();
+  try {
+    hold(make_watch_removal(*std::move(watch), own_origin()));
+    pump();
+  } catch (const std::exception&) {
+    // No memory. Nobody is told of the watch any more; and what is held is sent with the next.
+  }
 }
 
 void ZkCoordinator::close() {

@@ -54,7 +54,7 @@ class ZkCoordinator final : public Coordinator,
   RequestId submit(Request request, ReplyHandler handler) override;
   void soon(std::function<void()> task) override;
   bool abandon(RequestId request) override;
-  void unwatch(RequestId request) override;
+  void unwatch(RequestId request) noexcept override;
   void close() override;
   std::string trouble() const override;
 

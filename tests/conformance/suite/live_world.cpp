@@ -114,7 +114,7 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
     });
     return false;  // not known here; the reply says it
   }
-  void unwatch(RequestId get_and_watch) override {
+  void unwatch(RequestId get_and_watch) noexcept override {
     live_.ask([&] {
       return std::pair(
           0, std::function<void()>([this, get_and_watch] { inner_.unwatch(get_and_watch); }));
