@@ -70,7 +70,7 @@ RequestId LyingServers::submit(Request request, ReplyHandler handler) {
   return id;
 }
 
-bool LyingServers::abandon(RequestId request) {
+bool LyingServers::abandon(RequestId request) noexcept {
   const auto found = std::ranges::find(pending_, request, &Pending::id);
   if (found == pending_.end() || connected_) return false;  // it has been sent
   abandoned_.push_back(std::move(*found));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "support/expire_session.h"
 #include "support/free_ports.h"
 #include "support/raw_client.h"
+#include "support/scarce_memory.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
 #include "support/wait_for.h"
@@ -348,6 +350,23 @@ TEST(ZkCoordinatorFaults, AnAbandonedRequestIsNeverSent) {
   probe->abandon(done);
   (void)probe.call(rq::CountChildren{"/"});
   EXPECT_EQ(probe.journal().count(Kind::reply), 2U);
+}
+
+TEST(ZkCoordinatorFaults, WhatFindsNoMemoryToBeAbandonedIsSent) {
+  testing::ZooKeeperServer server;
+  Probe probe(server.hosts());
+  const std::size_t failures = testing::at_every_allocation([&](std::size_t memory) {
+    const RequestId id = probe.send(static_cast<int>(memory), rq::CountChildren{"/"});
+    const testing::ScarceMemory scarce(memory);
+    return !probe->abandon(id);
+  });
+  EXPECT_GE(failures, 2U);
+  server.start();
+  ASSERT_TRUE(probe.journal().wait(failures + 1, Kind::reply));
+  for (const Event& reply : of_kind(probe.journal(), Kind::reply)) {
+    const bool abandoned = static_cast<std::size_t>(reply.tag) == failures;
+    EXPECT_EQ(reply.status, abandoned ? Status::not_sent : Status::ok);
+  }
 }
 
 // Of what waits for its turn, and then for the connection.

@@ -71,7 +71,7 @@ class Answers final : public client::Coordinator {
     return {};
   }
   void soon(std::function<void()> task) override { task(); }
-  bool abandon(client::RequestId) override { return false; }
+  bool abandon(client::RequestId) noexcept override { return false; }
   void unwatch(client::RequestId) noexcept override {}
   void close() override {}
   std::string trouble() const override { return {}; }

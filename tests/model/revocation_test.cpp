@@ -66,7 +66,7 @@ class NobodyThere final : public client::Coordinator {
     return client::RequestId{asked_.size()};
   }
   void soon(std::function<void()> task) override { task(); }
-  bool abandon(client::RequestId /*request*/) override { return false; }
+  bool abandon(client::RequestId /*request*/) noexcept override { return false; }
   void unwatch(client::RequestId /*request*/) noexcept override {}
   void close() override {}
   std::string trouble() const override { return {}; }

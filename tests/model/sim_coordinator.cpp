@@ -166,7 +166,7 @@ void SimCoordinator::soon(std::function<void()> task) {
   answer_locally(std::move(pending), Status::ok);
 }
 
-bool SimCoordinator::abandon(RequestId request) {
+bool SimCoordinator::abandon(RequestId request) noexcept {
   const auto found = std::find_if(held_.begin(), held_.end(),
                                   [request](const Pending& p) { return p.id == request; });
   if (found == held_.end()) return false;

@@ -73,7 +73,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void start(client::SessionObserver& observer) override;
   RequestId submit(Request request, client::ReplyHandler handler) override;
   void soon(std::function<void()> task) override;
-  bool abandon(RequestId request) override;
+  bool abandon(RequestId request) noexcept override;
   void unwatch(RequestId request) noexcept override;
   void close() override;
   std::string trouble() const override;

@@ -3,14 +3,18 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "fact.h"
+#include "support/scarce_memory.h"
 #include "support/wait_for.h"
 
 namespace zklock::client {
@@ -39,6 +43,25 @@ TEST(AnswerThread, ATaskMayPostAnother) {
   const Fact<> ran;
   answers.run([&answers, ran] { answers.run([ran] { ran.is_known(); }); });
   ran.get();
+}
+
+TEST(AnswerThread, AnAnswerThatFindsNoMemoryIsStillItsCallers) {
+  AnswerThread answers(nothing_is_due);
+  const Fact<Status> told;
+  ReplyHandler handler = [told](const Reply& reply) { told.is(reply.status); };
+  Reply reply;
+  reply.status = Status::no_node;
+  const std::size_t failures = testing::at_every_allocation([&](std::size_t memory) {
+    try {
+      const testing::ScarceMemory scarce(memory);
+      answers.post(std::move(handler), std::move(reply));
+      return false;
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+  });
+  EXPECT_GE(failures, 2U);
+  EXPECT_EQ(told.get(), Status::no_node);
 }
 
 TEST(AnswerThread, NothingIsLeftWhenItIsIdleOrDestroyed) {

@@ -22,7 +22,7 @@ class Answerer final : public Coordinator {
   }
   void start(SessionObserver& /*observer*/) override {}
   void soon(std::function<void()> task) override { task(); }
-  bool abandon(RequestId /*request*/) override { return false; }
+  bool abandon(RequestId /*request*/) noexcept override { return false; }
   void unwatch(RequestId /*request*/) noexcept override {}
   void close() override {}
   std::string trouble() const override { return {}; }

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -126,11 +127,21 @@ AnswerThread::~AnswerThread() {
   thread_.detach();   // it ends with the task that is here
 }
 
-void AnswerThread::post(ReplyHandler handler, Reply reply) {
+void AnswerThread::post(ReplyHandler&& handler, Reply&& reply) {
   if (!handler) return;
-  run([handler = std::move(handler), reply = std::move(reply)]() mutable {
-    handler(std::move(reply));
-  });
+  struct Answer {
+    ReplyHandler handler;
+    Reply reply;
+  };
+  const auto answer = std::make_shared<Answer>();
+  *answer = {std::move(handler), std::move(reply)};
+  try {
+    run([answer] { answer->handler(std::move(answer->reply)); });
+  } catch (...) {
+    handler = std::move(answer->handler);
+    reply = std::move(answer->reply);
+    throw;
+  }
 }
 
 void AnswerThread::run(std::function<void()> task) {

@@ -26,7 +26,8 @@ class AnswerThread {
   AnswerThread(const AnswerThread&) = delete;
   AnswerThread& operator=(const AnswerThread&) = delete;
 
-  void post(ReplyHandler handler, Reply reply);
+  /// They are taken only when it does not throw: std::bad_alloc.
+  void post(ReplyHandler&& handler, Reply&& reply);
   /// Any other task, in the same line.
   void run(std::function<void()> task);
   /// Asks `overdue` anew, soon.

@@ -229,8 +229,8 @@ class Coordinator {
   virtual void soon(std::function<void()> task) = 0;
 
   /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon: then
-  /// true.
-  virtual bool abandon(RequestId request) = 0;
+  /// true. Where there is no memory for that answer, it is as if it had been sent.
+  virtual bool abandon(RequestId request) noexcept = 0;
 
   /// Ends the interest of one request with a watch, whether or not it has been answered: `on_event`
   /// will not be called any more (a call that has begun may still be running). The servers' watch

@@ -96,11 +96,15 @@ void ZkCoordinator::soon(std::function<void()> task) {
   answers_.run(std::move(task));
 }
 
-bool ZkCoordinator::abandon(RequestId request) {
+bool ZkCoordinator::abandon(RequestId request) noexcept {
   const std::lock_guard guard(mutex_);
   const auto found = find_held(request);
   if (found == held_.end()) return false;
-  answer(*found, Status::not_sent, {});
+  try {
+    answer(*found, Status::not_sent, {});
+  } catch (const std::exception&) {  // no memory
+    return false;
+  }
   held_.erase(found);
   return true;
 }

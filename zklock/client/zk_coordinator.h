@@ -53,7 +53,7 @@ class ZkCoordinator final : public Coordinator,
   void start(SessionObserver& observer) override;
   RequestId submit(Request request, ReplyHandler handler) override;
   void soon(std::function<void()> task) override;
-  bool abandon(RequestId request) override;
+  bool abandon(RequestId request) noexcept override;
   void unwatch(RequestId request) noexcept override;
   void close() override;
   std::string trouble() const override;

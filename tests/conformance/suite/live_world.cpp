@@ -108,7 +108,7 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
           0, std::function<void()>([this, task = std::move(task)] { inner_.soon(task); }));
     });
   }
-  bool abandon(RequestId request) override {
+  bool abandon(RequestId request) noexcept override {
     live_.ask([&] {
       return std::pair(0, std::function<void()>([this, request] { inner_.abandon(request); }));
     });
