@@ -218,12 +218,12 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReplyNeedsNoMemory) {
 
 // What could not be sent for want of memory is sent with the next, and counts once.
 TEST_F(ZkCoordinatorWatch, AWatchThatFoundNoMemoryLeavesNothing) {
-  const std::string node = parent_ + "/node";
   auto options = Probe::with(hosts());
-  options.max_watch_bytes = node.size();  // for one
+  options.max_watch_bytes = parent_.size() + 2;  // for one
   Probe small(options);
   (void)small.session();
   const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    const std::string node = parent_ + '/' + static_cast<char>('a' + memory);
     RawClient raw(hosts());
     EXPECT_EQ(raw.create(node).rc, ZOK);
     bool ran_out = false;
