@@ -270,6 +270,46 @@ TEST(QueueRule, OfAQueueTheHoldersAreTold) {
   EXPECT_EQ(names({"revoke-0000000001"}, 0), Children{});
 }
 
+struct Named {
+  QueueRule rule;
+  std::string prefix;
+};
+const Named named_rules[] = {{QueueRule::mutex(), "lock-"},
+                             {QueueRule::writer(), "__WRIT__"},
+                             {QueueRule::reader(), "__READ__"},
+                             {QueueRule::permits(2, 5, false), "permits-2-of-5-"},
+                             {QueueRule::permits(2, 5, true), "permits-2-"},
+                             {QueueRule::weighted(7, 16), "weight-7-age-16-"},
+                             {QueueRule::weighted(7, 0), "weight-7-"}};
+
+// Others go by these names: other versions, and other libraries.
+TEST(QueueRule, IsInTheNameOfTheNode) {
+  for (const Named& each : named_rules) EXPECT_EQ(each.rule.prefix(), each.prefix);
+}
+
+TEST(QueueRule, SaysInTheNameWhatOthersReadThere) {
+  for (const Named& each : named_rules) {
+    const std::string name = numbered(each.rule.prefix(), 42);
+    const auto read = parse_contention(name);
+    ASSERT_TRUE(read) << name;
+    EXPECT_EQ(read->access, each.rule.access) << name;
+    EXPECT_EQ(read->prefix, each.prefix);
+    const bool counts = each.rule.access == Access::permits;
+    EXPECT_EQ(read->permits, counts ? each.rule.wanted : 0) << name;
+    EXPECT_EQ(read->of, each.rule.of) << name;
+    EXPECT_EQ(read->weight, each.rule.weight) << name;
+    EXPECT_EQ(read->ageing, each.rule.ageing) << name;
+    EXPECT_TRUE(read->is_of_zklock()) << name;
+  }
+}
+
+TEST(QueueRule, IsOfAMutexOrOfAWriterOrOfNeither) {
+  for (const Named& each : named_rules) {
+    EXPECT_EQ(each.rule.is_mutex(), each.prefix == "lock-") << each.prefix;
+    EXPECT_EQ(each.rule.is_writer(), each.prefix == "__WRIT__") << each.prefix;
+  }
+}
+
 TEST(QueueRule, WhoIsNotInTheListIsNeverGrantedNorAtOdds) {
   const Children children{numbered("permits-1-of-4-", 1)};
   const Decision gone =
