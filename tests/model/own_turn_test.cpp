@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that locks a path again and again knows by the number that its node is the first.
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -163,6 +165,18 @@ TEST_F(OwnTurnTest, WhatHappensBetweenTwoConnectionsIsNotMissed) {
   release(own);
 }
 
+// It ends with the session, and nobody says so.
+TEST_F(OwnTurnTest, WatchOfAnotherSessionProvesNothing) {
+  get_used_to_it(0);
+  const int next = ensemble().find(LockWorld::path)->counter;
+  lock_.world().expire(0);
+  run();
+  ASSERT_TRUE(client(0).is_connected());
+  make_path_anew(next - 1);
+  const auto other = granted(1);
+  expect_to_wait_for(other);
+}
+
 TEST_F(OwnTurnTest, AfterARestItIsAskedForAnew) {
   get_used_to_it(0);
   run_for(900ms);
@@ -226,6 +240,94 @@ TEST_F(OwnTurnTest, SingleAttemptsCountAndWatchNothing) {
     release(attempt);
   }
   EXPECT_EQ(client(0).server_watches(), 0U);
+}
+
+// ---- how many paths of a client it watches ------------------------------------------------------
+
+class ManyPaths : public OwnTurnTest {
+ protected:
+  void SetUp() override {
+    OwnTurnTest::SetUp();
+    for (int i = 0; i < recipes::OwnTurn::most_watched_paths; ++i) {
+      watch_another("/locks/other-" + std::to_string(i));
+    }
+    ASSERT_EQ(client(0).server_watches(), others_.size());
+  }
+  void TearDown() override {
+    while (!others_.empty()) give_back_another();
+    OwnTurnTest::TearDown();
+  }
+  /// The lock of another path.
+  void cycle_other(recipes::LockEngine& other) {
+    recipes::Wanted wanted{.owner = Owner::unique(), .deadline = Deadline::never()};
+    Hold hold;
+    wanted.done = [&](const recipes::Outcome& outcome) {
+      ASSERT_TRUE(outcome.contender);
+      hold = outcome.contender->make_hold(core::CountKind::hold);
+    };
+    other.acquire(std::move(wanted));
+    run();
+    ASSERT_TRUE(hold);
+    hold.release();
+    run();
+  }
+  void watch_another(const std::string& path) {
+    const auto& other = others_.emplace_back(lock_.engine(0, path.c_str()));
+    other->attach();
+    cycle_other(*other);
+    cycle_other(*other);
+  }
+  /// No object is on that path any more.
+  void give_back_another() {
+    others_.back()->detach();
+    others_.pop_back();
+    run();
+  }
+  void expect_to_count_each_time() {
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(requests_of_a_grant(0), 2U) << "create and count";
+  }
+
+  std::vector<std::shared_ptr<recipes::LockEngine>> others_;
+};
+
+TEST_F(ManyPaths, WhatIsOneTooManyIsLockedAsByAnybody) {
+  expect_to_count_each_time();
+  EXPECT_EQ(client(0).server_watches(), others_.size());
+  const auto other = granted(1);
+  expect_to_wait_for(other);
+  const auto own = granted(0);
+  const auto next = waiting(1);
+  release(own);
+  EXPECT_TRUE(lock_.call(next).granted());
+  release(next);
+}
+
+TEST_F(ManyPaths, OnesGivenBackMakeRoomForAsMany) {
+  expect_to_count_each_time();
+  give_back_another();
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "and the watch on the path";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+  EXPECT_EQ(client(0).server_watches(), others_.size() + 1);
+  lock_.end_use(0);
+  lock_.use(0);
+  watch_another("/locks/one-more");
+  EXPECT_EQ(client(0).server_watches(), others_.size()) << "in its stead";
+  expect_to_count_each_time();
+}
+
+TEST_F(ManyPaths, RestingOnesMakeRoom) {
+  run_for(900ms);
+  expect_to_count_each_time();
+  run_for(200ms);
+  EXPECT_EQ(client(0).server_watches(), 0U);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+TEST_F(ManyPaths, AreOfOneClient) {
+  cycle(1);
+  EXPECT_EQ(requests_of_a_grant(1), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(1), 1U);
 }
 
 // ---- whether a release is announced -------------------------------------------------------------

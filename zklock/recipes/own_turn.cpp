@@ -13,9 +13,7 @@ namespace request = client::request;
 
 namespace {
 
-/// There may be many paths, and the watches of a session are bounded: those who wait come first.
 constexpr std::chrono::seconds longest_rest{1};
-constexpr int most_watched_paths = 500;
 /// A path that could not be watched will not be so soon.
 constexpr std::chrono::minutes pause_after_refusal{1};
 

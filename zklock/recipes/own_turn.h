@@ -41,6 +41,10 @@ class LockEngine;
 /// Thread-safety: within a Section of the engine, of which it is a part.
 class OwnTurn {
  public:
+  /// Of one client: there may be many paths, and the watches of a session are bounded. Those who wait
+  /// come first.
+  static constexpr int most_watched_paths = 500;
+
   explicit OwnTurn(LockEngine& engine) : engine_(engine) {}
   OwnTurn(const OwnTurn&) = delete;
   OwnTurn& operator=(const OwnTurn&) = delete;
