@@ -80,6 +80,17 @@ TEST_F(TurnstileTest, WhoGivesUpInLineNeverAsks) {
   expect_rest();
 }
 
+TEST_F(TurnstileTest, WhoGivesUpWhileItAsksLetsTheNextThrough) {
+  const auto calls = acquire(4);
+  lock_.cancel(calls[0]);
+  lock_.cancel(calls[1]);
+  EXPECT_EQ(creates(), 2U) << "they have asked";
+  run();
+  EXPECT_EQ(creates(), 4U);
+  expect_granted_in_turn({calls[2], calls[3]});
+  expect_rest();
+}
+
 TEST_F(TurnstileTest, WhoGaveUpInLineIsNotWaitedFor) {
   client(0).cut_off();
   const auto calls = acquire(3);
