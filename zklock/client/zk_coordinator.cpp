@@ -115,10 +115,10 @@ void ZkCoordinator::unwatch(RequestId request) noexcept {
     (*found)->forget_watch();
     return;
   }
-  auto watch = watches_.cancel(request);
+  const auto watch = watches_.cancel(request);
   if (!watch) return;
   try {
-    hold(make_watch_removal(*std::move(watch), own_origin()));
+    hold_removals({*watch});
     pump();
   } catch (const std::exception&) {
     // No memory. Nobody is told of the watch any more; and what is held is sent with the next.
