@@ -33,9 +33,9 @@ class Benchmark:
         self.server = server
         self.contestants = contestants
         self.quick = quick
-        self.rounds = 3 if quick else 5
         self.measures = [m for m in MEASURES if pictures or not m.picture]
-        self.runs = {m.key: {} for m in self.measures}  # by measure and contestant: the runs
+        # By measure and contestant: the runs, by the number of their round.
+        self.runs = {m.key: {} for m in self.measures}
         self.absent = {m.key: {} for m in self.measures}
         self.begun = time.monotonic()
         self.rounds_done = 0
@@ -55,9 +55,11 @@ class Benchmark:
                 self.attempt(by_key[key], contestant, seconds * part)
 
     def run(self):
-        for round_ in range(self.rounds):
+        rounds = max(m.rounds(c.name, self.quick)
+                     for m in self.measures for c in self.contestants)
+        for round_ in range(rounds):
             begun = time.monotonic()
-            self.say(f"round {round_ + 1} of {self.rounds}")
+            self.say(f"round {round_ + 1} of {rounds}")
             for measure in self.measures:
                 turn = round_ % len(self.contestants)
                 for contestant in self.contestants[turn:] + self.contestants[:turn]:
@@ -73,7 +75,7 @@ class Benchmark:
         if measure.only and contestant.name not in measure.only:
             self.absent[measure.key][contestant.name] = "-"
             return
-        rounds = measure.rounds(contestant.name, self.rounds, self.quick)
+        rounds = measure.rounds(contestant.name, self.quick)
         if rounds == 0:
             self.absent[measure.key][contestant.name] = "not quick"
         if round_ >= rounds:
@@ -83,7 +85,7 @@ class Benchmark:
         if "absent" in run:
             self.absent[measure.key][contestant.name] = run["absent"]
         else:
-            self.runs[measure.key].setdefault(contestant.name, []).append(run)
+            self.runs[measure.key].setdefault(contestant.name, {})[round_] = run
 
     def fail(self, text):
         self.failures.append(text)
@@ -141,37 +143,46 @@ class Benchmark:
         for measure in self.measures:
             runs = self.runs[measure.key]
             absent = {**missing, **self.absent[measure.key]}
-            row = row_of(measure.title, measure.unit, {
-                name: [measure.value(run) for run in each] for name, each in runs.items()}, absent)
+            row = row_of(measure.title, measure.unit, by_round(runs, measure.value), absent)
             p99 = "pair_ns_p99" if measure.kind == "nested" else "p99"
             for name, key in (("p99", p99), ("requests", "requests"), ("cpu", "cpu"),
                               ("server_cpu", "server_cpu")):
                 if measure.kind == "waiters" and name == "p99":
                     continue
-                row[name] = {who: statistics.median(run[key] for run in each)
+                row[name] = {who: statistics.median(run[key] for run in each.values())
                              for who, each in runs.items()}
             results[measure.key] = row
             if measure.kind == "waiters":
-                row["threads_more"] = {who: max(run["threads"] for run in each)
+                row["threads_more"] = {who: max(run["threads"] for run in each.values())
                                        for who, each in runs.items()}
             if measure.with_bytes:
                 results[measure.key + "_bytes"] = row_of(
                     measure.title.replace("a hand-off", "bytes in all"), "byte",
-                    {name: [run["bytes"] for run in each] for name, each in runs.items()}, absent)
+                    by_round(runs, lambda run: run["bytes"]), absent)
         return results
 
 
+def by_round(runs, value):
+    return {name: {round_: value(run) for round_, run in each.items()}
+            for name, each in runs.items()}
+
+
 def row_of(title, unit, values, absent):
-    """`values`: by contestant, those of the rounds."""
+    """`values`: by contestant and round."""
     row = {"title": title, "unit": unit,
            **{name: None for name in ("zklock", "curator", "kazoo", "floor")},
-           **{name: statistics.median(each) for name, each in values.items()}}
+           **{name: statistics.median(each.values()) for name, each in values.items()}}
     for peer in ("curator", "floor"):
-        comparable = row["zklock"] is not None and row[peer]
-        row["ratio_to_" + peer] = row["zklock"] / row[peer] if comparable else None
-    row["rounds"] = values
+        row["ratio_to_" + peer] = ratio(values.get("zklock", {}), values.get(peer, {}))
+    row["rounds"] = {name: list(each.values()) for name, each in values.items()}
     row["absent"] = {name: why for name, why in absent.items() if row.get(name) is None}
     return row
+
+
+def ratio(ours, theirs):
+    """The median of the rounds' ratios: what slows a round down slows both of its sides."""
+    ratios = [ours[round_] / theirs[round_] for round_ in ours if theirs.get(round_)]
+    return statistics.median(ratios) if ratios else None
 
 
 def processor():
@@ -225,9 +236,9 @@ def report(benchmark, results, facts, arguments):
     print(table.cost_table(results))
     print()
     print(table.target_lines(results, benchmark.measures))
-    print("\nMedians over the rounds. Requests are the server's zk_packets_received, pings and"
-          "\nheartbeats among them; bytes are TCP payload both ways, of the clients' sockets"
-          "\n(TCP_INFO).")
+    print("\nMedians over the rounds; a ratio is the median of the rounds' ratios."
+          "\nRequests are the server's zk_packets_received, pings and heartbeats among them;"
+          "\nbytes are TCP payload both ways, of the clients' sockets (TCP_INFO).")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as out:
             json.dump({**results, "about": facts}, out, indent=2)

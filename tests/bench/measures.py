@@ -24,6 +24,10 @@ def kilobytes_each(answer):
     return answer["kilobytes"]
 
 
+QUICK_ROUNDS = 3
+LONG = 6  # rounds of a measure that takes long, and is steadier for that
+
+
 @dataclass(frozen=True)
 class Target:
     """`of` a measure's row: "ratio_to_curator", "ratio_to_floor", or "zklock" itself."""
@@ -54,20 +58,20 @@ class Measure:
     seconds: float = 1.0  # the time that counts, in the full benchmark; 0: as long as it takes
     warm: float = 0.3
     with_bytes: bool = False
+    full_rounds: int = 12  # each of four contestants begins three of them
     quick_rounds: Optional[int] = None  # fewer than for the other measures
     only: Optional[tuple] = None  # who takes part at all
     most_rounds: dict = field(default_factory=dict)  # by contestant
     picture: bool = False  # only with --plot
 
-    def rounds(self, contestant, planned, quick):
+    def rounds(self, contestant, quick):
         """How many rounds this contestant takes part in; 0: whoever needs minutes, in a hurry."""
-        most = self.most_rounds.get(contestant, planned)
         if not quick:
-            return most
+            return self.most_rounds.get(contestant, self.full_rounds)
         if self.picture:
             return 1
         if self.quick_rounds is None:
-            return planned
+            return QUICK_ROUNDS
         return 0 if contestant in self.most_rounds else self.quick_rounds
 
 
@@ -88,14 +92,14 @@ def hand_off(contenders, shared, targets, key=None, title=None, picture=False, *
         key or f"handoff_{contenders}" + ("_shared" if shared else ""),
         title or f"contended hand-offs, {contenders} on {own}", "1/s", "handoff", rate,
         {"contenders": contenders, "shared": int(shared), "apart": 0, **params}, targets,
-        seconds=1.5, warm=0.4, picture=picture)
+        seconds=1.5, warm=0.4, picture=picture, full_rounds=LONG if picture else Measure.full_rounds)
 
 
 def drain(waiters, targets=(), picture=False, **more):
     return Measure(
         f"drain_{waiters}", f"drain of {waiters} waiters, a hand-off", "us", "drain",
         microseconds_each, {"waiters": waiters, "sessions": 8}, targets, seconds=0, warm=0,
-        with_bytes=True, picture=picture, **more)
+        with_bytes=True, picture=picture, full_rounds=LONG, **more)
 
 
 def free(key, title, kind, targets, **params):
@@ -130,7 +134,7 @@ MEASURES = (
          (at_most(CURATOR, 1 / 300),), keep_idle=60),
     Measure("waiters_10k", "10,000 waiters by callbacks, memory each", "KB", "waiters",
             kilobytes_each, {"waiters": 10000}, (at_most(OWN, 1.5),), seconds=0, warm=0,
-            only=("zklock", "floor"), quick_rounds=1),
+            only=("zklock", "floor"), full_rounds=LONG, quick_rounds=1),
     *(hand_off(n, False, (), picture=True) for n in (2, 4, 16, 32)),
     drain(10, picture=True),
     drain(300, picture=True),
