@@ -104,8 +104,9 @@ struct MutexOptions {
   /// FencingToken::turn. A hold that is lost ends the sharing of its node; the others queue again,
   /// on a new one, within their deadlines. So does the end of a thread that has not unlocked, the
   /// maximum hold time, which is each hold's own, and request_release(): who is asked lets go of
-  /// the node. A release that overtakes a GuardedTransaction of its hold gives the node back, too,
-  /// and so that is written before the next grant, or never.
+  /// the node. A release that overtakes a GuardedTransaction of its hold, or follows one whose
+  /// outcome is unknown, gives the node back, too, and so that is written before the next grant, or
+  /// never.
   ///
   /// What is seen of it from outside: participants() and LockObserver know a node once, by the
   /// owner it was made for; LockEvent and queue_position() count those of the own client before a

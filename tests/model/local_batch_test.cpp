@@ -402,6 +402,64 @@ TEST_F(LocalBatch, NothingIsWrittenForWhoHasLetGo) {
   expect_rest();
 }
 
+// Whenever between two steps of the commit another thread releases: the commit sees the release, or
+// the release the commit.
+TEST_F(LocalBatch, AReleaseAmidACommitIsNotOverseen) {
+  ensemble().create("/data", "");
+  ProcessClock& clock = lock_.world().scheduler(0);
+  bool released = true;
+  int written_in_all = 0;
+  for (int reading = 1; released; ++reading) {
+    SCOPED_TRACE(reading);
+    ASSERT_LT(reading, 100);
+    const auto first = granted(0, many());
+    const auto second = waiting(0, many());
+    GuardedTransaction tx(call(first).hold);
+    tx.set("/data", std::to_string(reading));
+    released = false;
+    clock.when_read = [&, left = reading]() mutable {
+      if (--left != 0) return;
+      released = true;
+      lock_.release(first);
+    };
+    std::optional<bool> written;
+    tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
+    clock.when_read = nullptr;
+    if (!released) lock_.release(first);
+    run();
+    ASSERT_TRUE(written.has_value());
+    EXPECT_EQ(ensemble().find("/data")->data == std::to_string(reading), *written);
+    if (*written) {
+      expect_new_node(first, second);
+      ++written_in_all;
+    }
+    release(second);
+  }
+  EXPECT_GT(written_in_all, 0);
+  expect_rest();
+}
+
+// Then it could arrive after a grant on the same node.
+TEST_F(LocalBatch, WhatMayHaveBeenWrittenEndsTheSharing) {
+  ensemble().create("/data", "0");
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  std::optional<bool> written;
+  GuardedTransaction tx(call(first).hold);
+  tx.set("/data", "1");
+  tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
+  client(0).disconnect(OnTheWay::linger);
+  run();
+  ASSERT_EQ(written, false);
+  lock_.release(first);
+  EXPECT_EQ(call(second).outcomes, 0);
+  client(0).reconnect();
+  run();
+  expect_new_node(first, second);
+  release(second);
+  expect_rest();
+}
+
 TEST_F(LocalBatch, EachStandsBehindThoseBeforeIt) {
   const auto first = granted(0, many());
   const auto rest = several_wait(0, many(), 3);

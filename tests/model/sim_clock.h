@@ -68,7 +68,10 @@ class ProcessClock final : public client::Scheduler {
   /// `drift`: by how many millionths it is faster.
   ProcessClock(SimClock& clock, Process process, std::int32_t drift = 0) noexcept
       : clock_(clock), process_(process), drift_(drift) {}
-  Instant now() const noexcept override { return shown_at(clock_.now()); }
+  Instant now() const noexcept override {
+    if (when_read) when_read();
+    return shown_at(clock_.now());
+  }
   TimerId at(Instant when, std::function<void()> task) override {
     return clock_.at(process_, showing(when), std::move(task));
   }
@@ -78,6 +81,9 @@ class ProcessClock final : public client::Scheduler {
   Instant shown_at(Instant time) const noexcept;
   /// The first time of the world's at which it shows that, or later.
   Instant showing(Instant shown) const noexcept;
+
+  /// Done at each reading: what another thread does at that moment.
+  std::function<void()> when_read;
 
  private:
   SimClock& clock_;

@@ -41,7 +41,7 @@ class World {
   SimEnsemble& ensemble() noexcept { return ensemble_; }
   std::size_t clients() const noexcept { return clients_.size(); }
   SimCoordinator& client(std::size_t c) { return clients_.at(c)->coordinator; }
-  client::Scheduler& scheduler(std::size_t c) { return clients_.at(c)->clock; }
+  ProcessClock& scheduler(std::size_t c) { return clients_.at(c)->clock; }
   SimDispatcher& dispatcher(std::size_t c) { return clients_.at(c)->dispatcher; }
 
   std::vector<Step> steps() const;

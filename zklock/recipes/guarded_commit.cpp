@@ -54,8 +54,11 @@ class OnItsWay {
   OnItsWay(const OnItsWay&) = delete;
   OnItsWay& operator=(const OnItsWay&) = delete;
 
+  /// It may be carried out yet, whoever holds by then: so the nodes are never passed on.
+  void stays() noexcept { guards_.clear(); }
+
  private:
-  const std::vector<std::shared_ptr<Contender>> guards_;
+  std::vector<std::shared_ptr<Contender>> guards_;
 };
 
 bool changes(const client::request::Write& w) {
@@ -113,13 +116,16 @@ void GuardedCommit::submit() {
   }
   transaction.writes.insert(transaction.writes.end(), what_.writes.begin(), what_.writes.end());
 
-  const auto on_its_way = std::make_shared<const OnItsWay>(what_.guards);
+  auto on_its_way = std::make_shared<OnItsWay>(what_.guards);
+  // Whoever has released it since may have passed the node on already.
+  const bool all_hold =
+      std::ranges::all_of(what_.guards, [](const auto& g) { return g->tenure().holds(); });
   std::optional<Error> refused;
   {
     const std::lock_guard guard(mutex_);
     refused_ = false;
-    if (withdrawn_) {
-      refused.emplace(*withdrawn_, what_.operation, lock_path(),
+    if (withdrawn_ || !all_hold) {
+      refused.emplace(withdrawn_.value_or(Errc::lock_lost), what_.operation, lock_path(),
                       "the hold is lost; nothing was sent");
     } else if (deadline_.has_passed(core().scheduler().now())) {
       refused.emplace(Errc::not_connected, what_.operation, lock_path(),
@@ -133,8 +139,13 @@ void GuardedCommit::submit() {
       request_ =
           core().coordinator().submit({.operation = std::move(transaction),
                                        .session = what_.guards.front()->tenure().session()},
-                                      [self = shared_from_this(), nodes, on_its_way](
-                                          const auto& reply) { self->answered(reply, nodes); });
+                                      [self = shared_from_this(), nodes,
+                                       way = std::move(on_its_way)](const auto& reply) mutable {
+                                        if (core::sort_of(reply.status) == StatusSort::doubtful)
+                                          way->stays();
+                                        way.reset();  // whoever is told may release at once
+                                        self->answered(reply, nodes);
+                                      });
     }
   }
   if (refused) finish(std::move(refused));

@@ -64,7 +64,7 @@ std::stop_source HoldTenure::asked_to_release() noexcept {
 }
 
 void HoldTenure::end(LockEvent::Kind why) noexcept {
-  over_.store(true, std::memory_order_release);
+  over_.store(true);
   expiry_.stop();
   contender_.tell_event(why, token());
 }

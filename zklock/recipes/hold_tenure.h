@@ -46,7 +46,7 @@ class HoldTenure {
   bool valid() const noexcept;
   bool lease_valid() const noexcept;
   /// valid(), and neither lost for another reason nor released.
-  bool holds() const noexcept { return !over_.load(std::memory_order_acquire) && valid(); }
+  bool holds() const noexcept { return !over_.load() && valid(); }
   HoldState state() const noexcept;
   /// LeaseClock::time_point::min() when lost.
   LeaseClock::time_point valid_until() const noexcept;
@@ -65,10 +65,12 @@ class HoldTenure {
   /// loss_source().
   void end(LockEvent::Kind why) noexcept;
 
-  /// Transactions that check its node, from before they are sent until they are answered.
-  void commit_begins() const noexcept { commits_.fetch_add(1, std::memory_order_relaxed); }
-  void commit_ended() const noexcept { commits_.fetch_sub(1, std::memory_order_release); }
-  bool commits_under_way() const noexcept { return commits_.load(std::memory_order_acquire) > 0; }
+  /// Transactions that check its node, from before they are sent until they are answered. Of
+  /// commit_begins(), then holds(), and end(), then commits_under_way(), on two threads, one sees the
+  /// other: hence the sequentially consistent order of all four.
+  void commit_begins() const noexcept { commits_.fetch_add(1); }
+  void commit_ended() const noexcept { commits_.fetch_sub(1); }
+  bool commits_under_way() const noexcept { return commits_.load() > 0; }
 
  private:
   const Contender& contender_;
