@@ -113,6 +113,23 @@ TEST_F(SameName, RepeatedReleaseMeetsNoneOfItsOwnClient) {
   expect_rest();
 }
 
+// Set again, a watch fires for any node of that name that was written since.
+TEST_F(SameName, AWatchThatIsSetAgainMeetsNoOther) {
+  const auto old = granted(1);
+  const auto waiter = waiting(0);
+  lock_.world().disconnect(0);
+  release(old);
+  remove_path();
+  const auto next = granted(2);
+  ASSERT_EQ(lock_.call(next).node, lock_.call(old).node);
+  reconnect(0);
+  EXPECT_FALSE(lock_.call(waiter).granted());
+  release(next);
+  EXPECT_TRUE(lock_.call(waiter).granted());
+  release(waiter);
+  expect_rest();
+}
+
 TEST_F(SameName, ReadersNodeGoesThoughAnotherMadeIt) {
   const auto owner = Owner::unique();
   const auto writer = granted(0, LockWorld::to_write(owner));

@@ -281,8 +281,11 @@ void Place::predecessor_watched(const std::string& node, const client::Reply& re
 
 void Place::predecessor_event(std::size_t which, request::WatchEvent event) {
   const std::string predecessor = fsm_.watched()[which];
-  run(event == request::WatchEvent::changed ? fsm_.predecessor_changed(predecessor, lease_valid())
-                                            : fsm_.predecessor_deleted(predecessor));
+  // When watches are set again, servers go by the path alone: it may be another node of that name.
+  const bool released =
+      event == request::WatchEvent::changed && predecessors_.on_same_connection(*this);
+  run(released ? fsm_.predecessor_changed(predecessor, lease_valid())
+               : fsm_.predecessor_deleted(predecessor));
 }
 
 void Place::tell_position() {

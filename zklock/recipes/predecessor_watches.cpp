@@ -11,9 +11,18 @@ namespace zklock::recipes {
 
 namespace request = client::request;
 
+namespace {
+
+std::uint32_t connection_of(const Place& place) noexcept {
+  return static_cast<std::uint32_t>(place.core().keeper().connection());
+}
+
+}  // namespace
+
 void PredecessorWatches::watch(Place& place, const std::string& node, SessionId session) {
   // The same node may be watched again while an event of its earlier watch is on its way.
   const std::uint32_t serial = ++last_;
+  connection_ = connection_of(place);
   // As long as the watch is not forgotten, the machine waits for the same ones: they need not be
   // named a second time.
   const auto& all = place.waited_for();
@@ -29,6 +38,10 @@ void PredecessorWatches::watch(Place& place, const std::string& node, SessionId 
         p.predecessor_watched(node, reply);
       }));
   watches_.push_back({.serial = serial, .id = id});
+}
+
+bool PredecessorWatches::on_same_connection(const Place& place) const noexcept {
+  return connection_ == connection_of(place);
 }
 
 bool PredecessorWatches::forget(std::uint32_t serial) noexcept {

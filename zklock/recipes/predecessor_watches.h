@@ -23,6 +23,8 @@ class PredecessorWatches {
   void end(client::Coordinator& coordinator) noexcept;
   /// They were of a node, or a session, that is gone.
   void drop() noexcept { watches_.clear(); }
+  /// Whether the connection is the one on which the last one was asked for.
+  bool on_same_connection(const Place& place) const noexcept;
 
  private:
   /// False: it was called off, or has fired.
@@ -35,6 +37,7 @@ class PredecessorWatches {
 
   core::Few<Watch> watches_;
   std::uint32_t last_ = 0;
+  std::uint32_t connection_ = 0;  ///< its last digits
 };
 
 }  // namespace zklock::recipes
