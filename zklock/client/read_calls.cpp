@@ -42,15 +42,11 @@ class ReadCall : public Call {
       refuse(Status::too_many_watches, "the session's watches have reached max_watch_bytes");
       return kRefused;
     }
-    int code = ZSYSTEMERROR;
-    try {
-      code = request(wire, 0, [&](const void* data) { return call_c(watches() ? 1 : 0, data); });
-    } catch (...) {  // no memory: it stays held, and is sent later
-      if (watches()) (void)wire.watches.fail(id(), false);
-      throw;
-    }
-    if (code != ZOK && watches()) (void)wire.watches.fail(id(), false);
-    return code;
+    return request(
+        wire, 0, [&](const void* data) { return call_c(watches() ? 1 : 0, data); },
+        [&] {
+          if (watches()) (void)wire.watches.fail(id(), false);
+        });
   }
 
   void settle(Theirs theirs, const Wire& wire) {
