@@ -30,9 +30,9 @@ using Flights = std::unordered_map<Ticket, Flight>;
 
 /// What a completion leaves its call's owner to do.
 struct Chores {
-  std::vector<Watch> removals;          ///< watches that are to be removed at the servers
-  std::vector<std::string> departures;  ///< paths that were asked for and do not exist any more
-  bool ask_for_nodes = false;           ///< there is a watch whose events may not come
+  std::vector<Watch> removals;    ///< that are to be removed at the servers
+  std::vector<Watch> departures;  ///< of nodes that were asked for and do not exist any more
+  bool ask_for_nodes = false;     ///< there is a watch whose events may not come
 };
 
 /// What a Call needs to be sent and answered; all of one session.
