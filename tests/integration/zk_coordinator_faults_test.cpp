@@ -8,6 +8,7 @@
 
 #include "integration/coordinator_probe.h"
 #include "support/expire_session.h"
+#include "support/forwarder.h"
 #include "support/free_ports.h"
 #include "support/raw_client.h"
 #include "support/scarce_memory.h"
@@ -318,6 +319,43 @@ TEST(ZkCoordinatorFaults, AnUnreadableNodeIsAskedForAfterAReconnectToo) {
   EXPECT_EQ(RawClient(server->hosts()).delete_node("/unreadable"), ZOK);
   ASSERT_TRUE(probe.journal().wait(1, Kind::watch));
   EXPECT_EQ(probe.journal().last(Kind::watch).change, rq::WatchEvent::deleted);
+}
+
+// Servers (since 3.8.4) do not tell of a node who may not read it: the C client does not learn that its
+// watch is gone.
+TEST(ZkCoordinatorFaults, WhatEndedWithoutAnEventIsNotWatchedAfterAReconnect) {
+  const auto server = serving();
+  const testing::Forwarder forwarder(server->port(), testing::Forwarder::Events::swallowed);
+  Probe probe("127.0.0.1:" + std::to_string(forwarder.port()));
+  RawClient raw(server->hosts());
+  ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
+  const auto make = [&](const std::string& node) {
+    EXPECT_EQ(raw.create(node, "x", 0, ACL_vector{1, nothing}).rc, ZOK);
+  };
+  const auto settle = [&] {  // behind a question and the two removals around it
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(probe.call(rq::Check{"/"}).status, Status::ok);
+  };
+  for (const char* node : {"/waited-for", "/given-up", "/comes-again"}) make(node);
+  ASSERT_EQ(probe.call(probe.watch(1, "/waited-for")).status, Status::ok);
+  const auto [gives_up, reply2] = probe.call_with_id(probe.watch(2, "/given-up"));
+  const auto [misses, reply3] = probe.call_with_id(probe.watch(3, "/comes-again"));
+  for (const char* node : {"/comes-again", "/given-up", "/waited-for"}) {
+    ASSERT_EQ(raw.delete_node(node), ZOK);
+  }
+  make("/comes-again");
+  probe->unwatch(gives_up);
+  probe->unwatch(misses);
+  ASSERT_TRUE(probe.journal().wait(1, [](const Event& event) { return event.tag == 1; }));
+  settle();
+  make("/waited-for");
+  make("/given-up");
+  settle();  // so that the C client knows of a time when they were there
+  server->kill_hard();
+  ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
+  restart(*server);
+  ASSERT_EQ(probe.call(rq::Check{"/"}).status, Status::ok);
+  const std::string watches = server->four_letter_word("wchp").value_or("/no answer");
+  EXPECT_EQ(watches.find('/'), std::string::npos) << watches;
 }
 
 TEST(ZkCoordinatorFaults, WaitsForAServerThatStartsLater) {

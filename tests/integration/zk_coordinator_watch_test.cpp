@@ -228,11 +228,13 @@ TEST_F(ZkCoordinatorWatch, AWatchThatFoundNoMemoryLeavesNothing) {
     EXPECT_EQ(raw.create(node).rc, ZOK);
     bool ran_out = false;
     Operation watch = small.watch(1, node);
-    try {
+    {
       const ScarceMemory scarce(memory);
-      (void)small.send(1, std::move(watch));
-    } catch (const std::bad_alloc&) {
-      ran_out = true;
+      try {
+        (void)small.send(1, std::move(watch));
+      } catch (const std::bad_alloc&) {
+      }
+      ran_out = scarce.ran_out();
     }
     (void)small.call(rq::CountChildren{"/"});
     EXPECT_EQ(raw.delete_node(node), ZOK);

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include <arpa/inet.h>
@@ -49,9 +52,38 @@ bool readable(int fd) {
   return ::poll(&waiting, 1, kTurnMs) > 0;
 }
 
+// Takes the watch events out of what a server sends.
+class EventFilter {
+ public:
+  // What of it goes on, now that more has come.
+  std::string through(std::string_view more) {
+    arrived_ += more;
+    std::string rest;
+    while (arrived_.size() >= 2 * sizeof(std::uint32_t)) {
+      const std::size_t size = sizeof(std::uint32_t) + number_at(0);
+      if (arrived_.size() < size) break;
+      if (number_at(1) != kEvent) rest.append(arrived_, 0, size);
+      arrived_.erase(0, size);
+    }
+    return rest;
+  }
+
+ private:
+  static constexpr std::uint32_t kEvent = 0xffffffff;  // in the place of a request's number
+
+  std::uint32_t number_at(std::size_t place) const {
+    std::uint32_t number = 0;
+    std::memcpy(&number, arrived_.data() + place * sizeof number, sizeof number);
+    return ntohl(number);
+  }
+
+  std::string arrived_;
+};
+
 }  // namespace
 
-Forwarder::Forwarder(std::uint16_t target) : target_(target), listener_(tcp_socket()) {
+Forwarder::Forwarder(std::uint16_t target, Events events)
+    : target_(target), events_(events), listener_(tcp_socket()) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof(address);
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
@@ -83,12 +115,13 @@ void Forwarder::accept_all() {
     if (::connect(there->fd(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
       continue;  // refused there: ended here
     }
-    threads_.emplace_back([this, here, there] { pass(here->fd(), there->fd()); });
-    threads_.emplace_back([this, here, there] { pass(there->fd(), here->fd()); });
+    threads_.emplace_back([this, here, there] { pass(here->fd(), there->fd(), Events::passed); });
+    threads_.emplace_back([this, here, there] { pass(there->fd(), here->fd(), events_); });
   }
 }
 
-void Forwarder::pass(int from, int to) {
+void Forwarder::pass(int from, int to, Events events) {
+  EventFilter filter;
   std::array<char, 16384> buffer{};
   while (!ended_) {
     if (cut_) {
@@ -98,11 +131,12 @@ void Forwarder::pass(int from, int to) {
     if (!readable(from)) continue;
     const auto size = ::recv(from, buffer.data(), buffer.size(), 0);
     if (size <= 0) break;
-    for (ssize_t sent = 0; sent < size;) {
-      const auto part =
-          ::send(to, buffer.data() + sent, static_cast<std::size_t>(size - sent), MSG_NOSIGNAL);
-      if (part <= 0) break;
-      sent += part;
+    std::string bytes(buffer.data(), static_cast<std::size_t>(size));
+    if (events == Events::swallowed) bytes = filter.through(bytes);
+    while (!bytes.empty()) {
+      const auto sent = ::send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) break;
+      bytes.erase(0, static_cast<std::size_t>(sent));
     }
   }
   ::shutdown(from, SHUT_RDWR);

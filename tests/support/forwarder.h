@@ -13,8 +13,12 @@ namespace zklock::testing {
 // and nothing comes through any more. mend() lets everything through that has come meanwhile.
 class Forwarder {
  public:
+  enum class Events {
+    passed,
+    swallowed,  // a ZooKeeper server's, of its watches; nothing but its clients may connect then
+  };
   // Throws std::system_error.
-  explicit Forwarder(std::uint16_t target);
+  explicit Forwarder(std::uint16_t target, Events events = Events::passed);
   ~Forwarder();
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
@@ -25,9 +29,10 @@ class Forwarder {
 
  private:
   void accept_all();
-  void pass(int from, int to);
+  void pass(int from, int to, Events events);
 
   const std::uint16_t target_;
+  const Events events_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<bool> cut_{false};

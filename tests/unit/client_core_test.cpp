@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/client_core.h"
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include <gtest/gtest.h>
 
 #include "fact.h"
+#include "support/scarce_memory.h"
 #include "support/wait_for.h"
 #include "zklock/client/callback_threads.h"
 #include "zklock/client/timer_thread.h"
@@ -57,6 +60,25 @@ TEST(ClientCore, WhatIsDoneLateMayBeTheLastToUseIt) {
   engine.reset();
   busy.reset();
   EXPECT_NO_THROW(gone.get());
+}
+
+// Or Client::flush() would wait for it for ever.
+TEST(ClientCore, ARemovalThatFindsNoMemoryIsNotWaitedFor) {
+  const auto core = ClientCore::make(ports(nullptr), {});
+  std::size_t thrown = 0;
+  testing::at_every_allocation([&](std::size_t memory) {
+    const testing::ScarceMemory scarce(memory);
+    try {
+      core->remove(SessionId{1}, {.path = "/lock/lock-0000000001"},
+                   client::Deleter::Manner::announced);
+    } catch (const std::bad_alloc&) {
+      ++thrown;
+    }
+    return scarce.ran_out();
+  });
+  EXPECT_GE(thrown, 4U);
+  EXPECT_TRUE(eventually([&] { return core->work().idle(); }));
+  core->close();
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ using Flights = std::unordered_map<Ticket, Flight>;
 
 /// What a completion leaves its call's owner to do.
 struct Chores {
-  std::vector<Watch> removals;          ///< watches that are to be removed at the servers
-  std::vector<std::string> departures;  ///< paths that were asked for and do not exist any more
-  bool ask_for_nodes = false;           ///< there is a watch whose events may not come
+  std::vector<Watch> removals;    ///< that are to be removed at the servers
+  std::vector<Watch> departures;  ///< of nodes that were asked for and do not exist any more
+  bool ask_for_nodes = false;     ///< there is a watch whose events may not come
 };
 
 /// What a Call needs to be sent and answered; all of one session.
@@ -95,24 +95,31 @@ class Call : public std::enable_shared_from_this<Call> {
   virtual void forget_watch() noexcept {}
 
  protected:
-  /// Issues the requests of the call. A code other than ZOK: the first one could not be sent.
+  /// Issues the requests of the call. A code other than ZOK: the first one could not be sent. Throws
+  /// std::bad_alloc: nothing was sent; it may be called again.
   virtual int issue(const Wire& wire) = 0;
 
-  /// `call_c(data)` makes one call of the C client.
-  template <typename CallC>
-  int request(const Wire& wire, std::size_t part, CallC&& call_c) {
+  /// `call_c(data)` makes one call of the C client. `undo()` is called exactly when nothing was sent:
+  /// it has refused, or std::bad_alloc is thrown.
+  template <typename CallC, typename Undo = void (*)()>
+  int request(
+      const Wire& wire, std::size_t part, CallC&& call_c, Undo&& undo = [] {}) {
     auto& registry = RequestRegistry::instance();
-    const Ticket ticket = registry.expect(wire.sink);
+    Ticket ticket = 0;  // none
+    const auto take_back = [&]() noexcept {
+      registry.forget(ticket);
+      wire.flights.erase(ticket);
+      undo();
+    };
     try {
+      ticket = registry.expect(wire.sink);
       wire.flights.emplace(ticket, Flight{shared_from_this(), part});
     } catch (...) {
-      registry.forget(ticket);
+      take_back();
       throw;
     }
     const int code = call_c(RequestRegistry::as_pointer(ticket));
-    if (code == ZOK) return ZOK;
-    registry.forget(ticket);
-    wire.flights.erase(ticket);
+    if (code != ZOK) take_back();
     return code;
   }
 

@@ -201,12 +201,15 @@ void CallbackThreads::Pool::begin(Task task) noexcept {
 }
 
 void CallbackThreads::Pool::hand_over(Task task) noexcept {
-  const auto handover = std::make_shared<Handover>(shared_from_this(), std::move(task));
+  std::shared_ptr<Handover> handover;
   try {
+    handover = std::make_shared<Handover>(shared_from_this(), std::move(task));
     options_.executor([handover] { handover->run(); });
   } catch (...) {
     report();
-    handover->run();  // unless the executor has begun it: then this does nothing
+    if (handover) return handover->run();  // nothing, where the executor has begun it
+    call(task);                            // no memory: it has not been moved
+    task_ended();
   }
 }
 

@@ -2,6 +2,7 @@
 // How the operations of the port are carried out with the C client: creating and deleting.
 #include "zklock/client/calls.h"
 
+#include <exception>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -37,18 +38,19 @@ class CreateContenderCall final : public Call {
 
  private:
   int issue(const Wire& wire) override {
+    const std::string path = join(op_.parent, op_.prefix);
     if (!wire.nodes.reserve(op_.parent, op_.prefix)) {
       refuse(Status::too_many_nodes, "the session's nodes have reached max_node_bytes");
       return kRefused;
     }
-    const std::string path = join(op_.parent, op_.prefix);
-    const int code = request(wire, 0, [&](const void* data) {
-      return zoo_acreate2(wire.handle, path.c_str(), op_.data.data(),
-                          static_cast<int>(op_.data.size()), &wire.node_acl.c_acl(),
-                          ZOO_EPHEMERAL_SEQUENTIAL, &RequestRegistry::on_string_stat, data);
-    });
-    if (code != ZOK) wire.nodes.failed(op_.parent, op_.prefix);
-    return code;
+    return request(
+        wire, 0,
+        [&](const void* data) {
+          return zoo_acreate2(wire.handle, path.c_str(), op_.data.data(),
+                              static_cast<int>(op_.data.size()), &wire.node_acl.c_acl(),
+                              ZOO_EPHEMERAL_SEQUENTIAL, &RequestRegistry::on_string_stat, data);
+        },
+        [&] { wire.nodes.failed(op_.parent, op_.prefix); });
   }
 
   const request::CreateContender op_;
@@ -85,22 +87,28 @@ class CreateParentsCall final : public Call {
 
  private:
   int issue(const Wire& wire) override {
-    int first = ZOK;
-    for (std::size_t part = 0; part < codes_.size(); ++part) {
-      const int code = request(wire, part, [&](const void* data) {
-        return part < levels_.size()
-                   ? create(wire, levels_[part], data)
-                   : zoo_aexists(wire.handle, last_.c_str(), 0, &RequestRegistry::on_stat, data);
-      });
-      if (part == 0) first = code;
-      if (first != ZOK) return first;
-      // What was sent is under way: the reply waits for it. This one has its result now.
-      if (code != ZOK) {
-        codes_[part] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
-        --outstanding_;
+    const int first = ask(wire, 0);
+    if (first != ZOK) return first;
+    // That is under way, and the reply waits for it. What cannot be sent now has its result.
+    for (std::size_t part = 1; part < codes_.size(); ++part) {
+      int code = ZINVALIDSTATE;
+      try {
+        code = ask(wire, part);
+      } catch (const std::exception&) {  // no memory: as if the session had ended in between
       }
+      if (code == ZOK) continue;
+      codes_[part] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
+      --outstanding_;
     }
     return ZOK;
+  }
+
+  int ask(const Wire& wire, std::size_t part) {
+    return request(wire, part, [&](const void* data) {
+      return part < levels_.size()
+                 ? create(wire, levels_[part], data)
+                 : zoo_aexists(wire.handle, last_.c_str(), 0, &RequestRegistry::on_stat, data);
+    });
   }
 
   static int create(const Wire& wire, const std::string& path, const void* data) {

@@ -52,7 +52,8 @@ enum class WatchEvent {
 };
 using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
 /// For all three that follow: after a reply that arms the watch `on_event` is called at most once,
-/// and not before the reply's handler returned. Any other reply registers nothing.
+/// and not before the reply's handler returned. Any other reply registers nothing. `on_event` is not
+/// empty: that stands for one that has been cancelled.
 ///
 /// get with a watch: as Get; ok arms it for changed and deleted. A node that the client may not read
 /// is watched all the same: the reply is then `mute`, and has no data.
@@ -222,6 +223,8 @@ class Coordinator {
   /// within submit(), on a thread that must not be kept; it may call any member but close(). A
   /// request that is not bound to a session waits for one at most for
   /// ClientOptions::connection_timeout, then it is answered `not_connected`.
+  /// Throws: std::bad_alloc, and nothing was submitted. What finds no memory only when it is to be sent
+  /// is sent later.
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;
 
   /// Calls `task` once, as a handler: what the caller has no time for. What was asked for earlier is

@@ -34,7 +34,8 @@ bool NodeLedger::forget_doubt(const std::string& parent, Matches matches) {
   return true;
 }
 
-bool NodeLedger::reserve(std::string_view parent, std::string_view prefix, std::size_t give_back) {
+bool NodeLedger::reserve(std::string_view parent, std::string_view prefix,
+                         std::size_t give_back) noexcept {
   const std::size_t more = size_of(parent, prefix);
   if (bytes_ + more > max_bytes_ + give_back) return false;
   bytes_ += more;
@@ -47,7 +48,7 @@ void NodeLedger::created(std::string_view parent, std::string_view prefix, std::
   forget_doubt(std::string(parent), [name](const Doubt& doubt) { return doubt.prefix == name; });
 }
 
-void NodeLedger::failed(std::string_view parent, std::string_view prefix) {
+void NodeLedger::failed(std::string_view parent, std::string_view prefix) noexcept {
   bytes_ -= size_of(parent, prefix);
 }
 

@@ -21,11 +21,11 @@ class NodeLedger {
   /// A create is about to be sent, perhaps with removals that `give_back` so many bytes. False, and
   /// nothing changed: over the cap.
   [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix,
-                             std::size_t give_back = 0);
+                             std::size_t give_back = 0) noexcept;
   /// What became of it: the node's name, ...
   void created(std::string_view parent, std::string_view prefix, std::string_view name);
   /// ... or that there is none, ...
-  void failed(std::string_view parent, std::string_view prefix);
+  void failed(std::string_view parent, std::string_view prefix) noexcept;
   /// ... or nobody knows: it counts until a node of such a name goes that was not seen created, or
   /// one of the very name is.
   void unknown(std::string_view parent, std::string_view prefix);

@@ -10,6 +10,13 @@
 namespace zklock::client {
 namespace {
 
+/// Asked by a completion: nothing is to be sent between a loss and the event that tells of it.
+int watch_existence(const Wire& wire, const char* path, const void* data) {
+  if (wire.handle == nullptr) return ZINVALIDSTATE;
+  if (zoo_state(wire.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
+  return zoo_aexists(wire.handle, path, 1, &RequestRegistry::on_stat, data);
+}
+
 /// What is wanted of a watch. Without a value: none.
 using Interest = std::optional<WatchRegistry::OnEvent>;
 
@@ -42,15 +49,11 @@ class ReadCall : public Call {
       refuse(Status::too_many_watches, "the session's watches have reached max_watch_bytes");
       return kRefused;
     }
-    int code = ZSYSTEMERROR;
-    try {
-      code = request(wire, 0, [&](const void* data) { return call_c(watches() ? 1 : 0, data); });
-    } catch (...) {  // no memory: it stays held, and is sent later
-      if (watches()) (void)wire.watches.fail(id(), false);
-      throw;
-    }
-    if (code != ZOK && watches()) (void)wire.watches.fail(id(), false);
-    return code;
+    return request(
+        wire, 0, [&](const void* data) { return call_c(watches() ? 1 : 0, data); },
+        [&] {
+          if (watches()) (void)wire.watches.fail(id(), false);
+        });
   }
 
   void settle(Theirs theirs, const Wire& wire) {
@@ -131,12 +134,8 @@ class GetCall final : public ReadCall {
     // Whoever may not read the node can still see that it exists: that is never checked.
     if (watches() && part == get && completion.code == ZNOAUTH) {
       reply().sent_at = LeaseClock::now();
-      const int code = request(wire, exists, [&](const void* data) -> int {
-        if (wire.handle == nullptr) return ZINVALIDSTATE;
-        // Nothing is to be sent between a loss and the event that tells of it.
-        if (zoo_state(wire.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
-        return zoo_aexists(wire.handle, path(), 1, &RequestRegistry::on_stat, data);
-      });
+      const int code = request(
+          wire, exists, [&](const void* data) { return watch_existence(wire, path(), data); });
       if (code == ZOK) return false;
       answer(code);
       settle(Theirs::nothing, wire);
@@ -178,14 +177,27 @@ class WatchRemovalCall final : public Call {
 
   bool is_write(std::size_t /*part*/) const noexcept override { return false; }
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+  bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
     answer(completion.code);
-    // Still there, and set again at the next server.
-    if (reply().status == Status::unknown) wire.chores.removals.push_back(watch_);
+    // Where the servers have ended the watch without a word, the C client still has it, and sets it
+    // again at the next one: it forgets only what they say they have removed. So they watch once more.
+    if (completion.code == ZNOWATCHER && watch_.kind == WatchKind::data) {
+      return request(wire, exists, [&](const void* data) {
+               return watch_existence(wire, watch_.path.c_str(), data);
+             }) != ZOK;
+    }
+    // Still there, and set again at the next server; or there again.
+    const Status status = reply().status;
+    const bool watched = status == Status::ok || status == Status::no_node;
+    if (part == removal ? status == Status::unknown : watched) {
+      wire.chores.removals.push_back(watch_);
+    }
     return true;
   }
 
  private:
+  enum Part : std::size_t { removal, exists };
+
   int issue(const Wire& wire) override {
     if (!wire.watches.may_remove(watch_)) {
       refuse(Status::ok, {});
@@ -194,7 +206,7 @@ class WatchRemovalCall final : public Call {
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
     // Declared with one star too many: the function itself is wanted.
     auto* const on_void = reinterpret_cast<void_completion_t*>(&RequestRegistry::on_void);
-    return request(wire, 0, [&](const void* data) {
+    return request(wire, removal, [&](const void* data) {
       return zoo_aremove_all_watches(wire.handle, watch_.path.c_str(), kind, 0, on_void, data);
     });
   }
@@ -211,7 +223,9 @@ class PresenceCheckCall final : public Call {
 
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
     answer(completion.code);
-    if (reply().status == Status::no_node) wire.chores.departures.push_back(path_);
+    if (reply().status == Status::no_node) {
+      wire.chores.departures.push_back({path_, WatchKind::data});
+    }
     return true;
   }
 

@@ -33,7 +33,7 @@ class TransactionCall final : public Call {
 
  private:
   int issue(const Wire& wire) override {
-    if (operations_.empty()) {
+    if (results_.empty()) {
       const char* const fault = prepare(wire);
       if (fault != nullptr) {
         refuse(Status::server_error, fault);
@@ -44,28 +44,32 @@ class TransactionCall final : public Call {
       refuse(Status::too_many_nodes, "the session's nodes have reached max_node_bytes");
       return kRefused;
     }
-    const int code = request(wire, 0, [&](const void* data) {
-      return zoo_amulti(wire.handle, static_cast<int>(operations_.size()), operations_.data(),
-                        results_.data(), &RequestRegistry::on_void, data);
-    });
-    if (code != ZOK) give_back(wire, op_.writes.size());
-    return code;
+    return request(
+        wire, 0,
+        [&](const void* data) {
+          return zoo_amulti(wire.handle, static_cast<int>(operations_.size()), operations_.data(),
+                            results_.data(), &RequestRegistry::on_void, data);
+        },
+        [&] { give_back(wire, op_.writes.size()); });
   }
 
-  // Returns what is wrong, or null.
+  // Returns what is wrong, or null. What finds no memory begins anew: when all else is done there are
+  // results.
   const char* prepare(const Wire& wire) {
-    operations_.reserve(guards() + op_.writes.size());
+    const std::size_t count = guards() + op_.writes.size();
+    if (count == 0) return "an empty transaction";
+    for (std::size_t i = 0; i < count; ++i) {
+      // zoo_amulti would free what it has not allocated.
+      if (!is_valid_path(path(i))) return "not a usable path";
+    }
+    operations_.clear();
+    operations_.reserve(count);
     if (guards() > 0) zoo_check_op_init(&operations_.emplace_back(), op_.guard.c_str(), -1);
     for (const request::Write& write : op_.writes) {
       zoo_op_t& operation = operations_.emplace_back();
       std::visit([&](const auto& w) { fill(operation, w, wire); }, write);
     }
-    results_.resize(operations_.size());
-    if (operations_.empty()) return "an empty transaction";
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      // zoo_amulti would free what it has not allocated.
-      if (!is_valid_path(path(i))) return "not a usable path";
-    }
+    results_.resize(count);
     return nullptr;
   }
 
@@ -107,6 +111,7 @@ class TransactionCall final : public Call {
 
   // The ledger of the session's ephemeral nodes.
 
+  // Where it throws (bytes_of() does), nothing has been reserved.
   bool reserve(const Wire& wire) {
     // What the same transaction removes need not fit beside what it makes; nor what an earlier one,
     // whose reply was lost, may have made by the same name.
@@ -127,7 +132,7 @@ class TransactionCall final : public Call {
     return true;
   }
 
-  void give_back(const Wire& wire, std::size_t writes) {
+  void give_back(const Wire& wire, std::size_t writes) noexcept {
     for (std::size_t i = 0; i < writes; ++i) {
       const auto* const create = as_ephemeral(op_.writes[i]);
       if (create != nullptr) wire.nodes.failed(parent_of(create->path), name_of(create->path));

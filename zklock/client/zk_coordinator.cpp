@@ -31,6 +31,9 @@ std::vector<std::string> secrets_of(const ClientOptions& options,
   return secrets;
 }
 
+// Of what the answer thread does again and again.
+constexpr std::chrono::seconds kInterval{1};
+
 std::string seconds_since(Instant then) {
   const auto elapsed = LeaseClock::now() - then;
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()) +
@@ -85,7 +88,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   } else if (at_once && !ready()) {
     answer(call, Status::not_sent, {});
   } else {
-    held_.push_back(call);
+    held_.push_back(call);  // from now on it is submitted, whatever comes
     pump();
     if (!ready() && call->bound_to() == SessionId{}) answers_.poke();
   }
@@ -117,12 +120,8 @@ void ZkCoordinator::unwatch(RequestId request) noexcept {
   }
   const auto watch = watches_.cancel(request);
   if (!watch) return;
-  try {
-    hold_removals({*watch});
-    pump();
-  } catch (const std::exception&) {
-    // No memory. Nobody is told of the watch any more; and what is held is sent with the next.
-  }
+  hold_removals({&*watch, 1});
+  pump();
 }
 
 void ZkCoordinator::close() {
@@ -191,10 +190,15 @@ bool ZkCoordinator::send(const CallPtr& call) {
   return true;
 }
 
-void ZkCoordinator::pump() {
-  while (ready() && !held_.empty() && flights_.size() < options_.max_in_flight) {
-    if (!send(held_.front())) return;
-    held_.pop_front();
+void ZkCoordinator::pump() noexcept {
+  try {
+    while (ready() && !held_.empty() && flights_.size() < options_.max_in_flight) {
+      if (!send(held_.front())) break;
+      held_.pop_front();
+    }
+    starved_ = false;
+  } catch (const std::exception&) {  // no memory: the answer thread tries again
+    if (!std::exchange(starved_, true)) answers_.poke();
   }
 }
 
@@ -208,8 +212,11 @@ ZkCoordinator::Held::iterator ZkCoordinator::find_held(RequestId request) {
   return found != held_.end() && (*found)->id() == request ? found : held_.end();
 }
 
-void ZkCoordinator::hold_removals(const std::vector<Watch>& watches) {
-  for (const Watch& watch : watches) hold(make_watch_removal(watch, own_origin()));
+void ZkCoordinator::hold_removals(std::span<const Watch> watches) noexcept {
+  try {
+    for (const Watch& watch : watches) hold(make_watch_removal(watch, own_origin()));
+  } catch (const std::exception&) {  // no memory: they stay, and nobody is told of them
+  }
 }
 
 void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detail) {
@@ -225,7 +232,6 @@ Instant ZkCoordinator::due(const Call& call) const {
 }
 
 std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
-  constexpr std::chrono::seconds kInterval{1};
   if (!watches_.has_mute_paths()) return std::nullopt;
   // What has to wait for its turn would only get longer.
   if (!held_.empty()) return now + kInterval;
@@ -241,6 +247,8 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
 std::optional<Instant> ZkCoordinator::do_what_is_due() {
   const std::lock_guard guard(mutex_);
   const Instant now = LeaseClock::now();
+  if (starved_) pump();
+  if (starved_) return now + kInterval;
   if (ready()) return check_presence(now);
   // The others wait for their session to come back or to end.
   const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,11 +83,12 @@ class ZkCoordinator final : public Coordinator,
   std::optional<Instant> do_what_is_due();
 
   // All below require mutex_.
-  void pump();                     // sends what is held, as far as may be
+  // Sends what is held, as far as may be. What finds no memory is sent with the next, or soon.
+  void pump() noexcept;
   bool send(const CallPtr& call);  // false: it stays held
   void hold(CallPtr call);         // of the client's own
   Held::iterator find_held(RequestId request);
-  void hold_removals(const std::vector<Watch>& watches);
+  void hold_removals(std::span<const Watch> watches) noexcept;
   void refuse_to_hold();
   RequestId next_id() { return RequestId{++last_id_}; }
   Origin own_origin() { return {next_id(), session_, nullptr, LeaseClock::now()}; }
@@ -146,6 +148,7 @@ class ZkCoordinator final : public Coordinator,
   bool silenced_ = false;  // completions go to silent_ for shut(), whatever they bring
   std::map<RequestId, CallPtr> silent_;
   Instant next_presence_check_;
+  bool starved_ = false;  // what is held may be sent, but has found no memory
 
   std::mutex telling_;
   // Guarded by telling_:

@@ -301,7 +301,11 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   // (Tells nothing when the session is 0: not answered.)
   tell(session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
   if (complete && call->handler()) call->handler()(std::move(call->reply()));
-  for (const std::string& path : chores.departures) tell_of(path, request::WatchEvent::deleted);
+  if (chores.departures.empty()) return;
+  for (const Watch& watch : chores.departures) tell_of(watch.path, request::WatchEvent::deleted);
+  const std::lock_guard guard(mutex_);
+  hold_removals(chores.departures);
+  pump();
 }
 
 }  // namespace zklock::client

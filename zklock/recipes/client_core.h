@@ -51,7 +51,8 @@ struct Requester {
   static Requester of_this_thread(const Owner& owner);
 };
 
-/// The seams, where tests put a simulation.
+/// The seams, where tests put a simulation. The scheduler goes before the coordinator does, which may
+/// still hand out replies then: they are `closed`, and need no timer.
 struct Ports {
   std::shared_ptr<client::Coordinator> coordinator;
   std::shared_ptr<client::Scheduler> scheduler;
@@ -71,8 +72,8 @@ struct Ports {
 /// What every lock of one client shares.
 ///
 /// Thread-safety: all members, from any thread. Made by make(), ended by close(). Then the last
-/// reference may go on any thread, its own included: those that close() has not ended outlive it. A
-/// reply to who came too late, say, may find an engine that all others have just let go of.
+/// reference may go on any thread, one of its own included: a thread that runs the reply to a late
+/// request, say, may be the last to hold an engine, and with it the client. Such a thread outlives both.
 class ClientCore : public client::SessionObserver, public std::enable_shared_from_this<ClientCore> {
  public:
   /// At a millisecond's distance more than the servers carry out meanwhile.

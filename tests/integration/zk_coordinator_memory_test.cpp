@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is submitted where memory runs out.
+#include <cstddef>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "integration/coordinator_probe.h"
+#include "support/raw_client.h"
+#include "support/scarce_memory.h"
+#include "support/shared_server.h"
+#include "support/test_chroot.h"
+#include "zklock/client/request_registry.h"
+
+namespace zklock::client {
+namespace {
+
+using testing::at_every_allocation;
+using testing::RawClient;
+using testing::ScarceMemory;
+using testing::SharedServer;
+using testing::TestChroot;
+using Kind = Event::Kind;
+
+class ZkCoordinatorMemory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(probe_.call(rq::CreateParents{"/p"}).status, Status::ok);
+    ASSERT_EQ(raw_.create("/old").rc, ZOK);
+  }
+
+  ClientOptions options() const {
+    ClientOptions options = Probe::with(chroot_.hosts());
+    options.max_node_bytes = (chroot_.path() + "/p/lock-0000000000").size();  // for one
+    return options;
+  }
+
+  // Submits with memory for so many allocations, and waits for the reply where that was done: it
+  // comes without another request. Returns whether memory ran out.
+  bool submit(std::size_t memory, Operation operation) {
+    submitted_ = true;
+    bool ran_out = false;
+    {
+      const ScarceMemory scarce(memory);
+      try {
+        (void)probe_.send(static_cast<int>(memory), std::move(operation));
+      } catch (const std::bad_alloc&) {
+        submitted_ = false;
+      }
+      ran_out = scarce.ran_out();
+    }
+    if (submitted_) {
+      EXPECT_TRUE(probe_.journal().wait(++replies_, Kind::reply)) << memory;
+    }
+    starved_ += submitted_ && ran_out ? 1U : 0U;
+    return ran_out;
+  }
+
+  std::size_t replies_that_are(Status status) {
+    return probe_.journal().count([status](const Event& event) {
+      return event.kind == Kind::reply && event.status == status;
+    });
+  }
+
+  // There is one exactly if it was submitted; it goes.
+  void expect_a_contender(std::size_t memory) {
+    const auto names = raw_.children("/p").names;
+    EXPECT_EQ(names.size(), submitted_ ? 1U : 0U) << memory;
+    for (const std::string& name : names) {
+      EXPECT_EQ(probe_.call(rq::Delete{"/p/" + name}).status, Status::ok);
+    }
+    EXPECT_EQ(RequestRegistry::instance().size(), 0U);
+  }
+
+  const TestChroot chroot_{SharedServer::hosts()};
+  RawClient raw_{chroot_.hosts()};
+  Probe probe_{options()};
+  bool submitted_ = false;
+  std::size_t replies_ = 0;
+  std::size_t starved_ = 0;  // submitted, and not sent at once
+};
+
+TEST_F(ZkCoordinatorMemory, AContenderIsMadeExactlyWhenItsRequestIsSubmitted) {
+  at_every_allocation([&](std::size_t memory) {
+    const bool ran_out = submit(memory, rq::CreateContender{"/p", "lock-", "data"});
+    expect_a_contender(memory);
+    return ran_out;
+  });
+  EXPECT_GE(starved_, 4U) << "the reply, the path, the ticket, the flight";
+  EXPECT_EQ(replies_that_are(Status::ok), replies_) << "each counts once against the cap";
+}
+
+TEST_F(ZkCoordinatorMemory, ATransactionIsPreparedAnew) {
+  at_every_allocation([&](std::size_t memory) {
+    const bool ran_out = submit(
+        memory,
+        rq::Transaction{
+            "/old",
+            {rq::write::Set{"/old", std::to_string(memory)},
+             rq::write::Create{
+                 .path = "/p/lock-", .ephemeral = true, .contender = true, .sequential = true}}});
+    const bool is_set = raw_.get_data("/old").data == std::to_string(memory);
+    EXPECT_EQ(is_set, submitted_) << memory;
+    expect_a_contender(memory);
+    return ran_out;
+  });
+  EXPECT_GE(starved_, 6U) << "the reply, the operations, their results, the name, the way";
+  EXPECT_EQ(replies_that_are(Status::ok), replies_) << "each counts once against the cap";
+}
+
+TEST_F(ZkCoordinatorMemory, AnUnusablePathIsRefusedAgain) {
+  at_every_allocation([&](std::size_t memory) {
+    return submit(memory, rq::Transaction{"/old", {rq::write::Set{"/a//b", "2"}}});
+  });
+  EXPECT_GE(starved_, 2U) << "the reply, the way to it";
+  EXPECT_EQ(replies_that_are(Status::server_error), replies_);
+  const auto was_sent = [](const Event& event) {
+    return event.kind == Kind::reply && event.session != SessionId{};
+  };
+  EXPECT_EQ(probe_.journal().count(was_sent), 0U);
+}
+
+TEST_F(ZkCoordinatorMemory, OfParentsWhatIsNotSentIsUnknown) {
+  at_every_allocation([&](std::size_t memory) {
+    const bool ran_out = submit(memory, rq::CreateParents{"/n" + std::to_string(memory) + "/a/b"});
+    EXPECT_EQ(RequestRegistry::instance().size(), 0U) << "the reply waits for what was sent";
+    return ran_out;
+  });
+  const std::size_t unknown = replies_that_are(Status::unknown);
+  EXPECT_GE(unknown, 2U);
+  EXPECT_EQ(replies_that_are(Status::ok) + unknown, replies_);
+}
+
+}  // namespace
+}  // namespace zklock::client
