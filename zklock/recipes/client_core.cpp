@@ -71,11 +71,16 @@ void ClientCore::remove(SessionId session, client::Deleter::Node node,
                         client::Deleter::Manner manner, std::function<void()> gone) {
   if (closed()) return;
   const auto work = work_.begin();
-  deleter_.remove(session, std::move(node), manner,
-                  [self = weak_from_this(), work, gone = std::move(gone)](bool is_gone) {
-                    if (gone && is_gone) gone();
-                    if (const auto alive = self.lock()) alive->work().end(work);
-                  });
+  try {
+    deleter_.remove(session, std::move(node), manner,
+                    [self = weak_from_this(), work, gone = std::move(gone)](bool is_gone) {
+                      if (gone && is_gone) gone();
+                      if (const auto alive = self.lock()) alive->work().end(work);
+                    });
+  } catch (...) {  // no memory: nobody is to wait for it
+    work_.end(work);
+    throw;
+  }
 }
 
 void ClientCore::remove(SessionId session, std::string path) {

@@ -80,8 +80,8 @@ void Contender::join(Call call) {
     return;
   }
   if (held) {
-    ownership_.add(call.kind);
     complete(call, {.contender = shared_from_this()});
+    ownership_.add(call.kind);  // now that the caller will hear of it
     return;
   }
   call.began = core().scheduler().now();
