@@ -46,7 +46,7 @@ void LocalQueue::begin(const std::shared_ptr<Contender>& who) {
   if (state_ != State::none) {
     who->waits_for(place_);
     if (!who->waits()) return who->attempt_ended();
-    if (terms_.batch > 1) return wait_behind(who);
+    if (terms_.batch > 1 || state_ == State::idle) return wait_behind(who);
   }
   queue(who, Requester::of_this_thread(who->owner()));
 }
@@ -100,7 +100,7 @@ void LocalQueue::remove_place(Place::Manner manner) {
 }
 
 void LocalQueue::queue_the_rest() {
-  while (state_ == State::none && !waiting_.empty()) {
+  while (!waiting_.empty() && (state_ == State::none || terms_.batch == 1)) {
     Waiting next = take_next();
     queue(next.who, std::move(next.requester));
   }
@@ -275,7 +275,9 @@ void LocalQueue::listed(const Place& place, const client::Reply& reply) {
     allowance_.others_found();
     return end_idling();
   }
-  if (state_ == State::idle && !waiting_.empty()) hand_to_next();
+  if (state_ != State::idle || waiting_.empty()) return;
+  hand_to_next();
+  if (terms_.batch == 1) queue_the_rest();
 }
 
 // ---- positions ----------------------------------------------------------------------------------
