@@ -46,6 +46,7 @@ void LocalQueue::begin(const std::shared_ptr<Contender>& who) {
   if (state_ != State::none) {
     who->waits_for(place_);
     if (!who->waits()) return who->attempt_ended();
+    // Idle: others wait for that answer, and are not to be overtaken.
     if (terms_.batch > 1 || state_ == State::idle) return wait_behind(who);
   }
   queue(who, Requester::of_this_thread(who->owner()));

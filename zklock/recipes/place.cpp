@@ -147,8 +147,7 @@ void Place::ask_for_node() {
                       }));
   try {
     count();
-  } catch (
-      const std::exception&) {  // no memory: the node is on its way, and must not be left alone
+  } catch (const std::exception&) {  // no memory; but the node is on its way
     fsm_.not_counted();
   }
   wanted_since_ = core().scheduler().now();
