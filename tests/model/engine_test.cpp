@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The production engine on the simulated ensemble: the protocol, step by step.
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -325,6 +327,25 @@ TEST_F(EngineTest, CloseEndsEverything) {
   EXPECT_EQ(lock_.lost_told(held), 1U);
   EXPECT_THROW(lock_.acquire(0), Error);
   lock_.release(held);
+}
+
+// Another thread destroys the last object, and closes, before lock() comes back with its grant.
+TEST_F(EngineTest, WhoComesBackAfterAllHasGoneIsNotKept) {
+  lock_.use(0);
+  const auto engine = lock_.engine(0);
+  std::shared_ptr<recipes::Contender> granted;
+  engine->acquire({.owner = Owner::this_thread(),
+                   .deadline = Deadline::never(),
+                   .kind = core::CountKind::lock,
+                   .done = [&](const recipes::Outcome& outcome) { granted = outcome.contender; }});
+  run();
+  ASSERT_TRUE(granted);
+  lock_.end_use(0);
+  lock_.core(0).close();
+  lock_.world().run_all();
+  const std::weak_ptr<recipes::Contender> left = granted;
+  engine->locked(std::move(granted));
+  EXPECT_TRUE(left.expired());
 }
 
 TEST_F(EngineTest, ServerErrorsReachTheCaller) {

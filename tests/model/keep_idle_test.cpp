@@ -123,6 +123,44 @@ TEST_F(KeepIdle, WhoLocksBeforeTheAnswerComesAfterThoseItFinds) {
   expect_released();
 }
 
+TEST_F(KeepIdle, NobodyOvertakesWhoWaitsForTheAnswer) {
+  const auto first = granted(0, kept());
+  const auto outside = waiting(1);
+  lock_.release(first);
+  const auto second = lock_.acquire(0, kept());
+  const auto third = lock_.acquire(0, kept());
+  run();
+  release(outside);
+  EXPECT_TRUE(is_granted(second));
+  EXPECT_FALSE(is_granted(third));
+  release(second);
+  EXPECT_TRUE(is_granted(third));
+  release(third);
+  lock_.end_use(0);
+  expect_released();
+}
+
+TEST_F(KeepIdle, WhoHasWaitedForTheAnswerIsNotOvertakenAfterwards) {
+  const auto first = granted(0, kept());
+  lock_.release(first);
+  const auto second = lock_.acquire(0, kept());
+  const auto third = lock_.acquire(0, kept());
+  ASSERT_TRUE(lock_.world().run_until([&] { return is_granted(second); }, 1s));
+  expect_same_node(first, second);
+  const auto outside = ensemble().create_sequential(LockWorld::path, "lock-");
+  const auto fourth = waiting(0, kept());
+  release(second);
+  ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + *outside)), Status::ok);
+  run();
+  EXPECT_TRUE(is_granted(third));
+  EXPECT_FALSE(is_granted(fourth));
+  release(third);
+  EXPECT_TRUE(is_granted(fourth));
+  release(fourth);
+  lock_.end_use(0);
+  expect_released();
+}
+
 TEST_F(KeepIdle, WhoWaitsForTheAnswerMayLeave) {
   const auto first = granted(0, kept(4));
   const auto outside = lock_.acquire(1);  // its node comes after the list

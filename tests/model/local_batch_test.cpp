@@ -244,6 +244,18 @@ TEST_F(LocalBatch, ASingleAttemptMayBeginIt) {
   expect_rest();
 }
 
+TEST_F(LocalBatch, AReaderThatJoinedAnAttemptGoesOnAsAReader) {
+  const auto holder = granted(0, LockWorld::to_read());
+  const Request attempt = once(many());
+  lock_.acquire(1, attempt);
+  const auto reads = lock_.acquire(1, LockWorld::to_read(attempt.owner));
+  run();
+  EXPECT_TRUE(is_granted(reads)) << "beside the other reader";
+  release(holder);
+  release(reads);
+  expect_rest();
+}
+
 TEST_F(LocalBatch, ASingleAttemptThatFailsKeepsNobodyWaiting) {
   const auto outside = granted(1);
   const auto attempt = lock_.acquire(0, once(many()));

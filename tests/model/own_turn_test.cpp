@@ -232,6 +232,14 @@ TEST_F(OwnTurnTest, WhoIsRefusedTheWatchDoesWithoutForAMinute) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
+TEST_F(OwnTurnTest, WhoIsOnlyPutOffAsksForTheWatchAgain) {
+  client(0).fail_next(Kind::get_and_watch, Status::throttled);
+  cycle(0);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "the same";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
 TEST_F(OwnTurnTest, SingleAttemptsCountAndWatchNothing) {
   for (int i = 0; i < 3; ++i) {
     reset_counts();

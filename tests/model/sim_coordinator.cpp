@@ -118,8 +118,13 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
 void SimCoordinator::send(Pending pending) {
   pending.session = session_;
   pending.sent_at = last_send_ = own_clock_.now();
-  in_flight_.push_back(std::move(pending));
   to_server_.emplace_back(NextRequest{});
+  try {
+    in_flight_.push_back(std::move(pending));
+  } catch (...) {  // all of it or nothing, as the port promises
+    to_server_.pop_back();
+    throw;
+  }
 }
 
 void SimCoordinator::hold(Pending pending) {

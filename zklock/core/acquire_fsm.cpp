@@ -49,6 +49,7 @@ AcquireEffects AcquireFsm::enqueue() {
   own_deleted_ = false;
   create_status_ = Status::ok;
   create_answered_ = false;
+  uncounted_ = false;
   marked_ = false;
   doubts_.reset();
   ++attempts_;
@@ -63,6 +64,7 @@ AcquireEffects AcquireFsm::created(const CreatedAnswer& answer, bool lease_valid
   if (answer.status == Status::ok) take_node(answer);
   if (!counts()) {
     if (auto elsewhere = not_queued()) return *std::move(elsewhere);
+    if (!guesses()) return list();
     return answer.first ? first(lease_valid) : guess();
   }
   if (!doubts_->early_count) return {};

@@ -256,7 +256,7 @@ class AcquireFsm {
   std::size_t position() const noexcept { return position_; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
   /// Whether a create is followed by a count.
-  bool counts() const noexcept { return policy_.counts || !guesses(); }
+  bool counts() const noexcept { return !uncounted_ && (policy_.counts || !guesses()); }
   /// Whom it waits for, in the order in which it asked for the watches; while arming and waiting.
   const Few<std::string>& watched() const noexcept { return watched_; }
   /// Somebody else stood before it, and was watched.
@@ -274,6 +274,8 @@ class AcquireFsm {
   }
 
   AcquireEffects start();
+  /// What was to follow the create that was asked for has not been asked, and will not be.
+  void not_counted() noexcept { uncounted_ = true; }
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
   AcquireEffects created(const CreatedAnswer& answer, bool lease_valid);
   AcquireEffects moved(const CreatedAnswer& answer);
@@ -387,6 +389,7 @@ class AcquireFsm {
   bool giving_up_ = false;
   bool parent_removed_ = false;  ///< at most once
   bool create_answered_ = false;
+  bool uncounted_ = false;  ///< the create, for once
   bool own_deleted_ = false;
   bool follows_release_ = false;   ///< the one that it waits for is exclusive; see Decision
   bool release_is_grant_ = false;  ///< the same, and what it writes can be trusted

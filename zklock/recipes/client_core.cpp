@@ -77,7 +77,7 @@ void ClientCore::remove(SessionId session, client::Deleter::Node node,
                       if (gone && is_gone) gone();
                       if (const auto alive = self.lock()) alive->work().end(work);
                     });
-  } catch (...) {  // no memory
+  } catch (...) {  // no memory: nobody is to wait for it
     work_.end(work);
     throw;
   }

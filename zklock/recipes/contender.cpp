@@ -80,8 +80,8 @@ void Contender::join(Call call) {
     return;
   }
   if (held) {
-    ownership_.add(call.kind);
     complete(call, {.contender = shared_from_this()});
+    ownership_.add(call.kind);  // now that the caller will hear of it
     return;
   }
   call.began = core().scheduler().now();
@@ -168,8 +168,9 @@ void Contender::attempt_ended() {
       patient.gate = call.terms->gate;
       patient.wait = true;
       patient.lists = static_cast<bool>(call.terms->audience);
-      // Who waits at a gate has a place of its own.
-      LocalQueue* const local = call.terms->gate ? nullptr : local_;
+      // Who waits at a gate has a place of its own; and who only reads, where others write.
+      const bool shares = !call.terms->gate && patient.rule == policy().rule;
+      LocalQueue* const local = shares ? local_ : nullptr;
       next = engine_->begin(key_, owner_, patient, call.terms->audience, local);
     }
     next->join(std::move(call));

@@ -134,9 +134,11 @@ void Downgrade::end() {
 
 void Downgrade::keep(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
-  place_.core().warn("downgrade " + place_.engine().path().str() + ": " + cause +
-                     "; others wait as if it still wrote");
   settle(State::kept);
+  // Outside of the Section: where it goes is the user's.
+  place_.engine().later([core = place_.core().shared_from_this(),
+                         text = "downgrade " + place_.engine().path().str() + ": " + cause +
+                                "; others wait as if it still wrote"] { core->warn(text); });
 }
 
 void Downgrade::settle(State state) {

@@ -35,12 +35,19 @@ void LocalQueue::begin(const std::shared_ptr<Contender>& who) {
   if (state_ == State::idle && waiting_.empty()) {
     // The answer on whether others wait is on its way.
     if (!place_->arrivals().armed() && !allowance_.left()) return wait_behind(who);
-    if (hand_to(who)) return;
+    try {
+      if (hand_to(who)) return;
+    } catch (...) {  // no memory: it is kept as before
+      place_->vacate();
+      state_ = State::idle;
+      throw;
+    }
   }
   if (state_ != State::none) {
     who->waits_for(place_);
     if (!who->waits()) return who->attempt_ended();
-    if (terms_.batch > 1) return wait_behind(who);
+    // Idle: others wait for that answer, and are not to be overtaken.
+    if (terms_.batch > 1 || state_ == State::idle) return wait_behind(who);
   }
   queue(who, Requester::of_this_thread(who->owner()));
 }
@@ -87,14 +94,14 @@ std::shared_ptr<Place> LocalQueue::forget_place() noexcept {
 
 /// Nobody holds in it, and so it leaves no delay.
 void LocalQueue::remove_place(Place::Manner manner) {
-  const auto place = forget_place();
-  place->leave_no_delay();
-  place->remove(manner);
-  place->leave_session();
+  place_->leave_no_delay();
+  place_->remove(manner);
+  place_->leave_session();
+  forget_place();  // last: what cannot be removed is not forgotten
 }
 
 void LocalQueue::queue_the_rest() {
-  while (state_ == State::none && !waiting_.empty()) {
+  while (!waiting_.empty() && (state_ == State::none || terms_.batch == 1)) {
     Waiting next = take_next();
     queue(next.who, std::move(next.requester));
   }
@@ -187,10 +194,10 @@ void LocalQueue::hand_to_next() {
 
 void LocalQueue::ask_if_due() {
   if (state_ != State::held || waiting_.empty() || !allowance_.worth_asking()) return;
-  allowance_.asks();
   engine_.core().coordinator().submit(
       {.operation = request::CountChildren{engine_.path().str()}, .session = place_->session()},
       place_->entering([](Place& p, const client::Reply& r) { p.local()->counted(p, r); }));
+  allowance_.asks();  // last: without memory it has not asked
 }
 
 void LocalQueue::counted(const Place& place, const client::Reply& reply) {
@@ -269,7 +276,9 @@ void LocalQueue::listed(const Place& place, const client::Reply& reply) {
     allowance_.others_found();
     return end_idling();
   }
-  if (state_ == State::idle && !waiting_.empty()) hand_to_next();
+  if (state_ != State::idle || waiting_.empty()) return;
+  hand_to_next();
+  if (terms_.batch == 1) queue_the_rest();
 }
 
 // ---- positions ----------------------------------------------------------------------------------

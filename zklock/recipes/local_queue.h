@@ -50,7 +50,8 @@ class Contender;
 ///
 /// Apart, in a place of its own, stands: a single attempt where there is no place, for it waits for
 /// nobody; and, where contenders wait in places of their own (a batch of one), whoever waits. Such
-/// a place becomes the shared one by its grant.
+/// a place becomes the shared one by its grant. While it is being asked whether somebody outside
+/// waits, all wait behind for the answer; then each gets its place, in the same order.
 ///
 /// Nothing is granted here without a valid lease. A place whose lease is not valid is left.
 ///

@@ -176,6 +176,12 @@ void LockEngine::cancel_all(const void* object) {
   for (const auto& [owner, contender] : contenders) contender->leave_all(object);
 }
 
+// The last object may have gone since, and close() have cleared up: then nobody is left to unlock.
+void LockEngine::locked(std::shared_ptr<const Contender> contender) noexcept {
+  const std::lock_guard guard(mutex_);
+  if (is_used()) recursion_.begin(std::move(contender));
+}
+
 bool LockEngine::unlock(const Owner& owner, core::CountKind kind) {
   const bool by_lock = kind == core::CountKind::lock && owner == Owner::this_thread();
   if (by_lock && unlock_again()) return true;

@@ -93,9 +93,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void cancel_all(const void* object);
 
   /// The calling thread's lock() has been granted.
-  void locked(std::shared_ptr<const Contender> contender) noexcept {
-    recursion_.begin(std::move(contender));
-  }
+  void locked(std::shared_ptr<const Contender> contender) noexcept;
   /// Nests, if the calling thread has the lock by lock(), and it is valid. Else there is no change.
   bool lock_again() noexcept { return recursion_.enter(); }
   /// Gives back one count of the calling thread that lock_again() has taken. False if there is none.

@@ -92,6 +92,7 @@ void OwnTurn::answered(const client::Reply& reply) {
     return;
   }
   end();
+  if (core::passes(reply.status)) return;
   not_before_ = engine_.core().scheduler().now() + pause_after_refusal;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "zklock/client/then_get.h"
@@ -128,7 +129,7 @@ void Place::let_through() {
   let_through_ = true;
   try {
     ask_for_node();
-  } catch (...) {  // what was sent nevertheless is answered to nobody
+  } catch (...) {  // nothing was sent
     let_through_ = false;
     throw;
   }
@@ -144,15 +145,21 @@ void Place::ask_for_node() {
                         p.queued_ms_ = r.created_ms;
                         return p.fsm_.created(p.answer_of(r), p.lease_valid(r.session));
                       }));
-  if (fsm_.present_rule().shares_count()) {
-    list({});
-  } else if (fsm_.counts()) {
-    count_id_ = submit(request::CountChildren{path}, {}, on_reply([](Place& p, const auto& r) {
-                         return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count},
-                                               p.lease_valid());
-                       }));
+  try {
+    count();
+  } catch (const std::exception&) {  // no memory; but the node is on its way
+    fsm_.not_counted();
   }
   wanted_since_ = core().scheduler().now();
+}
+
+void Place::count() {
+  if (fsm_.present_rule().shares_count()) return list({});
+  if (!fsm_.counts()) return;
+  count_id_ = submit(
+      request::CountChildren{engine_->path().str()}, {}, on_reply([](Place& p, const auto& r) {
+        return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, p.lease_valid());
+      }));
 }
 
 // Where the numbers have begun again, a release of an older node that was under way may have met

@@ -159,6 +159,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   void carry_out(const Effect& effect);
   void create();
   void ask_for_node();
+  void count();
   void move(const std::string& attempt);
   bool lease_valid(SessionId session);
   core::CreatedAnswer answer_of(const client::Reply& created);

@@ -18,18 +18,13 @@ using core::Ownership;
 
 // ---- what the contender hears -------------------------------------------------------------------
 
+// Somebody stands in it: without that there is no valid lease.
 void Place::grant() {
-  if (const auto who = contender()) {
-    holding_ = std::make_unique<Holding>(*this);
-    holding_->since = core().scheduler().now();
-    engine_->granted(fsm_.waited());
-    who->granted();
-    if (goes_by_number()) engine_->own_turn().granted(fsm_.sequence(), holding_->since);
-    return;
-  }
-  leave_session();  // the caller could not be kept: the system gave no more
-  remove(Manner::plainly);
-  if (local_) local_->gone(*this);
+  holding_ = std::make_unique<Holding>(*this);
+  holding_->since = core().scheduler().now();
+  engine_->granted(fsm_.waited());
+  contender()->granted();
+  if (goes_by_number()) engine_->own_turn().granted(fsm_.sequence(), holding_->since);
 }
 
 void Place::fail(Errc error, const std::string& cause) {

@@ -24,9 +24,9 @@ class Contender;
 /// else has to know of these: as long as there is one, there is that one. A hold that is lost keeps
 /// them, to be given back.
 ///
-/// Thread-safety: all members, from any thread; lock-free. But end() and clear() are called within a
-/// Section of the engine: a thread may end after all objects have gone, and so while they are being
-/// cleared up after.
+/// Thread-safety: all members, from any thread; lock-free. But begin(), end() and clear() are called
+/// with the engine's mutex held: a thread may come back from lock(), or end, after all objects have
+/// gone, and so while they are being cleared up after.
 class Recursion {
  public:
   Recursion() = default;

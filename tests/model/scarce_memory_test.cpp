@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever memory a call wants in vain while it asks for the lock: it throws and leaves nothing, or it
+// goes on.
+#include "support/scarce_memory.h"
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/local_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using testing::at_every_allocation;
+
+class ScarceMemory : public LocalTest {
+ protected:
+  struct Call {
+    bool threw = false;
+    bool ran_out = false;
+    int outcomes = 0;
+    Hold hold;
+  };
+
+  /// By client 0; and all that comes of it.
+  Call acquire(std::size_t memory, const Request& request) {
+    Call call;
+    recipes::Wanted wanted{.owner = request.owner,
+                           .rule = request.rule,
+                           .gate = request.gate,
+                           .deadline = request.timeout
+                                           ? Deadline::after(lock_.world().now(), *request.timeout)
+                                           : Deadline::never(),
+                           .kind = request.kind,
+                           .lock_delay = request.lock_delay,
+                           .local = request.local};
+    wanted.done = [&call, kind = request.kind](const recipes::Outcome& outcome) {
+      ++call.outcomes;
+      if (outcome.contender) call.hold = outcome.contender->make_hold(kind);
+    };
+    const auto engine = lock_.engine(0);
+    {
+      const testing::ScarceMemory scarce(memory);
+      try {
+        engine->acquire(std::move(wanted));
+      } catch (const std::bad_alloc&) {
+        call.threw = true;
+      }
+      call.ran_out = scarce.ran_out();
+    }
+    run();
+    EXPECT_EQ(call.outcomes, call.threw ? 0 : 1) << "with memory for " << memory;
+    return call;
+  }
+  void expect_others_get_it(std::size_t memory) {
+    const auto other = lock_.acquire(1);
+    run();
+    ASSERT_TRUE(is_granted(other)) << "with memory for " << memory;
+    release(other);
+  }
+  /// `request` makes one with an owner of its own.
+  template <class Make>
+  void expect_nothing_left(Make request) {
+    const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+      Call call = acquire(memory, request());
+      EXPECT_EQ(static_cast<bool>(call.hold), !call.threw) << "with memory for " << memory;
+      call.hold.release();
+      run();
+      EXPECT_TRUE(lock_.nodes().empty()) << "with memory for " << memory;
+      expect_others_get_it(memory);
+      return call.ran_out && !HasFatalFailure();
+    });
+    EXPECT_GT(failures, 5U);
+    expect_rest();
+  }
+};
+
+TEST_F(ScarceMemory, LeavesNoNode) {
+  expect_nothing_left([] { return Request{}; });
+}
+
+TEST_F(ScarceMemory, LeavesNoNodeOfASingleAttempt) {
+  expect_nothing_left([] { return once({}); });
+}
+
+TEST_F(ScarceMemory, LeavesNoNodeWithALockDelay) {
+  expect_nothing_left([] { return Request{.lock_delay = 4s}; });
+}
+
+TEST_F(ScarceMemory, LeavesNoNodeOfAReader) {
+  expect_nothing_left([] { return LockWorld::to_read(); });
+}
+
+TEST_F(ScarceMemory, LeavesNoNodeAtAGate) {
+  expect_nothing_left([] { return LockWorld::at_gate(1); });
+}
+
+TEST_F(ScarceMemory, LeavesNoNodeThatIsToBeShared) {
+  expect_nothing_left([] { return on({.batch = 4}); });
+}
+
+TEST_F(ScarceMemory, LeavesNoNodeWhereTheNumberOfPermitsIsShared) {
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    Call call = acquire(memory, LockWorld::shared_permits(1, 1));
+    call.hold.release();
+    const auto other = granted(1, LockWorld::shared_permits(1, 1));
+    release(other);
+    return call.ran_out && !HasFailure();
+  });
+  EXPECT_GT(failures, 5U);
+}
+
+TEST_F(ScarceMemory, NeverMakesASingleAttemptWait) {
+  const auto holder = granted(1);
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    const Call call = acquire(memory, once({}));
+    EXPECT_FALSE(call.hold);
+    EXPECT_EQ(lock_.nodes().size(), 1U) << "with memory for " << memory;
+    return call.ran_out && !HasFailure();
+  });
+  EXPECT_GT(failures, 5U);
+  release(holder);
+  expect_rest();
+}
+
+// The first of its calls is granted, the other throws or not: both are given back, or the first alone.
+TEST_F(ScarceMemory, LeavesNoCountOfWhoHoldsAlready) {
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    const Owner owner = Owner::unique();
+    const auto first = granted(0, {.owner = owner});
+    Call again = acquire(memory, {.owner = owner});
+    EXPECT_EQ(lock_.engine(0)->ownership(owner).count(), again.threw ? 1 : 2);
+    again.hold.release();
+    release(first);
+    expect_others_get_it(memory);
+    return again.ran_out && !HasFatalFailure();
+  });
+  EXPECT_GT(failures, 0U);
+  expect_rest();
+}
+
+TEST_F(ScarceMemory, LeavesALockThatIsKeptIdleAsItWas) {
+  lock_.use(0);
+  const auto kept = [] { return on({.keep_idle = 1h}); };
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    release(granted(0, kept()));
+    Call call = acquire(memory, kept());
+    call.hold.release();
+    run();
+    EXPECT_EQ(lock_.nodes().size(), 1U) << "it is kept";
+    const auto next = lock_.acquire(0, kept());
+    EXPECT_TRUE(is_granted(next)) << "at once, with memory for " << memory;
+    run();
+    release(next);
+    expect_others_get_it(memory);
+    return call.ran_out && !HasFatalFailure();
+  });
+  EXPECT_GT(failures, 3U);
+  lock_.end_use(0);
+  run();
+  expect_rest();
+}
+
+// Its lease has lapsed, and whoever comes next is the first to see it.
+TEST_F(ScarceMemory, LeavesNoLockThatWasKeptTooLong) {
+  lock_.use(0);
+  const auto kept = [] { return on({.keep_idle = 1h}); };
+  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    release(granted(0, kept()));
+    lock_.world().pause(0);
+    run_for(4500ms);
+    lock_.world().resume(0);
+    Call call = acquire(memory, kept());
+    call.hold.release();
+    run();
+    expect_others_get_it(memory);
+    return call.ran_out && !HasFatalFailure();
+  });
+  EXPECT_GT(failures, 5U);
+  lock_.end_use(0);
+  run();
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model
