@@ -173,13 +173,13 @@ def row_of(title, unit, values, absent):
            **{name: None for name in ("zklock", "curator", "kazoo", "floor")},
            **{name: statistics.median(each.values()) for name, each in values.items()}}
     for peer in ("curator", "floor"):
-        row["ratio_to_" + peer] = ratio(values.get("zklock", {}), values.get(peer, {}))
+        row["ratio_to_" + peer] = median_ratio(values.get("zklock", {}), values.get(peer, {}))
     row["rounds"] = {name: list(each.values()) for name, each in values.items()}
     row["absent"] = {name: why for name, why in absent.items() if row.get(name) is None}
     return row
 
 
-def ratio(ours, theirs):
+def median_ratio(ours, theirs):
     """The median of the rounds' ratios: what slows a round down slows both of its sides."""
     ratios = [ours[round_] / theirs[round_] for round_ in ours if theirs.get(round_)]
     return statistics.median(ratios) if ratios else None

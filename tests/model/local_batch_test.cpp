@@ -10,6 +10,19 @@
 namespace zklock::model {
 namespace {
 
+/// Of /data, by a holder.
+class Writing {
+ public:
+  Writing(const Hold& hold, const std::string& data) : tx_(hold) { tx_.set("/data", data); }
+  void commit() {
+    tx_.async_commit([this](const std::exception_ptr& e) { written = e == nullptr; });
+  }
+  std::optional<bool> written;
+
+ private:
+  GuardedTransaction tx_;
+};
+
 // ---- what it costs, and who comes first ---------------------------------------------------------
 
 TEST_F(LocalBatch, AHandOverCostsNoRequest) {
@@ -401,14 +414,12 @@ TEST_F(LocalBatch, NothingIsWrittenForWhoHasLetGo) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
-  GuardedTransaction tx(call(first).hold);
-  tx.set("/data", "1");
+  Writing writing(call(first).hold, "1");
   release(first);
   expect_same_node(first, second);
-  std::optional<bool> written;
-  tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
+  writing.commit();
   run();
-  EXPECT_EQ(written, false);
+  EXPECT_EQ(writing.written, false);
   EXPECT_EQ(ensemble().find("/data")->data, "0");
   release(second);
   expect_rest();
@@ -426,22 +437,20 @@ TEST_F(LocalBatch, AReleaseAmidACommitIsNotOverseen) {
     ASSERT_LT(reading, 100);
     const auto first = granted(0, many());
     const auto second = waiting(0, many());
-    GuardedTransaction tx(call(first).hold);
-    tx.set("/data", std::to_string(reading));
+    Writing writing(call(first).hold, std::to_string(reading));
     released = false;
     clock.when_read = [&, left = reading]() mutable {
       if (--left != 0) return;
       released = true;
       lock_.release(first);
     };
-    std::optional<bool> written;
-    tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
+    writing.commit();
     clock.when_read = nullptr;
     if (!released) lock_.release(first);
     run();
-    ASSERT_TRUE(written.has_value());
-    EXPECT_EQ(ensemble().find("/data")->data == std::to_string(reading), *written);
-    if (*written) {
+    ASSERT_TRUE(writing.written.has_value());
+    EXPECT_EQ(ensemble().find("/data")->data == std::to_string(reading), *writing.written);
+    if (*writing.written) {
       expect_new_node(first, second);
       ++written_in_all;
     }
@@ -456,13 +465,11 @@ TEST_F(LocalBatch, WhatMayHaveBeenWrittenEndsTheSharing) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
-  std::optional<bool> written;
-  GuardedTransaction tx(call(first).hold);
-  tx.set("/data", "1");
-  tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
+  Writing writing(call(first).hold, "1");
+  writing.commit();
   client(0).disconnect(OnTheWay::linger);
   run();
-  ASSERT_EQ(written, false);
+  ASSERT_EQ(writing.written, false);
   lock_.release(first);
   EXPECT_EQ(call(second).outcomes, 0);
   client(0).reconnect();

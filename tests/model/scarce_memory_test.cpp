@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <new>
+#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -52,28 +53,38 @@ class ScarceMemory : public LocalTest {
       call.ran_out = scarce.ran_out();
     }
     run();
-    EXPECT_EQ(call.outcomes, call.threw ? 0 : 1) << "with memory for " << memory;
+    EXPECT_EQ(call.outcomes, call.threw ? 0 : 1);
     return call;
   }
-  void expect_others_get_it(std::size_t memory) {
+  void expect_others_get_it() {
     const auto other = lock_.acquire(1);
     run();
-    ASSERT_TRUE(is_granted(other)) << "with memory for " << memory;
+    ASSERT_TRUE(is_granted(other));
     release(other);
+  }
+  /// `step(memory)` makes a call with that, and returns it. It runs out more often than `failures`.
+  template <class Step>
+  void at_every_allocation_of(Step step, std::size_t failures) {
+    const std::size_t found = at_every_allocation([&](std::size_t memory) {
+      SCOPED_TRACE("with memory for " + std::to_string(memory));
+      const Call call = step(memory);
+      return call.ran_out && !HasFailure();
+    });
+    EXPECT_GT(found, failures);
   }
   /// `request` makes one with an owner of its own.
   template <class Make>
   void expect_nothing_left(Make request) {
-    const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+    const auto step = [&](std::size_t memory) {
       Call call = acquire(memory, request());
-      EXPECT_EQ(static_cast<bool>(call.hold), !call.threw) << "with memory for " << memory;
+      EXPECT_EQ(static_cast<bool>(call.hold), !call.threw);
       call.hold.release();
       run();
-      EXPECT_TRUE(lock_.nodes().empty()) << "with memory for " << memory;
-      expect_others_get_it(memory);
-      return call.ran_out && !HasFatalFailure();
-    });
-    EXPECT_GT(failures, 5U);
+      EXPECT_TRUE(lock_.nodes().empty());
+      expect_others_get_it();
+      return call;
+    };
+    at_every_allocation_of(step, 5);
     expect_rest();
   }
 };
@@ -103,62 +114,62 @@ TEST_F(ScarceMemory, LeavesNoNodeThatIsToBeShared) {
 }
 
 TEST_F(ScarceMemory, LeavesNoNodeWhereTheNumberOfPermitsIsShared) {
-  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+  const auto step = [&](std::size_t memory) {
     Call call = acquire(memory, LockWorld::shared_permits(1, 1));
     call.hold.release();
     const auto other = granted(1, LockWorld::shared_permits(1, 1));
     release(other);
-    return call.ran_out && !HasFailure();
-  });
-  EXPECT_GT(failures, 5U);
+    return call;
+  };
+  at_every_allocation_of(step, 5);
 }
 
 TEST_F(ScarceMemory, NeverMakesASingleAttemptWait) {
   const auto holder = granted(1);
-  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
-    const Call call = acquire(memory, once({}));
+  const auto step = [&](std::size_t memory) {
+    Call call = acquire(memory, once({}));
     EXPECT_FALSE(call.hold);
-    EXPECT_EQ(lock_.nodes().size(), 1U) << "with memory for " << memory;
-    return call.ran_out && !HasFailure();
-  });
-  EXPECT_GT(failures, 5U);
+    EXPECT_EQ(lock_.nodes().size(), 1U);
+    return call;
+  };
+  at_every_allocation_of(step, 5);
   release(holder);
   expect_rest();
 }
 
 // The first of its calls is granted, the other throws or not: both are given back, or the first alone.
 TEST_F(ScarceMemory, LeavesNoCountOfWhoHoldsAlready) {
-  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+  const auto step = [&](std::size_t memory) {
     const Owner owner = Owner::unique();
     const auto first = granted(0, {.owner = owner});
     Call again = acquire(memory, {.owner = owner});
     EXPECT_EQ(lock_.engine(0)->ownership(owner).count(), again.threw ? 1 : 2);
     again.hold.release();
     release(first);
-    expect_others_get_it(memory);
-    return again.ran_out && !HasFatalFailure();
-  });
-  EXPECT_GT(failures, 0U);
+    expect_others_get_it();
+    return again;
+  };
+  at_every_allocation_of(step, 0);
   expect_rest();
 }
 
 TEST_F(ScarceMemory, LeavesALockThatIsKeptIdleAsItWas) {
   lock_.use(0);
   const auto kept = [] { return on({.keep_idle = 1h}); };
-  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+  const auto step = [&](std::size_t memory) {
     release(granted(0, kept()));
     Call call = acquire(memory, kept());
     call.hold.release();
     run();
     EXPECT_EQ(lock_.nodes().size(), 1U) << "it is kept";
     const auto next = lock_.acquire(0, kept());
-    EXPECT_TRUE(is_granted(next)) << "at once, with memory for " << memory;
+    EXPECT_TRUE(is_granted(next)) << "at once";
     run();
     release(next);
-    expect_others_get_it(memory);
-    return call.ran_out && !HasFatalFailure();
-  });
-  EXPECT_GT(failures, 3U);
+    expect_others_get_it();
+    return call;
+  };
+  at_every_allocation_of(step, 3);
   lock_.end_use(0);
   run();
   expect_rest();
@@ -168,7 +179,7 @@ TEST_F(ScarceMemory, LeavesALockThatIsKeptIdleAsItWas) {
 TEST_F(ScarceMemory, LeavesNoLockThatWasKeptTooLong) {
   lock_.use(0);
   const auto kept = [] { return on({.keep_idle = 1h}); };
-  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
+  const auto step = [&](std::size_t memory) {
     release(granted(0, kept()));
     lock_.world().pause(0);
     run_for(4500ms);
@@ -176,10 +187,10 @@ TEST_F(ScarceMemory, LeavesNoLockThatWasKeptTooLong) {
     Call call = acquire(memory, kept());
     call.hold.release();
     run();
-    expect_others_get_it(memory);
-    return call.ran_out && !HasFatalFailure();
-  });
-  EXPECT_GT(failures, 5U);
+    expect_others_get_it();
+    return call;
+  };
+  at_every_allocation_of(step, 5);
   lock_.end_use(0);
   run();
   expect_rest();

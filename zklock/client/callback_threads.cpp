@@ -49,7 +49,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   void leave(std::unique_lock<std::mutex>& lock, Threads::iterator self) noexcept;
   void begin(Task task) noexcept;
   void hand_over(Task task) noexcept;
-  void call(Task& task) noexcept;
+  void run(Task& task) noexcept;
   void report() noexcept;
   void task_ended() noexcept;
   static void join(Threads threads) noexcept;
@@ -93,8 +93,7 @@ class CallbackThreads::Pool::Handover {
   }
   void run() noexcept {
     if (begun_.exchange(true)) return;
-    pool_->call(task_);
-    pool_->task_ended();
+    pool_->run(task_);
   }
 
  private:
@@ -195,8 +194,7 @@ void CallbackThreads::Pool::begin(Task task) noexcept {
   if (options_.executor) {
     hand_over(std::move(task));
   } else {
-    call(task);
-    task_ended();
+    run(task);
   }
 }
 
@@ -208,12 +206,11 @@ void CallbackThreads::Pool::hand_over(Task task) noexcept {
   } catch (...) {
     report();
     if (handover) return handover->run();  // nothing, where the executor has begun it
-    call(task);                            // no memory: it has not been moved
-    task_ended();
+    run(task);                             // no memory: it has not been moved
   }
 }
 
-void CallbackThreads::Pool::call(Task& task) noexcept {
+void CallbackThreads::Pool::run(Task& task) noexcept {
   // Restored, not cleared: an executor may run tasks of one pool within those of another.
   const Pool* const before = std::exchange(current_, this);
   try {
@@ -223,6 +220,7 @@ void CallbackThreads::Pool::call(Task& task) noexcept {
   }
   task = nullptr;  // what it owns goes before a drain ends
   current_ = before;
+  task_ended();
 }
 
 void CallbackThreads::Pool::report() noexcept {

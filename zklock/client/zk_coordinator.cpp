@@ -120,8 +120,7 @@ void ZkCoordinator::unwatch(RequestId request) noexcept {
   }
   const auto watch = watches_.cancel(request);
   if (!watch) return;
-  hold_removals({&*watch, 1});
-  pump();
+  remove({&*watch, 1});
 }
 
 void ZkCoordinator::close() {
@@ -212,11 +211,12 @@ ZkCoordinator::Held::iterator ZkCoordinator::find_held(RequestId request) {
   return found != held_.end() && (*found)->id() == request ? found : held_.end();
 }
 
-void ZkCoordinator::hold_removals(std::span<const Watch> watches) noexcept {
+void ZkCoordinator::remove(std::span<const Watch> watches) noexcept {
   try {
     for (const Watch& watch : watches) hold(make_watch_removal(watch, own_origin()));
   } catch (const std::exception&) {  // no memory: they stay, and nobody is told of them
   }
+  pump();
 }
 
 void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detail) {

@@ -88,7 +88,7 @@ class ZkCoordinator final : public Coordinator,
   bool send(const CallPtr& call);  // false: it stays held
   void hold(CallPtr call);         // of the client's own
   Held::iterator find_held(RequestId request);
-  void hold_removals(std::span<const Watch> watches) noexcept;
+  void remove(std::span<const Watch> watches) noexcept;  // at the servers; with a pump()
   void refuse_to_hold();
   RequestId next_id() { return RequestId{++last_id_}; }
   Origin own_origin() { return {next_id(), session_, nullptr, LeaseClock::now()}; }

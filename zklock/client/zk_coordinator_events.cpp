@@ -293,8 +293,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
       heard_of_ = std::max(heard_of_, sent_at);
     }
     complete = call->complete(part, completion, wire(chores));
-    hold_removals(chores.removals);
-    pump();
+    remove(chores.removals);  // be there none: one more may be sent now
     if (chores.ask_for_nodes) answers_.poke();
     if (complete) fit_status(call->reply().status);
   }
@@ -304,8 +303,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   if (chores.departures.empty()) return;
   for (const Watch& watch : chores.departures) tell_of(watch.path, request::WatchEvent::deleted);
   const std::lock_guard guard(mutex_);
-  hold_removals(chores.departures);
-  pump();
+  remove(chores.departures);
 }
 
 }  // namespace zklock::client
