@@ -92,8 +92,8 @@ struct MutexOptions {
   /// of them, first come first served, at once and without a request. When the number is reached
   /// and somebody outside may wait, the node is released, and those who are left queue again,
   /// behind all who wait by then. While nobody outside waits there is no limit; whether somebody
-  /// does is asked, with one request for half as many grants. With 1, the default, every contender
-  /// has a node of its own, and the order of all is strictly that of arrival.
+  /// does is asked, with one request for five eighths as many grants. With 1, the default, every
+  /// contender has a node of its own, and the order of all is strictly that of arrival.
   ///
   /// It is for ReentrantMutex and Mutex. Contenders share a node if their objects agree on this,
   /// keep_idle, lock_delay and on_node_lost; other contenders of the client are outside. A single

@@ -27,7 +27,15 @@ TEST(LocalAllowance, IsTheBatch) {
   EXPECT_FALSE(allowance.left());
 }
 
-TEST(LocalAllowance, AsksFromHalfOfItOnAndOnceAtATime) {
+TEST(LocalAllowance, AsksWhenTheAnswerStillComesInTime) {
+  LocalAllowance allowance(64);
+  grant(allowance, 39);
+  EXPECT_FALSE(allowance.worth_asking());
+  grant(allowance, 1);
+  EXPECT_TRUE(allowance.worth_asking()) << "there are 24 left until it comes";
+}
+
+TEST(LocalAllowance, AsksOnceAtATime) {
   LocalAllowance allowance(4);
   grant(allowance, 1);
   EXPECT_FALSE(allowance.worth_asking());
