@@ -2,8 +2,10 @@
 #include "zklock/recipes/blocking_call.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
@@ -20,6 +22,15 @@ using namespace std::chrono_literals;
 using testing::Fact;
 using testing::thread_state;
 
+/// What `act` does once the thread that waits is asleep.
+std::jthread when_asleep(Fact<pid_t> waiting, std::function<void()> act) {
+  return std::jthread([waiting, act = std::move(act)] {
+    const pid_t waits = waiting.get();
+    while (thread_state(waits) != 'S') std::this_thread::yield();
+    act();
+  });
+}
+
 TEST(BlockingCall, AThreadThatStaysAwakeHearsOfTheResult) {
   BlockingCall<int> call;
   Fact<> begun;
@@ -34,11 +45,7 @@ TEST(BlockingCall, AThreadThatStaysAwakeHearsOfTheResult) {
 TEST(BlockingCall, AThreadSleepsWhenItWasAwakeForLongEnough) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;
-  std::jthread other([&call, waiting] {
-    const pid_t waits = waiting.get();
-    while (thread_state(waits) != 'S') std::this_thread::yield();
-    call.set(7);
-  });
+  const auto other = when_asleep(waiting, [&call] { call.set(7); });
   waiting.is(::gettid());
   EXPECT_EQ(call.wait(1us), 7);
 }
@@ -47,6 +54,43 @@ TEST(BlockingCall, AThreadIsInterruptedWhileItIsAwake) {
   BlockingCall<int> call;
   boost::thread waits([&call] { EXPECT_THROW(call.wait(24h), boost::thread_interrupted); });
   waits.interrupt();
+  waits.join();
+}
+
+TEST(BlockingCall, AThreadThatCanBeInterruptedIsWokenToo) {
+  BlockingCall<int> call;
+  Fact<pid_t> waiting;
+  const auto other = when_asleep(waiting, [&call] { call.set(7); });
+  boost::thread waits([&call, waiting] {
+    waiting.is(::gettid());
+    EXPECT_EQ(call.wait(), 7);
+  });
+  waits.join();
+}
+
+TEST(BlockingCall, AnInterruptedThreadMayWaitForTheResultAllTheSame) {
+  BlockingCall<int> call;
+  Fact<pid_t> waiting;
+  Fact<pid_t> waiting_again;
+  boost::thread waits([&call, waiting, waiting_again] {
+    waiting.is(::gettid());
+    EXPECT_THROW(call.wait(), boost::thread_interrupted);
+    waiting_again.is(::gettid());
+    EXPECT_EQ(call.wait_without_interruption(), 7);
+  });
+  const auto interrupts = when_asleep(waiting, [&waits] { waits.interrupt(); });
+  const auto other = when_asleep(waiting_again, [&call] { call.set(7); });
+  waits.join();
+}
+
+TEST(BlockingCall, WaitingForAWhileIsAnInterruptionPoint) {
+  BlockingCall<int> call;
+  Fact<pid_t> waiting;
+  boost::thread waits([&call, waiting] {
+    waiting.is(::gettid());
+    EXPECT_THROW(call.wait_for(24h), boost::thread_interrupted);
+  });
+  const auto other = when_asleep(waiting, [&waits] { waits.interrupt(); });
   waits.join();
 }
 

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
 #include <boost/date_time/posix_time/posix_time_types.hpp>
 #include <boost/thread/condition_variable.hpp>
-#include <boost/thread/mutex.hpp>
 #include <boost/thread/thread.hpp>
 
 #include "zklock/client/stay_awake.h"
@@ -27,29 +28,30 @@ class BlockingCall {
     // free, or it would have to go to sleep on that at once.
     const std::shared_ptr<State> state = state_;
     {
-      const boost::lock_guard<boost::mutex> guard(state->mutex);
+      const std::lock_guard guard(state->mutex);
       state->result.emplace(std::move(result));
     }
-    state->ready.notify_one();
+    state->wake();
   }
 
   /// An interruption point of Boost.Thread: throws boost::thread_interrupted. For `awake` the thread
   /// does not sleep, but lets others run.
   Result wait(std::chrono::microseconds awake = {}) {
-    boost::unique_lock<boost::mutex> lock(state_->mutex);
+    std::unique_lock lock(state_->mutex);
     client::stay_awake(
         lock, awake, [this] { return state_->result.has_value(); },
         [] { boost::this_thread::interruption_point(); });
-    while (!state_->result) state_->ready.wait(lock);
+    while (!state_->result) state_->sleep(lock);
     return std::move(*state_->result);
   }
 
   /// The same, for about `longest` at most: nothing when there is no result until then. For what
   /// must end although nobody may be left to deliver it.
   std::optional<Result> wait_for(std::chrono::milliseconds longest) {
-    boost::unique_lock<boost::mutex> lock(state_->mutex);
+    std::unique_lock lock(state_->mutex);
     if (!state_->result) {
-      state_->ready.timed_wait(lock, boost::posix_time::milliseconds(longest.count()));
+      state_->where_interrupted().timed_wait(lock,
+                                             boost::posix_time::milliseconds(longest.count()));
     }
     return std::move(state_->result);
   }
@@ -60,10 +62,30 @@ class BlockingCall {
   }
 
  private:
+  /// A thread that cannot be interrupted, as it is none of Boost's, does not sleep where those do:
+  /// who is woken there meets a mutex that is still held, and sleeps once more.
   struct State {
-    boost::mutex mutex;
-    boost::condition_variable ready;
+    void sleep(std::unique_lock<std::mutex>& lock) {
+      if (boost::this_thread::interruption_enabled()) {
+        where_interrupted().wait(lock);
+      } else {
+        ready.wait(lock);
+      }
+    }
+    /// Once there is a result: then nobody begins to sleep.
+    void wake() {
+      if (interruptible) interruptible->notify_one();
+      ready.notify_one();
+    }
+    boost::condition_variable_any& where_interrupted() {
+      return interruptible ? *interruptible : interruptible.emplace();
+    }
+
+    std::mutex mutex;
     std::optional<Result> result;  ///< guarded by mutex
+    /// The same; constant once there is a result.
+    std::optional<boost::condition_variable_any> interruptible;
+    std::condition_variable ready;
   };
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
