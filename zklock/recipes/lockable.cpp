@@ -23,6 +23,11 @@ CountKind count_of_lock(const Lockable::Kind& kind) noexcept {
   return kind.rule.access == Access::shared ? CountKind::shared_lock : CountKind::lock;
 }
 
+/// Whether what a thread has locked by lock() is counted by the thread alone.
+bool is_recursive(const Lockable::Kind& kind) noexcept {
+  return kind.nests && kind.rule.access == Access::exclusive;
+}
+
 Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
   return contender ? contender->make_hold(count) : Hold();
 }
@@ -103,22 +108,30 @@ std::shared_ptr<Contender> Lockable::acquire_blocking(Wanted wanted, const std::
 }
 
 bool Lockable::lock(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
-  const bool recursive = kind.nests && kind.rule.access == Access::exclusive;
-  if (recursive && !stop.stop_requested() && !engine_->core().forked() && engine_->lock_again()) {
+  if (is_recursive(kind) && !stop.stop_requested() && !engine_->core().forked() &&
+      engine_->lock_again()) {
     return true;
   }
+  return lock_anew(kind, deadline, stop);  // apart: all that it needs room for is not needed above
+}
+
+bool Lockable::lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   call_at_thread_exit(engine_);
   auto contender = acquire_blocking(
       wanted(kind, Owner::this_thread(), {.deadline = deadline}, count_of_lock(kind)), stop);
   if (!contender) return false;
-  if (recursive) engine_->locked(std::move(contender));
+  if (is_recursive(kind)) engine_->locked(std::move(contender));
   return true;
 }
 
 void Lockable::unlock(CountKind count, const char* operation) {
+  if (!engine_->core().forked() && count == CountKind::lock && engine_->unlock_again()) return;
+  unlock_last(count, operation);
+}
+
+void Lockable::unlock_last(CountKind count, const char* operation) {
   if (engine_->core().forked()) throw Error(Errc::forked, operation, path());
-  if (count == CountKind::lock && engine_->unlock_again()) return;  // the shortest way
   if (!engine_->unlock(Owner::this_thread(), count)) {
     throw Error(Errc::not_owner, operation, path());
   }

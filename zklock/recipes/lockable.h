@@ -76,6 +76,10 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   void check(const Kind& kind, const AcquireOptions& options) const;
   Wanted wanted(const Kind& kind, Owner owner, const AcquireOptions& options,
                 core::CountKind count) const;
+  /// lock(), where it is not one count more of what the thread has.
+  bool lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop);
+  /// unlock(), where it is not one count less of several.
+  void unlock_last(core::CountKind count, const char* operation);
   /// Null: not granted.
   std::shared_ptr<Contender> acquire_blocking(Wanted wanted, const std::stop_token& stop);
   void start(const Kind& kind, const AcquireOptions& options, std::function<void(Outcome)> done);

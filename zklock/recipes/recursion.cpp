@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/recursion.h"
 
+#include <limits>
 #include <utility>
 
 #include "zklock/recipes/contender.h"
@@ -9,12 +10,17 @@ namespace zklock::recipes {
 
 namespace {
 
+/// Of a thread that has not begun anything yet: no thread_ is equal to it.
+constexpr std::uint64_t no_number = std::numeric_limits<std::uint64_t>::max();
+
 constinit std::atomic<std::uint64_t> threads{0};
-constinit thread_local std::uint64_t number_of_this = 0;  // 0: not asked yet
+constinit thread_local std::uint64_t number_of_this = no_number;
 
 /// No other thread has, had, or will have it.
-std::uint64_t this_thread() noexcept {
-  if (number_of_this == 0) number_of_this = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+std::uint64_t number_this_thread() noexcept {
+  if (number_of_this == no_number) {
+    number_of_this = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
   return number_of_this;
 }
 
@@ -22,14 +28,15 @@ std::uint64_t this_thread() noexcept {
 
 // Only the thread itself writes its number, so it needs no order to read it.
 bool Recursion::is_here() const noexcept {
-  return thread_.load(std::memory_order_relaxed) == this_thread();
+  return thread_.load(std::memory_order_relaxed) == number_of_this;
 }
 
 void Recursion::begin(std::shared_ptr<const Contender> contender) noexcept {
   std::uint64_t nobody = 0;
   if (is_here()) {
     if (contender_ == contender) return;
-  } else if (!thread_.compare_exchange_strong(nobody, this_thread(), std::memory_order_acquire)) {
+  } else if (!thread_.compare_exchange_strong(nobody, number_this_thread(),
+                                              std::memory_order_acquire)) {
     return;
   }
   contender_ = std::move(contender);
