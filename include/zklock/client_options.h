@@ -112,9 +112,9 @@ struct ClientOptions {
   /// many a wait: a blocking call, where the last wait for that lock was no longer than this; and a
   /// thread for callbacks, where the last one had come within ten times this. After longer waits it
   /// is a fifth. It costs that much processor time at most, a wait or a callback. Where others want
-  /// the processors, so that letting them run takes more than 1 ms again and again, no thread of the
-  /// process does it for a while: that costs a twentieth of the time at most. 0: they sleep at once.
-  /// At most 100 ms.
+  /// the processors, so that letting them run takes more than 1 ms again and again, and more than
+  /// about a twentieth of the time, no thread of the process does it for a while. 0: they sleep at
+  /// once. At most 100 ms.
   std::chrono::microseconds stay_awake{1'000};
 
   /// Added to every connection before its first request.

@@ -91,9 +91,11 @@ struct MutexOptions {
   /// than 1 the contenders of a client on a path share a node: a release gives the lock to the next
   /// of them, first come first served, at once and without a request. When the number is reached
   /// and somebody outside may wait, the node is released, and those who are left queue again,
-  /// behind all who wait by then. While nobody outside waits there is no limit; whether somebody
-  /// does is asked, with one request for five eighths as many grants. With 1, the default, every
-  /// contender has a node of its own, and the order of all is strictly that of arrival.
+  /// behind all who wait by then. While nobody outside waits there is no limit: whether somebody
+  /// does is asked, once in about five eighths as many grants, and the node is released, too, when
+  /// the answer does not come in time for the next one. So it should be several times the number of
+  /// grants that are made within a round trip. With 1, the default, every contender has a node of
+  /// its own, and the order of all is strictly that of arrival.
   ///
   /// It is for ReentrantMutex and Mutex. Contenders share a node if their objects agree on this,
   /// keep_idle, lock_delay and on_node_lost; other contenders of the client are outside. A single

@@ -83,6 +83,14 @@ TEST(BlockingCall, AnInterruptedThreadMayWaitForTheResultAllTheSame) {
   waits.join();
 }
 
+TEST(BlockingCall, AThreadThatWaitsForAWhileIsWoken) {
+  BlockingCall<int> call;
+  Fact<pid_t> waiting;
+  const auto other = when_asleep(waiting, [&call] { call.set(7); });
+  waiting.is(::gettid());
+  EXPECT_EQ(call.wait_for(24h), 7);
+}
+
 TEST(BlockingCall, WaitingForAWhileIsAnInterruptionPoint) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;

@@ -27,7 +27,7 @@ TEST(LocalAllowance, IsTheBatch) {
   EXPECT_FALSE(allowance.left());
 }
 
-TEST(LocalAllowance, AsksWhenTheAnswerStillComesInTime) {
+TEST(LocalAllowance, AsksFromFiveEighthsOfItOn) {
   LocalAllowance allowance(64);
   grant(allowance, 39);
   EXPECT_FALSE(allowance.worth_asking());

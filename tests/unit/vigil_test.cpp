@@ -39,7 +39,7 @@ TEST(Vigil, EndsForTwentyTimesAsLongAsOthersRanTooLong) {
   EXPECT_TRUE(vigil.is_allowed(at(5s + 130ms)));
 }
 
-TEST(Vigil, CountsWhatSeveralLoseAtOnceAsOneLossWhicheverIsToldLast) {
+TEST(Vigil, CountsWhatSeveralLoseAtOnceAsOneLoss) {
   for (const bool longest_first : {true, false}) {
     Vigil vigil;
     if (longest_first) vigil.gave_way(at(5s), at(5s + 20ms));
@@ -48,6 +48,13 @@ TEST(Vigil, CountsWhatSeveralLoseAtOnceAsOneLossWhicheverIsToldLast) {
     EXPECT_FALSE(vigil.is_allowed(at(5s + 214ms))) << longest_first;
     EXPECT_TRUE(vigil.is_allowed(at(5s + 220ms))) << longest_first;
   }
+}
+
+TEST(Vigil, CountsNoMoreWhatCameBeforeALossThatHasBeenTold) {
+  Vigil vigil;
+  vigil.gave_way(at(5s + 28ms), at(5s + 30ms));
+  vigil.gave_way(at(5s), at(5s + 29ms));
+  EXPECT_TRUE(vigil.is_allowed(at(5s + 30ms)));
 }
 
 TEST(Vigil, TakesAMachineThatStoodStillForNoBusyOne) {

@@ -44,8 +44,8 @@ class LocalAllowance {
 
   bool left() const noexcept { return served_ < batch_; }
   bool others_wait() const noexcept { return others_; }
-  /// Early enough for the answer to come before the end; and not sooner, for a question takes the
-  /// processors as long as a dozen grants do.
+  /// Late, for a question takes the processors as long as a dozen grants do; but the answer is to
+  /// come before the end, or the node is released in vain.
   bool worth_asking() const noexcept {
     return !asking_ && !others_ && served_ >= std::int64_t{batch_} * 5 / 8;
   }

@@ -62,8 +62,8 @@ class BlockingCall {
   }
 
  private:
-  /// A thread that cannot be interrupted, as it is none of Boost's, does not sleep where those do:
-  /// who is woken there meets a mutex that is still held, and sleeps once more.
+  /// Only who can be interrupted sleeps on Boost's condition variable: that one notifies with its own
+  /// mutex held, and so the woken thread has to sleep once more. wait_for() is in no hurry.
   struct State {
     void sleep(std::unique_lock<std::mutex>& lock) {
       if (boost::this_thread::interruption_enabled()) {

@@ -112,7 +112,7 @@ bool Lockable::lock(const Kind& kind, Deadline deadline, const std::stop_token& 
       engine_->lock_again()) {
     return true;
   }
-  return lock_anew(kind, deadline, stop);  // apart: all that it needs room for is not needed above
+  return lock_anew(kind, deadline, stop);  // apart, so that a nested lock() sets up no room for it
 }
 
 bool Lockable::lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
@@ -127,7 +127,7 @@ bool Lockable::lock_anew(const Kind& kind, Deadline deadline, const std::stop_to
 
 void Lockable::unlock(CountKind count, const char* operation) {
   if (!engine_->core().forked() && count == CountKind::lock && engine_->unlock_again()) return;
-  unlock_last(count, operation);
+  unlock_last(count, operation);  // apart, as above
 }
 
 void Lockable::unlock_last(CountKind count, const char* operation) {
