@@ -90,10 +90,10 @@ struct MutexOptions {
   /// How many grants in a row one client may make on one node while others wait outside. With more
   /// than 1 the contenders of a client on a path share a node: a release gives the lock to the next
   /// of them, first come first served, at once and without a request. When the number is reached
-  /// and somebody outside may wait, the node is released, and those who are left queue again,
-  /// behind all who wait by then. While nobody outside waits there is no limit: whether somebody
-  /// does is asked, once in about five eighths as many grants, and the node is released, too, when
-  /// the answer does not come in time for the next one. So it should be several times the number of
+  /// and somebody outside may wait, the node is released, and those who are left queue again, behind
+  /// all who wait by then. While nobody outside waits there is no limit: whether somebody does is
+  /// asked, once in about three quarters as many grants, and where the answer is not there at the
+  /// end, nobody has the lock until it comes. So the number should be several times that of the
   /// grants that are made within a round trip. With 1, the default, every contender has a node of
   /// its own, and the order of all is strictly that of arrival.
   ///

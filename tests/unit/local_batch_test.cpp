@@ -27,26 +27,29 @@ TEST(LocalAllowance, IsTheBatch) {
   EXPECT_FALSE(allowance.left());
 }
 
-TEST(LocalAllowance, AsksFromFiveEighthsOfItOn) {
+TEST(LocalAllowance, AsksFromThreeQuartersOfItOn) {
   LocalAllowance allowance(64);
-  grant(allowance, 39);
+  grant(allowance, 47);
   EXPECT_FALSE(allowance.worth_asking());
   grant(allowance, 1);
-  EXPECT_TRUE(allowance.worth_asking()) << "there are 24 left until it comes";
+  EXPECT_TRUE(allowance.worth_asking()) << "there are 16 left until it comes";
 }
 
 TEST(LocalAllowance, AsksOnceAtATime) {
   LocalAllowance allowance(4);
-  grant(allowance, 1);
+  grant(allowance, 2);
   EXPECT_FALSE(allowance.worth_asking());
   grant(allowance, 1);
   EXPECT_TRUE(allowance.worth_asking());
+  EXPECT_FALSE(allowance.asking());
   allowance.asks();
   EXPECT_FALSE(allowance.worth_asking()) << "there is a question under way";
+  EXPECT_TRUE(allowance.asking());
   grant(allowance, 1);
   allowance.answered(true);
+  EXPECT_FALSE(allowance.asking());
   EXPECT_FALSE(allowance.worth_asking()) << "there was one since";
-  grant(allowance, 1);
+  grant(allowance, 2);
   EXPECT_TRUE(allowance.worth_asking());
 }
 

@@ -44,10 +44,11 @@ class LocalAllowance {
 
   bool left() const noexcept { return served_ < batch_; }
   bool others_wait() const noexcept { return others_; }
-  /// Late, for a question takes the processors as long as a dozen grants do; but the answer is to
-  /// come before the end, or the node is released in vain.
+  bool asking() const noexcept { return asking_; }
+  /// Late, for a question takes the processors as long as a dozen grants do; but at the end the lock
+  /// is nobody's until the answer comes.
   bool worth_asking() const noexcept {
-    return !asking_ && !others_ && served_ >= std::int64_t{batch_} * 5 / 8;
+    return !asking_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
   }
 
   void granted() noexcept { ++served_; }

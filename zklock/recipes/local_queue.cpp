@@ -34,7 +34,7 @@ std::shared_ptr<const Place> LocalQueue::idle_place() const noexcept {
 void LocalQueue::begin(const std::shared_ptr<Contender>& who) {
   if (state_ == State::idle && waiting_.empty()) {
     // The answer on whether others wait is on its way.
-    if (!place_->arrivals().armed() && !allowance_.left()) return wait_behind(who);
+    if (!may_serve_idle()) return wait_behind(who);
     try {
       if (hand_to(who)) return;
     } catch (...) {  // no memory: it is kept as before
@@ -166,8 +166,8 @@ bool LocalQueue::keeps(const Place& place) {
   // With what the delay after a loss is made of: a marker that is gone does not come back.
   const bool intact = policy_.lock_delay.count() == 0 || place.leaves_delay();
   if (!is_shared(place) || asked_for_ || !intact) return false;
-  if (waiting_.empty()) return goes_idle();
-  if (!allowance_.left()) return false;
+  if (waiting_.empty()) return is_kept_idle();
+  if (!allowance_.left()) return awaits_answer();
   hand_to_next();
   return true;
 }
@@ -203,6 +203,11 @@ void LocalQueue::ask_if_due() {
 void LocalQueue::counted(const Place& place, const client::Reply& reply) {
   if (!is_shared(place)) return;
   allowance_.answered(reply.status == core::Status::ok && reply.child_count == own_children());
+  if (state_ != State::idle) return;
+  const bool is_to_be_kept = terms_.keep_idle.count() > 0;
+  if (waiting_.empty() ? !is_to_be_kept : allowance_.others_wait()) return end_idling();
+  if (waiting_.empty() || !may_serve_idle()) return place_->arrivals().look();
+  serve_idle();
 }
 
 std::int32_t LocalQueue::own_children() const {
@@ -217,14 +222,34 @@ void LocalQueue::asked_to_release(const Place& place) {
 
 // ---- idle ---------------------------------------------------------------------------------------
 
-bool LocalQueue::goes_idle() {
+bool LocalQueue::is_kept_idle() {
   const bool is_kept = terms_.keep_idle.count() > 0 && !allowance_.others_wait();
   if (!is_kept || !engine_.is_used() || engine_.anyone_waits()) return false;
+  become_idle();
+  place_->arrivals().look();
+  return true;
+}
+
+/// A release in vain, and a place anew, would take longer.
+bool LocalQueue::awaits_answer() {
+  if (!allowance_.asking() || allowance_.others_wait()) return false;
+  become_idle();
+  return true;
+}
+
+void LocalQueue::become_idle() {
   state_ = State::idle;
   idle_since_ = engine_.core().scheduler().now();
   place_->vacate();
-  place_->arrivals().look();
-  return true;
+}
+
+bool LocalQueue::may_serve_idle() {
+  return allowance_.left() || place_->arrivals().armed();
+}
+
+void LocalQueue::serve_idle() {
+  hand_to_next();
+  if (terms_.batch == 1) queue_the_rest();
 }
 
 void LocalQueue::end_idling() {
@@ -276,9 +301,7 @@ void LocalQueue::listed(const Place& place, const client::Reply& reply) {
     allowance_.others_found();
     return end_idling();
   }
-  if (state_ != State::idle || waiting_.empty()) return;
-  hand_to_next();
-  if (terms_.batch == 1) queue_the_rest();
+  if (state_ == State::idle && !waiting_.empty()) serve_idle();
 }
 
 // ---- positions ----------------------------------------------------------------------------------

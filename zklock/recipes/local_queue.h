@@ -28,8 +28,8 @@ class Contender;
 /// | queued | is to be    | waits  | any                                                         |
 /// |        | granted     |        |                                                             |
 /// | held   | was granted | holds  | any                                                         |
-/// | idle   | was granted | nobody | nobody; or those who came while it is being asked whether   |
-/// |        |             |        | somebody outside waits, and nothing may be granted before   |
+/// | idle   | was granted | nobody | nobody; or those who need the answer whether somebody       |
+/// |        |             |        | outside waits                                               |
 ///
 /// | state  | event                                      | next                                   |
 /// |--------|--------------------------------------------|----------------------------------------|
@@ -41,17 +41,20 @@ class Contender;
 /// |        | it fails                                   | none; all fail                         |
 /// | held   | released, somebody is behind, may pass on  | held, by the next                      |
 /// |        | released, nobody is behind, is to be kept  | idle                                   |
-/// | idle   | a contender comes, or it is known that     | held                                   |
-/// |        | nobody outside waits                       |                                        |
+/// |        | released, may not pass on before the       | idle                                   |
+/// |        | answer that is on its way                  |                                        |
+/// | idle   | a contender comes that needs no answer; or | held                                   |
+/// |        | the answer is that nobody outside waits    |                                        |
 /// |        | somebody outside waits; its time is over;  | none; the node is released             |
-/// |        | it is asked for; the last object goes      |                                        |
+/// |        | it is asked for; the last object goes; all |                                        |
+/// |        | have left, and it is not to be kept        |                                        |
 /// |        | the lease lapses; the node goes            | none                                   |
 /// | all    | the place is gone in any other way         | none; queued for those who are behind  |
 ///
 /// Apart, in a place of its own, stands: a single attempt where there is no place, for it waits for
 /// nobody; and, where contenders wait in places of their own (a batch of one), whoever waits. Such
-/// a place becomes the shared one by its grant. While it is being asked whether somebody outside
-/// waits, all wait behind for the answer; then each gets its place, in the same order.
+/// a place becomes the shared one by its grant. Before an answer that they need, all wait behind;
+/// then each gets its place, in the same order.
 ///
 /// Nothing is granted here without a valid lease. A place whose lease is not valid is left.
 ///
@@ -120,7 +123,11 @@ class LocalQueue {
   void queue_the_rest();
   bool hand_to(const std::shared_ptr<Contender>& who);
   void hand_to_next();
-  bool goes_idle();
+  void serve_idle();
+  bool may_serve_idle();
+  void become_idle();
+  bool is_kept_idle();
+  bool awaits_answer();
   void ask_if_due();
   void counted(const Place& place, const client::Reply& reply);
   std::int32_t own_children() const;
