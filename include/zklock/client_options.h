@@ -108,13 +108,13 @@ struct ClientOptions {
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// How long a thread that waits lets others run before it sleeps, for to be woken takes longer than
-  /// many a wait: a blocking call, where the last wait for that lock was no longer than this; and a
-  /// thread for callbacks, where the last one had come within ten times this. After longer waits it
-  /// is a fifth. It costs that much processor time at most, a wait or a callback. Where others want
-  /// the processors, so that letting them run takes more than 1 ms again and again, and more than
-  /// about a twentieth of the time, no thread of the process does it for a while. 0: they sleep at
-  /// once. At most 100 ms.
+  /// How long a thread that waits, a blocking call or a thread for callbacks, lets others run before
+  /// it sleeps: to be woken takes longer than many a wait; and in a longer one, what the thread has
+  /// begun, above all the hand-over of what it has just released, goes on in others, which are woken
+  /// sooner while no processor sleeps. It costs that much processor time at most, a wait or a
+  /// callback. Where others want the processors, so that letting them run takes more than 1 ms again
+  /// and again, and more than about a twentieth of the time, no thread of the process does it for a
+  /// while. 0: they sleep at once. At most 100 ms.
   std::chrono::microseconds stay_awake{1'000};
 
   /// Added to every connection before its first request.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/engine_fixture.h"
+#include "zklock/recipes/acquire_call.h"
 
 namespace zklock::model {
 namespace {
@@ -433,29 +434,18 @@ TEST_F(EngineTest, CounterNearItsEndFailsClosedWhileOthersQueue) {
   expect_rest();
 }
 
-TEST_F(EngineTest, WhoLastWaitedForAMomentStaysAwakeForLonger) {
-  lock_.use(0);
-  const auto outside = granted(1);
-  const auto waits = waiting(0);
-  run_for(5s);
-  release(outside);
-  const auto behind = waiting(0);
-  EXPECT_EQ(lock_.stay_awake(behind), 200us) << "the last one has waited for five seconds";
-  release(waits);
-  release(behind);
-  const auto kept = [] { return LockWorld::Request{.local = {.keep_idle = 1h}}; };
-  release(granted(0, kept()));
-  release(granted(0, kept()));
-  const auto third = granted(0, kept());
-  EXPECT_EQ(lock_.stay_awake(third), 1ms) << "the last one was granted at once";
-  auto in_vain = LockWorld::Request{};
-  in_vain.timeout = 500us;
-  lock_.acquire(0, in_vain);
-  run_for(1ms);
-  const auto fourth = waiting(0);
-  EXPECT_EQ(lock_.stay_awake(fourth), 200us) << "the last one got nothing";
-  release(third);
-  release(fourth);
+TEST_F(EngineTest, WhoWaitsForACallStaysAwakeAsTheClientIsTold) {
+  const auto give_back = [](const recipes::Outcome& outcome) {
+    ASSERT_NE(outcome.contender, nullptr);
+    outcome.contender->release(core::CountKind::hold);
+  };
+  const auto call = recipes::AcquireCall::start(
+      lock_.engine(0), {.owner = Owner::unique(), .deadline = Deadline::never(), .done = give_back},
+      {});
+  EXPECT_EQ(call->stay_awake(), lock_.core(0).settings().stay_awake);
+  EXPECT_GT(call->stay_awake(), 0us);
+  run();
+  expect_rest();
 }
 
 TEST_F(EngineTest, WithoutOwnCredentialNobodyAnnouncesNorTrusts) {

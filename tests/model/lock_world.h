@@ -97,10 +97,6 @@ class LockWorld {
   void release(std::size_t call);
   CallResult& call(std::size_t i) { return *calls_.at(i); }
   std::size_t calls() const noexcept { return calls_.size(); }
-  /// How long a thread that made the call would have stayed awake.
-  std::chrono::microseconds stay_awake(std::size_t call) const {
-    return tickets_.at(call)->stay_awake;
-  }
   std::size_t lost_told(std::size_t call) const { return *lost_told_.at(call); }
 
   /// The names of the contenders' nodes under the lock, and of their markers, in no order.

@@ -13,7 +13,6 @@
 
 #include "zklock/client/start_thread.h"
 #include "zklock/client/stay_awake.h"
-#include "zklock/core/patience.h"
 
 namespace zklock::client {
 namespace {
@@ -72,7 +71,6 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   std::size_t awake_ = 0;            // of these
   std::size_t running_ = 0;          // tasks begun and not ended, on whatever thread
   std::size_t draining_inside_ = 0;  // of these, the ones that are in drain_for()
-  core::Patience patience_{options_.stay_awake, 10 * options_.stay_awake};
   bool draining_ = false;
   bool orphaned_ = false;  // nobody is left to join threads
 };
@@ -155,11 +153,10 @@ bool CallbackThreads::Pool::wait_for_task(std::unique_lock<std::mutex>& lock) {
   const auto begin = std::chrono::steady_clock::now();
   ++idle_;
   ++awake_;
-  stay_awake(lock, patience_.stay_awake(), is_over, [] {});
+  stay_awake(lock, options_.stay_awake, is_over, [] {});
   --awake_;
   work_.wait_until(lock, begin + options_.idle_time, is_over);
   --idle_;
-  patience_.waited(std::chrono::steady_clock::now() - begin);
   return !queue_.empty();
 }
 

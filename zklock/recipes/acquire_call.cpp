@@ -27,11 +27,6 @@ std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine
   return call;
 }
 
-std::chrono::microseconds AcquireCall::stay_awake() {
-  const std::lock_guard guard(mutex_);
-  return ticket_->stay_awake;  // since start() has returned
-}
-
 void AcquireCall::cancel() {
   if (engine_->core().forked()) return;
   std::optional<Ticket> ticket;

@@ -24,7 +24,9 @@ class AcquireCall {
   /// The call will end soon, with neither contender nor error, unless it has ended.
   void cancel();
   /// How long a thread that waits for the end had better stay awake.
-  std::chrono::microseconds stay_awake();
+  std::chrono::microseconds stay_awake() const noexcept {
+    return engine_->core().settings().stay_awake;
+  }
 
  private:
   explicit AcquireCall(std::shared_ptr<LockEngine> engine) : engine_(std::move(engine)) {}

@@ -101,7 +101,6 @@ void Contender::leave(std::uint64_t ticket, Why why) {
   if (call == calls_.end()) return;
   Call leaving = std::move(*call);
   calls_.erase(call);
-  if (waits_) engine_->waited_in_vain();
   complete(leaving, outcome_of(leaving, why));
   if (calls_.empty()) give_up();
 }

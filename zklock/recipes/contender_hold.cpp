@@ -28,9 +28,7 @@ void Contender::granted() {
                                .lease = place_->term(),
                                .limit = limit});
   ownership_.granted();  // whoever sees that asks the tenure
-  const core::Instant now = core().scheduler().now();
   for (Call& call : std::exchange(calls_, {})) {
-    engine_->waited(now - call.began);
     ownership_.add(call.kind);
     complete(call, {.contender = shared_from_this()});
   }

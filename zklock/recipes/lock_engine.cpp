@@ -90,7 +90,7 @@ void LockEngine::settle_soon() noexcept {
 Ticket LockEngine::acquire(Wanted wanted) {
   const Section section(*this);
   if (core_->closed()) throw Error(Errc::closed, "lock", path_.str());
-  const Ticket ticket{++last_ticket_, wanted.owner, patience_.stay_awake()};
+  const Ticket ticket{++last_ticket_, wanted.owner};
   if (wanted.stopped) {
     later([done = std::move(wanted.done)] { done({}); });
     return ticket;

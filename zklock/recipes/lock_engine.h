@@ -19,7 +19,6 @@
 #include "zklock/core/local_batch.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
-#include "zklock/core/patience.h"
 #include "zklock/core/seldom.h"
 #include "zklock/deadline.h"
 #include "zklock/error.h"
@@ -68,7 +67,6 @@ struct Wanted {
 struct Ticket {
   std::uint64_t number;
   Owner owner;
-  std::chrono::microseconds stay_awake{0};  ///< how long a thread that waits had better stay awake
 };
 
 /// All that one client has to do with one lock path: its contenders, by owner. The one mutex of
@@ -169,10 +167,6 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
                                    core::AcquireFsm::Policy policy, LockAudience audience,
                                    LocalQueue* local);
 
-  /// For contenders, the same: a call has waited so long for its grant; or for none.
-  void waited(core::Duration length) noexcept { patience_.waited(length); }
-  void waited_in_vain() noexcept { patience_.waited(core::Duration::max()); }
-
   /// For local queues, the same. There is a public object on this path.
   bool is_used() const noexcept { return objects_ > 0; }
   bool anyone_waits() const;
@@ -198,7 +192,6 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::uint64_t last_ticket_ = 0;
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones
-  core::Patience patience_{core_->settings().stay_awake, core_->settings().stay_awake};
   OwnTurn own_turn_{*this};
   Turnstile turnstile_{core_->settings().creates_at_once};
   core::Sequence newest_number_{};
