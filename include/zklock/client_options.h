@@ -108,9 +108,9 @@ struct ClientOptions {
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// How long a thread that waits, a blocking call or a thread for callbacks, lets others run before
-  /// it sleeps: to be woken takes longer than many a wait; and in a longer one, what the thread has
-  /// begun, above all the hand-over of what it has just released, goes on in others, which are woken
+  /// How long a thread that waits lets others run before it sleeps: a blocking call for one lock, or
+  /// a thread for callbacks. To be woken takes longer than many a wait. In a longer wait it helps,
+  /// too: what the thread has just released is handed over by other threads, and these are woken
   /// sooner while no processor sleeps. It costs that much processor time at most, a wait or a
   /// callback. Where others want the processors, so that letting them run takes more than 1 ms again
   /// and again, and more than about a twentieth of the time, no thread of the process does it for a

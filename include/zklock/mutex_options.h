@@ -92,10 +92,11 @@ struct MutexOptions {
   /// of them, first come first served, at once and without a request. When the number is reached
   /// and somebody outside may wait, the node is released, and those who are left queue again, behind
   /// all who wait by then. While nobody outside waits there is no limit: whether somebody does is
-  /// asked, once in about three quarters as many grants, and where the answer is not there at the
-  /// end, nobody has the lock until it comes. So the number should be several times that of the
-  /// grants that are made within a round trip. With 1, the default, every contender has a node of
-  /// its own, and the order of all is strictly that of arrival.
+  /// asked, once in about three quarters as many grants. Where the answer is not there at the end,
+  /// nobody has the lock until it comes; or, if others had stood before the node, it is released. So
+  /// the number should be several times that of the grants that are made within a round trip. With
+  /// 1, the default, every contender has a node of its own, and the order of all is strictly that of
+  /// arrival.
   ///
   /// It is for ReentrantMutex and Mutex. Contenders share a node if their objects agree on this,
   /// keep_idle, lock_delay and on_node_lost; other contenders of the client are outside. A single

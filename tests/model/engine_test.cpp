@@ -434,16 +434,22 @@ TEST_F(EngineTest, CounterNearItsEndFailsClosedWhileOthersQueue) {
   expect_rest();
 }
 
-TEST_F(EngineTest, WhoWaitsForACallStaysAwakeAsTheClientIsTold) {
-  const auto give_back = [](const recipes::Outcome& outcome) {
-    ASSERT_NE(outcome.contender, nullptr);
-    outcome.contender->release(core::CountKind::hold);
+TEST_F(EngineTest, WhoWaitsStaysAwakeForAsLongAsItWasToldHoweverLongTheLastOneWaited) {
+  const auto begin = [this] {
+    const auto give_back = [](const recipes::Outcome& outcome) {
+      ASSERT_NE(outcome.contender, nullptr);
+      outcome.contender->release(core::CountKind::hold);
+    };
+    return recipes::AcquireCall::start(
+        lock_.engine(0),
+        {.owner = Owner::unique(), .deadline = Deadline::never(), .done = give_back}, {});
   };
-  const auto call = recipes::AcquireCall::start(
-      lock_.engine(0), {.owner = Owner::unique(), .deadline = Deadline::never(), .done = give_back},
-      {});
-  EXPECT_EQ(call->stay_awake(), lock_.core(0).settings().stay_awake);
-  EXPECT_GT(call->stay_awake(), 0us);
+  const auto outside = granted(1);
+  const auto patient = begin();
+  run_for(5s);
+  EXPECT_EQ(patient->stay_awake(), LockWorld::stay_awake);
+  release(outside);
+  EXPECT_EQ(begin()->stay_awake(), LockWorld::stay_awake);
   run();
   expect_rest();
 }

@@ -139,6 +139,24 @@ TEST_F(LocalBatchAnswer, ThatSomebodyWaitsReleasesTheNode) {
   expect_served_anew();
 }
 
+TEST_F(LocalBatchAnswer, IsNotWaitedForWhereOthersStoodBefore) {
+  const auto outside = granted(1);
+  const auto first = waiting(0, on({.batch = 2}));
+  release(outside);
+  const auto second = lock_.acquire(0, on({.batch = 2}));
+  const auto third = lock_.acquire(0, on({.batch = 2}));
+  lock_.release(first);
+  EXPECT_TRUE(is_granted(second));
+  reset_counts();
+  let_go(second);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  EXPECT_GT(client(0).unanswered(), 1U) << "and the question";
+  run();
+  expect_new_node(second, third);
+  release(third);
+  expect_rest();
+}
+
 TEST_F(LocalBatchAnswer, ThatIsLostReleasesTheNode) {
   begin();
   lock_.world().lose_reply(0, Kind::count_children);

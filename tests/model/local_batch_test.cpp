@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several contenders of one client under one node, on the simulated ensemble.
 #include <exception>
-#include <memory>
 #include <optional>
 
 #include "tests/model/local_fixture.h"
@@ -84,7 +83,7 @@ TEST_F(LocalBatch, WhoHasLetGoHoldsNoMore) {
   expect_rest();
 }
 
-// ---- those who share it ------------------------------------------------------------------------
+// ---- those who share it -------------------------------------------------------------------------
 
 TEST_F(LocalBatch, IsOfThoseWhoAgree) {
   const auto first = granted(0, on({.batch = 3}));

@@ -44,6 +44,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                                   {.hosts = "sim",
                                    .application = "test",
                                    .host = "host",
+                                   .stay_awake = stay_awake,
                                    .creates_at_once = creates_at_once,
                                    .announces = announces,
                                    .logger = nullptr}));

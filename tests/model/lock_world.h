@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -58,6 +59,8 @@ class LockWorld {
   LockWorld& operator=(const LockWorld&) = delete;
 
   static constexpr const char* path = "/locks/a";
+  /// As the clients are told. Not the default.
+  static constexpr std::chrono::microseconds stay_awake{700};
 
   World& world() noexcept { return world_; }
   recipes::ClientCore& core(std::size_t c) { return *cores_.at(c); }

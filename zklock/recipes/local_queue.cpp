@@ -193,7 +193,8 @@ void LocalQueue::hand_to_next() {
 }
 
 void LocalQueue::ask_if_due() {
-  if (state_ != State::held || waiting_.empty() || !allowance_.worth_asking()) return;
+  const bool is_of_use = terms_.batch > 1 && allowance_.worth_asking();
+  if (state_ != State::held || waiting_.empty() || !is_of_use) return;
   engine_.core().coordinator().submit(
       {.operation = request::CountChildren{engine_.path().str()}, .session = place_->session()},
       place_->entering([](Place& p, const client::Reply& r) { p.local()->counted(p, r); }));
@@ -204,9 +205,12 @@ void LocalQueue::counted(const Place& place, const client::Reply& reply) {
   if (!is_shared(place)) return;
   allowance_.answered(reply.status == core::Status::ok && reply.child_count == own_children());
   if (state_ != State::idle) return;
-  const bool is_to_be_kept = terms_.keep_idle.count() > 0;
-  if (waiting_.empty() ? !is_to_be_kept : allowance_.others_wait()) return end_idling();
-  if (waiting_.empty() || !may_serve_idle()) return place_->arrivals().look();
+  if (waiting_.empty()) {
+    if (terms_.keep_idle.count() == 0) return end_idling();
+    return place_->arrivals().look();  // that tells contenders from other children
+  }
+  if (allowance_.others_wait()) return end_idling();
+  if (!may_serve_idle()) return place_->arrivals().look();
   serve_idle();
 }
 
@@ -230,9 +234,10 @@ bool LocalQueue::is_kept_idle() {
   return true;
 }
 
-/// A release in vain, and a place anew, would take longer.
+/// A release in vain, and a place anew, would take longer. But whoever stood before it is likely to
+/// wait again.
 bool LocalQueue::awaits_answer() {
-  if (!allowance_.asking() || allowance_.others_wait()) return false;
+  if (!allowance_.asking() || allowance_.others_wait() || place_->waited()) return false;
   become_idle();
   return true;
 }

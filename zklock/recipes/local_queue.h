@@ -41,13 +41,16 @@ class Contender;
 /// |        | it fails                                   | none; all fail                         |
 /// | held   | released, somebody is behind, may pass on  | held, by the next                      |
 /// |        | released, nobody is behind, is to be kept  | idle                                   |
-/// |        | released, may not pass on before the       | idle                                   |
-/// |        | answer that is on its way                  |                                        |
+/// |        | released, may not pass on before the       | idle; or none, where it had waited for |
+/// |        | answer that is on its way                  | others: the node is released           |
 /// | idle   | a contender comes that needs no answer; or | held                                   |
 /// |        | the answer is that nobody outside waits    |                                        |
+/// |        | the answer is not enough: older than what  | idle; the children are listed          |
+/// |        | was granted since, or nobody is behind     |                                        |
 /// |        | somebody outside waits; its time is over;  | none; the node is released             |
-/// |        | it is asked for; the last object goes; all |                                        |
-/// |        | have left, and it is not to be kept        |                                        |
+/// |        | it is asked for; the last object goes; the |                                        |
+/// |        | answer, or a tick, finds nobody behind,    |                                        |
+/// |        | and it is not to be kept                   |                                        |
 /// |        | the lease lapses; the node goes            | none                                   |
 /// | all    | the place is gone in any other way         | none; queued for those who are behind  |
 ///

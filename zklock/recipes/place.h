@@ -83,6 +83,8 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   std::uint64_t number() const noexcept { return fsm_.number(); }
   bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
+  /// For somebody who stood before it.
+  bool waited() const noexcept { return fsm_.waited(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
   core::Duration held_for() const { return core().scheduler().now() - holding_->since; }
   /// Of what is let go of: whether somebody may have come who waits for it.
