@@ -86,6 +86,14 @@ TEST(LocalAllowance, BeginsAnewUnderAWatch) {
   EXPECT_FALSE(allowance.left()) << "the answer takes nothing away that came after the watch";
 }
 
+TEST(LocalAllowance, OfOneIsNotAskedFor) {
+  LocalAllowance allowance(1);
+  EXPECT_FALSE(allowance.worth_asking());
+  grant(allowance, 1);
+  EXPECT_FALSE(allowance.worth_asking());
+  EXPECT_FALSE(allowance.left());
+}
+
 TEST(LocalAllowance, OfTwoIsAskedForEachTime) {
   LocalAllowance allowance(2);
   for (int i = 0; i < 10; ++i) {

@@ -46,9 +46,9 @@ class LocalAllowance {
   bool others_wait() const noexcept { return others_; }
   bool asking() const noexcept { return asking_; }
   /// Late, for a question takes the processors as long as a dozen grants do; but at the end the lock
-  /// is nobody's until the answer comes.
+  /// is nobody's until the answer comes. Of a batch of one, nothing depends on it.
   bool worth_asking() const noexcept {
-    return !asking_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
+    return batch_ > 1 && !asking_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
   }
 
   void granted() noexcept { ++served_; }

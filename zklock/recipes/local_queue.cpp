@@ -166,7 +166,7 @@ bool LocalQueue::keeps(const Place& place) {
   // With what the delay after a loss is made of: a marker that is gone does not come back.
   const bool intact = policy_.lock_delay.count() == 0 || place.leaves_delay();
   if (!is_shared(place) || asked_for_ || !intact) return false;
-  if (waiting_.empty()) return is_kept_idle();
+  if (waiting_.empty()) return goes_idle();
   if (!allowance_.left()) return awaits_answer();
   hand_to_next();
   return true;
@@ -193,8 +193,7 @@ void LocalQueue::hand_to_next() {
 }
 
 void LocalQueue::ask_if_due() {
-  const bool is_of_use = terms_.batch > 1 && allowance_.worth_asking();
-  if (state_ != State::held || waiting_.empty() || !is_of_use) return;
+  if (state_ != State::held || waiting_.empty() || !allowance_.worth_asking()) return;
   engine_.core().coordinator().submit(
       {.operation = request::CountChildren{engine_.path().str()}, .session = place_->session()},
       place_->entering([](Place& p, const client::Reply& r) { p.local()->counted(p, r); }));
@@ -226,7 +225,7 @@ void LocalQueue::asked_to_release(const Place& place) {
 
 // ---- idle ---------------------------------------------------------------------------------------
 
-bool LocalQueue::is_kept_idle() {
+bool LocalQueue::goes_idle() {
   const bool is_kept = terms_.keep_idle.count() > 0 && !allowance_.others_wait();
   if (!is_kept || !engine_.is_used() || engine_.anyone_waits()) return false;
   become_idle();
@@ -248,7 +247,7 @@ void LocalQueue::become_idle() {
   place_->vacate();
 }
 
-bool LocalQueue::may_serve_idle() {
+bool LocalQueue::may_serve_idle() const {
   return allowance_.left() || place_->arrivals().armed();
 }
 

@@ -127,9 +127,9 @@ class LocalQueue {
   bool hand_to(const std::shared_ptr<Contender>& who);
   void hand_to_next();
   void serve_idle();
-  bool may_serve_idle();
+  bool may_serve_idle() const;
   void become_idle();
-  bool is_kept_idle();
+  bool goes_idle();
   bool awaits_answer();
   void ask_if_due();
   void counted(const Place& place, const client::Reply& reply);
