@@ -94,9 +94,10 @@ class [[nodiscard]] Hold {
   std::stop_token release_requested() const noexcept;
 
   /// The full path of the lock node (below the chroot), for a `check` operation of your own in a
-  /// ZooKeeper transaction. Empty for an empty Hold. Holds of one client may have the same, one
-  /// after the other, with MutexOptions::local_batch and keep_idle. It changes once at most: when a
-  /// SharedMutex is downgraded, by the time Client::flush() returns.
+  /// ZooKeeper transaction: once it was asked for, nobody is granted before that node is gone (else
+  /// who waits in the same client does not wait for that). But with MutexOptions::local_batch and
+  /// keep_idle holds of one client may have the same, one after the other. It changes once at most:
+  /// when a SharedMutex is downgraded, by the time Client::flush() returns. Empty for an empty Hold.
   std::string node() const;
 
   /// How many permits of a Semaphore it stands for; 1 for a hold of a lock, 0 for an empty one.

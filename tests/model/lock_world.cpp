@@ -159,7 +159,7 @@ void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
   if (!outcome.contender) return;
   call.hold = outcome.contender->make_hold(call.kind);
   call.token = call.hold.token();
-  call.node = call.hold.node();
+  call.node = outcome.contender->tenure().node();  // unlike Hold::node(): not for a transaction
   watchers_[index] =
       std::make_unique<std::stop_callback<Watcher>>(call.hold.lost(), Watcher{lost_told_[index]});
   check_token(call);
@@ -308,6 +308,7 @@ std::string LockWorld::violation_at_rest() {
     if (world_.client(c).server_watches() != 0) return "G5: a watch is left";
     if (world_.client(c).live_interests() != 0) return "G5: an interest is left";
     if (!engine(c)->nodes().empty()) return "G5: an entry of the map is left";
+    if (!engine(c)->own_successors().empty()) return "G5: somebody seems to wait";
     if (!cores_[c]->work().idle()) return "G5: background work is left";
     if (!cores_[c]->keeper().deserted()) return "G5: a member is left";
   }

@@ -123,6 +123,18 @@ TEST(AcquireFsm, AnAnnouncedReleaseIsAGrant) {
   EXPECT_EQ(late.predecessor_changed(false), "check_own @a");
 }
 
+TEST(AcquireFsm, WhatItsOwnClientLetsGoOfIsAGrant) {
+  Steps steps = steps_in(State::waiting);
+  ASSERT_TRUE(steps.fsm().waits_for_release());
+  EXPECT_EQ(steps.predecessor_let_go(), "grant @a");
+  EXPECT_FALSE(steps.fsm().waits_for_release());
+  EXPECT_EQ(steps.predecessor_changed(), "") << "that is no news";
+  Steps late = steps_in(State::waiting);
+  EXPECT_EQ(late.predecessor_let_go(false), "check_own @a");
+  EXPECT_EQ(late.predecessor_changed(), "");
+  EXPECT_FALSE(steps_in(State::arming).fsm().waits_for_release());
+}
+
 TEST(AcquireFsm, AChangeOfANodeThatPromisesNothingIsNone) {
   const std::string promising_elsewhere = "zklock 2\nannounces=1\n";
   for (const std::string& data :

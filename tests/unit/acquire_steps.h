@@ -178,6 +178,9 @@ class Steps {
   std::string watched_as(std::string_view name, Status status) {
     return note(fsm_.watched(name, {status, {}, data_of("other"), ""}));
   }
+  std::string predecessor_let_go(bool lease_valid = true) {
+    return describe(fsm_.predecessor_let_go(lease_valid));
+  }
   std::string predecessor_changed(bool lease_valid = true) {
     return note(fsm_.predecessor_changed(watched_, lease_valid));
   }

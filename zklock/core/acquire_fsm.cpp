@@ -313,11 +313,14 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
 
 AcquireEffects AcquireFsm::predecessor_changed(std::string_view node, bool lease_valid) {
   // Only its creator can write such a node, and only to announce that it held and let go.
-  if (state_ == AcquireState::waiting && release_is_grant_ && watches(node)) {
-    armed_ = 0;  // there is but one when this is so
-    return first(lease_valid);
-  }
+  if (waits_for_release() && watches(node)) return predecessor_let_go(lease_valid);
   return predecessor_deleted(node);
+}
+
+AcquireEffects AcquireFsm::predecessor_let_go(bool lease_valid) {
+  assert(waits_for_release());
+  armed_ = 0;  // there is but one when this is so
+  return first(lease_valid);
 }
 
 AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {

@@ -71,7 +71,8 @@ namespace zklock::core {
 /// |                   |                    | no node, a younger node    | listing                   |
 /// |                   |                    | (the first time), another  |                           |
 /// |                   |                    | number, or an event        |                           |
-/// | waiting           |                    | released (trusted)         | granted or confirming     |
+/// | waiting           |                    | released (trusted), or let | granted or confirming     |
+/// |                   |                    | go of by its own client    |                           |
 /// |                   |                    | changed, deleted           | listing                   |
 /// |                   |                    | session or own node lost   | enqueuing, or ended       |
 /// | confirming        | check own node     | ok, lease valid            | granted                   |
@@ -259,6 +260,10 @@ class AcquireFsm {
   bool counts() const noexcept { return !uncounted_ && (policy_.counts || !guesses()); }
   /// Whom it waits for, in the order in which it asked for the watches; while arming and waiting.
   const Few<std::string>& watched() const noexcept { return watched_; }
+  /// It waits, and is the first as soon as the one whom it watches lets go.
+  bool waits_for_release() const noexcept {
+    return state_ == AcquireState::waiting && release_is_grant_;
+  }
   /// Somebody else stood before it, and was watched.
   bool waited() const noexcept { return waited_; }
   /// Its rule with the number of permits, where that is shared.
@@ -292,6 +297,8 @@ class AcquireFsm {
   /// Events.
   AcquireEffects predecessor_changed(std::string_view node, bool lease_valid);
   AcquireEffects predecessor_deleted(std::string_view node);
+  /// It was a node of the same session, and its holder has let go; while waits_for_release().
+  AcquireEffects predecessor_let_go(bool lease_valid);
   AcquireEffects session_ended(SessionId session);
   AcquireEffects own_node_deleted();
   AcquireEffects resume();

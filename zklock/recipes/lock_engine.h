@@ -25,6 +25,7 @@
 #include "zklock/owner.h"
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/lock_events.h"
+#include "zklock/recipes/own_successors.h"
 #include "zklock/recipes/own_turn.h"
 #include "zklock/recipes/recursion.h"
 #include "zklock/recipes/thread_exit.h"
@@ -159,6 +160,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// A node of this queue was granted, at once or after having waited for another.
   void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   OwnTurn& own_turn() noexcept { return own_turn_; }
+  OwnSuccessors& own_successors() noexcept { return own_successors_; }
   Turnstile& turnstile() noexcept { return turnstile_; }
   /// What a new contender need not ask: whether it is alone. It hardly is, or will see that it is
   /// the first.
@@ -193,6 +195,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones
   OwnTurn own_turn_{*this};
+  OwnSuccessors own_successors_;
   Turnstile turnstile_{core_->settings().creates_at_once};
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes

@@ -80,7 +80,7 @@ void Place::carry_out(const Effect& effect) {
              on_reply([](Place& p, const auto& r) { return p.inspected(r); }));
       return;
     case Effect::Kind::watch: predecessors_.watch(*this, effect.text, effect.session); return;
-    case Effect::Kind::unwatch: predecessors_.end(core().coordinator()); return;
+    case Effect::Kind::unwatch: predecessors_.end(*this); return;
     case Effect::Kind::remove_parent:
       create_id_ = submit(request::Delete{path}, {}, on_reply([](Place& p, const auto& r) {
                             return p.fsm_.parent_removed(r.status, r.detail);
@@ -118,7 +118,7 @@ client::RequestId Place::submit(client::Operation operation, SessionId session,
 
 void Place::create() {
   own_watch_.disarm();
-  predecessors_.drop();
+  predecessors_.drop(*this);
   end_delay();
   wanted_since_ = core().scheduler().now();
   if (let_through_) return ask_for_node();  // the parent is there now, or another session
@@ -293,6 +293,12 @@ void Place::predecessor_event(std::size_t which, request::WatchEvent event) {
       event == request::WatchEvent::changed && predecessors_.on_same_connection(*this);
   run(released ? fsm_.predecessor_changed(predecessor, lease_valid())
                : fsm_.predecessor_deleted(predecessor));
+}
+
+// The event is still to come, and tells nothing new.
+void Place::predecessor_let_go() {
+  predecessors_.drop(*this);
+  run(fsm_.predecessor_let_go(lease_valid()));
 }
 
 void Place::tell_position() {

@@ -70,7 +70,12 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   void take_along(std::string path);
   /// Nobody holds here any more; the node stays.
   void leave_session() noexcept;
-  enum class Manner { release, plainly, with_care };
+  enum class Manner {
+    release,
+    passed_on,  ///< the same, and the next one knows
+    plainly,
+    with_care
+  };
   /// The node goes.
   void remove(Manner manner);
 
@@ -136,6 +141,13 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   /// It is its turn at the turnstile.
   void let_through();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
+  /// Who of this client is granted when this is let go of; null when that has to be left to the
+  /// servers.
+  std::shared_ptr<Place> own_successor() const;
+  /// It waits for a node of this client, whose holder has let go.
+  void predecessor_let_go();
+  /// Nobody who has come before it can be granted after it.
+  bool stands_by_number() const noexcept;
   /// `which`: of those whom its machine waits for.
   void predecessor_event(std::size_t which, client::request::WatchEvent event);
   const core::Few<std::string>& waited_for() const noexcept { return fsm_.watched(); }
@@ -183,7 +195,6 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   void machine_ended();
   void tell_position();
   void node_is_lost();
-  bool stands_by_number() const noexcept;
   bool goes_by_number() const noexcept;
   client::Deleter::Manner manner_of_release();
   client::Deleter::Manner deletion(Manner manner);

@@ -34,6 +34,7 @@ void Place::fail(Errc error, const std::string& cause) {
 // Without a grant: the node is gone, or on its way out.
 void Place::machine_ended() {
   leave_session();
+  predecessors_.drop(*this);
   const auto work = std::exchange(work_, {});
   if (work != BackgroundWork::Id{}) core().work().end(work);
   const auto who = contender();
@@ -123,7 +124,6 @@ bool Place::goes_by_number() const noexcept {
   return stands_by_number() && guesses && policy().lock_delay.count() == 0;
 }
 
-/// Nobody who has come before it can be granted after it.
 bool Place::stands_by_number() const noexcept {
   return policy().rule.is_mutex() && !policy().gate;
 }
@@ -213,10 +213,19 @@ client::Deleter::Manner Place::manner_of_release() {
                                               : client::Deleter::Manner::plainly;
 }
 
+// What goes with the node is to be gone before the next grant.
+std::shared_ptr<Place> Place::own_successor() const {
+  const bool goes_alone = !fsm_.leaves_delay() && holding_->taken_along.empty();
+  if (!stands_by_number() || !goes_alone) return nullptr;
+  auto next = engine_->own_successors().of(fsm_.token());
+  return next && next->fsm_.waits_for_release() ? next : nullptr;
+}
+
 // What an unanswered request has made is deleted for sure: this is carried out after it.
 void Place::remove(Manner manner) {
   if (engine_->went_with_path(fsm_.token())) return;  // the name may be another's by now
-  const bool was_held = fsm_.state() == AcquireState::granted && manner == Manner::release;
+  const bool let_go = manner == Manner::release || manner == Manner::passed_on;
+  const bool was_held = fsm_.state() == AcquireState::granted && let_go;
   std::function<void()> gone;
   if (was_held && stands_by_number()) {
     gone = engine_->own_turn().let_go(fsm_.sequence(), fsm_.token());
@@ -230,6 +239,7 @@ void Place::remove(Manner manner) {
 client::Deleter::Manner Place::deletion(Manner manner) {
   switch (manner) {
     case Manner::release: return manner_of_release();
+    case Manner::passed_on:
     case Manner::plainly: return client::Deleter::Manner::plainly;
     case Manner::with_care: return client::Deleter::Manner::with_care;
   }

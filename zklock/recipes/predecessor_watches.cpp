@@ -29,12 +29,12 @@ void PredecessorWatches::watch(Place& place, const std::string& node, SessionId 
   const auto which = static_cast<std::uint32_t>(std::ranges::find(all, node) - all.begin());
   request::GetAndWatch watch{.path = place.engine().path().child(node), .on_event = {}};
   watch.on_event = place.entering([which, serial](Place& p, SessionId, request::WatchEvent event) {
-    if (p.predecessors().forget(serial)) p.predecessor_event(which, event);
+    if (p.predecessors().forget(p, serial)) p.predecessor_event(which, event);
   });
   const auto id = place.core().coordinator().submit(
       {.operation = std::move(watch), .session = session},
       place.entering([node, serial](Place& p, const client::Reply& reply) {
-        if (reply.status != core::Status::ok) p.predecessors().forget(serial);
+        p.predecessors().answered(p, serial, reply);
         p.predecessor_watched(node, reply);
       }));
   watches_.push_back({.serial = serial, .id = id});
@@ -44,16 +44,35 @@ bool PredecessorWatches::on_same_connection(const Place& place) const noexcept {
   return connection_ == connection_of(place);
 }
 
-bool PredecessorWatches::forget(std::uint32_t serial) noexcept {
+void PredecessorWatches::answered(Place& place, std::uint32_t serial, const client::Reply& reply) {
+  if (reply.status != core::Status::ok) {
+    forget(place, serial);
+    return;
+  }
+  const bool stands = std::ranges::find(watches_, serial, &Watch::serial) != watches_.end();
+  const bool own = reply.ephemeral_owner == place.session();
+  if (!stands || !own || !place.stands_by_number()) return;
+  place.engine().own_successors().wait(reply.token, place.weak_from_this());
+  own_ = reply.token;
+}
+
+bool PredecessorWatches::forget(Place& place, std::uint32_t serial) noexcept {
   const auto watch = std::ranges::find(watches_, serial, &Watch::serial);
   if (watch == watches_.end()) return false;
   watches_.erase(watch);
+  if (watches_.empty()) drop(place);
   return true;
 }
 
-void PredecessorWatches::end(client::Coordinator& coordinator) noexcept {
-  for (const Watch& each : watches_) coordinator.unwatch(each.id);
+void PredecessorWatches::end(Place& place) noexcept {
+  for (const Watch& each : watches_) place.core().coordinator().unwatch(each.id);
+  drop(place);
+}
+
+void PredecessorWatches::drop(Place& place) noexcept {
   watches_.clear();
+  const FencingToken own = std::exchange(own_, {});
+  if (own != FencingToken{}) place.engine().own_successors().leave(own);
 }
 
 }  // namespace zklock::recipes

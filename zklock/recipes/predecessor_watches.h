@@ -6,29 +6,33 @@
 
 #include "zklock/client/coordinator.h"
 #include "zklock/core/few.h"
+#include "zklock/fencing_token.h"
 
 namespace zklock::recipes {
 
 class Place;
 
 /// The watches on those for whom a contender waits: one, or several before a semaphore. What they
-/// tell goes to the contender's machine.
+/// tell goes to the contender's machine. While the one is a node of the same client and session, the
+/// contender is among the engine's OwnSuccessors.
 ///
 /// Thread-safety: within a Section of the engine. Part of its place.
 class PredecessorWatches {
  public:
   /// The child `node`, on the session of the own node. `place`: whose part this is.
   void watch(Place& place, const std::string& node, core::SessionId session);
+  // Of the next two too, `place`: whose part this is.
   /// Ends them all.
-  void end(client::Coordinator& coordinator) noexcept;
-  /// They were of a node, or a session, that is gone.
-  void drop() noexcept { watches_.clear(); }
+  void end(Place& place) noexcept;
+  /// They were of a node, or a session, that is gone or on its way.
+  void drop(Place& place) noexcept;
   /// Whether the connection is the one on which the last one was asked for.
   bool on_same_connection(const Place& place) const noexcept;
 
  private:
+  void answered(Place& place, std::uint32_t serial, const client::Reply& reply);
   /// False: it was called off, or has fired.
-  bool forget(std::uint32_t serial) noexcept;
+  bool forget(Place& place, std::uint32_t serial) noexcept;
 
   struct Watch {
     std::uint32_t serial;
@@ -36,6 +40,7 @@ class PredecessorWatches {
   };
 
   core::Few<Watch> watches_;
+  FencingToken own_{};  ///< made the node of the same client; 0: it is another's
   std::uint32_t last_ = 0;
   std::uint32_t connection_ = 0;  ///< its last digits
 };

@@ -49,7 +49,10 @@ void Checker::report(const Event& event, const char* invariant, std::string text
 void Checker::see(const Event& event) {
   if (violation_) return;
   switch (event.kind) {
-    case Event::Kind::wanted: calls_[event.hold] = {.wanted = event}; return;
+    case Event::Kind::wanted:
+      calls_[event.hold] = {.wanted = event};
+      parts_ = parts_ || event.flag;
+      return;
     case Event::Kind::ended: return ended(event);
     case Event::Kind::granted: return granted(event);
     case Event::Kind::said_held: return said_held(event);
@@ -161,7 +164,7 @@ void Checker::check_queue(const Event& event, Resource& resource) {
   if (own == nullptr) return;  // it went meanwhile, or it reads on
   for (const Contender& each : resource.queue) {
     if (each.made.token.zxid >= event.token.zxid || each.made.access == Access::weighted) continue;
-    if (exclude(each.made.access, own->made.access)) {
+    if (exclude(each.made.access, own->made.access) && !was_let_go(each)) {
       report(event, "I6",
              hash(event.hold) + " is granted, and a node made before its own is there");
     }
@@ -173,6 +176,17 @@ void Checker::check_queue(const Event& event, Resource& resource) {
   if (permits + own->made.permits > most_permits(resource, since)) {
     report(event, "I6", hash(event.hold) + " is granted, and those before it want all permits");
   }
+}
+
+bool Checker::was_let_go(const Contender& contender) const {
+  bool granted = parts_;
+  for (const auto& [id, held] : holds_) {
+    if (held.grant.resource != contender.made.resource) continue;
+    if (held.grant.token.zxid != contender.made.token.zxid) continue;
+    if (!held.released) return false;
+    granted = true;
+  }
+  return granted;
 }
 
 void Checker::said_held(const Event& event) {

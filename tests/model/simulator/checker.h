@@ -33,7 +33,9 @@ struct Violation {
 /// | I5   | nothing is written with a token below one that was written before, or without the lock |
 /// |      | node where that guards; who holds is not refused; nobody is told a lie of a commit;    |
 /// |      | an observer is told no value but what that leader has said                             |
-/// | I6   | nobody is granted while one before him in the queue, whom he has to wait for, is there |
+/// | I6   | nobody is granted while one before him in the queue, whom he has to wait for, is       |
+/// |      | there, but for a node whose holds were all given back; or that may be part of a lock   |
+/// |      | of several, for what it holds by that before all are there is not told                 |
 /// | I7   | an attempt has one node; nobody deletes another's. After somebody has deleted the      |
 /// |      | nodes of a path by hand, and it was made anew, a release that was under way may meet   |
 /// |      | another's node of the same name: from then on I1, I2, I4, I5, I6 are not judged        |
@@ -82,6 +84,8 @@ class Checker {
   void check_exclusion(const Event& event, Resource& resource);
   void check_token(const Event& event, Resource& resource);
   void check_queue(const Event& event, Resource& resource);
+  /// Nobody holds by it any more; but its node may still be there.
+  bool was_let_go(const Contender& contender) const;
   void said_held(const Event& event);
   void said_lost(const Event& event);
   void told_lost(const Event& event);
@@ -101,6 +105,7 @@ class Checker {
   std::unordered_map<std::uint32_t, Call> calls_;
   std::unordered_map<std::uint32_t, FencingToken> commits_;  ///< that were carried out
   std::unordered_map<std::uint32_t, Sight> sights_;          ///< by observer
+  bool parts_ = false;                                       ///< of locks of several, see I6
   bool spoiled_ = false;                                     ///< see I7
   std::optional<Violation> violation_;
 };

@@ -203,6 +203,14 @@ TEST(Checker, AnObserverIsToldOfWhatIsPast) {
 
 TEST(Checker, SomebodyIsOvertaken) {
   EXPECT_EQ(Made().node(10).node(11).granted(1, 11).broken(), "I6");
+  EXPECT_EQ(Made().node(10).node(11).granted(1, 10).released(1).granted(2, 11).broken(), "")
+      << "its node is still there";
+  Event nested = Made::grant(2, 10);
+  nested.owner = 1;
+  EXPECT_EQ(
+      Made().node(10).granted(1, 10).with(nested).released(1).node(11).granted(3, 11).broken(),
+      "I6")
+      << "one of two holds is left";
   EXPECT_EQ(Made().node(10).gone(10).node(11).granted(1, 11).broken(), "");
   EXPECT_EQ(Made()
                 .node(10, Access::shared)

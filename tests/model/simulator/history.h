@@ -20,7 +20,7 @@ using core::Instant;
 /// | kind        | what happened                          | besides `hold`, or the call, and resource     |
 /// |-------------|----------------------------------------|-----------------------------------------------|
 /// | wanted      | a call began                           | owner, access, permits; number: the deadline, |
-/// |             |                                        | 0: none                                       |
+/// |             |                                        | 0: none; flag: of several locks               |
 /// | ended       | it ended; flag: it was excused for     | number: the error, 0: none                    |
 /// |             | being late (its process stood still)   |                                               |
 /// | granted     | the user has the hold, which says held | owner, access, permits, token; flag: somebody |

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/model/simulator/scribe.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -87,6 +88,12 @@ void Scribe::note(Event event) {
   if (event.kind == Event::Kind::granted) granted_.emplace(event.resource, event.token.zxid);
   if (on_event) on_event(event);
   history_.push_back(std::move(event));
+}
+
+std::string Scribe::node_of(std::size_t ensemble, std::int64_t token) const {
+  const auto found = std::ranges::find_if(
+      nodes_[ensemble], [token](const auto& node) { return node.second.token == token; });
+  return found == nodes_[ensemble].end() ? std::string() : found->first;
 }
 
 void Scribe::node_made(std::size_t ensemble, const std::string& path) {

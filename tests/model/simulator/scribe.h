@@ -67,6 +67,8 @@ class Scribe {
     const auto found = nodes_[ensemble].find(path);
     return found == nodes_[ensemble].end() ? 0 : found->second.token;
   }
+  /// The other way round; empty without one.
+  std::string node_of(std::size_t ensemble, std::int64_t token) const;
   bool is_taken(std::size_t ensemble, std::int64_t czxid) const {
     return taken_.contains({ensemble, czxid});
   }

@@ -224,7 +224,9 @@ void Users::start(Call& call, LockObject& object) {
     options.deadline = Deadline(clock.now() + microseconds(call.step.wait));
     deadline = clock.showing(options.deadline.at()).time_since_epoch().count();
   }
+  const LockClass kind = call.object.kind;
   scribe_.note({.kind = Event::Kind::wanted,
+                .flag = kind == LockClass::multi || kind == LockClass::quorum,
                 .access = call.step.reads != 0 ? Access::shared : Access::exclusive,
                 .hold = call.id,
                 .resource = resource_of(0, call.object.path),

@@ -81,8 +81,7 @@ void Users::granted(Call& call) {
                   .resource = part.resource,
                   .owner = call.owner_number,
                   .permits = hold && access_of(call) == Access::permits ? hold->permits() : 0,
-                  .token = hold || leader ? token : FencingToken{},
-                  .text = hold ? hold->node() : std::string()});
+                  .token = hold || leader ? token : FencingToken{}});
   }
   live_.push_back(&call);
   register_loss(call);
@@ -272,8 +271,11 @@ void Users::nest(Call& call) {
 // Under the hold; what became of it must be true.
 void Users::commit(Call& call) {
   if (call.over || !call.got.hold || access_of(call) != Access::exclusive) return;
-  const std::uint32_t number = begin_commit(call, call.got.hold.node());
   const FencingToken token = call.got.hold.token();
+  // Who asks the hold for it does not pass the lock on before the node is gone.
+  std::string node = scribe_.node_of(call.ensemble, token.zxid);
+  if (node.empty()) node = call.got.hold.node();
+  const std::uint32_t number = begin_commit(call, std::move(node));
   GuardedTransaction transaction(call.got.hold);
   transaction.set(
       data_path_of(call.object.path),

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who waits for a node of its own client is granted as soon as that is let go of, before the servers
+// know; but for cases in which the node has to be gone first.
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+#include "zklock/guarded_transaction.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class OwnSuccessorTest : public EngineTest {
+ protected:
+  using Request = LockWorld::Request;
+
+  void SetUp() override {
+    EngineTest::SetUp();
+    lock_.use(0);
+    reset_counts();
+  }
+  void TearDown() override {
+    lock_.world().reconnect(0);
+    expect_rest();
+    lock_.end_use(0);
+  }
+  static Request delayed(std::chrono::milliseconds delay) { return {.lock_delay = delay}; }
+
+  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
+  bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
+  /// `next` has it at once: nothing has left the process, and nothing has come to it.
+  void expect_passed_on(std::size_t holder, std::size_t next) {
+    const auto there = lock_.nodes().size();
+    lock_.release(holder);
+    EXPECT_TRUE(is_granted(next));
+    EXPECT_EQ(lock_.nodes().size(), there);
+    EXPECT_EQ(lock_.violation(), "");
+  }
+  /// It has it when the servers have answered.
+  void expect_passed_on_by_servers(std::size_t holder, std::size_t next) {
+    let_go(holder);
+    EXPECT_FALSE(is_granted(next));
+    run_for(1s);
+    EXPECT_TRUE(is_granted(next));
+    release(next);
+  }
+  void commit(std::size_t call) {
+    ASSERT_EQ(ensemble().create("/data"), Status::ok);
+    GuardedTransaction transaction(lock_.call(call).hold);
+    transaction.set("/data", "1");
+    transaction.async_commit([](const std::exception_ptr&) {});
+  }
+};
+
+TEST_F(OwnSuccessorTest, IsGrantedBeforeTheServersKnow) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  reset_counts();
+  expect_passed_on(holder, next);
+  EXPECT_NE(lock_.call(next).node, lock_.call(holder).node);
+  EXPECT_GT(lock_.call(next).token.zxid, lock_.call(holder).token.zxid);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U) << "nobody else has to hear of it";
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U);
+  release(next);
+  EXPECT_EQ(client(0).requests(Kind::list_children), 0U);
+}
+
+TEST_F(OwnSuccessorTest, HasItsTurnInTheOrderOfAll) {
+  const auto holder = granted(0);
+  const auto second = waiting(0);
+  const auto stranger = waiting(1);
+  const auto fourth = waiting(0);
+  const auto fifth = waiting(0);
+  reset_counts();
+  expect_passed_on(holder, second);
+  run();
+  EXPECT_FALSE(is_granted(stranger));
+  lock_.release(second);
+  EXPECT_FALSE(is_granted(stranger) || is_granted(fourth));
+  run();
+  EXPECT_TRUE(is_granted(stranger));
+  EXPECT_EQ(client(1).requests(), 0U) << "it was told";
+  EXPECT_FALSE(is_granted(fourth));
+  release(stranger);
+  EXPECT_TRUE(is_granted(fourth));
+  expect_passed_on(fourth, fifth);
+  release(fifth);
+}
+
+TEST_F(OwnSuccessorTest, OfMoreThanOne) {
+  auto holder = granted(0);
+  std::vector<std::size_t> others;
+  for (int i = 0; i < 20; ++i) others.push_back(waiting(0));
+  for (const auto next : others) {
+    expect_passed_on(holder, next);
+    holder = next;
+  }
+  EXPECT_EQ(lock_.nodes().size(), 21U) << "all of that at once";
+  release(holder);
+}
+
+TEST_F(OwnSuccessorTest, IsWhoeverIsNextWhenOthersHaveLeft) {
+  const auto holder = granted(0);
+  const auto first = waiting(0);
+  const auto second = waiting(0);
+  const auto third = waiting(0);
+  lock_.cancel(first);
+  run();
+  lock_.cancel(third);
+  run();
+  expect_passed_on(holder, second);
+  release(second);
+}
+
+TEST_F(OwnSuccessorTest, IsNobodyOnceItHasLeft) {
+  const auto holder = granted(0);
+  const auto own = waiting(0);
+  const auto stranger = waiting(1);
+  lock_.cancel(own);
+  reset_counts();
+  lock_.release(holder);
+  EXPECT_FALSE(is_granted(own));
+  run();
+  EXPECT_TRUE(is_granted(stranger));
+  expect_ended_with_nothing(own);
+  release(stranger);
+}
+
+TEST_F(OwnSuccessorTest, MayQueueForAMomentOnly) {
+  const auto holder = granted(0);
+  const auto next = lock_.acquire(0);
+  let_go(holder);
+  EXPECT_FALSE(is_granted(next)) << "it has no node";
+  run();
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+// ---- while the servers are out of reach ---------------------------------------------------------
+
+TEST_F(OwnSuccessorTest, IsGrantedWithoutAConnectionAsLongAsTheLeaseIsValid) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  lock_.world().disconnect(0);
+  run();
+  expect_passed_on(holder, next);
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::suspended);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(next);
+}
+
+TEST_F(OwnSuccessorTest, IsNotGrantedAfterTheLease) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  client(0).cut_off();
+  run_for(5s);
+  ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::lost);
+  lock_.release(holder);
+  EXPECT_FALSE(is_granted(next));
+  client(0).mend();
+  run_for(10s);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+// What it was passed on from is deleted later than its own node: nobody waits for that.
+TEST_F(OwnSuccessorTest, PassesOnToOthersThoughTheNodeBeforeItIsThere) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  const auto stranger = waiting(1);
+  const auto last = waiting(2);
+  client(0).fail_next(Kind::remove, Status::throttled);
+  expect_passed_on(holder, next);
+  release(next);
+  EXPECT_EQ(lock_.nodes().size(), 3U);
+  EXPECT_TRUE(is_granted(stranger));
+  EXPECT_FALSE(is_granted(last));
+  release(stranger);
+  EXPECT_TRUE(is_granted(last));
+  release(last);
+  run_for(1s);
+  EXPECT_TRUE(lock_.nodes().empty());
+}
+
+TEST_F(OwnSuccessorTest, WhateverIsLostOfTheDeletionItIsGrantedOnceAndNothingIsLeft) {
+  for (const bool carried_out : {true, false}) {
+    const auto holder = granted(0);
+    const auto next = waiting(0);
+    const auto stranger = waiting(1);
+    carried_out ? lock_.world().lose_reply(0, Kind::remove)
+                : lock_.world().lose_request(0, Kind::remove);
+    expect_passed_on(holder, next);
+    run();
+    EXPECT_FALSE(client(0).is_connected());
+    EXPECT_FALSE(is_granted(stranger));
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_EQ(lock_.nodes().size(), 2U);
+    EXPECT_EQ(lock_.call(next).outcomes, 1);
+    release(next);
+    EXPECT_TRUE(is_granted(stranger)) << carried_out;
+    release(stranger);
+  }
+}
+
+TEST_F(OwnSuccessorTest, LosesItsHoldWithTheSession) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  const auto last = waiting(0);
+  expect_passed_on(holder, next);
+  lock_.world().expire(0);
+  run();
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::lost);
+  lock_.release(next);
+  EXPECT_EQ(lock_.call(last).hold.state(), HoldState::held) << "in the new session";
+  release(last);
+}
+
+// ---- where the node has to be gone first --------------------------------------------------------
+
+TEST_F(OwnSuccessorTest, WaitsWhereTheNodeWasAskedFor) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  ASSERT_EQ(lock_.call(holder).hold.node(), lock_.call(holder).node);
+  expect_passed_on_by_servers(holder, next);
+}
+
+TEST_F(OwnSuccessorTest, WaitsForATransactionOnItsWay) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  commit(holder);
+  expect_passed_on_by_servers(holder, next);
+  EXPECT_EQ(ensemble().find("/data")->data, "1");
+}
+
+TEST_F(OwnSuccessorTest, DoesNotWaitForATransactionThatIsOver) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  commit(holder);
+  run();
+  expect_passed_on(holder, next);
+  release(next);
+}
+
+// It may arrive yet, and would find the node.
+TEST_F(OwnSuccessorTest, WaitsWhereNobodyKnowsWhatBecameOfATransaction) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  commit(holder);
+  lock_.world().disconnect(0, OnTheWay::linger);
+  lock_.release(holder);
+  EXPECT_FALSE(is_granted(next));
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+TEST_F(OwnSuccessorTest, WaitsForWhatGoesWithTheNode) {
+  ASSERT_EQ(ensemble().create("/with"), Status::ok);
+  std::shared_ptr<recipes::Contender> holder;
+  lock_.engine(0)->acquire(
+      {.owner = Owner::unique(),
+       .deadline = Deadline::never(),
+       .done = [&](const recipes::Outcome& outcome) { holder = outcome.contender; }});
+  run();
+  ASSERT_TRUE(holder);
+  Hold hold = holder->make_hold(core::CountKind::hold);
+  ASSERT_TRUE(holder->take_along("/with"));
+  const auto next = waiting(0);
+  hold.release();
+  EXPECT_FALSE(is_granted(next));
+  run();
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_EQ(ensemble().find("/with"), nullptr);
+  release(next);
+}
+
+TEST_F(OwnSuccessorTest, WaitsWhereADelayIsToBeTakenBack) {
+  const auto holder = granted(0, delayed(500ms));
+  const auto next = waiting(0);
+  expect_passed_on_by_servers(holder, next);
+}
+
+TEST_F(OwnSuccessorTest, LeavesItsOwnDelayBeforeItIsGranted) {
+  const auto holder = granted(0);
+  const auto next = waiting(0, delayed(500ms));
+  lock_.release(holder);
+  EXPECT_FALSE(is_granted(next));
+  run();
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+TEST_F(OwnSuccessorTest, OfAThreadThatEndedWithTheLockWaits) {
+  const Owner thread = Owner::unique();
+  const auto holder = granted(0, {.owner = thread, .kind = core::CountKind::lock});
+  const auto next = waiting(0);
+  lock_.engine(0)->thread_exits(thread);
+  EXPECT_FALSE(is_granted(next));
+  run();
+  EXPECT_TRUE(is_granted(next));
+  lock_.release(holder);
+  release(next);
+}
+
+TEST_F(OwnSuccessorTest, OfWhoseTimeIsOverWaits) {
+  const auto holder = granted(0, {.limit = {.longest = 1s}});
+  const auto next = waiting(0);
+  run_for(2s);
+  ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(holder), 1U);
+  lock_.release(holder);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+TEST_F(OwnSuccessorTest, IsThereForMutexesOnly) {
+  const std::vector<Request> others = {LockWorld::to_write(), LockWorld::permits(1, 1),
+                                       LockWorld::at_gate(1)};
+  for (Request request : others) {
+    const auto holder = granted(0, request);
+    request.owner = Owner::unique();
+    const auto next = waiting(0, request);
+    expect_passed_on_by_servers(holder, next);
+  }
+}
+
+}  // namespace
+}  // namespace zklock::model
