@@ -33,6 +33,11 @@ class OwnSuccessorTest : public EngineTest {
   }
   static Request delayed(std::chrono::milliseconds delay) { return {.lock_delay = delay}; }
 
+  static Request anew(Request request) {
+    request.owner = Owner::unique();
+    return request;
+  }
+
   SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
   /// `next` has it at once: nothing has left the process, and nothing has come to it.
@@ -330,13 +335,18 @@ TEST_F(OwnSuccessorTest, OfWhoseTimeIsOverWaits) {
   release(next);
 }
 
+// Of a writer it is not known whether it only reads on; and where permits are held, by how many.
 TEST_F(OwnSuccessorTest, IsThereForMutexesOnly) {
   const std::vector<Request> others = {LockWorld::to_write(), LockWorld::permits(1, 1),
                                        LockWorld::at_gate(1)};
-  for (Request request : others) {
-    const auto holder = granted(0, request);
-    request.owner = Owner::unique();
-    const auto next = waiting(0, request);
+  for (const Request& other : others) {
+    const auto holder = granted(0, other);
+    const auto next = waiting(0, anew(other));
+    expect_passed_on_by_servers(holder, next);
+  }
+  for (const bool writes_first : {true, false}) {
+    const auto holder = granted(0, writes_first ? LockWorld::to_write() : Request{});
+    const auto next = waiting(0, writes_first ? Request{} : LockWorld::to_write());
     expect_passed_on_by_servers(holder, next);
   }
 }

@@ -34,7 +34,6 @@ void Place::fail(Errc error, const std::string& cause) {
 // Without a grant: the node is gone, or on its way out.
 void Place::machine_ended() {
   leave_session();
-  predecessors_.drop(*this);
   const auto work = std::exchange(work_, {});
   if (work != BackgroundWork::Id{}) core().work().end(work);
   const auto who = contender();
