@@ -109,7 +109,9 @@ class [[nodiscard]] Hold {
   /// Effects: gives the count back. With the last count of the owner, the lock is announced as
   /// released and its node deleted in the background, again and again until the servers confirm
   /// or the session ends. Does not block; any thread. Releasing a lost hold is quiet. To wait for
-  /// the servers' answer: Client::flush().
+  /// the servers' answer: Client::flush(). If the next in the queue is of the same client, it is
+  /// granted without that answer: at once, while disconnected too (then it is `suspended` from the
+  /// beginning); but see node().
   void release() noexcept;
 
  private:

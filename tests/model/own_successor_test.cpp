@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -140,6 +141,58 @@ TEST_F(OwnSuccessorTest, IsNobodyOnceItHasLeft) {
   release(stranger);
 }
 
+// Of the one in between nobody but its client believes that it is there.
+TEST_F(OwnSuccessorTest, IsWhoeverIsNextWhenANodeWasDeletedByHand) {
+  for (const bool leaves : {false, true}) {
+    const auto holder = granted(0);
+    const auto without = waiting(0);
+    const auto next = waiting(0);
+    const std::string node = lock_.engine(0)->node_of(lock_.call(without).owner);
+    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + node)), Status::ok);
+    run();
+    if (leaves) lock_.cancel(without);
+    run();
+    expect_passed_on(holder, next);
+    run();
+    release(next);
+    if (!leaves) release(without);
+  }
+}
+
+TEST_F(OwnSuccessorTest, MayLetGoAtOnceHoweverManyThereAre) {
+  constexpr std::size_t crowd = 3'000;
+  const auto holder = granted(0);
+  std::size_t grants = 0;
+  for (std::size_t i = 0; i < crowd; ++i) {
+    lock_.engine(0)->acquire({.owner = Owner::unique(),
+                              .deadline = Deadline::never(),
+                              .done = [&](const recipes::Outcome& outcome) {
+                                ASSERT_TRUE(outcome.contender);
+                                const Hold hold =
+                                    outcome.contender->make_hold(core::CountKind::hold);
+                                EXPECT_EQ(hold.state(), HoldState::held);
+                                ++grants;
+                              }});
+  }
+  run();
+  ASSERT_EQ(lock_.nodes().size(), crowd + 1);
+  lock_.release(holder);
+  EXPECT_EQ(grants, crowd) << "each by the one before, and none of them on the stack of another";
+  run();
+  EXPECT_TRUE(lock_.nodes().empty());
+}
+
+TEST_F(OwnSuccessorTest, IsNotTakenBackByWhoCancelsTooLate) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  expect_passed_on(holder, next);
+  lock_.cancel(next);
+  run();
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+  EXPECT_EQ(lock_.call(next).outcomes, 1);
+  release(next);
+}
+
 TEST_F(OwnSuccessorTest, MayQueueForAMomentOnly) {
   const auto holder = granted(0);
   const auto next = lock_.acquire(0);
@@ -220,6 +273,22 @@ TEST_F(OwnSuccessorTest, WhateverIsLostOfTheDeletionItIsGrantedOnceAndNothingIsL
   }
 }
 
+TEST_F(OwnSuccessorTest, IsFollowedByWhoComesThoughTheNodeBeforeItIsThere) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  client(0).fail_next(Kind::remove, Status::throttled);
+  expect_passed_on(holder, next);
+  release(next);
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  const auto own = lock_.acquire(0);
+  const auto stranger = lock_.acquire(1);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(own));
+  release(own);
+  EXPECT_TRUE(is_granted(stranger));
+  release(stranger);
+}
+
 TEST_F(OwnSuccessorTest, LosesItsHoldWithTheSession) {
   const auto holder = granted(0);
   const auto next = waiting(0);
@@ -242,6 +311,18 @@ TEST_F(OwnSuccessorTest, WaitsWhereTheNodeWasAskedFor) {
   const auto next = waiting(0);
   ASSERT_EQ(lock_.call(holder).hold.node(), lock_.call(holder).node);
   expect_passed_on_by_servers(holder, next);
+}
+
+TEST_F(OwnSuccessorTest, WaitsWhereTheNodeWasAskedForByWhoHadItBefore) {
+  const Request kept{.local = {.keep_idle = 60s}};
+  const auto first = granted(0, kept);
+  ASSERT_FALSE(lock_.call(first).hold.node().empty());
+  release(first);
+  const auto second = granted(0, anew(kept));
+  ASSERT_EQ(lock_.call(second).node, lock_.call(first).node);
+  const auto next = waiting(0, anew(kept));
+  expect_passed_on_by_servers(second, next);
+  lock_.end_use(0);
 }
 
 TEST_F(OwnSuccessorTest, WaitsForATransactionOnItsWay) {
@@ -349,6 +430,17 @@ TEST_F(OwnSuccessorTest, IsThereForMutexesOnly) {
     const auto next = waiting(0, writes_first ? Request{} : LockWorld::to_write());
     expect_passed_on_by_servers(holder, next);
   }
+}
+
+class OwnSuccessorAtTheEnd : public EngineTest {};
+
+TEST_F(OwnSuccessorAtTheEnd, IsForgottenWhenTheClientIsClosed) {
+  const auto engine = lock_.engine(0);
+  granted(0);
+  waiting(0);
+  EXPECT_FALSE(engine->own_successors().empty());
+  lock_.core(0).close();
+  EXPECT_TRUE(engine->own_successors().empty());
 }
 
 }  // namespace

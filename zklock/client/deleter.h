@@ -49,7 +49,7 @@ class Deleter {
           std::function<void(const std::string& path, Status why)> complain);
 
   enum class Manner {
-    plainly,    ///< a contender that gave up
+    plainly,    ///< a contender that gave up, or a holder whose successor knows that it let go
     announced,  ///< a holder that let go: its successor may go on without asking
     with_care   ///< plainly; but the node may have gone unnoticed long ago: looks first
   };

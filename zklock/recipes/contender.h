@@ -149,7 +149,6 @@ class Contender : public std::enable_shared_from_this<Contender> {
   std::optional<Error> refusal(core::CountKind kind) const;
   const core::AcquireFsm::Policy& policy() const noexcept;
   core::QueueRule rule_for(const Calls& waiting) const;
-  bool passes_on() const noexcept;
   void give_up();
   void depart();
   void tell_loss(Loss why);

@@ -155,14 +155,15 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner man
   engine_->forget(*this);
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
+  if (tenure_->is_node_asked_for()) place_->is_known_by_name();
   // What names the node in a transaction, and is on its way, comes before the next grant.
-  const bool may_stay = local_ && !abandoned_ && !plainly && !tenure_->commits_under_way();
-  if (may_stay && local_->keeps(*place_)) return dropped;
-  const auto next = abandoned_ || plainly || !passes_on() ? nullptr : place_->own_successor();
+  const bool may_be_there = !abandoned_ && !plainly && !tenure_->commits_under_way();
+  if (may_be_there && local_ && local_->keeps(*place_)) return dropped;
+  const auto next = may_be_there ? place_->own_successor() : nullptr;
   if (abandoned_ || plainly) {
     let_go(Place::Manner::plainly);
   } else if (next) {
-    let_go(Place::Manner::passed_on);
+    let_go(Place::Manner::to_own_successor);
   } else if (local_ || place_->may_be_awaited()) {
     let_go(Place::Manner::release);
   } else {
@@ -171,12 +172,6 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner man
   if (local_) local_->gone(*place_);
   if (next) next->predecessor_let_go();
   return dropped;
-}
-
-// Else a transaction that checks its node might be carried out once the next one holds: the node is
-// there a moment longer.
-bool Contender::passes_on() const noexcept {
-  return !tenure_->commits_under_way() && !tenure_->is_node_told();
 }
 
 void Contender::let_go(Place::Manner manner) {

@@ -41,8 +41,8 @@ std::size_t size_of(const client::request::Write& w) {
       w);
 }
 
-/// While it is kept, what the guards' nodes stand for is not passed on to others of this client.
-/// The servers would let the transaction go through: it is the same node.
+/// While it is kept, what the guards' nodes stand for is not passed on to others of this client,
+/// neither with the node nor before that is gone: the servers would let the transaction go through.
 class OnItsWay {
  public:
   explicit OnItsWay(std::vector<std::shared_ptr<Contender>> guards) : guards_(std::move(guards)) {

@@ -59,7 +59,7 @@ std::stop_token Hold::release_requested() const noexcept {
 }
 
 std::string Hold::node() const {
-  return contender_ ? contender_->tenure().told_node() : std::string();
+  return contender_ ? contender_->tenure().node_for_user() : std::string();
 }
 
 int Hold::permits() const noexcept {

@@ -40,12 +40,12 @@ class HoldTenure {
   /// In a fork()ed child, where nobody may hold a mutex: as it was granted.
   std::string node() const { return core_.forked() ? grant_.node : node_.path(); }
   HeldNode& held_node() const noexcept { return node_; }
-  /// For a transaction of the user's own.
-  std::string told_node() const {
-    is_node_told_.store(true);
+  /// By the user, who may check it in a transaction.
+  std::string node_for_user() const {
+    is_node_asked_for_.store(true);
     return node();
   }
-  bool is_node_told() const noexcept { return is_node_told_.load(); }
+  bool is_node_asked_for() const noexcept { return is_node_asked_for_.load(); }
   SessionId session() const noexcept { return grant_.lease->session(); }
 
   /// By the clock; whoever asks too late ends it.
@@ -86,7 +86,7 @@ class HoldTenure {
   mutable HeldNode node_;
   std::atomic<bool> over_{false};
   mutable std::atomic<int> commits_{0};
-  mutable std::atomic<bool> is_node_told_{false};
+  mutable std::atomic<bool> is_node_asked_for_{false};
   const std::stop_source loss_;
   const std::stop_source request_;
   bool told_suspended_ = false;  ///< guarded by the engine's mutex

@@ -262,6 +262,7 @@ std::vector<std::string> LockEngine::nodes() {
 void LockEngine::close() {
   const Section section(*this);
   turnstile_.close();
+  own_successors_.clear();
   for (const auto& queue : local_queues_) queue->close();
   const auto contenders = contenders_;
   for (const auto& [owner, contender] : contenders) {

@@ -20,18 +20,24 @@ class Place;
 /// same, and so is the lease: both nodes go with it.
 ///
 /// The servers have both nodes for a moment longer. Others who wait do so for the last one only. But
-/// a transaction that checks the first one would still be carried out: where there may be one, it is
-/// waited for as by everybody else, until the node is gone (see Contender::passes_on).
+/// a transaction that checks the first one would still be carried out: where there may be one, and
+/// where something goes with the node, who waits does so until it is gone, as everybody else (see
+/// Contender::drop() and Place::own_successor()).
 ///
 /// Thread-safety: within a Section of the engine, of which it is a part.
 class OwnSuccessors {
  public:
-  /// It waits for the node that `predecessor` made; nobody else does.
+  /// It waits for the node that `predecessor` made; instead of another, if that one's node has gone
+  /// and it does not know that yet.
   void wait(FencingToken predecessor, std::weak_ptr<Place> place) {
     places_[predecessor.zxid] = std::move(place);
   }
-  /// Nobody does any more.
-  void leave(FencingToken predecessor) noexcept { places_.erase(predecessor.zxid); }
+  /// It does not any more.
+  void leave(FencingToken predecessor, const Place& place) noexcept {
+    const auto found = places_.find(predecessor.zxid);
+    if (found != places_.end() && found->second.lock().get() == &place) places_.erase(found);
+  }
+  void clear() noexcept { places_.clear(); }
   /// Null when there is none.
   std::shared_ptr<Place> of(FencingToken predecessor) const noexcept {
     const auto found = places_.find(predecessor.zxid);

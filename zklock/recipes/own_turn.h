@@ -18,7 +18,7 @@ class LockEngine;
 /// by node k, and that is gone, the node k + 1 is the first, in the same path.
 ///
 /// For ZooKeeper counts all children that a path has been given, and so none was made between the
-/// two. And whoever had come before k was gone when k was granted, exclusively.
+/// two. And whoever had come before k was gone, or had let go, when k was granted, exclusively.
 ///
 /// That it is the same path, a watch on it says. What is older than k is the path that k was in; and
 /// as long as the watch has not fired, there is no other. The servers tell of an event before they

@@ -72,7 +72,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   void leave_session() noexcept;
   enum class Manner {
     release,
-    passed_on,  ///< the same, and the next one knows
+    to_own_successor,  ///< the same, and the next one knows
     plainly,
     with_care
   };
@@ -141,11 +141,13 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   /// It is its turn at the turnstile.
   void let_through();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
+  /// The user has asked for the name of what was granted.
+  void is_known_by_name() noexcept { holding_->known_by_name = true; }
   /// Who of this client is granted when this is let go of; null when that has to be left to the
   /// servers.
   std::shared_ptr<Place> own_successor() const;
   /// It waits for a node of this client, whose holder has let go.
-  void predecessor_let_go();
+  void predecessor_let_go() noexcept;
   /// Nobody who has come before it can be granted after it.
   bool stands_by_number() const noexcept;
   /// `which`: of those whom its machine waits for.
@@ -218,6 +220,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
     core::Instant since{};
     std::optional<bool> awaited;           ///< decided when it is let go of
     std::vector<std::string> taken_along;  ///< paths of nodes
+    bool known_by_name = false;            ///< by any of those who have held
   };
   bool reads_on() const noexcept { return holding_ && holding_->downgrade.reads(); }
   bool name_in_doubt() const noexcept { return holding_ && holding_->downgrade.in_doubt(); }

@@ -212,10 +212,11 @@ client::Deleter::Manner Place::manner_of_release() {
                                               : client::Deleter::Manner::plainly;
 }
 
-// What goes with the node is to be gone before the next grant.
+// What goes with the node is to be gone before the next grant; and so is the node, where a
+// transaction of the user's may check it.
 std::shared_ptr<Place> Place::own_successor() const {
   const bool goes_alone = !fsm_.leaves_delay() && holding_->taken_along.empty();
-  if (!stands_by_number() || !goes_alone) return nullptr;
+  if (!stands_by_number() || !goes_alone || holding_->known_by_name) return nullptr;
   auto next = engine_->own_successors().of(fsm_.token());
   return next && next->fsm_.waits_for_release() ? next : nullptr;
 }
@@ -223,7 +224,7 @@ std::shared_ptr<Place> Place::own_successor() const {
 // What an unanswered request has made is deleted for sure: this is carried out after it.
 void Place::remove(Manner manner) {
   if (engine_->went_with_path(fsm_.token())) return;  // the name may be another's by now
-  const bool let_go = manner == Manner::release || manner == Manner::passed_on;
+  const bool let_go = manner == Manner::release || manner == Manner::to_own_successor;
   const bool was_held = fsm_.state() == AcquireState::granted && let_go;
   std::function<void()> gone;
   if (was_held && stands_by_number()) {
@@ -238,7 +239,7 @@ void Place::remove(Manner manner) {
 client::Deleter::Manner Place::deletion(Manner manner) {
   switch (manner) {
     case Manner::release: return manner_of_release();
-    case Manner::passed_on:
+    case Manner::to_own_successor:
     case Manner::plainly: return client::Deleter::Manner::plainly;
     case Manner::with_care: return client::Deleter::Manner::with_care;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include "zklock/recipes/place.h"
@@ -52,8 +53,11 @@ void PredecessorWatches::answered(Place& place, std::uint32_t serial, const clie
   const bool stands = std::ranges::find(watches_, serial, &Watch::serial) != watches_.end();
   const bool own = reply.ephemeral_owner == place.session();
   if (!stands || !own || !place.stands_by_number()) return;
-  place.engine().own_successors().wait(reply.token, place.weak_from_this());
-  own_ = reply.token;
+  try {
+    place.engine().own_successors().wait(reply.token, place.weak_from_this());
+    own_ = reply.token;
+  } catch (const std::exception&) {  // no memory: the servers will tell
+  }
 }
 
 bool PredecessorWatches::forget(Place& place, std::uint32_t serial) noexcept {
@@ -72,7 +76,7 @@ void PredecessorWatches::end(Place& place) noexcept {
 void PredecessorWatches::drop(Place& place) noexcept {
   watches_.clear();
   const FencingToken own = std::exchange(own_, {});
-  if (own != FencingToken{}) place.engine().own_successors().leave(own);
+  if (own != FencingToken{}) place.engine().own_successors().leave(own, place);
 }
 
 }  // namespace zklock::recipes

@@ -21,7 +21,7 @@ class PredecessorWatches {
  public:
   /// The child `node`, on the session of the own node. `place`: whose part this is.
   void watch(Place& place, const std::string& node, core::SessionId session);
-  // Of the next two too, `place`: whose part this is.
+  // For the next two, too, `place` is whose part this is.
   /// Ends them all.
   void end(Place& place) noexcept;
   /// They were of a node, or a session, that is gone or on its way.

@@ -60,6 +60,7 @@ void Checker::see(const Event& event) {
     case Event::Kind::told_lost: return told_lost(event);
     case Event::Kind::released:
       holds_.at(event.hold).released = true;
+      holds_.at(event.hold).given_back = event.flag;
       return close(holds_.at(event.hold));
     case Event::Kind::taken: holds_.at(event.hold).taken = true; return;
     case Event::Kind::counted: return counted(event);
@@ -162,9 +163,13 @@ void Checker::check_queue(const Event& event, Resource& resource) {
     if (each.made.token.zxid == event.token.zxid) own = &each;
   }
   if (own == nullptr) return;  // it went meanwhile, or it reads on
-  for (const Contender& each : resource.queue) {
+  for (Contender& each : resource.queue) {
     if (each.made.token.zxid >= event.token.zxid || each.made.access == Access::weighted) continue;
-    if (exclude(each.made.access, own->made.access) && !was_let_go(each)) {
+    const bool excludes = exclude(each.made.access, own->made.access);
+    if (excludes && !each.succeeded && each.made.owner == own->made.owner) {
+      each.succeeded = was_let_go(each);
+    }
+    if (excludes && !each.succeeded) {
       report(event, "I6",
              hash(event.hold) + " is granted, and a node made before its own is there");
     }
@@ -183,7 +188,7 @@ bool Checker::was_let_go(const Contender& contender) const {
   for (const auto& [id, held] : holds_) {
     if (held.grant.resource != contender.made.resource) continue;
     if (held.grant.token.zxid != contender.made.token.zxid) continue;
-    if (!held.released) return false;
+    if (!held.given_back) return false;
     granted = true;
   }
   return granted;

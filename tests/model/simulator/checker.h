@@ -34,8 +34,9 @@ struct Violation {
 /// |      | node where that guards; who holds is not refused; nobody is told a lie of a commit;    |
 /// |      | an observer is told no value but what that leader has said                             |
 /// | I6   | nobody is granted while one before him in the queue, whom he has to wait for, is       |
-/// |      | there, but for a node whose holds were all given back; or that may be part of a lock   |
-/// |      | of several, for what it holds by that before all are there is not told                 |
+/// |      | there. But a node whose holds were all given back is no more waited for in its own     |
+/// |      | session, and then by nobody. What a lock of several holds before all are there is not  |
+/// |      | told: where there are such, a node by which nobody was seen to hold is one of these     |
 /// | I7   | an attempt has one node; nobody deletes another's. After somebody has deleted the      |
 /// |      | nodes of a path by hand, and it was made anew, a release that was under way may meet   |
 /// |      | another's node of the same name: from then on I1, I2, I4, I5, I6 are not judged        |
@@ -54,6 +55,7 @@ class Checker {
     bool open = true;  ///< neither given back nor lost
     bool said_lost = false;
     bool released = false;
+    bool given_back = false;  ///< while it was held
     bool taken = false;
     int told = 0;
   };
@@ -69,6 +71,7 @@ class Checker {
   };
   struct Contender {
     Event made;
+    bool succeeded = false;  ///< by another of its session, though it is still there
   };
   struct Resource {
     FencingToken highest;            ///< that was granted
@@ -84,7 +87,7 @@ class Checker {
   void check_exclusion(const Event& event, Resource& resource);
   void check_token(const Event& event, Resource& resource);
   void check_queue(const Event& event, Resource& resource);
-  /// Nobody holds by it any more; but its node may still be there.
+  /// Nobody holds by it any more, though its node is there.
   bool was_let_go(const Contender& contender) const;
   void said_held(const Event& event);
   void said_lost(const Event& event);

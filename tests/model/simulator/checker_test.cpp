@@ -56,7 +56,9 @@ class Made {
     return with({.kind = Kind::said_lost, .flag = told, .hold = hold});
   }
   Made& told(std::uint32_t hold) { return with({.kind = Kind::told_lost, .hold = hold}); }
-  Made& released(std::uint32_t hold) { return with({.kind = Kind::released, .hold = hold}); }
+  Made& released(std::uint32_t hold, bool held = true) {
+    return with({.kind = Kind::released, .flag = held, .hold = hold});
+  }
   Made& rest() { return with({.kind = Kind::rest}); }
 
   std::string broken() const {
@@ -205,6 +207,29 @@ TEST(Checker, SomebodyIsOvertaken) {
   EXPECT_EQ(Made().node(10).node(11).granted(1, 11).broken(), "I6");
   EXPECT_EQ(Made().node(10).node(11).granted(1, 10).released(1).granted(2, 11).broken(), "")
       << "its node is still there";
+  EXPECT_EQ(Made().node(10).node(11).granted(1, 10).released(1, false).granted(2, 11).broken(),
+            "I6")
+      << "whoever had it has died, or lost it";
+  EXPECT_EQ(Made().node(10).node(11).node(12).granted(1, 10).released(1).granted(2, 12).broken(),
+            "I6")
+      << "one that waits is passed over";
+  Event of_another = {.kind = Kind::made, .owner = 7, .token = {12}};
+  EXPECT_EQ(Made().node(10).with(of_another).granted(1, 10).released(1).granted(2, 12).broken(),
+            "I6")
+      << "another session has to wait until it is gone";
+  EXPECT_EQ(Made()
+                .node(10)
+                .node(11)
+                .with(of_another)
+                .granted(1, 10)
+                .released(1)
+                .granted(2, 11)
+                .released(2)
+                .gone(11)
+                .granted(3, 12)
+                .broken(),
+            "")
+      << "but not once it was passed over by its own";
   Event nested = Made::grant(2, 10);
   nested.owner = 1;
   EXPECT_EQ(

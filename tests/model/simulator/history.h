@@ -29,11 +29,12 @@ using core::Instant;
 /// | said_lost   | it was asked, and said lost; flag: its |                                               |
 /// |             | token is stopped, or could not be yet  |                                               |
 /// | told_lost   | its token was stopped                  |                                               |
-/// | released    | the user gives it back                 |                                               |
+/// | released    | the user gives it back, or is no more; |                                               |
+/// |             | flag: gives it back while it says held |                                               |
 /// | taken       | somebody has deleted its node by hand  |                                               |
 /// | counted     | the counts of an owner were asked for  | owner; number: the answer                     |
 /// | made        | a contender's node                     | token: its czxid; access, permits; attempt;   |
-/// |             |                                        | flag: by a stranger                           |
+/// |             |                                        | owner: the session; flag: by a stranger       |
 /// | gone        | it went                                | token                                         |
 /// | spoiled     | a client has deleted another's node,   | flag: of a name that was taken by hand before |
 /// |             | or released one that holds nothing     |                                               |

@@ -111,6 +111,7 @@ void Scribe::node_made(std::size_t ensemble, const std::string& path) {
         .flag = !said,
         .access = contention->access,
         .resource = resource,
+        .owner = static_cast<std::uint64_t>(node.owner.value),
         .permits = contention->permits,
         .token = token,
         .attempt = said && !reads_on ? hash_of(said->attempt) : 0,

@@ -164,7 +164,7 @@ class Users {
   const char* misdeed_of_child();
   bool child_has_something() const;
   void close_in_handler(SimProcess& process);
-  void forget(Call& call);
+  void forget(Call& call, bool given_back = false);
   void set_permits(const PlanStep& step);
   void ask_release(const PlanStep& step);
   void after(SimProcess& process, std::int64_t micros, std::function<void()> task);

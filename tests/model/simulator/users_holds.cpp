@@ -161,10 +161,11 @@ void Users::bury(const SimProcess& process) {
 }
 
 // What it holds is given back, or it is nobody's.
-void Users::forget(Call& call) {
+void Users::forget(Call& call, bool given_back) {
   if (call.over) return;
   for (const Call::Part& part : call.parts) {
-    scribe_.note({.kind = Event::Kind::released, .hold = part.hold});
+    const bool held = given_back && !part.said_lost;
+    scribe_.note({.kind = Event::Kind::released, .flag = held, .hold = part.hold});
   }
   std::erase(live_, &call);
   call.over = true;
@@ -173,7 +174,7 @@ void Users::forget(Call& call) {
 void Users::let_go(Call& call) {
   if (call.over) return;
   for (Call::Part& part : call.parts) ask(call, part, false);
-  forget(call);
+  forget(call, true);
   if (call.step.ending == Ending::locks) {
     engine_of(call)->unlock(*call.owner, core::CountKind::lock);
   }
@@ -334,11 +335,8 @@ void Users::node_taken(std::size_t ensemble, const std::string& path) {
       const Hold* const hold = hold_of(*call, part);
       const bool leader = !hold && !call->got.composite;
       if (!hold && !leader) continue;
-      const std::string own = hold ? hold->node() : call->leadership.node();
       const std::int64_t token = (hold ? hold->token() : call->leadership.token()).zxid;
-      // While a writer becomes a reader it may not know yet what its node is called.
-      const bool is_it = own == path || token == came_by;
-      if (!is_it || part.ensemble != ensemble) continue;
+      if (token != came_by || part.ensemble != ensemble) continue;
       scribe_.taken(ensemble, token);
       for (const Call::Part& each : call->parts) {
         scribe_.note({.kind = Event::Kind::taken, .hold = each.hold});
@@ -351,7 +349,8 @@ bool Users::is_held(const std::string& node) const {
   return std::ranges::any_of(live_, [&](const Call* call) {
     return std::ranges::any_of(call->parts, [&](const Call::Part& part) {
       const Hold* const hold = hold_of(*call, part);
-      if (hold == nullptr || part.ensemble != 0 || hold->node() != node) return false;
+      if (hold == nullptr || part.ensemble != 0) return false;
+      if (scribe_.token_of(0, node) != hold->token().zxid) return false;
       // One that reads on is known by what was written there.
       const model::Node* const there = universe_.ensemble(0).find(node);
       return there != nullptr && there->czxid == hold->token().zxid;
