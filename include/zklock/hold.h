@@ -94,8 +94,8 @@ class [[nodiscard]] Hold {
   std::stop_token release_requested() const noexcept;
 
   /// The full path of the lock node (below the chroot), for a `check` operation of your own in a
-  /// ZooKeeper transaction: once it was asked for, nobody is granted before that node is gone (else
-  /// who waits in the same client does not wait for that). But with MutexOptions::local_batch and
+  /// ZooKeeper transaction: once it was asked for, nobody whom this hold excludes is granted before
+  /// that node is gone (else who waits in the same client need not wait for that). But with MutexOptions::local_batch and
   /// keep_idle holds of one client may have the same, one after the other. It changes once at most:
   /// when a SharedMutex is downgraded, by the time Client::flush() returns. Empty for an empty Hold.
   std::string node() const;
@@ -109,9 +109,12 @@ class [[nodiscard]] Hold {
   /// Effects: gives the count back. With the last count of the owner, the lock is announced as
   /// released and its node deleted in the background, again and again until the servers confirm
   /// or the session ends. Does not block; any thread. Releasing a lost hold is quiet. To wait for
-  /// the servers' answer: Client::flush(). If the next in the queue is of the same client, it is
-  /// granted without that answer: at once, while disconnected too (then it is `suspended` from the
-  /// beginning); but see node().
+  /// the servers' answer: Client::flush().
+  ///
+  /// Where the next in the queue is of the same client too, and both are of a ReentrantMutex or a
+  /// Mutex, it does not wait for that answer, as a rule: it is granted at once, while disconnected
+  /// too, if the lease is valid (then it is `suspended` from the beginning). It waits where the node
+  /// has to be gone first: see node(), GuardedTransaction and MutexOptions::lock_delay.
   void release() noexcept;
 
  private:

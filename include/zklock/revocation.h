@@ -29,6 +29,8 @@ struct RevocationOptions {
 /// library decides: the hold turns lost first, its lost() token is stopped, then its node is deleted
 /// by the holder's own client. A contender that does not hold yet is asked as soon as it holds. A
 /// holder that is dead cannot let go; its node goes with its session, and that ends the wait too.
+/// One that has let go counts as the holder until its node is gone: who is next, and of the same
+/// client, may hold already (see Hold::release()), and is not asked.
 /// Of a MultiMutex or a QuorumMutex only the part is asked that is on this path, and on the servers
 /// of this client: its hold hears of it, and the whole is lost as always, without enough parts.
 ///

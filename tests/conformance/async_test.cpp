@@ -258,6 +258,9 @@ TEST_F(Async, EverythingRunsOnTheUsersExecutor) {
 
 TEST_F(Async, AThousandWaitersWithoutAThreadEachAreGrantedInOrder) {
   constexpr std::size_t kWaiters = 1000;
+  // For callbacks, of which the last ones may not have come to their ends when the next begin; and
+  // two that a client starts when it first needs them.
+  constexpr std::size_t kThreads = 8 + 2;
   Chronicle<std::size_t> order;
   Chronicle<FencingToken> tokens;
   {
@@ -273,11 +276,11 @@ TEST_F(Async, AThousandWaitersWithoutAThreadEachAreGrantedInOrder) {
     });
   }
   ASSERT_TRUE(reaches_nodes(kWaiters + 1));
-  EXPECT_LE(threads_of_this_process(), threads + 8);
+  EXPECT_LE(threads_of_this_process(), threads + kThreads);
   EXPECT_EQ(order.size(), 0U);
   hold.release();
   ASSERT_TRUE(tokens.reaches(kWaiters));
-  EXPECT_LE(threads_of_this_process(), threads + 8);
+  EXPECT_LE(threads_of_this_process(), threads + kThreads);
   const auto granted = order.all();
   const auto all_tokens = tokens.all();
   for (std::size_t i = 0; i < kWaiters; ++i) {

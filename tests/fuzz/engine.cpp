@@ -161,7 +161,10 @@ class Client {
     call.told.emplace(call.hold.lost(), Told{&call.losses});
     require(servers_.have_told({call.hold.token().zxid}), "the servers have told of its node");
     require(call.hold.owner() == call.owner, "its owner");
-    require(call.hold.node().starts_with("/locks/a/"), "its node");
+    // Of a hold that was asked for its node the next one waits until that is gone.
+    const bool asks = choices_.below(4) == 0;
+    const std::string node = asks ? call.hold.node() : outcome.contender->tenure().node();
+    require(node.starts_with("/locks/a/"), "its node");
   }
 
   void cancel() {

@@ -155,11 +155,11 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner man
   engine_->forget(*this);
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
-  if (tenure_->is_node_asked_for()) place_->is_known_by_name();
+  if (tenure_->is_node_asked_for()) place_->becomes_known_by_name();
   // What names the node in a transaction, and is on its way, comes before the next grant.
-  const bool may_be_there = !abandoned_ && !plainly && !tenure_->commits_under_way();
-  if (may_be_there && local_ && local_->keeps(*place_)) return dropped;
-  const auto next = may_be_there ? place_->own_successor() : nullptr;
+  const bool may_stay = !abandoned_ && !plainly && !tenure_->commits_under_way();
+  if (may_stay && local_ && local_->keeps(*place_)) return dropped;
+  const auto next = may_stay ? place_->own_successor() : nullptr;
   if (abandoned_ || plainly) {
     let_go(Place::Manner::plainly);
   } else if (next) {

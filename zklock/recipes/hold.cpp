@@ -48,7 +48,7 @@ bool Hold::renew() {
 
 bool Hold::renew(std::chrono::milliseconds length) {
   if (length <= std::chrono::milliseconds::zero()) {
-    throw Error(Errc::invalid_option, "renew", node(),
+    throw Error(Errc::invalid_option, "renew", contender_ ? contender_->tenure().node() : "",
                 "the time must be positive, not " + std::to_string(length.count()) + " ms");
   }
   return contender_ && contender_->renew(length);

@@ -33,9 +33,12 @@ class OwnSuccessors {
     places_[predecessor.zxid] = std::move(place);
   }
   /// It does not any more.
-  void leave(FencingToken predecessor, const Place& place) noexcept {
+  void leave(FencingToken predecessor, const std::weak_ptr<Place>& place) noexcept {
     const auto found = places_.find(predecessor.zxid);
-    if (found != places_.end() && found->second.lock().get() == &place) places_.erase(found);
+    if (found == places_.end()) return;
+    const std::weak_ptr<Place>& who = found->second;  // no lock(): that might be the last reference
+    const bool same = !who.owner_before(place) && !place.owner_before(who);
+    if (same) places_.erase(found);
   }
   void clear() noexcept { places_.clear(); }
   /// Null when there is none.

@@ -142,7 +142,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   void let_through();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
   /// The user has asked for the name of what was granted.
-  void is_known_by_name() noexcept { holding_->known_by_name = true; }
+  void becomes_known_by_name() noexcept { holding_->known_by_name = true; }
   /// Who of this client is granted when this is let go of; null when that has to be left to the
   /// servers.
   std::shared_ptr<Place> own_successor() const;

@@ -76,7 +76,7 @@ void PredecessorWatches::end(Place& place) noexcept {
 void PredecessorWatches::drop(Place& place) noexcept {
   watches_.clear();
   const FencingToken own = std::exchange(own_, {});
-  if (own != FencingToken{}) place.engine().own_successors().leave(own, place);
+  if (own != FencingToken{}) place.engine().own_successors().leave(own, place.weak_from_this());
 }
 
 }  // namespace zklock::recipes

@@ -166,9 +166,7 @@ void Checker::check_queue(const Event& event, Resource& resource) {
   for (Contender& each : resource.queue) {
     if (each.made.token.zxid >= event.token.zxid || each.made.access == Access::weighted) continue;
     const bool excludes = exclude(each.made.access, own->made.access);
-    if (excludes && !each.succeeded && each.made.owner == own->made.owner) {
-      each.succeeded = was_let_go(each);
-    }
+    if (excludes && !each.succeeded && may_succeed(*own, each)) each.succeeded = was_let_go(each);
     if (excludes && !each.succeeded) {
       report(event, "I6",
              hash(event.hold) + " is granted, and a node made before its own is there");
@@ -181,6 +179,11 @@ void Checker::check_queue(const Event& event, Resource& resource) {
   if (permits + own->made.permits > most_permits(resource, since)) {
     report(event, "I6", hash(event.hold) + " is granted, and those before it want all permits");
   }
+}
+
+bool Checker::may_succeed(const Contender& next, const Contender& contender) {
+  const auto is_of_mutex = [](const Contender& one) { return one.made.text.starts_with("lock-"); };
+  return next.made.owner == contender.made.owner && is_of_mutex(next) && is_of_mutex(contender);
 }
 
 bool Checker::was_let_go(const Contender& contender) const {

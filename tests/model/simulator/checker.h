@@ -34,8 +34,8 @@ struct Violation {
 /// |      | node where that guards; who holds is not refused; nobody is told a lie of a commit;    |
 /// |      | an observer is told no value but what that leader has said                             |
 /// | I6   | nobody is granted while one before him in the queue, whom he has to wait for, is       |
-/// |      | there. But a node whose holds were all given back is no more waited for in its own     |
-/// |      | session, and then by nobody. What a lock of several holds before all are there is not  |
+/// |      | there. But a mutex's node whose holds were all given back is no more waited for in its |
+/// |      | own session, and then by nobody. What a lock of several holds before all are there is not  |
 /// |      | told: where there are such, a node by which nobody was seen to hold is one of these     |
 /// | I7   | an attempt has one node; nobody deletes another's. After somebody has deleted the      |
 /// |      | nodes of a path by hand, and it was made anew, a release that was under way may meet   |
@@ -87,6 +87,8 @@ class Checker {
   void check_exclusion(const Event& event, Resource& resource);
   void check_token(const Event& event, Resource& resource);
   void check_queue(const Event& event, Resource& resource);
+  /// Before the node is gone.
+  static bool may_succeed(const Contender& next, const Contender& contender);
   /// Nobody holds by it any more, though its node is there.
   bool was_let_go(const Contender& contender) const;
   void said_held(const Event& event);

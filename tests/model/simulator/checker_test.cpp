@@ -32,7 +32,11 @@ class Made {
     return with(std::move(event));
   }
   Made& node(std::int64_t czxid, Access access = Access::exclusive, std::int32_t permits = 0) {
-    return with({.kind = Kind::made, .access = access, .permits = permits, .token = {czxid}});
+    return with({.kind = Kind::made,
+                 .access = access,
+                 .permits = permits,
+                 .token = {czxid},
+                 .text = "lock-"});
   }
   Made& gone(std::int64_t czxid) { return with({.kind = Kind::gone, .token = {czxid}}); }
   Made& wanted(std::uint32_t hold) { return with({.kind = Kind::wanted, .hold = hold}); }
@@ -213,10 +217,13 @@ TEST(Checker, SomebodyIsOvertaken) {
   EXPECT_EQ(Made().node(10).node(11).node(12).granted(1, 10).released(1).granted(2, 12).broken(),
             "I6")
       << "one that waits is passed over";
-  Event of_another = {.kind = Kind::made, .owner = 7, .token = {12}};
+  Event of_another = {.kind = Kind::made, .owner = 7, .token = {12}, .text = "lock-"};
   EXPECT_EQ(Made().node(10).with(of_another).granted(1, 10).released(1).granted(2, 12).broken(),
             "I6")
       << "another session has to wait until it is gone";
+  Event writer = {.kind = Kind::made, .token = {12}, .text = "__WRIT__"};
+  EXPECT_EQ(Made().node(10).with(writer).granted(1, 10).released(1).granted(2, 12).broken(), "I6")
+      << "and so has a writer";
   EXPECT_EQ(Made()
                 .node(10)
                 .node(11)
