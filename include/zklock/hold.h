@@ -95,9 +95,10 @@ class [[nodiscard]] Hold {
 
   /// The full path of the lock node (below the chroot), for a `check` operation of your own in a
   /// ZooKeeper transaction: once it was asked for, nobody whom this hold excludes is granted before
-  /// that node is gone (else who waits in the same client need not wait for that). But with MutexOptions::local_batch and
-  /// keep_idle holds of one client may have the same, one after the other. It changes once at most:
-  /// when a SharedMutex is downgraded, by the time Client::flush() returns. Empty for an empty Hold.
+  /// that node is gone (else who waits in the same client need not wait for that). But with
+  /// MutexOptions::local_batch and keep_idle holds of one client may have the same, one after the
+  /// other. It changes once at most: when a SharedMutex is downgraded, by the time Client::flush()
+  /// returns. Empty for an empty Hold.
   std::string node() const;
 
   /// How many permits of a Semaphore it stands for; 1 for a hold of a lock, 0 for an empty one.

@@ -23,9 +23,9 @@ class QueueObserver;
 /// Thread-safety: a value.
 struct LockState {
   /// Those who hold, in the order of arrival: one of a mutex, or several readers, or several who
-  /// have permits. The others have to wait, whoever they are; as long as a node is there that was let go
-  /// of, its holder is named, and the next may hold. Nobody while the lock is kept from all
-  /// after a loss (MutexOptions::lock_delay).
+  /// have permits. The others have to wait, whoever they are; but as long as a node is there that was
+  /// let go of, its holder is named, and the next may hold already. Nobody while the lock is kept from
+  /// all after a loss (MutexOptions::lock_delay).
   std::vector<Participant> holders;
   std::size_t waiting = 0;  ///< how many more are in the queue
 

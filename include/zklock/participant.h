@@ -30,8 +30,8 @@ struct Participant {
   Access access = Access::exclusive;
   int permits = 0;  ///< that it wants of a semaphore; else 0
   int weight = 0;   ///< of one that waits at a PriorityMutex; else 0
-  /// Nobody is in its way: it holds, or is about to be told so; or it has let go, and its node is not
-  /// gone yet. Not while it waits for the end of a MutexOptions::lock_delay.
+  /// Nobody is in its way: it holds, or is about to be told so; or it has let go, and its node is
+  /// not gone yet. Not while it waits for the end of a MutexOptions::lock_delay.
   bool holds = false;
   bool mine = false;  ///< it belongs to the client that asks
   /// The token of its node's first grant, made or to come; none where it waits at a PriorityMutex,

@@ -295,8 +295,8 @@ void Place::predecessor_event(std::size_t which, request::WatchEvent event) {
                : fsm_.predecessor_deleted(predecessor));
 }
 
-// The event is still to come, and tells nothing new. As with an event, what there is no memory for is
-// not left half done: the process ends, and with it the session.
+// The event is still to come, and tells nothing new. As with an event, what there is no memory for
+// is not left half done: the process ends, and with it the session.
 void Place::predecessor_let_go() noexcept {
   predecessors_.drop(*this);
   run(fsm_.predecessor_let_go(lease_valid()));

@@ -33,10 +33,10 @@ struct Violation {
 /// | I5   | nothing is written with a token below one that was written before, or without the lock |
 /// |      | node where that guards; who holds is not refused; nobody is told a lie of a commit;    |
 /// |      | an observer is told no value but what that leader has said                             |
-/// | I6   | nobody is granted while one before him in the queue, whom he has to wait for, is       |
-/// |      | there. But a mutex's node whose holds were all given back is no more waited for in its |
-/// |      | own session, and then by nobody. What a lock of several holds before all are there is not  |
-/// |      | told: where there are such, a node by which nobody was seen to hold is one of these     |
+/// | I6   | nobody is granted while one before him in the queue, whom he has to wait for, is there. |
+/// |      | But a mutex's node whose holds were all given back is no more waited for in its own    |
+/// |      | session, and then by nobody. What a lock of several holds before all are there is not  |
+/// |      | told: where there are such, a node by which nobody was seen to hold is one of these    |
 /// | I7   | an attempt has one node; nobody deletes another's. After somebody has deleted the      |
 /// |      | nodes of a path by hand, and it was made anew, a release that was under way may meet   |
 /// |      | another's node of the same name: from then on I1, I2, I4, I5, I6 are not judged        |
