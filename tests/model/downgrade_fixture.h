@@ -17,7 +17,6 @@ class DowngradeTest : public EngineTest {
   static LockWorld::Request to_write() { return LockWorld::to_write(); }
   static LockWorld::Request to_read() { return LockWorld::to_read(); }
 
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   World& world() { return lock_.world(); }
 
   void SetUp() override {

@@ -42,7 +42,6 @@ class EngineCountTest : public EngineTest {
     ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::count_path()), Status::ok);
     run();
   }
-  bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
 };
 
 // ---- requests -----------------------------------------------------------------------------------

@@ -56,6 +56,15 @@ class EngineTest : public ::testing::Test {
     EXPECT_EQ(lock_.call(call).outcomes, 0);
     return call;
   }
+  /// One step of anybody, but for time; false: there is none.
+  bool step() {
+    for (const Step& step : lock_.world().steps()) {
+      if (step.kind == Step::Kind::timer) continue;
+      lock_.world().run(step);
+      return true;
+    }
+    return false;
+  }
   void expect_rest() {
     run_for(2s);
     EXPECT_EQ(lock_.violation_at_rest(), "");
@@ -70,6 +79,8 @@ class EngineTest : public ::testing::Test {
     const auto& e = lock_.call(call).error;
     return e ? e->errc() : Errc{};
   }
+  bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
+  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   SimCoordinator& client(std::size_t c) { return lock_.world().client(c); }
   void reset_counts() {
     for (std::size_t c = 0; c < lock_.world().clients(); ++c) client(c).reset_counts();

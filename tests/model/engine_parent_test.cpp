@@ -14,7 +14,6 @@ using Kind = OperationKind;
 
 class EngineParent : public EngineTest {
  protected:
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   /// Nobody is told before the next run().
   std::vector<std::string> replace_by_strangers(int count) {
     for (const std::string& node : lock_.nodes()) remove(node);

@@ -25,20 +25,9 @@ class Gate : public EngineTest {
     request.timeout = timeout;
     return request;
   }
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   std::size_t contenders() { return core::contenders(lock_.nodes()).size(); }
   std::string node_of(std::size_t client) { return lock_.engine(client)->nodes().at(0); }
   bool is_at_gate(std::size_t client) { return node_of(client).starts_with("weight-"); }
-  bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
-  /// One step of anybody, but for time; false: there is none.
-  bool step() {
-    for (const Step& step : lock_.world().steps()) {
-      if (step.kind == Step::Kind::timer) continue;
-      lock_.world().run(step);
-      return true;
-    }
-    return false;
-  }
   /// What is of one client only, until `done`.
   template <class Fact>
   void run_only(std::size_t c, Fact done) {

@@ -20,7 +20,6 @@ namespace {
 
 class HandingOver : public EngineTest {
  protected:
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   /// How often client 0 has asked for the end of its node.
   std::size_t handed_over() {
     return client(0).requests(OperationKind::announce_and_delete) +

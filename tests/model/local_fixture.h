@@ -26,9 +26,7 @@ class LocalTest : public EngineTest {
     request.timeout = 0s;
     return request;
   }
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   CallResult& call(std::size_t i) { return lock_.call(i); }
-  bool is_granted(std::size_t i) { return call(i).granted(); }
   std::vector<std::size_t> several_wait(std::size_t client, const Request& request, int count) {
     std::vector<std::size_t> calls;
     for (int i = 0; i < count; ++i) {

@@ -26,9 +26,7 @@ class LockDelay : public EngineTest {
     request.timeout = timeout;
     return request;
   }
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   Instant now() { return lock_.world().now(); }
-  bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
   std::size_t markers() {
     std::size_t count = 0;
     for (const auto& name : lock_.nodes()) count += core::DelayMarker::parse(name) ? 1U : 0U;

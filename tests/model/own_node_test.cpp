@@ -15,7 +15,6 @@ using Kind = OperationKind;
 
 class OwnNode : public EngineTest {
  protected:
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   Duration tick() { return lock_.core(0).keeper().timeout() / 20; }
 };
 

@@ -39,8 +39,6 @@ class OwnSuccessorTest : public EngineTest {
     return request;
   }
 
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
-  bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
   /// `next` has it at once: nothing has left the process, and nothing has come to it.
   void expect_passed_on(std::size_t holder, std::size_t next) {
     const auto there = lock_.nodes().size();
@@ -48,15 +46,6 @@ class OwnSuccessorTest : public EngineTest {
     EXPECT_TRUE(is_granted(next));
     EXPECT_EQ(lock_.nodes().size(), there);
     EXPECT_EQ(lock_.violation(), "");
-  }
-  /// One step of anybody, but for time; false: there is none.
-  bool step() {
-    for (const Step& step : lock_.world().steps()) {
-      if (step.kind == Step::Kind::timer) continue;
-      lock_.world().run(step);
-      return true;
-    }
-    return false;
   }
   /// It has it when the node before its own is gone.
   void expect_passed_on_by_servers(std::size_t holder, std::size_t next) {

@@ -49,7 +49,6 @@ class OwnTurnTest : public EngineTest {
     release(held);
     return requests;
   }
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   std::string below_path(const std::string& name) { return LockWorld::path + ("/" + name); }
   /// By hand, and in the new path as many children come and go.
   void make_path_anew(int children) {

@@ -14,7 +14,6 @@ using Kind = OperationKind;
 
 class SameName : public EngineTest {
  protected:
-  SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   static std::string path_of(const std::string& node) {
     return std::string(LockWorld::path) + "/" + node;
   }
