@@ -111,11 +111,12 @@ struct ClientOptions {
   /// How long a thread that waits lets others run before it sleeps: a blocking call for one lock, or
   /// a thread for callbacks. To be woken takes longer than many a wait. In a longer wait it helps,
   /// too: what the thread has just released is handed over by other threads, and these are woken
-  /// sooner while no processor sleeps. It costs that much processor time at most, a wait or a
+  /// sooner while no processor sleeps. With 2 ms, about the time of three hand-overs, there mostly
+  /// is somebody for each of two processors. It costs that much processor time at most, a wait or a
   /// callback. Where others want the processors, so that letting them run takes more than 1 ms again
   /// and again, and more than about a twentieth of the time, no thread of the process does it for a
   /// while. 0: they sleep at once. At most 100 ms.
-  std::chrono::microseconds stay_awake{1'000};
+  std::chrono::microseconds stay_awake{2'000};
 
   /// Added to every connection before its first request.
   std::optional<DigestCredential> digest;

@@ -83,7 +83,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
-    std::chrono::microseconds stay_awake{1'000};
+    std::chrono::microseconds stay_awake{2'000};
     std::size_t creates_at_once = most_creates_at_once;  ///< of lock nodes in one path; at least 1
     bool announces = true;  ///< nobody else can write this client's nodes
     std::shared_ptr<spdlog::logger> logger;
