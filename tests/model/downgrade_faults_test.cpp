@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A writer that reads on: whatever fails, and whenever, nothing is left of it, and its guarded
 // transactions are told the truth.
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/downgrade_fixture.h"
+#include "zklock/recipes/guarded_commit.h"
 
 namespace zklock::model {
 namespace {
@@ -143,6 +146,38 @@ TEST_F(DowngradeFaults, ACommitThatMeetsItIsCarriedOut) {
   }
   release(reads_);
   release(writes_);
+  expect_rest();
+}
+
+// It is refused for the old name, by then.
+TEST_F(DowngradeFaults, ACommitThatIsGivenUpIsNotSentAgain) {
+  ensemble().create(data_path, "0");
+  std::shared_ptr<recipes::Contender> guard;
+  const auto nested = LockWorld::to_read(owner_);
+  [[maybe_unused]] const auto ticket = lock_.engine(0)->acquire(
+      {.owner = owner_,
+       .rule = nested.rule,
+       .deadline = Deadline::never(),
+       .kind = nested.kind,
+       .done = [&](const recipes::Outcome& outcome) { guard = outcome.contender; }});
+  run();
+  ASSERT_TRUE(guard);
+  Hold also_reads = guard->make_hold(nested.kind);
+  downgrade();
+  std::optional<Error> error;
+  const auto commit = recipes::GuardedCommit::start(
+      {.guards = {guard}, .writes = {client::request::write::Set{data_path, "1"}}},
+      Deadline::never(), [&](std::optional<Error> e) { error = std::move(e); });
+  commit->give_up();
+  run();
+  EXPECT_TRUE(is_reader());
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->errc(), Errc::not_connected);
+  EXPECT_EQ(data(), "0");
+  EXPECT_EQ(client(0).requests(Kind::transaction), 2U) << "it, and the downgrade";
+  also_reads.release();
+  guard.reset();
+  release(reads_);
   expect_rest();
 }
 

@@ -124,7 +124,10 @@ void GuardedCommit::submit() {
   {
     const std::lock_guard guard(mutex_);
     refused_ = false;
-    if (withdrawn_ || !all_hold) {
+    if (given_up_) {
+      refused.emplace(Errc::not_connected, what_.operation, lock_path(),
+                      "nobody waits for it any more; nothing was written");
+    } else if (withdrawn_ || !all_hold) {
       refused.emplace(withdrawn_.value_or(Errc::lock_lost), what_.operation, lock_path(),
                       "the hold is lost; nothing was sent");
     } else if (deadline_.has_passed(core().scheduler().now())) {
@@ -175,6 +178,10 @@ void GuardedCommit::deadline_passed() {
 }
 
 void GuardedCommit::give_up() {
+  {
+    const std::lock_guard guard(mutex_);
+    given_up_ = true;
+  }
   withdraw(Errc::not_connected);
 }
 

@@ -39,7 +39,7 @@ struct GuardedWrites {
 /// |           | deadline, sent                | over: outcome_unknown                      |
 /// |           | loss, sent                    | (the servers know better)                  |
 /// | withdrawn | the reply (not_sent)          | over: not_connected or lock_lost           |
-/// | refused   | the node has another name     | submitted anew                             |
+/// | refused   | the node has another name     | submitted anew; once given up: over        |
 /// |           | it is known to have none      | over: lock_lost                            |
 /// |           | deadline or loss              | over: not_connected or lock_lost           |
 ///
@@ -90,6 +90,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   client::TimerId timer_{};
   std::optional<Errc> withdrawn_;  ///< why
   bool refused_ = false;           ///< nothing is under way
+  bool given_up_ = false;          ///< nothing is sent any more
   bool over_ = false;
 };
 

@@ -72,14 +72,23 @@ void Proclaiming::send() {
                                            const std::lock_guard guard(self->mutex_);
                                            self->not_created_ = std::move(error);
                                          });
-    const std::lock_guard guard(mutex_);
-    creating_ = std::move(creating);
+    keep(creating_, std::move(creating));
   }
   auto commit = GuardedCommit::start(
       saying, deadline_,
       [self = shared_from_this()](std::optional<Error> error) { self->said(std::move(error)); });
-  const std::lock_guard guard(mutex_);
-  saying_ = std::move(commit);
+  keep(saying_, std::move(commit));
+}
+
+/// For give_up(), which may have come before.
+void Proclaiming::keep(std::shared_ptr<GuardedCommit>& kept,
+                       std::shared_ptr<GuardedCommit> commit) {
+  {
+    const std::lock_guard guard(mutex_);
+    kept = commit;
+    if (!given_up_) return;
+  }
+  commit->give_up();
 }
 
 void Proclaiming::said(std::optional<Error> error) {
