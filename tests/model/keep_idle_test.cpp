@@ -481,5 +481,33 @@ TEST_F(KeepIdle, IsReleasedWhenItCannotBeWatched) {
   expect_released();
 }
 
+// An answer that is older than what the watch allowed leaves nothing of the batch: it is asked anew,
+// and not given up.
+TEST_F(KeepIdle, IsAskedAnewWhenTheAnswerIsOld) {
+  release(granted(0, kept(4)));
+  std::vector<std::size_t> calls;
+  const auto chain = [&](int count) {
+    for (int i = 0; i < count; ++i) calls.push_back(lock_.acquire(0, kept(4)));
+  };
+  chain(4);
+  for (std::size_t i = 0; i < 2; ++i) lock_.release(calls[i]);
+  ASSERT_TRUE(is_granted(calls[2])) << "the third, and it is asked";
+  ASSERT_GT(client(0).unanswered(), 0U);
+  lock_.release(calls[2]);
+  lock_.release(calls[3]);  // idle, and the watch is armed still
+  chain(6);
+  for (std::size_t i = 4; i < 7; ++i) lock_.release(calls[i]);
+  ASSERT_TRUE(is_granted(calls[7])) << "the fourth since";
+  run();
+  lock_.release(calls[7]);
+  run();
+  expect_same_node(calls[7], calls[8]);
+  release(calls[8]);
+  expect_same_node(calls[8], calls[9]);
+  release(calls[9]);
+  lock_.end_use(0);
+  expect_released();
+}
+
 }  // namespace
 }  // namespace zklock::model

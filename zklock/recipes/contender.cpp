@@ -13,11 +13,12 @@ namespace zklock::recipes {
 using core::Ownership;
 
 Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-                     core::AcquireFsm::Policy policy, LockAudience audience, LocalQueue* local)
+                     core::AcquireFsm::Policy policy, LockAudience audience,
+                     std::shared_ptr<LocalQueue> local)
     : engine_(std::move(engine)),
       key_(key),
       owner_(owner),
-      local_(local),
+      local_(std::move(local)),
       audience_(std::move(audience)),
       waits_(policy.wait) {
   if (local_) return;
@@ -169,8 +170,7 @@ void Contender::attempt_ended() {
       patient.lists = static_cast<bool>(call.terms->audience);
       // Who waits at a gate has a place of its own; and who only reads, where others write.
       const bool shares = !call.terms->gate && patient.rule == policy().rule;
-      LocalQueue* const local = shares ? local_ : nullptr;
-      next = engine_->begin(key_, owner_, patient, call.terms->audience, local);
+      next = engine_->begin(key_, owner_, patient, call.terms->audience, shares ? local_ : nullptr);
     }
     next->join(std::move(call));
   }

@@ -43,7 +43,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   /// `key`: under which the engine keeps it; `owner`: whom it names. `local`: where it shares a
   /// place; null when it has one of its own.
   Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
-            core::AcquireFsm::Policy policy, LockAudience audience, LocalQueue* local);
+            core::AcquireFsm::Policy policy, LockAudience audience,
+            std::shared_ptr<LocalQueue> local);
   ~Contender();
 
   /// What a call says of the hold; of the contender too, if the call makes it.
@@ -179,7 +180,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   const std::shared_ptr<LockEngine> engine_;
   const Owner key_;
   const Owner owner_;
-  LocalQueue* const local_;  ///< part of the engine
+  const std::shared_ptr<LocalQueue> local_;  ///< of the engine
   const core::Seldom<LockAudience> audience_;
   const bool waits_;
 

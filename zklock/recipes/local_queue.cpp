@@ -71,7 +71,7 @@ void LocalQueue::queue(const std::shared_ptr<Contender>& who, Requester requeste
   policy.lists = who->is_heard();
   policy.counts = !engine_.goes_by_number();
   const auto place = std::make_shared<Place>(engine_.shared_from_this(), std::move(requester),
-                                             std::move(policy), this);
+                                             std::move(policy), shared_from_this());
   const bool apart = !who->waits() || terms_.batch == 1;
   who->stands_in(place);
   if (!apart) stand(place, State::queued);
@@ -203,7 +203,7 @@ void LocalQueue::ask_if_due() {
 void LocalQueue::counted(const Place& place, const client::Reply& reply) {
   if (!is_shared(place)) return;
   allowance_.answered(reply.status == core::Status::ok && reply.child_count == own_children());
-  if (state_ != State::idle) return;
+  if (state_ != State::idle) return ask_if_due();  // it may have been asked long ago
   if (waiting_.empty()) {
     if (terms_.keep_idle.count() == 0) return end_idling();
     return place_->arrivals().look();  // that tells contenders from other children

@@ -62,7 +62,7 @@ class Contender;
 /// Nothing is granted here without a valid lease. A place whose lease is not valid is left.
 ///
 /// Thread-safety: within a Section of the engine, of which it is a part.
-class LocalQueue {
+class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
  public:
   /// `policy`: of all, but for `wait` and `lists`, in which they may differ.
   LocalQueue(LockEngine& engine, core::AcquireFsm::Policy policy, core::LocalTerms terms);

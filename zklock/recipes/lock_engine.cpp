@@ -114,7 +114,7 @@ Ticket LockEngine::acquire(Wanted wanted) {
                                   .lists = static_cast<bool>(wanted.audience),
                                   .counts = !goes_by_number(),
                                   .lock_delay = wanted.lock_delay};
-  LocalQueue* const local = local_queue(policy, wanted.local);
+  const auto local = local_queue(policy, wanted.local);
   const auto contender = begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner), policy,
                                wanted.audience, local);
   try {
@@ -131,20 +131,22 @@ Ticket LockEngine::acquire(Wanted wanted) {
 
 std::shared_ptr<Contender> LockEngine::begin(const Owner& key, const Owner& owner,
                                              core::AcquireFsm::Policy policy, LockAudience audience,
-                                             LocalQueue* local) {
+                                             std::shared_ptr<LocalQueue> local) {
   auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy),
-                                               std::move(audience), local);
+                                               std::move(audience), std::move(local));
   contenders_[key] = contender;
   return contender;
 }
 
-LocalQueue* LockEngine::local_queue(const core::AcquireFsm::Policy& policy,
-                                    const core::LocalTerms& terms) {
+std::shared_ptr<LocalQueue> LockEngine::local_queue(const core::AcquireFsm::Policy& policy,
+                                                    const core::LocalTerms& terms) {
   if (!terms.shares()) return nullptr;
   for (const auto& queue : local_queues_) {
-    if (queue->agrees(policy, terms)) return queue.get();
+    if (queue->agrees(policy, terms)) return queue;
   }
-  return local_queues_.emplace_back(std::make_unique<LocalQueue>(*this, policy, terms)).get();
+  // In which nobody is, and no place.
+  std::erase_if(local_queues_, [](const auto& queue) { return queue.use_count() == 1; });
+  return local_queues_.emplace_back(std::make_shared<LocalQueue>(*this, policy, terms));
 }
 
 bool LockEngine::anyone_waits() const {

@@ -167,7 +167,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool goes_by_number() const noexcept { return is_crowded() || own_turn_.may_come(); }
   std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
                                    core::AcquireFsm::Policy policy, LockAudience audience,
-                                   LocalQueue* local);
+                                   std::shared_ptr<LocalQueue> local);
 
   /// For local queues, the same. There is a public object on this path.
   bool is_used() const noexcept { return objects_ > 0; }
@@ -178,7 +178,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
   /// Null when nothing is shared on these terms.
-  LocalQueue* local_queue(const core::AcquireFsm::Policy& policy, const core::LocalTerms& terms);
+  std::shared_ptr<LocalQueue> local_queue(const core::AcquireFsm::Policy& policy,
+                                          const core::LocalTerms& terms);
 
   const std::shared_ptr<ClientCore> core_;
   const core::LockPath path_;
@@ -187,7 +188,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   std::mutex mutex_;
   // guarded by mutex_
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
-  std::vector<std::unique_ptr<LocalQueue>> local_queues_;  ///< one for all who agree
+  std::vector<std::shared_ptr<LocalQueue>> local_queues_;  ///< one for all who agree
   std::vector<std::function<void()>> outbox_;
   std::vector<std::shared_ptr<Contender>> leaving_;
   bool put_off_ = false;  ///< one of these, in this Section

@@ -18,10 +18,10 @@ using core::Status;
 namespace request = client::request;
 
 Place::Place(std::shared_ptr<LockEngine> engine, Requester requester,
-             core::AcquireFsm::Policy policy, LocalQueue* local)
+             core::AcquireFsm::Policy policy, std::shared_ptr<LocalQueue> local)
     : engine_(std::move(engine)),
       requester_(std::move(requester)),
-      local_(local),
+      local_(std::move(local)),
       fsm_(core().attempt_prefix().c_str(), core().next_attempt(), std::move(policy)) {}
 
 Place::~Place() {

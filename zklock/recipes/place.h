@@ -48,7 +48,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   /// `requester`: whom its node names. `local`: of those who may share it; null when it is nobody
   /// else's.
   Place(std::shared_ptr<LockEngine> engine, Requester requester, core::AcquireFsm::Policy policy,
-        LocalQueue* local = nullptr);
+        std::shared_ptr<LocalQueue> local = nullptr);
   ~Place() override;
 
   /// The contender gets the place, and is told of it from now on.
@@ -129,7 +129,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   std::string data_as_reader() const;
   /// Of a reply to a Get of its node's name: whether that is this node.
   bool is_own(const client::Reply& node) const;
-  LocalQueue* local() const noexcept { return local_; }
+  LocalQueue* local() const noexcept { return local_.get(); }
   /// Of one that was granted.
   ArrivalWatch& arrivals() noexcept { return holding_->arrivals; }
   /// The lease as it stands, kept for the grant that may follow.
@@ -228,7 +228,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
 
   const std::shared_ptr<LockEngine> engine_;
   const Requester requester_;
-  LocalQueue* const local_;  ///< part of the engine
+  const std::shared_ptr<LocalQueue> local_;  ///< of the engine
 
   // guarded by the engine's mutex
   std::weak_ptr<Contender> contender_;
