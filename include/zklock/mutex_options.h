@@ -87,14 +87,15 @@ struct MutexOptions {
   /// Source: Consul's lock-delay.
   std::chrono::milliseconds lock_delay{0};
 
-  /// How many grants in a row one client may make on one node while others wait outside. With more
-  /// than 1 the contenders of a client on a path share a node: a release gives the lock to the next
-  /// of them, first come first served, at once and without a request. When the number is reached
-  /// and somebody outside may wait, the node is released, and those who are left queue again, behind
-  /// all who wait by then. While nobody outside waits there is no limit: whether somebody does is
-  /// asked, once in about three quarters as many grants. Where the answer is not there at the end,
-  /// nobody has the lock until it comes; or, if others had stood before the node, it is released. So
-  /// the number should be several times that of the grants that are made within a round trip. With
+  /// How many grants in a row one client may make on one node while others wait outside, counted
+  /// from when the server that it is connected to knows of them. With more than 1 the contenders of
+  /// a client on a path share a node: a release gives the lock to the next of them, first come first
+  /// served, at once and without a request. When the number is reached and somebody outside may
+  /// wait, the node is released, and those who are left queue again, behind all who wait by then.
+  /// While nobody outside waits there is no limit: whether somebody does is asked, once in about
+  /// three quarters as many grants. Where the answer is not there at the end, nobody has the lock
+  /// until it comes; or, if others had stood before the node, it is released. So the number should
+  /// be several times that of the grants that are made within a round trip. With
   /// 1, the default, every contender has a node of its own, and the order of all is strictly that of
   /// arrival.
   ///

@@ -74,6 +74,35 @@ TEST_F(LocalBatchBound, IsAtMostThatManyForWhoComesLater) {
   expect_rest();
 }
 
+// To ask a quorum for every batch would cost more than the batch saves.
+TEST_F(LocalBatchBound, IsThatManySinceItsServerKnows) {
+  const auto four = on({.batch = 4});
+  auto before = granted(0, four);
+  const auto rest = several_wait(0, four, 20);
+  client(0).lag();
+  const auto outside = waiting(1);
+  std::size_t next = 0;
+  const auto pass_on = [&] {
+    release(before);
+    if (!is_granted(outside)) before = rest[next++];
+  };
+  while (next < 10) pass_on();
+  ASSERT_TRUE(is_granted(before)) << "nobody outside, as far as its server knows";
+  client(0).catch_up();
+  run();
+  const std::size_t known = next;
+  while (next < rest.size() && !is_granted(outside)) pass_on();
+  EXPECT_TRUE(is_granted(outside));
+  EXPECT_LE(next - known, 4U);
+  release(outside);
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    for (const auto each : rest) {
+      if (call(each).hold) release(each);
+    }
+  }
+  expect_rest();
+}
+
 // ---- before the answer --------------------------------------------------------------------------
 
 /// A batch of two was granted, and the question whether somebody outside waits is on its way.

@@ -29,7 +29,9 @@ struct LocalTerms {
 /// | nobody_known(): a watch is armed  | 0                          | as before                |
 ///
 /// Why at most `batch` grants are made in a row while somebody outside waits, as long as
-/// nobody_known() is not called: let its node be there from some moment on. The last answer `alone`
+/// nobody_known() is not called: let its node be there from some moment on, as the server sees it
+/// that answers (one that lags behind the others sees it late: to ask a quorum would take a write
+/// for each question). The last answer `alone`
 /// was given before, for it did not count that node, and asked before that. So every grant from
 /// that moment on is among those that `served` counts, and left() allows only `batch` of these. A
 /// wrong `others` costs a node too many, and breaks nothing.
