@@ -141,6 +141,34 @@ TEST_F(Shutdown, TheExecutorIsNotBeingCalledWhenCloseReturns) {
   hold.release();
 }
 
+// The first close() waits for the listener, which must not wait for the first.
+TEST_F(Shutdown, AgainFromAListenerWhileItIsClosing) {
+  std::promise<void> entered;
+  std::atomic<bool> closed{false};
+  std::atomic<bool> at_once{false};
+  std::atomic<bool> heard{false};
+  ClientOptions with_executor = options();
+  with_executor.executor = [](const std::function<void()>& task) { task(); };
+  const auto client = connect(with_executor);
+  ReentrantMutex mutex(*client, "/heard", {.listener = [&](const LockEvent&) {
+    if (heard.exchange(true)) return;
+    entered.set_value();
+    const auto is_closing = [&] {
+      return error_of([&] { return mutex.try_lock(); }) == Errc::closed;
+    };
+    EXPECT_TRUE(eventually(is_closing, kPatience));
+    client->close();
+    at_once = !closed;
+  }});
+  Hold hold = mutex.acquire();
+  auto has_entered = entered.get_future();
+  get(has_entered);
+  client->close();
+  closed = true;
+  EXPECT_TRUE(at_once);
+  hold.release();
+}
+
 // Says that its thread is about to end: the library hears of that after all thread_local objects.
 struct LastWord {
   std::atomic<int>* heard = nullptr;

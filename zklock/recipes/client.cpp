@@ -55,17 +55,22 @@ class ListenerThreads {
     all_.push_back(threads);
   }
   void drain_until(LeaseClock::time_point end) {
-    std::vector<std::weak_ptr<client::CallbackThreads>> all;
-    {
-      const std::lock_guard guard(mutex_);
-      all.swap(all_);
-    }
-    for (const auto& each : all) {
-      if (const auto threads = each.lock()) threads->drain_for(end - LeaseClock::now());
-    }
+    for (const auto& threads : all()) threads->drain_for(end - LeaseClock::now());
+  }
+  bool runs_here() {
+    return std::ranges::any_of(all(), [](const auto& threads) { return threads->runs_here(); });
   }
 
  private:
+  std::vector<std::shared_ptr<client::CallbackThreads>> all() {
+    std::vector<std::shared_ptr<client::CallbackThreads>> alive;
+    const std::lock_guard guard(mutex_);
+    for (const auto& each : all_) {
+      if (auto threads = each.lock()) alive.push_back(std::move(threads));
+    }
+    return alive;
+  }
+
   std::mutex mutex_;
   // guarded by mutex_
   std::vector<std::weak_ptr<client::CallbackThreads>> all_;
@@ -84,36 +89,38 @@ recipes::Ports open(const ClientOptions& options) {
   const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.max_threads = losses_told_at_once});
-  return {
-      .coordinator = client::make_zookeeper_coordinator(options),
-      .scheduler = timers,
-      .dispatcher = callbacks,
-      .losses = losses,
-      .listener_dispatcher =
-          [on_exception, listeners, standard = executor.lent()](Executor own) {
-            const bool borrows = !own && standard;
-            const auto threads = std::make_shared<client::CallbackThreads>(
-                on_exception,
-                client::CallbackThreadsOptions{.max_threads = 1,
-                                               .executor = borrows ? standard : std::move(own)});
-            if (borrows) listeners->add(threads);
-            return threads;
-          },
-      .finish_losses =
-          [losses](recipes::BackgroundWork& untold) {
-            const auto until = LeaseClock::now() + patience_with_losses;
-            untold.wait(until);  // a drain takes no more
-            losses->drain_for(until - LeaseClock::now());
-          },
-      .stop_threads =
-          [timers, callbacks, listeners, executor] {
-            timers->stop();
-            const auto until = LeaseClock::now() + patience_with_callbacks;
-            callbacks->drain_for(patience_with_callbacks);
-            listeners->drain_until(until);
-            executor.give_back_for(until - LeaseClock::now());
-          },
-      .in_callback = [callbacks, losses] { return callbacks->runs_here() || losses->runs_here(); }};
+  return {.coordinator = client::make_zookeeper_coordinator(options),
+          .scheduler = timers,
+          .dispatcher = callbacks,
+          .losses = losses,
+          .listener_dispatcher =
+              [on_exception, listeners, standard = executor.lent()](Executor own) {
+                const bool borrows = !own && standard;
+                const auto threads = std::make_shared<client::CallbackThreads>(
+                    on_exception,
+                    client::CallbackThreadsOptions{
+                        .max_threads = 1, .executor = borrows ? standard : std::move(own)});
+                if (borrows) listeners->add(threads);
+                return threads;
+              },
+          .finish_losses =
+              [losses](recipes::BackgroundWork& untold) {
+                const auto until = LeaseClock::now() + patience_with_losses;
+                untold.wait(until);  // a drain takes no more
+                losses->drain_for(until - LeaseClock::now());
+              },
+          .stop_threads =
+              [timers, callbacks, listeners, executor] {
+                timers->stop();
+                const auto until = LeaseClock::now() + patience_with_callbacks;
+                callbacks->drain_for(patience_with_callbacks);
+                listeners->drain_until(until);
+                executor.give_back_for(until - LeaseClock::now());
+              },
+          .in_callback =
+              [callbacks, losses, listeners] {
+                return callbacks->runs_here() || losses->runs_here() || listeners->runs_here();
+              }};
 }
 
 }  // namespace
