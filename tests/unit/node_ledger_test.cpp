@@ -26,6 +26,18 @@ TEST(NodeLedger, CountsFromTheCreateToTheDelete) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
+// Deleted by hand, unseen, and the path began again: the same number.
+TEST(NodeLedger, TheSameNameTwiceCountsOnce) {
+  NodeLedger nodes(2 * kOne);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+    nodes.created("/p", "lock-", "lock-0000000000");
+  }
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.deleted("/p/lock-0000000000");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
 TEST(NodeLedger, ALostReplyCountsUntilItsNodeGoes) {
   NodeLedger nodes(100);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "zklock/client/node_path.h"
 
@@ -43,7 +44,9 @@ bool NodeLedger::reserve(std::string_view parent, std::string_view prefix,
 }
 
 void NodeLedger::created(std::string_view parent, std::string_view prefix, std::string_view name) {
-  nodes_[hash(join(parent, name))] = size_of(parent, prefix);
+  const std::size_t size = size_of(parent, prefix);
+  const auto [node, is_new] = nodes_.try_emplace(hash(join(parent, name)), size);
+  if (!is_new) bytes_ -= std::exchange(node->second, size);  // that one has gone unnoticed
   // Or it could not have been created.
   forget_doubt(std::string(parent), [name](const Doubt& doubt) { return doubt.prefix == name; });
 }
