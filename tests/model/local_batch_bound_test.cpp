@@ -66,11 +66,7 @@ TEST_F(LocalBatchBound, IsAtMostThatManyForWhoComesLater) {
   EXPECT_TRUE(is_granted(outside));
   EXPECT_LE(after, 4U);
   release(outside);
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    for (const auto each : rest) {
-      if (call(each).hold) release(each);
-    }
-  }
+  release_as_granted(rest);
   expect_rest();
 }
 
@@ -95,11 +91,7 @@ TEST_F(LocalBatchBound, IsThatManySinceItsServerKnows) {
   EXPECT_TRUE(is_granted(outside));
   EXPECT_LE(next - known, 4U);
   release(outside);
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    for (const auto each : rest) {
-      if (call(each).hold) release(each);
-    }
-  }
+  release_as_granted(rest);
   expect_rest();
 }
 

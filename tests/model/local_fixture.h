@@ -36,6 +36,14 @@ class LocalTest : public EngineTest {
     }
     return calls;
   }
+  /// Until all have had it.
+  void release_as_granted(const std::vector<std::size_t>& calls) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      for (const auto each : calls) {
+        if (call(each).hold) release(each);
+      }
+    }
+  }
   /// `next` was granted on the node of `before`.
   void expect_same_node(std::size_t before, std::size_t next) {
     ASSERT_TRUE(is_granted(next));

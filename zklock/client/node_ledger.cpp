@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "zklock/client/node_path.h"
 
@@ -44,11 +43,9 @@ bool NodeLedger::reserve(std::string_view parent, std::string_view prefix,
 }
 
 void NodeLedger::created(std::string_view parent, std::string_view prefix, std::string_view name) {
-  const std::size_t size = size_of(parent, prefix);
-  const auto [node, is_new] = nodes_.try_emplace(hash(join(parent, name)), size);
-  if (!is_new) bytes_ -= std::exchange(node->second, size);  // that one has gone unnoticed
-  // Or it could not have been created.
-  forget_doubt(std::string(parent), [name](const Doubt& doubt) { return doubt.prefix == name; });
+  const std::string path = join(parent, name);
+  missing_here(path);  // an earlier one of that name has gone, or this could not have been created
+  nodes_[hash(path)] = size_of(parent, prefix);
 }
 
 void NodeLedger::failed(std::string_view parent, std::string_view prefix) noexcept {

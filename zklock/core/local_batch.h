@@ -31,10 +31,9 @@ struct LocalTerms {
 /// Why at most `batch` grants are made in a row while somebody outside waits, as long as
 /// nobody_known() is not called: let its node be there from some moment on, as the server sees it
 /// that answers (one that lags behind the others sees it late: to ask a quorum would take a write
-/// for each question). The last answer `alone`
-/// was given before, for it did not count that node, and asked before that. So every grant from
-/// that moment on is among those that `served` counts, and left() allows only `batch` of these. A
-/// wrong `others` costs a node too many, and breaks nothing.
+/// for each question). The last answer `alone` was given before, for it did not count that node, and
+/// asked before that. So every grant from that moment on is among those that `served` counts, and
+/// left() allows only `batch` of these. A wrong `others` costs a node too many, and breaks nothing.
 ///
 /// A watch says less than an answer: that nobody has come, as far as the servers have told. What is
 /// granted until they tell is not bounded by number, but by the time that takes, or the lease.

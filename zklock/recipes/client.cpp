@@ -89,38 +89,40 @@ recipes::Ports open(const ClientOptions& options) {
   const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.max_threads = losses_told_at_once});
-  return {.coordinator = client::make_zookeeper_coordinator(options),
-          .scheduler = timers,
-          .dispatcher = callbacks,
-          .losses = losses,
-          .listener_dispatcher =
-              [on_exception, listeners, standard = executor.lent()](Executor own) {
-                const bool borrows = !own && standard;
-                const auto threads = std::make_shared<client::CallbackThreads>(
-                    on_exception,
-                    client::CallbackThreadsOptions{
-                        .max_threads = 1, .executor = borrows ? standard : std::move(own)});
-                if (borrows) listeners->add(threads);
-                return threads;
-              },
-          .finish_losses =
-              [losses](recipes::BackgroundWork& untold) {
-                const auto until = LeaseClock::now() + patience_with_losses;
-                untold.wait(until);  // a drain takes no more
-                losses->drain_for(until - LeaseClock::now());
-              },
-          .stop_threads =
-              [timers, callbacks, listeners, executor] {
-                timers->stop();
-                const auto until = LeaseClock::now() + patience_with_callbacks;
-                callbacks->drain_for(patience_with_callbacks);
-                listeners->drain_until(until);
-                executor.give_back_for(until - LeaseClock::now());
-              },
-          .in_callback =
-              [callbacks, losses, listeners] {
-                return callbacks->runs_here() || losses->runs_here() || listeners->runs_here();
-              }};
+  return {
+      .coordinator = client::make_zookeeper_coordinator(options),
+      .scheduler = timers,
+      .dispatcher = callbacks,
+      .losses = losses,
+      .listener_dispatcher =
+          [on_exception, listeners, standard = executor.lent()](Executor own) {
+            const bool borrows = !own && standard;
+            const auto threads = std::make_shared<client::CallbackThreads>(
+                on_exception,
+                client::CallbackThreadsOptions{.max_threads = 1,
+                                               .executor = borrows ? standard : std::move(own)});
+            if (borrows) listeners->add(threads);
+            return threads;
+          },
+      .finish_losses =
+          [losses](recipes::BackgroundWork& untold) {
+            const auto until = LeaseClock::now() + patience_with_losses;
+            untold.wait(until);  // a drain takes no more
+            losses->drain_for(until - LeaseClock::now());
+          },
+      .stop_threads =
+          [timers, callbacks, listeners, executor] {
+            timers->stop();
+            const auto until = LeaseClock::now() + patience_with_callbacks;
+            callbacks->drain_for(patience_with_callbacks);
+            listeners->drain_until(until);
+            executor.give_back_for(until - LeaseClock::now());
+          },
+      .in_callback =
+          [callbacks, losses, listeners] {
+            return callbacks->runs_here() || losses->runs_here() || listeners->runs_here();
+          },
+  };
 }
 
 }  // namespace

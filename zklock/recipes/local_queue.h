@@ -43,6 +43,8 @@ class Contender;
 /// |        | released, nobody is behind, is to be kept  | idle                                   |
 /// |        | released, may not pass on before the       | idle; or none, where it had waited for |
 /// |        | answer that is on its way                  | others: the node is released           |
+/// |        | the answer is older than what was granted  | held; asked anew                       |
+/// |        | since                                      |                                        |
 /// | idle   | a contender comes that needs no answer; or | held                                   |
 /// |        | the answer is that nobody outside waits    |                                        |
 /// |        | the answer is not enough: older than what  | idle; the children are listed          |
