@@ -12,7 +12,7 @@ zklock_demo_packages=(
 )
 zklock_tests_packages=(
   "${zklock_demo_packages[@]}"
-  clang clang-format libgtest-dev make pkg-config spin
+  clang clang-format libgtest-dev make pkg-config spin z3
 )
 
 # zklock_install PACKAGE...: installs those that are missing. Asks apt-get for nothing, and needs no

@@ -48,8 +48,8 @@ class Line {
     const Instant sent = now_;
     servers_.arrived(sent + arrives);
     now_ += takes;
-    const Instant lease = evidence_.lease(sent);
-    evidence_.answered(sent, now_);
+    const Instant lease = evidence_.lease(sent, now_);
+    evidence_.answered(sent, now_, true);
     expect_safe(lease, sent + arrives);
     return lease - sent;
   }
@@ -89,21 +89,25 @@ TEST(LeaseEvidence, SteadyHeartbeatsGiveTwoThirds) {
   }
 }
 
-TEST(LeaseEvidence, SteadyHeartbeatsGiveTwoThirdsHoweverTheyTravel) {
-  for (const Duration takes : {T / 96, T / 80, T / 64}) {
+TEST(LeaseEvidence, SteadyHeartbeatsWithRoundTrips_GiveTwoThirdsLessTwiceTheExcess) {
+  for (const Duration takes : {T / 960, T / 250, T / 96, T / 64, T / 48}) {
     for (const Duration arrives : {Duration{}, takes / 2, takes}) {
       Line line;
+      Duration least = T;
       for (int i = 0; i < 30; ++i) {
-        EXPECT_EQ(line.operation(takes, arrives), T * 2 / 3) << i;
+        const Duration lease = line.operation(takes, arrives);
+        if (i > 4) least = std::min(least, lease);
         line.idle(T / 10 - takes);
       }
+      const Duration excess = std::max(2 * (T / 10 + takes) + T / 24 - R, Duration{});
+      EXPECT_EQ(least, T * 2 / 3 - excess) << takes.count();
     }
   }
 }
 
-// Half ticks shorter than the gap need not name the session in it.
-TEST(LeaseEvidence, HeartbeatsFartherApartThanHalfOfRGiveLess) {
-  const Duration widest = (R - R / 16) / 2;
+// Questions that come closer together than the gap need not name the session in it.
+TEST(LeaseEvidence, WideGaps_ShortenTheLease) {
+  const Duration widest = (R - T / 24) / 2;
   for (const Duration apart : {widest, widest + nanoseconds(1), T / 8, T / 6, T / 5, R}) {
     Line line;
     Duration least = T;
@@ -111,9 +115,10 @@ TEST(LeaseEvidence, HeartbeatsFartherApartThanHalfOfRGiveLess) {
       least = std::min(least, line.operation());
       line.idle(apart);
     }
-    // The newest packet that was surely relayed is the oldest that a gap may begin with.
-    const auto back = (R + R / 16 + apart - nanoseconds(1)) / apart;
-    EXPECT_EQ(least, apart == widest ? T * 2 / 3 : T - back * apart - T / 12) << apart.count();
+    // The moment is a packet's sending, or two gaps and T/24 ago.
+    const Duration two_gaps = std::max(2 * apart + T / 24, R);
+    EXPECT_GE(least, T - T / 12 - two_gaps) << apart.count();
+    EXPECT_LE(least, T - T / 12 - std::min(2 * apart, two_gaps)) << apart.count();
     line.operation();
     line.idle(apart - nanoseconds(4));  // the next half tick but one after a gap has not come
     line.operation();
@@ -186,7 +191,7 @@ TEST(LeaseEvidence, HeartbeatsAfterASilenceCountAgain) {
 
 // An answer that is late says nothing against what was answered before it.
 TEST(LeaseEvidence, ASlowAnswerAfterARestLeavesWhatTheQuestionsProve) {
-  for (const Duration takes : {T / 48, T / 24, T / 12, T / 8, T / 6, T / 5, R}) {
+  for (const Duration takes : {T / 48, T / 24}) {
     Line line;
     for (int i = 0; i < 10; ++i) {
       line.operation();
@@ -207,8 +212,8 @@ TEST(LeaseEvidence, ALongRequestIsWorthWhatIsLeftOfIt) {
     line.operation();
     line.idle(T / 10);
   }
-  // Counted from its sending, the answer's lateness eats it up.
-  EXPECT_EQ(line.operation(T / 2), T * 2 / 3);
+  // A server may have paused since the operation before it.
+  EXPECT_EQ(line.operation(T / 2), T * 2 / 3 - T / 10);
 }
 
 TEST(LeaseEvidence, AWideGapLetsTheNewsBeAsOldAsThePacketBeforeIt) {
@@ -225,23 +230,23 @@ TEST(LeaseEvidence, AWideGapLetsTheNewsBeAsOldAsThePacketBeforeIt) {
 TEST(LeaseEvidence, AWideGapIsRememberedForTheNextOperation) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(T, zero - 2 * T, zero - 2 * T);
-  evidence.answered(zero, zero);
-  evidence.answered(zero + T / 3, zero + T / 3);
-  EXPECT_EQ(evidence.lease(zero + T / 3 + T / 5), zero + T - T / 12);
+  evidence.answered(zero, zero, true);
+  evidence.answered(zero + T / 3, zero + T / 3, true);
+  EXPECT_EQ(evidence.lease(zero + T / 3 + T / 5, zero + T / 3 + T / 5), zero + T - T / 12);
 }
 
 TEST(LeaseEvidence, AReconnectBeginsAnew) {
   Line old;
   old.idle(4 * T);
   const LeaseEvidence fresh(T, old.now(), old.now() + T / 48);
-  EXPECT_EQ(fresh.lease(old.now() + T / 48), old.now() + T / 48 + T * 2 / 3);
-  EXPECT_EQ(fresh.lease(old.now() + T / 2), old.now() + T - T / 12);
+  EXPECT_EQ(fresh.lease(old.now() + T / 48, old.now() + T / 48), old.now() + T / 48 + T * 2 / 3);
+  EXPECT_EQ(fresh.lease(old.now() + T / 2, old.now() + T / 2), old.now() + T - T / 12);
 }
 
 TEST(LeaseEvidence, AnAttemptThatBeganInTheFutureCountsFromNow) {
   const Instant now(seconds(100));
   const LeaseEvidence evidence(T, now + T, now);
-  EXPECT_EQ(evidence.lease(now + T / 2), now + T - T / 12);
+  EXPECT_EQ(evidence.lease(now + T / 2, now + T / 2), now + T - T / 12);
 }
 
 // ---- odd times ----------------------------------------------------------------------------------
@@ -250,20 +255,20 @@ TEST(LeaseEvidence, ManyAnswersAtOneTimeAreOnePacket) {
   const Instant t(seconds(1000));
   LeaseEvidence evidence(T, t, t);
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_EQ(evidence.lease(t), t + T * 2 / 3);
-    evidence.answered(t, t);
+    EXPECT_EQ(evidence.lease(t, t), t + T * 2 / 3);
+    evidence.answered(t, t, true);
   }
   // A burst does not push out the packets that are needed.
-  for (int i = 0; i < 10'000; ++i) evidence.answered(t + i * R / 20'000, t + i * R / 20'000);
-  EXPECT_EQ(evidence.lease(t + R / 2), t + R / 2 + T * 2 / 3);
+  for (int i = 0; i < 10'000; ++i) evidence.answered(t + i * R / 20'000, t + i * R / 20'000, true);
+  EXPECT_EQ(evidence.lease(t + R / 2, t + R / 2), t + R / 2 + T * 2 / 3);
 }
 
 TEST(LeaseEvidence, TimeStandingStillOrAnswersOutOfOrderDoNoHarm) {
   const Instant t(seconds(1000));
   LeaseEvidence evidence(T, t, t);
-  evidence.answered(t + R, t + R);
-  evidence.answered(t + R / 2, t + R / 2);
-  EXPECT_LE(evidence.lease(t + R), t + R + T * 2 / 3);
+  evidence.answered(t + R, t + R, true);
+  evidence.answered(t + R / 2, t + R / 2, true);
+  EXPECT_LE(evidence.lease(t + R, t + R), t + R + T * 2 / 3);
 }
 
 TEST(LeaseEvidence, ATinyTimeoutDividesWithoutTrouble) {
@@ -272,8 +277,8 @@ TEST(LeaseEvidence, ATinyTimeoutDividesWithoutTrouble) {
     Instant now(seconds(1));
     LeaseEvidence evidence(tiny, now, now);
     for (int i = 0; i < 200; ++i) {
-      EXPECT_LE(evidence.lease(now), now + tiny);
-      evidence.answered(now, now + nanoseconds(i % 3));
+      EXPECT_LE(evidence.lease(now, now), now + tiny);
+      evidence.answered(now, now + nanoseconds(i % 3), true);
       now += nanoseconds(1 + i % 5);
     }
   }
@@ -286,12 +291,12 @@ constexpr Duration random_timeout = nanoseconds(4'800'000'000);
 using Claim = Instant(const Connection::Operation&, const LeaseEvidence&);
 
 Instant claim_of_evidence(const Connection::Operation& operation, const LeaseEvidence& evidence) {
-  return evidence.lease(operation.sent);
+  return evidence.lease(operation.sent, operation.answered);
 }
 
-/// By the client's clock, the servers' T is up to 1/24 longer or shorter, and at times just that.
+/// By the client's clock, the servers' T is up to 1/48 longer or shorter, and at times just that.
 Duration drift_of(std::mt19937_64& random) {
-  const Duration most = random_timeout / 24;
+  const Duration most = random_timeout / 48;
   const auto spread = static_cast<std::uint64_t>(2 * most.count() + 1);
   switch (random() % 4) {
     case 0: return most;
@@ -364,6 +369,88 @@ TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionWithPings) {
   EXPECT_TRUE(never_lies(50'000, {.pings = true}, false));
 }
 
+/// The first of `seeds` connections in which the claim, and T/48 in which a loss is reported, outlive
+/// the session: with questions of the leader that are late, and clocks that run at different rates.
+std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Conditions conditions,
+                                            Claim claim) {
+  const Duration lateness = random_timeout / 24;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    std::mt19937_64 random(~seed);
+    conditions.timeout = random_timeout;
+    conditions.servers_timeout = random_timeout + drift_of(random);
+    const Duration longest = conditions.servers_timeout / 4;
+    const Duration half_tick = half_tick_of(random, longest);
+    bool lied = false;
+    Connection(seed, conditions)
+        .run(12, [&](const Connection::Operation& operation, const LeaseEvidence& evidence,
+                     const Servers& servers) {
+          if (!operation.by_quorum) return;
+          const Instant at = operation.carried_out;
+          // The assumption about pauses: see LeaseEvidence.
+          if (operation.pause_was_hidden && at < operation.pause.ends + longest + lateness) return;
+          const Instant promised = claim(operation, evidence) + random_timeout / 48;
+          auto half_ticks = servers.that_miss_the_gaps(at, longest);
+          half_ticks.insert(half_ticks.end(), {half_tick, longest});
+          for (const Duration each : half_ticks) {
+            for (int i = 0; i < 8; ++i) {
+              const Instant news = servers.late_news(at, each, lateness, operation.pause, random);
+              if (promised > news + conditions.servers_timeout + nanoseconds(4)) lied = true;
+            }
+          }
+        });
+    if (lied) return seed;
+  }
+  return std::nullopt;
+}
+
+TEST(LeaseEvidenceAtRandom, LateQuestions_NeverOutlivesTheSession) {
+  EXPECT_EQ(first_late_lie(100'000, {}, claim_of_evidence), std::nullopt);
+}
+
+TEST(LeaseEvidenceAtRandom, LateQuestionsWithPings_NeverOutlivesTheSession) {
+  EXPECT_EQ(first_late_lie(50'000, {.pings = true}, claim_of_evidence), std::nullopt);
+}
+
+TEST(LeaseEvidenceAtRandom, ServerPauses_NeverOutlivesTheSession) {
+  EXPECT_EQ(first_late_lie(200'000, {.pauses = false, .server_pauses = true}, claim_of_evidence),
+            std::nullopt);
+}
+
+TEST(LeaseEvidenceAtRandom, ServerAndClientPause_NeverOutlivesTheSession) {
+  EXPECT_EQ(first_late_lie(100'000, {.server_pauses = true}, claim_of_evidence), std::nullopt);
+}
+
+// T = 4800 ms, half a tick is 1200 ms. A question that is 199 ms late is answered at -1001 and names a
+// packet of -1002. The question at 0 names nothing. Packets come at 2 and 1000. The operation arrives
+// at 1398, and the server is cut off. The leader's last news is of -1001.
+TEST(LeaseEvidence, LateQuestionBeforeAGap_LeaseEndsWithTheSession) {
+  using std::chrono::milliseconds;
+  const Instant zero(seconds(1000));
+  LeaseEvidence evidence(milliseconds(4800), zero - seconds(20), zero - seconds(20));
+  for (const int at : {-3000, -2400, -1800, -1002, 2, 1000}) {
+    evidence.answered(zero + milliseconds(at), zero + milliseconds(at), true);
+  }
+  const Instant sent = zero + milliseconds(1398);
+  EXPECT_LE(evidence.lease(sent, sent), zero + milliseconds(3799 - 100));
+}
+
+// A server stood still from right after -R until T, and carried out what had been sent meanwhile.
+TEST(LeaseEvidence, AnswersAfterALongPause_CountFromBeforeIt) {
+  const Instant zero(seconds(1000));
+  LeaseEvidence evidence(T, zero - 4 * T, zero - 4 * T);
+  for (Instant at = zero - 2 * T; at <= zero; at += T / 10) evidence.answered(at, at, true);
+  const Instant resumed = zero + T * 8 / 10;
+  for (Instant sent = zero + T / 10; sent < resumed; sent += T / 10) {
+    EXPECT_LE(evidence.lease(sent, resumed), zero + T * 2 / 3) << (sent - zero) / T * 10;
+    evidence.answered(sent, resumed, true);
+  }
+  // The answer came at once, but the leader need not have asked since the pause.
+  EXPECT_LE(evidence.lease(resumed, resumed), zero + T * 2 / 3);
+  evidence.answered(resumed, resumed, true);
+  const Instant later = resumed + T / 10;
+  EXPECT_GE(evidence.lease(later, later), later);
+}
+
 // ---- why it is not simpler ----------------------------------------------------------------------
 
 // The age of the previous request alone says nothing of the half tick before it.
@@ -395,9 +482,9 @@ TEST(LeaseEvidence, TheAgeOfThePreviousRequestIsNotEnough) {
   EXPECT_GT(sent + T - std::max(age, R) - T / 12, end);
 
   LeaseEvidence evidence(T, zero - T, zero - T);
-  evidence.answered(zero, zero);
-  evidence.answered(zero + seconds(23), zero + seconds(23));
-  EXPECT_LE(evidence.lease(sent), end - T / 12);
+  evidence.answered(zero, zero, true);
+  evidence.answered(zero + seconds(23), zero + seconds(23), true);
+  EXPECT_LE(evidence.lease(sent, sent), end - T / 12);
 }
 
 }  // namespace

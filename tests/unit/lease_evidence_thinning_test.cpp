@@ -22,8 +22,8 @@ Duration lease_with_company(Duration before) {
       now += is_beat ? before : T / 10 - before;
       if (!is_beat && beat % 4 != 0) continue;
       // The first few stand on the handshake.
-      if (beat >= 5) shortest = std::min(shortest, evidence.lease(now) - now);
-      evidence.answered(now, now);
+      if (beat >= 5) shortest = std::min(shortest, evidence.lease(now, now) - now);
+      evidence.answered(now, now, true);
     }
   }
   return shortest;

@@ -67,6 +67,34 @@ class Servers {
     return earliest;
   }
 
+  /// The leader's last news when the follower is cut off right after `at`, and when the questions of
+  /// the leader come up to `lateness` too early or too late one after another. `random` chooses the
+  /// times of the questions: with preference those that just miss a packet. No question was answered
+  /// in `pause`.
+  struct Pause {
+    Instant begins;
+    Instant ends;
+  };
+  Instant late_news(Instant at, Duration half_tick, Duration lateness, const Pause& pause,
+                    std::mt19937_64& random) const {
+    Instant question = choose(at - half_tick - lateness + Duration{1}, at, random);
+    if (pause.begins < pause.ends) {
+      // Right after the pause an operation may be carried out before the next question.
+      question =
+          at <= pause.ends + lateness
+              ? choose(pause.begins - half_tick - lateness + Duration{1}, pause.begins, random)
+              : std::max(question, choose(pause.ends, pause.ends + lateness, random));
+    }
+    while (!packets_.empty() && question >= packets_.front()) {
+      const Duration shortest = std::max(half_tick - lateness, Duration{1});
+      const Instant before = choose(question - half_tick - lateness, question - shortest, random);
+      const auto after = std::upper_bound(packets_.begin(), packets_.end(), before);
+      if (after != packets_.end() && *after <= question) return question;
+      question = before;
+    }
+    return handshake_;
+  }
+
   /// The half ticks, not longer than `longest`, that hurt: in one of the gaps which the last of
   /// them before `at` may fall into, they only just name the session right when the gap begins, and
   /// not again until right before it ends. Longer ones miss it less often; shorter ones for less.
@@ -84,6 +112,28 @@ class Servers {
   }
 
  private:
+  /// A moment from `earliest` to `latest`: one of them, or right at a packet or before it, or any.
+  Instant choose(Instant earliest, Instant latest, std::mt19937_64& random) const {
+    switch (random() % 4) {
+      case 0: return earliest;
+      case 1: {
+        const auto packet = std::lower_bound(packets_.begin(), packets_.end(), earliest);
+        if (packet == packets_.end() || *packet > latest) return latest;
+        return std::max(*packet - Duration(static_cast<std::int64_t>(random() % 2)), earliest);
+      }
+      case 2: {
+        const auto packet = std::upper_bound(packets_.begin(), packets_.end(), latest);
+        if (packet == packets_.begin() || *(packet - 1) < earliest) return latest;
+        return std::max(*(packet - 1) - Duration(static_cast<std::int64_t>(random() % 2)),
+                        earliest);
+      }
+      default: {
+        const auto spread = static_cast<std::uint64_t>((latest - earliest).count() + 1);
+        return earliest + Duration(static_cast<std::int64_t>(random() % spread));
+      }
+    }
+  }
+
   Duration timeout_;
   Instant handshake_;
   std::vector<Instant> packets_;
@@ -99,6 +149,7 @@ class Connection {
     bool handshake_is_named = false;
     bool pauses = true;
     bool pings = false;
+    bool server_pauses = false;  ///< the leader's, or the follower's
   };
   struct Operation {
     Instant sent;
@@ -106,6 +157,9 @@ class Connection {
     Instant answered;
     Instant previous_sent;  ///< of the request before; the connecting, when it is the first
     bool by_quorum;
+    Instant carried_out;    ///< by the leader, if by the quorum
+    Servers::Pause pause;   ///< the last one of a server that began before that
+    bool pause_was_hidden;  ///< no request waited for its end for more than T/24
   };
   /// Called when an operation has been answered, before the evidence is told.
   using Look = std::function<void(const Operation&, const LeaseEvidence&, const Servers&)>;
@@ -124,6 +178,7 @@ class Connection {
     answers_ = static_cast<int>(random_() % 6);
     next_request_ = connected_ + time_to_request();
     plan_pause(connected_);
+    if (conditions_.server_pauses) plan_server_pause(connected_);
   }
 
   void run(int operations, const Look& look) {
@@ -191,6 +246,17 @@ class Connection {
     pause_ends_ = pause_begins_ + std::max(lengths[random_() % 4], Duration{1});
   }
 
+  void plan_server_pause(Instant now) {
+    server_pause_.begins = now + timeout_ / 2 + up_to(timeout_ * 2);
+    server_pause_.ends = server_pause_.begins + up_to(timeout_ + timeout_ / 4);
+    leader_pauses_ = one_in(2);
+    pause_was_hidden_ = true;
+  }
+  /// When a server that pauses at `at` goes on.
+  Instant after_pause(Instant at) const {
+    return at >= server_pause_.begins && at < server_pause_.ends ? server_pause_.ends : at;
+  }
+
   /// What comes next; which of several at one time, at random.
   Event next_event() {
     std::vector<Event> events{{next_request_, Kind::request}};
@@ -224,11 +290,30 @@ class Connection {
                         .arrived = now,
                         .answered = now,
                         .previous_sent = previous_request_.value_or(connected_),
-                        .by_quorum = !one_in(4)};
+                        .by_quorum = !one_in(4),
+                        .carried_out = now,
+                        .pause = {},
+                        .pause_was_hidden = false};
+    if (conditions_.server_pauses && now > server_pause_.ends + timeout_ / 2)
+      plan_server_pause(now);
     const Duration takes = time_to_answer();
     const Duration ways[] = {Duration{0}, takes, up_to(takes)};
     operation.arrived = std::max(last_arrival_, now + ways[random_() % 3]);
-    operation.answered = std::max({last_answer_, operation.arrived, now + takes});
+    if (!leader_pauses_) operation.arrived = after_pause(operation.arrived);
+    operation.carried_out = std::max(last_carried_out_, operation.arrived);
+    if (operation.by_quorum) {
+      operation.carried_out = last_carried_out_ = after_pause(operation.carried_out);
+    }
+    operation.answered = std::max({last_answer_, operation.carried_out, now + takes});
+    const bool waited_for_it = operation.by_quorum || !leader_pauses_;
+    if (waited_for_it && now < server_pause_.ends - timeout_ / 24 &&
+        operation.answered >= server_pause_.ends) {
+      pause_was_hidden_ = false;
+    }
+    if (operation.carried_out >= server_pause_.begins) {
+      operation.pause = server_pause_;
+      operation.pause_was_hidden = pause_was_hidden_;
+    }
     last_sent_ = now;
     last_arrival_ = operation.arrived;
     last_answer_ = operation.answered;
@@ -242,7 +327,7 @@ class Connection {
     outstanding_.pop_front();
     operation.answered = now;
     look(operation, evidence_, servers_);
-    evidence_.answered(operation.sent, now);
+    evidence_.answered(operation.sent, now, operation.by_quorum);
   }
 
   std::mt19937_64 random_;
@@ -259,6 +344,10 @@ class Connection {
   Instant pause_begins_;
   Instant pause_ends_;
   Instant slept_until_;
+  Servers::Pause server_pause_{Instant::max(), Instant::max()};
+  bool leader_pauses_ = false;
+  bool pause_was_hidden_ = false;
+  Instant last_carried_out_ = Instant::min();
   std::optional<Instant> previous_request_;
   std::deque<Operation> outstanding_;
   int requests_ = 0;

@@ -29,6 +29,17 @@ TEST(Term, RenewingMayShorten) {
   EXPECT_FALSE(term.valid(end - seconds(50)));
 }
 
+TEST(Term, Limit_OnlyShortens) {
+  Term term(end);
+  EXPECT_FALSE(term.limit(end));
+  EXPECT_FALSE(term.limit(end + moment));
+  EXPECT_EQ(term.valid_until(), end);
+  EXPECT_TRUE(term.limit(end - seconds(1)));
+  EXPECT_FALSE(term.valid(end - seconds(1)));
+  EXPECT_FALSE(term.limit(end - seconds(2)));
+  EXPECT_EQ(term.valid_until(), Instant::min());
+}
+
 TEST(Term, RenewedTooLateItHasLapsed) {
   for (const Duration late : {Duration{}, moment}) {
     Term term(end);

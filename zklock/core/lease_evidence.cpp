@@ -9,40 +9,54 @@ namespace zklock::core {
 LeaseEvidence::LeaseEvidence(Duration timeout, Instant attempt_began, Instant now)
     : timeout_(timeout),
       relay_(timeout / 4),
-      slack_(relay_ / 16),
-      handshake_(std::min(attempt_began, now)) {}
+      lateness_(timeout / 24),
+      handshake_(std::min(attempt_began, now)),
+      alive_(handshake_),
+      paused_until_(Instant::min()) {}
 
-void LeaseEvidence::answered(Instant sent, Instant now) {
-  // Between two packets closer together than this, a third proves nothing more.
+void LeaseEvidence::answered(Instant sent, Instant now, bool by_quorum) {
+  if (now - sent > lateness_) {
+    paused_until_ = now + lateness_;
+  } else if (by_quorum && sent > paused_until_) {
+    alive_ = sent;
+  }
+  // A third packet between two that are closer together than this proves nothing more.
   const std::size_t kept = packets_.size();
   if (kept > 1 && sent - packets_[kept - 2].sent < timeout_ / 48) packets_.pop_back();
   packets_.push_back({sent, now});
-  // One packet that was surely relayed is as far back as anything looks.
-  while (packets_.size() > 1 && surely_relayed(packets_[1], sent)) packets_.pop_front();
+  // lease() looks no further back than to the first packet that was surely relayed. A lease that
+  // counts from more than T ago has ended.
+  const Instant earliest = std::max(alive_, sent - timeout_);
+  while (packets_.size() > 1 && surely_relayed(packets_[1], earliest)) packets_.pop_front();
 }
 
-Instant LeaseEvidence::lease(Instant sent) const {
-  return leaders_news(sent) + timeout_ - timeout_ / 12;
+Instant LeaseEvidence::lease(Instant sent, Instant now) const {
+  const bool paused = now - sent > lateness_ || sent <= paused_until_;
+  return leaders_news(paused ? alive_ : sent, sent) + timeout_ - timeout_ / 12;
 }
 
+Instant LeaseEvidence::lease_of_handshake() const {
+  return handshake_ + timeout_ - timeout_ / 12;
+}
+
+// relay_ / 48: a half tick is that much longer by the client's clock if the leader's clock is slow.
 bool LeaseEvidence::surely_relayed(const Packet& packet, Instant by) const {
-  return packet.answered <= by - relay_ - slack_;
+  return packet.answered <= by - relay_ - relay_ / 48 - lateness_;
 }
 
-// Walks back from the operation. The last half tick lies somewhere in (t - R, t]; for every pair of
-// neighbours that it may fall between, a gap wider than R/2 lets the leader's news be as old as the
-// packet before the gap.
-Instant LeaseEvidence::leaders_news(Instant t) const {
-  Instant heard = t - relay_;
-  Instant next_arrived_by = t;
+// Walks back over the gaps that the last question before the operation may have fallen into. Questions
+// came regularly until `by`. lateness_ of the gap's moment is part of the T/12 that lease() subtracts.
+Instant LeaseEvidence::leaders_news(Instant by, Instant sent) const {
+  Instant news = by - relay_;
+  Instant next_arrived_by = sent;
   for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
-    if (next_arrived_by - packet->sent > (relay_ - slack_) / 2)
-      heard = std::min(heard, packet->sent);
-    if (surely_relayed(*packet, t)) return heard;
+    const Duration gap = next_arrived_by - packet->sent;
+    news = std::min(news, std::max(packet->sent, by - 2 * gap - lateness_));
+    if (surely_relayed(*packet, by)) return news;
     next_arrived_by = packet->answered;
   }
-  // No packet was surely relayed: the last news may be the handshake itself.
-  return std::min(heard, handshake_);
+  // Not even the first packet was surely relayed: the last news may be the handshake.
+  return std::min(news, handshake_);
 }
 
 }  // namespace zklock::core

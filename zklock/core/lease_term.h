@@ -6,9 +6,9 @@
 
 namespace zklock::core {
 
-/// The stretch in which one session's lease is valid, shared by all holds granted within it: it is
-/// extended while the quorum is heard of, and once it has lapsed it never comes back. Later grants
-/// of the same session belong to a new term.
+/// The time in which one session's lease is valid, shared by all holds that were granted within it. The
+/// quorum's answers extend it; a reconnect with a shorter session timeout may end it earlier. Once it
+/// has lapsed it stays so, and later grants of the session belong to a new term.
 ///
 /// Thread-safety: all members, from any thread; lock-free.
 class LeaseTerm : public Term {

@@ -9,10 +9,10 @@ namespace zklock::core {
 
 /// One unbroken stretch of validity, with an end that may be put off, until it has come.
 ///
-/// | state   | question, in time | question, too late | extend, renew    | lapse()  |
-/// |---------|-------------------|--------------------|------------------|----------|
-/// | valid   | valid             | -> lapsed          | valid            | -> lapsed|
-/// | lapsed  | lapsed            | lapsed             | lapsed (refused) | lapsed   |
+/// | state   | question, in time | question, too late | extend, renew, limit | lapse()  |
+/// |---------|-------------------|--------------------|----------------------|----------|
+/// | valid   | valid             | -> lapsed          | valid                | -> lapsed|
+/// | lapsed  | lapsed            | lapsed             | lapsed (refused)     | lapsed   |
 ///
 /// Whoever asks too late makes it lapse: nobody can be told "over" and later "valid".
 ///
@@ -37,6 +37,16 @@ class Term {
       if (until <= current) return true;
       if (valid_until_.compare_exchange_weak(current, until, std::memory_order_acq_rel))
         return true;
+    }
+    return false;
+  }
+
+  /// Ends the term at `until` if it would end later, and returns whether it did. A lapsed term stays
+  /// as it is.
+  bool limit(Instant until) noexcept {
+    Instant current = valid_until_.load(std::memory_order_acquire);
+    while (until < current) {
+      if (valid_until_.compare_exchange_weak(current, until, std::memory_order_acq_rel)) return true;
     }
     return false;
   }

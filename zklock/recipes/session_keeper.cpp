@@ -28,6 +28,7 @@ SessionKeeper::SessionKeeper(client::Coordinator& coordinator, client::Scheduler
 void SessionKeeper::connected(const client::SessionInfo& session) {
   const Instant now = scheduler_.now();
   Term old;
+  Term shortened;
   {
     const std::lock_guard guard(mutex_);
     if (stopped_) return;
@@ -37,8 +38,11 @@ void SessionKeeper::connected(const client::SessionInfo& session) {
     connected_ = true;
     ++connections_;
     evidence_.emplace(session.timeout, session.attempt_began, now);
+    // The handshake gave the session the timeout of this connection, even if it now ends earlier.
+    if (term_ && term_->limit(evidence_->lease_of_handshake())) shortened = term_;
   }
   if (old) tell_lapsed(old);
+  if (shortened) watch_term(shortened);
   send(heartbeat(), session.id, now);
   schedule_tick(session.id);
   if (session.is_new) return;
@@ -78,12 +82,12 @@ void SessionKeeper::answered(SessionId session, Instant sent_at, bool by_quorum)
     const std::lock_guard guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     if (by_quorum) {
-      const Instant until = evidence_->lease(sent_at);
+      const Instant until = evidence_->lease(sent_at, now);
       if (!(term_ && term_->extend(until)) && now < until) {
         begun = term_ = std::make_shared<core::LeaseTerm>(session, until);
       }
     }
-    evidence_->answered(sent_at, now);
+    evidence_->answered(sent_at, now, by_quorum);
   }
   if (begun) watch_term(begun);
 }

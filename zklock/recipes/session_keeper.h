@@ -49,8 +49,8 @@ class SessionMember {
 ///
 /// | event              | effect                                                              |
 /// |--------------------|---------------------------------------------------------------------|
-/// | connected          | evidence starts anew; the term of a living session goes on, and its  |
-/// |                    | members are told                                                     |
+/// | connected          | evidence starts anew; the term of a living session goes on, but ends |
+/// |                    | no later than the handshake's timeout allows; its members are told   |
 /// | answered by quorum | the term is extended; if it had lapsed, or there is none, a new one |
 /// | tick, every T/20   | with members: a heartbeat every T/10; without: a question every T/5 |
 /// | term's end         | it lapses; its members are told                                     |

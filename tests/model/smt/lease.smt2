@@ -1,0 +1,187 @@
+; SPDX-License-Identifier: Apache-2.0
+;
+; Proof of the lease arithmetic of zklock/core/lease_evidence.cpp, for all times at once:
+;
+;     lease + T/48 <= (the leader's last news of the session) + (the leader's session timeout)
+;
+; for every half tick, lateness, clock rate and history of packets that the assumptions allow. The
+; leader expires the session at the right-hand side at the earliest. T/48 is the reserve in which the
+; loss is reported.
+;
+; Each block states what is known, then the NEGATION of what is to be proved. "unsat" means that no
+; counterexample exists. A block that ends in "; expect sat" is a control: a weaker rule for which a
+; counterexample must exist, so that the premises are known to be satisfiable.
+; check.sh compares every answer with the expectation behind it.
+;
+; Times are real numbers on the client's clock, in units of the session timeout: T = 1.
+(set-logic QF_LRA)
+
+(define-fun R () Real (/ 1 4))            ; the longest half tick, minSessionTimeout = two ticks
+(define-fun J () Real (/ 1 24))           ; the bound on lateness
+(define-fun rate () Real (/ 1 48))        ; the bound on the difference of clock rates
+(define-fun margin () Real (/ 1 12))      ; LeaseEvidence::lease() subtracts it
+(define-fun reserve () Real (/ 1 48))
+(define-fun max ((a Real) (b Real)) Real (ite (< a b) b a))
+
+; The servers.
+(declare-const d Real)                    ; the leader's timeout is 1 + d on the client's clock
+(assert (and (<= (- rate) d) (<= d rate)))
+(define-fun Ts () Real (+ 1 d))
+(declare-const h Real)                    ; half a tick
+(assert (and (< 0 h) (<= h (/ Ts 4))))
+
+; The quorum operation: sent at t, processed by the client's server at x. The server is cut off right
+; after x. q: the server's last answer to a question of the leader, at or before x. news: when the
+; leader last heard of the session, as of that answer.
+(declare-const t Real)
+(declare-const x Real)
+(declare-const q Real)
+(declare-const news Real)
+(assert (and (<= t x) (<= q x)))
+
+; u: the end of the time in which questions are known to have come; t, if no pause was seen.
+(declare-const u Real)
+(assert (<= u t))
+(define-fun lease_of ((moment Real)) Real (- (+ moment 1) margin))
+(define-fun too_long ((lease Real)) Bool (> (+ lease reserve) (+ news Ts)))
+
+; Questions come at most h + J apart, and the servers ran until u. A pause may have begun after u.
+(assert (> q (- u h J)))
+
+; --- 1. The last answer named the session. The rule gives at most u - R.
+(push)
+(assert (= news q))
+(assert (too_long (lease_of (- u R))))
+(echo "1 named by the last answer: the moment u - R is safe")
+(check-sat) ; expect unsat
+(pop)
+
+(push)
+(assert (= news q))
+(assert (too_long (lease_of (+ (- u R) J))))
+(echo "1 control: T/24 later is not safe")
+(check-sat) ; expect sat
+(pop)
+
+; --- 2. The last answer did not name the session. n: the last one that did, for a packet that
+; arrived at a, and b is the next packet (known to the client or not) after it: b arrived after q. So
+; nothing arrived between n and q. n2: the answer after n. The client knows the packets p <= a and
+; p2 >= b, neighbours in its memory, by the times at which they were sent and answered.
+(declare-const a Real)
+(declare-const b Real)
+(declare-const n Real)
+(declare-const n2 Real)
+(declare-const p_sent Real)
+(declare-const p2_answered Real)
+(define-fun gap () Real (- p2_answered p_sent))
+(define-fun unnamed () Bool
+  (and (<= a n) (< n n2) (<= n2 q) (< q b)
+       (<= p_sent a) (<= b p2_answered)
+       (>= (- n2 n) (- h J))            ; questions come at least h - J apart
+       (= news n)))
+(define-fun gap_moment () Real (max p_sent (- u (* 2 gap) J)))
+
+(push)
+(assert unnamed)
+(assert (too_long (lease_of (ite (< gap_moment (- u R)) gap_moment (- u R)))))
+(echo "2 not named: the smaller of u - R and the gap's moment is safe")
+(check-sat) ; expect unsat
+(pop)
+
+(push)
+(assert unnamed)
+(assert (= u t))
+(assert (<= gap (/ R 2)))
+(assert (too_long (lease_of (- u R))))
+(echo "2 control: a gap of R/2 may not be ignored")
+(check-sat) ; expect sat
+(pop)
+
+; The operation itself may be the packet after the gap: it is sent at t, so the gap that the client
+; computes is too narrow when the operation arrives late. Its moment is still p_sent.
+(push)
+(assert (and (<= a n) (<= p_sent a) (<= p_sent t) (= news n)))
+(assert (too_long (lease_of (max p_sent (- u (* 2 (- t p_sent)) J)))))
+(echo "2 not named, the operation ends the gap: safe")
+(check-sat) ; expect unsat
+(pop)
+
+; --- 3. No packet arrived before q: the news is the handshake, or later.
+(push)
+(declare-const handshake Real)
+(declare-const attempt_began Real)
+(assert (and (<= attempt_began handshake) (= news handshake)))
+(assert (too_long (lease_of attempt_began)))
+(echo "3 only the handshake: safe")
+(check-sat) ; expect unsat
+(pop)
+
+; --- 4. The walk back from the operation ends at a packet that was answered by
+; u - R - R/48 - J. The gap in which q lies is then among those that were looked at: a packet at which
+; the walk ends arrived before q, so it is not the one after that gap, or a later one.
+(push)
+(declare-const last_arrived Real)
+(declare-const last_answered Real)
+(assert (and (<= last_arrived last_answered)
+             (<= last_answered (- u R (/ R 48) J))))
+(assert (>= last_arrived q))
+(echo "4 the walk does not end before the gap")
+(check-sat) ; expect unsat
+(pop)
+
+(push)
+(declare-const last_arrived Real)
+(declare-const last_answered Real)
+(assert (and (<= last_arrived last_answered)
+             (<= last_answered (- u R (/ R 16)))))
+(assert (>= last_arrived q))
+(echo "4 control: T/64 behind R it may end too early")
+(check-sat) ; expect sat
+(pop)
+
+; --- 5. Packets that the client has forgotten only make the moment earlier: p1 < p2 < p3, and p2 is
+; forgotten.
+(push)
+(declare-const p1 Real)
+(declare-const p2 Real)
+(declare-const p3 Real)
+(declare-const p2_sent Real)
+(declare-const p3_answered Real)
+(assert (and (<= p1 p2_sent) (<= p2_sent p2) (<= p2 p3_answered)))
+(define-fun moment ((from Real) (to Real)) Real (max from (- u (* 2 (- to from)) J)))
+(assert (or (> (moment p1 p3_answered) (moment p1 p2))
+            (> (moment p1 p3_answered) (moment p2_sent p3_answered))))
+(echo "5 forgetting a packet never makes the lease longer")
+(check-sat) ; expect unsat
+(pop)
+
+; --- 6. A server pauses from f1 to f2, for any length: nothing is answered in between, and right
+; after f2 operations may be carried out before the next question. Questions were regular until f1.
+; alive: when the last operation was sent that was carried out before the pause. An operation that was
+; sent during the pause is answered after it: if that took longer than J, it is noticed, and u is
+; alive.
+(declare-const f1 Real)
+(declare-const f2 Real)
+(declare-const alive Real)
+(define-fun paused () Bool (and (< f1 f2) (<= alive f1) (<= q f1) (> q (- f1 h J)) (<= f2 x)))
+
+(push)
+(assert paused)
+(assert (= u alive))
+(assert (= news q))
+(assert (too_long (lease_of (- u R))))
+(echo "6 a pause that was noticed: safe")
+(check-sat) ; expect unsat
+(pop)
+
+(push)
+(assert (and (< f1 f2) (<= q f1) (<= f2 x)))
+(assert (not (> q (- t h J))))
+(assert (= u alive))
+(assert (< alive f1))
+(assert (= news q))
+(assert (= x t))
+(assert (too_long (lease_of (- t R))))
+(echo "6 control: without that rule it is not safe")
+(check-sat) ; expect sat
+(pop)
