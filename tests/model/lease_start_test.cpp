@@ -28,8 +28,8 @@ TEST_F(LeaseStartTest, ItIsCountedFromTheQuestionHoweverLateTheAnswerComes) {
   while (!client(0).can_serve()) ASSERT_TRUE(world().clock().run_next());
   const Instant asked = world().now();
   while (client(0).can_serve()) world().run({Step::Kind::serve, 0});
-  // Less than it takes for a gap between two packets to count.
-  world().clock().advance_to(asked + timeout() / 12);
+  // Less than what is taken for a pause of a server.
+  world().clock().advance_to(asked + timeout() / 25);
   while (client(0).can_receive()) world().run({Step::Kind::receive, 0});
   EXPECT_GT(valid_until(call), before) << "it was heard of";
   EXPECT_LE(valid_until(call), asked + 2 * timeout() / 3);
@@ -55,6 +55,49 @@ TEST_F(LeaseStartTest, WhatAServerThatIsCutOffAnswersExtendsNothing) {
   EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
   world().heal(0);
   run_for(2 * timeout());
+  lock_.release(call);
+  expect_rest();
+}
+
+// Servers limit the session timeout, each for itself. The leader's timer starts anew with the
+// handshake, even if the session then ends earlier than before.
+TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_EndsTheLeaseEarlier) {
+  const auto call = held_for_a_while();
+  const auto waiter = waiting(1);
+  const Duration shorter = timeout() / 5;
+  client(0).disconnect();
+  client(0).options().session_timeout = shorter;
+  const Instant began = world().now();
+  client(0).reconnect();
+  while (!client(0).is_connected()) ASSERT_TRUE(step());
+  EXPECT_EQ(timeout(), shorter);
+  EXPECT_LE(valid_until(call), began + shorter - shorter / 12);
+  client(0).cut_off();
+  run_for(shorter + shorter / 4);
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+  EXPECT_TRUE(is_granted(waiter));
+  client(0).disconnect();
+  client(0).reconnect();
+  run_for(shorter);
+  lock_.release(call);
+  lock_.release(waiter);
+  expect_rest();
+}
+
+// The loss is reported at the earlier end, although nobody asks for the hold's state.
+TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_ReportsTheLossInTime) {
+  const auto call = held_for_a_while();
+  const Duration shorter = timeout() / 5;
+  client(0).disconnect();
+  client(0).options().session_timeout = shorter;
+  client(0).reconnect();
+  while (!client(0).is_connected()) ASSERT_TRUE(step());
+  client(0).cut_off();
+  const auto lost = lock_.call(call).hold.lost();
+  world().run_for(valid_until(call) - world().now());
+  EXPECT_TRUE(lost.stop_requested());
+  client(0).mend();
+  run_for(shorter);
   lock_.release(call);
   expect_rest();
 }

@@ -17,7 +17,7 @@ LeaseEvidence::LeaseEvidence(Duration timeout, Instant attempt_began, Instant no
 void LeaseEvidence::answered(Instant sent, Instant now, bool by_quorum) {
   if (now - sent > lateness_) {
     paused_until_ = now + lateness_;
-  } else if (by_quorum && sent > paused_until_) {
+  } else if (by_quorum && sent >= paused_until_) {
     alive_ = sent;
   }
   // A third packet between two that are closer together than this proves nothing more.
@@ -31,7 +31,7 @@ void LeaseEvidence::answered(Instant sent, Instant now, bool by_quorum) {
 }
 
 Instant LeaseEvidence::lease(Instant sent, Instant now) const {
-  const bool paused = now - sent > lateness_ || sent <= paused_until_;
+  const bool paused = now - sent > lateness_ || sent < paused_until_;
   return leaders_news(paused ? alive_ : sent, sent) + timeout_ - timeout_ / 12;
 }
 

@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, fault_classes> names = {
     "refused",
     "dns_fails_first",
     "dns_fails_later",
+    "timeout_changes",
     "server_crash",
     "leader_crash",
     "all_servers_down",

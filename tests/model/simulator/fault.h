@@ -17,12 +17,13 @@ enum class Fault : std::uint8_t {
   cut_off_long,       ///< until the client gives the connection up
   follower_isolated,  ///< the client's server loses the leader
   leader_isolated,    ///< the client's server is the leader, and the others choose another
-  clock_drift,        ///< the rates of the clocks differ by up to one part in 24
+  clock_drift,        ///< the rates of the clocks differ by up to 2 %
   wall_clock_jump,
   slow_server,
   refused,          ///< no server takes the connection
   dns_fails_first,  ///< a process starts, and the servers' names are unknown
   dns_fails_later,  ///< they are when a session has expired, and there is to be another
+  timeout_changes,  ///< the next server grants another session timeout
   // servers
   server_crash,      ///< the client's server, and another takes it
   leader_crash,      ///< all connections break, within the leases

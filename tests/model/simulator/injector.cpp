@@ -145,6 +145,13 @@ void Injector::to_network(const PlanStep& step) {
       for (auto& each : users_.process(step.slot).lines()) no_new_session(*each, length);
       return;
     case Fault::dns_fails_later: no_new_session(line, length); return expire(line);
+    case Fault::timeout_changes: {
+      // The longest half tick stays a quarter of it, also by a clock that runs faster.
+      const Duration shortest = milliseconds(setup_.relay_ms) * 17 / 4;
+      const Duration granted = milliseconds(setup_.session_ms) * (30 + step.salt % 91) / 100;
+      line.coordinator.options().session_timeout = std::max(granted, shortest);
+      return line.coordinator.disconnect(OnTheWay::linger);
+    }
     default: return;
   }
 }

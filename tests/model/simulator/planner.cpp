@@ -41,11 +41,9 @@ class Planner {
     setup.creates_at_once = dice_.one_of({1, 2, 100});
     const bool drifts = dice_.one_in(3);
     for (int& drift : setup.drift) {
-      if (drifts) drift = dice_.one_of({-41'000, -20'000, 0, 20'000, 41'000});
+      if (drifts) drift = dice_.one_of({-20'000, -10'000, 0, 10'000, 20'000});
     }
-    // T/12 is for both.
-    const int most = drifts ? setup.session_ms / 18 : setup.session_ms / 12;
-    if (setup.relay_ms != 0 && dice_.one_in(2)) setup.jitter_ms = most * 9 / 10;
+    if (setup.relay_ms != 0 && dice_.one_in(2)) setup.jitter_ms = setup.session_ms / 24;
     span_ = std::int64_t{setup.session_ms} * 1000 * dice_.from_to(2, 5);
   }
 
