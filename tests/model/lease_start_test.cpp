@@ -59,6 +59,22 @@ TEST_F(LeaseStartTest, WhatAServerThatIsCutOffAnswersExtendsNothing) {
   expect_rest();
 }
 
+// The leader's timer starts with the handshake, not with the answer to it.
+TEST_F(LeaseStartTest, ReconnectWithSlowHandshake_CountsFromItsBeginning) {
+  client(0).disconnect();
+  run();
+  const Instant began = world().now();
+  client(0).reconnect();
+  while (client(0).can_serve()) client(0).serve();
+  world().clock().advance_to(began + timeout() / 2);
+  while (!client(0).is_connected()) ASSERT_TRUE(step());
+  run();
+  const auto call = granted(0);
+  EXPECT_EQ(valid_until(call), began + timeout() - timeout() / 12);
+  release(call);
+  expect_rest();
+}
+
 // Servers limit the session timeout, each for itself. The leader's timer starts anew with the
 // handshake, even if the session then ends earlier than before.
 TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_EndsTheLeaseEarlier) {
