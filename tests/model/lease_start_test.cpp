@@ -100,7 +100,7 @@ TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_EndsTheLeaseEarlier) {
   expect_rest();
 }
 
-// The loss is reported at the earlier end, although nobody asks for the hold's state.
+// The loss is reported at the earlier end, without a query of the hold's state.
 TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_ReportsTheLossInTime) {
   const auto call = held_for_a_while();
   const Duration shorter = timeout() / 5;

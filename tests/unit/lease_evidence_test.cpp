@@ -369,8 +369,8 @@ TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionWithPings) {
   EXPECT_TRUE(never_lies(50'000, {.pings = true}, false));
 }
 
-/// The first of `seeds` connections in which the claim, and T/48 in which a loss is reported, outlive
-/// the session: with questions of the leader that are late, and clocks that run at different rates.
+/// Returns the first of `seeds` connections in which the claim and T/48 outlive the session. A loss is
+/// reported within T/48. Questions of the leader are late, and clocks run at different rates.
 std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Conditions conditions,
                                             Claim claim) {
   const Duration lateness = random_timeout / 24;

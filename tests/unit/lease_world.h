@@ -67,10 +67,9 @@ class Servers {
     return earliest;
   }
 
-  /// The leader's last news when the follower is cut off right after `at`, and when the questions of
-  /// the leader come up to `lateness` too early or too late one after another. `random` chooses the
-  /// times of the questions: with preference those that just miss a packet. No question was answered
-  /// in `pause`.
+  /// Returns the leader's last news if the follower is cut off right after `at`. The distance of
+  /// neighbouring questions differs from `half_tick` by up to `lateness`. `random` chooses the times of
+  /// the questions, and prefers those that just miss a packet. No question is answered in `pause`.
   struct Pause {
     Instant begins;
     Instant ends;

@@ -11,11 +11,11 @@ namespace zklock::core {
 ///
 /// The leader expires a session when it has had no news of it for the session timeout T. Every half
 /// tick the leader asks each server which sessions sent a packet since the previous question. The
-/// client knows neither the length h of a half tick (at most R = T/4, because minSessionTimeout is two
-/// ticks by default) nor when the questions come. So when an operation that was sent at t has been
-/// carried out by the quorum, the last question before it came after t - h - J, where J = T/24 is the
-/// most by which a question may be late. If the client's server is cut off right after the operation,
-/// the leader has no later news than that question brought. Hence
+/// client knows neither the length h of a half tick nor when the questions come. h is at most R = T/4,
+/// because minSessionTimeout is two ticks by default. A question is late by at most J = T/24. So when
+/// the quorum has carried out an operation that was sent at t, the last question before it came after
+/// t - h - J. If the client's server is cut off right after the operation, the leader has no later news
+/// than that question brought. Hence
 ///
 ///     lease = (a moment at or before the leader's last news) + T - T/12
 ///
