@@ -181,7 +181,8 @@ TEST_F(EngineTest, CrashOfTheHolderPassesTheLockOn) {
 
 TEST_F(EngineTest, ForeignNodesAreHonouredAndNeverTrusted) {
   auto& ensemble = lock_.world().ensemble();
-  const auto curator = ensemble.create_sequential(LockWorld::path, "_c_5a3e-lock-", "10.0.0.1");
+  const auto curator = ensemble.create_sequential(
+      LockWorld::path, "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", "10.0.0.1");
   ASSERT_TRUE(curator);
   const auto call = waiting(0);
   EXPECT_EQ(client(0).requests(Kind::list_children), 1U) << "the predicted name is not there";

@@ -52,8 +52,10 @@ TEST(AcquireRecovery, LooksAtTheNewestFirst) {
 
 TEST(AcquireRecovery, LooksOnlyAtItsOwnFormat) {
   Steps steps = steps_in(State::recovering);
-  EXPECT_EQ(steps.listed({"_c_1-lock-0000000009", "2__lock__0000000008", "config", "lock-7"}),
-            "create id1.2");
+  EXPECT_EQ(
+      steps.listed({"_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-0000000009",
+                    "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__0000000008", "config", "lock-7"}),
+      "create id1.2");
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 

@@ -297,7 +297,8 @@ std::string Walk::prefix_of_other() {
     return one_in(8) ? "lock-" : permits_prefix(1 + below(3), policy_.rule.of);
   }
   if (policy_.gate && one_in(2)) return weight_prefix(1 + below(10), policy_.gate->ageing);
-  if (policy_.rule.is_mutex()) return one_in(8) ? "_c_8a7d-lock-" : "lock-";
+  if (policy_.rule.is_mutex())
+    return one_in(8) ? "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-" : "lock-";
   return std::string(one_in(2) ? write_prefix : read_prefix);
 }
 
