@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -177,6 +178,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void settle_soon() noexcept;
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
+  /// Within a Section. A copy: a contender that is notified may be forgotten. In the order in which
+  /// the owners were made, so that a simulated run can be repeated.
+  std::map<Owner, std::shared_ptr<Contender>> by_owner() const;
   /// Null when nothing is shared on these terms.
   std::shared_ptr<LocalQueue> local_queue(const core::AcquireFsm::Policy& policy,
                                           const core::LocalTerms& terms);
