@@ -424,17 +424,6 @@ TEST_F(EngineTest, CounterNearItsEndStartsAgainWithTheParent) {
   expect_rest();
 }
 
-TEST_F(EngineTest, CounterNearItsEndFailsClosedWhileOthersQueue) {
-  const auto first = granted(0);
-  lock_.world().ensemble().set_counter(LockWorld::path, 2'147'483'647);
-  const auto second = lock_.acquire(1);
-  run();
-  EXPECT_EQ(error(second), Errc::sequence_exhausted);
-  EXPECT_EQ(lock_.call(first).hold.state(), HoldState::held);
-  lock_.release(first);
-  expect_rest();
-}
-
 TEST_F(EngineTest, WhoWaitsStaysAwakeForAsLongAsItWasToldHoweverLongTheLastOneWaited) {
   const auto begin = [this] {
     const auto give_back = [](const recipes::Outcome& outcome) {

@@ -29,8 +29,8 @@ struct Emptying {
 
 }  // namespace
 
-LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path)
-    : core_(std::move(core)), path_(std::move(path)) {}
+LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path, bool counter_ended)
+    : core_(std::move(core)), path_(std::move(path)), counter_has_ended_(counter_ended) {}
 
 LockEngine::~LockEngine() = default;
 
@@ -242,6 +242,13 @@ bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token) 
   for (const auto& [owner, contender] : by_owner()) contender->path_began_again();
   for (const auto& queue : local_queues_) queue->path_began_again();
   return true;
+}
+
+void LockEngine::counter_is_at(core::Sequence number) {
+  const bool has_ended = !core::is_usable(number);
+  if (has_ended == counter_has_ended_) return;
+  core_->counter_has_ended(path_, has_ended);
+  counter_has_ended_ = has_ended;
 }
 
 LockEngine::Standing LockEngine::standing_of(const Owner& owner) {
