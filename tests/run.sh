@@ -6,8 +6,8 @@
 #   tsan    g++ with ThreadSanitizer: what has more than one thread of the unit, simulation,
 #           conformance and integration tests
 #   clang   clang++, the library shared and optimized, warnings are errors, no precompiled headers:
-#           everything is compiled; unit tests, walks, a minute of chaos, short fuzzing, examples,
-#           packaging, format
+#           everything is compiled; unit tests, walks, Curator and Kazoo on one path, a minute of
+#           chaos, short fuzzing, examples, packaging, format
 # With --quick only the first; with --long only the walk with two faults and the larger of the models
 # of tests/model/promela, in the build of the last: they take minutes, and are for when the protocol
 # has changed.
@@ -18,7 +18,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 phases=(asan tsan clang)
-of_clang='^(unit|walk|chaos|fuzz|example|packaging|format)$'
+of_clang='^(unit|walk|interop|chaos|fuzz|example|packaging|format)$'
 case "${1-}" in
   "") ;;
   --quick) phases=(asan) ;;

@@ -25,7 +25,7 @@ enum class Errc {
   invalid_acl,         ///< the ACL is empty, malformed, or needs a credential that is not given
   quota_exceeded,      ///< a quota of the servers stands against the node
   read_only,           ///< the server has lost its quorum and only reads are served
-  sequence_exhausted,  ///< the parent's sequence counter is at its end, and something is below it
+  sequence_exhausted,  ///< the sequence counter is at its end, and a child keeps the path in use
   too_many_nodes,      ///< the cap on this session's lock nodes (ClientOptions::max_node_bytes)
   too_many_watches,    ///< the cap on this session's watches (ClientOptions::max_watch_bytes)
   no_chroot,           ///< the chroot of the connection string does not exist

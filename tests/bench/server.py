@@ -56,7 +56,9 @@ def file_system(path):
 class Server:
     """A context manager: serving inside, gone with its data afterwards."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, tick_ms=2000, heap="512m"):
+        self.tick_ms = tick_ms
+        self.heap = heap
         self.directory = tempfile.mkdtemp(prefix="zklock-bench.", dir=directory)
         self.process = None
         self.port = 0
@@ -89,11 +91,12 @@ class Server:
     def _start(self):
         os.makedirs(self._file("data"), exist_ok=True)
         with open(self._file("zoo.cfg"), "w", encoding="utf-8") as config:
-            config.write(f"tickTime=2000\ndataDir={self._file('data')}\nclientPort={self.port}\n"
+            config.write(f"tickTime={self.tick_ms}\n"
+                         f"dataDir={self._file('data')}\nclientPort={self.port}\n"
                          "clientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
                          "4lw.commands.whitelist=*\nmaxClientCnxns=0\n")
         # Containers that are empty for a moment are not to be reaped in the midst of a measure.
-        command = [java(), "-Xms512m", "-Xmx1g", "-XX:-UsePerfData",
+        command = [java(), f"-Xms{self.heap}", "-Xmx1g", "-XX:-UsePerfData",
                    "-Dzookeeper.jmx.log4j.disable=true",
                    "-Dznode.container.checkIntervalMs=86400000",
                    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", CLASS_PATH,

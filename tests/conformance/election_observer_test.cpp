@@ -228,7 +228,8 @@ TEST_F(ElectionObserverTest, AValueThatMayNotBeReadIsReadWhenItMay) {
 
 TEST_F(ElectionObserverTest, AForeignLeaderHasNoValue) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
-  const auto foreign = raw().create(kPath + "/_c_0-lock-", "theirs", ZOO_EPHEMERAL_SEQUENTIAL);
+  const auto foreign = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
+                                    "theirs", ZOO_EPHEMERAL_SEQUENTIAL);
   ASSERT_EQ(foreign.rc, ZOK);
   const ElectionState state = observer_.state(kPatience);
   ASSERT_TRUE(state.leader);

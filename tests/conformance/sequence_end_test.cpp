@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A path whose sequence numbers come to their end, on a real server.
+// The sequence counter of a lock path at its end, and below a name that was made by hand, on a real
+// server.
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <future>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -46,9 +53,9 @@ TEST_F(SequenceEnd, NumbersBeginAgainWhereNobodyElseIsInTheQueue) {
   EXPECT_EQ(nodes().size(), 1U);
 }
 
-TEST_F(SequenceEnd, FailsClosedWhileSomethingIsInTheQueue) {
+TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
-  ASSERT_EQ(raw().create(kPath + "/lock-0000000007").rc, ZOK);
+  ASSERT_EQ(raw().create(kPath + "/config").rc, ZOK);
   ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
 
   const auto client = connect();
@@ -59,16 +66,92 @@ TEST_F(SequenceEnd, FailsClosedWhileSomethingIsInTheQueue) {
   for (int attempt = 0; attempt < 3; ++attempt) {
     auto others = others_mutex.async_acquire();
     EXPECT_EQ(error_text_of([&] { mutex.lock(); }),
-              "lock /lock: its sequence counter is at its end: when nobody queues there any more, "
-              "what is left below it must go [zklock:16]");
+              "lock /lock: its sequence counter is at its end, and its path can be made anew only "
+              "without children: delete its node \"config\" [zklock:16]");
     EXPECT_EQ(error_of([&] { return get(others); }), Errc::sequence_exhausted);
   }
   ASSERT_TRUE(client->flush(kPatience));
   ASSERT_TRUE(other->flush(kPatience));
-  EXPECT_EQ(nodes(), std::vector<std::string>{"lock-0000000007"});
+  EXPECT_EQ(nodes(), std::vector<std::string>{"config"});
 
-  ASSERT_EQ(raw().delete_node(kPath + "/lock-0000000007"), ZOK);
+  ASSERT_EQ(raw().delete_node(kPath + "/config"), ZOK);
   EXPECT_EQ(mutex.acquire({.deadline = kPatience}).node(), kPath + "/lock-0000000000");
+}
+
+TEST_F(SequenceEnd, ContenderIsThere_OthersWaitUntilItIsDeleted) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  ASSERT_EQ(raw().create(kPath + "/lock-0000000007").rc, ZOK);
+  ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
+
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath);
+  EXPECT_FALSE(mutex.try_lock());
+  EXPECT_FALSE(mutex.try_lock_for(50ms));
+  auto waits = mutex.async_acquire();
+  EXPECT_FALSE(mutex.try_lock_for(50ms));
+  EXPECT_FALSE(is_ready(waits));
+  ASSERT_EQ(raw().delete_node(kPath + "/lock-0000000007"), ZOK);
+  EXPECT_EQ(get(waits).node(), kPath + "/lock-0000000000");
+}
+
+// Half of the calls are made by objects of their own, so that nothing is remembered with the object.
+TEST_F(SequenceEnd, CallsAreRepeatedEveryMillisecond_PathIsMadeAnew) {
+  constexpr int kClients = 4;
+  constexpr int kEnough = 50;
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
+
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < kClients; ++i) clients.push_back(connect());
+  std::atomic<int> granted{0};
+  std::atomic<int> inside{0};
+  std::atomic<int> overlaps{0};
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  const auto contend = [&](Client& client, bool keeps_object) {
+    std::optional<ReentrantMutex> mutex;
+    while (granted < kEnough && std::chrono::steady_clock::now() < give_up) {
+      if (!mutex) mutex.emplace(client, kPath);
+      if (keeps_object ? mutex->try_lock_for(1ms) : mutex->try_lock()) {
+        if (++inside > 1) ++overlaps;
+        ++granted;
+        --inside;
+        mutex->unlock();
+      }
+      if (!keeps_object) mutex.reset();
+      std::this_thread::sleep_for(1ms);
+    }
+  };
+  std::vector<std::future<void>> threads;
+  for (const auto& client : clients) {
+    for (const bool keeps_object : {true, false}) {
+      threads.push_back(in_thread([&, keeps_object] { contend(*client, keeps_object); }));
+    }
+  }
+  for (auto& thread : threads) EXPECT_NO_THROW(get(thread));
+  EXPECT_GE(granted, kEnough);
+  EXPECT_EQ(overlaps, 0);
+}
+
+TEST_F(LockTest, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  const std::string by_hand = kPath + "/lock-0000000004";
+  ASSERT_EQ(raw().create(by_hand).rc, ZOK);  // the counter is at 1
+
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath);
+  for (int i = 1; i < 4; ++i) {
+    EXPECT_EQ(mutex.acquire({.deadline = kPatience}).node(),
+              kPath + "/lock-000000000" + std::to_string(i));
+    ASSERT_TRUE(client->flush(kPatience));
+  }
+  EXPECT_FALSE(mutex.try_lock());
+  auto waits = mutex.async_acquire();
+  EXPECT_FALSE(mutex.try_lock_for(50ms));
+  EXPECT_FALSE(is_ready(waits));
+  ASSERT_EQ(raw().delete_node(by_hand), ZOK);
+  const Hold hold = get(waits);
+  EXPECT_GT(hold.node(), by_hand);
+  EXPECT_EQ(nodes().size(), 1U);
 }
 
 }  // namespace

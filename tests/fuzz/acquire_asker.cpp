@@ -49,7 +49,7 @@ AcquireFsm::Policy Asker::choose_policy(Choices& choices) {
 }
 
 void Asker::run() {
-  take(fsm_.start());
+  take(fsm_.start(choices_.one_in(16)));
   while (choices_.any_left()) step();
   come_to_an_end();
 }
@@ -189,6 +189,7 @@ void Asker::answer(const AcquireEffect& request) {
     case Kind::watch: return answer_watched(request);
     case Kind::create_parents: return take(fsm_.parents_created(choose_status(), {}));
     case Kind::remove_parent: return take(fsm_.parent_removed(choose_status(), {}));
+    case Kind::skip: return take(fsm_.number_skipped(choose_status(), {}));
     default: break;
   }
   const Status status = choose_status();
@@ -278,7 +279,8 @@ void Asker::answer_listed() {
     first_ = status == Status::ok && says_first(children, parent, permits);
   }
   const bool lease = choose_lease();
-  take(fsm_.listed({status, parent, children, "said", permits}, lease));
+  const Sequence next = choose_sequence(choices_);
+  take(fsm_.listed({status, parent, children, "said", permits, next}, lease));
 }
 
 void Asker::answer_inspected(const AcquireEffect& request) {
@@ -354,6 +356,7 @@ void Asker::take(const AcquireEffect& effect) {
     case Kind::inspect:
     case Kind::check_own:
     case Kind::remove_parent:
+    case Kind::skip:
     case Kind::mark:
     case Kind::clear: ask(effect); return;
     case Kind::unwatch: armed_.clear(); return;

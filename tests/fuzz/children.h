@@ -58,9 +58,9 @@ inline std::string choose_child(Choices& choices) {
       prefix = core::weight_prefix(weight, choose_count(choices));
       break;
     }
-    case 8: prefix = "_c_9f-lock-"; break;
-    case 9: prefix = "9f__rlock__"; break;
-    case 10: prefix = "9f__lock__"; break;
+    case 8: prefix = "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-"; break;
+    case 9: prefix = "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__rlock__"; break;
+    case 10: prefix = "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"; break;
     case 11: return std::string(core::count_node);
     case 12: return std::string(choices.text());
     default: {

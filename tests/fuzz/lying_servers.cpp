@@ -154,6 +154,7 @@ Reply LyingServers::make_reply(Status status, const Operation& operation) {
                    ? choose_child(choices_)
                    : core::NodeName::make(prefix_in(operation), choose_sequence(choices_)).text;
   reply.children = choose_children(choices_, most_children);
+  reply.next = choose_sequence(choices_);
   reply.data = data();
   reply.ephemeral_owner = choices_.one_in(4) ? SessionId{-5} : session_;
   reply.created_ms = choices_.byte();

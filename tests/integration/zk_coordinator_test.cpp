@@ -69,6 +69,26 @@ TEST(ZkCoordinator, CarriesOutEveryOperation) {
   EXPECT_EQ(probe.call(rq::Delete{"/a/b/" + second.name}).status, Status::ok);
 }
 
+TEST(ZkCoordinator, ListedChildren_TellTheNextSequenceNumber) {
+  const TestChroot chroot(SharedServer::hosts());
+  Probe probe(chroot.hosts());
+  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 0);
+  const std::string first = probe.contend("/p");
+  probe.contend("/p");
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 2);
+  ASSERT_EQ(probe.call(rq::Delete{first}).status, Status::ok);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 2);
+  // Neither a create that fails nor a delete counts. In a transaction a create does.
+  const rq::Transaction skip{{}, {rq::write::Create{"/p/x"}, rq::write::Remove{"/p/x"}}};
+  ASSERT_EQ(probe.call(skip).status, Status::ok);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 3);
+  ASSERT_EQ(probe.call(rq::Transaction{{}, {rq::write::Create{"/p/lock-0000000004"}}}).status,
+            Status::ok);
+  EXPECT_EQ(probe.call(rq::CreateContender{"/p", "lock-", ""}).status, Status::node_exists);
+  EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 4);
+}
+
 TEST(ZkCoordinator, ParentsAreContainersThatTheServersClearAway) {
   testing::ZooKeeperOptions options;
   options.extra_jvm_flags = {"-Dznode.container.checkIntervalMs=100"};

@@ -480,7 +480,9 @@ TEST(ElectionModel, WhoHasGotTheNameOfOneInTheListIsNotTakenForIt) {
     polls.world().run(polls.world().steps().front());
   }
   ASSERT_EQ(polls.ensemble().remove(listed), Status::ok);
-  const std::string first = LockWorld::path + ("/" + core::NodeName::make("_c_0-lock-", {0}).text);
+  const std::string first =
+      LockWorld::path +
+      ("/" + core::NodeName::make("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", {0}).text);
   ASSERT_EQ(polls.ensemble().create(first), Status::ok);
   ASSERT_EQ(polls.ensemble().create(listed), Status::ok);
   const FencingToken newer{polls.ensemble().find(listed)->czxid};

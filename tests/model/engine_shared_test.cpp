@@ -208,7 +208,7 @@ TEST_F(EngineSharedTest, AForeignReaderOrWriterIsHonoured) {
   const auto enqueue = [&](const char* prefix) {
     return LockWorld::path + ("/" + *ensemble.create_sequential(LockWorld::path, prefix));
   };
-  const std::string reads = enqueue("_c_8a7d-__READ__");
+  const std::string reads = enqueue("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__READ__");
   const auto reader = granted(0, to_read());
   const auto writer = waiting(1, to_write());
   release(reader);
@@ -216,7 +216,7 @@ TEST_F(EngineSharedTest, AForeignReaderOrWriterIsHonoured) {
   ASSERT_EQ(ensemble.remove(reads), Status::ok);
   run();
   EXPECT_TRUE(lock_.call(writer).granted());
-  const std::string writes = enqueue("_c_8a7d-__WRIT__");
+  const std::string writes = enqueue("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__WRIT__");
   release(writer);
   const auto late = waiting(0, to_read());
   ASSERT_EQ(ensemble.set_data(writes, "released"), Status::ok);

@@ -72,7 +72,10 @@ Reply contents(const Node* node) {
 
 Reply children(const Node* node) {
   Reply reply = stat(node);
-  if (node != nullptr) reply.children = node->children;
+  if (node != nullptr) {
+    reply.children = node->children;
+    reply.next = {node->counter};
+  }
   return reply;
 }
 

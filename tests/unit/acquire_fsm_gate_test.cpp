@@ -129,7 +129,7 @@ TEST(AcquireGate, EveryAnswerToTheMove) {
         EXPECT_EQ(effects, "pause");
         EXPECT_EQ(steps.resume(), "move id1.3 @a");
         break;
-      case Status::node_exists: EXPECT_EQ(effects, remove_own + ", remove_parent"); break;
+      case Status::node_exists: EXPECT_EQ(effects, remove_own + ", list"); break;
       case Status::not_sent:
         EXPECT_EQ(effects, remove_own);
         EXPECT_TRUE(steps.fsm().over());

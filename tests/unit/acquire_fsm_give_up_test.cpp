@@ -25,6 +25,8 @@ TEST(AcquireGiveUp, InEveryState) {
       case State::enqueuing:
       case State::making_parents:
       case State::removing_parent:
+      case State::draining:
+      case State::skipping:
       case State::proving:
       case State::recovering:
       case State::inspecting:
@@ -152,7 +154,8 @@ TEST(AcquireGiveUp, WhilePausingWithAnUnknownNodeItGoesOn) {
 }
 
 TEST(AcquireGiveUp, WithoutANodeTheNextAnswerIsTheEnd) {
-  for (const State state : {State::making_parents, State::removing_parent}) {
+  for (const State state :
+       {State::making_parents, State::removing_parent, State::draining, State::skipping}) {
     for (const Status status : {Status::ok, Status::no_node, Status::not_empty, Status::no_auth,
                                 Status::session_ended, Status::unknown, Status::throttled}) {
       Steps steps = steps_in(state);

@@ -52,8 +52,10 @@ TEST(AcquireRecovery, LooksAtTheNewestFirst) {
 
 TEST(AcquireRecovery, LooksOnlyAtItsOwnFormat) {
   Steps steps = steps_in(State::recovering);
-  EXPECT_EQ(steps.listed({"_c_1-lock-0000000009", "2__lock__0000000008", "config", "lock-7"}),
-            "create id1.2");
+  EXPECT_EQ(
+      steps.listed({"_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-0000000009",
+                    "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__0000000008", "config", "lock-7"}),
+      "create id1.2");
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
@@ -153,26 +155,110 @@ TEST(AcquireSequence, ANameThatCannotBeReadIsAnEndToo) {
   }
 }
 
-TEST(AcquireSequence, NodeExistsIsTheEndOfTheSequence) {
+TEST(AcquireSequence, CounterHasStuck_ContenderWaitsWithoutANode) {
+  const std::int32_t last = std::numeric_limits<std::int32_t>::max();
   Steps steps = steps_in(State::enqueuing);
-  EXPECT_EQ(steps.answer(Status::node_exists), "remove_parent");
-  EXPECT_EQ(steps.parent_removed(Status::no_node), "create id1.2");
-}
-
-TEST(AcquireSequence, OthersInTheQueueMakeItAnError) {
-  Steps steps = steps_in(State::removing_parent);
-  EXPECT_EQ(steps.parent_removed(Status::not_empty), exhausted());
-  EXPECT_TRUE(steps.fsm().over());
-}
-
-TEST(AcquireSequence, TheParentIsRemovedOnlyOnce) {
-  Steps steps = steps_in(State::enqueuing);
-  steps.answer(Status::node_exists);
+  EXPECT_EQ(steps.answer(Status::node_exists), "list");
+  EXPECT_EQ(steps.drained({node(last)}, {last}), "pause");
+  EXPECT_FALSE(steps.fsm().has_node());
+  EXPECT_EQ(steps.resume(), "list");
+  EXPECT_EQ(steps.drained({}, {last}), "remove_parent");
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
-  steps.created(first_unusable_sequence.value);
-  EXPECT_EQ(steps.counted(1),
-            "remove_node " + node(first_unusable_sequence.value) + " @a, " + exhausted());
+}
+
+TEST(AcquireSequence, CounterEndedBefore_CreatesNoNode) {
+  for (const std::string& child :
+       {node(7), std::string("revoke-0000000007"), std::string("proclaimed-0000000007")}) {
+    Steps steps;
+    EXPECT_EQ(steps.start(true), "list");
+    EXPECT_EQ(steps.drained({child}), "pause") << child;
+    EXPECT_EQ(steps.give_up(), "");
+    EXPECT_TRUE(steps.fsm().over());
+  }
+}
+
+TEST(AcquireSequence, OthersHaveMadeThePathAnew_Enqueues) {
+  Steps counter_restarted;
+  counter_restarted.start(true);
+  EXPECT_EQ(counter_restarted.drained({node(0)}, {1}), "create id1.1");
+  Steps path_deleted;
+  path_deleted.start(true);
+  EXPECT_EQ(path_deleted.listed(Status::no_node), "create id1.1");
+}
+
+TEST(AcquireSequence, SingleAttemptAtTheEnd_IsRefused) {
+  Steps steps({.wait = false});
+  steps.start(true);
+  EXPECT_EQ(steps.drained({node(7)}), "");
   EXPECT_TRUE(steps.fsm().over());
+}
+
+TEST(AcquireSequence, OnlyOrphansOfDelaysAreLeft_EnqueuesToClearThem) {
+  const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
+  Steps steps;
+  steps.start(true);
+  EXPECT_EQ(steps.drained({left, node(7)}), "pause");
+  EXPECT_EQ(steps.resume(), "list");
+  EXPECT_EQ(steps.drained({left}), "create id1.1");
+}
+
+TEST(AcquireSequence, AnotherChildKeepsTheParent_IsAnErrorThatNamesIt) {
+  Steps steps = steps_in(State::removing_parent);
+  EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
+  EXPECT_EQ(steps.drained({"config"}), exhausted("config"));
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+TEST(AcquireSequence, CounterAlwaysAtItsEnd_IsAnErrorInTheEnd) {
+  Steps steps = steps_in(State::enqueuing);
+  std::string effects;
+  int removed = 0;
+  for (; removed < 100; ++removed) {
+    steps.created(first_unusable_sequence.value);
+    effects = steps.counted(1);
+    if (steps.fsm().over()) break;
+    steps.parent_removed(Status::ok);
+  }
+  EXPECT_EQ(removed, 16);
+  EXPECT_EQ(effects, "remove_node " + node(first_unusable_sequence.value) + " @a, " +
+                         failure(Errc::sequence_exhausted,
+                                 "its path was made anew, and its counter was not"));
+}
+
+// ---- a name made by hand ahead of the counter ---------------------------------------------------
+
+TEST(AcquireSequence, NameIsTakenAheadOfTheCounter_SkipsThatNumber) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.answer(Status::node_exists), "list");
+  EXPECT_EQ(steps.drained({node(4)}, {4}), "skip skipped");
+  EXPECT_EQ(steps.number_skipped(Status::unknown), "skip skipped") << "twice does no harm";
+  EXPECT_EQ(steps.number_skipped(Status::ok), "create id1.2");
+  steps.created(5);
+  EXPECT_EQ(steps.counted(2), "watch " + node(4) + " @a");
+}
+
+TEST(AcquireSequence, ManyNamesAreTaken_SkipsThemAll) {
+  Steps steps = steps_in(State::enqueuing);
+  for (int taken = 4; taken < 104; ++taken) {
+    EXPECT_EQ(steps.answer(Status::node_exists), "list");
+    EXPECT_EQ(steps.drained({node(103)}, {taken}), "skip skipped");
+    steps.number_skipped(Status::ok);
+  }
+  steps.created(104);
+  EXPECT_EQ(steps.counted(2), "watch " + node(103) + " @a");
+}
+
+TEST(AcquireSequence, NameIsTakenWhereTheGateLeads_QueuesAtTheGateAgain) {
+  const auto gate = QueueRule::weighted(5, 100);
+  Steps steps({.gate = gate});
+  steps.start();
+  const std::string at_gate = NodeName::make(gate.prefix(), {3}).text;
+  steps.created_as(at_gate);
+  EXPECT_EQ(steps.counted(1), "move id1.2 @a");
+  EXPECT_EQ(steps.moved(Status::node_exists), "remove_node " + at_gate + " @a, list");
+  EXPECT_EQ(steps.drained({node(4)}, {4}), "skip skipped");
+  EXPECT_EQ(steps.number_skipped(Status::ok), "create id1.3");
+  EXPECT_TRUE(steps.fsm().at_gate());
 }
 
 TEST(AcquireSequence, AnAdoptedNodeIsNoBetter) {
@@ -227,7 +313,8 @@ TEST(AcquireSequence, BehindOthersThereIsNothingToWaitFor) {
   steps.created(first_unusable_sequence.value);
   EXPECT_EQ(steps.counted(3), "list @a");
   EXPECT_EQ(steps.listed({left, node(5), last}), "remove_node " + last + " @a, remove_parent");
-  EXPECT_EQ(steps.parent_removed(Status::not_empty), exhausted());
+  EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
+  EXPECT_EQ(steps.drained({left, node(5)}), "pause");
 }
 
 // ---- parents that come and go -------------------------------------------------------------------

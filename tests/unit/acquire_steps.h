@@ -60,6 +60,7 @@ constexpr std::string_view to_string(Kind kind) {
     case Kind::unwatch: return "unwatch";
     case Kind::check_own: return "check_own";
     case Kind::remove_parent: return "remove_parent";
+    case Kind::skip: return "skip";
     case Kind::remove_node: return "remove_node";
     case Kind::mark: return "mark";
     case Kind::clear: return "clear";
@@ -94,10 +95,12 @@ inline std::string failure(Errc error, std::string_view cause = {}) {
   return text;
 }
 
-inline std::string exhausted() {
+/// `child` keeps the path from being made anew.
+inline std::string exhausted(const std::string& child) {
   return failure(Errc::sequence_exhausted,
-                 "its sequence counter is at its end: when nobody queues there any more, what is "
-                 "left below it must go");
+                 "its sequence counter is at its end, and its path can be made anew only without "
+                 "children: delete its node \"" +
+                     child + "\"");
 }
 
 /// One machine, and short names for the answers it gets: they are of session a and without detail,
@@ -110,7 +113,7 @@ class Steps {
   const AcquireFsm& fsm() const { return fsm_; }
   State state() const { return fsm_.state(); }
 
-  std::string start() { return describe(fsm_.start()); }
+  std::string start(bool counter_ended = false) { return describe(fsm_.start(counter_ended)); }
   std::string created(Status status, SessionId session = session_a, std::string_view detail = {}) {
     return describe(fsm_.created({status, session, "", {}, detail}, true));
   }
@@ -146,6 +149,10 @@ class Steps {
   std::string listed(const Children& children, bool lease_valid = true) {
     return note(fsm_.listed({Status::ok, {}, children, ""}, lease_valid));
   }
+  /// While draining, from a counter at `next`.
+  std::string drained(const Children& children, Sequence next = first_unusable_sequence) {
+    return describe(fsm_.listed({Status::ok, {}, children, "", {}, next}, true));
+  }
   std::string listed(Status status, std::string_view detail = {}) {
     return describe(fsm_.listed({status, {}, {}, detail}, true));
   }
@@ -174,6 +181,9 @@ class Steps {
   }
   std::string parent_removed(Status status, std::string_view detail = {}) {
     return describe(fsm_.parent_removed(status, detail));
+  }
+  std::string number_skipped(Status status, std::string_view detail = {}) {
+    return describe(fsm_.number_skipped(status, detail));
   }
   std::string watched_as(std::string_view name, Status status) {
     return note(fsm_.watched(name, {status, {}, data_of("other"), ""}));
@@ -216,7 +226,9 @@ class Steps {
       case State::proving:
       case State::confirming: return checked(status, true, detail);
       case State::recovering:
+      case State::draining:
       case State::listing: return listed(status, detail);
+      case State::skipping: return number_skipped(status, detail);
       case State::inspecting: return inspected(status, detail);
       case State::moving: return moved(status, session_a, detail);
       case State::seeding: return count_seeded(status, detail);
@@ -279,7 +291,15 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       steps.created(5);
       steps.counted(1, state == State::granted);
       break;
-    case State::removing_parent: steps.answer(Status::node_exists); break;
+    case State::removing_parent:
+      steps.created(first_unusable_sequence.value);
+      steps.counted(1);
+      break;
+    case State::draining:
+    case State::skipping:
+      steps.answer(Status::node_exists);
+      if (state == State::skipping) steps.drained({}, {});
+      break;
     case State::ended: steps.answer(Status::closed); break;
     case State::moving: break;   // where there is a gate only; see acquire_fsm_gate_test.cpp
     case State::seeding: break;  // of a semaphore only; see acquire_fsm_count_test.cpp
@@ -302,13 +322,14 @@ inline constexpr State all_states[] = {
     State::idle,       State::enqueuing, State::making_parents,  State::proving, State::recovering,
     State::inspecting, State::listing,   State::arming,          State::waiting, State::confirming,
     State::pausing,    State::granted,   State::removing_parent, State::ended,   State::marking,
-    State::delaying,   State::clearing};
+    State::delaying,   State::clearing,  State::draining,        State::skipping};
 
 /// Those in which a request is under way.
 inline constexpr State asking_states[] = {
-    State::enqueuing,       State::making_parents, State::proving, State::recovering,
-    State::inspecting,      State::listing,        State::arming,  State::confirming,
-    State::removing_parent, State::marking,        State::clearing};
+    State::enqueuing,       State::making_parents, State::proving,  State::recovering,
+    State::inspecting,      State::listing,        State::arming,   State::confirming,
+    State::removing_parent, State::marking,        State::clearing, State::draining,
+    State::skipping};
 
 constexpr std::string_view to_string(State state) {
   switch (state) {
@@ -329,6 +350,8 @@ constexpr std::string_view to_string(State state) {
     case State::delaying: return "delaying";
     case State::clearing: return "clearing";
     case State::removing_parent: return "removing_parent";
+    case State::draining: return "draining";
+    case State::skipping: return "skipping";
     case State::granted: return "granted";
     case State::ended: return "ended";
   }

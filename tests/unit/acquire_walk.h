@@ -40,6 +40,7 @@ class Walk {
   int seeds() const { return seeds_; }
   int marks() const { return marks_; }
   int moves() const { return moves_; }
+  int skips() const { return skips_; }
   int delays() const { return delays_; }
   std::size_t most_watches() const { return most_watches_; }
 
@@ -93,9 +94,12 @@ class Walk {
   void answer_watch(const AcquireEffect& request, Status status);
   void answer_check(const AcquireEffect& request, Status status);
   void answer_remove_parent(Status status);
+  void answer_skip(Status status);
 
   std::string prefix_of_other();
+  void count_up();
   void add_other();
+  void add_other(int sequence);
   bool shares_count() const { return policy_.rule.shares_count(); }
   int initial() const { return policy_.rule.all; }
   void change_permits(std::optional<int> all);
@@ -118,7 +122,7 @@ class Walk {
 
   // the servers
   bool parent_ = true;
-  std::int64_t next_sequence_ = 0;
+  std::int32_t next_sequence_ = 0;
   std::int64_t zxid_ = 100;
   SessionId session_{1};
   Nodes nodes_;
@@ -135,13 +139,15 @@ class Walk {
   std::set<std::string> unmarked_;  ///< by the machine: what is outstanding went ahead of that
   int marks_ = 0;
   int moves_ = 0;
+  int skips_ = 0;
+  bool has_config_ = false;  ///< a child that is never deleted
 
   // between the servers and the machine
   std::deque<AcquireEffect> outstanding_;
   std::string attempt_;
   bool abandoned_ = false;
   int pauses_ = 0;
-  std::optional<std::string> deletion_to_tell_;
+  std::optional<std::int64_t> deletion_to_tell_;  ///< czxid
   bool delay_runs_ = false;
   std::set<std::string> delays_for_;  ///< these; or did, when it is over
   int delays_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the servers of a random walk answer.
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -43,25 +44,31 @@ void Walk::answer() {
     case Kind::check_parent:
     case Kind::check_own: return answer_check(request, status);
     case Kind::remove_parent: return answer_remove_parent(status);
+    case Kind::skip: return answer_skip(status);
     default: return blame("no request");
   }
+}
+
+/// The counter sticks at its end.
+void Walk::count_up() {
+  if (next_sequence_ < std::numeric_limits<std::int32_t>::max()) ++next_sequence_;
 }
 
 /// What is answered; `made` has a name where it was made.
 Status Walk::answer_new_node(Status status, Node& made) {
   if (abandoned_ && one_in(2)) status = Status::not_sent;
-  constexpr auto last = std::numeric_limits<std::int32_t>::max();
+  const bool exists = nodes_.contains(next_sequence_);
   if (status == Status::ok && !parent_) status = Status::no_node;
-  if (status == Status::ok && next_sequence_ > last) status = Status::node_exists;
-  const bool may_be = status == Status::unknown && parent_ && next_sequence_ <= last && one_in(2);
+  if (status == Status::ok && exists) status = Status::node_exists;
+  const bool may_be = status == Status::unknown && parent_ && !exists && one_in(2);
   made.attempt = attempt_;
   made.session = session_;
   made.zxid = ++zxid_;
   made.known = status == Status::ok;
   if (status != Status::ok && !may_be) return status;
-  const int sequence = static_cast<int>(next_sequence_++);
-  made.name = NodeName::make(fsm_.present_rule().prefix(), {sequence}).text;
-  nodes_[sequence] = made;
+  made.name = NodeName::make(fsm_.present_rule().prefix(), {next_sequence_}).text;
+  nodes_[next_sequence_] = made;
+  count_up();
   return status;
 }
 
@@ -112,6 +119,10 @@ void Walk::answer_parents(Status status) {
 
 void Walk::answer_list(Status status) {
   const bool recovers = fsm_.state() == State::recovering;
+  // The node that is being removed went ahead of it on the same connection.
+  if (fsm_.state() == State::draining) {
+    std::erase_if(nodes_, [](const auto& each) { return each.second.removes > 0; });
+  }
   if (status == Status::ok && !parent_) status = Status::no_node;
   const Children seen = children();
   if (shares_count() && !calm_ && one_in(3)) event_between();
@@ -119,7 +130,7 @@ void Walk::answer_list(Status status) {
   if (status != Status::ok && recovers) fate_open_ = true;
   const PermitsAnswer count =
       count_answer(trouble({.kind = Kind::list, .session = fsm_.session()}));
-  take(fsm_.listed({status, {}, seen, "", count}, lease_valid()));
+  take(fsm_.listed({status, {}, seen, "", count, {next_sequence_}}, lease_valid()));
   if (!over_) fate_open_ = false;
 }
 
@@ -238,11 +249,20 @@ void Walk::answer_check(const AcquireEffect& request, Status status) {
   if (!over_) fate_open_ = false;
 }
 
+void Walk::answer_skip(Status status) {
+  if (status == Status::ok && !parent_) status = Status::no_node;
+  const bool is_done = status == Status::ok || (status == Status::unknown && one_in(2));
+  if (is_done) count_up();
+  ++skips_;
+  take(fsm_.number_skipped(status, ""));
+}
+
 void Walk::answer_remove_parent(Status status) {
   // The node that is being removed went ahead of it on the same connection.
   std::erase_if(nodes_, [](const auto& each) { return each.second.removes > 0; });
   if (status == Status::ok && !parent_) status = Status::no_node;
-  const bool is_empty = nodes_.empty() && markers_.empty() && (!shares_count() || !all_permits_);
+  const bool is_empty =
+      nodes_.empty() && markers_.empty() && !has_config_ && (!shares_count() || !all_permits_);
   if (status == Status::ok && !is_empty) status = Status::not_empty;
   if (status == Status::ok || (status == Status::unknown && is_empty && one_in(2))) {
     parent_ = false;

@@ -100,12 +100,15 @@ class RandomQueue {
     return {numbered(permits_prefix(wanted, of), sequence), Access::permits, wanted, of};
   }
   Contender exclusive(int sequence) {
-    static const Children prefixes{"lock-", "__WRIT__", "_c_8a7d-lock-", "_c_8a7d-__WRIT__",
-                                   "0b__lock__"};
+    static const Children prefixes{"lock-", "__WRIT__",
+                                   "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
+                                   "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__WRIT__",
+                                   "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__"};
     return {numbered(prefixes[static_cast<std::size_t>(below(5))], sequence), Access::exclusive};
   }
   Contender reader(int sequence) {
-    static const Children prefixes{"__READ__", "_c_8a7d-__READ__", "0b__rlock__"};
+    static const Children prefixes{"__READ__", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__READ__",
+                                   "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__rlock__"};
     return {numbered(prefixes[static_cast<std::size_t>(below(3))], sequence), Access::shared};
   }
   Contender contender(int sequence) {
@@ -258,9 +261,11 @@ TEST(QueueRule, OfAQueueTheHoldersAreTold) {
   const int last = std::numeric_limits<int>::max();
   const Children strays{numbered("lock-", -7), numbered("lock-", 8), numbered("lock-", 9)};
   EXPECT_EQ(names(strays, 0), Children{strays[1]}) << "ours, by a counter beyond its end";
-  const Children foreign{numbered("_c_0-lock-", -7), numbered("lock-", 8)};
+  const Children foreign{numbered("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", -7),
+                         numbered("lock-", 8)};
   EXPECT_EQ(names(foreign, 0), Children{foreign[0]}) << "another's may hold";
-  const Children at_end{numbered("__WRIT__", last), numbered("_c_0-lock-", last)};
+  const Children at_end{numbered("__WRIT__", last),
+                        numbered("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", last)};
   EXPECT_EQ(names(at_end, 0), Children{at_end[1]});
   const Children behind{numbered("weight-3-", 1), numbered("lock-", 2), numbered("lock-", 3)};
   EXPECT_EQ(names(behind, 0), Children{behind[1]});

@@ -39,6 +39,10 @@ TEST(Queue, WaitsForTheNearestBefore) {
   EXPECT_EQ(decision.position, 3U);
 }
 
+const std::string kCurator = "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-";
+const std::string kGo = "_c_8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e-lock-";
+const std::string kKazoo = "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__";
+
 TEST(Queue, AMissingNodeIsNeverAGrant) {
   EXPECT_EQ(decide({}, "lock-0000000001").verdict, Verdict::vanished);
   EXPECT_EQ(decide(Children{"lock-0000000002"}, "lock-0000000001").verdict, Verdict::vanished);
@@ -47,7 +51,8 @@ TEST(Queue, AMissingNodeIsNeverAGrant) {
   EXPECT_EQ(predecessor(behind), "");
   EXPECT_EQ(behind.position, 0U);
   // The same number, but another node.
-  EXPECT_EQ(decide(Children{"a-lock-0000000001"}, "lock-0000000001").verdict, Verdict::vanished);
+  EXPECT_EQ(decide(Children{kCurator + "0000000001"}, "lock-0000000001").verdict,
+            Verdict::vanished);
 }
 
 TEST(Queue, ANameThatIsNoContendersIsNeverAGrant) {
@@ -57,14 +62,15 @@ TEST(Queue, ANameThatIsNoContendersIsNeverAGrant) {
 
 TEST(Queue, ForeignChildrenCountForNothing) {
   const Children children{"config",           "lock-", "lock-9999999999",
-                          "lock-00000000001", "",      "lock-0000000005"};
+                          "lock-00000000001", "",      "block-0000000001",
+                          "lock-0000000005"};
   EXPECT_EQ(decide(children, "lock-0000000005").verdict, Verdict::first);
 }
 
 TEST(Queue, ContendersOfOtherLibrariesCount) {
-  const Children children{"_c_0a-lock-0000000004", "lock-0000000005", "0b__lock__0000000003"};
+  const Children children{kCurator + "0000000004", "lock-0000000005", kKazoo + "0000000003"};
   const auto decision = decide(children, "lock-0000000005");
-  EXPECT_EQ(predecessor(decision), "_c_0a-lock-0000000004");
+  EXPECT_EQ(predecessor(decision), kCurator + "0000000004");
   EXPECT_EQ(decision.position, 2U);
 }
 
@@ -75,17 +81,18 @@ TEST(Queue, ACounterPastItsEndIsEarlierNotLater) {
 }
 
 TEST(Queue, TheTextDecidesBetweenEqualNumbers) {
-  const Children children{"c-lock-2147483647", "a-lock-2147483647", "b-lock-2147483647"};
-  EXPECT_EQ(decide(children, "a-lock-2147483647").verdict, Verdict::first);
-  EXPECT_EQ(predecessor(decide(children, "b-lock-2147483647")), "a-lock-2147483647");
-  EXPECT_EQ(predecessor(decide(children, "c-lock-2147483647")), "b-lock-2147483647");
+  const std::string last = "2147483647";
+  const Children children{"lock-" + last, kKazoo + last, kCurator + last};
+  EXPECT_EQ(decide(children, kKazoo + last).verdict, Verdict::first);
+  EXPECT_EQ(predecessor(decide(children, kCurator + last)), kKazoo + last);
+  EXPECT_EQ(predecessor(decide(children, "lock-" + last)), kCurator + last);
 }
 
 TEST(Queue, ListsContendersInOrder) {
-  const Children children{"x", "lock-0000000009", "b__lock__0000000001", "lock-0000000001"};
+  const Children children{"x", "lock-0000000009", kKazoo + "0000000001", "lock-0000000001"};
   std::vector<std::string> texts;
   for (const auto& name : contenders(children)) texts.push_back(name.text);
-  EXPECT_EQ(texts, (Children{"b__lock__0000000001", "lock-0000000001", "lock-0000000009"}));
+  EXPECT_EQ(texts, (Children{kKazoo + "0000000001", "lock-0000000001", "lock-0000000009"}));
   EXPECT_TRUE(contenders({}).empty());
 }
 
@@ -117,8 +124,8 @@ Decision reference(const Children& children, const std::string& own) {
 }
 
 Children random_children(std::mt19937& random) {
-  const Children prefixes{"lock-",     "_c_1-lock-", "_c_2-lock-", "ab__lock__", "lock--",
-                          "__lock__-", "config",     "lock-0",     "lock-1",     "lock-2"};
+  const Children prefixes{"lock-",     kCurator, kGo,      kKazoo,   "lock--",
+                          "__lock__-", "config", "lock-0", "lock-1", "lock-2"};
   const auto pick = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };
   // Few numbers, so that many are equal; or many, close to the end of the counter.
   const auto numbers = 1 + pick(40);
@@ -140,7 +147,7 @@ TEST(Queue, AgreesWithTheReferenceOnRandomLists) {
     std::mt19937 random(seed);
     const Children children = random_children(random);
     Children asked = children;
-    asked.insert(asked.end(), {"lock-0000000003", "_c_3-lock-0000000003", "none"});
+    asked.insert(asked.end(), {"lock-0000000003", kCurator + "0000000003", "none"});
     for (const auto& own : asked) {
       const Decision wanted = reference(children, own);
       const Decision got = decide(children, own);

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "zklock/core/node_name.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
 #include "zklock/fencing_token.h"
@@ -35,7 +36,8 @@ struct CountChildren {
 struct CreateParents {
   std::string path;
 };
-/// get_children2: the reply has children, and of their parent what Get tells, but for the data.
+/// get_children2: the reply has children, and of their parent what Get tells, but for the data; and
+/// the sequence number of the next child.
 struct ListChildren {
   std::string path;
 };
@@ -156,6 +158,7 @@ struct Reply {
   std::int32_t child_count = 0;
   FencingToken last_child;  ///< pzxid: what made the last child, or deleted one
   std::vector<std::string> children;
+  core::Sequence next;  ///< sequence number of the next child
   std::string data;
   SessionId ephemeral_owner;
   std::int64_t created_ms = 0;  ///< ctime, milliseconds since 1970

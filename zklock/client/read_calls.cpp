@@ -100,6 +100,14 @@ class ExistsCall final : public ReadCall {
   }
 };
 
+/// The sequence number of the next child is the number of creates below the node. A server's
+/// `cversion` is creates plus deletes: 2 * creates - numChildren, in 32 bits.
+core::Sequence next_sequence(const Stat& stat) noexcept {
+  const auto twice =
+      static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.numChildren);
+  return {static_cast<std::int32_t>(twice / 2)};
+}
+
 class ListCall final : public ReadCall {
  public:
   ListCall(std::string path, Interest interest, Origin origin)
@@ -114,6 +122,7 @@ class ListCall final : public ReadCall {
     wire.nodes.listed(path(), static_cast<std::size_t>(names.count));
     reply().children.assign(names.data, names.data + names.count);
     describe(completion.stat);
+    if (completion.stat != nullptr) reply().next = next_sequence(*completion.stat);
     return true;
   }
 

@@ -13,10 +13,6 @@ namespace zklock::core {
 namespace {
 
 constexpr int most_parents_made = 16;
-constexpr std::string_view way_out =
-    "its sequence counter is at its end: when nobody queues there any more, what is left below it "
-    "must go";
-
 std::string odds(const Decision& decision, const QueueRule& rule) {
   const auto say = [&](std::int32_t permits, std::int32_t ageing) -> std::string {
     if (rule.access == Access::weighted) return "an ageing of " + std::to_string(ageing);
@@ -36,8 +32,9 @@ AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
   return {.kind = kind, .text = std::move(text), .session = bound};
 }
 
-AcquireEffects AcquireFsm::start() {
-  return state_ == AcquireState::idle ? enqueue() : AcquireEffects{};
+AcquireEffects AcquireFsm::start(bool counter_ended) {
+  if (state_ != AcquireState::idle) return {};
+  return counter_ended ? drain() : enqueue();
 }
 
 AcquireEffects AcquireFsm::enqueue() {
@@ -129,7 +126,7 @@ AcquireEffects AcquireFsm::create_failed() {
     state_ = AcquireState::making_parents;
     return {{.kind = Kind::create_parents}};
   }
-  if (create_status_ == Status::node_exists) return exhausted();
+  if (create_status_ == Status::node_exists) return name_taken();
   if (create_status_ == Status::session_ended) return enqueue();
   return answer_failed(create_status_, doubts_->detail);
 }
@@ -171,7 +168,8 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
   if (state_ == AcquireState::enqueuing && present_rule().shares_count()) {
     return listed_with_create(answer, lease_valid);
   }
-  const auto& [status, parent, children, detail, permits] = answer;
+  if (state_ == AcquireState::draining) return drained(answer);
+  const auto& [status, parent, children, detail, permits, next] = answer;
   if (state_ == AcquireState::recovering) {
     if (status == Status::no_node) return not_created();
     if (status != Status::ok) return answer_failed(status, detail);
@@ -404,7 +402,9 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::confirming: return {effect(Kind::check_own)};
     case AcquireState::marking: return mark();
     case AcquireState::clearing: return clear_next();
-    case AcquireState::removing_parent: return {{.kind = Kind::remove_parent}};
+    case AcquireState::removing_parent: return remove_parent();
+    case AcquireState::draining: return drain();
+    case AcquireState::skipping: return skip();
     case AcquireState::idle:
     case AcquireState::waiting:
     case AcquireState::delaying:
@@ -413,29 +413,6 @@ AcquireEffects AcquireFsm::repeat() {
     case AcquireState::ended: return {};
   }
   return {};
-}
-
-AcquireEffects AcquireFsm::exhausted() {
-  AcquireEffects effects = remove_node();
-  if (std::exchange(parent_removed_, true)) {
-    AcquireEffects failed = fail(Errc::sequence_exhausted, way_out);
-    effects.insert(effects.end(), failed.begin(), failed.end());
-    return effects;
-  }
-  // With the parent the counter starts again; the tokens go on rising.
-  state_ = AcquireState::removing_parent;
-  effects.push_back({.kind = Kind::remove_parent});
-  return effects;
-}
-
-AcquireEffects AcquireFsm::parent_removed(Status status, std::string_view detail) {
-  if (state_ != AcquireState::removing_parent) return {};
-  if (giving_up_) return end();
-  if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
-    return enqueue();
-  }
-  if (status == Status::not_empty) return fail(Errc::sequence_exhausted, way_out);
-  return answer_failed(status, detail);
 }
 
 }  // namespace zklock::core

@@ -36,6 +36,7 @@ namespace zklock::core {
 /// |                   |                    | but not sure whose         |                           |
 /// |                   |                    | create: no node            | making_parents            |
 /// |                   |                    | create: unknown            | proving                   |
+/// |                   |                    | create: node exists        | draining                  |
 /// |                   |                    | counter at its end, alone  | removing_parent           |
 /// | enqueuing without | create             | ok, first by its number    | granted or confirming     |
 /// | a count           |                    | ok, predecessor known      | arming (sequence - 1)     |
@@ -60,6 +61,7 @@ namespace zklock::core {
 /// | moving            | move               | ok                         | listing                   |
 /// |                   |                    | no node                    | enqueuing, or ended       |
 /// |                   |                    | unknown                    | proving                   |
+/// |                   |                    | node exists                | draining                  |
 /// |                   |                    | counter at its end         | removing_parent           |
 /// | proving ... after | (the same)         | it has not moved           | listing at the gate       |
 /// | moving            |                    | any other                  | as above                  |
@@ -88,7 +90,16 @@ namespace zklock::core {
 /// |                   |                    | session or own node lost   | enqueuing, or ended       |
 /// | clearing          | delete an orphan   | ok, no node                | clearing; listing         |
 /// | removing_parent   | delete parent      | ok, no node                | enqueuing                 |
-/// |                   |                    | not empty                  | ended (sequence_exhausted)|
+/// |                   |                    | not empty                  | draining                  |
+/// | draining          | list               | no parent, or the counter  | enqueuing; skipping, if a |
+/// |                   |                    | is not at its end          | child has the next name   |
+/// |                   |                    | at its end: no children    | removing_parent           |
+/// |                   |                    | contenders                 | pausing; ended, if a      |
+/// |                   |                    |                            | single attempt            |
+/// |                   |                    | only orphans of delays     | enqueuing                 |
+/// |                   |                    | other children             | ended (sequence_exhausted)|
+/// | skipping          | create and delete  | ok, no parent              | enqueuing                 |
+/// |                   | a child            |                            |                           |
 /// | granted, ended    |                    |                            | (final)                   |
 ///
 /// Where the number of permits is shared, the node that says it is one more to watch. It is read
@@ -107,6 +118,16 @@ namespace zklock::core {
 /// there any more, comes to delaying: it waits until it has been known of each of those for as long
 /// as it says, takes them away, and lists again. Where the counter is at its end that is done too,
 /// at the gate as well, if nobody is before it: else the path could not go.
+///
+/// If the counter is at its end, the parent must be deleted, which the server does only when it has
+/// no children. So a contender has no node while it drains: it lists until the others' nodes are
+/// deleted. If start() is told that the counter is at its end, it creates no node before that, so
+/// that calls that are repeated without end cannot keep the parent alive.
+///
+/// A create answers "node exists" if the counter has stuck, or if a node that was made by hand has
+/// the next sequence number. The counter is the number of children that were ever created below
+/// the parent; a create that fails does not raise it. Then creating and deleting any other child
+/// raises it past that node (skipping), which from then on is a contender like every other.
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
@@ -131,6 +152,8 @@ enum class AcquireState : std::uint8_t {
   delaying,
   clearing,
   removing_parent,
+  draining,
+  skipping,
   granted,
   ended,
 };
@@ -152,6 +175,7 @@ struct AcquireEffect {
     unwatch,        ///< forget all of these watches
     check_own,      ///< a quorum operation on the own node, that makes sure that it is this one
     remove_parent,  ///< delete the lock path, if empty
+    skip,           ///< create the child `text` and delete it, in one transaction
     remove_node,    ///< delete the child `text` in the background, until that is certain; and the
                     ///< child `companion` with it, if there is one
     mark,           ///< create the child `text`, if the own node is there
@@ -209,6 +233,7 @@ struct ListedAnswer {
   std::span<const std::string> children;
   std::string_view detail;
   PermitsAnswer permits = {};  ///< where the number is shared
+  Sequence next = {};          ///< sequence number of the next child
 };
 struct InspectedAnswer {
   Status status;
@@ -278,7 +303,8 @@ class AcquireFsm {
     return std::string(client_) + std::to_string(number_) + "." + std::to_string(attempts_);
   }
 
-  AcquireEffects start();
+  /// `counter_ended`: the sequence counter of the path was at its end when it was last seen.
+  AcquireEffects start(bool counter_ended = false);
   /// What was to follow the create that was asked for has not been asked, and will not be.
   void not_counted() noexcept { uncounted_ = true; }
   /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
@@ -292,6 +318,7 @@ class AcquireFsm {
   AcquireEffects inspected(const InspectedAnswer& answer);
   AcquireEffects watched(std::string_view node, const WatchedAnswer& answer);
   AcquireEffects parent_removed(Status status, std::string_view detail);
+  AcquireEffects number_skipped(Status status, std::string_view detail);
   AcquireEffects marked(Status status, bool lease_valid, std::string_view detail);
   AcquireEffects cleared(Status status, std::string_view detail);
   /// Events.
@@ -354,6 +381,11 @@ class AcquireFsm {
   AcquireEffects pause();
   AcquireEffects repeat();
   AcquireEffects exhausted();
+  AcquireEffects name_taken();
+  AcquireEffects remove_parent();
+  AcquireEffects drain();
+  AcquireEffects drained(const ListedAnswer& answer);
+  AcquireEffects skip();
   AcquireEffects end(AcquireEffects before = {});
   AcquireEffects fail(Errc error, std::string_view cause = {});
   AcquireEffects answer_failed(Status status, std::string_view detail);
@@ -388,13 +420,13 @@ class AcquireFsm {
   std::int32_t unanswered_ = 0;   ///< while arming
   std::int8_t seeds_ = 0;         ///< in a row: bounds the race with whoever deletes the number
   std::int8_t parents_made_ = 0;  ///< in a row: bounds the race with whoever deletes the parent
+  std::int8_t ends_ = 0;          ///< own nodes without a usable number; bounded
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
   Stage stage_ = Stage::queue;
   Status create_status_ = Status::ok;
   Status arming_status_ = Status::ok;  ///< the first that failed
   bool giving_up_ = false;
-  bool parent_removed_ = false;  ///< at most once
   bool create_answered_ = false;
   bool uncounted_ = false;  ///< the create, for once
   bool own_deleted_ = false;

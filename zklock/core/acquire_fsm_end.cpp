@@ -25,6 +25,8 @@ AcquireEffects AcquireFsm::give_up() {
     case AcquireState::moving:
     case AcquireState::making_parents:
     case AcquireState::removing_parent:
+    case AcquireState::draining:
+    case AcquireState::skipping:
     case AcquireState::proving:
     case AcquireState::recovering:
     case AcquireState::inspecting: return {{.kind = Kind::abandon}};

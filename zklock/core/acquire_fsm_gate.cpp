@@ -26,7 +26,7 @@ AcquireEffects AcquireFsm::moved(const CreatedAnswer& answer) {
   if (answer.status == Status::no_node) return node_lost(Errc::node_deleted);
   if (answer.status == Status::session_ended) return node_lost(Errc::session_expired);
   if (giving_up_) return end(remove_node());
-  if (answer.status == Status::node_exists) return exhausted();
+  if (answer.status == Status::node_exists) return name_taken();
   return answer_failed(answer.status, answer.detail);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/core/node_name.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -21,15 +22,64 @@ struct Counted {
 constexpr Counted permits_format{"permits-", "of-"};
 constexpr Counted weight_format{"weight-", "age-"};
 
-struct Marker {
-  std::string_view text;
+constexpr std::size_t hex_id_length = 32;
+
+bool is_hex(std::string_view text) noexcept {
+  return std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  });
+}
+
+bool is_hex_id(std::string_view text) noexcept {
+  return text.size() == hex_id_length && is_hex(text);
+}
+
+bool is_uuid(std::string_view text) noexcept {
+  for (const std::size_t digits : {8U, 4U, 4U, 4U}) {
+    if (text.size() <= digits || text[digits] != '-' || !is_hex(text.substr(0, digits))) {
+      return false;
+    }
+    text.remove_prefix(digits + 1);
+  }
+  return text.size() == 12 && is_hex(text);
+}
+
+/// Whether `text` is "_c_<id>-", with an id that `is_id` accepts.
+template <class IsId>
+bool is_protection(std::string_view text, IsId is_id) noexcept {
+  constexpr std::string_view begin = "_c_";
+  if (!text.starts_with(begin) || !text.ends_with('-')) return false;
+  text.remove_prefix(begin.size());
+  return !text.empty() && is_id(text.substr(0, text.size() - 1));
+}
+
+bool is_unprotected(std::string_view before) noexcept {
+  return before.empty();
+}
+
+bool is_curators(std::string_view before) noexcept {
+  return is_protection(before, is_uuid);
+}
+
+bool is_gos(std::string_view before) noexcept {
+  return is_protection(before, is_hex_id);
+}
+
+/// The table in the header, without the counted names.
+struct Format {
+  bool (*accepts)(std::string_view before) noexcept;  ///< the text ahead of the marker
+  std::string_view marker;
   Access access;
 };
-constexpr std::array<Marker, 5> markers{{{lock_prefix, Access::exclusive},
-                                         {write_prefix, Access::exclusive},
-                                         {read_prefix, Access::shared},
-                                         {"__lock__", Access::exclusive},
-                                         {"__rlock__", Access::shared}}};
+constexpr std::array<Format, 9> formats{{{is_unprotected, lock_prefix, Access::exclusive},
+                                         {is_unprotected, write_prefix, Access::exclusive},
+                                         {is_unprotected, read_prefix, Access::shared},
+                                         {is_curators, lock_prefix, Access::exclusive},
+                                         {is_curators, write_prefix, Access::exclusive},
+                                         {is_curators, read_prefix, Access::shared},
+                                         {is_gos, lock_prefix, Access::exclusive},
+                                         {is_hex_id, "__lock__", Access::exclusive},
+                                         {is_hex_id, "__rlock__", Access::shared}}};
 
 /// Takes "<count>-" from the front; nothing unless it is as std::to_string prints a count above 0.
 std::optional<std::int32_t> take_count(std::string_view& text) noexcept {
@@ -72,9 +122,10 @@ std::string print_counts(const Counted& format, Counts counts) {
 /// What the prefix says, all but the sequence.
 std::optional<Contention> parse_prefix(std::string_view prefix) noexcept {
   Contention result{.prefix = prefix};
-  for (const Marker& marker : markers) {
-    if (!prefix.ends_with(marker.text)) continue;
-    result.access = marker.access;
+  for (const Format& format : formats) {
+    if (!prefix.ends_with(format.marker)) continue;
+    if (!format.accepts(prefix.substr(0, prefix.size() - format.marker.size()))) continue;
+    result.access = format.access;
     return result;
   }
   if (const auto counts = parse_counts(prefix, permits_format)) {

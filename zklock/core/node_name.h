@@ -48,21 +48,30 @@ struct Contention {
   bool before(const Contention& other) const noexcept;
 };
 
-/// | whose                      | looks like                               | access    |
-/// |----------------------------|------------------------------------------|-----------|
-/// | zklock, a mutex            | lock-0000000042                          | exclusive |
-/// | zklock, a shared mutex     | __WRIT__0000000042, __READ__0000000042   | by name   |
-/// | zklock, a semaphore        | permits-2-of-4-0000000042                | permits   |
-/// |   with a shared count      | permits-2-0000000042                     | permits   |
-/// | zklock, at a priority mutex| weight-7-age-16-0000000042               | weighted  |
-/// |   strictly by weight       | weight-7-0000000042                      | weighted  |
-/// | Curator, Go: a mutex       | _c_<uuid>-lock-0000000042                | exclusive |
-/// | Curator: a read/write lock | _c_<uuid>-__WRIT__0000000042, __READ__   | by name   |
-/// | Kazoo: Lock, WriteLock     | <hex>__lock__0000000042                  | exclusive |
-/// | Kazoo: ReadLock            | <hex>__rlock__0000000042                 | shared    |
+/// Returns what a child's name says if it is the name of a contender: one of these prefixes and the
+/// sequence number, and nothing before or after.
 ///
-/// The number must be as ZooKeeper prints it: ten digits (%010d), or a minus sign and ten digits
-/// for a counter past its end. Everything else is not a contender, and is left alone.
+/// | written by                       | prefix              | access    |
+/// |----------------------------------|---------------------|-----------|
+/// | zklock: mutexes, elections       | lock-               | exclusive |
+/// | zklock: SharedMutex              | __WRIT__            | exclusive |
+/// |                                  | __READ__            | shared    |
+/// | zklock: Semaphore                | permits-2-of-4-     | permits   |
+/// |   with a shared count            | permits-2-          | permits   |
+/// | zklock: PriorityMutex            | weight-7-age-16-    | weighted  |
+/// |   strictly by weight             | weight-7-           | weighted  |
+/// | Curator: InterProcessMutex,      | _c_<uuid>-lock-     | exclusive |
+/// |   LeaderSelector                 |                     |           |
+/// | Curator: InterProcessReadWrite-  | _c_<uuid>-__WRIT__  | exclusive |
+/// |   Lock                           | _c_<uuid>-__READ__  | shared    |
+/// | go-zookeeper: Lock               | _c_<hex>-lock-      | exclusive |
+/// | Kazoo: Lock, WriteLock, Election | <hex>__lock__       | exclusive |
+/// | Kazoo: ReadLock                  | <hex>__rlock__      | shared    |
+///
+/// <uuid> is a UUID as text: hexadecimal digits in groups of 8, 4, 4, 4 and 12, with '-' between
+/// them. <hex> is 32 hexadecimal digits. The sequence number is as ZooKeeper prints it: ten digits
+/// (%010d), or a minus sign and ten digits if the counter is past its end. Every other child, such as
+/// block-0000000001 or __lock__0000000001, is ignored.
 std::optional<Contention> parse_contention(std::string_view name) noexcept;
 
 /// The prefixes of zklock's own names.

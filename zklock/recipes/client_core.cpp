@@ -88,11 +88,21 @@ void ClientCore::remove(SessionId session, std::string path) {
   remove(session, {.path = std::move(path)}, client::Deleter::Manner::plainly);
 }
 
+void ClientCore::counter_has_ended(const core::LockPath& path, bool ended) {
+  const std::lock_guard guard(mutex_);
+  if (ended) {
+    ended_counters_.insert(path.str());
+  } else {
+    ended_counters_.erase(path.str());
+  }
+}
+
 std::shared_ptr<LockEngine> ClientCore::engine(const core::LockPath& path) {
   const std::lock_guard guard(mutex_);
   auto& place = engines_[path.str()];
   if (auto engine = place.lock()) return engine;
-  auto engine = std::make_shared<LockEngine>(shared_from_this(), path);
+  auto engine =
+      std::make_shared<LockEngine>(shared_from_this(), path, ended_counters_.contains(path.str()));
   place = engine;
   if (engines_.size() >= prune_at_) {
     std::erase_if(engines_, [](const auto& entry) { return entry.second.expired(); });

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -127,6 +128,10 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   /// The engine of a path; the same one for as long as anybody uses it.
   std::shared_ptr<LockEngine> engine(const core::LockPath& path);
 
+  /// Notes whether the sequence counter of a path is at its end, for engines of that path made
+  /// later. So calls that fail and are repeated with new objects create no further nodes there.
+  void counter_has_ended(const core::LockPath& path, bool ended);
+
   /// Unlike that of every other client.
   const std::string& attempt_prefix() const noexcept { return attempt_prefix_; }
   /// Unlike that of every other contender of this client.
@@ -183,6 +188,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   bool refused_ = false;  ///< the servers refused the credential
   bool close_done_ = false;
   std::unordered_map<std::string, std::weak_ptr<LockEngine>> engines_;
+  std::set<std::string> ended_counters_;  ///< paths
   std::vector<std::weak_ptr<NewSessionListener>> session_listeners_;
   std::size_t prune_at_ = 16;  ///< how many engines it takes to look for dead ones
 };

@@ -2,6 +2,7 @@
 #include "zklock/recipes/composite.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -107,7 +108,7 @@ void Composite::post(std::function<void()> task) {
 
 void Composite::enroll(const std::shared_ptr<CompositeCall>& call) {
   const std::lock_guard guard(mutex_);
-  calls_.emplace(call.get(), call);
+  calls_.emplace(call.get(), Enrolled{++last_call_, call});
 }
 
 void Composite::dismiss(const CompositeCall& call) noexcept {
@@ -116,14 +117,15 @@ void Composite::dismiss(const CompositeCall& call) noexcept {
 }
 
 void Composite::close() {
-  std::vector<std::shared_ptr<CompositeCall>> calls;
+  // In the order in which they began, so that a simulated run can be repeated.
+  std::map<std::uint64_t, std::shared_ptr<CompositeCall>> calls;
   {
     const std::lock_guard guard(mutex_);
-    for (const auto& [key, call] : calls_) {
-      if (auto alive = call.lock()) calls.push_back(std::move(alive));
+    for (const auto& [key, enrolled] : calls_) {
+      if (auto alive = enrolled.call.lock()) calls.emplace(enrolled.number, std::move(alive));
     }
   }
-  for (const auto& call : calls) call->close();
+  for (const auto& [number, call] : calls) call->close();
   if (rule_.listener) rule_.listener->remove();
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -87,7 +88,12 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
 
   std::mutex mutex_;
   // guarded by mutex_
-  std::unordered_map<const CompositeCall*, std::weak_ptr<CompositeCall>> calls_;
+  struct Enrolled {
+    std::uint64_t number;  ///< rises
+    std::weak_ptr<CompositeCall> call;
+  };
+  std::unordered_map<const CompositeCall*, Enrolled> calls_;
+  std::uint64_t last_call_ = 0;
   /// The parts of each lock() that is not undone; not kept where it is always all of them.
   std::unordered_map<Owner, std::vector<std::vector<std::size_t>>> locked_;
 };

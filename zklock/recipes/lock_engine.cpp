@@ -29,8 +29,8 @@ struct Emptying {
 
 }  // namespace
 
-LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path)
-    : core_(std::move(core)), path_(std::move(path)) {}
+LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path, bool counter_ended)
+    : core_(std::move(core)), path_(std::move(path)), counter_has_ended_(counter_ended) {}
 
 LockEngine::~LockEngine() = default;
 
@@ -160,6 +160,10 @@ std::shared_ptr<Contender> LockEngine::find(const Owner& owner) const {
   return found == contenders_.end() ? nullptr : found->second;
 }
 
+std::map<Owner, std::shared_ptr<Contender>> LockEngine::by_owner() const {
+  return {contenders_.begin(), contenders_.end()};
+}
+
 void LockEngine::forget(const Contender& contender) noexcept {
   const auto found = contenders_.find(contender.key());
   if (found != contenders_.end() && found->second.get() == &contender) contenders_.erase(found);
@@ -174,8 +178,7 @@ void LockEngine::cancel(const Ticket& ticket) {
 
 void LockEngine::cancel_all(const void* object) {
   const Section section(*this);
-  const auto contenders = contenders_;
-  for (const auto& [owner, contender] : contenders) contender->leave_all(object);
+  for (const auto& [owner, contender] : by_owner()) contender->leave_all(object);
 }
 
 // The last object may have gone since, and close() have cleared up: then nobody is left to unlock.
@@ -236,10 +239,16 @@ bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token) 
   const FencingToken before = std::exchange(newest_, token);
   if (!again) return false;
   gone_ = before;
-  const auto contenders = contenders_;  // who hears of it may leave
-  for (const auto& [owner, contender] : contenders) contender->path_began_again();
+  for (const auto& [owner, contender] : by_owner()) contender->path_began_again();
   for (const auto& queue : local_queues_) queue->path_began_again();
   return true;
+}
+
+void LockEngine::counter_is_at(core::Sequence number) {
+  const bool has_ended = !core::is_usable(number);
+  if (has_ended == counter_has_ended_) return;
+  core_->counter_has_ended(path_, has_ended);
+  counter_has_ended_ = has_ended;
 }
 
 LockEngine::Standing LockEngine::standing_of(const Owner& owner) {
@@ -266,8 +275,7 @@ void LockEngine::close() {
   turnstile_.close();
   own_successors_.clear();
   for (const auto& queue : local_queues_) queue->close();
-  const auto contenders = contenders_;
-  for (const auto& [owner, contender] : contenders) {
+  for (const auto& [owner, contender] : by_owner()) {
     contender->close();
     if (contender->ownership().count() == 0) forget(*contender);
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -76,7 +77,8 @@ struct Ticket {
 /// Thread-safety: all members, from any thread.
 class LockEngine : public ThreadExitListener, public std::enable_shared_from_this<LockEngine> {
  public:
-  LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path);
+  /// `counter_ended`: the path's sequence counter was at its end when it was last seen.
+  LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path, bool counter_ended);
   ~LockEngine();
 
   ClientCore& core() noexcept { return *core_; }
@@ -122,6 +124,11 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool went_with_path(FencingToken token) const noexcept {
     return gone_ != FencingToken{} && token <= gone_;
   }
+  /// Within a Section. A server has answered that a child was numbered so, or will be.
+  void counter_is_at(core::Sequence number);
+  /// Within a Section. True if the sequence counter was at its end when it was last seen. Then a new
+  /// node would be deleted at once, and would keep the others from making the path anew.
+  bool counter_has_ended() const noexcept { return counter_has_ended_; }
   /// The names of all this client's nodes in this queue.
   std::vector<std::string> nodes();
 
@@ -177,6 +184,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void settle_soon() noexcept;
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
+  /// Within a Section. A copy: a contender that is notified may be forgotten. In the order in which
+  /// the owners were made, so that a simulated run can be repeated.
+  std::map<Owner, std::shared_ptr<Contender>> by_owner() const;
   /// Null when nothing is shared on these terms.
   std::shared_ptr<LocalQueue> local_queue(const core::AcquireFsm::Policy& policy,
                                           const core::LocalTerms& terms);
@@ -198,6 +208,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   OwnTurn own_turn_{*this};
   OwnSuccessors own_successors_;
   Turnstile turnstile_{core_->settings().creates_at_once};
+  bool counter_has_ended_;
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes
   FencingToken gone_{};    ///< the newest of those that went with their path

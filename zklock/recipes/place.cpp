@@ -40,7 +40,7 @@ auto Place::on_reply(Step step) {
 
 void Place::start() {
   core().keeper().enlist(*this);
-  run(fsm_.start());
+  run(fsm_.start(engine_->counter_has_ended()));
 }
 
 void Place::run(core::AcquireEffects effects) {
@@ -86,6 +86,15 @@ void Place::carry_out(const Effect& effect) {
                             return p.fsm_.parent_removed(r.status, r.detail);
                           }));
       return;
+    case Effect::Kind::skip: {
+      const std::string child = engine_->path().child(effect.text);
+      create_id_ = submit(
+          request::Transaction{{}, {request::write::Create{child}, request::write::Remove{child}}},
+          {}, on_reply([](Place& p, const auto& r) {
+            return p.fsm_.number_skipped(r.status, r.detail);
+          }));
+      return;
+    }
     case Effect::Kind::remove_node: {
       std::vector<Companion> companions;
       if (!effect.companion.empty())
@@ -166,6 +175,7 @@ void Place::count() {
 // this one: as if the answer had been lost, it is looked for.
 core::CreatedAnswer Place::answer_of(const client::Reply& created) {
   const auto name = core::NodeName::parse(created.name);
+  if (name) engine_->counter_is_at(name->sequence);
   const bool doubtful = created.status == Status::ok && name &&
                         engine_->numbers_begin_again(name->sequence, created.token);
   const bool first = name && !doubtful && engine_->own_turn().has_come(name->sequence);
@@ -242,8 +252,10 @@ std::string Place::count_path() const {
 void Place::list(SessionId session) {
   const std::string& path = engine_->path().str();
   if (!fsm_.present_rule().shares_count()) {
-    submit(request::ListChildren{path}, session,
-           on_reply([](Place& p, const auto& r) { return p.listed(r, client::Reply{}); }));
+    const auto list =
+        submit(request::ListChildren{path}, session,
+               on_reply([](Place& p, const auto& r) { return p.listed(r, client::Reply{}); }));
+    if (session == SessionId{}) list_id_ = list;
     return;
   }
   // The number comes after the list. But what is never sent may be answered out of turn.
@@ -272,11 +284,13 @@ void Place::list(SessionId session) {
 }
 
 core::AcquireEffects Place::listed(const client::Reply& queue, const client::Reply& count) {
+  if (queue.status == Status::ok) engine_->counter_is_at(queue.next);
   auto effects = fsm_.listed({queue.status,
                               queue.token,
                               queue.children,
                               queue.detail,
-                              {count.status, count.session, count.data, count.detail}},
+                              {count.status, count.session, count.data, count.detail},
+                              queue.next},
                              lease_valid());
   tell_position();
   return effects;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "zklock/core/node_name.h"
+
 namespace zklock::simulator {
 
 namespace {
@@ -28,6 +30,13 @@ std::string sentence(const Words&... words) {
 std::string hash(std::uint32_t hold) {
   std::string text("#");
   return text.append(std::to_string(hold));
+}
+
+/// A stranger's node can be older and be behind in the queue: its name was made by hand.
+bool is_behind(const Event& each, const Event& own) {
+  const auto other = core::parse_contention(each.text);
+  const auto mine = core::parse_contention(own.text);
+  return other && mine && mine->before(*other);
 }
 
 }  // namespace
@@ -165,6 +174,7 @@ void Checker::check_queue(const Event& event, Resource& resource) {
   if (own == nullptr) return;  // it went meanwhile, or it reads on
   for (Contender& each : resource.queue) {
     if (each.made.token.zxid >= event.token.zxid || each.made.access == Access::weighted) continue;
+    if (each.made.flag && is_behind(each.made, own->made)) continue;
     const bool excludes = exclude(each.made.access, own->made.access);
     if (excludes && !each.succeeded && may_succeed(*own, each)) each.succeeded = was_let_go(each);
     if (excludes && !each.succeeded) {

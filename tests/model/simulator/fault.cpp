@@ -59,6 +59,7 @@ constexpr std::array<std::string_view, fault_classes> names = {
     "containers_reaped",
     "foreign_children",
     "foreign_contender",
+    "name_ahead",
     "node_deleted",
     "node_copied",
     "node_written",

@@ -65,6 +65,7 @@ enum class Fault : std::uint8_t {
   containers_reaped,
   foreign_children,
   foreign_contender,
+  name_ahead,  ///< of a contender, made by hand: the counter comes to it later
   node_deleted,
   node_copied,  ///< with the attempt's id in it
   node_written,

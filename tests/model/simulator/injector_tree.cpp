@@ -36,6 +36,7 @@ void Injector::to_tree(const PlanStep& step) {
       stranger(path, "lock-+", {}, length);
       return stranger(path, "\x1b[31mlock_", {}, length);
     case Fault::foreign_contender: return stranger(path, "lock-", "198.51.100.7", length);
+    case Fault::name_ahead: return name_ahead(step, path);
     case Fault::node_deleted: return delete_node(step, path);
     case Fault::node_copied: {
       const auto all = contenders(path);
@@ -93,13 +94,26 @@ void Injector::delete_parent(const std::string& path) {
 
 void Injector::stranger(const std::string& path, const std::string& prefix, std::string data,
                         Duration length) {
-  SimEnsemble& servers = universe_.ensemble(0);
   scribe_.expect_stranger();
-  const auto name = servers.create_sequential(path, prefix, std::move(data));
+  const auto name = universe_.ensemble(0).create_sequential(path, prefix, std::move(data));
   scribe_.expect_no_stranger();
-  if (!name) return;
-  const std::string node = path + "/" + *name;
-  const Stranger made{node, servers.find(node)->czxid};
+  if (name) has_made(path + "/" + *name, length);
+}
+
+void Injector::name_ahead(const PlanStep& step, const std::string& path) {
+  SimEnsemble& servers = universe_.ensemble(0);
+  const model::Node* const parent = servers.find(path);
+  if (parent == nullptr || !core::is_usable({parent->counter})) return;
+  const core::Sequence ahead{parent->counter + 1 + step.salt % 3};
+  const std::string node = path + "/" + core::NodeName::make(core::lock_prefix, ahead).text;
+  scribe_.expect_stranger();
+  const auto status = servers.create(node);
+  scribe_.expect_no_stranger();
+  if (status == core::Status::ok) has_made(node, microseconds(step.length));
+}
+
+void Injector::has_made(const std::string& node, Duration length) {
+  const Stranger made{node, universe_.ensemble(0).find(node)->czxid};
   strangers_.push_back(made);
   later(length, [this, made] { remove_stranger(made); });
 }

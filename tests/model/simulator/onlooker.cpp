@@ -42,7 +42,11 @@ void Onlooker::told(LockState state) {
 }
 
 void Onlooker::told(ElectionState state) {
-  note_seen(state.leader ? state.leader->token : FencingToken{}, number_in(state.value));
+  // The node of a stranger may be older than those ahead of it, if its name was made by hand.
+  const bool is_stranger = state.leader && state.leader->session_id == 0;
+  if (!is_stranger) {
+    note_seen(state.leader ? state.leader->token : FencingToken{}, number_in(state.value));
+  }
   election_state_ = std::move(state);
 }
 

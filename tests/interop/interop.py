@@ -1,0 +1,261 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""interop.py --worker PROGRAM [--grants N] CASE
+
+Whether zklock and the recipes of Curator and Kazoo exclude each other on one path: see README.md.
+Starts a ZooKeeper server and the contenders, one process each. The exit status is 0 if the case is as
+README.md says, 77 if what it needs is not installed.
+"""
+import argparse
+import importlib.util
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "bench"))
+sys.dont_write_bytecode = True
+# pylint: disable=wrong-import-position
+from contestants import CURATOR_JARS, MORE_JARS, jar  # noqa: E402
+from server import Server, dies_with_us, end, java  # noqa: E402
+
+PATH = "/interop/a"
+PATIENCE = 120  # longer than anything takes that works, also on a busy machine
+SKIPPED = 77
+
+# Kinds of contenders: "library:recipe". Each row has a test of its own; see README.md.
+SHARES = {
+    "mutex-curator": ("zklock:mutex", "curator:mutex"),
+    "mutex-kazoo": ("zklock:mutex", "kazoo:lock"),
+    "shared-curator": ("zklock:shared", "curator:shared"),
+    "election-curator": ("zklock:election", "curator:selector"),
+    "latch-curator": ("zklock:latch", "curator:selector"),
+}
+# The first holds, and the second is granted all the same.
+DOES_NOT_SHARE = {
+    "not-latch-curator": ("zklock:latch", "curator:latch"),
+    "not-semaphore-curator": ("zklock:semaphore", "curator:semaphore"),
+    "not-semaphore-mutex-curator": ("zklock:mutex", "curator:semaphore-mutex"),
+    "not-lock-kazoo": ("zklock:mutex", "kazoo:lock-without-patterns"),
+    "not-election-kazoo": ("zklock:election", "kazoo:election"),
+    "not-semaphore-kazoo": ("kazoo:semaphore", "zklock:semaphore"),
+    "not-read-kazoo": ("zklock:shared", "kazoo:read"),
+    "not-write-kazoo": ("zklock:shared", "kazoo:write"),
+    "not-curator-kazoo": ("curator:mutex", "kazoo:lock-without-patterns"),
+}
+
+
+class Failure(Exception):
+    pass
+
+
+class Libraries:
+    """How a contender of each library is started."""
+
+    def __init__(self, program, directory):
+        self.program = program
+        self.classes = os.path.join(directory, "classes")
+        self.class_path = ""
+
+    def prepare(self, library):
+        """Why contenders of that library cannot be started; nothing if they can."""
+        if library == "kazoo" and importlib.util.find_spec("kazoo") is None:
+            return "no python3-kazoo"
+        if library != "curator":
+            return ""
+        if not all(os.path.exists(jar(name)) for name in CURATOR_JARS):
+            return "no libcurator-recipes-java"
+        jars = [jar(name) for name in CURATOR_JARS + MORE_JARS if os.path.exists(jar(name))]
+        self.class_path = ":".join([self.classes, *jars])
+        os.makedirs(self.classes)
+        try:
+            subprocess.run([java("javac"), "-Xlint:-options", "-d", self.classes, "-cp",
+                            self.class_path, os.path.join(HERE, "CuratorWorker.java")], check=True)
+        except FileNotFoundError:
+            return "no javac (openjdk-17-jdk-headless)"
+        return ""
+
+    def command(self, library):
+        if library == "zklock":
+            return [self.program]
+        if library == "kazoo":
+            return [sys.executable, os.path.join(HERE, "kazoo_worker.py")]
+        return [java(), "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", self.class_path,
+                "CuratorWorker"]
+
+
+class Contender:
+    """One process. What it says is counted by a thread."""
+
+    def __init__(self, scene, kind):
+        self.scene = scene
+        self.kind = kind
+        library, recipe = kind.split(":")
+        command = scene.libraries.command(library)
+        self.process = subprocess.Popen(
+            dies_with_us([*command, recipe, scene.hosts, PATH, scene.guard]),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.grants = 0
+        self.words = queue.Queue()  # all but the grants
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.expect("ready")
+
+    def _listen(self):
+        for line in self.process.stdout:
+            word = line.strip()
+            if word == "grant":
+                self.grants += 1
+            elif word == "overlap":
+                self.scene.overlaps.append(self.kind)
+            else:
+                self.words.put(word)
+
+    def tell(self, word):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+
+    def expect(self, word):
+        try:
+            said = self.words.get(timeout=PATIENCE)
+        except queue.Empty:
+            raise Failure(f"{self.kind}: no \"{word}\" within {PATIENCE} s") from None
+        if said != word:
+            raise Failure(f"{self.kind}: said \"{said}\", not \"{word}\"")
+
+    def hold(self):
+        """Returns when it holds; it does so until go()."""
+        self.tell("hold")
+        self.expect("held")
+
+    def go(self):
+        self.tell("go")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Scene:
+    """The contenders of one case; killed when it ends."""
+
+    def __init__(self, libraries, hosts, guard):
+        self.libraries = libraries
+        self.hosts = hosts
+        self.guard = guard
+        self.contenders = []
+        self.overlaps = []
+        self.killed_grants = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for contender in self.contenders:
+            end(contender.process, 0)
+
+    def add(self, kind):
+        contender = Contender(self, kind)
+        self.contenders.append(contender)
+        return contender
+
+    def kill(self, contender):
+        self.contenders.remove(contender)
+        contender.kill()
+        self.killed_grants += contender.grants
+
+    def grants(self):
+        return self.killed_grants + sum(each.grants for each in self.contenders)
+
+    def wait_until(self, what, fact):
+        give_up = time.monotonic() + PATIENCE
+        while not fact():
+            if self.overlaps:
+                raise Failure(f"two were granted at once: {self.overlaps}")
+            for contender in self.contenders:
+                if contender.process.poll() is not None:
+                    raise Failure(f"{contender.kind} has ended")
+            if time.monotonic() > give_up:
+                counts = [(each.kind, each.grants) for each in self.contenders]
+                raise Failure(f"not within {PATIENCE} s: {what}; grants: {counts}")
+            time.sleep(0.01)
+
+    def all_are_granted(self, count, what):
+        """Every contender is granted so many times from now on."""
+        goal = [(each, each.grants + count) for each in self.contenders]
+        self.wait_until(what, lambda: all(each.grants >= wanted for each, wanted in goal))
+
+
+def shares(scene, kinds, grants):
+    """They exclude each other, whatever is killed; and nobody waits forever."""
+    for kind in (*kinds, *kinds):
+        scene.add(kind)
+    scene.wait_until("grants", lambda: scene.grants() >= grants)
+    scene.all_are_granted(1, "each contender is granted")
+    for kind in kinds:
+        victim = next(each for each in scene.contenders if each.kind == kind)
+        victim.hold()
+        scene.kill(victim)
+        scene.all_are_granted(2, f"each is granted after {kind} was killed while it held")
+        scene.add(kind)
+        holder = next(each for each in scene.contenders if each.kind != kind)
+        waiter = next(each for each in scene.contenders if each.kind == kind)
+        holder.hold()
+        # All others wait now, or are about to.
+        scene.kill(waiter)
+        holder.go()
+        scene.all_are_granted(2, f"each is granted after {kind} was killed while it waited")
+        scene.add(kind)
+    scene.all_are_granted(2, "each is granted in the end")
+    if scene.overlaps:
+        raise Failure(f"two were granted at once: {scene.overlaps}")
+    print(f"{scene.grants()} grants, no overlap")
+
+
+def does_not_share(scene, kinds):
+    """What README.md warns of: the second is granted although the first holds."""
+    scene.add(kinds[0]).hold()
+    other = scene.add(kinds[1])
+    scene.wait_until(f"{kinds[1]} is granted while {kinds[0]} holds", lambda: other.grants > 0)
+    print(f"{kinds[1]} is granted while {kinds[0]} holds")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--worker", required=True)
+    parser.add_argument("--grants", type=int, default=1000)
+    parser.add_argument("case", choices=[*SHARES, *DOES_NOT_SHARE])
+    args = parser.parse_args()
+    share = args.case in SHARES
+    kinds = SHARES[args.case] if share else DOES_NOT_SHARE[args.case]
+    with tempfile.TemporaryDirectory(prefix="zklock-interop.") as directory:
+        libraries = Libraries(args.worker, directory)
+        for kind in kinds:
+            absence = libraries.prepare(kind.split(":")[0])
+            if absence:
+                print(f"skipped: {absence}")
+                return SKIPPED
+        guard = "-"
+        if share:
+            guard = os.path.join(directory, "guard")
+            with open(guard, "w", encoding="ascii"):
+                pass
+        with Server(directory, tick_ms=500, heap="128m") as server:
+            with Scene(libraries, server.hosts, guard) as scene:
+                try:
+                    if share:
+                        shares(scene, kinds, args.grants)
+                    else:
+                        does_not_share(scene, kinds)
+                except Failure as failure:
+                    print(f"failed: {failure}", file=sys.stderr)
+                    return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
