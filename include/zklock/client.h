@@ -26,6 +26,11 @@ struct ClientFactory;
 /// | suspended   | the connection broke; holds stay valid for the rest of their leases          |
 /// | reconnected | the connection is back, with the same session                                |
 /// | lost        | the session has ended; its holds are lost; a new one is being opened         |
+///
+/// `lost` needs no server: a session that has had no connection for its timeout T is ended by the
+/// client, and `lost` is told at that moment, T after `suspended`. The servers keep such a session,
+/// and its lock nodes, until they expire it. After an outage of the whole ensemble that takes up to
+/// T and two ticks from its return. Calls that wait then queue anew, behind those nodes.
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
 /// Keeps a listener registered; destroying it removes the listener, and waits for a call of it
@@ -100,8 +105,7 @@ class Client {
   /// Effects: holds turn `lost`, every waiting call ends with Error(closed), lock nodes are deleted
   /// with the session. Blocks for at most about 10 seconds (longer while the system's resolver does
   /// not answer): for the servers' answer, and for user callbacks that are under way (not for the
-  /// one that calls close()). A second call, or one by
-  /// another thread, waits for the first.
+  /// one that calls close()). A second call, or one by another thread, waits for the first.
   void close() noexcept;
 
  private:
