@@ -65,7 +65,9 @@ class [[nodiscard]] Subscription {
 /// many locks and waiters there are. Source: org.apache.curator.framework.CuratorFramework.
 ///
 /// After fork() the client belongs to the parent. In the child every call throws Errc::forked, and
-/// destructors leave connection and threads alone; make a new Client there.
+/// destructors leave connection and threads alone; make a new Client there. A program started by
+/// exec does not inherit the connection's socket and pipe. Exception: until a connection has been
+/// made, its socket is inherited by programs that other threads start in that time.
 ///
 /// Thread-safety: all members may be called by any thread at any time, also from callbacks.
 class Client {

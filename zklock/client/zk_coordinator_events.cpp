@@ -153,6 +153,14 @@ void ZkCoordinator::on_session_event(int state) {
 }
 
 void ZkCoordinator::on_connected() {
+  const ZkHandle* handle = nullptr;
+  {
+    const std::lock_guard guard(mutex_);
+    handle = handle_.get();
+  }
+  // Not under mutex_: it looks at every descriptor of the process. The handle is not destroyed
+  // before this thread has returned from the event.
+  if (handle != nullptr) handle->mark_close_on_exec();
   SessionInfo info;
   core::Duration expected{};
   {
