@@ -108,6 +108,9 @@ class Client {
   /// with the session. Blocks for at most about 10 seconds (longer while the system's resolver does
   /// not answer): for the servers' answer, and for user callbacks that are under way (not for the
   /// one that calls close()). A second call, or one by another thread, waits for the first.
+  ///
+  /// A thread of the library may be the last to release a Client, for example when it destroys a
+  /// callback that owns one. There close() returns at once, and another thread closes the client.
   void close() noexcept;
 
  private:
