@@ -27,11 +27,10 @@ ClientOptions without_a_server() {
 
 TEST(ClientClose, ASecondClose_NeedsNoMemory) {
   ClientOptions options = without_a_server();
-  // Listeners then have threads of their own.
+  // Each listener of a mutex then has a thread of its own, which hands tasks to this executor.
   options.executor = [](std::function<void()> task) { std::thread(std::move(task)).detach(); };
   Client client(options);
-  LockObserver observer(client, "/lock");
-  const Subscription subscription = observer.add_listener([](const LockState&) {});
+  const Mutex mutex(client, "/lock", {.listener = [](const LockEvent&) {}});
   client.close();
   const testing::ScarceMemory none(0);
   client.close();
