@@ -26,6 +26,11 @@ struct ClientFactory;
 /// | suspended   | the connection broke; holds stay valid for the rest of their leases          |
 /// | reconnected | the connection is back, with the same session                                |
 /// | lost        | the session has ended; its holds are lost; a new one is being opened         |
+///
+/// `lost` needs no server: a session that has had no connection for its timeout T is ended by the
+/// client, and `lost` is told at that moment, T after `suspended`. The servers keep such a session,
+/// and its lock nodes, until they expire it. After an outage of the whole ensemble that takes up to
+/// T and two ticks from its return. Calls that wait then queue anew, behind those nodes.
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
 /// Keeps a listener registered; destroying it removes the listener, and waits for a call of it
@@ -60,7 +65,9 @@ class [[nodiscard]] Subscription {
 /// many locks and waiters there are. Source: org.apache.curator.framework.CuratorFramework.
 ///
 /// After fork() the client belongs to the parent. In the child every call throws Errc::forked, and
-/// destructors leave connection and threads alone; make a new Client there.
+/// destructors leave connection and threads alone; make a new Client there. A program started by
+/// exec does not inherit the connection's socket and pipe. Exception: until a connection has been
+/// made, its socket is inherited by programs that other threads start in that time.
 ///
 /// Thread-safety: all members may be called by any thread at any time, also from callbacks.
 class Client {
@@ -100,8 +107,10 @@ class Client {
   /// Effects: holds turn `lost`, every waiting call ends with Error(closed), lock nodes are deleted
   /// with the session. Blocks for at most about 10 seconds (longer while the system's resolver does
   /// not answer): for the servers' answer, and for user callbacks that are under way (not for the
-  /// one that calls close()). A second call, or one by
-  /// another thread, waits for the first.
+  /// one that calls close()). A second call, or one by another thread, waits for the first.
+  ///
+  /// A thread of the library may be the last to release a Client, for example when it destroys a
+  /// callback that owns one. There close() returns at once, and another thread closes the client.
   void close() noexcept;
 
  private:

@@ -93,15 +93,25 @@ using Executor = std::function<void(std::function<void()>)>;
 /// Thread-safety: a value.
 struct ClientOptions {
   /// "host:port,host:port/chroot". The chroot must exist.
+  ///
+  /// Servers older than ZooKeeper 3.9.4 can lose a committed write if they crash around a leader
+  /// change. A lock node that was granted may then be missing. See ZOOKEEPER-4643, 4646, 4685, 4712
+  /// and 4785, and 4925 for 3.9.3. The protocol does not tell a client the version of its server, so
+  /// the log has no warning about it.
   std::string hosts;
 
-  /// The session timeout T that is asked for; the servers may negotiate another. A crashed
-  /// holder's lock passes on within T and two server ticks; a hold without contact to the quorum
-  /// is lost after at most two thirds of T.
+  /// The session timeout T that is asked for; the servers may negotiate another. The log has a
+  /// warning if they do, and if T changes later. A crashed holder's lock is released within T and
+  /// two server ticks of the crash. A new leader starts the timeout of every session anew, so a
+  /// leader change meanwhile adds the time from the crash to the end of the election. A hold without
+  /// contact to the quorum is lost after at most two thirds of T. After T without a connection the
+  /// client begins a new session.
   std::chrono::milliseconds session_timeout{10'000};
 
-  /// How long a call that needs a server and has none waits, before it throws not_connected. A
-  /// contender that is in the queue waits on for its deadline instead.
+  /// How long a call that needs a server and has none waits, before it throws not_connected. The
+  /// explicit deadline of an acquire or lock call takes precedence, whether it is shorter or longer.
+  /// A call whose contender has been in the queue also waits for its deadline, or without end if it
+  /// has none. Queries (participants, observed states, permit counts) end at the earlier of the two.
   std::chrono::milliseconds connection_timeout{15'000};
 
   /// The pause between two attempts to open a new session grows from the first to the second.

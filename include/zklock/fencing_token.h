@@ -13,7 +13,8 @@ namespace zklock {
 /// which of them it is. Over the grants of one path it strictly increases, whatever session or
 /// process got them, also across restarts of the servers and deletion of the parent (unlike the
 /// sequence number in the node's name, which starts again with the parent). A reentrant grant
-/// repeats its token.
+/// repeats its token. The order does not survive an ensemble that is emptied or restored from an
+/// older backup: its zxids start again at a lower value. Reset the resource then as well.
 ///
 /// Send it along with every write to the resource that the lock protects, and let the resource
 /// refuse a token lower than the highest it has seen: then it is safe under any timing.

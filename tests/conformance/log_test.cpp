@@ -22,6 +22,22 @@ class Log : public LockTest {
   }
 };
 
+TEST_F(Log, AnotherSessionTimeout_IsAWarning) {
+  ClientOptions long_session = logged();
+  long_session.session_timeout = std::chrono::hours(1);
+  const auto client = connect(long_session);
+  ASSERT_LT(client->session_timeout(), long_session.session_timeout);
+  const std::string granted = std::to_string(client->session_timeout().count());
+  const std::string warning =
+      "the server grants a session timeout of " + granted + " ms instead of 3600000 ms";
+  EXPECT_TRUE(log_.contains(warning)) << log_.text();
+  expire_session(chroot_.hosts(), client->session_id());
+  ReentrantMutex mutex(*client, kPath);
+  EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
+  const std::string text = log_.text();
+  EXPECT_EQ(text.find(warning), text.rfind(warning)) << "once, until it changes";
+}
+
 TEST_F(Log, NoSecretIsWrittenAtAnyLevel) {
   const std::string secret = "correct-horse-battery-staple";
   ClientOptions with_secret = logged();

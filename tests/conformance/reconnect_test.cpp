@@ -77,15 +77,52 @@ TEST_F(Reconnect, AHoldIsLostByItselfWhenTheServerStandsStill) {
   EXPECT_TRUE(becomes_empty());  // also if the session turns out to live
 }
 
+TEST_F(Reconnect, NoServerForTheTimeout_TellsLost) {
+  ClientOptions short_session = options();
+  short_session.session_timeout = 2s;
+  const auto client = connect(short_session);
+  Chronicle<ConnectionState> told;
+  const auto subscription = client->add_listener([&](ConnectionState s) { told.add(s); });
+  server_.kill_hard();
+  EXPECT_TRUE(told.has(ConnectionState::lost)) << "although no server runs";
+  EXPECT_EQ(told.all(), (std::vector{ConnectionState::suspended, ConnectionState::lost}));
+  EXPECT_EQ(client->session_id(), 0);
+  start_again();
+  EXPECT_TRUE(told.has(ConnectionState::connected)) << "a new session";
+}
+
+// Such a server has a lower zxid than the client has seen, and refuses the session without a word.
+TEST_F(Reconnect, AnEmptiedServer_GrantsAgain) {
+  ClientOptions without_chroot = options();
+  without_chroot.hosts = server_.hosts();
+  without_chroot.session_timeout = 2s;
+  const auto client = connect(without_chroot);
+  ReentrantMutex mutex(*client, kPath);
+  for (int i = 0; i < 10; ++i) mutex.acquire().release();
+  ASSERT_TRUE(client->flush(kPatience));
+  const Hold hold = mutex.acquire({.owner = Owner::unique()});
+  ASSERT_EQ(hold.state(), HoldState::held);
+
+  server_.kill_hard();
+  server_.erase_data();
+  start_again();
+  const Hold again = mutex.acquire({.owner = Owner::unique(), .deadline = kPatience});
+  EXPECT_EQ(again.state(), HoldState::held);
+  EXPECT_EQ(hold.state(), HoldState::lost);
+}
+
 // Calls that begin without a server wait for one until their deadline.
 TEST_F(Reconnect, CallsWaitForTheServer) {
-  const auto client = connect(patient(options()));
+  ClientOptions impatient = patient(options());
+  impatient.connection_timeout = 300ms;  // a longer deadline takes precedence
+  const auto client = connect(impatient);
   ReentrantMutex mutex(*client, kPath);
   server_.kill_hard();
   ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kPatience));
   auto waiting = mutex.async_acquire(AcquireOptions{.deadline = kPatience});
   auto short_one = mutex.async_acquire(AcquireOptions{.deadline = 200ms});
   EXPECT_EQ(error_of([&] { return get(short_one); }), Errc::not_connected);
+  EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::not_connected) << "it has no deadline";
   EXPECT_FALSE(client->wait_until_connected(50ms));
   EXPECT_FALSE(is_ready(waiting));
   server_.start();

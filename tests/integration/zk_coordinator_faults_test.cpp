@@ -40,6 +40,13 @@ ClientOptions with_short_sessions(const testing::ZooKeeperServer& server) {
   return options;
 }
 
+// However long a restart takes on a busy machine, the session survives it.
+ClientOptions outlasting_a_restart(const testing::ZooKeeperServer& server) {
+  ClientOptions options = Probe::with(server.hosts());
+  options.session_timeout = std::chrono::seconds(60);
+  return options;
+}
+
 void restart(testing::ZooKeeperServer& server) {
   server.start();
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
@@ -47,7 +54,7 @@ void restart(testing::ZooKeeperServer& server) {
 
 TEST(ZkCoordinatorFaults, HoldsRequestsWithoutAServerAndSendsThemInOrder) {
   const auto server = serving();
-  Probe probe(server->hosts());
+  Probe probe(outlasting_a_restart(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
   const SessionId session = probe.session();
   server->kill_hard();
@@ -77,7 +84,7 @@ TEST(ZkCoordinatorFaults, HoldsRequestsWithoutAServerAndSendsThemInOrder) {
 
 TEST(ZkCoordinatorFaults, ALostReplyIsUnknownAndToldAfterTheLoss) {
   const auto server = serving();
-  Probe probe(server->hosts());
+  Probe probe(outlasting_a_restart(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
   const std::string node = probe.contend("/p");
   server->pause();
@@ -110,8 +117,8 @@ TEST(ZkCoordinatorFaults, ALostReplyIsUnknownAndToldAfterTheLoss) {
 
 TEST(ZkCoordinatorFaults, AWatchSurvivesTheServersRestart) {
   const auto server = serving();
-  Probe probe(server->hosts());
-  Probe other(server->hosts());
+  Probe probe(outlasting_a_restart(*server));
+  Probe other(outlasting_a_restart(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
   const std::string stays = other.contend("/p");
   const std::string unwanted = other.contend("/p");
@@ -135,7 +142,7 @@ TEST(ZkCoordinatorFaults, AWatchSurvivesTheServersRestart) {
 
 TEST(ZkCoordinatorFaults, EveryKindOfWatchSurvivesTheServersRestart) {
   const auto server = serving();
-  Probe probe(server->hosts());
+  Probe probe(outlasting_a_restart(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/list"}).status, Status::ok);
   ASSERT_EQ(probe.call(rq::CreateParents{"/there"}).status, Status::ok);
   ASSERT_EQ(probe.call(probe.watch<rq::ListAndWatch>(1, "/list")).status, Status::ok);
@@ -188,7 +195,7 @@ TEST(ZkCoordinatorFaults, ASessionThatEndedIsFollowedByANewOne) {
 
 TEST(ZkCoordinatorFaults, WhatIsBoundToASessionEndsWithItAndTheRestGoesOn) {
   const auto server = serving();
-  Probe probe(server->hosts());
+  Probe probe(outlasting_a_restart(*server));
   const SessionId old = probe.session();
   server->kill_hard();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
@@ -290,7 +297,7 @@ TEST(ZkCoordinatorFaults, SaysWhyThereIsNoConnection) {
 
 TEST(ZkCoordinatorFaults, OnlyWhatIsBoundToASessionWaitsForItsReturn) {
   const auto server = serving();
-  ClientOptions options = Probe::with(server->hosts());
+  ClientOptions options = outlasting_a_restart(*server);
   options.connection_timeout = std::chrono::milliseconds(200);
   Probe probe(options);
   const SessionId session = probe.session();
@@ -308,7 +315,7 @@ TEST(ZkCoordinatorFaults, OnlyWhatIsBoundToASessionWaitsForItsReturn) {
 
 TEST(ZkCoordinatorFaults, AnUnreadableNodeIsAskedForAfterAReconnectToo) {
   const auto server = serving();
-  Probe probe(server->hosts());
+  Probe probe(outlasting_a_restart(*server));
   RawClient raw(server->hosts());
   ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
   ASSERT_EQ(raw.create("/unreadable", "x", 0, ACL_vector{1, nothing}).rc, ZOK);
@@ -326,7 +333,9 @@ TEST(ZkCoordinatorFaults, AnUnreadableNodeIsAskedForAfterAReconnectToo) {
 TEST(ZkCoordinatorFaults, WhatEndedWithoutAnEventIsNotWatchedAfterAReconnect) {
   const auto server = serving();
   const testing::Forwarder forwarder(server->port(), testing::Forwarder::Events::swallowed);
-  Probe probe("127.0.0.1:" + std::to_string(forwarder.port()));
+  ClientOptions options = outlasting_a_restart(*server);
+  options.hosts = "127.0.0.1:" + std::to_string(forwarder.port());
+  Probe probe(options);
   RawClient raw(server->hosts());
   ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
   const auto make = [&](const std::string& node) {
@@ -412,7 +421,7 @@ TEST(ZkCoordinatorFaults, OfWhatIsHeldEachIsAnsweredAsItsKindIsAndTheRestInOrder
   constexpr int kOfEach = 100;
   constexpr int kEvery = 10;
   const auto server = serving();
-  ClientOptions options = Probe::with(server->hosts());
+  ClientOptions options = outlasting_a_restart(*server);
   options.max_in_flight = 1;
   Probe probe(options);
   const SessionId session = probe.session();

@@ -18,6 +18,7 @@
 #include "tests/model/lock_world.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/recipes/candidacy.h"
+#include "zklock/recipes/proclaiming.h"
 #include "zklock/recipes/queue_observer.h"
 
 namespace zklock::model {
@@ -177,6 +178,36 @@ TEST(ElectionModel, AValueIsTwoRequestsAndIsTold) {
   EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
   ASSERT_EQ(polls.views.size(), 2U);
   EXPECT_EQ(polls.view().proclaimed, "a");
+}
+
+// give_up() comes at every reading of the clock, as another thread would: after it, nothing is sent.
+TEST(ElectionModel, AValueGivenUp_IsNotSentAfterwards) {
+  int given_up = 0;
+  for (int reading = 1; given_up + 1 == reading; ++reading) {
+    Polls polls;
+    auto& client = polls.world().client(0);
+    auto& clock = polls.world().scheduler(0);
+    std::weak_ptr<recipes::Proclaiming> proclaiming;
+    std::size_t sent = 0;
+    int readings = 0;
+    clock.when_read = [&] {
+      const auto alive = proclaiming.lock();
+      if (!alive || ++readings != reading) return;
+      ++given_up;
+      alive->give_up();
+      sent = client.requests(Kind::transaction);
+    };
+    // The creation fails, and so does the write: both are sent again.
+    polls.world().fail_next(0, Kind::transaction, Status::unknown);
+    proclaiming = recipes::Proclaiming::start(polls.candidates[0]->tenure()->rostrum("proclaim"),
+                                              "a", Deadline::never(), [](auto) {});
+    polls.world().run_all();
+    clock.when_read = nullptr;
+    if (given_up == reading) {
+      EXPECT_EQ(client.requests(Kind::transaction), sent) << "reading " << reading;
+    }
+  }
+  EXPECT_GT(given_up, 3);
 }
 
 TEST(ElectionModel, ValuesAreWrittenInTheOrderOfTheCalls) {

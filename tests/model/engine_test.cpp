@@ -318,6 +318,61 @@ TEST_F(EngineTest, NoServerInTimeIsAnError) {
   expect_rest();
 }
 
+TEST_F(EngineTest, ALongDeadline_OutlastsTheConnectionTimeout) {
+  lock_.world().disconnect(0);
+  run();
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
+  const auto without = lock_.acquire(0);
+  const auto in_vain = lock_.acquire(0, {.timeout = 1min});
+  run_for(client(0).options().connection_timeout + 1s);
+  EXPECT_EQ(error(without), Errc::not_connected);
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  run_for(50s);
+  EXPECT_EQ(error(in_vain), Errc::not_connected) << "at its deadline";
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(client(0).options().session_timeout);
+  ASSERT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+// Calls of one owner share a node, and each has its own deadline.
+TEST_F(EngineTest, CallsOfOneOwner_EndAtTheirOwnDeadlines) {
+  lock_.world().disconnect(0);
+  run();
+  const Owner owner = Owner::unique();
+  const auto without = lock_.acquire(0, {.owner = owner});
+  const auto with_deadline = lock_.acquire(0, {.owner = owner, .timeout = 2min});
+  run_for(client(0).options().connection_timeout + 1s);
+  EXPECT_EQ(error(without), Errc::not_connected);
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(client(0).options().session_timeout);
+  ASSERT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+// Contenders of one client may share a node, and each has its own deadline.
+TEST_F(EngineTest, ContendersOfOneNode_EndAtTheirOwnDeadlines) {
+  lock_.world().disconnect(0);
+  run();
+  const core::LocalTerms shared{.batch = 8};
+  const auto first = lock_.acquire(0, {.local = shared});
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min, .local = shared});
+  const auto last = lock_.acquire(0, {.local = shared});
+  run_for(client(0).options().connection_timeout + 1s);
+  EXPECT_EQ(error(first), Errc::not_connected);
+  EXPECT_EQ(error(last), Errc::not_connected);
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(client(0).options().session_timeout);
+  ASSERT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
 TEST_F(EngineTest, CloseEndsEverything) {
   const auto held = granted(0);
   const auto waits = waiting(1);

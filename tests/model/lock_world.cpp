@@ -268,13 +268,15 @@ std::string LockWorld::violation_of_exclusion() const {
 }
 
 std::string LockWorld::violation_of_nodes() const {
-  std::set<std::string> contenders;
+  // A session that its client has ended by itself may keep its nodes for a while.
+  std::set<std::pair<SessionId, std::string>> contenders;
   for (const std::string& name : nodes()) {
-    const auto data = core::NodeData::parse(world_.ensemble().find(path + ("/" + name))->data);
+    const Node* node = world_.ensemble().find(path + ("/" + name));
+    const auto data = core::NodeData::parse(node->data);
     if (!data || !core::parse_contention(name)) continue;
     // Without the number of the attempt.
     const std::string contender = data->attempt.substr(0, data->attempt.rfind('.'));
-    if (!contenders.insert(contender).second) return "nodes: two of one contender";
+    if (!contenders.emplace(node->owner, contender).second) return "nodes: two of one contender";
   }
   return {};
 }

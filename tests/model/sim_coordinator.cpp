@@ -233,6 +233,7 @@ void SimCoordinator::close() {
   drop_network(OnTheWay::dropped);
   link_ = Link::down;
   interests_.clear();
+  clock_.cancel(std::exchange(end_timer_, {}));
   gate_open_ = told_connected_ = false;
   const SessionId session = std::exchange(session_, {});
   if (session != SessionId{} && observer_ != nullptr) observer_->ended(session, Status::closed);
@@ -274,6 +275,8 @@ void SimCoordinator::receive() {
 
 void SimCoordinator::receive_one(Connected& message) {
   session_ = message.info.id;
+  timeout_ = message.info.timeout;
+  clock_.cancel(std::exchange(end_timer_, {}));
   told_connected_ = true;
   last_send_ = own_clock_.now();
   observer_->connected(message.info);
@@ -289,19 +292,31 @@ void SimCoordinator::receive_one(Connected& message) {
 
 void SimCoordinator::receive_one(const Refused& message) {
   link_ = Link::down;
+  end_session(message.session);
+  begin_attempt();
+}
+
+void SimCoordinator::end_session(SessionId session) {
+  clock_.cancel(std::exchange(end_timer_, {}));
   session_ = {};
   interests_.clear();
   last_zxid_ = 0;
-  observer_->ended(message.session, Status::session_ended);
+  observer_->ended(session, Status::session_ended);
   for (auto pending = held_.begin(); pending != held_.end();) {
-    if (pending->request.session != message.session) {
+    if (pending->request.session != session) {
       ++pending;
       continue;
     }
     answer_locally(std::move(*pending), Status::session_ended);
     pending = held_.erase(pending);
   }
-  begin_attempt();
+}
+
+void SimCoordinator::end_overdue_session() {
+  end_timer_ = {};
+  drop_network(OnTheWay::dropped);
+  link_ = Link::down;
+  end_session(session_);
 }
 
 // For ever.
@@ -311,6 +326,7 @@ void SimCoordinator::receive_one(AuthFailed) {
   link_ = Link::refused;
   gate_open_ = told_connected_ = false;
   interests_.clear();
+  clock_.cancel(std::exchange(end_timer_, {}));
   const SessionId session = std::exchange(session_, {});
   observer_->ended(session, Status::auth_failed);
   for (auto* queue : {&in_flight_, &held_}) {
@@ -368,6 +384,10 @@ void SimCoordinator::receive_one(ClosedByServer) {
 }
 
 void SimCoordinator::receive_one(const Suspended& message) {
+  if (message.session == session_ && !told_connected_) {
+    clock_.cancel(end_timer_);
+    end_timer_ = own_clock_.at(own_clock_.now() + timeout_, [this] { end_overdue_session(); });
+  }
   observer_->suspended(message.session);
 }
 
@@ -383,7 +403,7 @@ void SimCoordinator::receive_one(LocalReply& message) {
 void SimCoordinator::begin_attempt() {
   if (link_ != Link::down || closed_ || observer_ == nullptr) return;
   link_ = Link::opening;
-  to_server_.emplace_back(Handshake{session_, own_clock_.now()});
+  to_server_.emplace_back(Handshake{session_, own_clock_.now(), last_zxid_});
 }
 
 void SimCoordinator::break_link(OnTheWay on_the_way) {

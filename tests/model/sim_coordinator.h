@@ -66,6 +66,11 @@ enum class Relay {
 /// | refused  | ended, soon         | held; of a bad credential:  |
 /// |          |                     | answered so, for ever       |
 /// | closed   | suspended, soon     | sent, and lost              |
+///
+/// A client that was told `suspended`, and not `connected` within the session timeout, ends its
+/// session by itself, as the real coordinator does. The session stays alive on the servers until
+/// their own timeout, and requests that linger may still be carried out on it. The network is then
+/// down, until reconnect().
 class SimCoordinator final : public client::Coordinator, private SimEnsemble::Server {
  public:
   SimCoordinator(SimClock& clock, SimEnsemble& ensemble, Process process, ClientOptions options);
@@ -173,6 +178,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   struct Handshake {
     SessionId wanted;
     Instant began;
+    std::int64_t last_zxid;  // that the client has seen
   };
   struct NextRequest {};
   struct RemoveWatch {
@@ -248,6 +254,8 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void flush_held();
   void answer_locally(Pending pending, Status status, const char* detail = "");
   void begin_attempt();
+  void end_overdue_session();
+  void end_session(SessionId session);
   void break_link(OnTheWay on_the_way);
   void drop_network(OnTheWay on_the_way);
   void drop_watch_if_unused(const Watch& watch);
@@ -294,6 +302,8 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   SessionId session_;
   bool told_connected_ = false;
   Instant disconnected_since_{};
+  Duration timeout_{};  // of the session, as negotiated last
+  TimerId end_timer_{};
   bool gate_open_ = false;
   bool closed_ = false;
   bool credential_is_bad_ = false;

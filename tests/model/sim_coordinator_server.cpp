@@ -30,7 +30,12 @@ void SimCoordinator::serve() {
 }
 
 void SimCoordinator::serve_one(const Handshake& handshake) {
-  late_.clear();  // the session has moved: what comes through the old server is rejected
+  // Every server of the ensemble refuses a client that has seen a later zxid: it closes the
+  // connection without an answer.
+  if (handshake.last_zxid > ensemble_.last_zxid()) return break_link(OnTheWay::dropped);
+  // The session has moved: requests that arrive through the old server are rejected. A session that
+  // the client has ended by itself does not move.
+  if (handshake.wanted != SessionId{}) late_.clear();
   if (handshake.wanted != SessionId{} && !ensemble_.is_alive(handshake.wanted)) {
     link_ = Link::refused;
     to_client_.emplace_back(Refused{handshake.wanted});

@@ -339,6 +339,16 @@ void SimEnsemble::restart() {
   for (auto& [id, session] : sessions_) session.last_touch = clock_.now();
 }
 
+void SimEnsemble::empty() {
+  auto sessions = std::exchange(sessions_, {});
+  for (auto& [id, session] : sessions) clock_.cancel(session.timer);
+  tree_ = Tree();
+  zxid_ = kFirstZxid;
+  for (const auto& [id, session] : sessions) {
+    for (Server* server : servers_) server->on_session_gone(id);
+  }
+}
+
 Node& SimEnsemble::add(std::string path, std::string data, SessionId owner, bool container) {
   if (owner != SessionId{}) sessions_.at(owner).ephemerals.push_back(path);
   Node node;

@@ -131,6 +131,8 @@ class SimEnsemble {
   std::size_t reap_containers();
   /// A new leader: a higher epoch in the zxid, and every session has its full timeout again.
   void restart();
+  /// All servers are emptied: no nodes, no sessions, and zxids from the beginning.
+  void empty();
   /// There is no leader, and nobody expires, until restart().
   void lose_leader() noexcept { has_leader_ = false; }
   /// The wall clock of the servers jumps.
@@ -170,7 +172,8 @@ class SimEnsemble {
   SessionId acting_;
   Duration wall_clock_{};  ///< what it is ahead
   Tree tree_;
-  std::int64_t zxid_ = std::int64_t{1} << 32;
+  static constexpr std::int64_t kFirstZxid = std::int64_t{1} << 32;
+  std::int64_t zxid_ = kFirstZxid;
   /// While a transaction is carried out: its events, which are told when it has succeeded, and
   /// whether it has a zxid already.
   struct Progress {

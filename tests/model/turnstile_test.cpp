@@ -105,7 +105,7 @@ TEST_F(TurnstileTest, WhoGaveUpInLineIsNotWaitedFor) {
 TEST_F(TurnstileTest, AFailedConnectionEndsTheWholeLineInTime) {
   lock_.world().disconnect(0);
   run();
-  const auto calls = acquire(9, {.timeout = 1h});
+  const auto calls = acquire(9, {});
   run_for(client(0).options().connection_timeout - 1s);
   for (const std::size_t call : calls) EXPECT_EQ(lock_.call(call).outcomes, 0);
   run_for(2s);
@@ -124,7 +124,7 @@ TEST_F(TurnstileTest, ALostSessionSendsAllBackToTheLine) {
   client(0).reset_counts();
   lock_.world().reconnect(0);
   run();
-  EXPECT_EQ(creates(), 4U);
+  EXPECT_EQ(creates(), 2U) << "the first two were held back by the client already";
   EXPECT_EQ(lock_.nodes().size(), 4U);
   expect_granted_in_turn({calls[1], calls[2], calls[3], calls[4]});
   expect_rest();

@@ -114,6 +114,10 @@ void ZooKeeperServer::kill_hard() {
   if (process_) process_->kill();
 }
 
+void ZooKeeperServer::erase_data() {
+  std::filesystem::remove_all(directory() / "data" / "version-2");
+}
+
 void ZooKeeperServer::pause() {
   if (process_) process_->pause();
 }

@@ -49,6 +49,9 @@ class ZooKeeperServer {
   void restart();
   // SIGKILL, as a crash. start() brings the server back with its data.
   void kill_hard();
+  // Deletes all nodes, sessions and transaction logs of a server that does not run. REQUIRES: its
+  // process has ended. The server that start() brings up then counts its zxids from the beginning.
+  void erase_data();
   // SIGSTOP and SIGCONT.
   void pause();
   void resume();

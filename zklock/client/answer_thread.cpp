@@ -37,7 +37,7 @@ class AnswerThread::Line {
   std::condition_variable idle_;
   // Guarded by mutex_:
   std::deque<std::function<void()>> tasks_;
-  bool running_ = false;  // one of them
+  bool running_ = false;  // a task, or `overdue`
   bool poked_ = false;
   bool stopping_ = false;
 };
@@ -101,12 +101,14 @@ void AnswerThread::Line::work() {
   while (wait(lock, when)) {
     running_ = true;
     hand_out(lock);
+    // Once it is stopping, the owner of `overdue` may have been destroyed by a task.
+    if (!stopping_) {
+      lock.unlock();
+      when = overdue_();
+      lock.lock();
+    }
     running_ = false;
     idle_.notify_all();
-    if (stopping_) continue;  // whom `overdue` asks may have gone, with a task
-    lock.unlock();
-    when = overdue_();
-    lock.lock();
   }
 }
 

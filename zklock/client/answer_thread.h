@@ -32,12 +32,13 @@ class AnswerThread {
   void run(std::function<void()> task);
   /// Asks `overdue` anew, soon.
   void poke();
-  /// Returns when all is handed out and no handler runs. From a task: but for that one.
+  /// Blocks until the queue is empty and no handler runs, nor `overdue`. From a task: except that
+  /// task.
   void wait_idle();
+  bool runs_here() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 
  private:
   class Line;
-  bool runs_here() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 
   const std::shared_ptr<Line> line_;  // shared with the thread, which may outlive this object
   std::thread thread_;

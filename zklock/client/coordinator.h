@@ -193,7 +193,9 @@ class SessionObserver {
   virtual void connected(const SessionInfo& session) = 0;
   /// The connection broke. Told before the replies `unknown` of the requests it took along.
   virtual void suspended(SessionId session) = 0;
-  /// Expired (session_ended), refused (auth_failed: there will be no other session), or closed.
+  /// Expired (session_ended), refused (auth_failed: there will be no other session), or closed. Also
+  /// session_ended: the client ended it after T without a connection. The servers may then keep its
+  /// nodes until they expire it, and may still carry out on it what was sent before.
   /// Told before the replies of the requests that were bound to it. Its watches go without a word.
   /// `session`: 0 for a client that is refused before it has one.
   virtual void ended(SessionId session, Status why) = 0;
@@ -248,6 +250,10 @@ class Coordinator {
   /// runs any more. Not to be called from a handler. A second call waits for what was submitted
   /// since, which is answered `closed`.
   virtual void close() = 0;
+
+  /// Whether the calling thread is one that close() waits for: it runs a handler, a watch event, an
+  /// event of the observer or a task of soon().
+  virtual bool runs_here() const noexcept { return false; }
 
   /// What stands in the way of a connection, in words; for the texts of errors.
   virtual std::string trouble() const = 0;

@@ -43,6 +43,7 @@ bool SessionThread::wait(std::unique_lock<std::mutex>& lock, std::chrono::millis
 }
 
 void SessionThread::run() {
+  id_ = std::this_thread::get_id();
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     lock.unlock();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -43,6 +44,7 @@ class SessionThread {
   void retire(Next next);
   /// Returns when the thread has ended, whoever stopped it.
   void stop();
+  bool runs_here() const noexcept { return id_.load() == std::this_thread::get_id(); }
 
  private:
   void run();
@@ -58,6 +60,8 @@ class SessionThread {
   bool stopping_ = false;
   bool retired_ = false;
   Next next_ = Next::soon;
+
+  std::atomic<std::thread::id> id_;  // once it runs
 
   std::mutex thread_mutex_;
   std::thread thread_;  // guarded by thread_mutex_

@@ -69,6 +69,7 @@ class TimerThread::Timers {
   void stop() noexcept;
   /// No one will join the thread any more.
   void abandon() noexcept;
+  bool runs_here() noexcept;
 
  private:
   struct Key {
@@ -187,6 +188,11 @@ void TimerThread::Timers::stop() noexcept {
   if (thread_.joinable()) thread_.join();
 }
 
+bool TimerThread::Timers::runs_here() noexcept {
+  const std::lock_guard lock(mutex_);
+  return thread_id_ == std::this_thread::get_id();
+}
+
 void TimerThread::Timers::abandon() noexcept {
   const std::lock_guard join(join_mutex_);
   if (thread_.joinable()) thread_.detach();
@@ -209,6 +215,10 @@ TimerId TimerThread::at(Instant when, std::function<void()> task) {
 
 void TimerThread::cancel(TimerId timer) noexcept {
   if (timer != TimerId{}) timers_->cancel(timer);
+}
+
+bool TimerThread::runs_here() const noexcept {
+  return timers_->runs_here();
 }
 
 void TimerThread::stop() noexcept {

@@ -34,6 +34,8 @@ class TimerThread final : public Scheduler {
 
   void cancel(TimerId timer) noexcept override;
 
+  bool runs_here() const noexcept override;
+
   /// Effects: drops all timers, and waits for a task that is running; from within a task it does
   /// not wait, and no other task is begun after it. Once stopped, always stopped.
   void stop() noexcept;

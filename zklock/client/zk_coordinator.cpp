@@ -49,6 +49,7 @@ ZkCoordinator::ZkCoordinator(const ClientOptions& options)
       node_acl_(node_acl(options.acl, credentials_.front(), options.digest)),
       parent_acl_(parent_acl(options.acl, options.digest)),
       log_bridge_(options.logger, secrets_of(options, credentials_)),
+      timeout_(options.session_timeout),
       disconnected_since_(LeaseClock::now()),
       watches_(options.max_watch_bytes),
       nodes_(options.max_node_bytes),
@@ -134,6 +135,10 @@ void ZkCoordinator::close() {
     answer_held(all, Status::closed, {});
   }
   answers_.wait_idle();
+}
+
+bool ZkCoordinator::runs_here() const noexcept {
+  return CompletionScope::runs_here(*this) || session_thread_.runs_here() || answers_.runs_here();
 }
 
 std::string ZkCoordinator::trouble() const {
@@ -245,6 +250,7 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
 }
 
 std::optional<Instant> ZkCoordinator::do_what_is_due() {
+  end_overdue_session();
   const std::lock_guard guard(mutex_);
   const Instant now = LeaseClock::now();
   if (starved_) pump();
@@ -255,6 +261,7 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   answer_held([&](const Call& call) { return may_go(call) && due(call) <= now; },
               Status::not_connected, trouble_text());
   std::optional<Instant> next;
+  if (phase_ == Phase::suspended) next = session_due();
   for (const CallPtr& call : held_) {
     if (may_go(*call)) next = std::min(next.value_or(Instant::max()), due(*call));
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/client/acl.h"
@@ -33,11 +34,17 @@ namespace zklock::client {
 /// | connecting | yes    | held                             | connected event -> greeting     |
 /// | greeting   | yes    | held; the observer is being told | -> connected                    |
 /// | connected  | yes    | sent, max_in_flight at once      | connection lost -> suspended    |
-/// | suspended  | yes    | held                             | connected event -> greeting     |
+/// | suspended  | yes    | held                             | connected event -> greeting;    |
+/// |            |        |                                  | timeout T passed -> dead        |
 /// | dead       | yes    | held; what is bound to the dead  | shut() -> none                  |
 /// |            |        | session is answered              |                                 |
 ///
 /// Expiry, refusal and close() lead from every phase with a handle to dead.
+///
+/// A session whose timeout T has passed without a connection is ended by this client, although it
+/// may still be alive on the servers. Servers that were emptied or restored from a backup never say
+/// that it has expired: they refuse every handle that has seen a later zxid than theirs. They accept
+/// only a new handle, which has seen none.
 ///
 /// Four threads work here: the session thread opens and closes handles, the C client's completion
 /// thread brings events and replies, the answer thread brings the replies that need no server, and
@@ -57,9 +64,25 @@ class ZkCoordinator final : public Coordinator,
   bool abandon(RequestId request) noexcept override;
   void unwatch(RequestId request) noexcept override;
   void close() override;
+  bool runs_here() const noexcept override;
   std::string trouble() const override;
 
  private:
+  // While it lives, the calling thread is the C client's completion thread, in a call of `owner`.
+  class CompletionScope {
+   public:
+    explicit CompletionScope(const ZkCoordinator& owner) noexcept
+        : outer_(std::exchange(current_, &owner)) {}
+    ~CompletionScope() { current_ = outer_; }
+    CompletionScope(const CompletionScope&) = delete;
+    CompletionScope& operator=(const CompletionScope&) = delete;
+    static bool runs_here(const ZkCoordinator& owner) noexcept { return current_ == &owner; }
+
+   private:
+    static thread_local const ZkCoordinator* current_;
+    const ZkCoordinator* const outer_;
+  };
+
   enum class Phase { none, connecting, greeting, connected, suspended, dead };
   using CallPtr = std::shared_ptr<Call>;
   // In the order of submission, and so of their ids. Thousands may be held: a map would take more.
@@ -76,11 +99,16 @@ class ZkCoordinator final : public Coordinator,
   void on_connected();
   void on_suspended();
   void on_ended(Status why);
+  // Marks the session as dead, notifies the observer and retires the handle.
+  // REQUIRES: `lock` owns mutex_, which is released; the phase is not dead.
+  void end_session(std::unique_lock<std::mutex> lock, Status why, const std::string& cause);
   void tell_of(const std::string& path, request::WatchEvent event);
 
   // From the answer thread: answers requests that no server could be found for in time, asks for
   // nodes whose events may not come, and returns when to be called again.
   std::optional<Instant> do_what_is_due();
+  // From the answer thread: ends the session if T has passed without a connection.
+  void end_overdue_session();
 
   // All below require mutex_.
   // Sends what is held, as far as may be. What finds no memory is sent with the next, or soon.
@@ -110,6 +138,8 @@ class ZkCoordinator final : public Coordinator,
   bool ready() const noexcept { return phase_ == Phase::connected; }
   // The end of the wait for a server.
   Instant due(const Call& call) const;
+  // When the session is ended unless it is connected before. REQUIRES: the phase is suspended.
+  Instant session_due() const { return disconnected_since_ + timeout_; }
 
   // Calls the observer, one call at a time; nothing of a session after its end.
   template <typename Tell>
@@ -133,6 +163,7 @@ class ZkCoordinator final : public Coordinator,
   Phase phase_ = Phase::none;
   std::unique_ptr<ZkHandle> handle_;
   SessionId session_;           // 0 before the handle's first connection
+  core::Duration timeout_;      // T: as asked for, from the first connection on as negotiated last
   Instant connected_since_;     // the session
   Instant disconnected_since_;  // the client
   Instant attempt_began_;       // not later than the next handshake

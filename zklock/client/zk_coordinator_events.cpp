@@ -131,7 +131,10 @@ void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
 
 // --- The C client's completion thread
 
+thread_local const ZkCoordinator* ZkCoordinator::CompletionScope::current_ = nullptr;
+
 void ZkCoordinator::on_session_event(int state) {
+  const CompletionScope scope(*this);
   {
     std::unique_lock lock(mutex_);
     // The first event may be faster than open().
@@ -150,7 +153,16 @@ void ZkCoordinator::on_session_event(int state) {
 }
 
 void ZkCoordinator::on_connected() {
+  const ZkHandle* handle = nullptr;
+  {
+    const std::lock_guard guard(mutex_);
+    handle = handle_.get();
+  }
+  // Not under mutex_: it looks at every descriptor of the process. The handle is not destroyed
+  // before this thread has returned from the event.
+  if (handle != nullptr) handle->mark_close_on_exec();
   SessionInfo info;
+  core::Duration expected{};
   {
     const std::lock_guard guard(mutex_);
     if (phase_ == Phase::dead) return;
@@ -163,11 +175,16 @@ void ZkCoordinator::on_connected() {
     info.attempt_began = info.is_new || handle_->connected() ? attempt_began_ : heard_of_;
     heard_of_ = info.attempt_began;
     session_ = info.id;
+    expected = std::exchange(timeout_, info.timeout);
     if (info.is_new) connected_since_ = LeaseClock::now();
     phase_ = Phase::greeting;
   }
   log_info(std::string("session ") + hex(info.id) + (info.is_new ? " opened" : " reconnected") +
            ", timeout " + in_ms(info.timeout));
+  if (info.timeout != expected) {
+    log_warn("the server grants a session timeout of " + in_ms(info.timeout) + " instead of " +
+             in_ms(expected));
+  }
   tell(info.id, [&](SessionObserver& observer) { observer.connected(info); });
   const std::lock_guard guard(mutex_);
   if (phase_ != Phase::greeting) return;
@@ -201,28 +218,39 @@ void ZkCoordinator::refuse_to_hold() {
 }
 
 void ZkCoordinator::on_ended(Status why) {
-  SessionId session;
+  std::unique_lock lock(mutex_);
+  if (phase_ == Phase::dead) return;
+  end_session(std::move(lock), why, std::string(core::to_string(why)));
+}
+
+void ZkCoordinator::end_overdue_session() {
+  std::unique_lock lock(mutex_);
+  if (phase_ != Phase::suspended || LeaseClock::now() < session_due()) return;
+  end_session(std::move(lock), Status::session_ended,
+              "no connection for its timeout of " + in_ms(timeout_) + ": it is ended");
+}
+
+void ZkCoordinator::end_session(std::unique_lock<std::mutex> lock, Status why,
+                                const std::string& cause) {
+  const Instant now = LeaseClock::now();
+  if (phase_ == Phase::connected) disconnected_since_ = now;
+  phase_ = Phase::dead;
+  const SessionId session = session_;
   auto next = SessionThread::Next::never;
-  {
-    const std::lock_guard guard(mutex_);
-    if (phase_ == Phase::dead) return;
-    const Instant now = LeaseClock::now();
-    if (phase_ == Phase::connected) disconnected_since_ = now;
-    phase_ = Phase::dead;
-    session = session_;
-    if (why == Status::auth_failed) {
-      refused_ = true;
-    } else {
-      const bool lived = now - connected_since_ > options_.retry_delay_max;
-      next = lived ? SessionThread::Next::soon : SessionThread::Next::with_care;
-    }
+  if (why == Status::auth_failed) {
+    refused_ = true;
+  } else {
+    const bool lived = now - connected_since_ > options_.retry_delay_max;
+    next = lived ? SessionThread::Next::soon : SessionThread::Next::with_care;
   }
-  log_warn("session " + hex(session) + ": " + std::string(core::to_string(why)));
+  lock.unlock();
+  log_warn("session " + hex(session) + ": " + cause);
   tell_ended(session, why);
   session_thread_.retire(next);
 }
 
 void ZkCoordinator::on_watch_event(int type, const std::string& path) {
+  const CompletionScope scope(*this);
   // The types are variables in the C header, and cannot be cases of a switch.
   if (type == ZOO_CREATED_EVENT) {
     tell_of(path, request::WatchEvent::created);
@@ -267,6 +295,7 @@ void ZkCoordinator::fit_status(Status& status) const {
 }
 
 void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
+  const CompletionScope scope(*this);
   CallPtr call;
   SessionId session;
   Instant sent_at;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "zklock/client/close_on_exec.h"
 #include "zklock/client/digest_id.h"
 
 #if ZKLOCK_HAS_TLS
@@ -39,6 +40,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
                                          std::string& why) {
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* handle = nullptr;
+  const PipeCloseOnExec pipe;
   errno = 0;
 #if ZKLOCK_HAS_TLS
   if (options.tls) {
@@ -58,6 +60,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
     why = "the ZooKeeper C client cannot start: " + std::generic_category().message(errno);
     return nullptr;
   }
+  pipe.mark();
   // The default looks the names up at every turn of the I/O loop, and a connected client starves
   // when that fails.
   zoo_set_servers_resolution_delay(handle, -1);
@@ -76,6 +79,14 @@ bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
 
 ZkHandle::~ZkHandle() {
   zookeeper_close(handle_);
+}
+
+void ZkHandle::mark_close_on_exec() const {
+  sockaddr_storage peer{};
+  socklen_t length = sizeof peer;
+  if (zookeeper_get_connected_host(handle_, reinterpret_cast<sockaddr*>(&peer), &length) == nullptr)
+    return;  // the connection is lost again
+  mark_connections_close_on_exec(peer, length);
 }
 
 core::SessionId ZkHandle::session() const noexcept {

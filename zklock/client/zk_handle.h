@@ -51,6 +51,9 @@ class ZkHandle {
   ZkHandle(const ZkHandle&) = delete;
   ZkHandle& operator=(const ZkHandle&) = delete;
 
+  /// Marks the socket of the connection, so that programs started by exec do not inherit it.
+  void mark_close_on_exec() const;
+
   zhandle_t* get() const noexcept { return handle_; }
   core::SessionId session() const noexcept;
   core::Duration timeout() const noexcept;  ///< as negotiated

@@ -14,7 +14,8 @@ namespace zklock::core {
 /// |-----------------|------------------------------|-------------------------------------------|
 /// | ok              | yes                          |                                           |
 /// | unknown         | perhaps (the reply was lost) | find out, or repeat what is idempotent    |
-/// | session_ended   | no, or undone by the ending  | start afresh on the next session          |
+/// | session_ended   | no, or undone when the       | start afresh on the next session          |
+/// |                 | servers expire the session   |                                           |
 /// | not_sent        | no (abandoned before)        |                                           |
 /// | not_connected   | no (no server in time)       | tell the caller                           |
 /// | throttled       | no                           | again, a little later                     |

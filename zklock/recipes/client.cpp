@@ -16,6 +16,7 @@
 #include "zklock/client/zookeeper.h"
 #include "zklock/recipes/borrowed_executor.h"
 #include "zklock/recipes/client_core.h"
+#include "zklock/recipes/delivery.h"
 #include "zklock/recipes/fork_guard.h"
 #include "zklock/recipes/process_identity.h"
 
@@ -54,21 +55,28 @@ class ListenerThreads {
     std::erase_if(all_, [](const auto& each) { return each.expired(); });
     all_.push_back(threads);
   }
-  void drain_until(LeaseClock::time_point end) {
-    for (const auto& threads : all()) threads->drain_for(end - LeaseClock::now());
+  // These two are called by close(), and allocate nothing.
+  void drain_until(LeaseClock::time_point end) noexcept {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (const auto threads = at(i)) threads->drain_for(end - LeaseClock::now());
+    }
   }
-  bool runs_here() {
-    return std::ranges::any_of(all(), [](const auto& threads) { return threads->runs_here(); });
+  bool runs_here() noexcept {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (const auto threads = at(i); threads && threads->runs_here()) return true;
+    }
+    return false;
   }
 
  private:
-  std::vector<std::shared_ptr<client::CallbackThreads>> all() {
-    std::vector<std::shared_ptr<client::CallbackThreads>> alive;
+  std::size_t size() noexcept {
     const std::lock_guard guard(mutex_);
-    for (const auto& each : all_) {
-      if (auto threads = each.lock()) alive.push_back(std::move(threads));
-    }
-    return alive;
+    return all_.size();
+  }
+  // Null if the pool was destroyed, or removed from the list since.
+  std::shared_ptr<client::CallbackThreads> at(std::size_t i) noexcept {
+    const std::lock_guard guard(mutex_);
+    return i < all_.size() ? all_[i].lock() : nullptr;
   }
 
   std::mutex mutex_;
@@ -125,6 +133,16 @@ recipes::Ports open(const ClientOptions& options) {
   };
 }
 
+/// On another thread: the calling one is one that close() would wait for. When no thread can be
+/// started, the connection stays open until the process ends.
+void close_elsewhere(const std::shared_ptr<recipes::ClientCore>& core) noexcept {
+  try {
+    recipes::Delivery::send(core, core->losses(), "close", [core] { core->close(); });
+  } catch (const std::exception&) {  // no memory
+    recipes::keep_for_ever(core);
+  }
+}
+
 }  // namespace
 
 Client::Client(ClientOptions options) {
@@ -179,7 +197,9 @@ bool Client::flush(Deadline deadline) {
 }
 
 void Client::close() noexcept {
-  if (!core_->forked()) core_->close();
+  if (core_->forked()) return;
+  const bool own_thread = core_->coordinator().runs_here() || core_->scheduler().runs_here();
+  own_thread ? close_elsewhere(core_) : core_->close();
 }
 
 }  // namespace zklock

@@ -194,6 +194,19 @@ void Contender::failed(Errc code, const std::string& cause) {
   place_->leave();
 }
 
+void Contender::connection_timed_out(const std::string& cause) {
+  Calls waiting;
+  for (Call& call : std::exchange(calls_, {})) {
+    if (call.deadline.is_never()) {
+      complete(call, {.error = error(Errc::not_connected, cause)});
+    } else {
+      waiting.push_back(std::move(call));
+    }
+  }
+  calls_ = std::move(waiting);
+  if (calls_.empty()) give_up();
+}
+
 void Contender::refused(Errc code, const std::string& cause) {
   complete_all(code, cause);
   depart();

@@ -130,6 +130,9 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void failed(Errc error, const std::string& cause);
   /// The place has come to its end without a grant.
   void attempt_ended();
+  /// No server was reached within ClientOptions::connection_timeout. Ends the waiting calls that
+  /// have no deadline of their own with Error(not_connected).
+  void connection_timed_out(const std::string& cause);
   void waits_at(std::size_t position);
   void suspended();
   void resumed();

@@ -69,17 +69,24 @@ bool changes(const client::request::Write& w) {
 
 std::shared_ptr<GuardedCommit> GuardedCommit::start(const GuardedWrites& writes, Deadline deadline,
                                                     Done done) {
+  auto commit = make(writes, deadline, std::move(done));
+  commit->begin();
+  return commit;
+}
+
+std::shared_ptr<GuardedCommit> GuardedCommit::make(const GuardedWrites& writes, Deadline deadline,
+                                                   Done done) {
   std::shared_ptr<GuardedCommit> commit(new GuardedCommit(writes, deadline, std::move(done)));
   commit->core().check_usable(writes.operation, commit->lock_path());
-  if (auto error = refusal(writes)) {
-    commit->finish(std::move(error));
-    return commit;
-  }
-  for (const auto& guard : commit->what_.guards) {
-    commit->on_loss_.emplace_back(guard->tenure().lost(), OnLoss{commit});
-  }
-  commit->submit();
   return commit;
+}
+
+void GuardedCommit::begin() {
+  if (auto error = refusal(what_)) return finish(std::move(error));
+  for (const auto& guard : what_.guards) {
+    on_loss_.emplace_back(guard->tenure().lost(), OnLoss{shared_from_this()});
+  }
+  submit();
 }
 
 std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
@@ -120,6 +127,7 @@ void GuardedCommit::submit() {
   // Whoever has released it since may have passed the node on already.
   const bool all_hold =
       std::ranges::all_of(what_.guards, [](const auto& g) { return g->tenure().holds(); });
+  const core::Instant now = core().scheduler().now();
   std::optional<Error> refused;
   {
     const std::lock_guard guard(mutex_);
@@ -130,7 +138,7 @@ void GuardedCommit::submit() {
     } else if (withdrawn_ || !all_hold) {
       refused.emplace(withdrawn_.value_or(Errc::lock_lost), what_.operation, lock_path(),
                       "the hold is lost; nothing was sent");
-    } else if (deadline_.has_passed(core().scheduler().now())) {
+    } else if (deadline_.has_passed(now)) {
       refused.emplace(Errc::not_connected, what_.operation, lock_path(),
                       "the deadline had passed; nothing was sent");
     } else {

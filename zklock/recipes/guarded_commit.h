@@ -52,6 +52,11 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   /// returns; it runs no user code. Throws Error(closed | forked); then it is not called.
   static std::shared_ptr<GuardedCommit> start(const GuardedWrites& writes, Deadline deadline,
                                               Done done);
+  /// start() in two steps, so that the caller can register the commit before anything is sent.
+  /// After give_up(), begin() sends nothing.
+  static std::shared_ptr<GuardedCommit> make(const GuardedWrites& writes, Deadline deadline,
+                                             Done done);
+  void begin();
   /// Nobody waits any more: what has not been sent will not be.
   void give_up();
   /// What start() would not send.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "zklock/core/queue.h"
 #include "zklock/recipes/contender.h"
@@ -143,6 +144,13 @@ void LocalQueue::failed(const Place& place, Errc error, const std::string& cause
   if (!is_shared(place)) return;
   forget_place();
   for (const Waiting& each : std::exchange(waiting_, {})) each.who->refused(error, cause);
+}
+
+void LocalQueue::connection_timed_out(const Place& place, const std::string& cause) {
+  if (!is_shared(place)) return;
+  std::vector<std::shared_ptr<Contender>> behind;  // each may leave, and change waiting_
+  for (const Waiting& each : waiting_) behind.push_back(each.who);
+  for (const auto& who : behind) who->connection_timed_out(cause);
 }
 
 void LocalQueue::close() {

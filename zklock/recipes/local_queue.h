@@ -92,6 +92,8 @@ class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
   /// The place is not to be had any more.
   void gone(const Place& place);
   void failed(const Place& place, Errc error, const std::string& cause);
+  /// Notifies the contenders behind the one in the place; see Contender::connection_timed_out().
+  void connection_timed_out(const Place& place, const std::string& cause);
 
   /// What its place tells it.
   void stands_at(const Place& place, std::size_t position);

@@ -59,7 +59,7 @@ void Place::carry_out(const Effect& effect) {
     case Effect::Kind::move: move(effect.text); return;
     case Effect::Kind::create_parents:
       create_id_ = submit(request::CreateParents{path}, {}, on_reply([](Place& p, const auto& r) {
-                            return p.fsm_.parents_created(r.status, r.detail);
+                            return p.fsm_.parents_created(p.status_unbound(r), r.detail);
                           }));
       return;
     case Effect::Kind::check_parent:
@@ -83,7 +83,7 @@ void Place::carry_out(const Effect& effect) {
     case Effect::Kind::unwatch: predecessors_.end(*this); return;
     case Effect::Kind::remove_parent:
       create_id_ = submit(request::Delete{path}, {}, on_reply([](Place& p, const auto& r) {
-                            return p.fsm_.parent_removed(r.status, r.detail);
+                            return p.fsm_.parent_removed(p.status_unbound(r), r.detail);
                           }));
       return;
     case Effect::Kind::skip: {
@@ -179,12 +179,24 @@ core::CreatedAnswer Place::answer_of(const client::Reply& created) {
   const bool doubtful = created.status == Status::ok && name &&
                         engine_->numbers_begin_again(name->sequence, created.token);
   const bool first = name && !doubtful && engine_->own_turn().has_come(name->sequence);
-  return {doubtful ? Status::unknown : created.status,
+  return {doubtful ? Status::unknown : status_unbound(created),
           created.session,
           created.name,
           created.token,
           created.detail,
           first};
+}
+
+// The calls decide how long they wait for a connection: the request is sent again later, as long as
+// a call waits.
+core::Status Place::status_unbound(const client::Reply& reply) {
+  const auto who = contender();
+  if (reply.status != Status::not_connected || (who && !who->waits())) return reply.status;
+  if (!had_node_) {
+    if (local_) local_->connection_timed_out(*this, reply.detail);
+    if (who) who->connection_timed_out(reply.detail);
+  }
+  return Status::throttled;
 }
 
 // In a transaction the servers tell the name of what they have made, and nothing else of it.

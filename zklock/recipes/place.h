@@ -181,6 +181,8 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   core::CreatedAnswer answer_of(const client::Reply& created);
   core::AcquireEffects inspected(const client::Reply& reply);
   void check_own(SessionId session);
+  /// The status of a request that is bound to no session, as the machine is to see it.
+  core::Status status_unbound(const client::Reply& reply);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void list(SessionId session);
   core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);

@@ -67,28 +67,29 @@ std::shared_ptr<Proclaiming> Proclaiming::start(std::shared_ptr<Rostrum> rostrum
 void Proclaiming::send() {
   const GuardedWrites saying = rostrum_->to_say(value_);
   if (!GuardedCommit::refusal(saying) && rostrum_->bind_to_leader()) {
-    auto creating = GuardedCommit::start(rostrum_->to_be_there(), deadline_,
+    begin(creating_, GuardedCommit::make(rostrum_->to_be_there(), deadline_,
                                          [self = shared_from_this()](std::optional<Error> error) {
                                            const std::lock_guard guard(self->mutex_);
                                            self->not_created_ = std::move(error);
-                                         });
-    keep(creating_, std::move(creating));
+                                         }));
   }
-  auto commit = GuardedCommit::start(
-      saying, deadline_,
-      [self = shared_from_this()](std::optional<Error> error) { self->said(std::move(error)); });
-  keep(saying_, std::move(commit));
+  begin(saying_, GuardedCommit::make(saying, deadline_,
+                                     [self = shared_from_this()](std::optional<Error> error) {
+                                       self->said(std::move(error));
+                                     }));
 }
 
-/// For give_up(), which may have come before.
-void Proclaiming::keep(std::shared_ptr<GuardedCommit>& kept,
-                       std::shared_ptr<GuardedCommit> commit) {
+/// Registers the commit before it can be sent: after give_up() nothing is.
+void Proclaiming::begin(std::shared_ptr<GuardedCommit>& registered,
+                        const std::shared_ptr<GuardedCommit>& commit) {
+  bool given_up = false;
   {
     const std::lock_guard guard(mutex_);
-    kept = commit;
-    if (!given_up_) return;
+    registered = commit;
+    given_up = given_up_;
   }
-  commit->give_up();
+  if (given_up) commit->give_up();
+  commit->begin();
 }
 
 void Proclaiming::said(std::optional<Error> error) {

@@ -67,7 +67,8 @@ class Proclaiming : public std::enable_shared_from_this<Proclaiming> {
  private:
   Proclaiming(std::shared_ptr<Rostrum> rostrum, std::string value, Deadline deadline, Done done);
   void send();
-  void keep(std::shared_ptr<GuardedCommit>& kept, std::shared_ptr<GuardedCommit> commit);
+  void begin(std::shared_ptr<GuardedCommit>& registered,
+             const std::shared_ptr<GuardedCommit>& commit);
   void said(std::optional<Error> error);
   /// What the creation failed for, if that is why there is no rostrum.
   std::optional<Error> creation_failure() const;

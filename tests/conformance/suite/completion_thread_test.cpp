@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The completion thread of the ZooKeeper client may be the last to release a Client.
+#include <functional>
+#include <future>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+#include "zklock/recipes/client_core.h"
+
+namespace zklock::testing {
+namespace {
+
+class CompletionThreadOnServers : public LockTest {
+ protected:
+  // Runs `task` in the handler of a reply, and waits until it has returned.
+  static void run(recipes::ClientCore& core, std::function<void()> task) {
+    const auto returned = std::make_shared<std::promise<void>>();
+    auto done = returned->get_future();
+    core.coordinator().submit({.operation = client::request::CountChildren{"/"}},
+                              [task = std::move(task), returned](const client::Reply&) {
+                                task();
+                                returned->set_value();
+                              });
+    get(done);
+  }
+};
+
+TEST_F(CompletionThreadOnServers, Close_IsDoneByAnotherThread) {
+  const auto client = connect();
+  const auto core = recipes::ClientCore::of(*client);
+  run(*core, [&] { client->close(); });
+  EXPECT_TRUE(eventually([&] { return core->closed(); }, kPatience));
+  client->close();  // waits for that one
+  EXPECT_FALSE(client->is_connected());
+}
+
+TEST_F(CompletionThreadOnServers, Destruction_LeavesNothing) {
+  const auto owner = std::make_shared<std::unique_ptr<Client>>(connect());
+  const std::weak_ptr<recipes::ClientCore> core = recipes::ClientCore::of(**owner);
+  run(*core.lock(), [owner] { owner->reset(); });
+  EXPECT_TRUE(eventually([&] { return core.expired(); }, kPatience));
+}
+
+}  // namespace
+}  // namespace zklock::testing

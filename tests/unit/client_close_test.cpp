@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// close() where there is no memory, and on threads of the client itself. No server is needed.
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "fact.h"
+#include "support/scarce_memory.h"
+#include "support/wait_for.h"
+#include "zklock/recipes/client_core.h"
+#include "zklock/zklock.h"
+
+namespace zklock {
+namespace {
+
+using testing::eventually;
+using testing::Fact;
+
+ClientOptions without_a_server() {
+  ClientOptions options;
+  options.hosts = "127.0.0.1:1";
+  return options;
+}
+
+TEST(ClientClose, ASecondClose_NeedsNoMemory) {
+  ClientOptions options = without_a_server();
+  // Each listener of a mutex then has a thread of its own, which hands tasks to this executor.
+  options.executor = [](std::function<void()> task) { std::thread(std::move(task)).detach(); };
+  Client client(options);
+  const Mutex mutex(client, "/lock", {.listener = [](const LockEvent&) {}});
+  client.close();
+  const testing::ScarceMemory none(0);
+  client.close();
+  EXPECT_FALSE(none.ran_out());
+}
+
+// The last reference to a Client may be released on any thread.
+class ClosedOnOwnThread : public ::testing::Test {
+ protected:
+  using Release = std::function<void()>;
+  // Destroys the client within what `run` runs; the thread there is to return from it.
+  static void destroy_within(const std::function<void(recipes::ClientCore&, Release)>& run) {
+    auto client = std::make_shared<Client>(without_a_server());
+    const std::weak_ptr<recipes::ClientCore> core = recipes::ClientCore::of(*client);
+    auto& used = *core.lock();
+    const Fact<> returned;
+    run(used, [owner = std::make_shared<std::shared_ptr<Client>>(std::move(client)), returned] {
+      owner->reset();
+      returned.is_known();
+    });
+    returned.get();
+    EXPECT_TRUE(eventually([&] { return core.expired(); })) << "and nothing of it is left";
+  }
+};
+
+TEST_F(ClosedOnOwnThread, OnTheTimersThread_ClosesElsewhere) {
+  destroy_within([](recipes::ClientCore& core, Release release) {
+    core.scheduler().at(core.scheduler().now(), std::move(release));
+  });
+}
+
+TEST_F(ClosedOnOwnThread, OnTheAnswersThread_ClosesElsewhere) {
+  destroy_within([](recipes::ClientCore& core, Release release) {
+    core.coordinator().soon(std::move(release));
+  });
+}
+
+}  // namespace
+}  // namespace zklock
