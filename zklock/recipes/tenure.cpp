@@ -49,18 +49,18 @@ void Tenure::release() noexcept {
 std::shared_ptr<Rostrum> Tenure::rostrum(const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, path());
   const std::lock_guard guard(mutex_);
-  if (rostrum_) return rostrum_;
+  if (rostrum_ && !ended_) return rostrum_;
   throw Error(Errc::lock_lost, operation, path(), "the leadership has ended; nothing was sent");
 }
 
 HoldState Tenure::state() const noexcept {
-  if (forked()) return HoldState::lost;
+  if (ended_ || forked()) return HoldState::lost;
   const std::lock_guard guard(mutex_);
   return hold_.state();
 }
 
 LeaseClock::time_point Tenure::valid_until() const noexcept {
-  if (forked()) return LeaseClock::time_point::min();
+  if (ended_ || forked()) return LeaseClock::time_point::min();
   const std::lock_guard guard(mutex_);
   return hold_.valid_until();
 }
