@@ -131,10 +131,10 @@ std::future<void> Leadership::async_proclaim(std::string value, Deadline deadlin
 }
 
 BasicAwaitable<void> Leadership::co_proclaim(std::string value, Deadline deadline) const {
-  return BasicAwaitable<void>(
-      [leadership = *this, value = std::move(value), deadline](CommitHandler handler) {
-        leadership.async_proclaim(value, std::move(handler), deadline);
-      });
+  return BasicAwaitable<void>([leadership = *this, value = std::move(value), deadline](
+                                  CommitHandler handler, const std::stop_token&) {
+    leadership.async_proclaim(value, std::move(handler), deadline);
+  });
 }
 
 }  // namespace zklock
