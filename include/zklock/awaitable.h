@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -17,13 +19,33 @@ namespace zklock {
 /// deadline passed, or a stop was requested); or an empty Hold and an exception, an Error.
 using AcquireHandler = std::function<void(Hold, std::exception_ptr)>;
 
-/// What the co_...() functions return: to be awaited once, at once. The coroutine goes on where the
-/// handler of the asynchronous call runs: on the client's executor. `co_await` gives the Result, or
-/// throws what the asynchronous call reports.
+/// Returned by the co_...() functions. A coroutine awaits it once, at once. The coroutine resumes
+/// on the client's executor, where the handler of the asynchronous call would run. `co_await`
+/// returns the Result, or throws the error that the asynchronous call reports.
+///
+/// Arguments: g++ 12 destroys an aggregate twice if it is written as a braced list inside the operand
+/// of co_await. If the aggregate owns something, like a stop token, that is a use-after-free. So no
+/// co_acquire() takes a temporary AcquireOptions; such a call does not compile. These forms are safe
+/// on every compiler:
+/// @code
+///   Hold hold = co_await mutex.co_acquire(5s, stop);     // a deadline and a stop token
+///
+///   const AcquireOptions options{.owner = request, .deadline = 5s};  // named: a statement before
+///   Hold again = co_await mutex.co_acquire(options);
+/// @endcode
+/// Functions of your own that you call in the operand of co_await need the same care.
+///
+/// Destruction: a coroutine may be destroyed while it is suspended here. Then it is never resumed,
+/// and an acquire leaves the queue; a Hold that was granted at that moment is released. A commit
+/// or a proclamation is not undone: its outcome is unknown. REQUIRES: the resumption has not begun.
+/// It begins on the executor. If the executor has one thread, destroy the coroutine on that thread.
+/// If it has several, or is the client's own, the caller must exclude that a grant, the deadline,
+/// a stop or an error resumes the coroutine at the same time. Destroying a coroutine that runs is
+/// undefined behaviour.
 ///
 /// Thread-safety: none.
 template <class Result>
-class BasicAwaitable {
+class [[nodiscard]] BasicAwaitable {
   template <class R>
   struct Outcome {
     using Handler = std::function<void(R, std::exception_ptr)>;
@@ -38,37 +60,63 @@ class BasicAwaitable {
 
  public:
   using Handler = typename Outcome<Result>::Handler;
-  /// `start` begins the asynchronous call whose outcome goes to the handler.
-  explicit BasicAwaitable(std::function<void(Handler)> start) : start_(std::move(start)) {}
+  /// Begins the asynchronous call, which passes its outcome to the handler. The token is stopped
+  /// when the coroutine is destroyed before that.
+  using Start = std::function<void(Handler, std::stop_token)>;
+  explicit BasicAwaitable(Start start) : start_(std::move(start)) {}
+  BasicAwaitable(BasicAwaitable&&) noexcept = default;
+  BasicAwaitable(const BasicAwaitable&) = delete;
+  BasicAwaitable& operator=(const BasicAwaitable&) = delete;
+  ~BasicAwaitable() {
+    if (waiting_) waiting_->abandon();
+  }
 
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> caller) {
-    // The coroutine may go on, and this object with it, before start() has returned.
+    // The coroutine may resume, and destroy this object, before start() has returned.
     const auto start = std::move(start_);
+    const auto waiting = std::make_shared<Waiting>(caller);
+    waiting_ = waiting;
     if constexpr (std::is_void_v<Result>) {
-      start([this, caller](std::exception_ptr error) { go_on(caller, {}, std::move(error)); });
+      start([waiting](std::exception_ptr error) { waiting->resume({}, std::move(error)); },
+            waiting->abandoned.get_token());
     } else {
-      start([this, caller](Result result, std::exception_ptr error) {
-        go_on(caller, std::move(result), std::move(error));
-      });
+      start(
+          [waiting](Result result, std::exception_ptr error) {
+            waiting->resume(std::move(result), std::move(error));
+          },
+          waiting->abandoned.get_token());
     }
   }
   Result await_resume() {
-    if (error_) std::rethrow_exception(error_);
-    if constexpr (!std::is_void_v<Result>) return std::move(value_);
+    if (waiting_->error) std::rethrow_exception(waiting_->error);
+    if constexpr (!std::is_void_v<Result>) return std::move(waiting_->value);
   }
 
  private:
-  using Value = typename Outcome<Result>::Value;
-  void go_on(std::coroutine_handle<> caller, Value value, std::exception_ptr error) {
-    value_ = std::move(value);
-    error_ = std::move(error);
-    caller.resume();
-  }
+  /// Shared by the coroutine's frame and the handler: either may outlive the other.
+  struct Waiting {
+    using Value = typename Outcome<Result>::Value;
+    explicit Waiting(std::coroutine_handle<> c) : caller(c) {}
+    void resume(Value result, std::exception_ptr failure) {
+      if (decided.exchange(true)) return;  // abandoned: the result is dropped
+      value = std::move(result);
+      error = std::move(failure);
+      caller.resume();
+    }
+    void abandon() noexcept {
+      if (!decided.exchange(true)) abandoned.request_stop();
+    }
 
-  std::function<void(Handler)> start_;
-  Value value_;
-  std::exception_ptr error_;
+    const std::coroutine_handle<> caller;
+    std::atomic<bool> decided{false};  ///< resumed, or abandoned
+    std::stop_source abandoned;
+    Value value;
+    std::exception_ptr error;
+  };
+
+  Start start_;
+  std::shared_ptr<Waiting> waiting_;
 };
 
 using Awaitable = BasicAwaitable<Hold>;

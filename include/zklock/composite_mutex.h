@@ -100,9 +100,13 @@ class CompositeMutex {
   std::future<CompositeHold> async_acquire(AcquireOptions options = {});
 
   using Awaitable = BasicAwaitable<CompositeHold>;
-  /// For coroutines: `auto hold = co_await mutex.co_acquire();`. Resumes where a handler would run.
-  /// Throws from co_await what acquire() throws.
-  Awaitable co_acquire(AcquireOptions options = {});
+  /// For coroutines: `auto hold = co_await mutex.co_acquire(5s, stop);`. Resumes where a handler
+  /// would run. Throws from co_await what acquire() throws. For the other members of
+  /// AcquireOptions, name the options: a temporary does not compile, see BasicAwaitable, which also
+  /// says how to destroy a coroutine that waits.
+  Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
+  Awaitable co_acquire(const AcquireOptions& options);
+  Awaitable co_acquire(AcquireOptions&& options) = delete;
 
   /// Whether the calling thread holds enough parts, with valid leases. Sends nothing.
   bool is_held_by_this_thread() const;

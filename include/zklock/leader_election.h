@@ -47,7 +47,8 @@ struct ElectionOptions {
 ///
 /// The function runs on a thread of the election's own, one call at a time, and may take as long as
 /// it likes. When the leadership is lost or interrupted, or the election closed, its stop token is
-/// stopped, and the function should return soon. The lock node is deleted only after that: while
+/// stopped, and the function should return soon. From then on the Leadership is `lost`, and cannot
+/// proclaim. The lock node is deleted only when the function has returned: while
 /// the session lives, no two functions run at a time. Once the session is lost, another process may
 /// be elected before the function has returned: what it does to the outside has to carry
 /// Leadership::token(). So may it one second after somebody has forced the leader to let go
@@ -87,7 +88,9 @@ class LeaderElection {
   bool requeue();
 
   /// Effects: the present leadership, if any, ends: its token is stopped, by the calling thread.
-  /// Does not wait for the function. What follows is as when the function returns by itself.
+  /// Does not wait for the function. When the function returns, the election goes on as after any
+  /// other return. If the function was not called yet, it is not called for this leadership; the
+  /// election then contends once more, also without auto_requeue.
   void interrupt() noexcept;
 
   /// As interrupt(), and leaves the queue, now or when the function has returned, until requeue().

@@ -24,6 +24,10 @@ class Tenure;
 /// One leadership of this process, from its grant to its end, as LeaderLatch and LeaderElection
 /// give it out. Copies stand for the same leadership; keeping one does not keep the leadership.
 ///
+/// state(), valid_until() and proclaim() agree with ended(): when that token is stopped, they answer
+/// that the leadership is lost. A GuardedTransaction that was made before can still be committed, as
+/// long as the lock node exists.
+///
 /// Thread-safety: a value; all members may be called by any thread.
 class Leadership {
  public:
@@ -35,7 +39,8 @@ class Leadership {
 
   /// Effects: reads LeaseClock and answers; does not block and sends nothing. `lost` as soon as the
   /// lease has run out, also at the first question after a pause of the process, and when the
-  /// leadership was given up. What it leaves unsaid: see Hold::state().
+  /// leadership has ended in any other way: interrupted, withdrawn or closed, also while the function
+  /// of a LeaderElection still runs. Its limits are those of Hold::state().
   HoldState state() const noexcept;
 
   /// A token that is stopped once, when the leadership ends: lost (then before another client can

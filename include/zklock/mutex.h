@@ -68,7 +68,9 @@ class Mutex {
   /// As those of ReentrantMutex.
   void async_acquire(AcquireOptions options, AcquireHandler handler);
   std::future<Hold> async_acquire(AcquireOptions options = {});
-  Awaitable co_acquire(AcquireOptions options = {});
+  Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
+  Awaitable co_acquire(const AcquireOptions& options);
+  Awaitable co_acquire(AcquireOptions&& options) = delete;
 
   /// Whether lock() through this object holds, with a valid lease. Does not block, sends nothing.
   /// False in a fork()ed child.

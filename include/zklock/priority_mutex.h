@@ -26,9 +26,10 @@ struct PriorityOptions {
   /// Of lock() and its relatives; 1 (lightest) to 10. The acquiring functions that take a weight
   /// say their own.
   int weight = 5;
-  /// How far weight reaches: for each unit by which it is heavier, a contender overtakes those that
-  /// came at most this many places before it. (A place is a node created under the lock's path: a
-  /// contender takes two until it holds, three with a lock delay.) So nobody is overtaken for ever.
+  /// How far weight reaches, in places. A contender that is n units heavier overtakes those that
+  /// arrived fewer than n * ageing places before it. At exactly n * ageing places, the earlier one is
+  /// served first. A place is a node created under the lock's path. A contender takes two until it
+  /// holds, three with a lock delay. So no contender is overtaken for ever.
   /// 1 to 1,000,000; nothing: strictly by weight, and the light ones may starve. All who use the
   /// path must agree.
   std::optional<int> ageing = 100;
@@ -94,7 +95,10 @@ class PriorityMutex {
                      std::optional<int> weight = std::nullopt);
   std::future<Hold> async_acquire(AcquireOptions options = {},
                                   std::optional<int> weight = std::nullopt);
-  Awaitable co_acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
+  Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {},
+                       std::optional<int> weight = std::nullopt);
+  Awaitable co_acquire(const AcquireOptions& options, std::optional<int> weight = std::nullopt);
+  Awaitable co_acquire(AcquireOptions&& options, std::optional<int> weight = std::nullopt) = delete;
 
   /// Of the calling thread; as those of ReentrantMutex.
   bool is_held_by_this_thread() const;

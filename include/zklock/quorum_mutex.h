@@ -25,9 +25,9 @@ using QuorumHold = CompositeHold;
 struct QuorumOptions {
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
-  /// How long an ensemble may be out of reach (not connected, or without a sign of its quorum)
+  /// How long an ensemble may be out of reach (not connected, or without an answer of its quorum)
   /// before it is passed over; less when the deadline is near, so that each gets its share of the
-  /// time. One that is up, but where others hold, is waited for until the deadline.
+  /// time. An ensemble that is up, but where others hold, is waited for until the deadline.
   std::chrono::milliseconds ensemble_timeout{2'000};
 
   /// As MutexOptions::listener. It hears of each ensemble for itself (LockEvent::place is that of
@@ -54,8 +54,9 @@ struct QuorumOptions {
 /// for ensembles that fail as a whole: in different places, or under different administrations.
 ///
 /// The ensembles are taken in the order of the clients, which must be the same in all processes.
-/// One that is out of reach is passed over after a bounded time, and from then on at once, until it
-/// is connected again. Any two majorities have an ensemble in common, which lets in one of them
+/// An ensemble that is out of reach is passed over after a bounded time. Later calls pass it over at
+/// once, until its quorum has answered (one small request waits for that), or until it is connected
+/// anew. If no majority would be left without it, it is waited for again. Any two majorities have an ensemble in common, which lets in one of them
 /// only. Contenders do not wait for each other in a circle, even if each has passed over other
 /// ensembles: each waits only for ensembles that come after all it holds, and never goes back to
 /// one without having given back everything. In a chain of contenders, each waiting for what the
@@ -71,7 +72,10 @@ struct QuorumOptions {
 /// reliance on clocks and without its free-for-all: each ensemble has a fair queue.
 ///
 /// Acquiring functions throw what those of ReentrantMutex throw when so many ensembles fail that no
-/// majority is left: the code is that of the first failure, and the text names each.
+/// majority is left: the code is that of the first failure, and the text names each. If ensembles
+/// are merely out of reach, a call with a deadline throws not_connected only when the deadline has
+/// passed. Until then it releases what it has and tries all ensembles again. A call without a
+/// deadline throws when each has been out of reach for `ensemble_timeout`, try_lock() at once.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class QuorumMutex : public CompositeMutex {

@@ -106,9 +106,13 @@ class ReentrantMutex {
   /// passed or a stop was requested) or an Error.
   std::future<Hold> async_acquire(AcquireOptions options = {});
 
-  /// For coroutines: `Hold hold = co_await mutex.co_acquire();`. Resumes on the client's executor.
-  /// Throws from co_await what acquire() throws.
-  Awaitable co_acquire(AcquireOptions options = {});
+  /// For coroutines: `Hold hold = co_await mutex.co_acquire(5s, stop);`. Resumes on the client's
+  /// executor. Throws from co_await what acquire() throws. For the other members of AcquireOptions,
+  /// name the options: a temporary does not compile, see BasicAwaitable, which also says how to
+  /// destroy a coroutine that waits.
+  Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
+  Awaitable co_acquire(const AcquireOptions& options);
+  Awaitable co_acquire(AcquireOptions&& options) = delete;
 
   /// Whether the calling thread holds, with a valid lease. Does not block and sends nothing.
   bool is_held_by_this_thread() const;

@@ -3,6 +3,7 @@
 
 #include <future>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -94,7 +95,10 @@ class Semaphore {
   /// As those of ReentrantMutex.
   void async_acquire(int permits, AcquireOptions options, AcquireHandler handler);
   std::future<Permit> async_acquire(int permits = 1, AcquireOptions options = {});
-  Awaitable co_acquire(int permits = 1, AcquireOptions options = {});
+  Awaitable co_acquire(int permits = 1, Deadline deadline = Deadline::never(),
+                       std::stop_token stop = {});
+  Awaitable co_acquire(int permits, const AcquireOptions& options);
+  Awaitable co_acquire(int permits, AcquireOptions&& options) = delete;
 
   /// Everybody in the queue, in order; Participant::holds tells those who have their permits (after
   /// a shared number was lowered, those who would have them by the new one). As

@@ -103,13 +103,17 @@ class SharedMutex {
   Hold acquire(AcquireOptions options = {});
   void async_acquire(AcquireOptions options, AcquireHandler handler);
   std::future<Hold> async_acquire(AcquireOptions options = {});
-  Awaitable co_acquire(AcquireOptions options = {});
+  Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
+  Awaitable co_acquire(const AcquireOptions& options);
+  Awaitable co_acquire(AcquireOptions&& options) = delete;
 
   /// The same, to read.
   Hold acquire_shared(AcquireOptions options = {});
   void async_acquire_shared(AcquireOptions options, AcquireHandler handler);
   std::future<Hold> async_acquire_shared(AcquireOptions options = {});
-  Awaitable co_acquire_shared(AcquireOptions options = {});
+  Awaitable co_acquire_shared(Deadline deadline = Deadline::never(), std::stop_token stop = {});
+  Awaitable co_acquire_shared(const AcquireOptions& options);
+  Awaitable co_acquire_shared(AcquireOptions&& options) = delete;
 
   /// How many times the calling thread holds to write, and to read: lock() and lock_shared() calls
   /// and Holds. 0 when it does not, or when the hold was lost. Do not block and send nothing.

@@ -348,7 +348,8 @@ TEST_F(Async, WhatIsRefusedComesTheWayOfAllErrors) {
   auto of_several = several.async_acquire(bad);
   EXPECT_EQ(error_of([&] { return get(of_several); }), refused);
   EXPECT_EQ(error_of([&] { return awaited(semaphore.co_acquire(4)); }), refused);
-  EXPECT_EQ(error_of([&] { return awaited(weighted.co_acquire({}, 0)); }), refused);
+  EXPECT_EQ(error_of([&] { return awaited(weighted.co_acquire(Deadline::never(), {}, 0)); }),
+            refused);
   EXPECT_EQ(error_of([&] { return awaited(several.co_acquire(bad)); }), refused);
   for (const std::string path : {"/permits", "/weighted", "/a"}) {
     EXPECT_EQ(raw().exists(path).rc, ZNONODE) << "nothing was sent";

@@ -2,6 +2,7 @@
 // co_await.
 #include <coroutine>
 #include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <stop_token>
@@ -43,7 +44,7 @@ Task<FencingToken> lock_once(ReentrantMutex& mutex) {
 }
 
 Task<Hold> acquire(ReentrantMutex& mutex, AcquireOptions options) {
-  Hold hold = co_await mutex.co_acquire(std::move(options));
+  Hold hold = co_await mutex.co_acquire(options);
   co_return std::move(hold);
 }
 
@@ -112,6 +113,134 @@ TEST_F(Coroutine, DeadlineAndStopGiveAnEmptyHold) {
   EXPECT_FALSE(static_cast<bool>(get(stopped.result)));
   EXPECT_TRUE(reaches_nodes(1));
 }
+
+// ---- the forms of the options -------------------------------------------------------------------
+
+Task<Hold> acquire_until(ReentrantMutex& mutex, std::stop_source& stop) {
+  Hold hold = co_await mutex.co_acquire(kPatience, stop.get_token());
+  co_return std::move(hold);
+}
+
+// Awaits each safe form of arguments, with the compiler's temporaries in the operand of co_await.
+template <class Lock>
+Task<int> acquire_in_every_form(Lock& lock) {
+  std::stop_source stop;
+  const AcquireOptions options{.deadline = kPatience, .stop = stop.get_token()};
+  int granted = 0;
+  if (co_await lock.co_acquire()) ++granted;
+  if (co_await lock.co_acquire(kPatience)) ++granted;
+  if (co_await lock.co_acquire(kPatience, stop.get_token())) ++granted;
+  if (co_await lock.co_acquire(options)) ++granted;
+  co_return granted;
+}
+
+Task<int> acquire_permits_in_every_form(Semaphore& semaphore) {
+  std::stop_source stop;
+  const AcquireOptions options{.deadline = kPatience, .stop = stop.get_token()};
+  int granted = 0;
+  if (co_await semaphore.co_acquire()) ++granted;
+  if (co_await semaphore.co_acquire(2, kPatience, stop.get_token())) ++granted;
+  if (co_await semaphore.co_acquire(2, options)) ++granted;
+  co_return granted;
+}
+
+Task<int> acquire_to_read_in_every_form(SharedMutex& mutex) {
+  std::stop_source stop;
+  const AcquireOptions options{.deadline = kPatience, .stop = stop.get_token()};
+  int granted = 0;
+  if (co_await mutex.co_acquire_shared()) ++granted;
+  if (co_await mutex.co_acquire_shared(kPatience, stop.get_token())) ++granted;
+  if (co_await mutex.co_acquire_shared(options)) ++granted;
+  co_return granted;
+}
+
+int granted(Task<int> task) {
+  return get(task.result);
+}
+
+TEST_F(Coroutine, EveryFormOfEveryClass_IsGranted) {
+  Mutex mutex(*client_, kPath);
+  SharedMutex shared(*client_, kPath);
+  PriorityMutex priority(*client_, kPath);
+  Semaphore semaphore(*client_, "/semaphore", 2);
+  MultiMutex multi(*client_, {"/a", "/b"});
+  QuorumMutex quorum({*client_}, "/quorum");
+  EXPECT_EQ(granted(acquire_in_every_form(mutex_)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(mutex)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(shared)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(priority)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(multi)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(quorum)), 4);
+  EXPECT_EQ(granted(acquire_to_read_in_every_form(shared)), 3);
+  EXPECT_EQ(granted(acquire_permits_in_every_form(semaphore)), 3);
+}
+
+TEST_F(Coroutine, StopWhileItWaits_GivesAnEmptyHold) {
+  const Hold blocking = mutex_.acquire();
+  std::stop_source stop;
+  auto stopped = acquire_until(mutex_, stop);
+  ASSERT_TRUE(reaches_nodes(2));
+  stop.request_stop();
+  EXPECT_FALSE(static_cast<bool>(get(stopped.result)));
+  EXPECT_TRUE(reaches_nodes(1));
+}
+
+// ---- coroutines that are destroyed while they wait ----------------------------------------------
+
+// Destroyed by its owner only.
+struct Owned {
+  struct promise_type {
+    Owned get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+template <class Lock>
+Owned wait_for(Lock& lock, std::stop_token stop, bool& resumed) {
+  const auto hold = co_await lock.co_acquire(Deadline::never(), std::move(stop));
+  resumed = true;
+}
+
+TEST_F(Coroutine, DestroyedWhileItWaits_LeavesTheQueue) {
+  bool resumed = false;
+  MultiMutex multi(*client_, {kPath, "/other"});
+  std::stop_source stop;
+  Hold blocking = mutex_.acquire();
+  for (const bool stoppable : {false, true}) {
+    const std::stop_token token = stoppable ? stop.get_token() : std::stop_token();
+    const Owned waiting = wait_for(mutex_, token, resumed);
+    const Owned of_multi = wait_for(multi, token, resumed);
+    ASSERT_TRUE(reaches_nodes(3));
+    waiting.handle.destroy();
+    of_multi.handle.destroy();
+    EXPECT_TRUE(reaches_nodes(1)) << "while the lock is held";
+  }
+  blocking.release();
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_FALSE(resumed);
+}
+
+// The grant is on its way to the coroutine: its task is in the executor's queue.
+TEST_F(Coroutine, DestroyedBeforeItsGrantIsDelivered_ReleasesTheHold) {
+  Chronicle<std::function<void()>> tasks;
+  ClientOptions with_executor = options();
+  with_executor.executor = [&tasks](std::function<void()> task) { tasks.add(std::move(task)); };
+  const auto client = connect(with_executor);
+  ReentrantMutex mutex(*client, kPath);
+  bool resumed = false;
+  const Owned waiting = wait_for(mutex, {}, resumed);
+  ASSERT_TRUE(tasks.reaches(1));
+  waiting.handle.destroy();
+  for (const auto& task : tasks.all()) task();
+  EXPECT_FALSE(resumed);
+  EXPECT_TRUE(becomes_empty());
+}
+
+// ---- errors -------------------------------------------------------------------------------------
 
 TEST_F(Coroutine, ThrowsFromTheAwait) {
   const Hold blocking = mutex_.acquire();

@@ -273,6 +273,48 @@ TEST_F(Election, AnInterruptEndsOneLeadership) {
   EXPECT_FALSE(office_.overlapped());
 }
 
+TEST_F(Election, InterruptedWhileItsFunctionRuns_IsLost) {
+  Gate gate;
+  std::promise<Leadership> led;
+  LeaderElection election(*client_, kPath,
+                          [&](Leadership& leadership) {
+                            led.set_value(leadership);
+                            gate.pass();
+                          },
+                          {.auto_requeue = false});
+  const Gate::Opener opener(gate);
+  election.start();
+  auto leads = led.get_future();
+  const Leadership leadership = get(leads);
+  EXPECT_EQ(leadership.state(), HoldState::held);
+  election.interrupt();
+  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_FALSE(election.has_leadership());
+  EXPECT_EQ(leadership.state(), HoldState::lost);
+  EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
+  EXPECT_EQ(error_of([&] { leadership.proclaim("late"); }), Errc::lock_lost);
+  EXPECT_EQ(error_of([&] { GuardedTransaction(leadership).commit(); }), Errc::lock_lost);
+  EXPECT_TRUE(reaches_nodes(1)) << "the function has not returned";
+}
+
+// The interrupt comes at any moment around the start of the function.
+TEST_F(Election, InterruptedBeforeItsFunctionBegins_IsElectedAgain) {
+  for (int round = 0; round < 50; ++round) {
+    std::promise<void> called;
+    std::atomic<bool> first{true};
+    LeaderElection election(*client_, kPath,
+                            [&](Leadership&) {
+                              if (first.exchange(false)) called.set_value();
+                            },
+                            {.auto_requeue = false});
+    election.start();
+    while (!election.has_leadership() && first) std::this_thread::yield();
+    election.interrupt();
+    auto calls = called.get_future();
+    ASSERT_NO_THROW(get(calls)) << "the turn was used up without a call, round " << round;
+  }
+}
+
 TEST_F(Election, WithdrawnItLeavesTheQueueUntilItIsRequeued) {
   LeaderElection first(*client_, kPath, until_the_end());
   LeaderElection second(*other_, kPath, until_the_end());

@@ -225,7 +225,7 @@ struct Task {
 };
 
 Task<MultiHold> acquire(MultiMutex& mutex, AcquireOptions options) {
-  MultiHold hold = co_await mutex.co_acquire(std::move(options));
+  MultiHold hold = co_await mutex.co_acquire(options);
   co_return std::move(hold);
 }
 

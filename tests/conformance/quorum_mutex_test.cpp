@@ -48,12 +48,13 @@ class Quorum : public ::testing::Test {
   }
 
   Contender contender(QuorumOptions options = {.ensemble_timeout = kLong},
-                      std::size_t unreachable = kNone) {
+                      std::size_t unreachable = kNone,
+                      std::chrono::seconds session_timeout = std::chrono::seconds(6)) {
     Contender c;
     for (std::size_t i = 0; i < kEnsembles; ++i) {
       ClientOptions client;
       client.hosts = i == unreachable ? nowhere_.hosts() : servers_.at(i).hosts();
-      client.session_timeout = std::chrono::seconds(6);  // three servers load the machine
+      client.session_timeout = session_timeout;  // three servers load the machine
       client.connection_timeout = kLong;
       c.clients.at(i) = std::make_unique<Client>(client);
     }
@@ -221,7 +222,7 @@ TEST_F(Quorum, AMajorityThatIsDownIsAnError) {
   EXPECT_NE(text.find(servers_[2].hosts()), std::string::npos) << text;
   EXPECT_EQ(error_of([&] { c->lock(); }), Errc::not_connected);
   EXPECT_EQ(error_of([&] { return c->try_lock(); }), Errc::not_connected);
-  auto future = c->async_acquire();
+  auto future = c->async_acquire({.deadline = std::chrono::seconds(1)});
   EXPECT_EQ(error_of([&] { return get(future); }), Errc::not_connected);
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
@@ -234,6 +235,51 @@ TEST_F(Quorum, AFrozenEnsembleIsPassedOverAndItsNodeGoesLater) {
   EXPECT_EQ(taken(hold), "-xx");
   hold.release();
   servers_[0].resume();
+  EXPECT_TRUE(reaches_nodes({0, 0, 0}));
+}
+
+// The sessions are so long that the client stays connected to the frozen server.
+TEST_F(Quorum, FrozenButConnected_IsPassedOverAtOnceUntilItAnswers) {
+  const Contender c = contender({.ensemble_timeout = kLong}, kNone, std::chrono::seconds(60));
+  servers_[0].pause();
+  EXPECT_EQ(taken(c->acquire({.deadline = 3 * kShort})), "-xx");
+  for (int i = 0; i < 4; ++i) {
+    auto again = c->async_acquire();  // without a deadline: it would wait for kLong
+    EXPECT_EQ(taken(get(again)), "-xx");
+  }
+  EXPECT_TRUE(c->try_lock());
+  c->unlock();
+  ASSERT_TRUE(c.clients[0]->is_connected()) << "it was disconnected before the test was over";
+  servers_[0].resume();
+  EXPECT_TRUE(eventually(
+      [&] {
+        auto each = c->async_acquire();
+        return taken(get(each)) == "xxx";
+      },
+      kPatience));
+  EXPECT_TRUE(reaches_nodes({0, 0, 0}));
+}
+
+TEST_F(Quorum, MajorityThatReturnsWithinTheDeadline_IsTaken) {
+  const Contender c = contender({.ensemble_timeout = std::chrono::milliseconds(200)});
+  servers_[0].kill_hard();
+  servers_[2].kill_hard();
+  EXPECT_EQ(error_of([&] { return c->acquire(); }), Errc::not_connected);
+  EXPECT_EQ(error_of([&] { return c->try_lock(); }), Errc::not_connected);
+  auto waiting = c->async_acquire({.deadline = kPatience});
+  servers_[0].start();
+  servers_[2].start();
+  const QuorumHold hold = get(waiting);
+  EXPECT_EQ(hold.state(), HoldState::held);
+}
+
+TEST_F(Quorum, MajorityOutOfReachUntilTheDeadline_IsAnErrorThen) {
+  servers_[0].kill_hard();
+  servers_[2].kill_hard();
+  const Contender c = contender({.ensemble_timeout = std::chrono::milliseconds(200)});
+  const auto deadline = LeaseClock::now() + std::chrono::seconds(3);
+  EXPECT_EQ(error_of([&] { return c->acquire({.deadline = deadline}); }), Errc::not_connected);
+  EXPECT_GE(LeaseClock::now(), deadline);
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,10 +33,10 @@ using Kind = OperationKind;
 // A candidate that keeps its leadership until it is lost.
 class Candidate final : public recipes::Candidacy {
  public:
-  explicit Candidate(recipes::ClientCore& core)
+  explicit Candidate(recipes::ClientCore& core, bool until_finished = false)
       : Candidacy(core.shared_from_this(), LockWorld::path,
                   {.again = true,
-                   .until_finished = false,
+                   .until_finished = until_finished,
                    .retry_delay_min = 10ms,
                    .retry_delay_max = 20ms}) {}
 
@@ -208,6 +209,46 @@ TEST(ElectionModel, AValueGivenUp_IsNotSentAfterwards) {
     }
   }
   EXPECT_GT(given_up, 3);
+}
+
+// The function of the election still runs, so the node stays.
+TEST(ElectionModel, EndedWhileItsFunctionRuns_IsLostForItsUser) {
+  using Ending = void (*)(Candidate&);
+  for (const Ending end :
+       {Ending([](Candidate& c) { c.interrupt(); }), Ending([](Candidate& c) { c.withdraw(); }),
+        Ending([](Candidate& c) { c.close(); })}) {
+    LockWorld lock{1};
+    lock.connect_all();
+    const auto candidate = std::make_shared<Candidate>(lock.core(0), true);
+    candidate->want();
+    lock.world().run_all();
+    const auto tenure = candidate->tenure();
+    ASSERT_NE(tenure, nullptr);
+    const Leadership leadership = tenure->leadership();
+    ASSERT_EQ(leadership.state(), HoldState::held);
+    // The stop callback, too, sees a leadership that has ended.
+    std::optional<HoldState> when_told;
+    const std::stop_callback on_end(leadership.ended(), [&] { when_told = leadership.state(); });
+
+    end(*candidate);
+    EXPECT_TRUE(leadership.ended().stop_requested());
+    EXPECT_EQ(when_told, HoldState::lost);
+    EXPECT_EQ(leadership.state(), HoldState::lost);
+    EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
+    std::optional<Errc> refused;
+    try {
+      leadership.async_proclaim("late", [](const std::exception_ptr&) {});
+    } catch (const Error& e) {
+      refused = e.errc();
+    }
+    EXPECT_EQ(refused, Errc::lock_lost);
+    EXPECT_NE(lock.world().ensemble().find(leadership.node()), nullptr) << "the function runs";
+
+    candidate->close();
+    candidate->finished(tenure->number(), false);
+    lock.world().run_all();
+    EXPECT_EQ(lock.world().ensemble().find(leadership.node()), nullptr);
+  }
 }
 
 TEST(ElectionModel, ValuesAreWrittenInTheOrderOfTheCalls) {

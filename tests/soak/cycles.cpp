@@ -191,7 +191,8 @@ void dropped(Site& site) {
 testing::Detached lock_in_coroutine(ReentrantMutex& mutex, std::promise<testing::Outcome>& result) {
   testing::Outcome outcome;
   try {
-    const Hold hold = co_await mutex.co_acquire(somebody());
+    const AcquireOptions options = somebody();
+    const Hold hold = co_await mutex.co_acquire(options);
   } catch (const Error& error) {
     outcome = error.errc();
   }

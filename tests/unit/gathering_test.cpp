@@ -215,6 +215,57 @@ TEST(Gathering, ALossBeyondTheMajorityBeginsAnew) {
   EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::ask, 0}}));
 }
 
+// ---- parts out of reach -------------------------------------------------------------------------
+
+Gathering persistent() {
+  return Gathering({.parts = 3, .needed = 2, .persists = true});
+}
+
+TEST(Gathering, MajorityOutOfReach_BeginsAnewUntilItIsLate) {
+  Gathering g = persistent();
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  g.silent();
+  g.answered(PartAnswer::none, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime),
+            (Effects{{Kind::drop, 0}, {Kind::ask, 0}}));
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kLate), (Effects{{Kind::fail}}));
+}
+
+TEST(Gathering, MajorityOutOfReachThatReturns_IsGranted) {
+  Gathering g = persistent();
+  g.start();
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::ask, 0}}));
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 2}}));
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::grant}}));
+}
+
+TEST(Gathering, MajorityThatFailed_IsAFailureAtOnce) {
+  Gathering g = persistent();
+  g.start();
+  g.answered(PartAnswer::failed, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::failed, kInTime), (Effects{{Kind::fail}}));
+}
+
+TEST(Gathering, NotAskedPartThatIsNeeded_IsAskedInASecondRound) {
+  Gathering g = two_of_three();
+  g.start();
+  EXPECT_EQ(g.answered(PartAnswer::not_asked, kInTime), (Effects{{Kind::ask, 1}}));
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::ask, 0}}));
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::fail}}));
+}
+
+TEST(Gathering, SingleAttemptOutOfReach_FailsAtOnce) {
+  Gathering g({.parts = 3, .needed = 2, .wait = false, .persists = true});
+  g.start();
+  g.answered(PartAnswer::not_asked, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::not_asked, kInTime), (Effects{{Kind::fail}}));
+}
+
 // ---- everything that can happen -----------------------------------------------------------------
 
 // Follows the effects as a driver does, and checks what must hold whatever happens.
@@ -283,7 +334,8 @@ void explore(const Walk& walk, int depth, std::size_t& ended) {
     step(next);
     explore(next, depth - 1, ended);
   };
-  for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::failed}) {
+  for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::out_of_reach,
+                                  PartAnswer::not_asked, PartAnswer::failed}) {
     branch([&](Walk& w) { w.answer(answer, kInTime); });
     branch([&](Walk& w) { w.answer(answer, kLate); });
   }
@@ -300,11 +352,12 @@ TEST(Gathering, KeepsItsPromisesWhateverHappens) {
            {1, 1}, {2, 2}, {3, 3}, {2, 1}, {3, 2}, {5, 3}}) {
     for (const bool wait : {true, false}) {
       for (const bool queue_again : {true, false}) {
-        Walk walk{.gathering = Gathering({parts, needed, wait, queue_again}),
+        const bool persists = queue_again;
+        Walk walk{.gathering = Gathering({parts, needed, wait, queue_again, persists}),
                   .parts = parts,
                   .needed = needed};
         walk.follow(walk.gathering.start());
-        explore(walk, 6, ended);
+        explore(walk, 5, ended);
       }
     }
   }

@@ -174,6 +174,15 @@ TEST(LeadershipFsm, LostBeforeItsTurnItContendsOnceMore) {
   EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release})) << "another's";
 }
 
+TEST(LeadershipFsm, InterruptedBeforeItsTurn_ContendsOnceMore) {
+  LeadershipFsm fsm(false);
+  fsm.wanted();
+  fsm.granted(fsm.attempt());
+  fsm.interrupted();
+  fsm.had_no_turn(fsm.attempt());
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+}
+
 TEST(LeadershipFsm, WithdrawnItDoesNotContendThoughItHadNoTurn) {
   LeadershipFsm fsm(true);
   fsm.wanted();

@@ -105,6 +105,19 @@ TEST(Queue, ListsThoseAtAGateBehindThoseWhoQueueAndByWeight) {
   EXPECT_EQ(texts, (Children{children[2], children[1], children[0], children[4], children[3]}));
 }
 
+// Two units of weight at an ageing of two are four places.
+TEST(Queue, HeavierByLessThanItsReach_Overtakes) {
+  const Children children{"weight-1-age-2-0000000010", "weight-3-age-2-0000000013"};
+  EXPECT_EQ(decide(children, children[1], QueueRule::weighted(3, 2)).verdict, Verdict::first);
+  EXPECT_EQ(predecessor(decide(children, children[0], QueueRule::weighted(1, 2))), children[1]);
+}
+
+TEST(Queue, HeavierByExactlyItsReach_DoesNotOvertake) {
+  const Children children{"weight-1-age-2-0000000010", "weight-3-age-2-0000000014"};
+  EXPECT_EQ(decide(children, children[0], QueueRule::weighted(1, 2)).verdict, Verdict::first);
+  EXPECT_EQ(predecessor(decide(children, children[1], QueueRule::weighted(3, 2))), children[0]);
+}
+
 // What decide() should say, the slow way: sort everybody and look at who stands before.
 Decision reference(const Children& children, const std::string& own) {
   std::vector<NodeName> queue;

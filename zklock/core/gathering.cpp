@@ -14,8 +14,10 @@ GatheringEffects Gathering::answered(PartAnswer answer, bool late) {
   switch (answer) {
     case PartAnswer::granted: standings_[asked_] = Standing::taken; break;
     case PartAnswer::none:
-      standings_[asked_] = passed_over_ ? Standing::failed : Standing::busy;
+      standings_[asked_] = passed_over_ ? Standing::out_of_reach : Standing::busy;
       break;
+    case PartAnswer::out_of_reach: standings_[asked_] = Standing::out_of_reach; break;
+    case PartAnswer::not_asked: standings_[asked_] = Standing::not_asked; break;
     case PartAnswer::failed: standings_[asked_] = Standing::failed; break;
   }
   passed_over_ = false;
@@ -61,14 +63,25 @@ GatheringEffects Gathering::go_on(bool late) {
 
 GatheringEffects Gathering::too_few(bool late) {
   const auto lost = std::ranges::find(standings_, Standing::lost);
-  if (lost == standings_.end()) {
-    const bool failed = count(Standing::failed) > rule_.parts - rule_.needed;
-    return end(failed ? Kind::fail : Kind::end);
+  const bool in_time = rule_.wait && !late;
+  if (lost != standings_.end()) {
+    if (!rule_.queue_again) {
+      return end(Kind::fail_lost, static_cast<std::size_t>(lost - standings_.begin()));
+    }
+    return in_time ? begin_anew() : end(Kind::end);
   }
-  if (!rule_.queue_again) {
-    return end(Kind::fail_lost, static_cast<std::size_t>(lost - standings_.begin()));
-  }
-  if (late || !rule_.wait) return end(Kind::end);
+  if (in_time && may_come_into_reach()) return begin_anew();
+  const std::size_t failed =
+      count(Standing::failed) + count(Standing::out_of_reach) + count(Standing::not_asked);
+  return end(failed > rule_.parts - rule_.needed ? Kind::fail : Kind::end);
+}
+
+bool Gathering::may_come_into_reach() const noexcept {
+  if (!rule_.persists && count(Standing::not_asked) == 0) return false;
+  return count(Standing::failed) <= rule_.parts - rule_.needed;
+}
+
+GatheringEffects Gathering::begin_anew() {
   GatheringEffects effects = drop_all();
   std::ranges::fill(standings_, Standing::untried);
   for (const GatheringEffect& effect : ask_next()) effects.push_back(effect);

@@ -15,7 +15,8 @@ namespace zklock::core {
 /// | asking      | the part's answer  | any; enough, none untried   | granted                       |
 /// |             |                    | any; enough still possible  | asking the next part          |
 /// |             |                    | any; enough not possible    | asking the first part, if a   |
-/// |             |                    |                             | part was lost; else ended     |
+/// |             |                    |                             | part was lost, or enough can  |
+/// |             |                    |                             | come into reach; else ended   |
 /// |             |                    | any; late                   | granted if enough, else ended |
 /// |             |                    | silent(), stop()            | calling_off                   |
 /// |             |                    | lost(): enough not possible | calling_off                   |
@@ -28,8 +29,9 @@ namespace zklock::core {
 enum class GatheringState { idle, asking, calling_off, granted, ended };
 
 /// How a part answered: it is held now; it is not (its time ran out, others hold it, the request
-/// was called off); it failed.
-enum class PartAnswer { granted, none, failed };
+/// was called off); it is out of reach, which may pass; it was not asked, because it was out of reach
+/// before; it failed.
+enum class PartAnswer { granted, none, out_of_reach, not_asked, failed };
 
 /// What the rule asks of its driver.
 struct GatheringEffect {
@@ -59,6 +61,10 @@ using GatheringEffects = std::vector<GatheringEffect>;
 /// has passed over, since it never goes back to one without having dropped everything. What it
 /// asks for beyond the needed ones it does not wait for.
 ///
+/// If too few parts are in reach, the call begins anew when it `persists`. A part that was not asked
+/// is a reason to begin anew also without that: it may have come into reach. The driver asks such a
+/// part in earnest when too few would be left without it, so this happens once.
+///
 /// All parts are tried, also when enough are held already (in a single attempt): what is held
 /// beyond the needed can be lost without harm.
 ///
@@ -71,6 +77,7 @@ class Gathering {
     std::size_t needed = 1;   ///< 1 to `parts`
     bool wait = true;         ///< false: a single attempt at each part
     bool queue_again = true;  ///< begin anew when too many taken parts were lost
+    bool persists = false;    ///< begin anew, until it is late, when too few parts are in reach
   };
 
   explicit Gathering(Rule rule) : rule_(rule), standings_(rule.parts, Standing::untried) {}
@@ -95,11 +102,13 @@ class Gathering {
 
  private:
   using Kind = GatheringEffect::Kind;
-  enum class Standing { untried, asked, taken, lost, busy, failed };
+  enum class Standing { untried, asked, taken, lost, busy, out_of_reach, not_asked, failed };
 
   GatheringEffects go_on(bool late);
   GatheringEffects too_few(bool late);
   GatheringEffects ask_next();
+  GatheringEffects begin_anew();
+  bool may_come_into_reach() const noexcept;
   GatheringEffects end(Kind kind, std::size_t part = 0);
   GatheringEffects drop_all();
   std::size_t count(Standing standing) const noexcept;

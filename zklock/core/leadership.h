@@ -91,8 +91,8 @@ class LeadershipFsm {
   LeadershipEffects failed(Attempt attempt, bool for_good);
   LeadershipEffects due(Attempt attempt);
   LeadershipEffects lost(Attempt attempt);
-  /// It was lost before whoever leads could begin, and so was no leadership: it contends once more,
-  /// unless it was withdrawn.
+  /// The leadership ended, lost or interrupted, before the leader's function could begin. So it does
+  /// not count: the candidate contends once more, unless it was withdrawn or closed.
   void had_no_turn(Attempt attempt) noexcept;
   /// Whoever led has returned, or `failed`.
   LeadershipEffects finished(Attempt attempt, bool failed = false);

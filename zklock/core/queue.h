@@ -63,9 +63,9 @@ struct QueueRule {
 /// The order in which weighted contenders that agree on the ageing are served: the heavier first,
 /// those of equal weight in the order of arrival; and nobody is overtaken for ever. For each unit
 /// by which a later one is heavier it has `ageing` places of advance, a place being a number of the
-/// parent's counter. So a contender of weight w is overtaken at most by those that arrive within
-/// (heaviest - w) * ageing places of it. Whatever the time: it is an order of the names alone, the
-/// same for everybody.
+/// parent's counter. At equality the earlier one goes first. So a contender of weight w is overtaken
+/// only by those that arrive fewer than (heaviest - w) * ageing places after it. The order depends on
+/// the names alone, not on time, so all contenders agree on it.
 bool precedes(const Contention& a, const Contention& b) noexcept;
 
 /// What a list of children says about one contender.

@@ -6,12 +6,14 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include <boost/thread/thread.hpp>
 
+#include "zklock/acquire_options.h"
 #include "zklock/error.h"
 #include "zklock/guarded_transaction.h"
 #include "zklock/recipes/blocking_call.h"
@@ -58,6 +60,40 @@ auto for_handler(Handler handler, Post post) {
       std::apply([&](auto& call, auto&... each) { call(std::move(each)..., error); }, *kept);
     });
   };
+}
+
+/// A stop that is requested as soon as one of two others is.
+///
+/// Thread-safety: all members, from any thread.
+class EitherStop {
+ public:
+  EitherStop(std::stop_token first, std::stop_token second)
+      : on_first_(std::move(first), Forward{source_}),
+        on_second_(std::move(second), Forward{source_}) {}
+  std::stop_token token() const noexcept { return source_.get_token(); }
+
+ private:
+  struct Forward {
+    std::stop_source source;
+    void operator()() { source.request_stop(); }
+  };
+  std::stop_source source_;
+  std::stop_callback<Forward> on_first_;
+  std::stop_callback<Forward> on_second_;
+};
+
+/// Lets `options` be stopped by `stop`, too. Returns the handler to be used instead of `handler`: it
+/// keeps the two stops joined until it is destroyed.
+template <class Handler>
+Handler stopped_also_by(std::stop_token stop, AcquireOptions& options, Handler handler) {
+  if (!options.stop.stop_possible()) {
+    options.stop = std::move(stop);
+    return handler;
+  }
+  auto either = std::make_shared<EitherStop>(options.stop, std::move(stop));
+  options.stop = either->token();
+  return [either = std::move(either), handler = std::move(handler)](
+             auto hold, std::exception_ptr error) { handler(std::move(hold), std::move(error)); };
 }
 
 /// `start` hands over a function that is called as that of for_handler() is.

@@ -141,6 +141,7 @@ void Candidacy::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
 }
 
 void Candidacy::end(By by) {
+  tenure_->end();
   ended(tenure_);
   later([self = shared_from_this(), tenure = tenure_, by] {
     if (by == By::caller) return tenure->stop();

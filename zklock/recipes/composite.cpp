@@ -2,11 +2,13 @@
 #include "zklock/recipes/composite.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <numeric>
 #include <set>
 #include <utility>
 
+#include "zklock/core/status.h"
 #include "zklock/error.h"
 #include "zklock/recipes/composite_call.h"
 #include "zklock/recipes/delivery.h"
@@ -19,6 +21,21 @@ std::string join(const std::set<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
   return text;
+}
+
+/// Whether the servers have answered. After any other reply the next connection decides.
+bool is_answer(core::Status status) noexcept {
+  switch (core::sort_of(status)) {
+    case core::StatusSort::done:
+    case core::StatusSort::later:
+    case core::StatusSort::tree: return true;
+    case core::StatusSort::refused: return status != core::Status::not_connected;
+    case core::StatusSort::doubtful:
+    case core::StatusSort::session:
+    case core::StatusSort::unsent:
+    case core::StatusSort::over: return false;
+  }
+  return false;
 }
 
 }  // namespace
@@ -95,8 +112,35 @@ int Composite::count(const Owner& owner) const {
   return *weakest;
 }
 
+void Composite::set_silent(std::size_t i) {
+  ClientCore& core = part(i).core();
+  const std::uint64_t mark = 1 + core.keeper().connection();
+  if (silent_.at(i).exchange(mark) == mark || !core.keeper().is_connected()) return;
+  try {
+    core.coordinator().submit({.operation = client::request::Check{"/"}, .at_once = true},
+                              [composite = weak_from_this(), i, mark](const client::Reply& reply) {
+                                const auto alive = composite.lock();
+                                std::uint64_t expected = mark;
+                                if (alive && is_answer(reply.status)) {
+                                  alive->silent_.at(i).compare_exchange_strong(expected, 0);
+                                }
+                              });
+  } catch (const std::exception&) {  // no memory, so no answer to wait for
+    set_in_reach(i);
+  }
+}
+
 bool Composite::still_silent(std::size_t i) const {
-  return silent_.at(i) && !part(i).core().keeper().is_connected();
+  const std::uint64_t mark = silent_.at(i);
+  if (mark == 0) return false;
+  SessionKeeper& keeper = part(i).core().keeper();
+  return !keeper.is_connected() || 1 + keeper.connection() == mark;
+}
+
+bool Composite::enough_in_reach() const {
+  std::size_t in_reach = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) in_reach += still_silent(i) ? 0 : 1;
+  return in_reach >= rule_.needed;
 }
 
 void Composite::post(std::function<void()> task) {

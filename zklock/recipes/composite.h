@@ -64,9 +64,13 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   void unlock(const Owner& owner);
   int count(const Owner& owner) const;
 
-  /// Whether the part was out of reach at the last call, and is not connected now.
+  /// Notes that the part is out of reach. If it is connected, sends it a request that needs its
+  /// quorum: the part counts as silent until that is answered, or until it is connected anew.
+  void set_silent(std::size_t i);
+  void set_in_reach(std::size_t i) { silent_.at(i) = 0; }
   bool still_silent(std::size_t i) const;
-  void set_silent(std::size_t i, bool silent) { silent_.at(i) = silent; }
+  /// Whether the silent parts can all be passed over at once: enough others are left.
+  bool enough_in_reach() const;
 
   /// Runs user code: as a callback of the first client that is open.
   void post(std::function<void()> task);
@@ -84,7 +88,8 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
 
   const std::vector<Part> parts_;
   const Rule rule_;
-  std::vector<std::atomic<bool>> silent_;
+  /// For each silent part: 1 + the count of its connections at that time. Else 0.
+  std::vector<std::atomic<std::uint64_t>> silent_;
 
   std::mutex mutex_;
   // guarded by mutex_

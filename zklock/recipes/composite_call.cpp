@@ -29,7 +29,8 @@ CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeWant
       gathering_({.parts = composite_->size(),
                   .needed = composite_->rule().needed,
                   .wait = waits_,
-                  .queue_again = composite_->rule().queue_again}),
+                  .queue_again = composite_->rule().queue_again,
+                  .persists = composite_->rule().patience && !wanted_.deadline.is_never()}),
       taken_(composite_->size()),
       errors_(composite_->size()) {}
 
@@ -131,10 +132,13 @@ void CompositeCall::ask(std::size_t part, bool once) {
   const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
   const bool dispensable = composite_->rule().patience.has_value();
   const bool connected = lock.core().keeper().is_connected();
-  if (dispensable && (composite_->still_silent(part) || (spare && !connected))) {
-    const Error error(Errc::not_connected, "lock", lock.path(), "there is no connection");
+  const bool passed_over =
+      composite_->still_silent(part) && (!waits_ || composite_->enough_in_reach());
+  if (dispensable && (passed_over || (spare && !connected))) {
+    const Error error(Errc::not_connected, "lock", lock.path(),
+                      connected ? "no server has answered yet" : "there is no connection");
     post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
-      c.failed(part, cause, Reach::out);
+      c.failed(part, cause, PartAnswer::not_asked);
     });
     return;
   }
@@ -154,7 +158,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
                           }});
   } catch (...) {
     post([part, cause = std::current_exception()](CompositeCall& c) {
-      c.failed(part, cause, Reach::in);
+      c.failed(part, cause, PartAnswer::failed);
     });
     return;
   }
@@ -165,10 +169,11 @@ void CompositeCall::answered(std::size_t part, Outcome outcome) {
   look_no_more();
   if (outcome.error) {
     const bool out = outcome.error->errc() == Errc::not_connected;
-    return failed(part, std::make_exception_ptr(*outcome.error), out ? Reach::out : Reach::in);
+    return failed(part, std::make_exception_ptr(*outcome.error),
+                  out ? PartAnswer::out_of_reach : PartAnswer::failed);
   }
   if (!outcome.contender) return carry_out(gathering_.answered(PartAnswer::none, late()));
-  composite_->set_silent(part, false);
+  composite_->set_in_reach(part);
   errors_[part] = nullptr;
   const std::stop_token lost = outcome.contender->tenure().lost();
   taken_[part] = Taken{std::move(outcome), nullptr};
@@ -176,10 +181,10 @@ void CompositeCall::answered(std::size_t part, Outcome outcome) {
   carry_out(gathering_.answered(PartAnswer::granted, late()));
 }
 
-void CompositeCall::failed(std::size_t part, std::exception_ptr error, Reach reach) {
+void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::PartAnswer how) {
   errors_[part] = std::move(error);
-  if (reach == Reach::out) composite_->set_silent(part, true);
-  carry_out(gathering_.answered(PartAnswer::failed, late()));
+  if (how == PartAnswer::out_of_reach) composite_->set_silent(part);
+  carry_out(gathering_.answered(how, late()));
 }
 
 // ---- what is out of reach -----------------------------------------------------------------------
@@ -216,7 +221,7 @@ void CompositeCall::look_at_silence(std::uint64_t request) {
   if (lock.in_touch(wanted_.owner)) {
     last_sign_ = now;
   } else if (now - last_sign_ >= patience_) {
-    composite_->set_silent(part, true);
+    composite_->set_silent(part);
     errors_[part] = std::make_exception_ptr(
         Error(Errc::not_connected, "lock", lock.path(),
               "no server answered within " + std::to_string(ms(patience_)) + " ms"));

@@ -87,8 +87,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void carry_out(const core::GatheringEffect& effect);
   void ask(std::size_t part, bool once);
   void answered(std::size_t part, Outcome outcome);
-  enum class Reach { in, out };
-  void failed(std::size_t part, std::exception_ptr error, Reach reach);
+  void failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);
   void look_at_silence(std::uint64_t request);
   void look_later(std::uint64_t request);
   void look_no_more();

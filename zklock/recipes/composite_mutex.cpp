@@ -130,11 +130,18 @@ std::future<CompositeHold> CompositeMutex::async_acquire(AcquireOptions options)
 }
 
 // Another thread may destroy this object before the coroutine waits.
-CompositeMutex::Awaitable CompositeMutex::co_acquire(AcquireOptions options) {
-  return Awaitable(
-      [composite = composite_, options = std::move(options)](CompositeHandler handler) {
-        acquire_async(composite, options, std::move(handler));
-      });
+CompositeMutex::Awaitable CompositeMutex::co_acquire(const AcquireOptions& options) {
+  return Awaitable([composite = composite_, options](CompositeHandler handler,
+                                                     std::stop_token abandoned) {
+    AcquireOptions until_abandoned = options;
+    handler = recipes::stopped_also_by(std::move(abandoned), until_abandoned, std::move(handler));
+    acquire_async(composite, std::move(until_abandoned), std::move(handler));
+  });
+}
+
+CompositeMutex::Awaitable CompositeMutex::co_acquire(Deadline deadline, std::stop_token stop) {
+  const AcquireOptions options{.deadline = deadline, .stop = std::move(stop)};
+  return co_acquire(options);
 }
 
 bool CompositeMutex::is_held_by_this_thread() const {

@@ -138,8 +138,9 @@ std::future<void> GuardedTransaction::async_commit(Deadline deadline) const {
 }
 
 GuardedTransaction::Awaitable GuardedTransaction::co_commit(Deadline deadline) const {
-  return Awaitable(
-      [this, deadline](CommitHandler handler) { async_commit(std::move(handler), deadline); });
+  return Awaitable([this, deadline](CommitHandler handler, const std::stop_token&) {
+    async_commit(std::move(handler), deadline);
+  });
 }
 
 }  // namespace zklock

@@ -92,7 +92,7 @@ class ElectionCandidacy final : public Candidacy {
   /// False when the function threw.
   bool lead(const Tenure& tenure) {
     if (tenure.over().stop_requested()) {
-      if (tenure.state() == HoldState::lost) had_no_turn(tenure.number());
+      had_no_turn(tenure.number());
       return true;
     }
     std::string what;

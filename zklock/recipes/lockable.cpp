@@ -181,10 +181,13 @@ std::future<Hold> Lockable::async_acquire(const Kind& kind, const AcquireOptions
 }
 
 Awaitable Lockable::co_acquire(Kind kind, AcquireOptions options) {
-  return Awaitable([self = shared_from_this(), kind = std::move(kind),
-                    options = std::move(options)](AcquireHandler handler) {
-    self->async_acquire(kind, options, std::move(handler));
-  });
+  return Awaitable(
+      [self = shared_from_this(), kind = std::move(kind), options = std::move(options)](
+          AcquireHandler handler, std::stop_token abandoned) {
+        AcquireOptions until_abandoned = options;
+        handler = stopped_also_by(std::move(abandoned), until_abandoned, std::move(handler));
+        self->async_acquire(kind, until_abandoned, std::move(handler));
+      });
 }
 
 core::Ownership Lockable::ownership() const {

@@ -99,8 +99,12 @@ std::future<Hold> Mutex::async_acquire(AcquireOptions options) {
   return state_->lockable->async_acquire(kind(), options);
 }
 
-Awaitable Mutex::co_acquire(AcquireOptions options) {
-  return state_->lockable->co_acquire(kind(), std::move(options));
+Awaitable Mutex::co_acquire(Deadline deadline, std::stop_token stop) {
+  return state_->lockable->co_acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
+}
+
+Awaitable Mutex::co_acquire(const AcquireOptions& options) {
+  return state_->lockable->co_acquire(kind(), options);
 }
 
 bool Mutex::is_locked() const {

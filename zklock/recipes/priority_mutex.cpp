@@ -81,8 +81,14 @@ std::future<Hold> PriorityMutex::async_acquire(AcquireOptions options, std::opti
   return lockable_->async_acquire(kind(options_, weight, path()), options);
 }
 
-Awaitable PriorityMutex::co_acquire(AcquireOptions options, std::optional<int> weight) {
-  return lockable_->co_acquire(kind(options_, weight, path()), std::move(options));
+Awaitable PriorityMutex::co_acquire(Deadline deadline, std::stop_token stop,
+                                    std::optional<int> weight) {
+  return lockable_->co_acquire(kind(options_, weight, path()),
+                               {.deadline = deadline, .stop = std::move(stop)});
+}
+
+Awaitable PriorityMutex::co_acquire(const AcquireOptions& options, std::optional<int> weight) {
+  return lockable_->co_acquire(kind(options_, weight, path()), options);
 }
 
 bool PriorityMutex::is_held_by_this_thread() const {

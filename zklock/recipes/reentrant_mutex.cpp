@@ -58,8 +58,12 @@ std::future<Hold> ReentrantMutex::async_acquire(AcquireOptions options) {
   return lockable_->async_acquire(kind(), options);
 }
 
-Awaitable ReentrantMutex::co_acquire(AcquireOptions options) {
-  return lockable_->co_acquire(kind(), std::move(options));
+Awaitable ReentrantMutex::co_acquire(Deadline deadline, std::stop_token stop) {
+  return lockable_->co_acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
+}
+
+Awaitable ReentrantMutex::co_acquire(const AcquireOptions& options) {
+  return lockable_->co_acquire(kind(), options);
 }
 
 bool ReentrantMutex::is_held_by_this_thread() const {

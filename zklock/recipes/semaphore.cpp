@@ -73,8 +73,13 @@ std::future<Permit> Semaphore::async_acquire(int permits, AcquireOptions options
   return lockable_->async_acquire(kind(permits, permits_, shared_, path()), options);
 }
 
-Awaitable Semaphore::co_acquire(int permits, AcquireOptions options) {
-  return lockable_->co_acquire(kind(permits, permits_, shared_, path()), std::move(options));
+Awaitable Semaphore::co_acquire(int permits, Deadline deadline, std::stop_token stop) {
+  return lockable_->co_acquire(kind(permits, permits_, shared_, path()),
+                               {.deadline = deadline, .stop = std::move(stop)});
+}
+
+Awaitable Semaphore::co_acquire(int permits, const AcquireOptions& options) {
+  return lockable_->co_acquire(kind(permits, permits_, shared_, path()), options);
 }
 
 std::vector<Participant> Semaphore::participants(Deadline deadline) const {

@@ -78,8 +78,12 @@ std::future<Hold> SharedMutex::async_acquire(AcquireOptions options) {
   return lockable_->async_acquire(write(), options);
 }
 
-Awaitable SharedMutex::co_acquire(AcquireOptions options) {
-  return lockable_->co_acquire(write(), std::move(options));
+Awaitable SharedMutex::co_acquire(Deadline deadline, std::stop_token stop) {
+  return lockable_->co_acquire(write(), {.deadline = deadline, .stop = std::move(stop)});
+}
+
+Awaitable SharedMutex::co_acquire(const AcquireOptions& options) {
+  return lockable_->co_acquire(write(), options);
 }
 
 Hold SharedMutex::acquire_shared(AcquireOptions options) {
@@ -94,8 +98,12 @@ std::future<Hold> SharedMutex::async_acquire_shared(AcquireOptions options) {
   return lockable_->async_acquire(read(), options);
 }
 
-Awaitable SharedMutex::co_acquire_shared(AcquireOptions options) {
-  return lockable_->co_acquire(read(), std::move(options));
+Awaitable SharedMutex::co_acquire_shared(Deadline deadline, std::stop_token stop) {
+  return lockable_->co_acquire(read(), {.deadline = deadline, .stop = std::move(stop)});
+}
+
+Awaitable SharedMutex::co_acquire_shared(const AcquireOptions& options) {
+  return lockable_->co_acquire(read(), options);
 }
 
 int SharedMutex::write_count() const {

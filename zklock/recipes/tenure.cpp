@@ -49,18 +49,18 @@ void Tenure::release() noexcept {
 std::shared_ptr<Rostrum> Tenure::rostrum(const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, path());
   const std::lock_guard guard(mutex_);
-  if (rostrum_) return rostrum_;
+  if (rostrum_ && !ended_) return rostrum_;
   throw Error(Errc::lock_lost, operation, path(), "the leadership has ended; nothing was sent");
 }
 
 HoldState Tenure::state() const noexcept {
-  if (forked()) return HoldState::lost;
+  if (ended_ || forked()) return HoldState::lost;
   const std::lock_guard guard(mutex_);
   return hold_.state();
 }
 
 LeaseClock::time_point Tenure::valid_until() const noexcept {
-  if (forked()) return LeaseClock::time_point::min();
+  if (ended_ || forked()) return LeaseClock::time_point::min();
   const std::lock_guard guard(mutex_);
   return hold_.valid_until();
 }
@@ -131,10 +131,10 @@ std::future<void> Leadership::async_proclaim(std::string value, Deadline deadlin
 }
 
 BasicAwaitable<void> Leadership::co_proclaim(std::string value, Deadline deadline) const {
-  return BasicAwaitable<void>(
-      [leadership = *this, value = std::move(value), deadline](CommitHandler handler) {
-        leadership.async_proclaim(value, std::move(handler), deadline);
-      });
+  return BasicAwaitable<void>([leadership = *this, value = std::move(value), deadline](
+                                  CommitHandler handler, const std::stop_token&) {
+    leadership.async_proclaim(value, std::move(handler), deadline);
+  });
 }
 
 }  // namespace zklock

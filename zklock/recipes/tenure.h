@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +34,8 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   void tell_loss(std::function<void()> on_loss);
   /// While it is kept after a loss, the lock waits with passing on: as Contender::being_told().
   std::shared_ptr<void> being_told() const;
+  /// From now on it is `lost` for the user, although the lock may be held until release().
+  void end() noexcept { ended_ = true; }
   /// Stops the token; its callbacks are the user's.
   void stop() { over_.request_stop(); }
   void release() noexcept;
@@ -43,7 +46,7 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   LeaseClock::time_point valid_until() const noexcept;
   std::stop_token over() const noexcept;
   std::stop_token release_requested() const noexcept { return requested_; }
-  /// Where it proclaims. Throws Error(lock_lost), of that operation, when it was released, or
+  /// Where it proclaims. Throws Error(lock_lost), of that operation, when it has ended, or
   /// Error(forked).
   std::shared_ptr<Rostrum> rostrum(const char* operation) const;
 
@@ -72,6 +75,7 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   const std::stop_token lost_;
   const std::stop_token requested_;
   const std::uint32_t birth_ = fork_generation();
+  std::atomic<bool> ended_{false};
   std::stop_source over_;
 
   mutable std::mutex mutex_;

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// A majority of three paths, each of another client, on the virtual clock.
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/lock_world.h"
+#include "zklock/recipes/composite.h"
+#include "zklock/recipes/composite_call.h"
+#include "zklock/recipes/path_part.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using recipes::Composite;
+using recipes::CompositeOutcome;
+
+constexpr std::size_t kEnsembles = 3;
+constexpr std::chrono::milliseconds kTimeout{800};
+
+// The end of one acquire.
+struct Ended {
+  Instant at;
+  bool granted = false;
+  std::shared_ptr<recipes::HeldParts> held;
+  std::optional<Errc> error;
+};
+
+class QuorumModel : public ::testing::Test {
+ protected:
+  QuorumModel() {
+    lock_.connect_all();
+    std::vector<Composite::Part> parts;
+    for (std::size_t i = 0; i < kEnsembles; ++i) {
+      const core::LockPath path("/ensemble-" + std::to_string(i));
+      parts.push_back({std::make_unique<recipes::PathPart>(lock_.core(i), path, 0ms,
+                                                           recipes::LockAudience(nullptr, i)),
+                       i});
+    }
+    composite_ = std::make_shared<Composite>(std::move(parts),
+                                             Composite::Rule{.needed = 2, .patience = kTimeout});
+  }
+  ~QuorumModel() override {
+    composite_->close();
+    world().run_all();
+  }
+  QuorumModel(const QuorumModel&) = delete;
+  QuorumModel& operator=(const QuorumModel&) = delete;
+
+  World& world() { return lock_.world(); }
+
+  std::shared_ptr<std::optional<Ended>> acquire(Deadline deadline = Deadline::never()) {
+    auto ended = std::make_shared<std::optional<Ended>>();
+    recipes::CompositeCall::start(composite_, {.owner = Owner::unique(),
+                                               .deadline = deadline,
+                                               .done = [this, ended](CompositeOutcome outcome) {
+                                                 Ended end{.at = world().now(),
+                                                           .granted = outcome.granted,
+                                                           .held = std::move(outcome.held),
+                                                           .error = {}};
+                                                 try {
+                                                   if (outcome.error)
+                                                     std::rethrow_exception(outcome.error);
+                                                 } catch (const Error& e) {
+                                                   end.error = e.errc();
+                                                 }
+                                                 *ended = std::move(end);
+                                               }});
+    return ended;
+  }
+  // How long it took to be granted; it is released. Nothing if it was not granted.
+  std::optional<Duration> time_to_acquire() {
+    const Instant start = world().now();
+    const auto ended = acquire();
+    if (!world().run_until([&] { return ended->has_value(); })) return std::nullopt;
+    if (!(*ended)->granted) return std::nullopt;
+    parts_held_ = 0;
+    for (const Hold& hold : (*ended)->held->holds()) parts_held_ += hold ? 1 : 0;
+    const Duration took = (*ended)->at - start;
+    ended->reset();
+    return took;
+  }
+
+  LockWorld lock_{kEnsembles};
+  std::shared_ptr<Composite> composite_;
+  std::size_t parts_held_ = 0;
+};
+
+// The servers of one ensemble answer nothing; its client stays connected.
+TEST_F(QuorumModel, FrozenButConnected_IsWaitedForOnce) {
+  for (const std::size_t frozen : {0U, 2U}) {
+    world().client(frozen).cut_off();
+    EXPECT_GE(time_to_acquire(), kTimeout);
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_TRUE(lock_.core(frozen).keeper().is_connected());
+      EXPECT_EQ(time_to_acquire(), Duration::zero());
+      EXPECT_EQ(parts_held_, 2U);
+    }
+    world().client(frozen).mend();
+    world().run_all();
+    EXPECT_EQ(time_to_acquire(), Duration::zero());
+    EXPECT_EQ(parts_held_, 3U) << "it has answered";
+  }
+}
+
+TEST_F(QuorumModel, FrozenAndThenReconnected_IsTakenAgain) {
+  world().client(0).cut_off();
+  EXPECT_GE(time_to_acquire(), kTimeout);
+  world().disconnect(0);
+  world().client(0).mend();
+  EXPECT_EQ(time_to_acquire(), Duration::zero());
+  EXPECT_EQ(parts_held_, 2U);
+  world().reconnect(0);
+  world().run_all();
+  EXPECT_EQ(time_to_acquire(), Duration::zero());
+  EXPECT_EQ(parts_held_, 3U);
+}
+
+TEST_F(QuorumModel, MajorityOutOfReach_IsAnErrorAtTheDeadline) {
+  world().disconnect(0);
+  world().disconnect(2);
+  for (int i = 0; i < 2; ++i) {  // also if it is known to be out of reach
+    const Instant start = world().now();
+    const auto ended = acquire(start + 8s);
+    world().run_until(start + 8s - 1ms);
+    EXPECT_FALSE(ended->has_value());
+    ASSERT_TRUE(world().run_until([&] { return ended->has_value(); }));
+    EXPECT_FALSE((*ended)->granted);
+    EXPECT_EQ((*ended)->error, Errc::not_connected);
+    EXPECT_GE((*ended)->at, start + 8s);
+  }
+}
+
+TEST_F(QuorumModel, MajorityBackBeforeTheDeadline_IsTaken) {
+  world().disconnect(0);
+  world().disconnect(1);
+  const auto known = acquire();
+  ASSERT_TRUE(world().run_until([&] { return known->has_value(); }));
+  EXPECT_EQ((*known)->error, Errc::not_connected);
+
+  const auto ended = acquire(world().now() + 8s);
+  world().run_for(5s);
+  ASSERT_FALSE(ended->has_value());
+  world().reconnect(1);
+  ASSERT_TRUE(world().run_until([&] { return ended->has_value(); }));
+  EXPECT_TRUE((*ended)->granted);
+}
+
+TEST_F(QuorumModel, WithoutADeadline_EachIsWaitedForOnceMore) {
+  world().disconnect(0);
+  world().disconnect(1);
+  for (int i = 0; i < 2; ++i) {
+    const Instant start = world().now();
+    const auto ended = acquire();
+    ASSERT_TRUE(world().run_until([&] { return ended->has_value(); }));
+    EXPECT_EQ((*ended)->error, Errc::not_connected);
+    EXPECT_GE((*ended)->at - start, 2 * kTimeout);
+  }
+}
+
+TEST_F(QuorumModel, SingleAttemptWithoutAMajority_FailsAtOnce) {
+  world().disconnect(0);
+  world().disconnect(1);
+  const auto known = acquire();
+  ASSERT_TRUE(world().run_until([&] { return known->has_value(); }));
+  const Instant start = world().now();
+  const auto ended = acquire(Deadline::passed());
+  ASSERT_TRUE(world().run_until([&] { return ended->has_value(); }));
+  EXPECT_EQ((*ended)->error, Errc::not_connected);
+  EXPECT_EQ((*ended)->at, start);
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What co_await makes of an asynchronous call, and which forms of options compile.
+#include "zklock/awaitable.h"
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "zklock/zklock.h"
+
+namespace zklock {
+namespace {
+
+// ---- options ------------------------------------------------------------------------------------
+
+// g++ 12 destroys a braced aggregate in the operand of co_await twice.
+template <class Lock>
+concept TakesBraces = requires(Lock& lock) {
+  lock.co_acquire({.stop = std::stop_token()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire(AcquireOptions{.stop = std::stop_token()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire(1, {.stop = std::stop_token()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire(1, AcquireOptions{.stop = std::stop_token()});
+};
+template <class Lock>
+concept TakesBracesToRead = requires(Lock& lock) {
+  lock.co_acquire_shared({.stop = std::stop_token()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire_shared(AcquireOptions{.stop = std::stop_token()});
+};
+static_assert(!TakesBraces<Mutex> && !TakesBraces<ReentrantMutex> && !TakesBraces<SharedMutex> &&
+              !TakesBraces<PriorityMutex> && !TakesBraces<Semaphore> && !TakesBraces<MultiMutex> &&
+              !TakesBraces<QuorumMutex> && !TakesBracesToRead<SharedMutex>);
+
+template <class Lock>
+concept TakesDeadlineAndNamedOptions = requires(Lock& lock, const AcquireOptions named,
+                                                AcquireOptions writable) {
+  lock.co_acquire();
+  lock.co_acquire(std::chrono::seconds(5), std::stop_token());
+  lock.co_acquire(named);
+  lock.co_acquire(writable);
+};
+static_assert(TakesDeadlineAndNamedOptions<Mutex> && TakesDeadlineAndNamedOptions<ReentrantMutex> &&
+              TakesDeadlineAndNamedOptions<SharedMutex> &&
+              TakesDeadlineAndNamedOptions<PriorityMutex> &&
+              TakesDeadlineAndNamedOptions<MultiMutex> &&
+              TakesDeadlineAndNamedOptions<QuorumMutex>);
+
+// ---- resumption and destruction -----------------------------------------------------------------
+
+// A coroutine that is destroyed by its owner only.
+struct Owned {
+  struct promise_type {
+    Owned get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+using Number = BasicAwaitable<int>;
+
+// An asynchronous call that the test ends.
+struct Call {
+  Number::Handler handler;
+  std::stop_token abandoned;
+  Number awaitable() {
+    return Number([this](Number::Handler h, std::stop_token a) {
+      handler = std::move(h);
+      abandoned = std::move(a);
+    });
+  }
+};
+
+Owned await(Number awaitable, std::optional<int>& result, bool& failed) {
+  try {
+    result = co_await awaitable;
+  } catch (const std::runtime_error&) {
+    failed = true;
+  }
+}
+
+class AwaitableTest : public ::testing::Test {
+ protected:
+  Call call_;
+  std::optional<int> result_;
+  bool failed_ = false;
+};
+
+TEST_F(AwaitableTest, Outcome_ResumesTheCoroutine) {
+  const Owned owned = await(call_.awaitable(), result_, failed_);
+  ASSERT_FALSE(owned.handle.done());
+  call_.handler(7, nullptr);
+  EXPECT_TRUE(owned.handle.done());
+  EXPECT_EQ(result_, 7);
+  owned.handle.destroy();
+  EXPECT_FALSE(call_.abandoned.stop_requested()) << "it had ended";
+}
+
+TEST_F(AwaitableTest, Error_IsThrownFromTheAwait) {
+  const Owned owned = await(call_.awaitable(), result_, failed_);
+  call_.handler(0, std::make_exception_ptr(std::runtime_error("")));
+  EXPECT_TRUE(owned.handle.done());
+  EXPECT_TRUE(failed_);
+  owned.handle.destroy();
+}
+
+TEST_F(AwaitableTest, DestroyedWhileSuspended_IsNotResumed) {
+  const Owned owned = await(call_.awaitable(), result_, failed_);
+  EXPECT_FALSE(call_.abandoned.stop_requested());
+  owned.handle.destroy();
+  EXPECT_TRUE(call_.abandoned.stop_requested());
+  call_.handler(7, nullptr);
+  EXPECT_EQ(result_, std::nullopt);
+}
+
+TEST_F(AwaitableTest, OutcomeBeforeSuspension_ResumesAtOnce) {
+  Number at_once(
+      [](const Number::Handler& handler, const std::stop_token&) { handler(7, nullptr); });
+  const Owned owned = await(std::move(at_once), result_, failed_);
+  EXPECT_TRUE(owned.handle.done());
+  EXPECT_EQ(result_, 7);
+  owned.handle.destroy();
+}
+
+TEST_F(AwaitableTest, StartThatThrows_ThrowsFromTheAwait) {
+  Number refused(
+      [](const Number::Handler&, const std::stop_token&) { throw std::runtime_error("closed"); });
+  const Owned owned = await(std::move(refused), result_, failed_);
+  EXPECT_TRUE(owned.handle.done());
+  EXPECT_TRUE(failed_);
+  owned.handle.destroy();
+}
+
+TEST_F(AwaitableTest, NeverAwaited_StartsNothing) {
+  { const Number unused = call_.awaitable(); }
+  EXPECT_FALSE(call_.handler);
+}
+
+}  // namespace
+}  // namespace zklock
