@@ -101,7 +101,11 @@ class Client {
   Subscription add_listener(std::function<void(ConnectionState)> listener);
 
   /// Blocks until the servers have confirmed every release, withdrawal and downgrade begun before
-  /// the call (or their session has ended). False when the deadline came first; they go on.
+  /// the call, or their session has ended. A call that ended without the lock (timeout, stop, close)
+  /// has begun its withdrawal when it returns. Returns false if the deadline came first; they go on.
+  /// Also returns false if the ACL of a lock's path does not permit the client to delete its node
+  /// there, without waiting for the deadline. The client tries again at each flush() and each acquire
+  /// there. Until it succeeds or the session ends, every acquire at that path throws Error(no_auth).
   bool flush(Deadline deadline = Deadline::never());
 
   /// Effects: holds turn `lost`, every waiting call ends with Error(closed), lock nodes are deleted

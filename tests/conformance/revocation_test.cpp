@@ -14,6 +14,7 @@
 #include "conformance/event_log.h"
 #include "conformance/holder_process.h"
 #include "conformance/lock_test.h"
+#include "support/forwarder.h"
 
 namespace zklock::testing {
 namespace {
@@ -47,6 +48,21 @@ TEST_F(Revoke, AHolderThatIsAskedMayGoOn) {
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_TRUE(log_.reaches({"acquired", "release_requested"}));
+}
+
+TEST_F(Revoke, RequestGivenUpBeforeItsReply_LeavesNoMarkerAfterFlush) {
+  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  const Hold hold = mutex_.acquire();
+  const std::string node = hold.node().substr(kPath.size() + 1);
+  const Forwarder slow(SharedServer::server()->port(), Forwarder::Events::passed, 50ms);
+  ClientOptions behind = options();
+  behind.hosts = "127.0.0.1:" + std::to_string(slow.port()) + chroot_.path();
+  const auto asker = connect(behind);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_FALSE(request_release(*asker, kPath, {.node = node, .deadline = 20ms}));
+    EXPECT_TRUE(asker->flush(kPatience));
+    EXPECT_EQ(nodes(), std::vector<std::string>{node});
+  }
 }
 
 TEST_F(Revoke, AForcedHolderIsLostFirst) {

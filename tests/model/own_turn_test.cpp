@@ -199,19 +199,21 @@ TEST_F(OwnTurnTest, WatchGoesWithTheLastObject) {
   lock_.use(0);
 }
 
-TEST_F(OwnTurnTest, NodeThatCannotBeDeletedIsWaitedFor) {
+TEST_F(OwnTurnTest, NodeThatCannotBeDeleted_IsNoGrant) {
   get_used_to_it(0);
   const auto before = granted(0);
   const std::string node = lock_.nodes().front();
-  client(0).fail_next(Kind::announce_and_delete, Status::no_auth);
-  client(0).fail_next(Kind::remove, Status::no_auth);
+  ensemble().permit_delete(LockWorld::path, false);
   release(before);
   ASSERT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has given up";
-  const auto own = waiting(0);
-  EXPECT_EQ(ensemble().remove(below_path(node)), Status::ok);
+  const auto refused = lock_.acquire(0);
   run();
-  EXPECT_TRUE(lock_.call(own).granted());
-  release(own);
+  EXPECT_EQ(error(refused), Errc::no_auth);
+  EXPECT_EQ(ensemble().remove(below_path(node)), Status::ok);
+  ensemble().permit_delete(LockWorld::path, true);
+  EXPECT_FALSE(lock_.core(0).flush(Deadline::passed())) << "it looks for the node";
+  run();
+  release(granted(0));
 }
 
 TEST_F(OwnTurnTest, FirstGrantOfAllFollowsNone) {

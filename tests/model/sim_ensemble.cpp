@@ -161,7 +161,7 @@ Reply SimEnsemble::carry_out_request(SessionId session, const Operation& operati
           [&](const CreateContender& r) { return create_contender(session, r); },
           [&](const CreateParents& r) { return status_only(create_parents(r.path)); },
           [&](const Check& r) { return transaction(session, client::as_transaction(r)); },
-          [&](const Delete& r) { return status_only(remove(r.path)); },
+          [&](const Delete& r) { return status_only(remove_by_client(r.path)); },
           [&](const AnnounceAndDelete& r) {
             return transaction(session, client::as_transaction(r));
           },
@@ -245,7 +245,7 @@ Status SimEnsemble::carry_out(SessionId session, const Write& operation, Reply& 
           },
           [&](const write::Remove& w) {
             const Status status = check_version(w.path, w.version);
-            return status == Status::ok ? remove(w.path) : status;
+            return status == Status::ok ? remove_by_client(w.path) : status;
           },
           [&](const write::CheckVersion& w) { return check_version(w.path, w.version); },
       },
@@ -311,6 +311,15 @@ Status SimEnsemble::remove(const std::string& path) {
   next_zxid();
   erase(path);
   return Status::ok;
+}
+
+Status SimEnsemble::remove_by_client(const std::string& path) {
+  const Node* parent = find(parent_of(path));
+  return parent != nullptr && !parent->permits_delete ? Status::no_auth : remove(path);
+}
+
+void SimEnsemble::permit_delete(const std::string& parent, bool permitted) {
+  tree_.find(parent)->permits_delete = permitted;
 }
 
 void SimEnsemble::set_counter(const std::string& path, std::int32_t next) {

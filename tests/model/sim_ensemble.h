@@ -61,6 +61,7 @@ struct Node {
   std::int64_t created_ms = 0;
   SessionId owner;  ///< of an ephemeral node; 0: it is none
   bool container = false;
+  bool permits_delete = true;         ///< of its children, to clients: part of its ACL
   std::int32_t counter = 0;           ///< how many children it was given: the next sequence number
   std::vector<std::string> children;  ///< names, in no order that anybody may rely on
 };
@@ -124,6 +125,9 @@ class SimEnsemble {
                                                std::string data = {}, SessionId owner = {});
   Status set_data(const std::string& path, std::string data);
   Status remove(const std::string& path);
+  /// Changes the ACL of `parent`: whether clients may delete its children. Servers check that before
+  /// they look for the child.
+  void permit_delete(const std::string& parent, bool permitted);
   /// The next sequence number under `path`.
   void set_counter(const std::string& path, std::int32_t next);
   /// As the servers do in the background: containers that had children and have none now, with
@@ -161,6 +165,7 @@ class SimEnsemble {
   Status check_version(const std::string& path, std::int32_t version) const;
   Status check_create(const std::string& path) const;
   Status check_remove(const std::string& path) const;
+  Status remove_by_client(const std::string& path);
   Node& add(std::string path, std::string data, SessionId owner, bool container);
   void erase(const std::string& path);
   void notify(const std::string& path, WatchEvent event);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/forwarder.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -47,10 +51,50 @@ int tcp_socket() {
   return fd;
 }
 
-bool readable(int fd) {
+bool readable(int fd, int longest_ms = kTurnMs) {
   pollfd waiting{fd, POLLIN, 0};
-  return ::poll(&waiting, 1, kTurnMs) > 0;
+  return ::poll(&waiting, 1, longest_ms) > 0;
 }
+
+bool send_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+// Bytes that have arrived, until they are due.
+class Delayed {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Delayed(std::chrono::milliseconds delay) : delay_(delay) {}
+  void add(std::string bytes) { chunks_.push_back({Clock::now() + delay_, std::move(bytes)}); }
+  int ms_until_due() const {
+    if (chunks_.empty()) return kTurnMs;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(chunks_.front().due - Clock::now()).count();
+    return static_cast<int>(std::clamp<decltype(left)>(left, 0, kTurnMs));
+  }
+  // False: the connection is closed.
+  bool send_due(int fd) {
+    while (!chunks_.empty() && chunks_.front().due <= Clock::now()) {
+      if (!send_all(fd, chunks_.front().bytes)) return false;
+      chunks_.pop_front();
+    }
+    return true;
+  }
+
+ private:
+  struct Chunk {
+    Clock::time_point due;
+    std::string bytes;
+  };
+  const std::chrono::milliseconds delay_;
+  std::deque<Chunk> chunks_;
+};
 
 // Takes the watch events out of what a server sends.
 class EventFilter {
@@ -82,8 +126,8 @@ class EventFilter {
 
 }  // namespace
 
-Forwarder::Forwarder(std::uint16_t target, Events events)
-    : target_(target), events_(events), listener_(tcp_socket()) {
+Forwarder::Forwarder(std::uint16_t target, Events events, std::chrono::milliseconds delay)
+    : target_(target), events_(events), delay_(delay), listener_(tcp_socket()) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof(address);
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
@@ -122,22 +166,20 @@ void Forwarder::accept_all() {
 
 void Forwarder::pass(int from, int to, Events events) {
   EventFilter filter;
+  Delayed delayed(delay_);
   std::array<char, 16384> buffer{};
   while (!ended_) {
     if (cut_) {
       ::poll(nullptr, 0, kTurnMs);
       continue;
     }
-    if (!readable(from)) continue;
+    if (!delayed.send_due(to)) break;
+    if (!readable(from, delayed.ms_until_due())) continue;
     const auto size = ::recv(from, buffer.data(), buffer.size(), 0);
     if (size <= 0) break;
     std::string bytes(buffer.data(), static_cast<std::size_t>(size));
     if (events == Events::swallowed) bytes = filter.through(bytes);
-    while (!bytes.empty()) {
-      const auto sent = ::send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent <= 0) break;
-      bytes.erase(0, static_cast<std::size_t>(sent));
-    }
+    delayed.add(std::move(bytes));
   }
   ::shutdown(from, SHUT_RDWR);
   ::shutdown(to, SHUT_RDWR);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <list>
 #include <thread>
@@ -9,8 +10,8 @@
 namespace zklock::testing {
 
 // Passes on the bytes of every connection to 127.0.0.1:port() to another port of this machine, and
-// back; until cut() nobody notices it, and after cut() nobody is told: the connections stay open,
-// and nothing comes through any more. mend() lets everything through that has come meanwhile.
+// back, each `delay` after it arrived. After cut() the connections stay open, and nothing comes
+// through any more. mend() lets everything through that has come meanwhile.
 class Forwarder {
  public:
   enum class Events {
@@ -18,7 +19,8 @@ class Forwarder {
     swallowed,  // a ZooKeeper server's, of its watches; nothing but its clients may connect then
   };
   // Throws std::system_error.
-  explicit Forwarder(std::uint16_t target, Events events = Events::passed);
+  explicit Forwarder(std::uint16_t target, Events events = Events::passed,
+                     std::chrono::milliseconds delay = {});
   ~Forwarder();
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
@@ -33,6 +35,7 @@ class Forwarder {
 
   const std::uint16_t target_;
   const Events events_;
+  const std::chrono::milliseconds delay_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<bool> cut_{false};

@@ -134,7 +134,7 @@ void Deleter::gone(const std::shared_ptr<Removal>& removal) {
   auto& companions = removal->node.companions;
   std::ranges::move(std::exchange(removal->missing, {}), std::back_inserter(companions));
   removal->alone = true;
-  if (companions.empty()) return removal->done(true);
+  if (companions.empty()) return removal->done(End::gone, {});
   removal->node.path = std::move(companions.back().path);
   removal->node.token = companions.back().said_by;
   companions.pop_back();
@@ -152,7 +152,8 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& rep
       removal->step = Removal::Step::deleting;
       return submit(removal);
     case StatusSort::session:
-    case StatusSort::over: return removal->done(removal->alone);
+    case StatusSort::over:
+      return removal->done(removal->alone ? End::gone : End::session_ended, {});
     case StatusSort::doubtful:
     case StatusSort::unsent:  // another may have the name by the time that the connection is back
       removal->step = Removal::Step::looking;
@@ -178,10 +179,7 @@ void Deleter::refused(const std::shared_ptr<Removal>& removal, Status status) {
   switch (removal->step) {
     case Removal::Step::announcing: removal->step = Removal::Step::looking; break;
     case Removal::Step::looking: removal->step = Removal::Step::deleting; break;
-    case Removal::Step::deleting:
-      removal->ports->complain(removal->node.path, status);
-      removal->done(false);
-      return;
+    case Removal::Step::deleting: return removal->done(End::refused, std::move(removal->node));
   }
   submit(removal);
 }

@@ -20,7 +20,7 @@ namespace zklock::client {
 /// |            |                   | unknown, or not sent    | looking                  |
 /// | looking    | Check, then Get   | it, or not allowed      | deleting                 |
 /// |            |                   | another node            | as if it were gone       |
-/// | deleting   | Delete            | not allowed             | (complain, and done)     |
+/// | deleting   | Delete            | not allowed             | (done: refused)          |
 /// |            |                   | unknown, or not sent    | looking                  |
 /// | both, for  |                   | not allowed             | (complain) as if it were |
 /// | a companion|                   |                         | gone                     |
@@ -43,8 +43,7 @@ namespace zklock::client {
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class Deleter {
  public:
-  /// `complain` is told when a node cannot be deleted (NOAUTH). Both ports must outlive the
-  /// deletions.
+  /// `complain` is called when a companion cannot be deleted. Both ports must outlive the deletions.
   Deleter(Coordinator& coordinator, Scheduler& scheduler,
           std::function<void(const std::string& path, Status why)> complain);
 
@@ -67,9 +66,13 @@ class Deleter {
     FencingToken token = {};
     std::vector<Companion> companions = {};
   };
-  /// Called once, when there is no more to do. `gone`: the servers have said that the node is gone;
-  /// else it goes with the session, or cannot be deleted.
-  using Done = std::function<void(bool gone)>;
+  enum class End {
+    gone,           ///< the ensemble has confirmed that the node is deleted
+    session_ended,  ///< the ensemble deletes the node with its session
+    refused         ///< the ACL of the parent does not permit DELETE: the node stays
+  };
+  /// Called once, when there is no more to do. `node` is what is left to be deleted if it was refused.
+  using Done = std::function<void(End end, Node node)>;
   /// Sends at once; does not block.
   void remove(SessionId session, Node node, Manner manner, Done done);
 

@@ -16,6 +16,8 @@
 
 namespace zklock::recipes {
 
+using client::Deleter;
+
 namespace {
 
 /// Beyond every id that another client of this process had, or will have.
@@ -26,6 +28,11 @@ std::string unique_prefix() {
                                    static_cast<unsigned long long>(process_id()),
                                    static_cast<unsigned long long>(++clients));
   return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::string no_permission(const std::string& node) {
+  return "the ACL of the parent does not permit this client to delete its node " + node +
+         ", which stays until the session ends";
 }
 
 std::array<char, 16> thread_name() {
@@ -50,8 +57,7 @@ ClientCore::ClientCore(Ports ports, Settings settings)
       attempt_prefix_(unique_prefix()),
       deleter_(*ports_.coordinator, *ports_.scheduler,
                [this](const std::string& path, core::Status why) {
-                 warn("node " + path + " cannot be deleted (" + std::string(to_string(why)) +
-                      "); a contender's goes with its session");
+                 warn("node " + path + " cannot be deleted (" + std::string(to_string(why)) + ")");
                }),
       keeper_(std::make_shared<SessionKeeper>(*ports_.coordinator, *ports_.scheduler)),
       listeners_(ports_.dispatcher) {}
@@ -67,25 +73,113 @@ void ClientCore::warn(const std::string& text) const noexcept {
   if (settings_.logger) settings_.logger->warn(core::printable(text, 1024));
 }
 
-void ClientCore::remove(SessionId session, client::Deleter::Node node,
-                        client::Deleter::Manner manner, std::function<void()> gone) {
+void ClientCore::remove(SessionId session, Deleter::Node node, Deleter::Manner manner,
+                        std::function<void()> gone, BackgroundWork::Id work) {
   if (closed()) return;
-  const auto work = work_.begin();
+  const auto removal = std::make_shared<Removal>(
+      Removal{.session = session, .node = {}, .work = {}, .gone = std::move(gone)});
+  removal->work = work_.begin(work);
   try {
-    deleter_.remove(session, std::move(node), manner,
-                    [self = weak_from_this(), work, gone = std::move(gone)](bool is_gone) {
-                      if (gone && is_gone) gone();
-                      if (const auto alive = self.lock()) alive->work().end(work);
-                    });
+    send(removal, std::move(node), manner);
   } catch (...) {  // no memory: nobody is to wait for it
-    work_.end(work);
+    work_.end(removal->work);
     throw;
   }
 }
 
-void ClientCore::remove(SessionId session, std::string path) {
+void ClientCore::remove(SessionId session, std::string path, BackgroundWork::Id work) {
   if (session == SessionId{}) return;  // it went with the session
-  remove(session, {.path = std::move(path)}, client::Deleter::Manner::plainly);
+  remove(session, {.path = std::move(path)}, Deleter::Manner::plainly, {}, work);
+}
+
+void ClientCore::send(const std::shared_ptr<Removal>& removal, Deleter::Node node,
+                      Deleter::Manner manner) {
+  deleter_.remove(removal->session, std::move(node), manner,
+                  [self = weak_from_this(), removal](Deleter::End end, Deleter::Node left) {
+                    if (removal->gone && end == Deleter::End::gone) removal->gone();
+                    const auto alive = self.lock();
+                    if (!alive) return;
+                    if (end == Deleter::End::refused)
+                      return alive->refused(removal, std::move(left));
+                    alive->removed(removal);
+                  });
+}
+
+void ClientCore::removed(const std::shared_ptr<Removal>& removal) {
+  if (has_refused_) {
+    const std::lock_guard guard(mutex_);
+    std::erase(refused_removals_, removal);
+    has_refused_ = !refused_removals_.empty();
+  }
+  work_.end(removal->work);
+}
+
+void ClientCore::refused(const std::shared_ptr<Removal>& removal, Deleter::Node node) {
+  std::shared_ptr<LockEngine> engine;
+  {
+    const std::lock_guard guard(mutex_);
+    if (closed() || keeper_->session() != removal->session) return work_.end(removal->work);
+    auto& all = refused_removals_;
+    if (std::ranges::find(all, removal) == all.end()) {
+      removal->node = std::move(node);
+      const auto path = std::string(removal->parent());
+      const bool is_known =
+          std::ranges::count(all, path, [](const auto& r) { return r->parent(); });
+      const auto found = engines_.find(path);
+      if (!is_known && found != engines_.end()) engine = found->second.lock();
+      all.push_back(removal);
+      has_refused_ = true;
+    }
+    removal->refused = true;
+    work_.stall(removal->work);
+  }
+  if (!engine) return;
+  warn(no_permission(removal->node.path) +
+       "; until then flush() returns false, and every acquire there ends with no_auth");
+  engine->fail_waiting(Errc::no_auth, no_permission(removal->node.path));
+}
+
+std::shared_ptr<ClientCore::Removal> ClientCore::retry_removals(std::string_view parent) {
+  std::vector<std::shared_ptr<Removal>> again;
+  std::shared_ptr<Removal> last;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& removal : refused_removals_) {
+      if (!parent.empty() && removal->parent() != parent) continue;
+      last = removal;
+      if (!removal->refused) continue;
+      again.push_back(removal);
+      removal->refused = false;
+      work_.resume(removal->work);
+    }
+  }
+  for (const auto& removal : again) {
+    try {
+      send(removal, removal->node, Deleter::Manner::with_care);
+    } catch (const std::exception&) {  // no memory: the next call tries again
+      refused(removal, {});
+    }
+  }
+  return last;
+}
+
+std::optional<Error> ClientCore::retry_refused_removals(const core::LockPath& path) {
+  if (!has_refused_) return std::nullopt;
+  const auto removal = retry_removals(path.str());
+  if (!removal) return std::nullopt;
+  return Error(Errc::no_auth, "lock", path.str(), no_permission(removal->node.path));
+}
+
+// A removal that is being tried once more gets its own reply.
+void ClientCore::end_refused_removals(SessionId session) noexcept {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(refused_removals_, [&](const auto& removal) {
+    if (removal->session != session || !removal->refused) return false;
+    work_.resume(removal->work);
+    work_.end(removal->work);
+    return true;
+  });
+  has_refused_ = !refused_removals_.empty();
 }
 
 void ClientCore::counter_has_ended(const core::LockPath& path, bool ended) {
@@ -151,6 +245,7 @@ Subscription ClientCore::add_listener(std::function<void(ConnectionState)> liste
 
 bool ClientCore::flush(Deadline deadline) {
   for (const auto& engine : engines()) engine->settle();
+  if (has_refused_) retry_removals({});
   return closed() || work_.wait(deadline);
 }
 
@@ -192,6 +287,7 @@ void ClientCore::suspended(SessionId session) {
 
 void ClientCore::ended(SessionId session, core::Status why) {
   keeper_->ended(session);
+  end_refused_removals(session);
   {
     const std::lock_guard guard(mutex_);
     connected_ = false;

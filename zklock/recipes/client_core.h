@@ -9,8 +9,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -116,13 +118,17 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   /// How many there are that OwnTurn has a watch on.
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   LossSightings& loss_sightings() noexcept { return loss_sightings_; }
-  /// Deletes a node of that session in the background, as part of work(); not of a closed client,
-  /// whose sessions take their nodes along. `gone`, if there is one, is called when the servers have
-  /// said that it is gone; perhaps never.
+  /// Deletes a node of that session in the background, as a part of `work` or of a new piece of
+  /// work(). If the client is closed, nothing is sent: closing a session deletes its nodes. Calls
+  /// `gone` when the ensemble has confirmed that the node is deleted, which may never happen.
   void remove(SessionId session, client::Deleter::Node node, client::Deleter::Manner manner,
-              std::function<void()> gone = {});
+              std::function<void()> gone = {}, BackgroundWork::Id work = {});
   /// The same, plainly; nothing where there is no session.
-  void remove(SessionId session, std::string path);
+  void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
+  /// Returns an error if this session has a node at `path` that the ACL does not permit it to delete.
+  /// A call that acquired there would wait for that node, and could not release either. Tries to
+  /// delete the node once more: after a success the next call gets no error.
+  std::optional<Error> retry_refused_removals(const core::LockPath& path);
   const Settings& settings() const noexcept { return settings_; }
 
   /// The engine of a path; the same one for as long as anybody uses it.
@@ -163,8 +169,28 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
 
  private:
   ClientCore(Ports ports, Settings settings);
+  /// A node to be deleted, until it is.
+  struct Removal {
+    SessionId session;
+    client::Deleter::Node node;  ///< while it is refused
+    BackgroundWork::Id work;
+    std::function<void()> gone;
+    bool refused = false;
+
+    std::string_view parent() const {
+      return std::string_view(node.path).substr(0, node.path.rfind('/'));
+    }
+  };
   std::vector<std::shared_ptr<LockEngine>> engines();
   void tell_of_new_session();
+  void send(const std::shared_ptr<Removal>& removal, client::Deleter::Node node,
+            client::Deleter::Manner manner);
+  void removed(const std::shared_ptr<Removal>& removal);
+  void refused(const std::shared_ptr<Removal>& removal, client::Deleter::Node node);
+  /// Sends the refused removals of children of `parent` once more; all of them if it is empty.
+  /// Returns one of them, or null.
+  std::shared_ptr<Removal> retry_removals(std::string_view parent);
+  void end_refused_removals(SessionId session) noexcept;
 
   const Ports ports_;
   const Settings settings_;
@@ -180,12 +206,14 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   Listeners<ConnectionState> listeners_;
   std::atomic<int> watched_paths_{0};
   std::atomic<bool> closed_{false};
+  std::atomic<bool> has_refused_{false};  ///< refused_removals_ is not empty
 
   std::mutex mutex_;
   // guarded by mutex_
   std::condition_variable changed_;
   bool connected_ = false;
-  bool refused_ = false;  ///< the servers refused the credential
+  bool refused_ = false;                                    ///< the servers refused the credential
+  std::vector<std::shared_ptr<Removal>> refused_removals_;  ///< also while tried once more
   bool close_done_ = false;
   std::unordered_map<std::string, std::weak_ptr<LockEngine>> engines_;
   std::set<std::string> ended_counters_;  ///< paths

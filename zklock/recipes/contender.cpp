@@ -114,6 +114,12 @@ void Contender::leave_all(const void* on_behalf) {
   for (const std::uint64_t ticket : tickets) leave(ticket, Why::closed);
 }
 
+void Contender::fail(Errc code, const std::string& cause) {
+  if (ownership_.state() != Ownership::State::waiting) return;
+  complete_all(code, cause);
+  give_up();
+}
+
 Outcome Contender::outcome_of(const Call& call, Why why) {
   switch (why) {
     case Why::cancelled: return {};

@@ -71,6 +71,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   enum class Why { deadline, cancelled, closed };
   void leave(std::uint64_t ticket, Why why);
   void leave_all(const void* on_behalf);
+  /// Ends all waiting calls with this error.
+  void fail(Errc error, const std::string& cause);
   /// Forgets the waiting calls, without a word: the caller hears of the failure by an exception.
   void drop_calls() noexcept;
   core::Ownership::Dropped drop(core::CountKind kind, Place::Manner manner);

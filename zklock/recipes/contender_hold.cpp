@@ -98,8 +98,9 @@ void Contender::hand_over() {
   if (!handing_over_->work) return;
   // What the next finds in its list is not to be passed over; and a lapsed lease is no release.
   const bool with_care = place_->leaves_delay() || !tenure_->lease_valid();
-  place_->remove(with_care ? Place::Manner::with_care : Place::Manner::release);
-  core().work().end(*std::exchange(handing_over_.write().work, std::nullopt));
+  const auto work = *std::exchange(handing_over_.write().work, std::nullopt);
+  place_->remove(with_care ? Place::Manner::with_care : Place::Manner::release, work);
+  core().work().end(work);
 }
 
 void Contender::watch_node() {

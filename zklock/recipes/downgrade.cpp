@@ -146,7 +146,7 @@ void Downgrade::settle(State state) {
   if (state == State::reader) {
     place_.take_unwanted_delay_marker();
   } else {
-    place_.remove_unwanted_delay_marker();
+    place_.remove_unwanted_delay_marker(work_);
   }
   const std::string path = place_.engine().path().child(place_.own_name());
   for (HeldNode::Then& then : contender_->tenure().held_node().settles(path)) {

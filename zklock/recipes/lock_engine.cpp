@@ -106,6 +106,10 @@ Ticket LockEngine::acquire(Wanted wanted) {
     contender->join(std::move(call));
     return ticket;
   }
+  if (auto refusal = core_->retry_refused_removals(path_)) {
+    later([done = std::move(call.done), error = *std::move(refusal)] { done({.error = error}); });
+    return ticket;
+  }
   const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
   core::AcquireFsm::Policy policy{.rule = wanted.rule,
                                   .gate = wanted.gate,
@@ -179,6 +183,12 @@ void LockEngine::cancel(const Ticket& ticket) {
 void LockEngine::cancel_all(const void* object) {
   const Section section(*this);
   for (const auto& [owner, contender] : by_owner()) contender->leave_all(object);
+}
+
+void LockEngine::fail_waiting(Errc code, const std::string& cause) {
+  const Section section(*this);
+  const auto contenders = contenders_;
+  for (const auto& [owner, contender] : contenders) contender->fail(code, cause);
 }
 
 // The last object may have gone since, and close() have cleared up: then nobody is left to unlock.

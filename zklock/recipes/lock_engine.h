@@ -132,6 +132,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// The names of all this client's nodes in this queue.
   std::vector<std::string> nodes();
 
+  /// Ends all waiting calls with this error.
+  void fail_waiting(Errc code, const std::string& cause);
+
   /// The nodes of those who have let go are being removed when this returns.
   void settle();
   /// The client is closing: waiting calls end with Error(closed), holds are lost.

@@ -100,7 +100,7 @@ void Place::carry_out(const Effect& effect) {
       if (!effect.companion.empty())
         companions.push_back({engine_->path().child(effect.companion)});
       remove_node(effect.session, effect.text, std::move(companions),
-                  client::Deleter::Manner::plainly);
+                  client::Deleter::Manner::plainly, work_);
       return;
     }
     case Effect::Kind::mark: mark(effect); return;

@@ -76,8 +76,8 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
     plainly,
     with_care
   };
-  /// The node goes.
-  void remove(Manner manner);
+  /// Deletes the node, as a part of `work` or of a new piece of work.
+  void remove(Manner manner, BackgroundWork::Id work = {});
 
   ClientCore& core() const noexcept { return engine_->core(); }
   LockEngine& engine() const noexcept { return *engine_; }
@@ -161,7 +161,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   /// It is gone, or the caller removes it; empty when there was none.
   std::string take_unwanted_delay_marker();
   /// Alone: the node stays.
-  void remove_unwanted_delay_marker();
+  void remove_unwanted_delay_marker(BackgroundWork::Id work = {});
   void asked_to_release();
   void forced_to_release();
 
@@ -203,7 +203,8 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   client::Deleter::Manner manner_of_release();
   client::Deleter::Manner deletion(Manner manner);
   void remove_node(SessionId session, const std::string& name, std::vector<Companion> companions,
-                   client::Deleter::Manner manner, std::function<void()> gone = {});
+                   client::Deleter::Manner manner, BackgroundWork::Id work,
+                   std::function<void()> gone = {});
   /// What goes with its node; the caller sees to it.
   std::vector<Companion> take_companions();
 
@@ -235,7 +236,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   // guarded by the engine's mutex
   std::weak_ptr<Contender> contender_;
   core::AcquireFsm fsm_;
-  BackgroundWork::Id work_{};  ///< while it is left
+  BackgroundWork::Id work_{};  ///< from give_up() until the machine has ended
   bool let_through_ = false;   ///< by the turnstile, and has not passed
   bool had_node_ = false;
   client::RequestId create_id_{};  ///< or of another request that is bound to no session

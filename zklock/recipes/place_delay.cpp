@@ -43,9 +43,9 @@ void Place::leave_no_delay() {
 }
 
 // The name stays: a release must not come before this has been done.
-void Place::remove_unwanted_delay_marker() {
+void Place::remove_unwanted_delay_marker(BackgroundWork::Id work) {
   if (unwanted_delay_marker().empty()) return;
-  core().remove(fsm_.session(), engine_->path().child(unwanted_delay_marker()));
+  core().remove(fsm_.session(), engine_->path().child(unwanted_delay_marker()), work);
 }
 
 std::string Place::take_unwanted_delay_marker() {

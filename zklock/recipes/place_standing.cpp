@@ -222,7 +222,7 @@ std::shared_ptr<Place> Place::own_successor() const {
 }
 
 // What an unanswered request has made is deleted for sure: this is carried out after it.
-void Place::remove(Manner manner) {
+void Place::remove(Manner manner, BackgroundWork::Id work) {
   if (engine_->went_with_path(fsm_.token())) return;  // the name may be another's by now
   const bool let_go = manner == Manner::release || manner == Manner::to_own_successor;
   const bool was_held = fsm_.state() == AcquireState::granted && let_go;
@@ -232,7 +232,8 @@ void Place::remove(Manner manner) {
   }
   for (const std::string& name : own_names()) {
     // It is there as long as the first of the names.
-    remove_node(fsm_.session(), name, take_companions(), deletion(manner), std::exchange(gone, {}));
+    remove_node(fsm_.session(), name, take_companions(), deletion(manner), work,
+                std::exchange(gone, {}));
   }
 }
 
@@ -248,13 +249,13 @@ client::Deleter::Manner Place::deletion(Manner manner) {
 
 void Place::remove_node(SessionId session, const std::string& name,
                         std::vector<Companion> companions, client::Deleter::Manner manner,
-                        std::function<void()> gone) {
+                        BackgroundWork::Id work, std::function<void()> gone) {
   own_watch_.forget();
   client::Deleter::Node node{.path = engine_->path().child(name)};
   // The marker of a delay can go alone, and its name is no other's.
   if (!core::DelayMarker::parse(name)) node.token = fsm_.token();
   node.companions = std::move(companions);
-  core().remove(session, std::move(node), manner, std::move(gone));
+  core().remove(session, std::move(node), manner, std::move(gone), work);
 }
 
 }  // namespace zklock::recipes

@@ -42,29 +42,55 @@ class Marker {
       : core_(core), path_(std::move(path)) {}
 
   const std::string& path() const noexcept { return path_; }
-  void created(const client::Reply& reply) {
-    // Of what is not known it may be there.
-    if (reply.status != Status::ok && reply.status != Status::unknown) return;
-    {
-      const std::lock_guard guard(mutex_);
-      session_ = reply.session;
-      if (!abandoned_) return;
+  /// One create, until its reply was handled or it is certain that it has none.
+  class Creation {
+   public:
+    explicit Creation(std::shared_ptr<Marker> marker) : marker_(std::move(marker)) {
+      const std::lock_guard guard(marker_->mutex_);
+      ++marker_->unanswered_;
     }
-    remove(reply.session);
-  }
+    Creation(const Creation&) = delete;
+    Creation& operator=(const Creation&) = delete;
+    ~Creation() { marker_->answered(); }
+    void created(const client::Reply& reply) const { marker_->created(reply); }
+
+   private:
+    const std::shared_ptr<Marker> marker_;
+  };
+
   void abandon() {
+    const auto core = core_.lock();
     core::SessionId session;
     {
       const std::lock_guard guard(mutex_);
       abandoned_ = true;
       session = session_;
+      for (int i = 0; core && i < unanswered_; ++i) work_ = core->work().begin(work_);
     }
-    remove(session);
+    if (core) core->remove(session, path_);
   }
 
  private:
-  void remove(core::SessionId session) {
-    if (const auto core = core_.lock()) core->remove(session, path_);
+  void created(const client::Reply& reply) {
+    // If the outcome is unknown, the marker may exist.
+    if (reply.status != Status::ok && reply.status != Status::unknown) return;
+    recipes::BackgroundWork::Id work;
+    {
+      const std::lock_guard guard(mutex_);
+      session_ = reply.session;
+      if (!abandoned_) return;
+      work = work_;
+    }
+    if (const auto core = core_.lock()) core->remove(reply.session, path_, work);
+  }
+  void answered() noexcept {
+    recipes::BackgroundWork::Id work;
+    {
+      const std::lock_guard guard(mutex_);
+      --unanswered_;
+      work = work_;
+    }
+    if (const auto core = core_.lock()) core->work().end(work);
   }
 
   const std::weak_ptr<recipes::ClientCore> core_;
@@ -73,6 +99,8 @@ class Marker {
   // guarded by mutex_
   core::SessionId session_;  ///< whose it is, or may be
   bool abandoned_ = false;
+  int unanswered_ = 0;                  ///< creates
+  recipes::BackgroundWork::Id work_{};  ///< one part for each of them, once abandoned
 };
 
 /// One asker.
@@ -107,9 +135,10 @@ class Asking {
   /// Sees to it that the marker is there, if the contender's node is. Throws Error.
   Outcome put(Deadline limit) {
     const auto data = std::string(force_ ? core::revocation_forces : core::revocation_asks);
+    const auto creation = std::make_shared<const Marker::Creation>(marker_);
     const client::Reply reply =
         ask(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true}, limit,
-            [marker = marker_](const client::Reply& created) { marker->created(created); });
+            [creation](const client::Reply& created) { creation->created(created); });
     if (reply.status != Status::node_exists || !force_) return outcome(reply);
     return outcome(ask(request::write::Set{.path = marker_->path(), .data = data}, limit));
   }

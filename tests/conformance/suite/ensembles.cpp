@@ -25,6 +25,10 @@ Client& Ensembles::connect_with(const std::function<void(ClientOptions&)>& edit)
   return keep([&](Stage& stage) -> Client& { return stage.connect_with(edit); });
 }
 
+Client& Ensembles::connect_slowly(std::chrono::milliseconds delay) {
+  return keep([&](Stage& stage) -> Client& { return stage.connect_slowly(delay); });
+}
+
 std::vector<Client*> Ensembles::clients_of(Client& client) {
   const auto found =
       std::ranges::find(processes_, &client, [](const auto& process) { return process[0]; });

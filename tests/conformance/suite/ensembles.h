@@ -27,6 +27,7 @@ class Ensembles : public Stage {
 
   Client& connect(std::chrono::milliseconds session_timeout) override;
   Client& connect_with(const std::function<void(ClientOptions&)>& edit) override;
+  Client& connect_slowly(std::chrono::milliseconds delay) override;
   std::vector<Client*> clients_of(Client& client) override;
   void close(Client& client) override;
   std::size_t ensembles() const override { return kEnsembles; }

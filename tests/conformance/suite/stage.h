@@ -41,6 +41,8 @@ namespace zklock::testing {
 // |                              | been asked for by other threads                                |
 // | lose_reply_to_create(client) | simulated. The reply to the next is lost, with the connection  |
 // | connect_with(edit)           | real servers. With options that `edit` has changed             |
+// | connect_slowly(delay)        | real servers of this kit. What the client and the server send  |
+// |                              | takes so long on its way                                       |
 // | raw()                        | real servers. What they say                                    |
 class Stage {
  public:
@@ -85,6 +87,7 @@ class Stage {
   void settle() { pass(core::Duration::zero()); }
   virtual void lose_reply_to_create(Client& client);
   virtual Client& connect_with(const std::function<void(ClientOptions&)>& edit);
+  virtual Client& connect_slowly(std::chrono::milliseconds delay);
   virtual RawClient& raw();
 };
 

@@ -59,6 +59,10 @@ Client& Stage::connect_with(const std::function<void(ClientOptions&)>&) {
   lacks("clients with such options");
 }
 
+Client& Stage::connect_slowly(std::chrono::milliseconds) {
+  lacks("network that may be slow");
+}
+
 RawClient& Stage::raw() {
   lacks("real servers");
 }
@@ -125,6 +129,15 @@ Client& RealStage::connect_with(const std::function<void(ClientOptions&)>& edit)
   ClientOptions edited = options();
   edit(edited);
   return keep(Realm::connect(edited));
+}
+
+Client& RealStage::connect_slowly(std::chrono::milliseconds delay) {
+  if (server_ == nullptr) return connect(Stage::kSessionTimeout);
+  const Forwarder& slow =
+      forwarders_.emplace_back(server_->port(), Forwarder::Events::passed, delay);
+  return connect_with([&](ClientOptions& edited) {
+    edited.hosts = "127.0.0.1:" + std::to_string(slow.port()) + chroot_.path();
+  });
 }
 
 void RealStage::create(const std::string& path) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "conformance/suite/live_world.h"
 #include "conformance/suite/stage.h"
+#include "support/forwarder.h"
 
 namespace zklock::testing {
 
@@ -32,12 +34,13 @@ class SingleStage : public Stage {
 class RealStage : public SingleStage, private Realm {
  public:
   RealStage() : RealStage(SharedServer::hosts(), SharedServer::server()) {}
-  ~RealStage() override { close_all(); }
+  ~RealStage() override { close_all(); }  // before the forwarders
 
   bool simulated() const override { return false; }
 
   Client& connect(std::chrono::milliseconds session_timeout) override;
   Client& connect_with(const std::function<void(ClientOptions&)>& edit) override;
+  Client& connect_slowly(std::chrono::milliseconds delay) override;
   core::Instant now() const override { return LeaseClock::now(); }
   bool comes(const Fact& fact) const override { return eventually(fact, kPatience); }
   void let_time_pass() override {}
@@ -63,6 +66,7 @@ class RealStage : public SingleStage, private Realm {
  private:
   void add_ephemerals(const std::string& path, std::string& names);
   ZooKeeperServer* server_;  // null: not of this kit
+  std::list<Forwarder> forwarders_;
 };
 
 // On a server that may be killed. One for all tests of the process, which run one after the other.

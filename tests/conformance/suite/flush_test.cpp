@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// flush(), for every class, with a network on which a reply takes longer than a call waits: true
+// means that the server has nothing left of the call.
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "conformance/suite/suite.h"
+
+namespace zklock::testing {
+namespace {
+
+class SlowFlush : public SuiteTest {
+ protected:
+  static constexpr std::chrono::milliseconds kDelay{50};
+  static constexpr std::chrono::milliseconds kDeadline{20};
+
+  Client& client_ = stage().connect_slowly(kDelay);
+  const std::unique_ptr<SuiteLock> lock_ = make(client_);
+
+  std::string nodes_of_client() {
+    std::string names;
+    for (std::size_t i = 0; i < stage().ensembles(); ++i) {
+      for (const std::string& path : face().paths) {
+        for (const std::string& name : stage().ensemble(i).nodes(path)) names += " " + name;
+      }
+    }
+    return names;
+  }
+  void flush() {
+    for (Client* const each : stage().clients_of(client_)) EXPECT_TRUE(each->flush(kPatience));
+  }
+  // At once: there is no waiting here.
+  void expect_nothing_but(const std::string& holders) { EXPECT_EQ(nodes_of_client(), holders); }
+};
+INSTANTIATE_TEST_SUITE_P(, SlowFlush, ::testing::ValuesIn(every_class_on({Scene::servers})),
+                         pairing_name);
+
+class SlowWithdrawal : public SlowFlush {
+ protected:
+  Client& other_ = connect();
+  const std::unique_ptr<SuiteLock> others_ = make(other_);
+  Grant blocking_ = rival_acquire(*others_);
+
+  void TearDown() override {
+    blocking_.release();
+    SlowFlush::TearDown();
+  }
+  // A quorum of slow ensembles may be given up before the deadline.
+  void expect_no_lock(const std::function<bool()>& call) {
+    bool granted = false;
+    const auto error = error_of([&] { return granted = call(); });
+    EXPECT_FALSE(granted);
+    EXPECT_TRUE(!error || (error == Errc::not_connected && !face().waits_without_servers));
+  }
+  // `call` gives up while the reply to its create is on its way.
+  void expect_flushed(const std::function<void()>& call) {
+    for (Client* const each : stage().clients_of(other_)) EXPECT_TRUE(each->flush(kPatience));
+    const std::string before = nodes_of_client();
+    for (int round = 0; round < 3; ++round) {
+      call();
+      flush();
+      expect_nothing_but(before);
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, SlowWithdrawal, ::testing::ValuesIn(every_class_on({Scene::servers})),
+                         pairing_name);
+
+TEST_P(SlowWithdrawal, AfterTimeout_LeavesNoNode) {
+  expect_flushed([&] {
+    expect_no_lock(
+        [&] { return static_cast<bool>(acquire(*lock_, {.deadline = stage().in(kDeadline)})); });
+  });
+}
+
+TEST_P(SlowWithdrawal, AfterTimedLock_LeavesNoNode) {
+  if (!face().has_lock) GTEST_SKIP() << "has no lock()";
+  expect_flushed([&] { expect_no_lock([&] { return lock_->lock_until(stage().in(kDeadline)); }); });
+}
+
+TEST_P(SlowWithdrawal, AfterTimeoutOfFuture_LeavesNoNode) {
+  expect_flushed([&] {
+    auto future = async_acquire(*lock_, {.deadline = stage().in(kDeadline)});
+    expect_no_lock([&] { return static_cast<bool>(get(future)); });
+  });
+}
+
+TEST_P(SlowWithdrawal, AfterStop_LeavesNoNode) {
+  expect_flushed([&] {
+    std::stop_source stop;
+    auto future = async_acquire(*lock_, {.stop = stop.get_token()});
+    stop.request_stop();
+    EXPECT_FALSE(get(future));
+  });
+}
+
+TEST_P(SlowWithdrawal, AfterDestruction_LeavesNoNode) {
+  expect_flushed([&] {
+    auto lock = make(client_);
+    auto future = async_acquire(*lock, {});
+    lock.reset();
+    EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
+  });
+}
+
+TEST_P(SlowFlush, AfterRelease_LeavesNoNode) {
+  auto hold = acquire(*lock_);
+  hold.release();
+  flush();
+  expect_nothing_but("");
+}
+
+TEST_P(SlowFlush, AfterEndOfMaxHold_LeavesNoNode) {
+  if (!face().calls) GTEST_SKIP() << "a leadership has no maximum time";
+  const auto lock = make(client_, {.max_hold = 300ms});
+  const auto hold = acquire(*lock);
+  ASSERT_TRUE(becomes_lost(hold));
+  flush();
+  expect_nothing_but("");
+}
+
+}  // namespace
+}  // namespace zklock::testing

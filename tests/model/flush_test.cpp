@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// When flush() returns true, the ensemble has confirmed every withdrawal begun before the call. A node
+// that the ACL does not permit the client to delete makes flush() return false.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/candidate.h"
+#include "tests/model/engine_fixture.h"
+#include "zklock/core/lock_delay.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class FlushTest : public EngineTest {
+ protected:
+  recipes::BackgroundWork& work() { return lock_.core(0).work(); }
+  std::size_t nodes_of_client() { return ensemble().ephemerals(client(0).session()).size(); }
+  /// Returns what flush() returns at once.
+  bool flushed() { return lock_.core(0).flush(Deadline::passed()); }
+
+  /// A call of client 0 whose create is on its way behind the holder's node, with a network that
+  /// carries nothing.
+  std::size_t call_with_unanswered_create(LockWorld::Request request) {
+    client(0).cut_off();
+    const std::size_t call = lock_.acquire(0, std::move(request));
+    run();
+    EXPECT_EQ(lock_.call(call).outcomes, 0);
+    return call;
+  }
+  /// Takes one step after the other from now on. A thread that has called flush() at this moment
+  /// gets no true before `confirmed`.
+  template <class Fact>
+  void expect_flush_waits_for(Fact confirmed) {
+    const auto newest = work().newest();
+    client(0).mend();
+    while (!work().wait(Deadline::passed(), newest)) {
+      EXPECT_TRUE(step()) << "nothing is left to happen";
+      if (HasFailure()) return;
+    }
+    EXPECT_TRUE(confirmed());
+    EXPECT_EQ(client(0).unanswered(), 0U);
+  }
+  void expect_flush_waits_for_withdrawal() {
+    expect_flush_waits_for([this] { return nodes_of_client() == 0; });
+  }
+  void expect_withdrawal_is_waited_for(LockWorld::Request holders, LockWorld::Request request) {
+    const std::size_t holder = granted(1, std::move(holders));
+    const bool times_out = request.timeout.has_value();
+    const std::size_t call = call_with_unanswered_create(std::move(request));
+    times_out ? run_for(20ms) : lock_.cancel(call);
+    expect_ended_with_nothing(call);
+    expect_flush_waits_for_withdrawal();
+    lock_.release(holder);
+    expect_rest();
+  }
+};
+
+// ---- a withdrawal ---------------------------------------------------------------------------------
+
+TEST_F(FlushTest, TimeoutBeforeReplyToCreate_WaitsForDelete) {
+  expect_withdrawal_is_waited_for({}, {.timeout = 20ms});
+}
+
+TEST_F(FlushTest, StopBeforeReplyToCreate_WaitsForDelete) {
+  expect_withdrawal_is_waited_for({}, {});
+}
+
+TEST_F(FlushTest, ReaderStoppedBeforeReply_WaitsForDelete) {
+  expect_withdrawal_is_waited_for(LockWorld::to_write(), LockWorld::to_read());
+}
+
+TEST_F(FlushTest, PermitStoppedBeforeReply_WaitsForDelete) {
+  expect_withdrawal_is_waited_for(LockWorld::permits(1, 1), LockWorld::permits(1, 1));
+}
+
+TEST_F(FlushTest, GateStoppedBeforeReply_WaitsForDelete) {
+  expect_withdrawal_is_waited_for(LockWorld::at_gate(1), LockWorld::at_gate(1));
+}
+
+TEST_F(FlushTest, BatchStoppedBeforeReply_WaitsForDelete) {
+  expect_withdrawal_is_waited_for({}, {.local = {.batch = 8}});
+}
+
+TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
+  const std::size_t holder = granted(1);
+  lock_.world().lose_reply(0, Kind::create_contender);
+  const std::size_t call = lock_.acquire(0);
+  run();
+  lock_.cancel(call);
+  run();
+  const auto newest = work().newest();
+  EXPECT_FALSE(work().wait(Deadline::passed(), newest));
+  lock_.world().reconnect(0);
+  while (!work().wait(Deadline::passed(), newest)) ASSERT_TRUE(step());
+  EXPECT_EQ(nodes_of_client(), 0U);
+  lock_.release(holder);
+  expect_rest();
+}
+
+TEST_F(FlushTest, LatchClosedBeforeReplyToCreate_WaitsForDelete) {
+  const std::size_t holder = granted(1);
+  client(0).cut_off();
+  const auto candidate = std::make_shared<Candidate>(lock_.core(0), false);
+  candidate->want();
+  run();
+  candidate->close();
+  expect_flush_waits_for_withdrawal();
+  lock_.release(holder);
+  expect_rest();
+}
+
+// ---- a loss ---------------------------------------------------------------------------------------
+
+TEST_F(FlushTest, EndOfMaxHoldWhileCutOff_WaitsForDelete) {
+  const std::size_t call = granted(0, {.limit = {.longest = 1s}});
+  client(0).cut_off();
+  // The time passes, and no later step happens.
+  ASSERT_TRUE(lock_.world().run_until(
+      [&] { return lock_.call(call).hold.state() == HoldState::lost && !work().idle(); }, 5s));
+  expect_flush_waits_for_withdrawal();
+  lock_.release(call);
+  expect_rest();
+}
+
+// ---- a downgrade ----------------------------------------------------------------------------------
+
+TEST_F(FlushTest, RefusedDowngrade_WaitsForDeleteOfDelayMarker) {
+  const Owner owner = Owner::unique();
+  auto write = LockWorld::to_write(owner);
+  write.lock_delay = 1s;
+  const std::size_t writer = granted(0, write);
+  const std::size_t reader = granted(0, LockWorld::to_read(owner));
+  client(0).fail_next(Kind::transaction, Status::no_auth);
+  lock_.release(writer);
+  client(0).cut_off();
+  expect_flush_waits_for([this] {
+    for (const std::string& name : lock_.nodes()) {
+      if (core::DelayMarker::parse(name)) return false;
+    }
+    return true;
+  });
+  lock_.release(reader);
+  expect_rest();
+}
+
+// ---- an ACL that does not permit DELETE -------------------------------------------------------------
+
+class RefusedDelete : public FlushTest {
+ protected:
+  void permit_delete(bool permitted) { ensemble().permit_delete(LockWorld::path, permitted); }
+  void refused_release() {
+    const std::size_t call = granted(0);
+    permit_delete(false);
+    release(call);
+    ASSERT_EQ(nodes_of_client(), 1U);
+  }
+  void expect_no_auth(std::size_t call) {
+    EXPECT_EQ(lock_.call(call).outcomes, 1);
+    ASSERT_EQ(error(call), Errc::no_auth);
+    const std::string text = lock_.call(call).error->what();
+    EXPECT_NE(text.find(LockWorld::path), std::string::npos) << text;
+    EXPECT_NE(text.find("delete"), std::string::npos) << text;
+  }
+  /// The ACL is changed, and a flush() tries again.
+  void expect_rest_when_permitted() {
+    permit_delete(true);
+    EXPECT_FALSE(flushed()) << "it has no reply yet";
+    run();
+    EXPECT_TRUE(flushed());
+    expect_rest();
+  }
+};
+
+TEST_F(RefusedDelete, Flush_ReturnsFalseWithoutWaiting) {
+  refused_release();
+  const auto newest = work().newest();
+  EXPECT_FALSE(work().wait(Deadline::never(), newest)) << "it blocks for ever if this fails";
+  EXPECT_FALSE(flushed());
+  run();
+  EXPECT_FALSE(work().wait(Deadline::never(), newest)) << "tried again, and refused again";
+  expect_rest_when_permitted();
+}
+
+TEST_F(RefusedDelete, LaterAcquire_FailsInsteadOfWaiting) {
+  refused_release();
+  const std::size_t next = lock_.acquire(0);
+  run();
+  expect_no_auth(next);
+  EXPECT_EQ(nodes_of_client(), 1U);
+  // A call that fails has tried to delete the node once more.
+  permit_delete(true);
+  const std::size_t third = lock_.acquire(0);
+  run();
+  expect_no_auth(third);
+  EXPECT_EQ(nodes_of_client(), 0U);
+  lock_.release(granted(0));
+  expect_rest();
+}
+
+TEST_F(RefusedDelete, AcquireDuringRetry_Fails) {
+  refused_release();
+  client(0).cut_off();
+  EXPECT_FALSE(flushed());
+  const std::size_t next = lock_.acquire(0);
+  client(0).mend();
+  run();
+  expect_no_auth(next);
+  expect_rest_when_permitted();
+}
+
+TEST_F(RefusedDelete, OtherPath_IsNotAffected) {
+  refused_release();
+  bool is_granted = false;
+  recipes::Wanted wanted{.owner = Owner::unique(), .deadline = Deadline::never()};
+  wanted.done = [&](const recipes::Outcome& outcome) {
+    is_granted = static_cast<bool>(outcome.contender);
+    if (is_granted) outcome.contender->release(core::CountKind::hold);
+  };
+  lock_.engine(0, "/locks/b")->acquire(std::move(wanted));
+  run();
+  EXPECT_TRUE(is_granted);
+  expect_rest_when_permitted();
+}
+
+TEST_F(RefusedDelete, OtherClient_WaitsUntilTheSessionEnds) {
+  refused_release();
+  const std::size_t other = waiting(1);
+  run_for(60s);
+  EXPECT_FALSE(is_granted(other));
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(other));
+  permit_delete(true);
+  lock_.release(other);
+  expect_rest();
+}
+
+TEST_F(RefusedDelete, WaitingCalls_Fail) {
+  const std::size_t holder = granted(0, LockWorld::to_write());
+  const std::size_t first = waiting(0, LockWorld::to_read());
+  const std::size_t second = waiting(0, LockWorld::to_read());
+  permit_delete(false);
+  release(holder);
+  for (const std::size_t call : {first, second}) expect_no_auth(call);
+  EXPECT_EQ(nodes_of_client(), 3U);
+  expect_rest_when_permitted();
+}
+
+TEST_F(RefusedDelete, BatchBesideRefusedWithdrawal_Fails) {
+  const std::size_t holder = granted(1);
+  const std::size_t leaving = waiting(0);
+  const std::size_t in_place = waiting(0, {.local = {.batch = 8}});
+  const std::size_t behind = waiting(0, {.local = {.batch = 8}});
+  permit_delete(false);
+  lock_.cancel(leaving);
+  run();
+  for (const std::size_t call : {in_place, behind}) expect_no_auth(call);
+  EXPECT_EQ(nodes_of_client(), 2U);
+  permit_delete(true);
+  lock_.release(holder);
+  run();
+  expect_rest_when_permitted();
+}
+
+TEST_F(RefusedDelete, CallsAfterALossByMaxHold_Fail) {
+  const std::size_t call = granted(0, {.limit = {.longest = 1s}});
+  permit_delete(false);
+  run_for(3s);
+  const std::size_t next = lock_.acquire(0);
+  run();
+  expect_no_auth(next);
+  lock_.release(call);
+  expect_rest_when_permitted();
+}
+
+TEST_F(RefusedDelete, EndOfSession_EndsIt) {
+  refused_release();
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_TRUE(flushed());
+  permit_delete(true);
+  lock_.release(granted(0));
+  expect_rest();
+}
+
+TEST_F(RefusedDelete, EndOfSessionDuringRetry_EndsIt) {
+  refused_release();
+  client(0).cut_off();
+  EXPECT_FALSE(flushed());
+  lock_.world().expire(0);
+  client(0).mend();
+  run_for(60s);
+  EXPECT_TRUE(flushed());
+  permit_delete(true);
+  lock_.release(granted(0));
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model
