@@ -88,7 +88,7 @@ class Gathering {
   }
   /// The part whose answer is awaited.
   std::size_t asked() const noexcept { return asked_; }
-  /// Whether it began anew because too few parts were in reach.
+  /// Returns true once the call has begun anew because too few parts were in reach.
   bool in_earnest() const noexcept { return in_earnest_; }
   bool holds(std::size_t part) const { return standings_.at(part) == Standing::taken; }
 
