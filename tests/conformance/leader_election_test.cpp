@@ -373,16 +373,17 @@ TEST_F(Election, CloseWaitsForTheFunction) {
 }
 
 TEST_F(Election, TheFunctionMayCloseIt) {
-  std::promise<bool> still_held;
+  std::promise<bool> node_is_there;
   std::unique_ptr<LeaderElection> election;
   election = std::make_unique<LeaderElection>(*client_, kPath, [&](const Leadership& leadership) {
     const Office::Term term(office_, leadership.token());
     election->close();
     EXPECT_TRUE(leadership.ended().stop_requested());
-    still_held.set_value(leadership.state() == HoldState::held);
+    EXPECT_EQ(leadership.state(), HoldState::lost);
+    node_is_there.set_value(raw().exists(leadership.node()).rc == ZOK);
   });
   election->start();
-  auto result = still_held.get_future();
+  auto result = node_is_there.get_future();
   EXPECT_TRUE(get(result));  // until it returns
   election->close();
   EXPECT_TRUE(office_.is_empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What co_await makes of an asynchronous call, and which forms of options compile.
+// Covers how a co_await ends, and which forms of options compile.
 #include "zklock/awaitable.h"
 
 #include <coroutine>

@@ -233,6 +233,22 @@ TEST(Gathering, MajorityOutOfReach_BeginsAnewUntilItIsLate) {
   EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kLate), (Effects{{Kind::fail}}));
 }
 
+TEST(Gathering, LateAtAPartOutOfReachInALaterRound_IsAFailure) {
+  Gathering g = persistent();
+  g.start();
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kLate), (Effects{{Kind::fail}}));
+}
+
+TEST(Gathering, LateAtAPartThatOthersHoldInALaterRound_IsNoFailure) {
+  Gathering g = persistent();
+  g.start();
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
+}
+
 TEST(Gathering, MajorityOutOfReachThatReturns_IsGranted) {
   Gathering g = persistent();
   g.start();
@@ -254,7 +270,9 @@ TEST(Gathering, NotAskedPartThatIsNeeded_IsAskedInASecondRound) {
   Gathering g = two_of_three();
   g.start();
   EXPECT_EQ(g.answered(PartAnswer::not_asked, kInTime), (Effects{{Kind::ask, 1}}));
+  EXPECT_FALSE(g.in_earnest());
   EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::ask, 0}}));
+  EXPECT_TRUE(g.in_earnest());
   g.answered(PartAnswer::out_of_reach, kInTime);
   EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::fail}}));
 }

@@ -58,7 +58,9 @@ GatheringEffects Gathering::go_on(bool late) {
     state_ = GatheringState::granted;
     return {{Kind::grant}};
   }
-  return late ? end(Kind::end) : ask_next();
+  if (!late) return ask_next();
+  const bool out = in_earnest_ && standings_[asked_] == Standing::out_of_reach;
+  return end(out ? Kind::fail : Kind::end);
 }
 
 GatheringEffects Gathering::too_few(bool late) {
@@ -70,7 +72,10 @@ GatheringEffects Gathering::too_few(bool late) {
     }
     return in_time ? begin_anew() : end(Kind::end);
   }
-  if (in_time && may_come_into_reach()) return begin_anew();
+  if (in_time && may_come_into_reach()) {
+    in_earnest_ = true;
+    return begin_anew();
+  }
   const std::size_t failed =
       count(Standing::failed) + count(Standing::out_of_reach) + count(Standing::not_asked);
   return end(failed > rule_.parts - rule_.needed ? Kind::fail : Kind::end);

@@ -62,8 +62,8 @@ using GatheringEffects = std::vector<GatheringEffect>;
 /// asks for beyond the needed ones it does not wait for.
 ///
 /// If too few parts are in reach, the call begins anew when it `persists`. A part that was not asked
-/// is a reason to begin anew also without that: it may have come into reach. The driver asks such a
-/// part in earnest when too few would be left without it, so this happens once.
+/// is a reason to begin anew also without that: it may have come into reach. From then on the call is
+/// in_earnest(): its driver asks every part, so this happens once.
 ///
 /// All parts are tried, also when enough are held already (in a single attempt): what is held
 /// beyond the needed can be lost without harm.
@@ -88,6 +88,8 @@ class Gathering {
   }
   /// The part whose answer is awaited.
   std::size_t asked() const noexcept { return asked_; }
+  /// Returns true once the call has begun anew because too few parts were in reach.
+  bool in_earnest() const noexcept { return in_earnest_; }
   bool holds(std::size_t part) const { return standings_.at(part) == Standing::taken; }
 
   GatheringEffects start();
@@ -120,6 +122,7 @@ class Gathering {
   std::size_t asked_ = 0;
   bool passed_over_ = false;  ///< the request was called off by silent()
   bool stopped_ = false;
+  bool in_earnest_ = false;
 };
 
 }  // namespace zklock::core

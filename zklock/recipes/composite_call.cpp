@@ -125,15 +125,14 @@ void CompositeCall::carry_out(const GatheringEffect& effect) {
 
 void CompositeCall::ask(std::size_t part, bool once) {
   ++request_;
-  errors_[part] = nullptr;
   call_off_ = nullptr;
   CompositePart& lock = composite_->part(part);
   const auto taken = std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); });
   const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
   const bool dispensable = composite_->rule().patience.has_value();
   const bool connected = lock.core().keeper().is_connected();
-  const bool passed_over =
-      composite_->still_silent(part) && (!waits_ || composite_->enough_in_reach());
+  const bool passed_over = composite_->still_silent(part) &&
+                           (!waits_ || (composite_->enough_in_reach() && !gathering_.in_earnest()));
   if (dispensable && (passed_over || (spare && !connected))) {
     const Error error(Errc::not_connected, "lock", lock.path(),
                       connected ? "no server has answered yet" : "there is no connection");
@@ -220,6 +219,7 @@ void CompositeCall::look_at_silence(std::uint64_t request) {
   const auto now = lock.core().scheduler().now();
   if (lock.in_touch(wanted_.owner)) {
     last_sign_ = now;
+    errors_[part] = nullptr;  // of an earlier round
   } else if (now - last_sign_ >= patience_) {
     composite_->set_silent(part);
     errors_[part] = std::make_exception_ptr(
