@@ -158,6 +158,7 @@ void Place::count() {
   if (!fsm_.counts()) return;
   count_id_ = submit(
       request::CountChildren{engine_->path().str()}, {}, on_reply([](Place& p, const auto& r) {
+        p.engine_->path_seen(r);
         return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, p.lease_valid());
       }));
 }
@@ -272,6 +273,7 @@ void Place::list(SessionId session) {
 }
 
 core::AcquireEffects Place::listed(const client::Reply& queue, const client::Reply& count) {
+  engine_->path_seen(queue);
   auto effects = fsm_.listed({queue.status,
                               queue.token,
                               queue.children,
@@ -284,13 +286,15 @@ core::AcquireEffects Place::listed(const client::Reply& queue, const client::Rep
 
 void Place::predecessor_watched(const std::string& node, const client::Reply& reply) {
   run(fsm_.watched(node, {reply.status, reply.token, reply.data, reply.detail}));
+  if (fsm_.waits_for_release()) engine_->announcement_awaited(fsm_.session());
 }
 
 void Place::predecessor_event(std::size_t which, request::WatchEvent event) {
   const std::string predecessor = fsm_.watched()[which];
   // When watches are set again, servers go by the path alone: it may be another node of that name.
-  const bool released =
-      event == request::WatchEvent::changed && predecessors_.on_same_connection(*this);
+  const bool released = event == request::WatchEvent::changed &&
+                        predecessors_.on_same_connection(*this) &&
+                        engine_->believes_announcement(predecessors_.token());
   run(released ? fsm_.predecessor_changed(predecessor, lease_valid())
                : fsm_.predecessor_deleted(predecessor));
 }

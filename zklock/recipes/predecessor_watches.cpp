@@ -52,10 +52,10 @@ void PredecessorWatches::answered(Place& place, std::uint32_t serial, const clie
   }
   const bool stands = std::ranges::find(watches_, serial, &Watch::serial) != watches_.end();
   const bool own = reply.ephemeral_owner == place.session();
+  if (stands) token_ = reply.token;
   if (!stands || !own || !place.stands_by_number()) return;
   try {
     place.engine().own_successors().wait(reply.token, place.weak_from_this());
-    own_ = reply.token;
   } catch (const std::exception&) {  // no memory: the servers will tell
   }
 }
@@ -75,8 +75,8 @@ void PredecessorWatches::end(Place& place) noexcept {
 
 void PredecessorWatches::drop(Place& place) noexcept {
   watches_.clear();
-  const FencingToken own = std::exchange(own_, {});
-  if (own != FencingToken{}) place.engine().own_successors().leave(own, place.weak_from_this());
+  auto& successors = place.engine().own_successors();
+  if (!successors.empty()) successors.leave(token_, place.weak_from_this());
 }
 
 }  // namespace zklock::recipes

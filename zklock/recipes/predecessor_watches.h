@@ -28,6 +28,8 @@ class PredecessorWatches {
   void drop(Place& place) noexcept;
   /// Whether the connection is the one on which the last one was asked for.
   bool on_same_connection(const Place& place) const noexcept;
+  /// The czxid of the predecessor that was watched last.
+  FencingToken token() const noexcept { return token_; }
 
  private:
   void answered(Place& place, std::uint32_t serial, const client::Reply& reply);
@@ -40,7 +42,7 @@ class PredecessorWatches {
   };
 
   core::Few<Watch> watches_;
-  FencingToken own_{};  ///< made the node of the same client; 0: it is another's
+  FencingToken token_{};
   std::uint32_t last_ = 0;
   std::uint32_t connection_ = 0;  ///< its last digits
 };

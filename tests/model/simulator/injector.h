@@ -51,6 +51,7 @@ class Injector {
   void delete_parent(const std::string& path);
   void stranger(const std::string& path, const std::string& prefix, std::string data,
                 Duration length);
+  void forge(const std::string& path, Duration length);
   void remove_stranger(const Stranger& stranger);
   void set_counter(const PlanStep& step, const std::string& path, std::int32_t next);
   /// Unless all is healed by then.
