@@ -25,6 +25,7 @@
 #include "zklock/error.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/client_core.h"
+#include "zklock/recipes/late_creates.h"
 #include "zklock/recipes/lock_events.h"
 #include "zklock/recipes/own_successors.h"
 #include "zklock/recipes/own_turn.h"
@@ -162,6 +163,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   OwnTurn& own_turn() noexcept { return own_turn_; }
   OwnSuccessors& own_successors() noexcept { return own_successors_; }
+  LateCreates& late_creates() noexcept { return late_creates_; }
   Turnstile& turnstile() noexcept { return turnstile_; }
   /// What a new contender need not ask: whether it is alone. It hardly is, or will see that it is
   /// the first.
@@ -209,6 +211,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   OwnTurn own_turn_{*this};
   OwnSuccessors own_successors_;
   core::AnnouncementTrust trust_;
+  LateCreates late_creates_;
   Turnstile turnstile_{core_->settings().creates_at_once};
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes

@@ -104,6 +104,9 @@ void Place::carry_out(const Effect& effect) {
       core().coordinator().abandon(count_id_);
       core().coordinator().abandon(list_id_);
       return;
+    case Effect::Kind::not_created:
+      engine_->late_creates().add(effect.session, effect.text);
+      return;
     case Effect::Kind::grant: grant(); return;
     case Effect::Kind::fail: fail(effect.error, effect.text); return;
   }
