@@ -49,7 +49,9 @@ struct AclEntry {
 /// its nodes, which is what makes an announced release trustworthy. Deleting is checked on the
 /// parent: whoever may delete below it can evict a contender. Existing parents are left as they
 /// are. With list(), a successor asks for the list of children at each hand-off, since others may
-/// be able to write the node.
+/// be able to write the node. A successor does so, too, if the ACL of the lock path cannot be read.
+/// And it does so if that ACL permits CREATE, but not DELETE, to an identity. Such an identity could
+/// announce a release that never took place.
 ///
 /// Thread-safety: a value.
 class AclPolicy {

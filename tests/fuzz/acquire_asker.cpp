@@ -364,6 +364,7 @@ void Asker::take(const AcquireEffect& effect) {
     case Kind::delay: require(!fsm_.orphans().empty(), "it waits for somebody"); return;
     case Kind::pause: return;
     case Kind::abandon: abandoned_ = true; return;
+    case Kind::not_created: return;
     case Kind::grant: check_grant(effect); return;
     case Kind::fail:
       require(!std::exchange(failed_, true), "one error is told");

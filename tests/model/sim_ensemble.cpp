@@ -31,6 +31,7 @@ static_assert(names<OperationKind::announce_and_delete, AnnounceAndDelete>);
 static_assert(names<OperationKind::list_and_watch, ListAndWatch>);
 static_assert(names<OperationKind::exists_and_watch, ExistsAndWatch>);
 static_assert(names<OperationKind::transaction, Transaction>);
+static_assert(names<OperationKind::get_acl, GetAcl>);
 
 std::string_view parent_of(std::string_view path) {
   const auto slash = path.rfind('/');
@@ -61,12 +62,24 @@ Reply stat(const Node* node) {
   reply.child_count = static_cast<std::int32_t>(node->children.size());
   reply.last_child = {node->pzxid};
   reply.version = node->version;
+  reply.acl_version = node->acl_version;
   return reply;
 }
 
 Reply contents(const Node* node) {
   Reply reply = stat(node);
   if (node != nullptr) reply.data = node->data;
+  return reply;
+}
+
+Reply acl(const Node* node) {
+  if (node == nullptr) return status_only(Status::no_node);
+  const bool shown = std::ranges::any_of(node->acl, [](const AclEntry& entry) {
+    return entry.scheme == "world" && (entry.permissions & (AclEntry::read | AclEntry::admin)) != 0;
+  });
+  if (!shown) return status_only(Status::no_auth);
+  Reply reply = stat(node);
+  reply.acl = node->acl;
   return reply;
 }
 
@@ -94,7 +107,8 @@ bool is_quorum_operation(OperationKind kind) noexcept {
     case OperationKind::get:
     case OperationKind::get_and_watch:
     case OperationKind::list_and_watch:
-    case OperationKind::exists_and_watch: return false;
+    case OperationKind::exists_and_watch:
+    case OperationKind::get_acl: return false;
   }
   return false;
 }
@@ -135,6 +149,7 @@ Reply read(const Tree& tree, const Operation& operation) {
                         [&](const ListChildren& r) { return children(tree.find(r.path)); },
                         [&](const ListAndWatch& r) { return children(tree.find(r.path)); },
                         [&](const Get& r) { return contents(tree.find(r.path)); },
+                        [&](const GetAcl& r) { return acl(tree.find(r.path)); },
                         [&](const GetAndWatch& r) { return contents(tree.find(r.path)); },
                         [&](const CreateContender&) { return not_a_read(); },
                         [&](const CreateParents&) { return not_a_read(); },
@@ -306,6 +321,16 @@ Status SimEnsemble::set_data(const std::string& path, std::string data) {
   return Status::ok;
 }
 
+// The servers send no watch event, and of the stat only the aversion changes.
+Status SimEnsemble::set_acl(const std::string& path, std::vector<AclEntry> acl) {
+  Node* node = tree_.find(path);
+  if (node == nullptr) return Status::no_node;
+  next_zxid();
+  node->acl = std::move(acl);
+  ++node->acl_version;
+  return Status::ok;
+}
+
 Status SimEnsemble::remove(const std::string& path) {
   if (const Status status = check_remove(path); status != Status::ok) return status;
   next_zxid();
@@ -368,6 +393,7 @@ Node& SimEnsemble::add(std::string path, std::string data, SessionId owner, bool
                         .count();
   node.owner = owner;
   node.container = container;
+  if (container) node.acl = container_acl_;
   Node& added = tree_.add(path, std::move(node));
   tree_.find(parent_of(path))->pzxid = zxid_;
   notify(path, WatchEvent::created);

@@ -43,6 +43,7 @@ enum class OperationKind : std::size_t {
   list_and_watch,
   exists_and_watch,
   transaction,
+  get_acl,
 };
 inline constexpr std::size_t operation_kinds = std::variant_size_v<Operation>;
 
@@ -58,6 +59,8 @@ struct Node {
   std::int64_t mzxid = 0;
   std::int64_t pzxid = 0;  ///< of the last child that came or went
   std::int32_t version = 0;
+  std::vector<AclEntry> acl = {{AclEntry::all, "world", "anyone"}};
+  std::int32_t acl_version = 0;
   std::int64_t created_ms = 0;
   SessionId owner;  ///< of an ephemeral node; 0: it is none
   bool container = false;
@@ -120,10 +123,15 @@ class SimEnsemble {
   // What somebody else writes: an operator, another kind of client, another session.
   Status create(const std::string& path, std::string data = {}, SessionId owner = {});
   Status create_container(const std::string& path);
+  /// The ACL of containers that are created from now on.
+  void set_container_acl(std::vector<AclEntry> acl) { container_acl_ = std::move(acl); }
   /// The name, or nothing when the parent is missing or the name is taken (see next_name).
   std::optional<std::string> create_sequential(const std::string& parent, std::string_view prefix,
                                                std::string data = {}, SessionId owner = {});
   Status set_data(const std::string& path, std::string data);
+  /// Clients have no identity here: no ACL refuses a request, but GetAcl of a znode that world:anyone
+  /// may neither read nor administrate is answered no_auth.
+  Status set_acl(const std::string& path, std::vector<AclEntry> acl);
   Status remove(const std::string& path);
   /// Changes the ACL of `parent`: whether clients may delete its children. Servers check that before
   /// they look for the child.
@@ -173,6 +181,7 @@ class SimEnsemble {
   void watch_over(SessionId id, Session& session);
 
   SimClock& clock_;
+  std::vector<AclEntry> container_acl_ = Node{}.acl;
   bool has_leader_ = true;
   SessionId acting_;
   Duration wall_clock_{};  ///< what it is ahead

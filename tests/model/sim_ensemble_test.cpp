@@ -148,11 +148,35 @@ TEST_F(SimEnsembleTest, ReadsTellWhatIsThere) {
         Operation{GetAndWatch{"/x", {}}}, Operation{Check{"/x"}}, Operation{Delete{"/x"}},
         Operation{AnnounceAndDelete{"/x"}}, Operation{ListAndWatch{"/x", {}}},
         Operation{ExistsAndWatch{"/x", {}}}, Operation{Transaction{"/x", {}}},
-        Operation{CreateContender{"/x", "lock-", ""}}}) {
+        Operation{GetAcl{"/x"}}, Operation{CreateContender{"/x", "lock-", ""}}}) {
     EXPECT_EQ(ensemble.apply(session, operation).status, Status::no_node);
   }
   EXPECT_EQ(ensemble.apply(session, Delete{"/p"}).status, Status::not_empty);
   EXPECT_EQ(ensemble.create("/p/" + created.name + "/below"), Status::server_error);
+}
+
+TEST_F(SimEnsembleTest, AclSet_ReadBackWithItsVersion) {
+  const Reply before = ensemble.apply(session, GetAcl{"/p"});
+  ASSERT_EQ(before.acl.size(), 1U);
+  EXPECT_EQ(before.acl[0].permissions, AclEntry::all);
+  EXPECT_EQ(before.acl[0].scheme, "world");
+  EXPECT_EQ(before.acl_version, 0);
+  const auto name = create().name;
+  events.clear();
+  ASSERT_EQ(ensemble.set_acl("/p", {{AclEntry::read, "world", "anyone"}}), Status::ok);
+  EXPECT_TRUE(events.empty());
+  const Reply after = ensemble.apply(session, GetAcl{"/p"});
+  ASSERT_EQ(after.acl.size(), 1U);
+  EXPECT_EQ(after.acl[0].permissions, AclEntry::read);
+  EXPECT_EQ(after.acl_version, 1);
+  EXPECT_EQ(after.token, before.token);
+  EXPECT_EQ(after.version, before.version);
+  EXPECT_EQ(after.last_child, ensemble.apply(session, Get{"/p/" + name}).token);
+  EXPECT_EQ(ensemble.apply(session, CountChildren{"/p"}).acl_version, 1);
+  EXPECT_EQ(ensemble.apply(session, ListChildren{"/p"}).acl_version, 1);
+  ensemble.set_acl("/p", {{AclEntry::all, "digest", "team:hash"}});
+  EXPECT_EQ(ensemble.apply(session, GetAcl{"/p"}).status, Status::no_auth);
+  EXPECT_EQ(ensemble.set_acl("/x", {}), Status::no_node);
 }
 
 TEST_F(SimEnsembleTest, CheckChangesNothing) {

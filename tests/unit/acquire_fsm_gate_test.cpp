@@ -162,16 +162,16 @@ TEST(AcquireGate, AnAnswerThatWasLostIsFoundByItsNode) {
 TEST(AcquireGate, WhatWasNotCarriedOutHasNotLeftTheGate) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed({own, node(7)}), "inspect " + node(7) + " @a");
-  EXPECT_EQ(steps.inspected(data_of("other")), "list @a");
+  EXPECT_EQ(steps.inspected(data_of("other")), "not_created id1.2 @a, list @a");
   EXPECT_TRUE(steps.fsm().at_gate() && steps.fsm().has_node());
   EXPECT_EQ(steps.listed({own, node(7)}), "watch " + node(7) + " @a");
   Steps alone = recovering();
-  EXPECT_EQ(alone.listed({own}), "list @a");
+  EXPECT_EQ(alone.listed({own}), "not_created id1.2 @a, list @a");
   EXPECT_EQ(alone.listed({own}), "move id1.3 @a");
   EXPECT_EQ(alone.moved(8), "list @a");
   EXPECT_EQ(alone.listed({moved_to}), "grant @a");
   Steps without_path = recovering();
-  EXPECT_EQ(without_path.listed(Status::no_node), "list @a");
+  EXPECT_EQ(without_path.listed(Status::no_node), "not_created id1.2 @a, list @a");
   EXPECT_EQ(without_path.listed(Status::no_node), "create id1.3");
 }
 
@@ -229,7 +229,7 @@ TEST(AcquireGate, WhoGivesUpWhileItMovesLeavesNothing) {
   EXPECT_EQ(found.listed({moved_to}), "inspect " + moved_to + " @a");
   EXPECT_EQ(found.inspected(data_of("id1.2")), remove_moved);
   Steps not_found = given_up(recovering());
-  EXPECT_EQ(not_found.listed({own}), remove_own);
+  EXPECT_EQ(not_found.listed({own}), "not_created id1.2 @a, " + remove_own);
   EXPECT_TRUE(not_found.fsm().over());
 }
 
@@ -249,7 +249,7 @@ TEST(AcquireGate, TheSearchGoesOnAfterAnError) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed(Status::read_only), failure(Errc::read_only) + ", pause");
   EXPECT_EQ(steps.resume(), "list @a");
-  EXPECT_EQ(steps.listed({own}), remove_own);
+  EXPECT_EQ(steps.listed({own}), "not_created id1.2 @a, " + remove_own);
   EXPECT_TRUE(steps.fsm().over());
 }
 

@@ -113,18 +113,18 @@ TEST(AcquireGiveUp, ALostReplyIsFollowedToItsEnd) {
 TEST(AcquireGiveUp, ALostReplyToACreateThatNeverWas) {
   Steps without_parent = steps_in(State::recovering);
   without_parent.give_up();
-  EXPECT_EQ(without_parent.listed(Status::no_node), "");
+  EXPECT_EQ(without_parent.listed(Status::no_node), "not_created id1.1 @a");
   EXPECT_TRUE(without_parent.fsm().over());
 
   Steps without_candidates = steps_in(State::recovering);
   without_candidates.give_up();
-  EXPECT_EQ(without_candidates.listed(Children{}), "");
+  EXPECT_EQ(without_candidates.listed(Children{}), "not_created id1.1 @a");
   EXPECT_TRUE(without_candidates.fsm().over());
 
   Steps not_ours = steps_in(State::inspecting);
   not_ours.give_up();
   EXPECT_EQ(not_ours.inspected(Status::no_node), "inspect lock-0000000004 @a");
-  EXPECT_EQ(not_ours.inspected(data_of("other")), "");
+  EXPECT_EQ(not_ours.inspected(data_of("other")), "not_created id1.1 @a");
   EXPECT_TRUE(not_ours.fsm().over());
 }
 

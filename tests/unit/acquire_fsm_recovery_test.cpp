@@ -47,7 +47,7 @@ TEST(AcquireRecovery, LooksAtTheNewestFirst) {
   EXPECT_EQ(steps.inspected(data_of("other.1")), "inspect " + node(20) + " @a");
   EXPECT_EQ(steps.inspected(Status::no_node), "inspect " + node(12) + " @a");
   EXPECT_EQ(steps.inspected(Status::no_auth), "inspect " + node(3) + " @a");
-  EXPECT_EQ(steps.inspected(data_of("other.2")), "create id1.2");
+  EXPECT_EQ(steps.inspected(data_of("other.2")), "not_created id1.1 @a, create id1.2");
 }
 
 TEST(AcquireRecovery, LooksOnlyAtItsOwnFormat) {
@@ -55,7 +55,7 @@ TEST(AcquireRecovery, LooksOnlyAtItsOwnFormat) {
   EXPECT_EQ(
       steps.listed({"_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-0000000009",
                     "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__0000000008", "config", "lock-7"}),
-      "create id1.2");
+      "not_created id1.1 @a, create id1.2");
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
@@ -75,14 +75,14 @@ TEST(AcquireRecovery, NeverAdoptsAnotherSessionsNode) {
   for (const SessionId owner : {session_b, SessionId{}, SessionId{-1}}) {
     Steps steps = steps_in(State::inspecting);
     EXPECT_EQ(steps.inspected(data_of("id1.1"), owner), "inspect lock-0000000004 @a");
-    EXPECT_EQ(steps.inspected(data_of("id1.1"), owner), "create id1.2");
+    EXPECT_EQ(steps.inspected(data_of("id1.1"), owner), "not_created id1.1 @a, create id1.2");
   }
 }
 
 TEST(AcquireRecovery, TheNextCreateIsAnotherAttempt) {
   Steps steps = steps_in(State::inspecting);
   steps.inspected(data_of("other"));
-  EXPECT_EQ(steps.inspected(data_of("other")), "create id1.2");
+  EXPECT_EQ(steps.inspected(data_of("other")), "not_created id1.1 @a, create id1.2");
   EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
   EXPECT_EQ(steps.listed({node(5), node(6)}), "inspect lock-0000000006 @a");
@@ -92,7 +92,7 @@ TEST(AcquireRecovery, TheNextCreateIsAnotherAttempt) {
 
 TEST(AcquireRecovery, WithoutAParentItWasNeverCreated) {
   Steps steps = steps_in(State::recovering);
-  EXPECT_EQ(steps.listed(Status::no_node), "create id1.2");
+  EXPECT_EQ(steps.listed(Status::no_node), "not_created id1.1 @a, create id1.2");
 }
 
 TEST(AcquireRecovery, RepeatsWhatGetsLostOnTheWay) {

@@ -119,6 +119,7 @@ void Walk::take(const AcquireEffect& effect) {
     case Kind::remove_node: removal(effect); break;
     case Kind::pause: ++pauses_; break;
     case Kind::abandon: abandoned_ = true; break;
+    case Kind::not_created: break;
     case Kind::grant: check_grant(effect); break;
     case Kind::fail: break;
   }

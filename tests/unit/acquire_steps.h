@@ -67,6 +67,7 @@ constexpr std::string_view to_string(Kind kind) {
     case Kind::delay: return "delay";
     case Kind::pause: return "pause";
     case Kind::abandon: return "abandon";
+    case Kind::not_created: return "not_created";
     case Kind::grant: return "grant";
     case Kind::fail: return "fail";
   }

@@ -21,6 +21,7 @@ std::shared_ptr<Call> make(request::Delete operation, Origin origin);
 std::shared_ptr<Call> make(request::CountChildren operation, Origin origin);
 std::shared_ptr<Call> make(request::ListChildren operation, Origin origin);
 std::shared_ptr<Call> make(request::Get operation, Origin origin);
+std::shared_ptr<Call> make(request::GetAcl operation, Origin origin);
 std::shared_ptr<Call> make(request::GetAndWatch operation, Origin origin);
 std::shared_ptr<Call> make(request::ListAndWatch operation, Origin origin);
 std::shared_ptr<Call> make(request::ExistsAndWatch operation, Origin origin);

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "zklock/client_options.h"
 #include "zklock/core/node_name.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
@@ -42,8 +43,13 @@ struct ListChildren {
   std::string path;
 };
 /// get: the reply has data, token (czxid), created_ms, ephemeral_owner, version, child_count,
-/// last_child.
+/// last_child, acl_version.
 struct Get {
+  std::string path;
+};
+/// getACL: the reply has acl, and of the znode what CountChildren tells. It needs READ or ADMIN on the
+/// znode. Servers hide the secret part of digest ids from clients without ADMIN.
+struct GetAcl {
   std::string path;
 };
 enum class WatchEvent {
@@ -134,7 +140,7 @@ using Operation =
     std::variant<request::CreateContender, request::CountChildren, request::CreateParents,
                  request::ListChildren, request::Get, request::GetAndWatch, request::Check,
                  request::Delete, request::AnnounceAndDelete, request::ListAndWatch,
-                 request::ExistsAndWatch, request::Transaction>;
+                 request::ExistsAndWatch, request::Transaction, request::GetAcl>;
 
 /// One request. With `session` set it is carried out on that session or not at all
 /// (session_ended); else on the one that is current when it is sent. With `at_once` it is not held
@@ -161,8 +167,10 @@ struct Reply {
   core::Sequence next;  ///< sequence number of the next child
   std::string data;
   SessionId ephemeral_owner;
-  std::int64_t created_ms = 0;  ///< ctime, milliseconds since 1970
-  std::int32_t version = 0;     ///< of the data
+  std::int64_t created_ms = 0;   ///< ctime, milliseconds since 1970
+  std::int32_t version = 0;      ///< of the data
+  std::int32_t acl_version = 0;  ///< aversion: the number of changes of the ACL
+  std::vector<AclEntry> acl;
   /// Of a Transaction: the place of the operation that failed, the guard's being 0 where there is
   /// one; -1: none of them.
   int failed_operation = -1;

@@ -72,6 +72,7 @@ class ReadCall : public Call {
     reply().child_count = stat->numChildren;
     reply().last_child = {stat->pzxid};
     reply().version = stat->version;
+    reply().acl_version = stat->aversion;
   }
 
  private:
@@ -179,6 +180,30 @@ class GetCall final : public ReadCall {
   }
 };
 
+class GetAclCall final : public ReadCall {
+ public:
+  GetAclCall(std::string path, Origin origin)
+      : ReadCall({std::move(path), WatchKind::data}, std::nullopt, std::move(origin)) {}
+
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& /*wire*/) override {
+    answer(completion.code);
+    if (reply().status != Status::ok || completion.acl == nullptr) return true;
+    for (std::int32_t i = 0; i < completion.acl->count; ++i) {
+      const ACL& entry = completion.acl->data[i];
+      reply().acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
+    }
+    describe(completion.stat);
+    return true;
+  }
+
+ private:
+  int issue(const Wire& wire) override {
+    return issue_read(wire, [&](int /*watch*/, const void* data) {
+      return zoo_aget_acl(wire.handle, path(), &RequestRegistry::on_acl, data);
+    });
+  }
+};
+
 class WatchRemovalCall final : public Call {
  public:
   WatchRemovalCall(Watch watch, Origin origin)
@@ -270,6 +295,10 @@ std::shared_ptr<Call> make(request::ListAndWatch operation, Origin origin) {
 
 std::shared_ptr<Call> make(request::Get operation, Origin origin) {
   return std::make_shared<GetCall>(std::move(operation.path), std::nullopt, std::move(origin));
+}
+
+std::shared_ptr<Call> make(request::GetAcl operation, Origin origin) {
+  return std::make_shared<GetAclCall>(std::move(operation.path), std::move(origin));
 }
 
 std::shared_ptr<Call> make(request::GetAndWatch operation, Origin origin) {

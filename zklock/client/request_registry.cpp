@@ -75,6 +75,14 @@ void RequestRegistry::on_strings(int code, const String_vector* strings, const S
   instance().complete(data, completion);
 }
 
+void RequestRegistry::on_acl(int code, ACL_vector* acl, Stat* stat, const void* data) noexcept {
+  Completion completion;
+  completion.code = code;
+  completion.stat = stat;
+  completion.acl = acl;
+  instance().complete(data, completion);
+}
+
 void RequestRegistry::on_string_stat(int code, const char* value, const Stat* stat,
                                      const void* data) noexcept {
   Completion completion;

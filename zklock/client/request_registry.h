@@ -21,6 +21,7 @@ struct Completion {
   const char* value = nullptr;
   int length = 0;  ///< of value, where it is data; -1: null data
   const String_vector* strings = nullptr;
+  const ACL_vector* acl = nullptr;
 };
 
 class CompletionSink {
@@ -54,6 +55,7 @@ class RequestRegistry {
                       const void* data) noexcept;
   static void on_strings(int code, const String_vector* strings, const Stat* stat,
                          const void* data) noexcept;
+  static void on_acl(int code, ACL_vector* acl, Stat* stat, const void* data) noexcept;
   static void on_string_stat(int code, const char* value, const Stat* stat,
                              const void* data) noexcept;
 

@@ -184,6 +184,8 @@ struct AcquireEffect {
                     ///< node by then; or delay_lasts() now
     pause,          ///< call resume() a little later
     abandon,        ///< whatever has not been sent needs not be
+    not_created,    ///< the search for the znode of the attempt `text` has ended without one: it is
+                    ///< not claimed any more, even if its create is carried out after all
     grant,          ///< it holds: own_name(), token(), session()
     fail,           ///< it never will: `error`, and the cause in `text` (may be empty); once
   };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the machine that is about the way from the gate to the queue.
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -30,12 +32,17 @@ AcquireEffects AcquireFsm::moved(const CreatedAnswer& answer) {
   return answer_failed(answer.status, answer.detail);
 }
 
-/// What was asked for is not there, and never will be: it has no node, or the one at the gate.
+/// The create was not carried out. So there is no own node, or only the one at the gate.
 AcquireEffects AcquireFsm::not_created() {
-  if (giving_up_) return end(remove_node());
-  if (stage_ != Stage::moving) return enqueue();
-  stage_ = Stage::gate;
-  return list();
+  AcquireEffects effects{effect(Kind::not_created, attempt())};
+  const auto go_on = [this] {
+    if (giving_up_) return end(remove_node());
+    if (stage_ != Stage::moving) return enqueue();
+    stage_ = Stage::gate;
+    return list();
+  };
+  std::ranges::move(go_on(), std::back_inserter(effects));
+  return effects;
 }
 
 }  // namespace zklock::core

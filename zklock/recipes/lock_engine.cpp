@@ -261,6 +261,38 @@ void LockEngine::counter_is_at(core::Sequence number) {
   counter_has_ended_ = has_ended;
 }
 
+void LockEngine::path_seen(const client::Reply& stat) {
+  if (stat.status != core::Status::ok) return;
+  trust_.seen({stat.token, stat.acl_version}, core_->scheduler().now());
+}
+
+void LockEngine::announcement_awaited(SessionId session) noexcept {
+  if (!trust_.wants_acl(core_->scheduler().now())) return;
+  try {
+    core_->coordinator().submit(
+        {.operation = client::request::GetAcl{path_.str()}, .session = session},
+        [weak = weak_from_this()](const client::Reply& reply) {
+          const auto engine = weak.lock();
+          if (!engine) return;
+          const Section section(*engine);
+          engine->acl_answered(reply);
+        });
+  } catch (const std::exception&) {  // no memory: until it is read, the children are listed
+    trust_.acl_not_read();
+  }
+}
+
+void LockEngine::acl_answered(const client::Reply& reply) {
+  const core::Instant now = core_->scheduler().now();
+  if (reply.status == core::Status::ok) {
+    trust_.acl_read({reply.token, reply.acl_version}, reply.last_child, reply.acl, now);
+  } else if (reply.status == core::Status::no_auth) {
+    trust_.acl_refused(now);
+  } else {
+    trust_.acl_not_read();
+  }
+}
+
 LockEngine::Standing LockEngine::standing_of(const Owner& owner) {
   const Section section(*this);
   const auto contender = find(owner);

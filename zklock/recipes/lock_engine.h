@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "zklock/core/acquire_fsm.h"
+#include "zklock/core/announcement_trust.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/local_batch.h"
 #include "zklock/core/lock_path.h"
@@ -25,6 +26,7 @@
 #include "zklock/error.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/client_core.h"
+#include "zklock/recipes/late_creates.h"
 #include "zklock/recipes/lock_events.h"
 #include "zklock/recipes/own_successors.h"
 #include "zklock/recipes/own_turn.h"
@@ -171,10 +173,20 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   OwnTurn& own_turn() noexcept { return own_turn_; }
   OwnSuccessors& own_successors() noexcept { return own_successors_; }
+  LateCreates& late_creates() noexcept { return late_creates_; }
   Turnstile& turnstile() noexcept { return turnstile_; }
   /// What a new contender need not ask: whether it is alone. It hardly is, or will see that it is
   /// the first.
   bool goes_by_number() const noexcept { return is_crowded() || own_turn_.may_come(); }
+  /// Within a Section. `stat`: a reply with the stat of the lock path; any other tells nothing.
+  void path_seen(const client::Reply& stat);
+  /// Within a Section. A contender waits for an announcement: sends at most one request, on `session`.
+  void announcement_awaited(SessionId session) noexcept;
+  /// Within a Section. Returns whether an announced release is believed of the predecessor that was
+  /// made by `predecessor`.
+  bool believes_announcement(FencingToken predecessor) const noexcept {
+    return trust_.believes(predecessor);
+  }
   std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
                                    core::AcquireFsm::Policy policy, LockAudience audience,
                                    std::shared_ptr<LocalQueue> local);
@@ -185,6 +197,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
 
  private:
   void settle_soon() noexcept;
+  void acl_answered(const client::Reply& reply);
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
   /// Within a Section. A copy: a contender that is notified may be forgotten. In the order in which
@@ -210,6 +223,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   int waited_in_a_row_ = 0;  ///< grants, the last ones
   OwnTurn own_turn_{*this};
   OwnSuccessors own_successors_;
+  core::AnnouncementTrust trust_;
+  LateCreates late_creates_;
   Turnstile turnstile_{core_->settings().creates_at_once};
   bool counter_has_ended_;
   core::Sequence newest_number_{};

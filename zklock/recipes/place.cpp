@@ -113,6 +113,9 @@ void Place::carry_out(const Effect& effect) {
       core().coordinator().abandon(count_id_);
       core().coordinator().abandon(list_id_);
       return;
+    case Effect::Kind::not_created:
+      engine_->late_creates().add(effect.session, effect.text);
+      return;
     case Effect::Kind::grant: grant(); return;
     case Effect::Kind::fail: fail(effect.error, effect.text); return;
   }
@@ -167,6 +170,7 @@ void Place::count() {
   if (!fsm_.counts()) return;
   count_id_ = submit(
       request::CountChildren{engine_->path().str()}, {}, on_reply([](Place& p, const auto& r) {
+        p.engine_->path_seen(r);
         return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, p.lease_valid());
       }));
 }
@@ -297,6 +301,7 @@ void Place::list(SessionId session) {
 
 core::AcquireEffects Place::listed(const client::Reply& queue, const client::Reply& count) {
   if (queue.status == Status::ok) engine_->counter_is_at(queue.next);
+  engine_->path_seen(queue);
   auto effects = fsm_.listed({queue.status,
                               queue.token,
                               queue.children,
@@ -310,13 +315,15 @@ core::AcquireEffects Place::listed(const client::Reply& queue, const client::Rep
 
 void Place::predecessor_watched(const std::string& node, const client::Reply& reply) {
   run(fsm_.watched(node, {reply.status, reply.token, reply.data, reply.detail}));
+  if (fsm_.waits_for_release()) engine_->announcement_awaited(fsm_.session());
 }
 
 void Place::predecessor_event(std::size_t which, request::WatchEvent event) {
   const std::string predecessor = fsm_.watched()[which];
   // When watches are set again, servers go by the path alone: it may be another node of that name.
-  const bool released =
-      event == request::WatchEvent::changed && predecessors_.on_same_connection(*this);
+  const bool released = event == request::WatchEvent::changed &&
+                        predecessors_.on_same_connection(*this) &&
+                        engine_->believes_announcement(predecessors_.token());
   run(released ? fsm_.predecessor_changed(predecessor, lease_valid())
                : fsm_.predecessor_deleted(predecessor));
 }

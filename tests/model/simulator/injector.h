@@ -53,6 +53,7 @@ class Injector {
                 Duration length);
   void name_ahead(const PlanStep& step, const std::string& path);
   void has_made(const std::string& node, Duration length);
+  void forge(const std::string& path, Duration length);
   void remove_stranger(const Stranger& stranger);
   void set_counter(const PlanStep& step, const std::string& path, std::int32_t next);
   /// Unless all is healed by then.

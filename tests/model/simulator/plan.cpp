@@ -38,6 +38,7 @@ void for_each_field(Part& setup, Field field) {
   field("latency_us", setup.latency_us);
   field("announces", setup.announces);
   field("creates_at_once", setup.creates_at_once);
+  field("create_only", setup.create_only);
   field("drift0", setup.drift[0]);
   field("drift1", setup.drift[1]);
   field("drift2", setup.drift[2]);

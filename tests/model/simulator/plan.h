@@ -58,6 +58,7 @@ struct Setup {
   int latency_us = 500;  ///< about
   int announces = 1;
   int creates_at_once = 100;
+  int create_only = 0;                     ///< strangers may create below the paths, and not delete
   std::array<int, most_slots> drift = {};  ///< in millionths, by slot
   std::vector<ObjectPlan> objects;
   friend bool operator==(const Setup&, const Setup&) = default;

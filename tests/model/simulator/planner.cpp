@@ -39,6 +39,7 @@ class Planner {
     setup.latency_us = dice_.one_of({100, 500, 2'000, 10'000});
     setup.announces = dice_.one_in(4) ? 0 : 1;
     setup.creates_at_once = dice_.one_of({1, 2, 100});
+    setup.create_only = plan_.seed % 4 == 1 ? 1 : 0;
     const bool drifts = dice_.one_in(3);
     for (int& drift : setup.drift) {
       if (drifts) drift = dice_.one_of({-20'000, -10'000, 0, 10'000, 20'000});

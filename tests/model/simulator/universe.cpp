@@ -13,6 +13,9 @@ using std::chrono::milliseconds;
 Universe::Universe(const Setup& setup, std::uint64_t seed) : setup_(setup), dice_(seed) {
   for (int e = 0; e < setup.ensembles; ++e) {
     ensembles_.push_back(std::make_unique<SimEnsemble>(clock_));
+    if (setup.create_only == 0) continue;
+    ensembles_.back()->set_container_acl({{AclEntry::read | AclEntry::create, "world", "anyone"},
+                                          {AclEntry::all, "digest", "users:hash"}});
   }
 }
 

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stranger with CREATE on the lock path can make a znode that promises an announcement, and can write
+// it while another contender holds the lock. Its announcement must not be believed.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/local_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+const std::vector<AclEntry> open_acl{{AclEntry::all, "world", "anyone"}};
+const std::vector<AclEntry> create_only{{AclEntry::read | AclEntry::create, "world", "anyone"}};
+
+class ForgedAnnouncement : public LocalTest {
+ protected:
+  void set_acl(std::vector<AclEntry> acl) {
+    ASSERT_EQ(ensemble().set_acl(LockWorld::path, std::move(acl)), Status::ok);
+  }
+  /// A znode of a stranger.
+  void forge(const std::string& prefix = "lock-") {
+    const auto name =
+        ensemble().create_sequential(LockWorld::path, prefix, "zklock 1\nannounces=1\n");
+    ASSERT_TRUE(name);
+    forged_ = LockWorld::path + ("/" + *name);
+    run();
+  }
+  void write_forged() {
+    ASSERT_EQ(ensemble().set_data(forged_, "released"), Status::ok);
+    run();
+  }
+  void remove_forged() {
+    ASSERT_EQ(ensemble().remove(forged_), Status::ok);
+    run();
+  }
+  /// The stranger's znode stands between the two, and is written.
+  void expect_forgery_grants_nothing(const Request& first, const Request& second,
+                                     const std::string& prefix = "lock-") {
+    const auto holder = granted(0, first);
+    forge(prefix);
+    const auto next = waiting(1, second);
+    write_forged();
+    EXPECT_FALSE(is_granted(next));
+    EXPECT_EQ(call(holder).hold.state(), HoldState::held);
+    remove_forged();
+    EXPECT_FALSE(is_granted(next));
+    release(holder);
+    EXPECT_TRUE(is_granted(next));
+    release(next);
+  }
+  /// One contender of each client, in turns; returns how often they listed the children.
+  std::size_t lists_of_handoffs(int handoffs) {
+    reset_counts();
+    auto holder = granted(0);
+    for (int i = 1; i <= handoffs; ++i) {
+      const auto next = waiting(static_cast<std::size_t>(i) % 2);
+      release(holder);
+      EXPECT_TRUE(is_granted(next));
+      holder = next;
+    }
+    release(holder);
+    return client(0).requests(Kind::list_children) + client(1).requests(Kind::list_children);
+  }
+  void SetUp() override {
+    LocalTest::SetUp();
+    for (const std::size_t c : {0U, 1U, 2U}) lock_.use(c);
+  }
+  void end() {
+    for (const std::size_t c : {0U, 1U, 2U}) lock_.end_use(c);
+    expect_rest();
+  }
+
+  std::string forged_;
+};
+
+TEST_F(ForgedAnnouncement, OpenPath_BelievedWithOneReadOfTheAcl) {
+  EXPECT_EQ(lists_of_handoffs(10), 0U);
+  EXPECT_EQ(client(0).requests(Kind::get_acl), 1U);
+  EXPECT_EQ(client(1).requests(Kind::get_acl), 1U);
+  end();
+}
+
+TEST_F(ForgedAnnouncement, NobodyElseComes_AclNotRead) {
+  for (int i = 0; i < 5; ++i) release(granted(0));
+  EXPECT_EQ(client(0).requests(Kind::get_acl), 0U);
+  end();
+}
+
+TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNothing) {
+  set_acl(create_only);
+  expect_forgery_grants_nothing({}, {});
+  end();
+}
+
+TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ListedWithOneReadOfTheAcl) {
+  set_acl(create_only);
+  EXPECT_EQ(lists_of_handoffs(10), 10U);
+  EXPECT_EQ(client(0).requests(Kind::get_acl), 1U);
+  EXPECT_EQ(client(1).requests(Kind::get_acl), 1U);
+  end();
+}
+
+TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoWriter) {
+  set_acl(create_only);
+  const auto writer = LockWorld::to_write();
+  expect_forgery_grants_nothing(writer, LockWorld::to_write());
+  expect_forgery_grants_nothing(writer, LockWorld::to_write(), core::QueueRule::writer().prefix());
+  expect_forgery_grants_nothing(LockWorld::to_read(), LockWorld::to_write());
+  expect_forgery_grants_nothing(writer, LockWorld::to_read());
+  expect_forgery_grants_nothing({}, LockWorld::to_write());
+  end();
+}
+
+TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoBatch) {
+  set_acl(create_only);
+  expect_forgery_grants_nothing(on({.batch = 10}), on({.batch = 10}));
+  end();
+}
+
+TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNotBesideAnIdleNode) {
+  set_acl(create_only);
+  const auto idle = on({.batch = 10, .keep_idle = 10s});
+  release(granted(0, idle));
+  expect_forgery_grants_nothing(idle, idle);
+  run_for(20s);
+  end();
+}
+
+TEST_F(ForgedAnnouncement, StrangersReleaseByDeletion_Granted) {
+  set_acl(create_only);
+  forge();
+  const auto next = waiting(1);
+  remove_forged();
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  end();
+}
+
+TEST_F(ForgedAnnouncement, AclChangedBetweenAcquires_ForgeryGrantsNothing) {
+  EXPECT_EQ(lists_of_handoffs(4), 0U);
+  set_acl(create_only);
+  expect_forgery_grants_nothing({}, {});
+  end();
+}
+
+TEST_F(ForgedAnnouncement, AclChangedWhileWaiting_ForgeryGrantsNothing) {
+  const auto holder = granted(0);
+  const auto second = waiting(1);
+  set_acl(create_only);
+  forge();
+  const auto third = waiting(1);
+  write_forged();
+  EXPECT_FALSE(is_granted(third));
+  release(holder);
+  EXPECT_TRUE(is_granted(second));
+  EXPECT_FALSE(is_granted(third));
+  release(second);
+  remove_forged();
+  EXPECT_TRUE(is_granted(third));
+  release(third);
+  end();
+}
+
+// The ACL is safe again by the time it is read; the stranger's znode was created before.
+TEST_F(ForgedAnnouncement, AclMadeSafeAfterTheForgery_NotBelieved) {
+  set_acl(create_only);
+  const auto holder = granted(0);
+  forge();
+  set_acl(open_acl);
+  const auto next = waiting(1);
+  write_forged();
+  EXPECT_FALSE(is_granted(next));
+  remove_forged();
+  release(holder);
+  release(next);
+  lists_of_handoffs(2);  // client 0 has not read the ACL before
+  EXPECT_EQ(lists_of_handoffs(4), 0U) << "later nodes are believed";
+  end();
+}
+
+TEST_F(ForgedAnnouncement, PathRecreatedWithAnotherAcl_ForgeryGrantsNothing) {
+  EXPECT_EQ(lists_of_handoffs(4), 0U);
+  ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+  ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+  const auto first = granted(0);
+  const auto aversion = ensemble().find(LockWorld::path)->acl_version;
+  ASSERT_EQ(aversion, 0);
+  const auto next = waiting(1);
+  release(first);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  set_acl(create_only);
+  expect_forgery_grants_nothing({}, {});
+  end();
+}
+
+TEST_F(ForgedAnnouncement, AclMayNotBeRead_NotBelieved) {
+  set_acl({{AclEntry::all, "digest", "team:hash"}});
+  expect_forgery_grants_nothing({}, {});
+  EXPECT_EQ(lists_of_handoffs(4), 4U);
+  EXPECT_EQ(client(1).requests(Kind::get_acl), 0U) << "it was refused before";
+  end();
+}
+
+TEST_F(ForgedAnnouncement, AclOfOwnersThatIsReadable_Believed) {
+  set_acl({{AclEntry::all, "digest", "team:hash"}, {AclEntry::read, "world", "anyone"}});
+  EXPECT_EQ(lists_of_handoffs(2), 2U) << "the first ones may have been created before the change";
+  EXPECT_EQ(lists_of_handoffs(6), 0U);
+  end();
+}
+
+TEST_F(ForgedAnnouncement, AclReadFails_NotBelievedAndReadAgain) {
+  client(1).fail_next(Kind::get_acl, Status::throttled);
+  const auto holder = granted(0);
+  const auto next = waiting(1);
+  reset_counts();
+  release(holder);
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_EQ(client(1).requests(Kind::list_children), 1U);
+  release(next);
+  EXPECT_EQ(lists_of_handoffs(4), 0U);
+  end();
+}
+
+TEST_F(ForgedAnnouncement, ReleasedBeforeTheAclIsKnown_Listed) {
+  const auto holder = granted(0);
+  const auto next = lock_.acquire(1);
+  while (client(1).requests(Kind::get_acl) == 0) ASSERT_TRUE(step());
+  client(1).cut_off();  // the request is not served
+  let_go(holder);
+  run();
+  client(1).mend();
+  while (client(1).can_receive()) client(1).receive();
+  reset_counts();
+  run();
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  end();
+}
+
+// A contender of a crowded path counts no children, and so gets no stat of the path.
+TEST_F(ForgedAnnouncement, CrowdedPath_AclReadAtMostOnceASecond) {
+  auto holder = granted(0);
+  for (int i = 1; i <= 10; ++i) {
+    const auto next = waiting(static_cast<std::size_t>(i) % 2);
+    release(holder);
+    holder = next;
+  }
+  ASSERT_TRUE(lock_.engine(1)->is_crowded());
+  reset_counts();
+  for (int i = 1; i <= 10; ++i) {
+    const auto next = waiting(static_cast<std::size_t>(i) % 2);
+    run_for(300ms);
+    release(holder);
+    ASSERT_TRUE(is_granted(next));
+    holder = next;
+  }
+  EXPECT_EQ(client(1).requests(Kind::count_children), 0U);
+  EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
+  EXPECT_LE(client(1).requests(Kind::get_acl), 3U);
+  run_for(2s);
+  set_acl(create_only);
+  forge();
+  const auto next = waiting(1);
+  write_forged();
+  EXPECT_FALSE(is_granted(next));
+  release(holder);
+  EXPECT_FALSE(is_granted(next));
+  remove_forged();
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  end();
+}
+
+}  // namespace
+}  // namespace zklock::model

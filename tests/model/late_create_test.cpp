@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contender has given up a create as never carried out, and the ensemble carries it out after all.
+// Then the znode belongs to a session that lives, and no contender claims it.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+#include "zklock/core/node_data.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class LateCreate : public EngineTest {
+ protected:
+  static std::string path_of(const std::string& node) {
+    return std::string(LockWorld::path) + "/" + node;
+  }
+  void SetUp() override {
+    EngineTest::SetUp();
+    lock_.use(0);
+  }
+  void end() {
+    lock_.end_use(0);
+    expect_rest();
+  }
+  void reconnect() {
+    lock_.world().reconnect(0);
+    run();
+  }
+  /// A grant whose first create was lost on its way to the server.
+  std::size_t granted_by_second_attempt(LockWorld::Request request = {}) {
+    lock_.world().lose_request(0, Kind::create_contender);
+    const auto call = lock_.acquire(0, request);
+    lock_.world().run_all();
+    reconnect();
+    EXPECT_TRUE(is_granted(call));
+    const auto data = core::NodeData::parse(ensemble().find(lock_.call(call).node)->data);
+    EXPECT_TRUE(data && data->attempt.ends_with(".2"));
+    if (data) lost_ = data->attempt.substr(0, data->attempt.size() - 1) + "1";
+    return call;
+  }
+  /// The znode of that create, or one like it.
+  std::string created_late(const std::string& attempt, SessionId session,
+                           const std::string& prefix = "lock-") {
+    core::NodeData data;
+    data.attempt = attempt;
+    data.announces = true;
+    const auto name = ensemble().create_sequential(LockWorld::path, prefix, data.encode(), session);
+    return path_of(name.value_or(""));
+  }
+  void expect_deleted_for_waiter(const LockWorld::Request& first, const LockWorld::Request& second,
+                                 const std::string& prefix) {
+    const auto holder = granted_by_second_attempt(first);
+    const auto late = created_late(lost_, client(0).session(), prefix);
+    const auto next = lock_.acquire(0, second);
+    lock_.world().run_all();
+    lock_.release(holder);
+    lock_.world().run_all();
+    EXPECT_FALSE(is_granted(next));
+    run_for(1s);
+    EXPECT_TRUE(is_granted(next));
+    EXPECT_EQ(ensemble().find(late), nullptr);
+    release(next);
+  }
+  /// `node` is in the way, and stays for as long as it likes.
+  void expect_kept(const std::string& node) {
+    const auto next = lock_.acquire(0);
+    lock_.world().run_for(10s);
+    EXPECT_FALSE(is_granted(next));
+    EXPECT_NE(ensemble().find(node), nullptr);
+    lock_.cancel(next);
+    lock_.world().run_all();
+    ASSERT_EQ(ensemble().remove(node), Status::ok);
+  }
+
+  std::string lost_;  ///< the attempt of the create that was given up
+};
+
+TEST_F(LateCreate, OfAMutex_DeletedForTheWaiterBehind) {
+  expect_deleted_for_waiter({}, {}, "lock-");
+  end();
+}
+
+TEST_F(LateCreate, OfAWriter_DeletedForTheReaderBehind) {
+  expect_deleted_for_waiter(LockWorld::to_write(), LockWorld::to_read(),
+                            core::QueueRule::writer().prefix());
+  end();
+}
+
+TEST_F(LateCreate, OfAPermit_DeletedForTheWaiterBehind) {
+  expect_deleted_for_waiter(LockWorld::permits(1, 1), LockWorld::permits(1, 1),
+                            LockWorld::permits(1, 1).rule.prefix());
+  end();
+}
+
+TEST_F(LateCreate, WithinABusyQueue_OthersAreUntouched) {
+  const auto holder = granted_by_second_attempt();
+  const auto others = lock_.acquire(1);
+  lock_.world().run_all();
+  created_late(lost_, client(0).session());
+  const auto next = lock_.acquire(0);
+  lock_.world().run_for(5s);
+  EXPECT_EQ(lock_.nodes().size(), 3U);
+  release(holder);
+  EXPECT_TRUE(is_granted(others));
+  EXPECT_FALSE(is_granted(next));
+  release(others);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  end();
+}
+
+TEST_F(LateCreate, NodeOfTheSessionWithoutThatAttempt_Kept) {
+  release(granted_by_second_attempt());
+  for (const std::string& attempt : {lost_ + "1", std::string("another.1"), std::string()}) {
+    expect_kept(created_late(attempt, client(0).session()));
+  }
+  const auto name =
+      ensemble().create_sequential(LockWorld::path, "lock-", "a user's", client(0).session());
+  expect_kept(path_of(*name));
+  end();
+}
+
+TEST_F(LateCreate, NodeOfAnotherSessionWithThatAttempt_Kept) {
+  release(granted_by_second_attempt());
+  expect_kept(created_late(lost_, client(1).session()));
+  expect_kept(created_late(lost_, {}));
+  end();
+}
+
+TEST_F(LateCreate, ReplyLost_NodeOfTheContenderKept) {
+  lock_.world().lose_reply(0, Kind::create_contender);
+  const auto holder = lock_.acquire(0);
+  const auto next = lock_.acquire(0);
+  lock_.world().run_all();
+  reconnect();
+  run_for(5s);
+  ASSERT_TRUE(is_granted(holder));
+  EXPECT_EQ(lock_.call(holder).hold.state(), HoldState::held);
+  EXPECT_FALSE(is_granted(next));
+  release(holder);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  end();
+}
+
+TEST_F(LateCreate, NoCreateWasGivenUp_PredecessorsAreNotRead) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  reset_counts();
+  run_for(10s);
+  EXPECT_EQ(client(0).requests(Kind::get), 0U);
+  release(holder);
+  release(next);
+  end();
+}
+
+TEST_F(LateCreate, PredecessorThatIsClaimed_ReadOnce) {
+  const auto holder = granted_by_second_attempt();
+  const auto next = lock_.acquire(0);
+  lock_.world().run_all();
+  reset_counts();
+  run_for(10s);
+  EXPECT_EQ(client(0).requests(Kind::get), 1U);
+  release(holder);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  end();
+}
+
+}  // namespace
+}  // namespace zklock::model

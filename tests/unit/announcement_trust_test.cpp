@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/announcement_trust.h"
+
+#include <chrono>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zklock::core {
+namespace {
+
+using namespace std::chrono_literals;
+using Acl = std::vector<AclEntry>;
+
+const AclEntry world_all{AclEntry::all, "world", "anyone"};
+const AclEntry team_all{AclEntry::all, "digest", "team:hash"};
+
+AclEntry world(int permissions) {
+  return {permissions, "world", "anyone"};
+}
+AclEntry team(int permissions) {
+  return {permissions, "digest", "team:hash"};
+}
+
+TEST(CreatorsMayDelete, OpenAndOwnedAcls_Safe) {
+  EXPECT_TRUE(creators_may_delete(Acl{world_all}));
+  EXPECT_TRUE(creators_may_delete(Acl{team_all}));
+  EXPECT_TRUE(creators_may_delete(Acl{team_all, world(AclEntry::read)}));
+  EXPECT_TRUE(creators_may_delete(Acl{team_all, world(AclEntry::create | AclEntry::remove)}));
+}
+
+TEST(CreatorsMayDelete, EmptyAcl_Safe) {
+  EXPECT_TRUE(creators_may_delete(Acl{}));
+}
+
+TEST(CreatorsMayDelete, NobodyMayCreate_Safe) {
+  EXPECT_TRUE(creators_may_delete(Acl{world(AclEntry::read | AclEntry::write | AclEntry::admin)}));
+}
+
+TEST(CreatorsMayDelete, CreateWithoutDelete_Unsafe) {
+  EXPECT_FALSE(creators_may_delete(Acl{world(AclEntry::read | AclEntry::create)}));
+  EXPECT_FALSE(creators_may_delete(Acl{team_all, world(AclEntry::create)}));
+  EXPECT_FALSE(creators_may_delete(Acl{world(AclEntry::create), team_all}));
+  EXPECT_FALSE(creators_may_delete(Acl{team(AclEntry::create)}));
+  EXPECT_FALSE(creators_may_delete(Acl{{AclEntry::create, "ip", "10.0.0.0/8"}, team_all}));
+}
+
+TEST(CreatorsMayDelete, AnyoneMayDelete_Safe) {
+  EXPECT_TRUE(creators_may_delete(Acl{team(AclEntry::create), world(AclEntry::remove)}));
+  EXPECT_FALSE(
+      creators_may_delete(Acl{team(AclEntry::create), {AclEntry::remove, "ip", "10.0.0.0/8"}}));
+}
+
+// Without ADMIN a client sees "user:x" for every secret.
+TEST(CreatorsMayDelete, EqualIdsInTwoEntries_NotCombined) {
+  const AclEntry creates{AclEntry::create, "digest", "team:x"};
+  const AclEntry deletes{AclEntry::remove, "digest", "team:x"};
+  EXPECT_FALSE(creators_may_delete(Acl{creates, deletes}));
+}
+
+class AnnouncementTrustTest : public ::testing::Test {
+ protected:
+  using Version = AnnouncementTrust::Version;
+  static constexpr Version unchanged{{10}, 0};
+  static constexpr Version changed_once{{10}, 1};
+  static constexpr FencingToken predecessor{20};
+
+  void reads(Version version, const Acl& acl, FencingToken last_child = {15}) {
+    ASSERT_TRUE(trust_.wants_acl(now_));
+    trust_.acl_read(version, last_child, acl, now_);
+  }
+
+  AnnouncementTrust trust_;
+  Instant now_{100s};
+};
+
+TEST_F(AnnouncementTrustTest, BeforeTheAclIsRead_NotBelieved) {
+  EXPECT_FALSE(trust_.believes(predecessor));
+  trust_.seen(unchanged, now_);
+  EXPECT_TRUE(trust_.wants_acl(now_));
+  EXPECT_FALSE(trust_.believes(predecessor));
+  EXPECT_FALSE(trust_.wants_acl(now_)) << "it is being read";
+}
+
+TEST_F(AnnouncementTrustTest, SafeAcl_BelievedAndNotReadAgain) {
+  trust_.seen(unchanged, now_);
+  reads(unchanged, {world_all});
+  EXPECT_TRUE(trust_.believes(predecessor));
+  for (int i = 0; i < 10; ++i) {
+    now_ += 1min;
+    trust_.seen(unchanged, now_);
+    EXPECT_FALSE(trust_.wants_acl(now_));
+    EXPECT_TRUE(trust_.believes(predecessor));
+  }
+}
+
+TEST_F(AnnouncementTrustTest, UnsafeAcl_NotBelievedAndNotReadAgain) {
+  reads(unchanged, {world(AclEntry::create)});
+  EXPECT_FALSE(trust_.believes(predecessor));
+  trust_.seen(unchanged, now_);
+  EXPECT_FALSE(trust_.wants_acl(now_));
+}
+
+TEST_F(AnnouncementTrustTest, AclChanged_ReadAgain) {
+  reads(unchanged, {world_all});
+  trust_.seen(changed_once, now_);
+  EXPECT_FALSE(trust_.believes(predecessor));
+  reads(changed_once, {world(AclEntry::create)});
+  EXPECT_FALSE(trust_.believes(predecessor));
+}
+
+TEST_F(AnnouncementTrustTest, PathRecreated_ReadAgain) {
+  reads(unchanged, {world_all});
+  trust_.seen({{30}, 0}, now_);
+  EXPECT_FALSE(trust_.believes({40}));
+  EXPECT_TRUE(trust_.wants_acl(now_));
+}
+
+// A znode that was there before the ACL was read may have been created under an earlier ACL.
+TEST_F(AnnouncementTrustTest, AclChangedBefore_BelievedOfLaterNodesOnly) {
+  reads(changed_once, {world_all}, predecessor);
+  EXPECT_FALSE(trust_.believes(predecessor));
+  EXPECT_TRUE(trust_.believes({predecessor.zxid + 1}));
+}
+
+TEST_F(AnnouncementTrustTest, AclRefused_NotBelievedAndNotReadAgain) {
+  trust_.seen(unchanged, now_);
+  ASSERT_TRUE(trust_.wants_acl(now_));
+  trust_.acl_refused(now_);
+  trust_.seen(unchanged, now_);
+  EXPECT_FALSE(trust_.wants_acl(now_));
+  EXPECT_FALSE(trust_.believes(predecessor));
+  trust_.seen(changed_once, now_);
+  EXPECT_TRUE(trust_.wants_acl(now_));
+}
+
+TEST_F(AnnouncementTrustTest, RequestFailed_ReadAgain) {
+  ASSERT_TRUE(trust_.wants_acl(now_));
+  trust_.acl_not_read();
+  EXPECT_FALSE(trust_.believes(predecessor));
+  EXPECT_TRUE(trust_.wants_acl(now_));
+}
+
+TEST_F(AnnouncementTrustTest, NoStatForLong_NotBelievedUntilReadAgain) {
+  reads(unchanged, {world_all});
+  now_ += AnnouncementTrust::max_age;
+  EXPECT_FALSE(trust_.wants_acl(now_));
+  EXPECT_TRUE(trust_.believes(predecessor));
+  now_ += 1ms;
+  EXPECT_TRUE(trust_.wants_acl(now_));
+  EXPECT_FALSE(trust_.believes(predecessor));
+  trust_.acl_read(unchanged, {15}, Acl{world_all}, now_);
+  EXPECT_TRUE(trust_.believes(predecessor));
+}
+
+}  // namespace
+}  // namespace zklock::core

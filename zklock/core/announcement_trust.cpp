@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/announcement_trust.h"
+
+#include <algorithm>
+
+namespace zklock::core {
+
+namespace {
+
+bool may(const AclEntry& entry, AclEntry::Permission permission) noexcept {
+  return (entry.permissions & permission) != 0;
+}
+
+bool is_anyone(const AclEntry& entry) noexcept {
+  return entry.scheme == "world" && entry.id == "anyone";
+}
+
+}  // namespace
+
+bool creators_may_delete(std::span<const AclEntry> acl) noexcept {
+  const auto lets_anyone_delete = [](const AclEntry& entry) {
+    return is_anyone(entry) && may(entry, AclEntry::remove);
+  };
+  const auto lets_creators_delete = [](const AclEntry& entry) {
+    return !may(entry, AclEntry::create) || may(entry, AclEntry::remove);
+  };
+  return std::ranges::any_of(acl, lets_anyone_delete) ||
+         std::ranges::all_of(acl, lets_creators_delete);
+}
+
+void AnnouncementTrust::seen(const Version& version, Instant now) noexcept {
+  if (version != version_) verdict_ = Verdict::unknown;
+  version_ = version;
+  seen_at_ = now;
+}
+
+bool AnnouncementTrust::wants_acl(Instant now) noexcept {
+  if (now - seen_at_ > max_age) verdict_ = Verdict::unknown;
+  if (reading_ || verdict_ != Verdict::unknown) return false;
+  reading_ = true;
+  return true;
+}
+
+void AnnouncementTrust::acl_read(const Version& version, FencingToken last_child,
+                                 std::span<const AclEntry> acl, Instant now) noexcept {
+  reading_ = false;
+  seen(version, now);
+  since_ = version.acl == 0 ? FencingToken{} : last_child;
+  verdict_ = creators_may_delete(acl) ? Verdict::safe : Verdict::unsafe;
+}
+
+void AnnouncementTrust::acl_refused(Instant now) noexcept {
+  reading_ = false;
+  seen_at_ = now;
+  verdict_ = Verdict::unsafe;
+}
+
+}  // namespace zklock::core
