@@ -77,8 +77,7 @@ TEST(ZkCoordinatorFaults, HoldsRequestsWithoutAServerAndSendsThemInOrder) {
   const Event again = probe.journal().last(Kind::connected);
   EXPECT_FALSE(again.flag) << "the same session";
   EXPECT_EQ(again.session, session);
-  EXPECT_LT(again.time, before_start) << "an attempt may have begun as soon as the loss was seen";
-  EXPECT_GT(again.time, of_kind(probe.journal(), Kind::connected).front().time);
+  EXPECT_GT(again.time, before_start) << "the attempts before that are known to have failed";
   EXPECT_EQ(probe->trouble(), "");
 }
 

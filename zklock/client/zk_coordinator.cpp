@@ -256,6 +256,10 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   if (starved_) pump();
   if (starved_) return now + kInterval;
   if (ready()) return check_presence(now);
+  // The C client repeats failed attempts without an event. Between two of them the next handshake is
+  // sure to be sent after `now`.
+  const bool repeats = phase_ == Phase::suspended;
+  if (repeats && handle_->before_handshake()) attempt_began_ = now;
   // The others wait for their session to come back or to end.
   const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };
   answer_held([&](const Call& call) { return may_go(call) && due(call) <= now; },
@@ -265,6 +269,7 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   for (const CallPtr& call : held_) {
     if (may_go(*call)) next = std::min(next.value_or(Instant::max()), due(*call));
   }
+  if (repeats) next = std::min(next.value_or(Instant::max()), now + handle_->timeout() / 96);
   return next;
 }
 
