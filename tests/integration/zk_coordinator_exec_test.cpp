@@ -26,7 +26,7 @@ void PrintTo(const Inherited& inherited, std::ostream* out) {
   *out << inherited.sockets << " sockets, " << inherited.pipes << " pipes";
 }
 
-// What a program that this process starts finds open, in its own words.
+// Counts the descriptors that a program started by this process finds open.
 Inherited inherited() {
   const std::unique_ptr<FILE, int (*)(FILE*)> listing(::popen("ls -l /proc/self/fd", "r"),
                                                       &::pclose);

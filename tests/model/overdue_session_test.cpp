@@ -12,7 +12,7 @@ using Kind = OperationKind;
 
 class OverdueSessionTest : public EngineTest {
  protected:
-  // No server hears of the client until its session is overdue. Nobody expires meanwhile.
+  // The client reaches no server until its session is overdue. No session expires meanwhile.
   void lose_all_servers_for_the_timeout(std::size_t c) {
     ensemble().lose_leader();
     lock_.world().disconnect(c);
