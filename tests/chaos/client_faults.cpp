@@ -24,8 +24,9 @@ void wait_for_hold(const CrewMember& client, const Desk& desk) {
 }
 
 // Longer than the servers keep a session that they do not hear of, their ticks included.
-milliseconds outlasting(const CrewMember& client, const PlannedFault& planned) {
-  return client.session_timeout() + 1500ms + planned.length;
+milliseconds outlasting(const CrewMember& client, const Ensemble& ensemble,
+                        const PlannedFault& planned) {
+  return client.session_timeout() + 2 * ensemble.settings().tick_time + 500ms + planned.length;
 }
 
 bool is_worst_for_holders(Fault fault) {
@@ -107,7 +108,7 @@ bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ens
   const milliseconds length = planned.length;
   switch (planned.fault) {
     case paused_briefly: return pause(client, 200ms + length);
-    case paused_long: return pause(client, outlasting(client, planned));
+    case paused_long: return pause(client, outlasting(client, ensemble, planned));
     case killed: client.process().kill(); return restart(client, planned);
     case exited:
       client.signal(SIGUSR1);
@@ -117,7 +118,8 @@ bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ens
       client.signal(SIGUSR2);
       client.ends_with(0);
       return restart(client, planned);
-    case cut_off: return have_weather(client, {.silent = true}, outlasting(client, planned));
+    case cut_off:
+      return have_weather(client, {.silent = true}, outlasting(client, ensemble, planned));
     case cut_off_briefly: return have_weather(client, {.silent = true}, 200ms + length);
     case reset: client.proxy().reset_connections(); return true;
     case refused: return refuse(client, 500ms + 3 * length);

@@ -37,6 +37,7 @@ void list_ephemerals(RawClient& raw, const std::string& path, std::string& found
 
 Conductor::Conductor(RunPlan plan)
     : plan_(std::move(plan)),
+      ensemble_(ServerSettings::of_seed(plan_.seed)),
       desk_((directory_.path() / "desk").string()),
       crew_({.program = plan_.client_program,
              .directory = directory_.path(),
@@ -65,30 +66,30 @@ void Conductor::start_servers() {
 
 void Conductor::torment() {
   const auto seed = [this](unsigned thread) { return plan_.seed * 7919 + thread; };
+  const auto selected = [this](std::vector<Fault> classes) {
+    if (!plan_.only.empty()) {
+      std::erase_if(classes, [this](Fault fault) { return name_of(fault) != plan_.only; });
+    }
+    return classes;
+  };
   std::vector<std::jthread> threads;
   for (unsigned group = 0; group < kGroups; ++group) {
-    threads.emplace_back([this, group, seed] {
-      auto classes = FaultPlan::of_clients();
-      if (!plan_.only.empty()) {
-        std::erase_if(classes, [this](Fault fault) { return name_of(fault) != plan_.only; });
-      }
-      tormentor({classes, 1200ms, seed(group)}, [this, group](const PlannedFault& planned) {
-        return do_to_client(planned, victim(group, planned.choice), ensemble_, desk_);
-      });
+    threads.emplace_back([this, group, seed, selected] {
+      tormentor({selected(FaultPlan::of_clients()), 1200ms, seed(group)},
+                [this, group](const PlannedFault& planned) {
+                  return do_to_client(planned, victim(group, planned.choice), ensemble_, desk_);
+                });
     });
   }
-  const bool all = plan_.only.empty();
-  threads.emplace_back([this, all, seed] {
-    if (all)
-      tormentor({FaultPlan::of_servers(), 9s, seed(kGroups)}, [this](const PlannedFault& planned) {
-        return do_to_servers(planned, ensemble_, desk_);
-      });
+  threads.emplace_back([this, seed, selected] {
+    tormentor(
+        {selected(FaultPlan::of_servers()), plan_.only.empty() ? 9s : 1s, seed(kGroups)},
+        [this](const PlannedFault& planned) { return do_to_servers(planned, ensemble_, desk_); });
   });
-  threads.emplace_back([this, all, seed] {
-    if (all)
-      tormentor(
-          {FaultPlan::of_nodes(), 3s, seed(kGroups + 1)},
-          [this](const PlannedFault& planned) { return do_to_nodes(planned, ensemble_, desk_); });
+  threads.emplace_back([this, seed, selected] {
+    tormentor(
+        {selected(FaultPlan::of_nodes()), 3s, seed(kGroups + 1)},
+        [this](const PlannedFault& planned) { return do_to_nodes(planned, ensemble_, desk_); });
   });
   std::this_thread::sleep_for(plan_.length);
   over_ = true;
@@ -100,7 +101,7 @@ CrewMember& Conductor::victim(unsigned group, unsigned choice) {
 }
 
 void Conductor::tormentor(FaultPlan plan, const Deed& deed) {
-  while (!over_) {
+  while (!over_ && !plan.empty()) {
     const PlannedFault planned = plan.next();
     // In slices, so that the end of the run is seen.
     const auto until = std::chrono::steady_clock::now() + planned.pause;
@@ -155,6 +156,7 @@ std::string Conductor::what_is_left() {
 Report Conductor::sum_up() {
   Report report;
   report.seed = plan_.seed;
+  report.servers = ensemble_.settings().name;
   report.seconds = plan_.length.count();
   report.refusals = desk_.refusals();
   report.tally = desk_.tally();

@@ -25,7 +25,7 @@ struct RunPlan {
   std::chrono::seconds length{60};
   std::uint64_t seed = 1;
   std::size_t clients = 8;
-  std::string only;  // a class of faults of clients: no others happen
+  std::string only;  // a class of faults of clients or servers: no others happen
   std::string client_program;
   std::filesystem::path keep_in;  // for the history, if something is found
 };

@@ -15,7 +15,8 @@ constexpr std::chrono::seconds kPatience{180};
 CrewMember::CrewMember(const CrewPlan& plan, unsigned number, Ensemble& ensemble, Desk& desk)
     : plan_(plan),
       number_(number),
-      session_timeout_(4000 + 500 * (number % 4)),
+      session_timeout_(ensemble.settings().session_timeout +
+                       (number % 4) * ensemble.settings().timeout_step),
       desk_(desk),
       proxy_(ensemble.ports()) {}
 

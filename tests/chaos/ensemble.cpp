@@ -2,6 +2,7 @@
 #include "chaos/ensemble.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "support/wait_for.h"
 
@@ -11,14 +12,47 @@ namespace {
 using testing::ZooKeeperOptions;
 using testing::ZooKeeperServer;
 
-// In ticks of half a second. A member that is cut off serves reads, and answers pings, until then.
-constexpr const char* kSlowToNotice = "syncLimit=24";
-constexpr const char* kQuickToNotice = "syncLimit=10";
-constexpr const char* kPatientAtFirst = "initLimit=20";
+using namespace std::chrono_literals;
+
+// syncLimit: a member that is cut off serves reads and answers pings for that long.
+constexpr auto kSlowToNotice = 12s;
+constexpr auto kQuickToNotice = 6s;
+constexpr auto kInitLimit = 10s;
+
+std::string in_ticks(const char* name, std::chrono::milliseconds length,
+                     std::chrono::milliseconds tick) {
+  return std::string(name) + '=' + std::to_string(length / tick);
+}
 
 }  // namespace
 
-Ensemble::Ensemble() : peer_ports_(2 * kSize) {
+ServerSettings ServerSettings::of_seed(std::uint64_t seed) {
+  switch (seed % 3) {
+    case 0:
+      return {.name = "tickTime = T/2",
+              .tick_time = 2s,
+              .max_session_timeout = {60s, 60s, 60s},
+              .session_timeout = 4s,
+              .timeout_step = 0s};
+    case 1:
+      return {.name = "small ticks",
+              .tick_time = 500ms,
+              .max_session_timeout = {60s, 60s, 60s},
+              .session_timeout = 4s,
+              .timeout_step = 500ms};
+    default:
+      // The shortest is more than 2/3 of the longest. A lease counted with the longest ends before a
+      // session that has the shortest, so the lost answer to a handshake is within the assumptions.
+      return {.name = "different maxSessionTimeout",
+              .tick_time = 500ms,
+              .max_session_timeout = {5500ms, 4750ms, 4s},
+              .session_timeout = 4s,
+              .timeout_step = 500ms};
+  }
+}
+
+Ensemble::Ensemble(ServerSettings settings)
+    : settings_(std::move(settings)), peer_ports_(2 * kSize) {
   for (std::size_t from = 0; from < kSize; ++from) {
     for (std::size_t to = 0; to < kSize; ++to) {
       if (from != to) links_[from][to] = std::make_unique<testing::Forwarder>(peer_ports_[2 * to]);
@@ -30,7 +64,12 @@ Ensemble::Ensemble() : peer_ports_(2 * kSize) {
 std::unique_ptr<ZooKeeperServer> Ensemble::make_member(std::size_t index) const {
   ZooKeeperOptions options;
   options.my_id = static_cast<int>(index) + 1;
-  options.extra_config = {kPatientAtFirst, index == 0 ? kSlowToNotice : kQuickToNotice};
+  const auto tick = settings_.tick_time;
+  options.tick_time = tick;
+  options.min_session_timeout = 2 * tick;
+  options.max_session_timeout = settings_.max_session_timeout.at(index);
+  options.extra_config = {in_ticks("initLimit", kInitLimit, tick),
+                          in_ticks("syncLimit", index == 0 ? kSlowToNotice : kQuickToNotice, tick)};
   for (std::size_t other = 0; other < kSize; ++other) {
     const auto quorum = other == index ? peer_ports_[2 * other] : links_[index][other]->port();
     options.extra_config.push_back("server." + std::to_string(other + 1) +

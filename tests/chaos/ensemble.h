@@ -16,6 +16,19 @@
 
 namespace zklock::chaos {
 
+// How the servers of a run are configured, and which session timeouts its clients request.
+struct ServerSettings {
+  std::string name;
+  std::chrono::milliseconds tick_time;
+  std::array<std::chrono::milliseconds, 3> max_session_timeout;  // of each server
+  std::chrono::milliseconds session_timeout;                     // the shortest one requested
+  std::chrono::milliseconds timeout_step;  // added for each next client, modulo 4
+
+  // Returns the settings for a seed. A third of the seeds have servers whose tickTime is half of
+  // every session timeout. A third have servers with different values of maxSessionTimeout.
+  static ServerSettings of_seed(std::uint64_t seed);
+};
+
 // Three real servers, each of which reaches the leader through a forwarder, so that it can be cut off
 // from the others while its clients stay on it. The first is slow to notice that it has lost them.
 //
@@ -24,7 +37,8 @@ class Ensemble {
  public:
   static constexpr std::size_t kSize = 3;
 
-  Ensemble();
+  explicit Ensemble(ServerSettings settings);
+  const ServerSettings& settings() const noexcept { return settings_; }
 
   void start();
   testing::ZooKeeperServer& operator[](std::size_t index) { return *members_.at(index); }
@@ -47,6 +61,7 @@ class Ensemble {
  private:
   std::unique_ptr<testing::ZooKeeperServer> make_member(std::size_t index) const;
 
+  const ServerSettings settings_;
   const testing::FreePorts peer_ports_;  // two of each member: quorum, election
   // links_[a][b] is how a reaches b when b leads.
   std::array<std::array<std::unique_ptr<testing::Forwarder>, kSize>, kSize> links_;

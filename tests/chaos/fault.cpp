@@ -48,8 +48,10 @@ std::string name_of(Fault fault) {
     case Fault::all_gone: return "all_gone";
     case Fault::follower_paused: return "follower_paused";
     case Fault::leader_paused: return "leader_paused";
+    case Fault::leader_stopped: return "leader_stopped";
     case Fault::follower_isolated: return "follower_isolated";
     case Fault::leader_isolated: return "leader_isolated";
+    case Fault::isolated_after_idle: return "isolated_after_idle";
     case Fault::node_deleted: return "node_deleted";
     case Fault::parent_deleted: return "parent_deleted";
     case Fault::strange_children: return "strange_children";
@@ -89,7 +91,7 @@ std::vector<Fault> FaultPlan::of_clients() {
   return from_to(Fault::paused_briefly, Fault::session_ended);
 }
 std::vector<Fault> FaultPlan::of_servers() {
-  return from_to(Fault::follower_killed, Fault::leader_isolated);
+  return from_to(Fault::follower_killed, Fault::isolated_after_idle);
 }
 std::vector<Fault> FaultPlan::of_nodes() {
   return from_to(Fault::node_deleted, Fault::foreign_contender);

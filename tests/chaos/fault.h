@@ -44,8 +44,10 @@ enum class Fault {
   all_gone,    // for longer than any session
   follower_paused,
   leader_paused,
-  follower_isolated,  // from its leader, with clients on it
-  leader_isolated,    // from its followers, with clients on it
+  leader_stopped,       // SIGSTOP for 0.7 to 0.9 of the shortest session timeout
+  follower_isolated,    // from its leader, with clients on it
+  leader_isolated,      // from its followers, with clients on it
+  isolated_after_idle,  // the server of a client that was idle, right after the client's next grant
   // to the nodes
   node_deleted,       // the holder's, by an operator
   parent_deleted,     // with all below it
@@ -73,7 +75,9 @@ struct PlannedFault {
 class FaultPlan {
  public:
   FaultPlan(std::vector<Fault> classes, std::chrono::milliseconds mean_pause, std::uint64_t seed);
+  // Returns the next fault. REQUIRES: !empty().
   PlannedFault next();
+  bool empty() const noexcept { return classes_.empty(); }
 
   static std::vector<Fault> of_clients();
   static std::vector<Fault> of_servers();

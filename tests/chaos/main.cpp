@@ -19,7 +19,7 @@ constexpr std::string_view kUsage =
     "Torments clients on three real servers, and checks what they were granted. The seed says "
     "which\n"
     "faults come in which order, and what the clients choose; when each happens is the machine's.\n"
-    "With --only nothing but faults of one class of those that are done to clients.\n"
+    "With --only, all faults are of one class, of those that are done to clients or to servers.\n"
     "Status 0: nothing found; 1: something; 2: usage; 3: the servers did not start.\n";
 
 struct Arguments {
@@ -46,7 +46,8 @@ bool parse(const std::vector<std::string>& words, Arguments& arguments) {
     }
   }
   const auto& only = arguments.plan.only;
-  const auto classes = zklock::chaos::FaultPlan::of_clients();
+  auto classes = zklock::chaos::FaultPlan::of_clients();
+  for (const auto fault : zklock::chaos::FaultPlan::of_servers()) classes.push_back(fault);
   const bool known = std::any_of(classes.begin(), classes.end(), [&](zklock::chaos::Fault fault) {
     return name_of(fault) == only;
   });

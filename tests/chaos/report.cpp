@@ -58,7 +58,8 @@ std::uint64_t Report::fault_classes() const {
 }
 
 void print_table(std::ostream& out, const Report& report) {
-  out << "chaos: seed " << report.seed << ", " << report.seconds << " s\n";
+  out << "chaos: seed " << report.seed << ", " << report.seconds << " s, servers with "
+      << report.servers << '\n';
   row(out, "grants", report.grants);
   row(out, "  of these without a request", report.local_grants);
   for (const auto& [name, number] : report.grants_by_lock) row(out, "  " + name, number);
@@ -84,9 +85,10 @@ void print_table(std::ostream& out, const Report& report) {
 }
 
 void print_json(std::ostream& out, const Report& report) {
-  out << "{\"seed\": " << report.seed << ", \"seconds\": " << report.seconds
-      << ", \"grants\": " << report.grants << ", \"local_grants\": " << report.local_grants
-      << ", \"losses\": " << report.losses << ", \"grants_by_lock\": ";
+  out << "{\"seed\": " << report.seed << ", \"servers\": " << quoted(report.servers)
+      << ", \"seconds\": " << report.seconds << ", \"grants\": " << report.grants
+      << ", \"local_grants\": " << report.local_grants << ", \"losses\": " << report.losses
+      << ", \"grants_by_lock\": ";
   print_map(out, report.grants_by_lock);
   out << ", \"stale_writes_refused\": " << report.refusals.unaware + report.refusals.late
       << ", \"refused_unaware\": " << report.refusals.unaware

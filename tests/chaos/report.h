@@ -14,6 +14,7 @@ namespace zklock::chaos {
 // What a run comes to.
 struct Report {
   std::uint64_t seed = 0;
+  std::string servers;  // how they were configured
   std::int64_t seconds = 0;
   std::uint64_t grants = 0;
   std::uint64_t local_grants = 0;  // on a node that the client had kept: without a request

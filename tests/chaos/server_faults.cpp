@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 
 #include "chaos/faults.h"
+#include "support/wait_for.h"
+#include "zklock/zklock.h"
 
 namespace zklock::chaos {
 namespace {
@@ -14,6 +20,9 @@ using std::chrono::milliseconds;
 using Member = std::optional<std::size_t>;
 
 constexpr std::chrono::seconds kPatience{90};
+// The locks that almost always have a waiter, and never for long a holder that has died.
+constexpr std::array<std::size_t, 3> kQuietMutexes{3, 4, 5};
+constexpr unsigned kIdleClient = 0xFE;
 
 void wait_for(milliseconds length) {
   std::this_thread::sleep_for(length);
@@ -34,11 +43,13 @@ bool kill_all(Ensemble& ensemble, milliseconds length) {
   return true;
 }
 
+// The lease rests on this: no server is cut off within a half tick and T/24 after its pause.
 bool pause(Ensemble& ensemble, Member member, milliseconds length) {
   if (!member) return false;
   ensemble[*member].pause();
   wait_for(length);
   ensemble[*member].resume();
+  wait_for(ensemble.settings().tick_time);
   return true;
 }
 
@@ -50,7 +61,68 @@ bool isolate(Ensemble& ensemble, Member member, milliseconds length) {
   return true;
 }
 
-bool perform(const PlannedFault& planned, Ensemble& ensemble) {
+// Returns 0.7 to 0.9 of the shortest session timeout.
+milliseconds almost_a_session(const Ensemble& ensemble, const PlannedFault& planned) {
+  return ensemble.settings().session_timeout * (3500 + planned.length.count()) / 5000;
+}
+
+// Watches the hold until it is lost, and visits the resource meanwhile, as the clients do.
+void watch_until_lost(const Hold& hold, Grant& grant, Desk& desk) {
+  std::atomic<int> told{0};
+  const std::stop_callback on_loss(hold.lost(), [&told] { ++told; });
+  const auto is_lost = [&] {
+    const Nanos before = now();
+    if (hold.state() == HoldState::lost) return true;
+    grant.last = before;
+    const bool accepted = desk.write_to_resource(grant.lock, grant.token);
+    if (!accepted && grant.refused == 0) grant.refused = now();
+    return false;
+  };
+  if (testing::eventually(is_lost, kPatience, 2ms)) {
+    grant.end = End::lost;
+    (void)testing::eventually([&told] { return told > 0; }, kPatience, 1ms);
+  } else {
+    desk.claim("a hold is not lost although its server was cut off: " + describe(grant));
+  }
+  grant.told = told;
+}
+
+// A client of its own is idle for longer than its session timeout. Then it acquires a lock that others
+// contend for, and its server is cut off right after the grant: before the first heartbeat.
+bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Desk& desk) {
+  const Member member = ensemble.follower(planned.choice);
+  if (!member) return false;
+  Grant grant;
+  grant.lock = kQuietMutexes.at(planned.choice % kQuietMutexes.size());
+  ClientOptions options;
+  options.hosts = ensemble[*member].hosts() + kChroot;
+  options.session_timeout = ensemble.settings().session_timeout;
+  Client client(options);
+  Mutex mutex(client, kCourse.at(grant.lock).path);
+  // The session begins with this grant.
+  if (!mutex.acquire({.deadline = 20s})) return false;
+  wait_for(options.session_timeout + 100ms + planned.length);
+
+  grant.id = grant_id(kIdleClient, 0, 0, 0);
+  grant.call = now();
+  const Hold hold = mutex.acquire({.deadline = 20s});
+  if (!hold) return false;
+  ensemble.cut_off(*member);
+  grant.last = now();
+  const bool valid = hold.state() != HoldState::lost;
+  grant.first = now();
+  grant.token = hold.token();
+  grant.owner = std::hash<Owner>{}(hold.owner());
+  grant.session = client.session_id();
+  watch_until_lost(hold, grant, desk);
+  if (valid) desk.grant(grant);
+  // The session ends, and others are granted.
+  wait_for(options.session_timeout + 2 * ensemble.settings().tick_time);
+  ensemble.mend();
+  return true;
+}
+
+bool perform(const PlannedFault& planned, Ensemble& ensemble, Desk& desk) {
   using enum Fault;
   const milliseconds length = planned.length;
   switch (planned.fault) {
@@ -61,9 +133,12 @@ bool perform(const PlannedFault& planned, Ensemble& ensemble) {
     case follower_paused:
       return pause(ensemble, ensemble.follower(planned.choice), 1s + 6 * length);
     case leader_paused: return pause(ensemble, ensemble.leader(), 1s + 7 * length);
+    case leader_stopped:
+      return pause(ensemble, ensemble.leader(), almost_a_session(ensemble, planned));
     case follower_isolated:
       return isolate(ensemble, ensemble.follower(planned.choice), 8s + length);
     case leader_isolated: return isolate(ensemble, ensemble.leader(), 9s + 2 * length);
+    case isolated_after_idle: return isolate_after_idle(ensemble, planned, desk);
     default: throw std::logic_error("not a fault of servers: " + name_of(planned.fault));
   }
 }
@@ -81,7 +156,7 @@ bool recover(Ensemble& ensemble) {
 }  // namespace
 
 bool do_to_servers(const PlannedFault& planned, Ensemble& ensemble, Desk& desk) {
-  const bool done = perform(planned, ensemble);
+  const bool done = perform(planned, ensemble, desk);
   if (!recover(ensemble))
     desk.claim("the servers do not come back after " + name_of(planned.fault));
   return done;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks the models of this folder exhaustively with spin, and that each BREAK_... in them is found:
 #   tests/model/promela/check.sh           a smaller queue; half a minute
-#   tests/model/promela/check.sh --full    three clients, two acquisitions and one fault each; minutes
+#   tests/model/promela/check.sh --full    three clients, two acquisitions and one fault each, and any
+#                                          number of packets in the lease; minutes
 # Exits with 77, which CTest takes for skipped, where there is no spin.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -56,6 +57,7 @@ check() {
 if $full; then
   check holds queue "-DCLIENTS=3 -DROUNDS=2"
   check holds queue "-DCLIENTS=3 -DROUNDS=2" liveness
+  check holds lease "-DPACKETS=9"
 fi
 check holds queue "-DCLIENTS=2 -DROUNDS=2 -DFAULTS=2"
 check holds queue "-DCLIENTS=2 -DROUNDS=2" liveness
@@ -65,10 +67,10 @@ for break in NO_PROOF NO_NODE_WAITS DELETED_IS_GRANT GRANT_WITHOUT_LEASE CANCEL_
   check breaks queue "-DCLIENTS=3 -DROUNDS=1 -DBREAK_$break"
 done
 check breaks queue "-DCLIENTS=2 -DROUNDS=2 -DBREAK_TURN_WITHOUT_GRANT"
-check holds lease "-DJITTER=1 -DDRIFT=0"
-check holds lease "-DJITTER=0 -DDRIFT=1"
-check breaks lease "-DJITTER=1 -DDRIFT=1"
-for break in RECEIVE_TIME PINGS SPARSE; do
+check holds lease "-DPACKETS=4"
+check holds lease "-DJITTER=0 -DDRIFT=2"
+check breaks lease "-DJITTER=1 -DDRIFT=2"
+for break in RECEIVE_TIME PINGS HANDSHAKE GAP_IGNORED GAP_COUNTED_ONCE RELAYED_WITHOUT_LATENESS; do
   check breaks lease "-DBREAK_$break"
 done
 exit "$failed"
