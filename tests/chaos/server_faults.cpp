@@ -116,10 +116,10 @@ bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Desk& d
   grant.session = client.session_id();
   watch_until_lost(hold, grant, desk);
   if (valid) desk.grant(grant);
-  // The session ends, and others are granted.
+  // The session ends, and another client is granted: its token is newer.
   wait_for(options.session_timeout + 2 * ensemble.settings().tick_time);
   ensemble.mend();
-  return true;
+  return !desk.write_to_resource(grant.lock, grant.token);
 }
 
 bool perform(const PlannedFault& planned, Ensemble& ensemble, Desk& desk) {
