@@ -100,6 +100,21 @@ TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_EndsTheLeaseEarlier) {
   expect_rest();
 }
 
+// A new leader times a session by the timeout that it was created with.
+TEST_F(LeaseStartTest, ReconnectWithLongerTimeout_KeepsTheLeaseWithinTheFirst) {
+  const auto call = held_for_a_while();
+  const Duration first = timeout();
+  client(0).disconnect();
+  client(0).options().session_timeout = 2 * first;
+  client(0).reconnect();
+  run_for(3 * first);
+  EXPECT_EQ(timeout(), 2 * first);
+  EXPECT_GT(valid_until(call), world().now());
+  EXPECT_LE(valid_until(call), world().now() + first - first / 12);
+  lock_.release(call);
+  expect_rest();
+}
+
 // The loss is reported at the earlier end, without a query of the hold's state.
 TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_ReportsTheLossInTime) {
   const auto call = held_for_a_while();

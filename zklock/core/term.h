@@ -46,7 +46,8 @@ class Term {
   bool limit(Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
     while (until < current) {
-      if (valid_until_.compare_exchange_weak(current, until, std::memory_order_acq_rel)) return true;
+      if (valid_until_.compare_exchange_weak(current, until, std::memory_order_acq_rel))
+        return true;
     }
     return false;
   }

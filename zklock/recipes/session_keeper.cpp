@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/session_keeper.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -32,7 +33,11 @@ void SessionKeeper::connected(const client::SessionInfo& session) {
   {
     const std::lock_guard guard(mutex_);
     if (stopped_) return;
-    if (session_id_.load() != session.id.value) old = std::exchange(term_, nullptr);
+    shortest_timeout_ = std::min(shortest_timeout_, session.timeout);
+    if (session_id_.load() != session.id.value) {
+      old = std::exchange(term_, nullptr);
+      shortest_timeout_ = session.timeout;
+    }
     session_id_ = session.id.value;
     timeout_ = session.timeout.count();
     connected_ = true;
@@ -82,7 +87,8 @@ void SessionKeeper::answered(SessionId session, Instant sent_at, bool by_quorum)
     const std::lock_guard guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     if (by_quorum) {
-      const Instant until = evidence_->lease(sent_at, now);
+      const Instant until = std::min(evidence_->lease(sent_at, now),
+                                     sent_at + shortest_timeout_ - shortest_timeout_ / 12);
       if (!(term_ && term_->extend(until)) && now < until) {
         begun = term_ = std::make_shared<core::LeaseTerm>(session, until);
       }

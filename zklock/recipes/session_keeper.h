@@ -116,6 +116,9 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
   bool stopped_ = false;
   std::optional<core::LeaseEvidence> evidence_;  ///< of the connection; none while suspended
   Term term_;                                    ///< of the session; may have lapsed
+  /// The shortest session timeout that a server granted to the session. A new leader times a session by
+  /// the one that it was created with, until a server relays a packet of it.
+  core::Duration shortest_timeout_{};
   Instant last_sent_{};
   client::TimerId tick_timer_{};
   using Line = boost::intrusive::member_hook<SessionMember, boost::intrusive::list_member_hook<>,
