@@ -35,7 +35,6 @@ void Injector::to_tree(const PlanStep& step) {
       stranger(path, "lock-x", {}, length);
       stranger(path, "lock-+", {}, length);
       return stranger(path, "\x1b[31mlock_", {}, length);
-    case Fault::foreign_contender: return stranger(path, "lock-", "198.51.100.7", length);
     case Fault::name_ahead: return name_ahead(step, path);
     case Fault::foreign_contender:
       if (setup_.create_only != 0) return forge(path, length);
