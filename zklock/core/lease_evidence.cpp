@@ -11,28 +11,38 @@ LeaseEvidence::LeaseEvidence(Duration timeout, Instant attempt_began, Instant no
       relay_(timeout / 4),
       lateness_(timeout / 24),
       handshake_(std::min(attempt_began, now)),
-      alive_(handshake_),
       paused_until_(Instant::min()) {}
 
 void LeaseEvidence::answered(Instant sent, Instant now, bool by_quorum) {
-  if (now - sent > lateness_) {
-    paused_until_ = now + lateness_;
-  } else if (by_quorum && sent >= paused_until_) {
-    alive_ = sent;
+  if (now - sent > lateness_) paused_until_ = now + lateness_;
+  remember(packets_, {sent, now});
+  if (by_quorum) remember(acknowledged_, {sent, now});
+  // Later operations are sent at or after `sent`, and a lease that counts from more than T ago has
+  // ended. So lease() looks no further back than to the first of these packets.
+  while (acknowledged_.size() > 1 && acknowledged_[1].answered <= sent - lateness_) {
+    acknowledged_.pop_front();
   }
-  // A third packet between two that are closer together than this proves nothing more.
-  const std::size_t kept = packets_.size();
-  if (kept > 1 && sent - packets_[kept - 2].sent < timeout_ / 48) packets_.pop_back();
-  packets_.push_back({sent, now});
-  // lease() looks no further back than to the first packet that was surely relayed. A lease that
-  // counts from more than T ago has ended.
-  const Instant earliest = std::max(alive_, sent - timeout_);
+  const Instant earliest = std::max(alive_before(sent), sent - timeout_);
   while (packets_.size() > 1 && surely_relayed(packets_[1], earliest)) packets_.pop_front();
+}
+
+// A third packet between two that are closer together than T/48 proves nothing more.
+void LeaseEvidence::remember(std::deque<Packet>& packets, const Packet& packet) const {
+  const std::size_t kept = packets.size();
+  if (kept > 1 && packet.sent - packets[kept - 2].sent < timeout_ / 48) packets.pop_back();
+  packets.push_back(packet);
 }
 
 Instant LeaseEvidence::lease(Instant sent, Instant now) const {
   const bool paused = now - sent > lateness_ || sent < paused_until_;
-  return leaders_news(paused ? alive_ : sent, sent) + timeout_ - timeout_ / 12;
+  return leaders_news(paused ? alive_before(sent) : sent, sent) + timeout_ - timeout_ / 12;
+}
+
+Instant LeaseEvidence::alive_before(Instant sent) const {
+  for (auto packet = acknowledged_.rbegin(); packet != acknowledged_.rend(); ++packet) {
+    if (packet->answered <= sent - lateness_) return packet->sent;
+  }
+  return handshake_;
 }
 
 Instant LeaseEvidence::lease_of_handshake() const {

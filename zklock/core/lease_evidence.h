@@ -35,7 +35,8 @@ namespace zklock::core {
 /// A server that pauses answers no questions, but operations sent meanwhile may be carried out right
 /// after the pause, before the next question. An operation that took longer than J shows such a pause.
 /// For it, and for all operations sent up to J after its answer, t is replaced by the sending of the
-/// last quorum operation before the pause.
+/// last quorum operation that was answered J before t: the pause began after that operation had been
+/// carried out, or a question has been answered since the pause.
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. The C client's pings are not counted: the
 /// client does not learn when they were sent and answered.
@@ -68,14 +69,16 @@ class LeaseEvidence {
 
   bool surely_relayed(const Packet& packet, Instant by) const;
   Instant leaders_news(Instant by, Instant sent) const;
+  Instant alive_before(Instant sent) const;
+  void remember(std::deque<Packet>& packets, const Packet& packet) const;
 
   Duration timeout_;
-  Duration relay_;              ///< R: the longest half tick
-  Duration lateness_;           ///< J: the most by which a question is late
-  Instant handshake_;           ///< sent at or after
-  Instant alive_;               ///< sending of the last quorum operation outside of a pause
-  Instant paused_until_;        ///< end of the last pause of a server that was seen, and J
-  std::deque<Packet> packets_;  ///< newest last; thinned, and no older than needed
+  Duration relay_;                   ///< R: the longest half tick
+  Duration lateness_;                ///< J: the most by which a question is late
+  Instant handshake_;                ///< sent at or after
+  Instant paused_until_;             ///< end of the last pause of a server that was seen, and J
+  std::deque<Packet> packets_;       ///< newest last; thinned, and no older than needed
+  std::deque<Packet> acknowledged_;  ///< those of them that the quorum answered
 };
 
 }  // namespace zklock::core

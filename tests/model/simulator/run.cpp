@@ -96,7 +96,15 @@ std::optional<Violation> lost_without_cause(const Plan& plan, const History& his
       std::ranges::any_of(plan.setup.objects,
                           [](const ObjectPlan& object) { return object.max_hold != 0; });
   if (may_be_lost) return std::nullopt;
-  const auto loss = std::ranges::find(history, Event::Kind::told_lost, &Event::kind);
+  // A leadership that its user has ended is reported as lost, too.
+  const auto is_unexpected = [&history](const Event& event) {
+    return event.kind == Event::Kind::told_lost &&
+           std::ranges::none_of(history, [&event](const Event& other) {
+             return other.kind == Event::Kind::released && other.hold == event.hold &&
+                    other.at <= event.at;
+           });
+  };
+  const auto loss = std::ranges::find_if(history, is_unexpected);
   const auto healed = std::ranges::find(history, Event::Kind::healed, &Event::kind);
   if (loss >= healed) return std::nullopt;
   return Violation{"I4", "#" + std::to_string(loss->hold) + " is lost without a cause", loss->at};

@@ -156,10 +156,11 @@
 (pop)
 
 ; --- 6. A server pauses from f1 to f2, for any length: nothing is answered in between, and right
-; after f2 operations may be carried out before the next question. Questions were regular until f1.
-; alive: when the last operation was sent that was carried out before the pause. An operation that was
-; sent during the pause is answered after it: if that took longer than J, it is noticed, and u is
-; alive.
+; after f2 operations may be carried out before the next question, which comes by f2 + J. Questions were
+; regular until f1. alive: when an operation was sent that was answered by t - J. So it was carried out
+; before f1; or after f2, and then a question has been answered since, as in 1 and 2. An operation that
+; is sent during the pause is answered after it: if that takes longer than J, the pause is noticed, and
+; u is alive.
 (declare-const f1 Real)
 (declare-const f2 Real)
 (declare-const alive Real)
