@@ -91,7 +91,8 @@ std::optional<Violation> lost_without_cause(const Plan& plan, const History& his
       plan.setup.latency_us > 2'000 ||
       std::ranges::any_of(plan.steps,
                           [](const PlanStep& step) {
-                            return step.act == Act::fault || step.act == Act::force_release;
+                            return step.act == Act::fault || step.act == Act::force_release ||
+                                   step.act == Act::resign;
                           }) ||
       std::ranges::any_of(plan.setup.objects,
                           [](const ObjectPlan& object) { return object.max_hold != 0; });
