@@ -26,7 +26,7 @@ class SimEnsembleTest : public ::testing::Test, public SimEnsemble::Server {
   Reply create(const std::string& parent = "/p") {
     return ensemble.apply(session, CreateContender{parent, "lock-", "data"});
   }
-  void on_node_event(const std::string& path, WatchEvent event) override {
+  void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
     events.push_back(path + " " + to_string(event));
   }
   void on_session_gone(SessionId id) override { gone.push_back(id); }
