@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same random scripts on the simulated ensemble and on a real server: see README.md.
+// Runs random scripts on the simulated ensemble and on a real server: see README.md.
 #include <array>
 #include <cstdlib>
 #include <iostream>

@@ -10,7 +10,7 @@
 
 namespace zklock::differential {
 
-/// What was observed of one step.
+/// The facts that the clients observed in one step.
 struct StepRecord {
   std::size_t step = 0;
   std::vector<Fact> facts;

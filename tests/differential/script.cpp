@@ -150,14 +150,14 @@ class Generator {
 
   void add_requests(std::size_t client) {
     ScriptStep& step = add(ScriptStep::Kind::submit, client);
-    // The numbers that a counter's end gives in a batch depend on the servers' haste.
+    // The numbers that a counter's end gives in a batch depend on timing.
     const std::size_t count = !script_.left_to_end && one_in(5) ? 2 + pick(3) : 1;
     std::vector<OperationRef> created;
     for (std::size_t i = 0; i < count; ++i) {
       const OperationRef self{step.id, i};
       RequestStep request = make_request(count > 1);
-      // The coordinator makes a second round trip for a node that it may not read. What the server
-      // does first then, that or the next request of the batch, depends on its haste.
+      // The coordinator makes a second round trip for a node that it may not read. Whether the server
+      // handles the next request of the batch before it depends on timing.
       if (request.kind == OperationKind::get_and_watch && i + 1 < count) {
         request.kind = OperationKind::exists_and_watch;
       }

@@ -39,16 +39,16 @@ struct OperationAt {
 /// Thread-safety: all members, from any thread.
 class Journal {
  public:
-  /// Forgets everything but the current session of every client. What earlier scripts still cause is
-  /// not recorded.
+  /// Forgets everything but the current session of every client. Later events and replies of earlier
+  /// scripts are not recorded.
   void begin_script();
   std::uint64_t script() const;
 
-  // Of the clients' coordinators.
+  // Called by the clients' coordinators.
   void connected(std::size_t client, SessionId session);
   void ended(std::size_t client, Status why);
   void answered_by_quorum(std::size_t client);
-  /// What the quorum has answered since take() was no request of the script.
+  /// Discards the quorum's answers since take(): they belong to no request of the script.
   void forget_quorum(std::size_t client);
   void event(std::uint64_t script, std::size_t client, const OperationAt& watch,
              client::request::WatchEvent event);
@@ -132,7 +132,7 @@ class Side {
   /// Ends the session of the client from outside, and returns when the client has another one.
   virtual void expire(std::size_t client) = 0;
 
-  // What an operator does, whom no access control list binds.
+  // Requests of an operator. No access control list binds it.
   virtual Status create(const std::string& path, const std::string& data,
                         std::int32_t everyone) = 0;
   virtual Status set_data(const std::string& path, const std::string& data) = 0;

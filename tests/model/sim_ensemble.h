@@ -175,7 +175,7 @@ class SimEnsemble {
     std::vector<std::string> ephemerals;
     TimerId timer{};
   };
-  /// Who makes a change. Without a credential: an operator, whom no list binds.
+  /// The client that makes a change. Without a value: an operator. No list binds it.
   using Author = std::optional<Credential>;
   struct NewNode {
     std::string path;  ///< without the sequence number
@@ -191,7 +191,7 @@ class SimEnsemble {
   Reply transaction(SessionId session, const client::request::Transaction& request);
   /// What was made goes into `reply`, where the servers choose its name.
   Status carry_out(SessionId session, const client::request::Write& write, Reply& reply);
-  /// Creates a node, whose path the new node then has.
+  /// Creates a node, and completes the path of `made` with the sequence number.
   Status make(NewNode& made, Author author);
   Status check_node(const std::string& path, std::int32_t version, AclEntry::Permission permission,
                     Author author) const;
