@@ -222,6 +222,7 @@ TEST_F(OwnTurnTest, FirstGrantOfAllFollowsNone) {
 
 TEST_F(OwnTurnTest, WhoIsRefusedTheWatchDoesWithoutForAMinute) {
   client(0).fail_next(Kind::get_and_watch, Status::no_auth);
+  client(0).fail_next(Kind::exists_and_watch, Status::no_auth);
   cycle(0);
   EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
   for (int i = 0; i < 3; ++i) EXPECT_EQ(requests_of_a_grant(0), 2U);
