@@ -311,6 +311,7 @@ TEST(ElectionModel, AValueThatCannotBeReadIsNotTakenForNone) {
   polls.proclaim(polls.leadership(0), "a");
   polls.world().run_for(1s);
   polls.world().fail_next(Polls::kObserver, Kind::get_and_watch, Status::no_auth);
+  polls.world().fail_next(Polls::kObserver, Kind::exists_and_watch, Status::no_auth);
   polls.proclaim(polls.leadership(0), "b");
   polls.world().run_for(1s);
   ASSERT_EQ(polls.views.size(), 3U);
@@ -326,6 +327,7 @@ TEST(ElectionModel, AnotherLeaderIsToldThoughItsValueCannotBeRead) {
   polls.world().run_for(1s);
   polls.views.clear();
   polls.world().fail_next(Polls::kObserver, Kind::get_and_watch, Status::no_auth);
+  polls.world().fail_next(Polls::kObserver, Kind::exists_and_watch, Status::no_auth);
   polls.observe();
   polls.world().run_for(1s);
   ASSERT_EQ(polls.views.size(), 2U);

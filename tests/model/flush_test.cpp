@@ -152,7 +152,11 @@ TEST_F(FlushTest, RefusedDowngrade_WaitsForDeleteOfDelayMarker) {
 
 class RefusedDelete : public FlushTest {
  protected:
-  void permit_delete(bool permitted) { ensemble().permit_delete(LockWorld::path, permitted); }
+  void permit_delete(bool permitted) {
+    const std::int32_t refused = permitted ? 0 : AclEntry::remove;
+    ASSERT_EQ(ensemble().set_acl(LockWorld::path, {.everyone = AclEntry::all & ~refused}),
+              Status::ok);
+  }
   void refused_release() {
     const std::size_t call = granted(0);
     permit_delete(false);

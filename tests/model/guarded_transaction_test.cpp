@@ -69,7 +69,7 @@ class GuardedModel : private SimEnsemble::Server {
   std::optional<Errc> code;
 
  private:
-  void on_node_event(const std::string& path, WatchEvent event) override {
+  void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
     if (path == data_path && event == WatchEvent::changed &&
         ensemble().find(lock.call(first_).node) == nullptr) {
       written_without_lock_ = true;

@@ -203,14 +203,14 @@ TEST_F(OwnTurnTest, NodeThatCannotBeDeleted_IsNoGrant) {
   get_used_to_it(0);
   const auto before = granted(0);
   const std::string node = lock_.nodes().front();
-  ensemble().permit_delete(LockWorld::path, false);
+  ensemble().set_acl(LockWorld::path, {.everyone = AclEntry::all & ~AclEntry::remove});
   release(before);
   ASSERT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has given up";
   const auto refused = lock_.acquire(0);
   run();
   EXPECT_EQ(error(refused), Errc::no_auth);
   EXPECT_EQ(ensemble().remove(below_path(node)), Status::ok);
-  ensemble().permit_delete(LockWorld::path, true);
+  ensemble().set_acl(LockWorld::path, {});
   EXPECT_FALSE(lock_.core(0).flush(Deadline::passed())) << "it looks for the node";
   run();
   release(granted(0));
@@ -224,6 +224,7 @@ TEST_F(OwnTurnTest, FirstGrantOfAllFollowsNone) {
 
 TEST_F(OwnTurnTest, WhoIsRefusedTheWatchDoesWithoutForAMinute) {
   client(0).fail_next(Kind::get_and_watch, Status::no_auth);
+  client(0).fail_next(Kind::exists_and_watch, Status::no_auth);
   cycle(0);
   EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
   for (int i = 0; i < 3; ++i) EXPECT_EQ(requests_of_a_grant(0), 2U);

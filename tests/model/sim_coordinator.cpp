@@ -5,6 +5,9 @@
 #include <memory>
 #include <numeric>
 
+#include "zklock/client/node_path.h"
+#include "zklock/client/transactions.h"
+
 namespace zklock::model {
 
 using client::request::ExistsAndWatch;
@@ -39,10 +42,26 @@ bool is_servers_answer(Status status) {
   return false;
 }
 
-/// Whether a server may give this answer alone, also where it would have to ask the quorum.
-bool is_from_one_server(Status status) {
-  return status == Status::throttled || status == Status::read_only ||
-         status == Status::auth_failed || status == Status::server_error;
+/// Whether the client refuses the operation, and sends nothing: the C client takes no such path, and
+/// a transaction is not empty.
+bool is_refused_unsent(const client::Operation& operation) {
+  using client::is_valid_path;
+  return !std::visit(Overloaded{
+                         [](const client::request::CreateContender& r) {
+                           return is_valid_path(client::join(r.parent, r.prefix + "0"));
+                         },
+                         [](const client::request::Transaction& r) {
+                           const auto is_valid = [](const client::request::Write& write) {
+                             return is_valid_path(client::path_of(write));
+                           };
+                           if (r.guard.empty()) {
+                             return !r.writes.empty() && std::ranges::all_of(r.writes, is_valid);
+                           }
+                           return is_valid_path(r.guard) && std::ranges::all_of(r.writes, is_valid);
+                         },
+                         [](const auto& r) { return is_valid_path(r.path); },
+                     },
+                     operation);
 }
 
 }  // namespace
@@ -78,6 +97,7 @@ SimCoordinator::SimCoordinator(SimClock& clock, SimEnsemble& ensemble, Process p
     : clock_(clock),
       ensemble_(ensemble),
       process_(process),
+      credential_(ensemble.new_credential()),
       options_(options),
       own_clock_(clock, process, options.drift),
       jitter_(process) {
@@ -116,6 +136,9 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
 }
 
 void SimCoordinator::send(Pending pending) {
+  if (is_refused_unsent(pending.request.operation)) {
+    return answer_locally(std::move(pending), Status::server_error, "refused by the client");
+  }
   pending.session = session_;
   pending.sent_at = last_send_ = own_clock_.now();
   to_server_.emplace_back(NextRequest{});
@@ -125,6 +148,14 @@ void SimCoordinator::send(Pending pending) {
     to_server_.pop_back();
     throw;
   }
+}
+
+void SimCoordinator::ask_existence(Pending pending) {
+  const auto watch = watch_of(pending.request);
+  auto on_event = take_on_event(pending.request);
+  pending.request.operation = ExistsAndWatch{watch->path, std::move(on_event)};
+  pending.mute = true;
+  send(std::move(pending));
 }
 
 void SimCoordinator::hold(Pending pending) {
@@ -342,23 +373,28 @@ void SimCoordinator::receive_one(ServerReply& message) {
   --served_;
   last_zxid_ = message.zxid;
   Reply& reply = message.reply;
+  const bool unreadable = reply.status == Status::no_auth &&
+                          kind_of(pending.request.operation) == OperationKind::get_and_watch;
+  reply.mute = pending.mute;
   if (const auto watch = watch_of(pending.request)) {
     if (arms(pending.request, reply.status)) {
       const bool absent = reply.status == Status::no_node;
       armed_[*watch] = absent;
       auto on_event = take_on_event(pending.request);
-      if (!pending.unwatched) {
+      if (!pending.unwatched && !(pending.mute && absent)) {
         interests_.push_back({pending.id, *watch, absent, std::move(on_event)});
       }
     }
     drop_watch_if_unused(*watch);
   }
   if (is_servers_answer(reply.status)) {
-    observer_->answered(reply.session, reply.sent_at,
-                        is_quorum_operation(kind_of(pending.request.operation)) &&
-                            !is_from_one_server(reply.status));
+    observer_->answered(reply.session, reply.sent_at, message.by_quorum);
   }
-  pending.handler(std::move(reply));
+  if (unreadable) {
+    ask_existence(std::move(pending));
+  } else {
+    pending.handler(std::move(reply));
+  }
   if (ping_overdue_) ping_when_idle();
 }
 

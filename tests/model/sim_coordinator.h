@@ -161,6 +161,9 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     Instant sent_at;
     TimerId timer{};         // while held: gives up
     bool unwatched = false;  // it has a watch that nobody waits for
+    /// A GetAndWatch of a node that the client may not read: the coordinator asks whether the node
+    /// exists instead, in a second round trip.
+    bool mute = false;
   };
   struct Interest {
     RequestId id;
@@ -202,7 +205,8 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   struct AuthFailed {};
   struct ServerReply {
     Reply reply;
-    std::int64_t zxid;
+    bool by_quorum = false;
+    std::int64_t zxid = 0;
   };
   struct Event {
     std::string path;
@@ -224,7 +228,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   enum class Link { down, opening, up, refused, closed };
   using KindFilters = std::vector<std::optional<OperationKind>>;
 
-  void on_node_event(const std::string& path, WatchEvent event) override;
+  void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& acl) override;
   void on_session_gone(SessionId session) override;
 
   // The server's end.
@@ -232,11 +236,11 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void serve_one(NextRequest);
   void serve_one(const RemoveWatch& request);
   void serve_one(const SetWatches& request);
-  Reply answer(const Pending& pending);
+  ServerReply answer(const Pending& pending);
   const Tree& server_tree() const { return stale_ ? *stale_ : ensemble_.tree(); }
   std::int64_t server_zxid() const { return stale_ ? stale_zxid_ : ensemble_.last_zxid(); }
   void stay_behind();
-  void fire(const std::string& path, WatchEvent event);
+  void fire(const std::string& path, WatchEvent event, const NodeAcl& acl);
   void touch();
   void relay_touch();
 
@@ -250,6 +254,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void receive_one(const Suspended& message);
   void receive_one(LocalReply& message);
   void send(Pending pending);
+  void ask_existence(Pending pending);
   void hold(Pending pending);
   void flush_held();
   void answer_locally(Pending pending, Status status, const char* detail = "");
@@ -274,6 +279,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   SimClock& clock_;
   SimEnsemble& ensemble_;
   const Process process_;
+  const Credential credential_;
   ClientOptions options_;
   ProcessClock own_clock_;
   client::SessionObserver* observer_ = nullptr;
@@ -292,7 +298,12 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   bool isolated_ = false;
   std::optional<Tree> stale_;
   std::int64_t stale_zxid_ = 0;
-  std::vector<std::pair<std::string, WatchEvent>> missed_;  // since stale_ was taken
+  struct MissedEvent {
+    std::string path;
+    WatchEvent event;
+    NodeAcl acl;
+  };
+  std::vector<MissedEvent> missed_;  // since stale_ was taken
   bool touch_waits_ = false;
   TimerId relay_timer_{};
   std::uint64_t jitter_;

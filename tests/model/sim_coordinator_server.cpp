@@ -7,6 +7,16 @@
 
 namespace zklock::model {
 
+namespace {
+
+/// Whether a server may give this answer alone, also where it would have to ask the quorum.
+bool is_from_one_server(Status status) {
+  return status == Status::throttled || status == Status::read_only ||
+         status == Status::auth_failed || status == Status::server_error;
+}
+
+}  // namespace
+
 bool SimCoordinator::can_serve() const noexcept {
   if (to_server_.empty() || cut_off_ || (link_ != Link::up && link_ != Link::opening)) return false;
   if (!isolated_) return true;
@@ -43,7 +53,8 @@ void SimCoordinator::serve_one(const Handshake& handshake) {
   }
   const bool is_new = handshake.wanted == SessionId{};
   if (is_new) catch_up();
-  server_session_ = is_new ? ensemble_.open_session(options_.session_timeout) : handshake.wanted;
+  server_session_ =
+      is_new ? ensemble_.open_session(options_.session_timeout, credential_) : handshake.wanted;
   ensemble_.set_timeout(server_session_, options_.session_timeout);
   ensemble_.touch(server_session_);  // the leader itself is asked, nothing is relayed
   link_ = Link::up;
@@ -62,22 +73,25 @@ void SimCoordinator::serve_one(NextRequest) {
   if (stale_ && is_quorum_operation(kind)) catch_up();
   if (link_ != Link::up) return;  // the session turned out to be gone
   touch();
-  Reply reply = answer(in_flight_[served_]);
-  tell_client(ServerReply{std::move(reply), server_zxid()});
+  ServerReply reply = answer(in_flight_[served_]);
+  reply.zxid = server_zxid();
+  tell_client(std::move(reply));
   ++served_;
   ++served_in_all_;
 }
 
-Reply SimCoordinator::answer(const Pending& pending) {
+SimCoordinator::ServerReply SimCoordinator::answer(const Pending& pending) {
   const Operation& operation = pending.request.operation;
   const OperationKind kind = kind_of(operation);
   const auto injected = std::find_if(injected_.begin(), injected_.end(),
                                      [kind](const Injected& i) { return i.kind == kind; });
   const auto carry_out = [&] {
     return is_quorum_operation(kind) ? ensemble_.apply(server_session_, operation)
-                                     : read(server_tree(), operation);
+                                     : read(server_tree(), operation, credential_);
   };
-  Reply reply;
+  ServerReply answered;
+  Reply& reply = answered.reply;
+  answered.by_quorum = is_quorum_operation(kind);
   if (injected == injected_.end()) {
     reply = carry_out();
     const auto watch = watch_of(pending.request);
@@ -85,11 +99,12 @@ Reply SimCoordinator::answer(const Pending& pending) {
   } else {
     if (injected->carried_out) carry_out();
     reply.status = injected->status;
+    if (is_from_one_server(reply.status)) answered.by_quorum = false;
     injected_.erase(injected);
   }
   reply.session = pending.session;
   reply.sent_at = pending.sent_at;
-  return reply;
+  return answered;
 }
 
 void SimCoordinator::serve_one(const RemoveWatch& request) {
@@ -132,19 +147,19 @@ void SimCoordinator::arrive_late() {
   ensemble_.apply(pending.session, pending.request.operation);
 }
 
-void SimCoordinator::on_node_event(const std::string& path, WatchEvent event) {
+void SimCoordinator::on_node_event(const std::string& path, WatchEvent event, const NodeAcl& acl) {
   if (stale_) {
-    missed_.emplace_back(path, event);
+    missed_.push_back({path, event, acl});
   } else {
-    fire(path, event);
+    fire(path, event, acl);
   }
 }
 
-void SimCoordinator::fire(const std::string& path, WatchEvent event) {
+void SimCoordinator::fire(const std::string& path, WatchEvent event, const NodeAcl& acl) {
   const auto fired = std::erase_if(watches_, [&](const Watch& watch) {
     return watch.path == path && concerns(event, watch.kind);
   });
-  if (fired > 0) tell_client(Event{path, event});
+  if (fired > 0 && acl.allows(AclEntry::read, credential_)) tell_client(Event{path, event});
 }
 
 void SimCoordinator::on_session_gone(SessionId session) {
@@ -185,7 +200,9 @@ void SimCoordinator::stay_behind() {
 void SimCoordinator::catch_up() {
   if (!stale_ || isolated_) return;
   stale_.reset();
-  for (const auto& [path, event] : std::exchange(missed_, {})) fire(path, event);
+  for (const MissedEvent& missed : std::exchange(missed_, {})) {
+    fire(missed.path, missed.event, missed.acl);
+  }
   if (link_ == Link::up && !ensemble_.is_alive(server_session_)) on_session_gone(server_session_);
 }
 

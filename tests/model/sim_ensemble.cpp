@@ -72,14 +72,13 @@ Reply contents(const Node* node) {
   return reply;
 }
 
-Reply acl(const Node* node) {
+Reply acl(const Node* node, Credential client) {
   if (node == nullptr) return status_only(Status::no_node);
-  const bool shown = std::ranges::any_of(node->acl, [](const AclEntry& entry) {
-    return entry.scheme == "world" && (entry.permissions & (AclEntry::read | AclEntry::admin)) != 0;
-  });
-  if (!shown) return status_only(Status::no_auth);
+  if (!node->acl.allows(AclEntry::read | AclEntry::admin, client)) {
+    return status_only(Status::no_auth);
+  }
   Reply reply = stat(node);
-  reply.acl = node->acl;
+  reply.acl = node->acl.entries_for(client);
   return reply;
 }
 
@@ -113,6 +112,18 @@ bool is_quorum_operation(OperationKind kind) noexcept {
   return false;
 }
 
+std::vector<AclEntry> NodeAcl::entries_for(Credential client) const {
+  const std::string secret = allows(AclEntry::admin, client) ? "hash" : "x";
+  std::vector<AclEntry> entries;
+  if (owner != Credential{}) {
+    const std::string name = std::to_string(static_cast<std::uint64_t>(owner));
+    entries.push_back({AclEntry::all, "digest", name + ":" + secret});
+  }
+  if (users != 0) entries.push_back({users, "digest", "users:" + secret});
+  if (everyone != 0) entries.push_back({everyone, "world", "anyone"});
+  return entries;
+}
+
 const Node* Tree::find(std::string_view path) const {
   const auto found = nodes_.find(path);
   return found == nodes_.end() ? nullptr : &found->second;
@@ -125,8 +136,12 @@ Node* Tree::find(std::string_view path) {
 Node& Tree::add(std::string path, Node node) {
   Node* parent = find(parent_of(path));
   parent->children.emplace_back(name_of(path));
-  // The counter sticks at its end.
-  if (parent->counter != std::numeric_limits<std::int32_t>::max()) ++parent->counter;
+  // The counter sticks at its end. The servers take a change of the parent that does not raise its
+  // counter for one that they have seen already.
+  if (parent->counter != std::numeric_limits<std::int32_t>::max()) {
+    ++parent->counter;
+    parent->pzxid = node.czxid;
+  }
   return nodes_.insert_or_assign(std::move(path), std::move(node)).first->second;
 }
 
@@ -138,19 +153,24 @@ void Tree::remove(const std::string& path) {
   nodes_.erase(path);
 }
 
-Reply read(const Tree& tree, const Operation& operation) {
+Reply read(const Tree& tree, const Operation& operation, Credential client) {
   const auto not_a_read = [] {
     assert(false && "a quorum operation");
     return status_only(Status::server_error);
   };
+  const auto if_readable = [&](const auto& request, Reply (*answer)(const Node*)) {
+    const Node* node = tree.find(request.path);
+    const bool readable = node == nullptr || node->acl.allows(AclEntry::read, client);
+    return readable ? answer(node) : status_only(Status::no_auth);
+  };
   return std::visit(Overloaded{
                         [&](const CountChildren& r) { return stat(tree.find(r.path)); },
                         [&](const ExistsAndWatch& r) { return stat(tree.find(r.path)); },
-                        [&](const ListChildren& r) { return children(tree.find(r.path)); },
-                        [&](const ListAndWatch& r) { return children(tree.find(r.path)); },
-                        [&](const Get& r) { return contents(tree.find(r.path)); },
-                        [&](const GetAcl& r) { return acl(tree.find(r.path)); },
-                        [&](const GetAndWatch& r) { return contents(tree.find(r.path)); },
+                        [&](const ListChildren& r) { return if_readable(r, children); },
+                        [&](const ListAndWatch& r) { return if_readable(r, children); },
+                        [&](const Get& r) { return if_readable(r, contents); },
+                        [&](const GetAcl& r) { return acl(tree.find(r.path), client); },
+                        [&](const GetAndWatch& r) { return if_readable(r, contents); },
                         [&](const CreateContender&) { return not_a_read(); },
                         [&](const CreateParents&) { return not_a_read(); },
                         [&](const Check&) { return not_a_read(); },
@@ -163,7 +183,7 @@ Reply read(const Tree& tree, const Operation& operation) {
 
 Reply SimEnsemble::apply(SessionId session, const Operation& operation) {
   if (!is_alive(session)) return status_only(Status::session_ended);
-  if (!is_quorum_operation(kind_of(operation))) return read(tree_, operation);
+  if (!is_quorum_operation(kind_of(operation))) return read(tree_, operation, credential(session));
   acting_ = session;
   Reply reply = carry_out_request(session, operation);
   acting_ = {};
@@ -171,12 +191,18 @@ Reply SimEnsemble::apply(SessionId session, const Operation& operation) {
 }
 
 Reply SimEnsemble::carry_out_request(SessionId session, const Operation& operation) {
+  const auto remove_node = [&](const std::string& path) {
+    const Status status = check_remove(path, -1, credential(session));
+    return status == Status::ok ? remove(path) : status;
+  };
   return std::visit(
       Overloaded{
           [&](const CreateContender& r) { return create_contender(session, r); },
-          [&](const CreateParents& r) { return status_only(create_parents(r.path)); },
+          [&](const CreateParents& r) {
+            return status_only(create_parents(r.path, credential(session)));
+          },
           [&](const Check& r) { return transaction(session, client::as_transaction(r)); },
-          [&](const Delete& r) { return status_only(remove_by_client(r.path)); },
+          [&](const Delete& r) { return status_only(remove_node(r.path)); },
           [&](const AnnounceAndDelete& r) {
             return transaction(session, client::as_transaction(r));
           },
@@ -187,24 +213,32 @@ Reply SimEnsemble::carry_out_request(SessionId session, const Operation& operati
 }
 
 Reply SimEnsemble::create_contender(SessionId session, const CreateContender& request) {
-  if (find(request.parent) == nullptr) return status_only(Status::no_node);
-  auto name = create_sequential(request.parent, request.prefix, request.data, session);
-  if (!name) return status_only(Status::node_exists);
-  Reply reply = status_only(Status::ok);
-  reply.created_ms = find(child_of(request.parent, *name))->created_ms;
-  reply.name = std::move(*name);
+  NewNode made{.path = child_of(request.parent, request.prefix),
+               .data = request.data,
+               .owner = session,
+               .acl = contender_acl(session),
+               .sequential = true};
+  Reply reply = status_only(make(made, credential(session)));
+  if (reply.status != Status::ok) return reply;
+  reply.created_ms = find(made.path)->created_ms;
+  reply.name = name_of(made.path);
   reply.token = {zxid_};
   return reply;
 }
 
-Status SimEnsemble::create_parents(const std::string& path) {
+// As the coordinator does it: it creates every level, and asks for the last one.
+Status SimEnsemble::create_parents(const std::string& path, Author author) {
+  const auto is_there = [](Status status) {
+    return status == Status::ok || status == Status::node_exists;
+  };
+  Status first_failure = Status::ok;
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    const std::string level = path.substr(0, end);
-    if (find(level) == nullptr) {
-      if (const Status status = create_container(level); status != Status::ok) return status;
-    }
-    if (end == std::string::npos) return Status::ok;
+    NewNode level{.path = path.substr(0, end), .acl = parent_acl_, .container = true};
+    const Status status = make(level, author);
+    if (first_failure == Status::ok && !is_there(status)) first_failure = status;
+    if (end == std::string::npos) break;
   }
+  return find(path) == nullptr ? first_failure : Status::ok;
 }
 
 Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
@@ -237,114 +271,135 @@ Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
     return reply;
   }
   const Progress done = *std::exchange(progress_, std::nullopt);
-  for (const auto& [path, event] : done.events) notify(path, event);
+  for (const NodeEvent& each : done.events) notify(each.path, each.event, each.acl);
   return made;
 }
 
 Status SimEnsemble::carry_out(SessionId session, const Write& operation, Reply& reply) {
-  return std::visit(
-      Overloaded{
-          [&](const write::Create& w) {
-            const SessionId owner = w.ephemeral ? session : SessionId{};
-            if (!w.sequential) return create(w.path, w.data, owner);
-            const std::string parent(parent_of(w.path));
-            if (find(parent) == nullptr) return Status::no_node;
-            auto name = create_sequential(parent, name_of(w.path), w.data, owner);
-            if (!name) return Status::node_exists;
-            reply.name = *std::move(name);
-            return Status::ok;
-          },
-          [&](const write::Set& w) {
-            const Status status = check_version(w.path, w.version);
-            return status == Status::ok ? set_data(w.path, w.data) : status;
-          },
-          [&](const write::Remove& w) {
-            const Status status = check_version(w.path, w.version);
-            return status == Status::ok ? remove_by_client(w.path) : status;
-          },
-          [&](const write::CheckVersion& w) { return check_version(w.path, w.version); },
-      },
-      operation);
+  const Author author = credential(session);
+  return std::visit(Overloaded{
+                        [&](const write::Create& w) {
+                          NewNode made{.path = w.path,
+                                       .data = w.data,
+                                       .owner = w.ephemeral ? session : SessionId{},
+                                       .acl = w.contender ? contender_acl(session) : parent_acl_,
+                                       .sequential = w.sequential};
+                          const Status status = make(made, author);
+                          if (status == Status::ok && w.sequential) reply.name = name_of(made.path);
+                          return status;
+                        },
+                        [&](const write::Set& w) {
+                          const Status status =
+                              check_node(w.path, w.version, AclEntry::write, author);
+                          if (status == Status::ok) write(w.path, w.data);
+                          return status;
+                        },
+                        [&](const write::Remove& w) {
+                          const Status status = check_remove(w.path, w.version, author);
+                          return status == Status::ok ? remove(w.path) : status;
+                        },
+                        [&](const write::CheckVersion& w) {
+                          return check_node(w.path, w.version, AclEntry::read, author);
+                        },
+                    },
+                    operation);
 }
 
-Status SimEnsemble::check_version(const std::string& path, std::int32_t version) const {
+Status SimEnsemble::check_node(const std::string& path, std::int32_t version,
+                               AclEntry::Permission permission, Author author) const {
   const Node* node = find(path);
   if (node == nullptr) return Status::no_node;
+  if (author && !node->acl.allows(permission, *author)) return Status::no_auth;
   return version == -1 || version == node->version ? Status::ok : Status::bad_version;
 }
 
-Status SimEnsemble::check_create(const std::string& path) const {
+Status SimEnsemble::check_remove(const std::string& path, std::int32_t version,
+                                 Author author) const {
   const Node* parent = find(parent_of(path));
   if (parent == nullptr) return Status::no_node;
-  if (parent->owner != SessionId{}) return Status::server_error;  // ephemerals have no children
-  return find(path) == nullptr ? Status::ok : Status::node_exists;
-}
-
-Status SimEnsemble::check_remove(const std::string& path) const {
+  if (author && !parent->acl.allows(AclEntry::remove, *author)) return Status::no_auth;
   const Node* node = find(path);
   if (node == nullptr) return Status::no_node;
+  if (version != -1 && version != node->version) return Status::bad_version;
   return node->children.empty() ? Status::ok : Status::not_empty;
 }
 
-Status SimEnsemble::create(const std::string& path, std::string data, SessionId owner) {
-  if (owner != SessionId{} && !is_alive(owner)) return Status::session_ended;
-  if (const Status status = check_create(path); status != Status::ok) return status;
-  add(path, std::move(data), owner, false);
+Status SimEnsemble::make(NewNode& made, Author author) {
+  const std::string_view parent_path = parent_of(made.path);
+  const Node* parent = find(parent_path);
+  if (parent == nullptr) return Status::no_node;
+  if (author && !parent->acl.allows(AclEntry::create, *author)) return Status::no_auth;
+  if (made.sequential) {
+    auto number = static_cast<std::uint32_t>(parent->counter);
+    if (progress_) {
+      const auto beyond = progress_->beyond_end.find(parent_path);
+      if (beyond != progress_->beyond_end.end()) number += beyond->second;
+    }
+    char digits[16];
+    std::snprintf(digits, sizeof digits, "%010d", static_cast<std::int32_t>(number));
+    made.path += digits;
+  }
+  if (find(made.path) != nullptr) return Status::node_exists;
+  if (parent->owner != SessionId{}) return Status::server_error;  // ephemerals have no children
+  add(made);
   return Status::ok;
 }
 
+Status SimEnsemble::create(const std::string& path, std::string data, SessionId owner,
+                           NodeAcl acl) {
+  if (owner != SessionId{} && !is_alive(owner)) return Status::session_ended;
+  NewNode made{.path = path, .data = std::move(data), .owner = owner, .acl = acl};
+  return make(made, std::nullopt);
+}
+
 Status SimEnsemble::create_container(const std::string& path) {
-  if (const Status status = check_create(path); status != Status::ok) return status;
-  add(path, {}, {}, true);
-  return Status::ok;
+  NewNode made{.path = path, .acl = parent_acl_, .container = true};
+  return make(made, std::nullopt);
 }
 
 std::optional<std::string> SimEnsemble::create_sequential(const std::string& parent,
                                                           std::string_view prefix, std::string data,
                                                           SessionId owner) {
-  const Node* node = find(parent);
-  if (node == nullptr) return std::nullopt;
-  char digits[16];
-  std::snprintf(digits, sizeof digits, "%010d", node->counter);
-  std::string name = std::string(prefix) + digits;
-  if (create(child_of(parent, name), std::move(data), owner) != Status::ok) return std::nullopt;
-  return name;
+  if (owner != SessionId{} && !is_alive(owner)) return std::nullopt;
+  NewNode made{.path = child_of(parent, prefix),
+               .data = std::move(data),
+               .owner = owner,
+               .sequential = true};
+  if (make(made, std::nullopt) != Status::ok) return std::nullopt;
+  return std::string(name_of(made.path));
 }
 
 Status SimEnsemble::set_data(const std::string& path, std::string data) {
-  Node* node = tree_.find(path);
-  if (node == nullptr) return Status::no_node;
-  node->data = std::move(data);
-  node->mzxid = next_zxid();
-  ++node->version;
-  notify(path, WatchEvent::changed);
+  if (find(path) == nullptr) return Status::no_node;
+  write(path, std::move(data));
   return Status::ok;
 }
 
+void SimEnsemble::write(const std::string& path, std::string data) {
+  Node& node = *tree_.find(path);
+  node.data = std::move(data);
+  node.mzxid = next_zxid();
+  ++node.version;
+  notify(path, WatchEvent::changed, node.acl);
+}
+
 // The servers send no watch event, and of the stat only the aversion changes.
-Status SimEnsemble::set_acl(const std::string& path, std::vector<AclEntry> acl) {
+Status SimEnsemble::set_acl(const std::string& path, NodeAcl acl) {
   Node* node = tree_.find(path);
   if (node == nullptr) return Status::no_node;
   next_zxid();
-  node->acl = std::move(acl);
+  node->acl = acl;
   ++node->acl_version;
   return Status::ok;
 }
 
 Status SimEnsemble::remove(const std::string& path) {
-  if (const Status status = check_remove(path); status != Status::ok) return status;
+  if (const Status status = check_remove(path, -1, std::nullopt); status != Status::ok) {
+    return status;
+  }
   next_zxid();
   erase(path);
   return Status::ok;
-}
-
-Status SimEnsemble::remove_by_client(const std::string& path) {
-  const Node* parent = find(parent_of(path));
-  return parent != nullptr && !parent->permits_delete ? Status::no_auth : remove(path);
-}
-
-void SimEnsemble::permit_delete(const std::string& parent, bool permitted) {
-  tree_.find(parent)->permits_delete = permitted;
 }
 
 void SimEnsemble::set_counter(const std::string& path, std::int32_t next) {
@@ -383,32 +438,42 @@ void SimEnsemble::empty() {
   }
 }
 
-Node& SimEnsemble::add(std::string path, std::string data, SessionId owner, bool container) {
-  if (owner != SessionId{}) sessions_.at(owner).ephemerals.push_back(path);
+void SimEnsemble::add(const NewNode& made) {
+  if (made.owner != SessionId{}) sessions_.at(made.owner).ephemerals.push_back(made.path);
   Node node;
-  node.data = std::move(data);
+  node.data = made.data;
+  node.acl = made.acl;
   node.czxid = node.mzxid = node.pzxid = next_zxid();
   node.created_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
                         clock_.now().time_since_epoch() + wall_clock_)
                         .count();
-  node.owner = owner;
-  node.container = container;
-  if (container) node.acl = container_acl_;
-  Node& added = tree_.add(path, std::move(node));
-  tree_.find(parent_of(path))->pzxid = zxid_;
-  notify(path, WatchEvent::created);
-  notify(std::string(parent_of(path)), WatchEvent::children);
-  return added;
+  node.owner = made.owner;
+  node.container = made.container;
+  const std::string parent_path(parent_of(made.path));
+  const Node& parent = *find(parent_path);
+  if (progress_ && parent.counter == std::numeric_limits<std::int32_t>::max()) {
+    ++progress_->beyond_end[parent_path];
+  }
+  tree_.add(made.path, std::move(node));
+  notify(made.path, WatchEvent::created, made.acl);
+  notify(parent_path, WatchEvent::children, parent.acl);
 }
 
 void SimEnsemble::erase(const std::string& path) {
-  const auto session = sessions_.find(find(path)->owner);
+  const Node& node = *find(path);
+  const NodeAcl acl = node.acl;
+  const auto session = sessions_.find(node.owner);
   if (session != sessions_.end()) std::erase(session->second.ephemerals, path);
   tree_.remove(path);
-  const std::string parent(parent_of(path));
-  tree_.find(parent)->pzxid = zxid_;
-  notify(path, WatchEvent::deleted);
-  notify(parent, WatchEvent::children);
+  const std::string parent_path(parent_of(path));
+  Node& parent = *tree_.find(parent_path);
+  parent.pzxid = zxid_;
+  notify(path, WatchEvent::deleted, acl);
+  notify(parent_path, WatchEvent::children, parent.acl);
+}
+
+NodeAcl SimEnsemble::contender_acl(SessionId session) const {
+  return {.everyone = AclEntry::read, .owner = credential(session)};
 }
 
 std::int64_t SimEnsemble::next_zxid() {
@@ -417,19 +482,20 @@ std::int64_t SimEnsemble::next_zxid() {
   return zxid_;
 }
 
-void SimEnsemble::notify(const std::string& path, WatchEvent event) {
+void SimEnsemble::notify(const std::string& path, WatchEvent event, const NodeAcl& acl) {
   if (progress_) {
-    progress_->events.emplace_back(path, event);
+    progress_->events.push_back({path, event, acl});
     return;
   }
-  for (Server* server : servers_) server->on_node_event(path, event);
+  for (Server* server : servers_) server->on_node_event(path, event, acl);
 }
 
-SessionId SimEnsemble::open_session(Duration timeout) {
+SessionId SimEnsemble::open_session(Duration timeout, Credential client) {
   const SessionId id{++last_session_};
   ++zxid_;
   Session& session = sessions_[id];
   session.timeout = timeout;
+  session.client = client;
   session.last_touch = clock_.now();
   watch_over(id, session);
   return id;

@@ -12,6 +12,7 @@
 
 #include "tests/model/sim_clock.h"
 #include "zklock/client/coordinator.h"
+#include "zklock/client_options.h"
 
 namespace zklock::model {
 
@@ -53,18 +54,37 @@ inline OperationKind kind_of(const Operation& operation) noexcept {
 /// Whether the leader and a majority carry it out; the others are answered by one server alone.
 bool is_quorum_operation(OperationKind kind) noexcept;
 
+/// Identifies the secret of one client, which its coordinator adds to every connection. 0: no client.
+enum class Credential : std::uint64_t {};
+
+/// The access control list of a node, as far as zklock and the tests write such lists. Every client
+/// of the simulation presents the shared credential of the users; a stranger does not.
+struct NodeAcl {
+  std::int32_t everyone = AclEntry::all;  ///< bits of AclEntry::Permission
+  std::int32_t users = 0;                 ///< bits of AclEntry::Permission
+  Credential owner{};                     ///< the client with all permissions; 0: none
+
+  /// Returns whether the client has one of these permissions.
+  bool allows(std::int32_t permissions, Credential client) const noexcept {
+    const std::int32_t granted = everyone | (client != Credential{} ? users : 0);
+    return (granted & permissions) != 0 || (owner != Credential{} && owner == client);
+  }
+  /// Returns the entries as getACL shows them to the client: the secret part of digest ids is hidden
+  /// from clients without ADMIN.
+  std::vector<AclEntry> entries_for(Credential client) const;
+};
+
 struct Node {
   std::string data;
+  NodeAcl acl;
   std::int64_t czxid = 0;
   std::int64_t mzxid = 0;
   std::int64_t pzxid = 0;  ///< of the last child that came or went
   std::int32_t version = 0;
-  std::vector<AclEntry> acl = {{AclEntry::all, "world", "anyone"}};
   std::int32_t acl_version = 0;
   std::int64_t created_ms = 0;
   SessionId owner;  ///< of an ephemeral node; 0: it is none
   bool container = false;
-  bool permits_delete = true;         ///< of its children, to clients: part of its ACL
   std::int32_t counter = 0;           ///< how many children it was given: the next sequence number
   std::vector<std::string> children;  ///< names, in no order that anybody may rely on
 };
@@ -75,7 +95,8 @@ class Tree {
   Tree() { nodes_.try_emplace("/"); }
   const Node* find(std::string_view path) const;
   Node* find(std::string_view path);
-  /// Both want the parent to exist; neither looks at anything else.
+  /// Both want the parent to exist; neither looks at anything else. A parent's last change is not
+  /// recorded for a child that it is given when its counter is at its end.
   Node& add(std::string path, Node node);
   void remove(const std::string& path);
   const std::map<std::string, Node, std::less<>>& nodes() const noexcept { return nodes_; }
@@ -84,8 +105,8 @@ class Tree {
   std::map<std::string, Node, std::less<>> nodes_;
 };
 
-/// What a server answers from its own tree: everything but quorum operations.
-Reply read(const Tree& tree, const Operation& operation);
+/// What a server answers `client` from its own tree: everything but quorum operations.
+Reply read(const Tree& tree, const Operation& operation, Credential client);
 
 /// The quorum side of a simulated ZooKeeper: nodes, transactions, sessions. What a single server
 /// has of its own (watches, a connection, a tree that lags) is with its client, in SimCoordinator.
@@ -94,7 +115,8 @@ class SimEnsemble {
   /// A server that is told of every transaction as it is carried out.
   class Server {
    public:
-    virtual void on_node_event(const std::string& path, WatchEvent event) = 0;
+    /// `acl`: the list of the node. A server sends the event only to clients that may read it.
+    virtual void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& acl) = 0;
     virtual void on_session_gone(SessionId session) = 0;
 
    protected:
@@ -107,7 +129,10 @@ class SimEnsemble {
   void attach(Server& server) { servers_.push_back(&server); }
 
   // Sessions. One that is not touched for its timeout expires; timeout 0: never.
-  SessionId open_session(Duration timeout);
+  SessionId open_session(Duration timeout) { return open_session(timeout, new_credential()); }
+  SessionId open_session(Duration timeout, Credential client);
+  /// Returns a credential that no other client has.
+  Credential new_credential() noexcept { return Credential{++last_credential_}; }
   bool is_alive(SessionId session) const { return sessions_.contains(session); }
   void touch(SessionId session);
   void set_timeout(SessionId session, Duration timeout);
@@ -120,22 +145,20 @@ class SimEnsemble {
   /// Carries out a request of a session. session_ended, and nothing done, when it is not alive.
   Reply apply(SessionId session, const Operation& operation);
 
-  // What somebody else writes: an operator, another kind of client, another session.
-  Status create(const std::string& path, std::string data = {}, SessionId owner = {});
+  // What somebody else writes: an operator, another kind of client, another session. No access
+  // control list applies to it.
+  Status create(const std::string& path, std::string data = {}, SessionId owner = {},
+                NodeAcl acl = {});
   Status create_container(const std::string& path);
-  /// The ACL of containers that are created from now on.
-  void set_container_acl(std::vector<AclEntry> acl) { container_acl_ = std::move(acl); }
+  /// The list that clients give from now on to the containers they create, and to other nodes that
+  /// are no contenders.
+  void set_parent_acl(NodeAcl acl) { parent_acl_ = acl; }
   /// The name, or nothing when the parent is missing or the name is taken (see next_name).
   std::optional<std::string> create_sequential(const std::string& parent, std::string_view prefix,
                                                std::string data = {}, SessionId owner = {});
   Status set_data(const std::string& path, std::string data);
-  /// Clients have no identity here: no ACL refuses a request, but GetAcl of a znode that world:anyone
-  /// may neither read nor administrate is answered no_auth.
-  Status set_acl(const std::string& path, std::vector<AclEntry> acl);
+  Status set_acl(const std::string& path, NodeAcl acl);
   Status remove(const std::string& path);
-  /// Changes the ACL of `parent`: whether clients may delete its children. Servers check that before
-  /// they look for the child.
-  void permit_delete(const std::string& parent, bool permitted);
   /// The next sequence number under `path`.
   void set_counter(const std::string& path, std::int32_t next);
   /// As the servers do in the background: containers that had children and have none now, with
@@ -160,42 +183,67 @@ class SimEnsemble {
  private:
   struct Session {
     Duration timeout{};
+    Credential client{};
     Instant last_touch;
     std::vector<std::string> ephemerals;
     TimerId timer{};
   };
+  /// The client that makes a change. Without a value: an operator. No list binds it.
+  using Author = std::optional<Credential>;
+  struct NewNode {
+    std::string path;  ///< without the sequence number
+    std::string data = {};
+    SessionId owner = {};
+    NodeAcl acl = {};
+    bool container = false;
+    bool sequential = false;
+  };
   Reply carry_out_request(SessionId session, const Operation& operation);
   Reply create_contender(SessionId session, const client::request::CreateContender& request);
-  Status create_parents(const std::string& path);
+  Status create_parents(const std::string& path, Author author);
   Reply transaction(SessionId session, const client::request::Transaction& request);
   /// What was made goes into `reply`, where the servers choose its name.
   Status carry_out(SessionId session, const client::request::Write& write, Reply& reply);
-  Status check_version(const std::string& path, std::int32_t version) const;
-  Status check_create(const std::string& path) const;
-  Status check_remove(const std::string& path) const;
-  Status remove_by_client(const std::string& path);
-  Node& add(std::string path, std::string data, SessionId owner, bool container);
+  /// Creates a node, and completes the path of `made` with the sequence number.
+  Status make(NewNode& made, Author author);
+  Status check_node(const std::string& path, std::int32_t version, AclEntry::Permission permission,
+                    Author author) const;
+  Status check_remove(const std::string& path, std::int32_t version, Author author) const;
+  void add(const NewNode& made);
+  void write(const std::string& path, std::string data);
   void erase(const std::string& path);
-  void notify(const std::string& path, WatchEvent event);
+  void notify(const std::string& path, WatchEvent event, const NodeAcl& acl);
+  /// The list of a new node that only its creator may change.
+  NodeAcl contender_acl(SessionId session) const;
+  Credential credential(SessionId session) const { return sessions_.at(session).client; }
   std::int64_t next_zxid();
   void watch_over(SessionId id, Session& session);
 
   SimClock& clock_;
-  std::vector<AclEntry> container_acl_ = Node{}.acl;
+  NodeAcl parent_acl_;
   bool has_leader_ = true;
   SessionId acting_;
   Duration wall_clock_{};  ///< what it is ahead
   Tree tree_;
   static constexpr std::int64_t kFirstZxid = std::int64_t{1} << 32;
   std::int64_t zxid_ = kFirstZxid;
+  struct NodeEvent {
+    std::string path;
+    WatchEvent event;
+    NodeAcl acl;
+  };
   /// While a transaction is carried out: its events, which are told when it has succeeded, and
   /// whether it has a zxid already.
   struct Progress {
-    std::vector<std::pair<std::string, WatchEvent>> events;
+    std::vector<NodeEvent> events;
     bool changes = false;
+    /// How many children each parent was given beyond the end of its counter. The servers number
+    /// these on, from the lowest negative number, until the transaction is committed.
+    std::map<std::string, std::uint32_t, std::less<>> beyond_end;
   };
   std::optional<Progress> progress_;
   std::int64_t last_session_ = 0x100;
+  std::uint64_t last_credential_ = 0;
   std::map<SessionId, Session> sessions_;
   std::vector<Server*> servers_;
 };

@@ -26,7 +26,7 @@ class SimEnsembleTest : public ::testing::Test, public SimEnsemble::Server {
   Reply create(const std::string& parent = "/p") {
     return ensemble.apply(session, CreateContender{parent, "lock-", "data"});
   }
-  void on_node_event(const std::string& path, WatchEvent event) override {
+  void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
     events.push_back(path + " " + to_string(event));
   }
   void on_session_gone(SessionId id) override { gone.push_back(id); }
@@ -163,7 +163,7 @@ TEST_F(SimEnsembleTest, AclSet_ReadBackWithItsVersion) {
   EXPECT_EQ(before.acl_version, 0);
   const auto name = create().name;
   events.clear();
-  ASSERT_EQ(ensemble.set_acl("/p", {{AclEntry::read, "world", "anyone"}}), Status::ok);
+  ASSERT_EQ(ensemble.set_acl("/p", {.everyone = AclEntry::read}), Status::ok);
   EXPECT_TRUE(events.empty());
   const Reply after = ensemble.apply(session, GetAcl{"/p"});
   ASSERT_EQ(after.acl.size(), 1U);
@@ -174,9 +174,35 @@ TEST_F(SimEnsembleTest, AclSet_ReadBackWithItsVersion) {
   EXPECT_EQ(after.last_child, ensemble.apply(session, Get{"/p/" + name}).token);
   EXPECT_EQ(ensemble.apply(session, CountChildren{"/p"}).acl_version, 1);
   EXPECT_EQ(ensemble.apply(session, ListChildren{"/p"}).acl_version, 1);
-  ensemble.set_acl("/p", {{AclEntry::all, "digest", "team:hash"}});
+  ensemble.set_acl("/p", {.everyone = AclEntry::all & ~(AclEntry::read | AclEntry::admin)});
   EXPECT_EQ(ensemble.apply(session, GetAcl{"/p"}).status, Status::no_auth);
   EXPECT_EQ(ensemble.set_acl("/x", {}), Status::no_node);
+}
+
+TEST_F(SimEnsembleTest, AclWithDigests_SecretsHiddenWithoutAdmin) {
+  const SessionId other = ensemble.open_session(6s);
+  const GetAcl own{"/p/" + create().name};
+  const Reply shown = ensemble.apply(session, own);
+  ASSERT_EQ(shown.acl.size(), 2U);
+  EXPECT_EQ(shown.acl[0].permissions, AclEntry::all);
+  EXPECT_EQ(shown.acl[0].scheme, "digest");
+  EXPECT_FALSE(shown.acl[0].id.ends_with(":x"));
+  EXPECT_EQ(shown.acl[1].permissions, AclEntry::read);
+  EXPECT_EQ(shown.acl[1].scheme, "world");
+  const Reply hidden = ensemble.apply(other, own);
+  ASSERT_EQ(hidden.acl.size(), 2U);
+  EXPECT_TRUE(hidden.acl[0].id.ends_with(":x"));
+}
+
+TEST_F(SimEnsembleTest, AclOfUsers_PermitsEveryClient) {
+  ensemble.set_acl("/p", {.everyone = 0, .users = AclEntry::all});
+  const std::string path = "/p/" + create().name;
+  EXPECT_EQ(ensemble.apply(session, GetAcl{"/p"}).acl.size(), 1U);
+  EXPECT_EQ(ensemble.apply(session, ListChildren{"/p"}).status, Status::ok);
+  EXPECT_EQ(ensemble.apply(session, Delete{path}).status, Status::ok);
+  ensemble.set_acl("/p", {.everyone = 0, .users = AclEntry::read});
+  EXPECT_EQ(create().status, Status::no_auth);
+  EXPECT_EQ(ensemble.apply(session, Delete{path}).status, Status::no_auth);
 }
 
 TEST_F(SimEnsembleTest, CheckChangesNothing) {

@@ -221,7 +221,9 @@ class SessionObserver {
 ///
 /// It owns the connection: reconnects, opens a new session when the old one ended, and holds back
 /// what is submitted meanwhile. Requests of one session are carried out in the order of
-/// submission, and answered in that order; what is never sent may be answered out of turn.
+/// submission, and answered in that order. Two exceptions: a request that is never sent may be
+/// answered out of turn. A GetAndWatch of a node that the client may not read takes a second round
+/// trip, behind the requests that were sent meanwhile, and is answered after it.
 ///
 /// Thread-safety: all members, from any thread.
 class Coordinator {

@@ -51,7 +51,8 @@ std::string data_path_of(int path) {
 class Scribe::Witness final : public SimEnsemble::Server {
  public:
   Witness(Scribe& scribe, std::size_t ensemble) : scribe_(scribe), ensemble_(ensemble) {}
-  void on_node_event(const std::string& path, model::WatchEvent event) override {
+  void on_node_event(const std::string& path, model::WatchEvent event,
+                     const model::NodeAcl& /*acl*/) override {
     switch (event) {
       case model::WatchEvent::created: return scribe_.node_made(ensemble_, path);
       case model::WatchEvent::deleted: return scribe_.node_gone(ensemble_, path);

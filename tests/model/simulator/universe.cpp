@@ -14,8 +14,8 @@ Universe::Universe(const Setup& setup, std::uint64_t seed) : setup_(setup), dice
   for (int e = 0; e < setup.ensembles; ++e) {
     ensembles_.push_back(std::make_unique<SimEnsemble>(clock_));
     if (setup.create_only == 0) continue;
-    ensembles_.back()->set_container_acl({{AclEntry::read | AclEntry::create, "world", "anyone"},
-                                          {AclEntry::all, "digest", "users:hash"}});
+    ensembles_.back()->set_parent_acl(
+        {.everyone = AclEntry::read | AclEntry::create, .users = AclEntry::all});
   }
 }
 

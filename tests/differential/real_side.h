@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/raw_client.h"
+#include "support/zookeeper_server.h"
+#include "tests/differential/side.h"
+
+namespace zklock::differential {
+
+/// A real server. Its clients live on from one script to the next, for to connect takes long.
+class RealSide final : public Side {
+ public:
+  /// `ends[n]`: how many scripts may have a counter n below its end.
+  explicit RealSide(const std::array<std::size_t, 3>& ends);
+  ~RealSide() override;
+
+  /// False: the directories whose counter is at this place are used up.
+  bool can_begin(const Script& script) const;
+  void begin(const Script& script) override;
+  void end() override;
+  Coordinator& coordinator(std::size_t client) override { return *clients_.at(client).coordinator; }
+  bool settle() override { return journal_.wait_for_replies(); }
+  void close(std::size_t client) override;
+  void expire(std::size_t client) override;
+  Status create(const std::string& path, const std::string& data, std::int32_t everyone) override;
+  Status set_data(const std::string& path, const std::string& data) override;
+  Status set_acl(const std::string& path, std::int32_t everyone) override;
+  Status remove(const std::string& path) override;
+  std::vector<std::string> children(const std::string& path) override;
+
+ private:
+  struct Client {
+    std::unique_ptr<Coordinator> coordinator;
+    std::string sign_of_life;  ///< an ephemeral node of its session
+  };
+  void make_end_directories(const std::array<std::size_t, 3>& ends);
+  void start_server();
+  void connect_operator();
+  void connect(std::size_t client);
+  void make_sign_of_life(std::size_t client);
+
+  testing::ZooKeeperServer server_;
+  std::array<std::vector<std::string>, 3> end_directories_;  ///< by what is left of the counter
+  std::unique_ptr<testing::RawClient> operator_;
+  std::array<Witness, kClients> witnesses_{Witness{journal_, 0}, Witness{journal_, 1},
+                                           Witness{journal_, 2}};
+  std::array<Client, kClients> clients_;
+  std::uint64_t made_ = 0;  ///< directories and signs of life
+};
+
+}  // namespace zklock::differential

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/differential/side.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zklock/core/status.h"
+
+namespace zklock::differential {
+namespace {
+
+using client::request::WatchEvent;
+
+constexpr std::chrono::seconds kTimeout{60};
+
+const char* to_text(WatchEvent event) {
+  switch (event) {
+    case WatchEvent::created: return "created";
+    case WatchEvent::changed: return "changed";
+    case WatchEvent::children: return "children";
+    case WatchEvent::deleted: return "deleted";
+  }
+  return "?";
+}
+
+/// The two sides name their digests differently: only whether the secret part is hidden is compared.
+std::string to_text(const std::vector<AclEntry>& acl) {
+  std::string text;
+  for (const AclEntry& entry : acl) {
+    const bool is_hidden = entry.id.ends_with(":x");
+    const std::string id = entry.scheme != "digest" ? entry.id : is_hidden ? "hidden" : "shown";
+    text += '[' + std::to_string(entry.permissions) + ' ' + entry.scheme + ':' + id + ']';
+  }
+  return text;
+}
+
+}  // namespace
+
+void Journal::begin_script() {
+  const std::lock_guard guard(mutex_);
+  ++script_;
+  expected_ = 0;
+  labels_.clear();
+  names_.clear();
+  created_ms_.clear();
+  for (std::size_t c = 0; c < seen_.size(); ++c) {
+    Seen& seen = seen_.at(c);
+    std::vector<SessionId> current;
+    if (!seen.sessions.empty()) current.push_back(seen.sessions.back());
+    seen = {.sessions = std::move(current), .facts = {}, .mute_paths = {}};
+    if (!seen.sessions.empty()) labels_[seen.sessions.back()] = std::to_string(c) + ".0";
+  }
+}
+
+std::uint64_t Journal::script() const {
+  const std::lock_guard guard(mutex_);
+  return script_;
+}
+
+void Journal::connected(std::size_t client, SessionId session) {
+  const std::lock_guard guard(mutex_);
+  Seen& seen = seen_.at(client);
+  labels_[session] = std::to_string(client) + "." + std::to_string(seen.sessions.size());
+  seen.sessions.push_back(session);
+  seen.facts.push_back({"connected, session " + label(session)});
+  changed_.notify_all();
+}
+
+void Journal::ended(std::size_t client, Status why) {
+  const std::lock_guard guard(mutex_);
+  seen_.at(client).facts.push_back({"ended: " + std::string(core::to_string(why))});
+}
+
+void Journal::answered_by_quorum(std::size_t client) {
+  const std::lock_guard guard(mutex_);
+  seen_.at(client).quorum = true;
+}
+
+void Journal::forget_quorum(std::size_t client) {
+  const std::lock_guard guard(mutex_);
+  seen_.at(client).quorum = false;
+}
+
+void Journal::event(std::uint64_t script, std::size_t client, const OperationAt& watch,
+                    WatchEvent event) {
+  const std::lock_guard guard(mutex_);
+  Seen& seen = seen_.at(client);
+  if (script != script_ || seen.ignores_events) return;
+  // The server does not send the events of a node that the client may not read. The real coordinator
+  // asks every second whether the node still exists: when it learns that it does not is by chance.
+  if (event == WatchEvent::deleted && seen.mute_paths.contains(watch.path)) return;
+  seen.facts.push_back(
+      {"watch " + watch.tag + ' ' + to_text(event), {}, watch.kind + ": event " + to_text(event)});
+}
+
+void Journal::expect_reply() {
+  const std::lock_guard guard(mutex_);
+  ++expected_;
+}
+
+void Journal::replied(std::uint64_t script, std::size_t client, const client::Reply& reply,
+                      const OperationAt& operation) {
+  const std::lock_guard guard(mutex_);
+  if (script != script_) return;
+  Seen& seen = seen_.at(client);
+  seen.facts.push_back(fact_of(reply, operation));
+  if (!reply.name.empty()) names_[operation.tag] = reply.name;
+  if (reply.mute) seen.mute_paths.insert(operation.path);
+  --expected_;
+  changed_.notify_all();
+}
+
+void Journal::replied_to_fence() {
+  const std::lock_guard guard(mutex_);
+  --expected_;
+  changed_.notify_all();
+}
+
+bool Journal::wait_for_replies() const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, kTimeout, [this] { return expected_ == 0; });
+}
+
+bool Journal::has_all_replies() const {
+  const std::lock_guard guard(mutex_);
+  return expected_ == 0;
+}
+
+bool Journal::wait_for_session(std::size_t client, std::size_t count) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, kTimeout,
+                           [&] { return seen_.at(client).sessions.size() > count; });
+}
+
+std::size_t Journal::sessions(std::size_t client) const {
+  const std::lock_guard guard(mutex_);
+  return seen_.at(client).sessions.size();
+}
+
+SessionId Journal::current_session(std::size_t client) const {
+  const std::lock_guard guard(mutex_);
+  return seen_.at(client).sessions.back();
+}
+
+SessionId Journal::first_session(std::size_t client) const {
+  const std::lock_guard guard(mutex_);
+  return seen_.at(client).sessions.front();
+}
+
+void Journal::ignore_events(std::size_t client) {
+  const std::lock_guard guard(mutex_);
+  seen_.at(client).ignores_events = true;
+}
+
+std::string Journal::name_of(const std::string& tag) const {
+  const std::lock_guard guard(mutex_);
+  const auto found = names_.find(tag);
+  return found == names_.end() ? std::string() : found->second;
+}
+
+std::vector<Fact> Journal::take() {
+  const std::lock_guard guard(mutex_);
+  std::vector<Fact> all;
+  for (std::size_t c = 0; c < seen_.size(); ++c) {
+    Seen& seen = seen_.at(c);
+    const std::string client = "client " + std::to_string(c) + ": ";
+    for (Fact& fact : std::exchange(seen.facts, {})) {
+      fact.text.insert(0, client);
+      all.push_back(std::move(fact));
+    }
+    if (std::exchange(seen.quorum, false)) all.push_back({client + "answered by the quorum"});
+    seen.ignores_events = false;
+  }
+  return all;
+}
+
+std::string Journal::label(SessionId session) const {
+  if (session == SessionId{}) return "none";
+  const auto found = labels_.find(session);
+  return found == labels_.end() ? "unknown" : found->second;
+}
+
+// The detail is not compared: it is for people, and the simulated side has few words.
+Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) {
+  const std::string status(core::to_string(reply.status));
+  Fact fact{operation.tag + ' ' + status + ", session " + label(reply.session),
+            {},
+            operation.kind + ": " + status + (reply.mute ? ", mute" : "")};
+  const auto add = [&fact](const std::string& what, const std::string& value) {
+    fact.text += ", " + what + ' ' + value;
+  };
+  const auto add_zxid = [&](const std::string& what, FencingToken zxid) {
+    if (zxid == FencingToken{}) return;
+    add(what, "#");
+    fact.zxids.push_back(zxid.zxid);
+  };
+  if (!reply.name.empty()) add("name", reply.name);
+  add_zxid("czxid", reply.token);
+  if (reply.token != FencingToken{}) {
+    // The clocks differ, but all replies agree on the time of one node.
+    const auto known = created_ms_.emplace(reply.token.zxid, reply.created_ms).first;
+    add("ctime", reply.created_ms == 0               ? "none"
+                 : reply.created_ms == known->second ? "set"
+                                                     : "changed");
+  }
+  add_zxid("pzxid", reply.last_child);
+  if (reply.child_count != 0) add("children", std::to_string(reply.child_count));
+  if (!reply.children.empty()) {
+    std::vector<std::string> names = reply.children;  // in no order
+    std::sort(names.begin(), names.end());
+    std::string list;
+    for (const std::string& name : names) list += '[' + name + ']';
+    add("list", list);
+  }
+  if (reply.next != core::Sequence{}) add("next", std::to_string(reply.next.value));
+  if (!reply.data.empty()) add("data", reply.data);
+  if (reply.version != 0) add("version", std::to_string(reply.version));
+  if (reply.acl_version != 0) add("aversion", std::to_string(reply.acl_version));
+  if (!reply.acl.empty()) add("acl", to_text(reply.acl));
+  if (reply.ephemeral_owner != SessionId{}) add("owner", label(reply.ephemeral_owner));
+  if (reply.failed_operation != -1) add("failed", std::to_string(reply.failed_operation));
+  if (reply.mute) add("mute", "yes");
+  return fact;
+}
+
+}  // namespace zklock::differential

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/differential/script.h"
+#include "zklock/client/coordinator.h"
+
+namespace zklock::differential {
+
+using client::Coordinator;
+using core::SessionId;
+using core::Status;
+
+/// One comparable observation. Each '#' of the text stands for a zxid, in order: the two sides number
+/// their changes differently, so only the order of zxids and their equality is compared.
+struct Fact {
+  std::string text;
+  std::vector<std::int64_t> zxids = {};
+  std::string kind = {};  ///< for counting: which reply or event it is
+};
+
+/// An operation of a script, as it is carried out on one side.
+struct OperationAt {
+  std::string tag;   ///< its step and its index
+  std::string kind;  ///< in words
+  std::string path;  ///< of the side
+};
+
+/// Records what the clients of one side observe.
+///
+/// Thread-safety: all members, from any thread.
+class Journal {
+ public:
+  /// Forgets everything but the current session of every client. Later events and replies of earlier
+  /// scripts are not recorded.
+  void begin_script();
+  std::uint64_t script() const;
+
+  // Called by the clients' coordinators.
+  void connected(std::size_t client, SessionId session);
+  void ended(std::size_t client, Status why);
+  void answered_by_quorum(std::size_t client);
+  /// Discards the quorum's answers since take(): they belong to no request of the script.
+  void forget_quorum(std::size_t client);
+  void event(std::uint64_t script, std::size_t client, const OperationAt& watch,
+             client::request::WatchEvent event);
+
+  void expect_reply();
+  void replied(std::uint64_t script, std::size_t client, const client::Reply& reply,
+               const OperationAt& operation);
+  void replied_to_fence();
+
+  /// Waits until every expected reply has arrived. False: it has not in time.
+  bool wait_for_replies() const;
+  bool has_all_replies() const;
+  /// Waits until `client` has had more than `count` sessions.
+  bool wait_for_session(std::size_t client, std::size_t count) const;
+  std::size_t sessions(std::size_t client) const;
+  SessionId current_session(std::size_t client) const;
+  SessionId first_session(std::size_t client) const;
+  /// From now on, until take(), no events of this client are recorded.
+  void ignore_events(std::size_t client);
+
+  /// Returns the name that the servers chose in the reply of that tag; empty without one.
+  std::string name_of(const std::string& tag) const;
+
+  /// Returns the facts of all clients since the last call.
+  std::vector<Fact> take();
+
+ private:
+  struct Seen {
+    std::vector<SessionId> sessions;
+    std::vector<Fact> facts;
+    bool quorum = false;
+    bool ignores_events = false;
+    std::set<std::string> mute_paths;  ///< of watches whose events may not come
+  };
+  std::string label(SessionId session) const;
+  Fact fact_of(const client::Reply& reply, const OperationAt& operation);
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  // Guarded by mutex_:
+  std::uint64_t script_ = 0;
+  std::size_t expected_ = 0;
+  std::array<Seen, kClients> seen_;
+  std::map<SessionId, std::string> labels_;
+  std::map<std::string, std::string> names_;         ///< chosen by the servers, by tag
+  std::map<std::int64_t, std::int64_t> created_ms_;  ///< by czxid
+};
+
+/// Writes what one coordinator tells of its sessions into the journal.
+class Witness final : public client::SessionObserver {
+ public:
+  Witness(Journal& journal, std::size_t client) : journal_(journal), client_(client) {}
+  void connected(const client::SessionInfo& session) override {
+    if (session.is_new) journal_.connected(client_, session.id);
+  }
+  // How often a connection breaks while a session is ended from outside is not compared.
+  void suspended(SessionId /*session*/) override {}
+  void ended(SessionId /*session*/, Status why) override { journal_.ended(client_, why); }
+  void answered(SessionId /*session*/, core::Instant /*sent_at*/, bool by_quorum) override {
+    if (by_quorum) journal_.answered_by_quorum(client_);
+  }
+
+ private:
+  Journal& journal_;
+  const std::size_t client_;
+};
+
+/// One implementation of ZooKeeper, with the clients of a script: the simulated one or a real server.
+class Side {
+ public:
+  virtual ~Side() = default;
+
+  /// Makes an empty directory for a script, and sees to it that all clients are connected.
+  virtual void begin(const Script& script) = 0;
+  virtual void end() = 0;
+  virtual Coordinator& coordinator(std::size_t client) = 0;
+  /// Runs until every expected reply has arrived. False: it did not.
+  virtual bool settle() = 0;
+  /// Closes the client, and connects another one in its place.
+  virtual void close(std::size_t client) = 0;
+  /// Ends the session of the client from outside, and returns when the client has another one.
+  virtual void expire(std::size_t client) = 0;
+
+  // Requests of an operator. No access control list binds it.
+  virtual Status create(const std::string& path, const std::string& data,
+                        std::int32_t everyone) = 0;
+  virtual Status set_data(const std::string& path, const std::string& data) = 0;
+  virtual Status set_acl(const std::string& path, std::int32_t everyone) = 0;
+  virtual Status remove(const std::string& path) = 0;
+  /// The names of the children, sorted.
+  virtual std::vector<std::string> children(const std::string& path) = 0;
+
+  Journal& journal() noexcept { return journal_; }
+  /// The path of this side for a path of the script.
+  std::string path(const std::string& text) const {
+    return text.starts_with("/end") ? end_directory_ + text.substr(4) : directory_ + text;
+  }
+
+ protected:
+  Journal journal_;
+  std::string directory_;
+  std::string end_directory_;  ///< its counter is near its end
+};
+
+}  // namespace zklock::differential

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/differential/side.h"
+#include "tests/model/world.h"
+
+namespace zklock::differential {
+
+/// The simulated ensemble, a new one for every script. Each client that takes the place of a closed
+/// one is another client of the world.
+class SimSide final : public Side {
+ public:
+  void begin(const Script& script) override;
+  void end() override {}
+  Coordinator& coordinator(std::size_t client) override { return current(client); }
+  bool settle() override;
+  void close(std::size_t client) override;
+  void expire(std::size_t client) override;
+  Status create(const std::string& path, const std::string& data, std::int32_t everyone) override;
+  Status set_data(const std::string& path, const std::string& data) override;
+  Status set_acl(const std::string& path, std::int32_t everyone) override;
+  Status remove(const std::string& path) override;
+  std::vector<std::string> children(const std::string& path) override;
+
+ private:
+  model::SimCoordinator& current(std::size_t client) { return world_->client(at_.at(client)); }
+  void start(std::size_t client);
+
+  std::array<Witness, kClients> witnesses_{Witness{journal_, 0}, Witness{journal_, 1},
+                                           Witness{journal_, 2}};
+  std::optional<model::World> world_;
+  std::array<std::size_t, kClients> at_{};  ///< which client of the world
+  std::size_t started_ = 0;
+};
+
+}  // namespace zklock::differential
