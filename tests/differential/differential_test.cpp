@@ -124,7 +124,7 @@ class Differential : public ::testing::Test {
     return in_words(script, outcome);
   }
 
-  const std::uint64_t scripts_ = setting("ZKLOCK_DIFFERENTIAL_SCRIPTS", 250);
+  const std::uint64_t scripts_ = setting("ZKLOCK_DIFFERENTIAL_SCRIPTS", 600);
   const std::uint64_t first_ = setting("ZKLOCK_DIFFERENTIAL_SEED", 1);
   // A sixth of the scripts has an end, a third of those each; and what is left is for shrinking.
   const std::size_t ends_ = static_cast<std::size_t>(scripts_ / 12) + 60;
