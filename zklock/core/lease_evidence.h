@@ -35,8 +35,8 @@ namespace zklock::core {
 /// A server that pauses answers no questions, but operations sent meanwhile may be carried out right
 /// after the pause, before the next question. An operation that took longer than J shows such a pause.
 /// For it, and for all operations sent up to J after its answer, t is replaced by the sending of the
-/// last quorum operation that was answered J before t: the pause began after that operation had been
-/// carried out, or a question has been answered since the pause.
+/// last quorum operation that was answered by t - J. Either the pause began after that operation had
+/// been carried out, or a question has been answered since the pause.
 ///
 /// tests/model/smt/lease.smt2 proves this for all histories. The C client's pings are not counted: the
 /// client does not learn when they were sent and answered.
