@@ -8,18 +8,20 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 namespace zklock::client {
 namespace {
 
-/// Calls `visit` with each descriptor of the process; with none where /proc is not mounted.
+/// Calls `visit` with each descriptor of the process and the name of what is open there, such as
+/// "pipe:[4711]"; with none where /proc is not mounted.
 template <class Visit>
 void for_each_descriptor(Visit visit) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end;
        !error && entry != end; entry.increment(error)) {
-    visit(std::atoi(entry->path().filename().c_str()));
+    std::error_code closed_meanwhile;
+    const auto name = std::filesystem::read_symlink(entry->path(), closed_meanwhile);
+    if (!closed_meanwhile) visit(std::atoi(entry->path().filename().c_str()), name.native());
   }
 }
 
@@ -37,21 +39,22 @@ std::mutex& turns() {
 
 PipeCloseOnExec::PipeCloseOnExec() : turn_(turns()), before_(candidates()) {}
 
-std::map<int, PipeCloseOnExec::Pipe> PipeCloseOnExec::candidates() {
-  std::map<int, Pipe> pipes;
-  for_each_descriptor([&pipes](int descriptor) {
-    struct stat stat {};
-    if (::fstat(descriptor, &stat) != 0 || !S_ISFIFO(stat.st_mode)) return;
+// The name is read, not the descriptor asked with fstat(): it may be another thread's, and a race
+// detector in the user's tests would report that.
+std::map<int, std::string> PipeCloseOnExec::candidates() {
+  std::map<int, std::string> pipes;
+  for_each_descriptor([&pipes](int descriptor, const std::string& name) {
+    if (!name.starts_with("pipe:")) return;
     const int flags = ::fcntl(descriptor, F_GETFD);
     const int status = ::fcntl(descriptor, F_GETFL);
     if (flags < 0 || (flags & FD_CLOEXEC) != 0 || (status & O_NONBLOCK) == 0) return;
-    pipes.emplace(descriptor, Pipe(stat.st_dev, stat.st_ino));
+    pipes.emplace(descriptor, name);
   });
   return pipes;
 }
 
 void PipeCloseOnExec::mark() const {
-  std::map<Pipe, std::vector<int>> opened;
+  std::map<std::string, std::vector<int>> opened;
   for (const auto& [descriptor, pipe] : candidates()) {
     const auto earlier = before_.find(descriptor);
     if (earlier == before_.end() || earlier->second != pipe) opened[pipe].push_back(descriptor);
@@ -61,7 +64,8 @@ void PipeCloseOnExec::mark() const {
 }
 
 void mark_connections_close_on_exec(const sockaddr_storage& peer, socklen_t length) {
-  for_each_descriptor([&](int descriptor) {
+  for_each_descriptor([&](int descriptor, const std::string& name) {
+    if (!name.starts_with("socket:")) return;
     sockaddr_storage other{};
     socklen_t its_length = sizeof other;
     if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&other), &its_length) != 0) return;

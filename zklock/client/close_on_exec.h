@@ -3,10 +3,9 @@
 
 #include <map>
 #include <mutex>
-#include <utility>
+#include <string>
 
 #include <sys/socket.h>
-#include <sys/types.h>
 
 namespace zklock::client {
 
@@ -28,12 +27,11 @@ class PipeCloseOnExec {
   void mark() const;
 
  private:
-  using Pipe = std::pair<dev_t, ino_t>;
-  /// The pipe at each descriptor that is one end of such a pipe.
-  static std::map<int, Pipe> candidates();
+  /// The name of the pipe at each descriptor that is one end of such a pipe.
+  static std::map<int, std::string> candidates();
 
   const std::unique_lock<std::mutex> turn_;
-  const std::map<int, Pipe> before_;
+  const std::map<int, std::string> before_;
 };
 
 /// Marks every socket of the process that is connected to that address.
