@@ -142,6 +142,9 @@ void Walk::removal(const AcquireEffect& effect) {
   }
   const auto node = find(effect.text);
   if (node == nodes_.end()) return;  // gone before
+  // The counter sticks at its end: after the own node was deleted by hand, another contender can get
+  // its name. A node of that number never holds, so its deletion harms nobody.
+  if (!node->second.ours() && !is_usable({node->first})) return;
   if (node->second.session != effect.session) return blame("it removes on another session");
   if (++node->second.removes > 1) blame("it removes a node twice");
 }
@@ -325,7 +328,8 @@ void Walk::add_other(int sequence) {
 // Only who holds announces its release; a node that promises nothing may change at any time.
 void Walk::remove_other(Nodes::iterator other) {
   const bool alone = parse_contention(other->second.name)->access == Access::exclusive;
-  const bool holds = alone && other == nodes_.begin();
+  // A node that was made by hand, ahead of the counter, never held: no client made it.
+  const bool holds = alone && other == nodes_.begin() && other->first < next_sequence_;
   if (!other->second.announces && one_in(2) && watched_.erase(other->first) > 0) {
     take(fsm_.predecessor_changed(std::string(other->second.name), lease_valid()));
     return;
