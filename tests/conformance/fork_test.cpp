@@ -255,5 +255,20 @@ TEST_F(Fork, AChildWithItsOwnClientIsAnotherOwner) {
   EXPECT_TRUE(mutex_->is_held_by_this_thread());
 }
 
+// Its session thread may be anywhere in the opening of its connection then.
+TEST_F(Fork, WhileAClientBegins_TheChildCanConnect) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
+#endif
+  for (int round = 0; round < 20; ++round) {
+    const Client parents(options());
+    EXPECT_EQ(fork_and([this] {
+                Client childs(options());
+                return childs.wait_until_connected(kPatience) ? 0 : 1;
+              }),
+              0);
+  }
+}
+
 }  // namespace
 }  // namespace zklock::testing

@@ -9,6 +9,8 @@
 
 #include <fcntl.h>
 
+#include "zklock/client/process_mutex.h"
+
 namespace zklock::client {
 namespace {
 
@@ -30,14 +32,10 @@ void mark(int descriptor) {
   if (flags >= 0) ::fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC);
 }
 
-std::mutex& turns() {
-  static std::mutex mutex;
-  return mutex;
-}
-
 }  // namespace
 
-PipeCloseOnExec::PipeCloseOnExec() : turn_(turns()), before_(candidates()) {}
+PipeCloseOnExec::PipeCloseOnExec()
+    : turn_(process_mutex(ProcessMutex::handles)), before_(candidates()) {}
 
 // The name is read, not the descriptor asked with fstat(): it may be another thread's, and a race
 // detector in the user's tests would report that.

@@ -137,15 +137,18 @@ std::string ConnectionString::servers_text() const {
 
 std::vector<std::string> resolve_host(const std::string& host) {
   addrinfo hints{};
-  hints.ai_flags = AI_ADDRCONFIG;
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_protocol = IPPROTO_TCP;
   addrinfo* found = nullptr;
-  int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (error == EAI_BADFLAGS || error == EAI_ADDRFAMILY) {
-    hints.ai_flags = 0;
+  int error = EAI_NONAME;
+  // An address first: for a name, glibc takes a lock that a fork() leaves locked in the child.
+  for (const int flags : {AI_NUMERICHOST, AI_ADDRCONFIG, 0}) {
+    hints.ai_flags = flags;
     error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
+    const bool other_flags_may_do = (flags == AI_NUMERICHOST && error == EAI_NONAME) ||
+                                    error == EAI_BADFLAGS || error == EAI_ADDRFAMILY;
+    if (!other_flags_may_do) break;
   }
   if (error != 0) return {};
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);

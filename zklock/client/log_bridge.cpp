@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 #include <zookeeper/zookeeper.h>
 
+#include "zklock/client/process_mutex.h"
 #include "zklock/core/node_data.h"
 
 namespace zklock::client {
@@ -21,11 +22,6 @@ struct Target {
   std::vector<std::string> secrets;
 };
 
-struct Slot {
-  std::mutex mutex;
-  std::shared_ptr<const Target> target;  // guarded by mutex
-};
-
 // Leaked: C threads of handles that were never closed may log while the process exits.
 class Table {
  public:
@@ -36,47 +32,42 @@ class Table {
 
   // The index of the slot taken, or max_slots.
   std::size_t take(const std::shared_ptr<const Target>& target) {
-    std::size_t index = 0;
-    for (; index < slots_.size(); ++index) {
-      const std::lock_guard guard(slots_[index].mutex);
-      if (slots_[index].target) continue;
-      slots_[index].target = target;
-      break;
-    }
+    const std::lock_guard guard(mutex());
+    const auto slot = std::ranges::find(slots_, nullptr);
+    if (slot != slots_.end()) *slot = target;
     adapt_level();
-    return index;
+    return static_cast<std::size_t>(slot - slots_.begin());
   }
 
   void release(std::size_t index) {
-    {
-      const std::lock_guard guard(slots_[index].mutex);
-      slots_[index].target.reset();
-    }
+    std::shared_ptr<const Target> released;  // its logger may run a user's destructor
+    const std::lock_guard guard(mutex());
+    released.swap(slots_[index]);
     adapt_level();
   }
 
   std::shared_ptr<const Target> target(std::size_t index) {
-    const std::lock_guard guard(slots_[index].mutex);
-    return slots_[index].target;
+    const std::lock_guard guard(mutex());
+    return slots_[index];
   }
 
  private:
   // The C client's level is one for the process: more than its default is asked for only while a
   // logger wants it.
   void adapt_level() {
-    const std::lock_guard level_guard(level_mutex_);
-    const bool wanted = std::any_of(slots_.begin(), slots_.end(), [](Slot& slot) {
-      const std::lock_guard guard(slot.mutex);
-      return slot.target && slot.target->logger->should_log(spdlog::level::debug);
+    const bool wanted = std::ranges::any_of(slots_, [](const auto& target) {
+      return target && target->logger->should_log(spdlog::level::debug);
     });
     if (wanted == debug_) return;
     debug_ = wanted;
     zoo_set_debug_level(wanted ? ZOO_LOG_LEVEL_DEBUG : ZOO_LOG_LEVEL_INFO);
   }
 
-  std::array<Slot, LogBridge::max_slots> slots_;
-  std::mutex level_mutex_;
-  bool debug_ = false;  // guarded by level_mutex_
+  static std::mutex& mutex() noexcept { return process_mutex(ProcessMutex::log); }
+
+  // Guarded by mutex():
+  std::array<std::shared_ptr<const Target>, LogBridge::max_slots> slots_;
+  bool debug_ = false;
 };
 
 struct Line {

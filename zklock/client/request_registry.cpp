@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/request_registry.h"
 
+#include "zklock/client/process_mutex.h"
+
 namespace zklock::client {
+
+namespace {
+
+std::mutex& mutex() noexcept {
+  return process_mutex(ProcessMutex::requests);
+}
+
+}  // namespace
 
 RequestRegistry& RequestRegistry::instance() {
   static auto* const registry = new RequestRegistry;
@@ -9,7 +19,7 @@ RequestRegistry& RequestRegistry::instance() {
 }
 
 Ticket RequestRegistry::expect(CompletionSink& sink) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(mutex());
   // 0 is no ticket, and where pointers are short a ticket may still be out after a wrap.
   while (++last_ == 0 || awaited_.contains(last_)) continue;
   awaited_.emplace(last_, &sink);
@@ -17,17 +27,17 @@ Ticket RequestRegistry::expect(CompletionSink& sink) {
 }
 
 void RequestRegistry::forget(Ticket ticket) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(mutex());
   awaited_.erase(ticket);
 }
 
 void RequestRegistry::forget_all(const CompletionSink& sink) {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(mutex());
   std::erase_if(awaited_, [&sink](const auto& entry) { return entry.second == &sink; });
 }
 
 std::size_t RequestRegistry::size() const {
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(mutex());
   return awaited_.size();
 }
 
@@ -39,7 +49,7 @@ void RequestRegistry::complete(const void* data, const Completion& completion) {
   const auto ticket = reinterpret_cast<Ticket>(data);
   CompletionSink* sink = nullptr;
   {
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard guard(mutex());
     const auto found = awaited_.find(ticket);
     if (found == awaited_.end()) return;
     sink = found->second;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 
 #include <zookeeper/zookeeper.h>
@@ -62,8 +61,7 @@ class RequestRegistry {
  private:
   void complete(const void* data, const Completion& completion);
 
-  mutable std::mutex mutex_;
-  // Guarded by mutex_:
+  // Guarded by ProcessMutex::requests:
   Ticket last_ = 0;
   std::unordered_map<Ticket, CompletionSink*> awaited_;
 };

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/process_mutex.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace zklock::client {
+namespace {
+
+class ForkedChild : public ::testing::TestWithParam<ProcessMutex> {};
+INSTANTIATE_TEST_SUITE_P(, ForkedChild,
+                         ::testing::Values(ProcessMutex::handles, ProcessMutex::log,
+                                           ProcessMutex::requests));
+
+// The thread holds the mutex nearly always, and is not there in the child.
+TEST_P(ForkedChild, FindsTheMutexUnlocked) {
+  std::mutex& mutex = process_mutex(GetParam());
+  std::atomic<bool> ends = false;
+  std::thread holder([&] {
+    while (!ends) {
+      const std::lock_guard guard(mutex);
+      std::this_thread::yield();
+    }
+  });
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(mutex.try_lock() ? 0 : 1);
+    ASSERT_GT(child, 0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  ends = true;
+  holder.join();
+}
+
+}  // namespace
+}  // namespace zklock::client

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+namespace zklock::client {
+
+/// Names a mutex that outlives every client of the process. Lock order: as declared.
+enum class ProcessMutex : std::uint8_t {
+  handles,   ///< held while a handle of the C client is opened
+  log,       ///< guards the table of LogBridge
+  requests,  ///< guards RequestRegistry
+};
+
+/// Returns that mutex, which is never destroyed. fork() waits until it has all of them. So a child
+/// finds each one unlocked, and can make clients of its own.
+std::mutex& process_mutex(ProcessMutex which) noexcept;
+
+}  // namespace zklock::client
