@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outages that last longer than the session timeout.
 #include <chrono>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -54,6 +55,18 @@ TEST(ZkCoordinatorOutage, AnEmptiedServer_GetsANewSession) {
   EXPECT_EQ(reply.status, Status::no_node) << "it has been emptied";
   EXPECT_NE(reply.session, session);
   EXPECT_EQ(probe.journal().count(Kind::ended), 1U);
+}
+
+// The first lease counts from there: with an older time it would have ended before the first grant.
+TEST(ZkCoordinatorOutage, NoServerAtFirst_AttemptBeganIsLate) {
+  const auto server = serving();
+  server->kill_hard();
+  Probe probe(with_timeout_of_two_seconds(*server));
+  const Instant timeout_over = LeaseClock::now() + std::chrono::seconds(2);
+  std::this_thread::sleep_until(timeout_over);
+  server->start();
+  ASSERT_TRUE(probe.journal().wait(1, Kind::connected)) << server->log();
+  EXPECT_GT(probe.journal().last(Kind::connected).time, timeout_over);
 }
 
 }  // namespace

@@ -258,7 +258,7 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   if (ready()) return check_presence(now);
   // The C client repeats failed attempts without an event. Between two of them the next handshake is
   // sure to be sent after `now`.
-  const bool repeats = phase_ == Phase::suspended;
+  const bool repeats = phase_ == Phase::suspended || phase_ == Phase::connecting;
   if (repeats && handle_->before_handshake()) attempt_began_ = now;
   // The others wait for their session to come back or to end.
   const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };

@@ -72,6 +72,7 @@ bool ZkCoordinator::open() {
   heard_of_ = began;
   phase_ = Phase::connecting;
   opened_.notify_all();
+  answers_.poke();  // it looks for the handshake from now on
   return true;
 }
 
