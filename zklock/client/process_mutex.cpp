@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstddef>
-#include <ranges>
 
 #include <pthread.h>
 
@@ -22,7 +21,7 @@ void before_fork() noexcept {
 }
 
 void after_fork() noexcept {
-  for (std::mutex& each : std::views::reverse(mutexes())) each.unlock();
+  for (std::mutex& each : mutexes()) each.unlock();
 }
 
 }  // namespace
