@@ -11,8 +11,8 @@
 namespace zklock {
 
 /// How one call acquires. Every member has a default: `mutex.acquire({.deadline = 2s})`. In the
-/// operand of co_await, name the options in a statement before, or pass a deadline and a stop token:
-/// see BasicAwaitable.
+/// operand of co_await, pass a deadline and a stop token, or a named AcquireOptions variable; see
+/// BasicAwaitable.
 /// Source: the blocking, timeout and lease arguments of Kazoo's Lock.acquire() and of
 /// org.redisson.api.RLock.tryLock(), as one value.
 ///

@@ -19,29 +19,29 @@ namespace zklock {
 /// deadline passed, or a stop was requested); or an empty Hold and an exception, an Error.
 using AcquireHandler = std::function<void(Hold, std::exception_ptr)>;
 
-/// Returned by the co_...() functions. A coroutine awaits it once, at once. The coroutine resumes
-/// on the client's executor, where the handler of the asynchronous call would run. `co_await`
-/// returns the Result, or throws the error that the asynchronous call reports.
+/// Returned by the co_...() functions. Await it exactly once, in the expression that creates it. The
+/// call begins when it is awaited. The coroutine resumes on the client's executor, where the handler
+/// of the asynchronous call would run. `co_await` returns the Result, or throws the error that the
+/// asynchronous call reports, also Error(closed | forked).
 ///
-/// Arguments: g++ 12 destroys an aggregate twice if it is written as a braced list inside the operand
-/// of co_await. If the aggregate owns something, like a stop token, that is a use-after-free. So no
-/// co_acquire() takes a temporary AcquireOptions; such a call does not compile. These forms are safe
-/// on every compiler:
+/// Arguments: the options are copied. A relative deadline counts from the construction of the
+/// Deadline, not from the co_await. g++ 12 destroys a braced aggregate in the operand of co_await
+/// twice. If the aggregate owns a stop token, that is a use after free. So passing a temporary
+/// AcquireOptions is rejected at compile time, on every compiler. These forms are safe:
 /// @code
 ///   Hold hold = co_await mutex.co_acquire(5s, stop);     // a deadline and a stop token
 ///
 ///   const AcquireOptions options{.owner = request, .deadline = 5s};  // named: a statement before
 ///   Hold again = co_await mutex.co_acquire(options);
 /// @endcode
-/// Functions of your own that you call in the operand of co_await need the same care.
+/// If your own function takes an aggregate, pass it a named variable in the operand of co_await.
 ///
-/// Destruction: a coroutine may be destroyed while it is suspended here. Then it is never resumed,
-/// and an acquire leaves the queue; a Hold that was granted at that moment is released. A commit
-/// or a proclamation is not undone: its outcome is unknown. REQUIRES: the resumption has not begun.
-/// It begins on the executor. If the executor has one thread, destroy the coroutine on that thread.
-/// If it has several, or is the client's own, the caller must exclude that a grant, the deadline,
-/// a stop or an error resumes the coroutine at the same time. Destroying a coroutine that runs is
-/// undefined behaviour.
+/// Destruction: a coroutine may be destroyed while it is suspended here. It is then never resumed. An
+/// acquire leaves the queue; a Hold granted at that moment is released. The outcome of a commit or a
+/// proclamation is then unknown. REQUIRES: the coroutine is suspended, and no executor thread is
+/// about to resume it. With a single-threaded executor, destroy it on that thread. With several
+/// threads, or the client's own, first await the outcome or synchronise with the resumption.
+/// Destroying a running coroutine is undefined behaviour.
 ///
 /// Thread-safety: none.
 template <class Result>
@@ -60,8 +60,8 @@ class [[nodiscard]] BasicAwaitable {
 
  public:
   using Handler = typename Outcome<Result>::Handler;
-  /// Begins the asynchronous call, which passes its outcome to the handler. The token is stopped
-  /// when the coroutine is destroyed before that.
+  /// Begins the asynchronous call, which passes its outcome to the handler. The token is stopped if
+  /// the coroutine is destroyed before the outcome.
   using Start = std::function<void(Handler, std::stop_token)>;
   explicit BasicAwaitable(Start start) : start_(std::move(start)) {}
   BasicAwaitable(BasicAwaitable&&) noexcept = default;

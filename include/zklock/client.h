@@ -27,10 +27,10 @@ struct ClientFactory;
 /// | reconnected | the connection is back, with the same session                                |
 /// | lost        | the session has ended; its holds are lost; a new one is being opened         |
 ///
-/// `lost` needs no server: a session that has had no connection for its timeout T is ended by the
-/// client, and `lost` is told at that moment, T after `suspended`. The servers keep such a session,
-/// and its lock nodes, until they expire it. After an outage of the whole ensemble that takes up to
-/// T and two ticks from its return. Calls that wait then queue anew, behind those nodes.
+/// `lost` needs no server. The client ends a session that has had no connection for its timeout T,
+/// and reports `lost` at that moment. The servers keep the session and its lock znodes until they
+/// expire it. After an outage of the whole ensemble, that is up to T and two ticks after it is back.
+/// Waiting calls enqueue again, behind those znodes.
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
 /// Keeps a listener registered; destroying it removes the listener, and waits for a call of it
@@ -66,8 +66,10 @@ class [[nodiscard]] Subscription {
 ///
 /// After fork() the client belongs to the parent. In the child every call throws Errc::forked, and
 /// destructors leave connection and threads alone; make a new Client there. A program started by
-/// exec does not inherit the connection's socket and pipe. Exception: until a connection has been
-/// made, its socket is inherited by programs that other threads start in that time.
+/// exec does not inherit the client's socket and pipe. Exceptions: it can inherit them while they are
+/// being opened. The pipe stays inheritable if another thread creates a similar pipe at that moment.
+/// When a connection is made, every socket of the process connected to the same server address gets
+/// FD_CLOEXEC, also those of other libraries.
 ///
 /// Thread-safety: all members may be called by any thread at any time, also from callbacks.
 class Client {
@@ -100,21 +102,26 @@ class Client {
   /// An exception that it throws is logged and dropped.
   Subscription add_listener(std::function<void(ConnectionState)> listener);
 
-  /// Blocks until the servers have confirmed every release, withdrawal and downgrade begun before
-  /// the call, or their session has ended. A call that ended without the lock (timeout, stop, close)
-  /// has begun its withdrawal when it returns. Returns false if the deadline came first; they go on.
-  /// Also returns false if the ACL of a lock's path does not permit the client to delete its node
-  /// there, without waiting for the deadline. The client tries again at each flush() and each acquire
-  /// there. Until it succeeds or the session ends, every acquire at that path throws Error(no_auth).
+  /// Blocks until the ensemble has confirmed every release, withdrawal and downgrade begun before the
+  /// call, or their session has ended. A call that ended without the lock (timeout, stop, close) has
+  /// begun its withdrawal when it returns. First sends refused deletes again. Returns true at once if
+  /// the client is closed. Returns false if the deadline came first; the work continues.
+  ///
+  /// Also returns false, once all other work is done, if the ACL of a lock's path refuses the
+  /// client's delete. Every acquire there sends the delete again and throws Error(no_auth), until a
+  /// delete succeeds or the session ends.
+  /// Throws: Error(forked).
   bool flush(Deadline deadline = Deadline::never());
 
-  /// Effects: holds turn `lost`, every waiting call ends with Error(closed), lock nodes are deleted
+  /// Effects: holds turn `lost`, every waiting call ends with Error(closed), lock znodes are deleted
   /// with the session. Blocks for at most about 10 seconds (longer while the system's resolver does
-  /// not answer): for the servers' answer, and for user callbacks that are under way (not for the
-  /// one that calls close()). A second call, or one by another thread, waits for the first.
+  /// not answer): for the server's reply, and for user callbacks that are running. Does not wait for
+  /// the callback that calls close(). A second call waits for the first, but not in a callback.
   ///
-  /// A thread of the library may be the last to release a Client, for example when it destroys a
-  /// callback that owns one. There close() returns at once, and another thread closes the client.
+  /// On a thread of the library that close() would wait for, close() returns at once, and another
+  /// thread closes the client. That happens, for example, if a destroyed callback owned the last
+  /// Client. If the process exits before that, the servers delete the lock znodes when the session
+  /// expires.
   void close() noexcept;
 
  private:

@@ -48,10 +48,9 @@ struct AclEntry {
 /// "This client" is a random credential that every Client makes for itself: nobody else can write
 /// its nodes, which is what makes an announced release trustworthy. Deleting is checked on the
 /// parent: whoever may delete below it can evict a contender. Existing parents are left as they
-/// are. With list(), a successor asks for the list of children at each hand-off, since others may
-/// be able to write the node. A successor does so, too, if the ACL of the lock path cannot be read.
-/// And it does so if that ACL permits CREATE, but not DELETE, to an identity. Such an identity could
-/// announce a release that never took place.
+/// are. With list(), other identities may be able to write the znode, so a successor lists the
+/// children at each hand-off. It also does so if the ACL of the lock path is unreadable, or gives an
+/// identity CREATE without DELETE. Such an identity could announce a release that never took place.
 ///
 /// Thread-safety: a value.
 class AclPolicy {
@@ -102,18 +101,21 @@ struct ClientOptions {
   /// the log has no warning about it.
   std::string hosts;
 
-  /// The session timeout T that is asked for; the servers may negotiate another. The log has a
-  /// warning if they do, and if T changes later. A crashed holder's lock is released within T and
-  /// two server ticks of the crash. A new leader starts the timeout of every session anew, so a
-  /// leader change meanwhile adds the time from the crash to the end of the election. A hold without
-  /// contact to the quorum is lost after at most two thirds of T. After T without a connection the
-  /// client begins a new session.
+  /// The session timeout T to request; the servers may grant another. A warning is logged if they do,
+  /// and if T changes later. A crashed holder's lock is released within T and two server ticks of the
+  /// crash, plus its lock delay. A new leader restarts the timeout of every session. So a leader
+  /// change adds the time from the crash to the end of the election. A hold without contact to the
+  /// quorum is lost after at most two thirds of T. After T without a connection the client ends the
+  /// session and opens a new one.
   std::chrono::milliseconds session_timeout{10'000};
 
-  /// How long a call that needs a server and has none waits, before it throws not_connected. The
-  /// explicit deadline of an acquire or lock call takes precedence, whether it is shorter or longer.
-  /// A call whose contender has been in the queue also waits for its deadline, or without end if it
-  /// has none. Queries (participants, observed states, permit counts) end at the earlier of the two.
+  /// How long a call waits for a server before it throws not_connected. The explicit deadline of an
+  /// acquire or lock call replaces it, whether shorter or longer. A call whose contender has been
+  /// enqueued once waits until its deadline; without a deadline it waits indefinitely. A query
+  /// (participants, observed states, permit counts) throws not_connected at the earlier of its
+  /// deadline and this timeout. A deadline that has passed, as in try_lock(), stands for a single
+  /// attempt: it waits this long. A QuorumMutex waits at most QuorumOptions::ensemble_timeout for
+  /// each ensemble.
   std::chrono::milliseconds connection_timeout{15'000};
 
   /// The pause between two attempts to open a new session grows from the first to the second.

@@ -86,7 +86,8 @@ class CompositeMutex {
   /// all others were unlocked all the same. Error(forked): nothing is changed.
   void unlock();
 
-  /// Blocks; returns an empty hold when the deadline passed or a stop was requested.
+  /// Blocks. Returns an empty hold if the deadline passed or a stop was requested. QuorumMutex throws
+  /// not_connected if too few ensembles were reachable until the deadline.
   CompositeHold acquire(AcquireOptions options = {});
 
   /// Does not block; no thread waits meanwhile. `handler` is called exactly once, on the executor
@@ -101,9 +102,9 @@ class CompositeMutex {
 
   using Awaitable = BasicAwaitable<CompositeHold>;
   /// For coroutines: `auto hold = co_await mutex.co_acquire(5s, stop);`. Resumes where a handler
-  /// would run. Throws from co_await what acquire() throws. For the other members of
-  /// AcquireOptions, name the options: a temporary does not compile, see BasicAwaitable, which also
-  /// says how to destroy a coroutine that waits.
+  /// would run. Throws from co_await what acquire() throws. To set other members of AcquireOptions,
+  /// pass a named variable: a temporary is rejected at compile time. BasicAwaitable tells why, and
+  /// how to destroy a suspended coroutine.
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;

@@ -25,7 +25,7 @@ enum class Errc {
   invalid_acl,         ///< the ACL is empty, malformed, or needs a credential that is not given
   quota_exceeded,      ///< a quota of the servers stands against the node
   read_only,           ///< the server has lost its quorum and only reads are served
-  sequence_exhausted,  ///< the sequence counter is at its end, and a child keeps the path in use
+  sequence_exhausted,  ///< the path's sequence counter cannot be reset
   too_many_nodes,      ///< the cap on this session's lock nodes (ClientOptions::max_node_bytes)
   too_many_watches,    ///< the cap on this session's watches (ClientOptions::max_watch_bytes)
   no_chroot,           ///< the chroot of the connection string does not exist
@@ -46,7 +46,8 @@ enum class Errc {
 const std::error_category& error_category() noexcept;
 std::error_code make_error_code(Errc e) noexcept;
 
-/// What zklock throws. what() reads as a sentence: operation, path, cause, code. For example
+/// Thrown by zklock's functions. what() reads as a sentence: operation, path, cause, and, where known,
+/// what to do; then the code. For example
 /// "lock /locks/a: no server could be reached within 2000 ms [zklock:4]".
 ///
 /// An Error from an acquiring call says that the caller does not hold, and that its node is gone

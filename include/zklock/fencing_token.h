@@ -13,8 +13,8 @@ namespace zklock {
 /// which of them it is. Over the grants of one path it strictly increases, whatever session or
 /// process got them, also across restarts of the servers and deletion of the parent (unlike the
 /// sequence number in the node's name, which starts again with the parent). A reentrant grant
-/// repeats its token. The order does not survive an ensemble that is emptied or restored from an
-/// older backup: its zxids start again at a lower value. Reset the resource then as well.
+/// repeats its token. The order ends if the ensemble is emptied or restored from an older backup: its
+/// zxids start lower again. Then reset the highest token that the resource has stored.
 ///
 /// Send it along with every write to the resource that the lock protects, and let the resource
 /// refuse a token lower than the highest it has seen: then it is safe under any timing.

@@ -75,9 +75,9 @@ class [[nodiscard]] Hold {
   /// an empty one, is stopped.
   std::stop_token lost() const noexcept;
 
-  /// Until when the hold is sure to be valid if no server is heard of any more. It moves forward
-  /// with every heartbeat (ten in a session timeout), but not beyond the maximum hold time.
-  /// time_point::min() when lost.
+  /// Returns the lease expiry: the hold is valid until then if no further reply arrives. Heartbeats
+  /// (ten per session timeout) extend it, up to the maximum hold time. A reconnect with a shorter
+  /// session timeout can shorten it. time_point::min() when lost.
   LeaseClock::time_point valid_until() const noexcept;
 
   /// Effects: the maximum hold time begins anew at this moment, as long as agreed last, or from now

@@ -46,13 +46,15 @@ struct ElectionOptions {
 /// @endcode
 ///
 /// The function runs on a thread of the election's own, one call at a time, and may take as long as
-/// it likes. When the leadership is lost or interrupted, or the election closed, its stop token is
-/// stopped, and the function should return soon. From then on the Leadership is `lost`, and cannot
-/// proclaim. The lock node is deleted only when the function has returned: while
-/// the session lives, no two functions run at a time. Once the session is lost, another process may
-/// be elected before the function has returned: what it does to the outside has to carry
-/// Leadership::token(). So may it one second after somebody has forced the leader to let go
-/// (request_release()), which nobody is waited for any longer.
+/// it likes. When the leadership is lost or interrupted, or the election is closed, its stop token is
+/// stopped, and the function should return soon. From then on the Leadership is `lost`, and
+/// proclaim() throws Error(lock_lost).
+///
+/// If the leadership ends without a loss, the lock znode is deleted when the function has returned.
+/// Then no two functions run at a time. After a loss, another process may lead before the function
+/// returns. If the session or the lock znode was lost, it may lead at once. After an expired lease or
+/// a forced request_release(), it may lead one second later. So send Leadership::token() with every
+/// write outside.
 ///
 /// While it leads, the function may proclaim a value, as an address: Leadership::proclaim(). Those
 /// who want to know it, and need not contend, use an ElectionObserver.
@@ -87,13 +89,14 @@ class LeaderElection {
   /// False when it was in the queue, or would have contended again, anyway.
   bool requeue();
 
-  /// Effects: the present leadership, if any, ends: its token is stopped, by the calling thread.
-  /// Does not wait for the function. When the function returns, the election goes on as after any
-  /// other return. If the function was not called yet, it is not called for this leadership; the
-  /// election then contends once more, also without auto_requeue.
+  /// Ends the current leadership, if any. The calling thread stops its token. Does not wait for the
+  /// function. When the function returns, the election continues as after any other return. If the
+  /// function has not been called yet, it is not called for this leadership. The election then
+  /// contends again, even without auto_requeue, unless it was withdrawn or closed.
   void interrupt() noexcept;
 
-  /// As interrupt(), and leaves the queue, now or when the function has returned, until requeue().
+  /// Ends the current leadership as interrupt() does, but does not contend again until requeue().
+  /// The contender leaves the queue now, or when the function has returned.
   void withdraw() noexcept;
 
   /// Effects: reads LeaseClock and answers; does not block and sends nothing. False as soon as the

@@ -24,9 +24,10 @@ class Tenure;
 /// One leadership of this process, from its grant to its end, as LeaderLatch and LeaderElection
 /// give it out. Copies stand for the same leadership; keeping one does not keep the leadership.
 ///
-/// state(), valid_until() and proclaim() agree with ended(): when that token is stopped, they answer
-/// that the leadership is lost. A GuardedTransaction that was made before can still be committed, as
-/// long as the lock node exists.
+/// When ended() is stopped, state() returns `lost`, valid_until() returns time_point::min(), and
+/// proclaim() throws Error(lock_lost). If the leadership ended without a loss, a GuardedTransaction
+/// made before can still be committed while the lock znode exists. Check ended() first if that
+/// matters.
 ///
 /// Thread-safety: a value; all members may be called by any thread.
 class Leadership {
@@ -37,10 +38,10 @@ class Leadership {
   /// Orders the leaderships of one path; see FencingToken. Does not block.
   FencingToken token() const noexcept;
 
-  /// Effects: reads LeaseClock and answers; does not block and sends nothing. `lost` as soon as the
-  /// lease has run out, also at the first question after a pause of the process, and when the
-  /// leadership has ended in any other way: interrupted, withdrawn or closed, also while the function
-  /// of a LeaderElection still runs. Its limits are those of Hold::state().
+  /// Reads LeaseClock; does not block and sends nothing. Returns `lost` once the lease has expired,
+  /// also at the first call after a pause of the process. Also returns `lost` once the leadership was
+  /// interrupted, withdrawn or closed, even if the election's function still runs. Its limits are
+  /// those of Hold::state().
   HoldState state() const noexcept;
 
   /// A token that is stopped once, when the leadership ends: lost (then before another client can

@@ -26,12 +26,12 @@ struct PriorityOptions {
   /// Of lock() and its relatives; 1 (lightest) to 10. The acquiring functions that take a weight
   /// say their own.
   int weight = 5;
-  /// How far weight reaches, in places. A contender that is n units heavier overtakes those that
-  /// arrived fewer than n * ageing places before it. At exactly n * ageing places, the earlier one is
-  /// served first. A place is a node created under the lock's path. A contender takes two until it
-  /// holds, three with a lock delay. So no contender is overtaken for ever.
-  /// 1 to 1,000,000; nothing: strictly by weight, and the light ones may starve. All who use the
-  /// path must agree.
+  /// How far weight reaches, in places. One place is one child created under the lock's path. A
+  /// contender that is n units heavier overtakes those that arrived fewer than n * ageing places
+  /// earlier. At exactly n * ageing places, the earlier contender is served first. A contender uses
+  /// two places until it holds, three with a lock delay. So overtaking is bounded. Range: 1 to
+  /// 1,000,000. nullopt: strictly by weight; light contenders may starve. All contenders on the path
+  /// must use the same value.
   std::optional<int> ageing = 100;
   /// For its listener the position of `waiting` counts all who will be served earlier as it stands
   /// then: it may rise, as heavier ones come.

@@ -25,9 +25,9 @@ using QuorumHold = CompositeHold;
 struct QuorumOptions {
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
-  /// How long an ensemble may be out of reach (not connected, or without an answer of its quorum)
-  /// before it is passed over; less when the deadline is near, so that each gets its share of the
-  /// time. An ensemble that is up, but where others hold, is waited for until the deadline.
+  /// How long an ensemble may be out of reach before it is skipped: not connected, or without an
+  /// answer of its quorum. Close to the deadline the time is shorter, so that each ensemble gets its
+  /// share. A reachable ensemble whose lock is held is waited for until the deadline.
   std::chrono::milliseconds ensemble_timeout{2'000};
 
   /// As MutexOptions::listener. It hears of each ensemble for itself (LockEvent::place is that of
@@ -54,13 +54,13 @@ struct QuorumOptions {
 /// for ensembles that fail as a whole: in different places, or under different administrations.
 ///
 /// The ensembles are taken in the order of the clients, which must be the same in all processes.
-/// An ensemble that is out of reach is passed over after a bounded time. Later calls pass it over at
-/// once, until its quorum has answered (one small request waits for that), or until it is connected
-/// anew. If no majority would be left without it, it is waited for again. Any two majorities have an ensemble in common, which lets in one of them
-/// only. Contenders do not wait for each other in a circle, even if each has passed over other
-/// ensembles: each waits only for ensembles that come after all it holds, and never goes back to
-/// one without having given back everything. In a chain of contenders, each waiting for what the
-/// next one holds, the awaited ensembles come later and later, so the chain has an end.
+/// An ensemble that is out of reach is skipped after `ensemble_timeout`. Later calls skip it at once,
+/// until its quorum answers a probe or its client reconnects. If no majority would remain without it,
+/// a call waits for it again, for `ensemble_timeout`. Any two majorities share an ensemble, and that
+/// ensemble grants only one of them. Contenders do not wait for each other in a circle, even if each
+/// has skipped other ensembles. Each waits only for ensembles that come after all it holds, and
+/// releases everything before it goes back to one. In a chain of contenders, each waiting for what
+/// the next one holds, the awaited ensembles come later and later, so the chain has an end.
 ///
 /// When a majority is held, the remaining ensembles are tried once, without waiting for others, and
 /// the hold gets those that are free: with a bare majority, the next ensemble to fail would take
@@ -71,11 +71,12 @@ struct QuorumOptions {
 /// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), here without its
 /// reliance on clocks and without its free-for-all: each ensemble has a fair queue.
 ///
-/// Acquiring functions throw what those of ReentrantMutex throw when so many ensembles fail that no
-/// majority is left: the code is that of the first failure, and the text names each. If ensembles
-/// are merely out of reach, a call with a deadline throws not_connected only when the deadline has
-/// passed. Until then it releases what it has and tries all ensembles again. A call without a
-/// deadline throws when each has been out of reach for `ensemble_timeout`, try_lock() at once.
+/// If too many ensembles fail, acquiring functions throw what ReentrantMutex throws. The code is that
+/// of the first failure, and the text names each ensemble. If too many are only out of reach, the
+/// error is not_connected. A call with a deadline throws it when the deadline has passed; until then
+/// it releases its parts and tries all ensembles again. A call without a deadline throws it when each
+/// of them has been out of reach for `ensemble_timeout`. try_lock() throws it after one attempt. That
+/// attempt waits at most `ensemble_timeout` for each ensemble.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class QuorumMutex : public CompositeMutex {

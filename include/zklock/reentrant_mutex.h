@@ -107,9 +107,9 @@ class ReentrantMutex {
   std::future<Hold> async_acquire(AcquireOptions options = {});
 
   /// For coroutines: `Hold hold = co_await mutex.co_acquire(5s, stop);`. Resumes on the client's
-  /// executor. Throws from co_await what acquire() throws. For the other members of AcquireOptions,
-  /// name the options: a temporary does not compile, see BasicAwaitable, which also says how to
-  /// destroy a coroutine that waits.
+  /// executor. Throws from co_await what acquire() throws. To set other members of AcquireOptions,
+  /// pass a named variable: a temporary is rejected at compile time. BasicAwaitable tells why, and
+  /// how to destroy a suspended coroutine.
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;

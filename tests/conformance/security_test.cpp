@@ -334,7 +334,7 @@ TEST_F(WithoutDelete, Release_IsToldByFlushAndLaterCalls) {
   EXPECT_EQ(error_of([&] { return mutex_.try_lock_for(kPatience); }), Errc::no_auth);
   const std::string text = error_text_of([&] { return mutex_.try_lock(); });
   EXPECT_NE(text.find(node), std::string::npos) << text;
-  EXPECT_NE(text.find("does not permit"), std::string::npos) << text;
+  EXPECT_NE(text.find("the ACL of " + kPath + " does not permit"), std::string::npos) << text;
   EXPECT_FALSE(client_->flush());
   EXPECT_EQ(lines_with("does not permit"), 1U) << log_.text();
 

@@ -66,8 +66,8 @@ TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
   for (int attempt = 0; attempt < 3; ++attempt) {
     auto others = others_mutex.async_acquire();
     EXPECT_EQ(error_text_of([&] { mutex.lock(); }),
-              "lock /lock: its sequence counter is at its end, and its path can be made anew only "
-              "without children: delete its node \"config\" [zklock:16]");
+              "lock /lock: the sequence counter of the path is exhausted, and the path cannot be "
+              "recreated while it has the child \"config\"; delete that child [zklock:16]");
     EXPECT_EQ(error_of([&] { return get(others); }), Errc::sequence_exhausted);
   }
   ASSERT_TRUE(client->flush(kPatience));

@@ -222,7 +222,8 @@ TEST(AcquireSequence, CounterAlwaysAtItsEnd_IsAnErrorInTheEnd) {
   EXPECT_EQ(removed, 16);
   EXPECT_EQ(effects, "remove_node " + node(first_unusable_sequence.value) + " @a, " +
                          failure(Errc::sequence_exhausted,
-                                 "its path was made anew, and its counter was not"));
+                                 "the sequence counter is still exhausted after 16 attempts to "
+                                 "recreate the path; delete the path when no contender waits"));
 }
 
 // ---- a name made by hand ahead of the counter ---------------------------------------------------

@@ -99,9 +99,9 @@ inline std::string failure(Errc error, std::string_view cause = {}) {
 /// `child` keeps the path from being made anew.
 inline std::string exhausted(const std::string& child) {
   return failure(Errc::sequence_exhausted,
-                 "its sequence counter is at its end, and its path can be made anew only without "
-                 "children: delete its node \"" +
-                     child + "\"");
+                 "the sequence counter of the path is exhausted, and the path cannot be recreated "
+                 "while it has the child \"" +
+                     child + "\"; delete that child");
 }
 
 /// One machine, and short names for the answers it gets: they are of session a and without detail,

@@ -32,8 +32,8 @@ class AnswerThread {
   void run(std::function<void()> task);
   /// Asks `overdue` anew, soon.
   void poke();
-  /// Blocks until the queue is empty and no handler runs, nor `overdue`. From a task: except that
-  /// task.
+  /// Blocks until the queue is empty and neither a handler nor `overdue` runs. If called by a task,
+  /// runs the queued tasks here and does not wait for the calling task.
   void wait_idle();
   bool runs_here() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 

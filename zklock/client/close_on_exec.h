@@ -9,13 +9,13 @@
 
 namespace zklock::client {
 
-// The C client opens its pipe and sockets without FD_CLOEXEC, and keeps their numbers to itself. So
-// they are found among the descriptors of the process and marked afterwards. A program that another
-// thread starts before that still inherits them.
+// The C client opens its pipe and sockets without FD_CLOEXEC and does not expose the descriptors. So
+// zklock searches the descriptors of the process and sets the flag afterwards. A program that another
+// thread starts in between inherits them.
 
-/// Marks the pipe that the C client opens while this object lives. If other threads open pipes of the
-/// same kind meanwhile (non-blocking, not close-on-exec), none is marked: one of them may be meant for
-/// a child. One object at a time in the process; the constructor waits for its turn.
+/// Sets FD_CLOEXEC on the pipe that the C client opens while this object lives. If other threads
+/// create non-blocking pipes without that flag meanwhile, no pipe is marked: one may be meant for a
+/// child. The constructor blocks while another object exists.
 ///
 /// Thread-safety: none.
 class PipeCloseOnExec {
@@ -23,18 +23,20 @@ class PipeCloseOnExec {
   PipeCloseOnExec();
   PipeCloseOnExec(const PipeCloseOnExec&) = delete;
   PipeCloseOnExec& operator=(const PipeCloseOnExec&) = delete;
-  /// The pipe has been opened.
+  /// Marks the pipe. REQUIRES: the C client has opened it.
   void mark() const;
 
  private:
-  /// The name of the pipe at each descriptor that is one end of such a pipe.
+  /// Returns the descriptors that are ends of non-blocking pipes without FD_CLOEXEC, with the name of
+  /// the pipe of each.
   static std::map<int, std::string> candidates();
 
   const std::unique_lock<std::mutex> turn_;
   const std::map<int, std::string> before_;
 };
 
-/// Marks every socket of the process that is connected to that address.
+/// Sets FD_CLOEXEC on every socket of this process connected to `peer`, also those of other libraries.
+/// Errors are ignored.
 void mark_connections_close_on_exec(const sockaddr_storage& peer, socklen_t length);
 
 }  // namespace zklock::client

@@ -28,7 +28,7 @@ struct CreateContender {
   std::string prefix;  ///< "lock-"
   std::string data;
 };
-/// exists: the reply has what that of Get has, but for the data. It needs no leave to read.
+/// exists: the reply has all members of a Get reply except data. Requires no permission.
 struct CountChildren {
   std::string path;
 };
@@ -37,8 +37,7 @@ struct CountChildren {
 struct CreateParents {
   std::string path;
 };
-/// get_children2: the reply has children, and of their parent what Get tells, but for the data; and
-/// the sequence number of the next child.
+/// get_children2: the reply has children, next, and all members of a Get reply except data.
 struct ListChildren {
   std::string path;
 };
@@ -47,8 +46,8 @@ struct ListChildren {
 struct Get {
   std::string path;
 };
-/// getACL: the reply has acl, and of the znode what CountChildren tells. It needs READ or ADMIN on the
-/// znode. Servers hide the secret part of digest ids from clients without ADMIN.
+/// getACL: the reply has acl, and all members of a Get reply except data. Requires READ or ADMIN on
+/// the znode. Servers hide the secret part of digest ids from clients without ADMIN.
 struct GetAcl {
   std::string path;
 };
@@ -201,9 +200,9 @@ class SessionObserver {
   virtual void connected(const SessionInfo& session) = 0;
   /// The connection broke. Told before the replies `unknown` of the requests it took along.
   virtual void suspended(SessionId session) = 0;
-  /// Expired (session_ended), refused (auth_failed: there will be no other session), or closed. Also
-  /// session_ended: the client ended it after T without a connection. The servers may then keep its
-  /// nodes until they expire it, and may still carry out on it what was sent before.
+  /// The session expired (session_ended), was refused (auth_failed: no further session follows) or
+  /// was closed. session_ended also: the client ended it after T without a connection. The servers may
+  /// then keep its znodes until they expire it, and may still execute requests sent before.
   /// Told before the replies of the requests that were bound to it. Its watches go without a word.
   /// `session`: 0 for a client that is refused before it has one.
   virtual void ended(SessionId session, Status why) = 0;
@@ -220,10 +219,10 @@ class SessionObserver {
 /// put a simulated ensemble in its place.
 ///
 /// It owns the connection: reconnects, opens a new session when the old one ended, and holds back
-/// what is submitted meanwhile. Requests of one session are carried out in the order of
-/// submission, and answered in that order. Two exceptions: a request that is never sent may be
-/// answered out of turn. A GetAndWatch of a node that the client may not read takes a second round
-/// trip, behind the requests that were sent meanwhile, and is answered after it.
+/// what is submitted meanwhile. Requests of one session are executed and answered in the order of
+/// submission, with two exceptions. A request that is never sent may be answered out of order. A
+/// GetAndWatch of an unreadable znode takes a second round trip and is answered after requests sent
+/// meanwhile.
 ///
 /// Thread-safety: all members, from any thread.
 class Coordinator {
@@ -261,8 +260,9 @@ class Coordinator {
   /// since, which is answered `closed`.
   virtual void close() = 0;
 
-  /// Whether the calling thread is one that close() waits for: it runs a handler, a watch event, an
-  /// event of the observer or a task of soon().
+  /// Returns whether close() waits for the calling thread, because it runs a handler, a watch event, an
+  /// event of the observer or a task of soon(). The default is for coordinators whose close() waits for
+  /// no thread.
   virtual bool runs_here() const noexcept { return false; }
 
   /// What stands in the way of a connection, in words; for the texts of errors.

@@ -11,8 +11,8 @@
 
 namespace zklock::client {
 
-/// Deletes lock nodes in the background, again and again until the servers say that the node is
-/// gone or its session is. So a release or a withdrawal cannot fail, only take its time.
+/// Deletes lock znodes in the background and repeats until the ensemble confirms the delete or the
+/// session ends. The only failure is `refused`: the ACL of the parent does not permit DELETE.
 ///
 /// | step       | request           | answer                  | next                     |
 /// |------------|-------------------|-------------------------|--------------------------|
@@ -68,8 +68,8 @@ class Deleter {
   };
   enum class End {
     gone,           ///< the ensemble has confirmed that the node is deleted
-    session_ended,  ///< the ensemble deletes the node with its session
-    refused         ///< the ACL of the parent does not permit DELETE: the node stays
+    session_ended,  ///< the session has ended; servers expire its znodes
+    refused         ///< no DELETE permission; znode stays until session end
   };
   /// Called once, when there is no more to do. `node` is what is left to be deleted if it was refused.
   using Done = std::function<void(End end, Node node)>;

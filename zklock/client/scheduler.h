@@ -22,7 +22,8 @@ class Scheduler {
   virtual TimerId at(core::Instant when, std::function<void()> task) = 0;
   /// The task will not be called any more; one that has begun may still be running.
   virtual void cancel(TimerId timer) noexcept = 0;
-  /// Whether the calling thread runs a task.
+  /// Returns whether the calling thread runs a task. The default is for schedulers that have no thread
+  /// for which Client::close() waits.
   virtual bool runs_here() const noexcept { return false; }
 };
 

@@ -183,8 +183,11 @@ void ZkCoordinator::on_connected() {
   log_info(std::string("session ") + hex(info.id) + (info.is_new ? " opened" : " reconnected") +
            ", timeout " + in_ms(info.timeout));
   if (info.timeout != expected) {
-    log_warn("the server grants a session timeout of " + in_ms(info.timeout) + " instead of " +
-             in_ms(expected));
+    log_warn("session " + hex(info.id) + ": the server granted a timeout of " +
+             in_ms(info.timeout) + ", not " + in_ms(expected) +
+             "; a crashed holder's lock is released after that time. Adjust "
+             "ClientOptions::session_timeout, or the server's minSessionTimeout and "
+             "maxSessionTimeout");
   }
   tell(info.id, [&](SessionObserver& observer) { observer.connected(info); });
   const std::lock_guard guard(mutex_);
@@ -228,7 +231,8 @@ void ZkCoordinator::end_overdue_session() {
   std::unique_lock lock(mutex_);
   if (phase_ != Phase::suspended || LeaseClock::now() < session_due()) return;
   end_session(std::move(lock), Status::session_ended,
-              "no connection for its timeout of " + in_ms(timeout_) + ": it is ended");
+              "no connection for its timeout of " + in_ms(timeout_) +
+                  "; the client ends it, its holds are lost, and a new session will be opened");
 }
 
 void ZkCoordinator::end_session(std::unique_lock<std::mutex> lock, Status why,

@@ -26,9 +26,9 @@ bool is_transient(std::string_view child) {
 }
 
 std::string way_out(std::string_view child) {
-  return "its sequence counter is at its end, and its path can be made anew only without children: "
-         "delete its node \"" +
-         printable(child, 64) + "\"";
+  return "the sequence counter of the path is exhausted, and the path cannot be recreated while it "
+         "has the child \"" +
+         printable(child, 64) + "\"; delete that child";
 }
 
 }  // namespace
@@ -36,7 +36,9 @@ std::string way_out(std::string_view child) {
 /// The own node has no usable sequence number.
 AcquireEffects AcquireFsm::exhausted() {
   if (++ends_ > most_ends) {
-    return fail(Errc::sequence_exhausted, "its path was made anew, and its counter was not");
+    return fail(Errc::sequence_exhausted,
+                "the sequence counter is still exhausted after " + std::to_string(most_ends) +
+                    " attempts to recreate the path; delete the path when no contender waits");
   }
   AcquireEffects effects = remove_node();
   std::ranges::move(remove_parent(), std::back_inserter(effects));

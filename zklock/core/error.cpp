@@ -23,7 +23,7 @@ std::string_view text(Errc e) noexcept {
     case Errc::invalid_acl: return "the ACL is not usable";
     case Errc::quota_exceeded: return "a quota of the servers is exceeded";
     case Errc::read_only: return "the server has lost its quorum and serves only reads";
-    case Errc::sequence_exhausted: return "the sequence counter of the path is at its end";
+    case Errc::sequence_exhausted: return "the sequence counter of the path cannot be reset";
     case Errc::too_many_nodes: return "the session has too many lock nodes";
     case Errc::too_many_watches: return "the session has too many watches";
     case Errc::no_chroot: return "the chroot of the connection string does not exist";

@@ -14,13 +14,15 @@ namespace zklock::core {
 /// |-----------------|------------------------------|-------------------------------------------|
 /// | ok              | yes                          |                                           |
 /// | unknown         | perhaps (the reply was lost) | find out, or repeat what is idempotent    |
-/// | session_ended   | no, or undone when the       | start afresh on the next session          |
-/// |                 | servers expire the session   |                                           |
+/// | session_ended   | no; or, if sent before:      | start afresh on the next session          |
+/// |                 | perhaps. Ephemeral znodes    |                                           |
+/// |                 | are deleted at the expiry,   |                                           |
+/// |                 | other writes remain          |                                           |
 /// | not_sent        | no (abandoned before)        |                                           |
 /// | not_connected   | no (no server in time)       | tell the caller                           |
 /// | throttled       | no                           | again, a little later                     |
-/// | closed,         | no, or undone by the closing | tell the caller                           |
-/// | auth_failed     | or the end of the session    |                                           |
+/// | closed,         | as session_ended             | tell the caller                           |
+/// | auth_failed     |                              |                                           |
 /// | (all others)    | no                           | decide, or tell the caller                |
 enum class Status : std::uint8_t {
   ok,

@@ -7,7 +7,7 @@
 
 namespace zklock::core {
 
-/// One unbroken stretch of validity, with an end that may be put off, until it has come.
+/// One period of validity. Its end may be moved, later or earlier, until it has passed.
 ///
 /// | state   | question, in time | question, too late | extend, renew, limit | lapse()  |
 /// |---------|-------------------|--------------------|----------------------|----------|

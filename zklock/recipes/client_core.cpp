@@ -30,9 +30,14 @@ std::string unique_prefix() {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
+std::string parent_of(const std::string& node) {
+  return node.substr(0, node.rfind('/'));
+}
+
 std::string no_permission(const std::string& node) {
-  return "the ACL of the parent does not permit this client to delete its node " + node +
-         ", which stays until the session ends";
+  const std::string parent = parent_of(node);
+  return "the ACL of " + parent + " does not permit this client to delete its znode " + node +
+         "; give this client DELETE on " + parent + ", or close the client";
 }
 
 std::array<char, 16> thread_name() {
@@ -57,7 +62,8 @@ ClientCore::ClientCore(Ports ports, Settings settings)
       attempt_prefix_(unique_prefix()),
       deleter_(*ports_.coordinator, *ports_.scheduler,
                [this](const std::string& path, core::Status why) {
-                 warn("node " + path + " cannot be deleted (" + std::string(to_string(why)) + ")");
+                 warn("delete " + path + ": the servers refused (" + std::string(to_string(why)) +
+                      "); delete this znode by hand, or give this client DELETE on its parent");
                }),
       keeper_(std::make_shared<SessionKeeper>(*ports_.coordinator, *ports_.scheduler)),
       listeners_(ports_.dispatcher) {}
@@ -134,8 +140,11 @@ void ClientCore::refused(const std::shared_ptr<Removal>& removal, Deleter::Node 
     work_.stall(removal->work);
   }
   if (!engine) return;
-  warn(no_permission(removal->node.path) +
-       "; until then flush() returns false, and every acquire there ends with no_auth");
+  const std::string parent(removal->parent());
+  warn("delete " + removal->node.path + ": the ACL of " + parent +
+       " does not permit it; the znode stays until the session ends or a delete succeeds. Until "
+       "then flush() returns false, and acquires at " +
+       parent + " throw no_auth. Give this client DELETE on " + parent);
   engine->fail_waiting(Errc::no_auth, no_permission(removal->node.path));
 }
 

@@ -16,6 +16,12 @@ using core::PartAnswer;
 
 namespace {
 
+constexpr const char* skipped_silent =
+    "the ensemble was skipped: its quorum has not answered since it was found unreachable; check "
+    "its servers";
+constexpr const char* skipped_disconnected =
+    "the ensemble was skipped: its client has no connection; check its servers";
+
 std::size_t ms(core::Duration d) {
   return static_cast<std::size_t>(std::chrono::ceil<std::chrono::milliseconds>(d).count());
 }
@@ -135,7 +141,7 @@ void CompositeCall::ask(std::size_t part, bool once) {
                            (!waits_ || (composite_->enough_in_reach() && !gathering_.in_earnest()));
   if (dispensable && (passed_over || (spare && !connected))) {
     const Error error(Errc::not_connected, "lock", lock.path(),
-                      connected ? "no server has answered yet" : "there is no connection");
+                      connected ? skipped_silent : skipped_disconnected);
     post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
       c.failed(part, cause, PartAnswer::not_asked);
     });
@@ -222,9 +228,10 @@ void CompositeCall::look_at_silence(std::uint64_t request) {
     errors_[part] = nullptr;  // of an earlier round
   } else if (now - last_sign_ >= patience_) {
     composite_->set_silent(part);
-    errors_[part] = std::make_exception_ptr(
-        Error(Errc::not_connected, "lock", lock.path(),
-              "no server answered within " + std::to_string(ms(patience_)) + " ms"));
+    errors_[part] = std::make_exception_ptr(Error(
+        Errc::not_connected, "lock", lock.path(),
+        "no answer from the ensemble's quorum within " + std::to_string(ms(patience_)) +
+            " ms; check its servers, or raise the deadline or QuorumOptions::ensemble_timeout"));
     return carry_out(gathering_.silent());
   }
   look_later(request);

@@ -52,8 +52,9 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   /// returns; it runs no user code. Throws Error(closed | forked); then it is not called.
   static std::shared_ptr<GuardedCommit> start(const GuardedWrites& writes, Deadline deadline,
                                               Done done);
-  /// start() in two steps, so that the caller can register the commit before anything is sent.
-  /// After give_up(), begin() sends nothing.
+  /// start() in two steps: the caller can register the commit before anything is sent. make() throws
+  /// as start(). begin() sends and does not block. After give_up(), begin() sends nothing and calls
+  /// `done`.
   static std::shared_ptr<GuardedCommit> make(const GuardedWrites& writes, Deadline deadline,
                                              Done done);
   void begin();

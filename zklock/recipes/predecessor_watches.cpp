@@ -90,8 +90,9 @@ void PredecessorWatches::delete_if_unclaimed(Place& place, const std::string& no
   if (reply.status != core::Status::ok || reply.ephemeral_owner != reply.session) return;
   const auto data = core::NodeData::parse(reply.data);
   if (!data || !place.engine().late_creates().contains(reply.session, data->attempt)) return;
-  place.core().warn("lock " + place.engine().path().str() + ": " + node +
-                    " was created after its create had been given up, and is deleted");
+  place.core().warn("lock " + place.engine().path().str() + ": the servers created znode " + node +
+                    " late, after its create had been abandoned; it is being deleted, no action is "
+                    "needed");
   // It looks first: the name may be another znode's by then.
   place.core().remove(reply.session,
                       {.path = place.engine().path().child(node), .token = reply.token},

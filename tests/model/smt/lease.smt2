@@ -2,7 +2,7 @@
 ;
 ; Proof of the lease arithmetic of zklock/core/lease_evidence.cpp, for all times at once:
 ;
-;     lease + T/48 <= (the leader's last news of the session) + (the leader's session timeout)
+;     lease + T/48 <= (when the leader last heard of the session) + (the leader's session timeout)
 ;
 ; for every half tick, lateness, clock rate and history of packets that the assumptions allow. The
 ; leader expires the session at the right-hand side at the earliest. T/48 is the reserve in which the
@@ -31,15 +31,15 @@
 (assert (and (< 0 h) (<= h (/ Ts 4))))
 
 ; The quorum operation: sent at t, processed by the client's server at x. The server is cut off right
-; after x. q: the server's last answer to a question of the leader, at or before x. news: when the
-; leader last heard of the session, as of that answer.
+; after x. q: the server's last answer to a question of the leader, at or before x. news: the time
+; when the leader last heard of the session, as of that answer.
 (declare-const t Real)
 (declare-const x Real)
 (declare-const q Real)
 (declare-const news Real)
 (assert (and (<= t x) (<= q x)))
 
-; u: the end of the time in which questions are known to have come; t, if no pause was seen.
+; u: questions are known to have arrived until u; u = t if no pause was observed.
 (declare-const u Real)
 (assert (<= u t))
 (define-fun lease_of ((moment Real)) Real (- (+ moment 1) margin))
@@ -65,8 +65,8 @@
 
 ; --- 2. The last answer did not name the session. n: the last one that did, for a packet that
 ; arrived at a, and b is the next packet (known to the client or not) after it: b arrived after q. So
-; nothing arrived between n and q. n2: the answer after n. The client knows the packets p <= a and
-; p2 >= b, neighbours in its memory, by the times at which they were sent and answered.
+; nothing arrived between n and q. n2: the answer after n. The client knows two neighbouring packets
+; p <= a and p2 >= b, by their sending and answer times.
 (declare-const a Real)
 (declare-const b Real)
 (declare-const n Real)
@@ -106,7 +106,7 @@
 (check-sat) ; expect unsat
 (pop)
 
-; --- 3. No packet arrived before q: the news is the handshake, or later.
+; --- 3. No packet arrived before q: the leader last heard of the session by the handshake, or later.
 (push)
 (declare-const handshake Real)
 (declare-const attempt_began Real)
@@ -116,9 +116,9 @@
 (check-sat) ; expect unsat
 (pop)
 
-; --- 4. The walk back from the operation ends at a packet that was answered by
-; u - R - R/48 - J. The gap in which q lies is then among those that were looked at: a packet at which
-; the walk ends arrived before q, so it is not the one after that gap, or a later one.
+; --- 4. The walk goes back from the operation, and stops at the first packet whose answer came at or
+; before u - R - R/48 - J. That packet arrived before q, so the walk has visited the gap that contains
+; q.
 (push)
 (declare-const last_arrived Real)
 (declare-const last_answered Real)
@@ -157,10 +157,10 @@
 
 ; --- 6. A server pauses from f1 to f2, for any length: nothing is answered in between, and right
 ; after f2 operations may be carried out before the next question, which comes by f2 + J. Questions were
-; regular until f1. alive: when an operation was sent that was answered by t - J. So it was carried out
-; before f1; or after f2, and then a question has been answered since, as in 1 and 2. An operation that
-; is sent during the pause is answered after it: if that takes longer than J, the pause is noticed, and
-; u is alive.
+; regular until f1. alive: the sending time of the last operation answered at or before t - J. It was
+; executed before f1; or after f2, and then a question has been answered since (cases 1 and 2). An
+; operation that is sent during the pause is answered after it. If that takes longer than J, the pause
+; is noticed, and u = alive.
 (declare-const f1 Real)
 (declare-const f2 Real)
 (declare-const alive Real)
