@@ -65,7 +65,8 @@ class [[nodiscard]] Subscription {
 /// many locks and waiters there are. Source: org.apache.curator.framework.CuratorFramework.
 ///
 /// After fork() the client belongs to the parent. In the child every call throws Errc::forked, and
-/// destructors leave connection and threads alone; make a new Client there. A program started by
+/// destructors leave connection and threads alone; make a new Client there. fork() during the
+/// resolution of a host name can leave glibc's resolver locked in the child. A program started by
 /// exec does not inherit the client's socket and pipe. Exceptions: it can inherit them while they are
 /// being opened. The pipe stays inheritable if another thread creates a similar pipe at that moment.
 /// When a connection is made, every socket of the process connected to the same server address gets
@@ -121,7 +122,7 @@ class Client {
   /// On a thread of the library that close() would wait for, close() returns at once, and another
   /// thread closes the client. That happens, for example, if a destroyed callback owned the last
   /// Client. If the process exits before that, the servers delete the lock znodes when the session
-  /// expires.
+  /// expires. The first close() terminates the process if the system has no memory for it.
   void close() noexcept;
 
  private:
