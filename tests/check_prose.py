@@ -113,7 +113,7 @@ def main(arguments):
             print(f"{place}: {has} findings; lower the {may} in {BUDGET.name}")
         elif has > may:
             failed = 1
-            print(f"{place}: {has} findings, but {BUDGET.name} allows {may}", *found[place], sep="\n")
+            print(f"{place}: {has} findings, but {BUDGET.name} allows {may}; a part of them:", *found[place][:20], sep="\n")
     return failed
 
 

@@ -65,9 +65,9 @@ class [[nodiscard]] Subscription {
 /// many locks and waiters there are. Source: org.apache.curator.framework.CuratorFramework.
 ///
 /// After fork() the client belongs to the parent. In the child every call throws Errc::forked, and
-/// destructors leave connection and threads alone; make a new Client there. fork() during the
-/// resolution of a host name can leave glibc's resolver locked in the child. A program started by
-/// exec does not inherit the client's socket and pipe. Exceptions: it can inherit them while they are
+/// destructors leave connection and threads alone; make a new Client there. A fork()
+/// during the resolution of a host name can leave glibc's resolver locked in the child. A program
+/// started by exec does not inherit the client's socket and pipe. Exceptions: it can inherit them while they are
 /// being opened. The pipe stays inheritable if another thread creates a similar pipe at that moment.
 /// When a connection is made, every socket of the process connected to the same server address gets
 /// FD_CLOEXEC, also those of other libraries.
