@@ -42,16 +42,17 @@ using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
 ///
 /// A part can be lost while the call waits for other parts: its session expires, or another client
 /// deletes its znode. A lost part is never included in a grant. If too few parts are left, the call
-/// releases all of them. It then begins again, at the ends of the queues, within its deadline. With
-/// OnNodeLost::fail it throws lock_lost instead. If the part that it waits for fails, it throws the
-/// error of that part, session_expired or node_deleted.
+/// releases all of them. By default it then begins again, at the ends of the queues, within its
+/// deadline. With OnNodeLost::fail the call throws lock_lost. If the awaited part fails with
+/// session_expired or node_deleted, the call throws that error.
 ///
 /// If an acquiring function returns no grant, the call holds no part that it acquired. Its znodes
 /// are deleted, or the client is deleting them. The call is never granted afterwards.
 ///
 /// Destroying the object while it is held or waited for is an error of the program, but does no
-/// harm. Waiting calls throw Error(closed). Parts that lock() acquired stay locked until its thread
-/// exits, the client is closed, or they are unlocked one by one. Holds are not affected.
+/// harm. Waiting calls throw Error(closed). Parts that lock() acquired stay locked until the
+/// locking thread exits, the client is closed, or other objects on their paths unlock them. Holds
+/// are not affected.
 ///
 /// Source: those of MultiMutex and of QuorumMutex.
 /// Source: Havender, "Avoiding deadlock in multitasking systems", for the common order.
@@ -85,11 +86,11 @@ class CompositeMutex {
   /// queues.
   bool lock(std::stop_token stop);
 
-  /// Undoes the last lock() of the calling thread, in every part that it acquired. Does not block:
-  /// the client deletes the znodes in the background. After a loss it reports no error.
+  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. Does
+  /// not block: the client deletes the znodes in the background. After a loss it reports no error.
   /// Throws: Error(not_owner) if the calling thread has no lock() to undo in some of these parts.
-  /// That happens if it was undone through a ReentrantMutex on the path. Error::path() names these
-  /// parts; all other parts are unlocked. Error(forked): nothing is changed.
+  /// That happens if the part was unlocked through a ReentrantMutex on its path. Error::path()
+  /// names these parts; all other parts are unlocked. Error(forked): nothing is changed.
   void unlock();
 
   /// Blocks until enough parts are acquired, and returns their hold. Returns an empty hold if the
@@ -110,9 +111,9 @@ class CompositeMutex {
 
   using Awaitable = BasicAwaitable<CompositeHold>;
   /// Acquires in a coroutine: `auto hold = co_await mutex.co_acquire(5s, stop);`. The coroutine
-  /// resumes on the thread on which a handler would run. co_await throws what acquire() throws. To
-  /// set other members of AcquireOptions, pass a named variable: a temporary is rejected at compile
-  /// time. BasicAwaitable explains why, and how to destroy a suspended coroutine.
+  /// resumes where a handler would run. co_await throws what acquire() throws. To set other members
+  /// of AcquireOptions, pass a named variable: a temporary is rejected at compile time.
+  /// BasicAwaitable explains why, and how to destroy a suspended coroutine.
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;

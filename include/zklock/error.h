@@ -77,8 +77,10 @@ const std::error_category& error_category() noexcept;
 std::error_code make_error_code(Errc e) noexcept;
 
 /// Thrown by zklock's functions. what() reads as a sentence: operation, path, cause, and, if known,
-/// what to do. The code follows. An example is "lock /locks/a: no server answered within 2000 ms
-/// [zklock:4]".
+/// what to do. The code follows. For example:
+/// @code
+///   lock /locks/a: no server answered within 2000 ms [zklock:4]
+/// @endcode
 ///
 /// After an Error of an acquiring call, the caller does not hold. Its znode is deleted, or the
 /// client is deleting it in the background. At the latest it is deleted with the session.

@@ -34,9 +34,9 @@ enum class HoldState { held, suspended, lost };
 
 /// One count of a lock, or permits of a semaphore. The destructor releases it.
 ///
-/// Every acquiring function that returns a grant returns it as a Hold. If calls nest, the Holds and
-/// lock() calls of one owner share one znode, one token and one loss. The lock is released with the
-/// last of these counts. A Hold may outlive its mutex, which does not affect it. It may also
+/// acquire(), async_acquire() and co_acquire() return a grant as a Hold. If calls nest, the Holds
+/// and lock() calls of one owner share one znode, one token and one loss. The lock is released with
+/// the last of these counts. A Hold may outlive its mutex, which does not affect it. It may also
 /// outlive its client: then it is `lost`.
 /// Source: Burrows, "The Chubby lock service", 2.8, for a lease that outlasts its connection.
 /// Source: Gray and Cheriton, "Leases", for its end by the holder's own clock.
@@ -89,8 +89,8 @@ class [[nodiscard]] Hold {
   /// Restarts the maximum hold time at this moment: with its previous length, or with `length` from
   /// now on. All Holds of the grant share it. If no maximum hold time is set, renew() changes
   /// nothing, and renew(length) sets it. Returns true if the hold is valid. Returns false, and
-  /// changes nothing, if it is lost, released or empty. Sends nothing; may block on a mutex for
-  /// microseconds.
+  /// changes nothing, if the hold is lost, released or empty. Sends nothing; may block on a mutex
+  /// for microseconds.
   /// Throws: Error(invalid_option) if `length` is not positive.
   bool renew();
   bool renew(std::chrono::milliseconds length);
@@ -104,9 +104,9 @@ class [[nodiscard]] Hold {
   /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. It is for
   /// a `check` operation in your own ZooKeeper transaction. After a call of node(), no contender
   /// that this hold excludes is granted before the znode is deleted. Without that call, the next
-  /// contender of the same client can be granted earlier. With MutexOptions::local_batch and
-  /// keep_idle, successive holds of one client can have one path, so the check does not distinguish
-  /// them.
+  /// contender of the same client can be granted earlier. Exception: with MutexOptions::local_batch
+  /// and keep_idle, successive holds of one client can have one path, and the check does not
+  /// distinguish them.
   ///
   /// The path changes at most once: when a SharedMutex is downgraded. Client::flush() returns after
   /// that change.
@@ -119,11 +119,13 @@ class [[nodiscard]] Hold {
   /// Returns the owner of the hold; the calling thread for an empty Hold.
   Owner owner() const noexcept;
 
-  /// Releases the count, and leaves this object empty: state() returns `lost`. The tokens that
-  /// lost() returned before are not stopped. With the last count of the owner, the client announces
-  /// the release and deletes the znode in the background. It repeats the delete until the ensemble
-  /// confirms it or the session ends. After a loss release() reports no error. Does not block; any
-  /// thread may call it. Client::flush() waits for the confirmation.
+  /// Releases the count, and leaves this object empty: state() then returns `lost`. It does not
+  /// stop the tokens that lost() returned before. With the last count of the owner the lock is
+  /// released. The client announces the release if a contender may wait for it, and deletes the
+  /// znode in the background. It repeats the delete until the ensemble confirms it or the session
+  /// ends. With MutexOptions::local_batch and keep_idle the client may retain the znode instead.
+  /// After a loss release() reports no error. Does not block; any thread may call it.
+  /// Client::flush() waits for the confirmation.
   ///
   /// The next contender can be of this client too. If both contenders are of a ReentrantMutex or a
   /// Mutex, the next one usually does not wait for the confirmation. It is granted at once, also

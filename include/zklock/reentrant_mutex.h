@@ -59,8 +59,9 @@ class Lockable;
 /// the client deletes it before any later request. The call is never granted afterwards.
 ///
 /// Destroying the mutex while it is held or waited for is an error of the program, but does no
-/// harm. Waiting calls throw Error(closed). A lock() that was granted stays locked until its thread
-/// exits, the client is closed, or another object on the path unlocks it. Holds are not affected.
+/// harm. Waiting calls throw Error(closed). A lock() that was granted stays in force until its
+/// thread exits, the client is closed, or another object on the path undoes it. Holds are not
+/// affected.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class ReentrantMutex {
@@ -77,8 +78,8 @@ class ReentrantMutex {
   ReentrantMutex& operator=(const ReentrantMutex&) = delete;
   ~ReentrantMutex();
 
-  /// Blocks until the calling thread holds, or throws. If the lock is free, it sends two pipelined
-  /// requests and blocks for one round trip. Re-entry sends nothing.
+  /// Blocks until the calling thread holds, or throws. If the lock is free, lock() sends two
+  /// pipelined requests and blocks for one round trip. Re-entry sends nothing.
   void lock();
 
   /// Makes one attempt, without waiting behind other contenders. Returns whether the calling thread
