@@ -33,8 +33,9 @@ struct PriorityOptions {
   /// 1,000,000. nullopt: strictly by weight; light contenders may starve. All contenders on the
   /// path must use the same value.
   std::optional<int> ageing = 100;
-  /// Options of the mutex. LockEvent::position counts the contenders that would be served earlier
-  /// as the queue is at that moment. It can rise when heavier contenders arrive.
+  /// Options of the mutex. For the event `waiting`, LockEvent::position counts the contenders that
+  /// would be served earlier as the queue is at that moment. It can rise when heavier contenders
+  /// arrive.
   MutexOptions mutex = {};
 };
 
@@ -42,8 +43,8 @@ struct PriorityOptions {
 /// equal weight are served in the order of arrival. A holder is never displaced.
 ///
 /// Contenders wait at a gate, in the order of weight. When the mutex is free, the first of them
-/// passes the gate: one multi deletes its znode at the gate and creates a znode of an ordinary
-/// mutex on the same path. So every list of the children shows the contender exactly once.
+/// passes the gate. For that, one multi deletes its znode at the gate and creates a znode of an
+/// ordinary mutex on the same path. So every list of the children shows the contender exactly once.
 ///
 /// Exclusion does not depend on weights: it is that of ReentrantMutex. A path can be shared with
 /// ReentrantMutex and with Curator's mutex. Their contenders have no weight and are served before
@@ -63,8 +64,8 @@ struct PriorityOptions {
 ///
 /// It meets the Cpp17TimedLockable requirements. Waiting is a Boost.Thread interruption point. The
 /// acquiring functions throw what those of ReentrantMutex throw. They also throw invalid_option for
-/// a weight out of range, before anything is sent. They throw settings_mismatch if a contender
-/// ahead uses another ageing.
+/// a weight out of range, before anything is sent. They throw settings_mismatch if a contender that
+/// arrived before uses another ageing.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class PriorityMutex {
