@@ -28,8 +28,8 @@ struct PriorityOptions {
   int weight = 5;
   /// How far weight reaches, in places. One place is one child created under the lock's path. A
   /// contender that is n units heavier overtakes those that arrived fewer than n * ageing places
-  /// earlier. At exactly n * ageing places, the earlier contender is served first. A contender uses
-  /// two places until it holds, three with a lock delay. So overtaking is bounded. Range: 1 to
+  /// earlier. At exactly n * ageing places, the earlier contender is served first. So overtaking is
+  /// bounded. A contender uses two places until it holds, three with a lock delay. Range: 1 to
   /// 1,000,000. nullopt: strictly by weight; light contenders may starve. All contenders on the
   /// path must use the same value.
   std::optional<int> ageing = 100;
