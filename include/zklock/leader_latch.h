@@ -60,10 +60,10 @@ class LeaderLatch {
   LeaderLatch(Client& client, std::string path, LatchOptions options = {});
   LeaderLatch(const LeaderLatch&) = delete;
   LeaderLatch& operator=(const LeaderLatch&) = delete;
-  /// Closes the latch as close(CloseMode::silent) does. After close(CloseMode::notify), the
-  /// executor may not have run a `lost` call yet. The destructor then makes this call on its own
-  /// thread. If a listener of this latch runs the destructor, such calls are dropped instead. After
-  /// the destructor has returned, no listener is called.
+  /// Closes the latch as close(CloseMode::silent) does. If close(CloseMode::notify) was called
+  /// before and the executor has not yet run a `lost` call, the destructor makes this call on its
+  /// own thread. If a listener of this latch runs the destructor, such calls are dropped instead.
+  /// After the destructor has returned, no listener is called.
   ~LeaderLatch();
 
   /// Begins to contend, unless the latch already contends or leads. Also contends again after a
@@ -82,8 +82,8 @@ class LeaderLatch {
   bool await(Deadline deadline = Deadline::never(), std::stop_token stop = {});
 
   /// Returns whether this latch leads now. Reads LeaseClock; does not block and sends nothing.
-  /// After a pause of the process, already the first call takes the pause into account. Its limits
-  /// are those of Hold::state().
+  /// After a pause of the process, already the first call takes the pause into account. The
+  /// leadership may be lost between the return and the caller's next action; see Hold::state().
   bool has_leadership() const noexcept;
 
   /// Returns the current leadership, with its token, state and end. Returns an ended Leadership if
@@ -116,7 +116,7 @@ class LeaderLatch {
 
   using Listener = std::function<void(const Leadership&)>;
 
-  /// Adds a pair of listeners; either may be empty. Each leadership calls `gained` when it begins
+  /// Adds a pair of listeners; either may be empty. `gained` is called when a leadership begins,
   /// and `lost` when it has ended. The calls of one pair run in order, one at a time, on the
   /// executor. If the latch leads now, the first call is `gained`. A call may come late:
   /// has_leadership() returns the current state. An exception from a listener is logged and
@@ -134,8 +134,8 @@ class LeaderLatch {
   /// the latest in the destructor.
   ///
   /// Stop callbacks of the leadership run on the calling thread. If the leadership was lost before,
-  /// they run on a thread of the client. Blocks while a listener of this latch runs, except when
-  /// that listener makes the call: then it waits for none. A second call only waits.
+  /// they run on a thread of the client. Blocks while listeners of this latch run. If a listener of
+  /// this latch makes the call, it waits for none. A second call only waits.
   void close(CloseMode mode = CloseMode::silent) noexcept;
 
   const std::string& path() const noexcept;

@@ -21,8 +21,8 @@ class Rostrum;
 class Tenure;
 }  // namespace recipes
 
-/// One leadership of this process, from its grant to its end. LeaderLatch and LeaderElection return
-/// it. Copies refer to the same leadership. A copy does not prolong the leadership.
+/// One leadership of this process, from its grant to its end. LeaderLatch and LeaderElection
+/// provide it. Copies refer to the same leadership. A copy does not prolong the leadership.
 ///
 /// When ended() is stopped, state() returns `lost`, valid_until() returns time_point::min(), and
 /// proclaim() throws Error(lock_lost). If the leadership ended without a loss, a GuardedTransaction
@@ -40,8 +40,9 @@ class Leadership {
 
   /// Returns `lost` once the lease has expired, also at the first call after a pause of the
   /// process. Also returns `lost` once the leadership was interrupted, withdrawn or closed, even if
-  /// the election's function still runs. Otherwise returns what Hold::state() returns, and has the
-  /// limits of that function. Reads LeaseClock; does not block and sends nothing.
+  /// the election's function still runs. Otherwise returns what Hold::state() returns. The
+  /// leadership may be lost between the return and the caller's next action. Reads LeaseClock; does
+  /// not block and sends nothing.
   HoldState state() const noexcept;
 
   /// Returns a token that is stopped once, when the leadership is lost, interrupted, withdrawn,
@@ -85,9 +86,10 @@ class Leadership {
   /// Source: etcd's concurrency.Election.Proclaim().
   void proclaim(std::string value, Deadline deadline = Deadline::never()) const;
 
-  /// Like proclaim(), in the three forms of GuardedTransaction::async_commit() and co_commit(). If
-  /// the leadership has ended before the call, the form with a handler throws Error(lock_lost). The
-  /// future and co_await report this error as any other.
+  /// Do what proclaim() does, without blocking. They report the outcome as the async_commit() and
+  /// co_commit() of GuardedTransaction do. If the leadership has ended before the call, the form
+  /// with a handler throws Error(lock_lost). The future and co_await report this error as any
+  /// other.
   void async_proclaim(std::string value, CommitHandler handler,
                       Deadline deadline = Deadline::never()) const;
   std::future<void> async_proclaim(std::string value, Deadline deadline = Deadline::never()) const;

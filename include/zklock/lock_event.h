@@ -19,7 +19,7 @@ namespace zklock {
 /// |           | when the znode that it watches is deleted, not at every step  | acquired, none  |
 /// |           | of the queue. Also while MutexOptions::lock_delay lasts, then |                 |
 /// |           | mostly at position 0                                          |                 |
-/// | acquired  | It holds                                                      | any that follows|
+/// | acquired  | It holds                                                      | any row below   |
 /// | suspended | Disconnected while it holds; HoldState::suspended             | resumed, an end |
 /// | resumed   | Connected again while the lease is valid                      | as for acquired |
 /// | release_  | request_release() asks it to release. Reported again for the  | as for acquired |
