@@ -61,8 +61,9 @@ struct RevocationOptions {
 /// PriorityMutex: a contender at the gate has nothing to release and is not asked by default. If it
 /// is named, the wait ends when it passes the gate.
 ///
-/// MultiMutex and QuorumMutex: only one part is asked, on this path and this client's ensemble. Only
-/// that part's hold is notified. If too few parts remain, the whole is lost as after any other loss.
+/// MultiMutex and QuorumMutex: only one part is asked, on this path and this client's ensemble.
+/// Only that part's hold is notified. If too few parts remain, the whole is lost as after any other
+/// loss.
 ///
 /// Source: org.apache.curator.framework.recipes.locks.Revoker.
 ///
