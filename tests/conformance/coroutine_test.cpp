@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
+#include "conformance/detached.h"
 #include "conformance/lock_test.h"
 
 namespace zklock::testing {
@@ -186,18 +187,6 @@ TEST_F(Coroutine, StopWhileItWaits_GivesAnEmptyHold) {
 }
 
 // ---- coroutines that are destroyed while they wait ----------------------------------------------
-
-// Destroyed by its owner only.
-struct Owned {
-  struct promise_type {
-    Owned get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> handle;
-};
 
 template <class Lock>
 Owned wait_for(Lock& lock, std::stop_token stop, bool& resumed) {
