@@ -188,6 +188,31 @@ TEST_F(Coroutine, StopWhileItWaits_GivesAnEmptyHold) {
 
 // ---- coroutines that are destroyed while they wait ----------------------------------------------
 
+// No temporary AcquireOptions can be passed, named by its type or not: see BasicAwaitable.
+template <class Lock>
+concept TakesTemporaryOptions = requires(Lock& lock) {
+  lock.co_acquire(AcquireOptions{.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire({.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire(1, AcquireOptions{.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire(1, {.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire_shared(AcquireOptions{});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire_shared({.deadline = Deadline::never()});
+};
+static_assert(!TakesTemporaryOptions<ReentrantMutex> && !TakesTemporaryOptions<Mutex>);
+static_assert(!TakesTemporaryOptions<SharedMutex> && !TakesTemporaryOptions<Semaphore>);
+static_assert(!TakesTemporaryOptions<PriorityMutex> && !TakesTemporaryOptions<MultiMutex>);
+static_assert(!TakesTemporaryOptions<QuorumMutex>);
+
 template <class Lock>
 Owned wait_for(Lock& lock, std::stop_token stop, bool& resumed) {
   const auto hold = co_await lock.co_acquire(Deadline::never(), std::move(stop));
