@@ -4,6 +4,8 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <stop_token>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -135,6 +137,38 @@ TEST_F(CandidacyTest, TransactionMadeBefore_IsWrittenWhileTheNodeExists) {
   lock_.world().run_all();
   EXPECT_EQ(refused, Errc::lock_lost);
   EXPECT_EQ(lock_.world().ensemble().find("/data")->version, 1);
+}
+
+TEST_F(CandidacyTest, NoLeadership_HasEnded) {
+  const Leadership none;
+  EXPECT_EQ(none.state(), HoldState::lost);
+  EXPECT_EQ(none.valid_until(), LeaseClock::time_point::min());
+  EXPECT_EQ(none.node(), "");
+  EXPECT_TRUE(none.ended().stop_requested());
+  EXPECT_FALSE(none.release_requested().stop_possible());
+  contend(false);
+  run_until_it_leads();
+  EXPECT_LT(none.token(), candidate_->tenure()->leadership().token());
+}
+
+TEST_F(CandidacyTest, CopyOfALeadership_EndsWithItAndKeepsTokenAndNode) {
+  contend(false);
+  run_until_it_leads();
+  const Leadership leadership = candidate_->tenure()->leadership();
+  const Leadership copy = leadership;
+  const FencingToken token = leadership.token();
+  const std::string node = leadership.node();
+  const std::stop_token ended = copy.ended();
+  EXPECT_FALSE(ended.stop_requested());
+  candidate_->withdraw();
+  lock_.world().run_all();
+  EXPECT_TRUE(ended.stop_requested());
+  for (const Leadership& each : {leadership, copy}) {
+    EXPECT_EQ(each.state(), HoldState::lost);
+    EXPECT_EQ(each.token(), token);
+    EXPECT_EQ(each.node(), node);
+  }
+  EXPECT_EQ(lock_.world().ensemble().find(node), nullptr) << "keeping one keeps no leadership";
 }
 
 }  // namespace
