@@ -241,6 +241,9 @@ TEST_F(Reentrancy, WhatADestroyedMutexLockedIsUnlockedThroughAnother) {
   EXPECT_TRUE(again.is_held_by_this_thread());
   again.unlock();
   EXPECT_TRUE(becomes_empty("/other"));
+  auto ended = in_thread([this] { std::make_unique<ReentrantMutex>(*client_, "/other")->lock(); });
+  get(ended);
+  EXPECT_TRUE(becomes_empty("/other")) << "or until its thread ends";
 }
 
 TEST_F(Reentrancy, AThreadThatEndsWithoutUnlockingGivesTheLockBack) {
