@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the headers of LeaderLatch and LeaderElection promise of the pauses between two attempts, and
-// what Leadership promises of a transaction that outlives it.
+// The pauses between two attempts of a candidate, which leader_latch.h and leader_election.h promise,
+// and the Leadership after its end, as leadership.h promises it.
 #include <exception>
 #include <memory>
 #include <optional>
