@@ -109,6 +109,8 @@ TEST(BlockingCall, TheCallSaysHowLongToStayAwake) {
       ++asked;
       return 1us;
     }
+    static Deadline deadline() { return Deadline::never(); }
+    void expire() {}
     void cancel() {}
   };
   const auto call = std::make_shared<Call>();

@@ -5,12 +5,16 @@
 #include <iterator>
 #include <utility>
 
+#include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/contender.h"
 #include "zklock/recipes/local_queue.h"
 
 namespace zklock::recipes {
 
 namespace {
+
+/// How long an acquire waits for the mutex: longer than most Sections last.
+constexpr std::chrono::milliseconds patience_with_sections{1};
 
 /// What this thread takes out of an engine's outbox.
 struct Emptying;
@@ -34,7 +38,11 @@ LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path, bo
 
 LockEngine::~LockEngine() = default;
 
-LockEngine::Section::Section(LockEngine& engine) : engine_(engine), lock_(engine.mutex_) {
+LockEngine::Section::Section(LockEngine& engine)
+    : Section(engine, std::unique_lock(engine.mutex_)) {}
+
+LockEngine::Section::Section(LockEngine& engine, std::unique_lock<std::timed_mutex> lock)
+    : engine_(engine), lock_(std::move(lock)) {
   auto& leaving = engine_.leaving_;
   while (!leaving.empty()) {
     try {
@@ -49,12 +57,20 @@ LockEngine::Section::Section(LockEngine& engine) : engine_(engine), lock_(engine
 }
 
 LockEngine::Section::~Section() {
+  // A release may grant the next contender, which may decline too. In a loop, however many there are.
+  auto& declining = engine_.declining_;
+  while (!declining.empty()) {
+    const auto [contender, kind] = std::move(declining.back());
+    declining.pop_back();
+    contender->drop(kind, Place::Manner::release);
+    engine_.later([contender] {});  // it may be the last reference
+  }
   const bool put_off = std::exchange(engine_.put_off_, false);
   std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
   if (!put_off && outbox.empty()) return;
   const auto engine = engine_.shared_from_this();  // who has the mutex next may drop the last one
   lock_.unlock();
-  if (put_off) engine->settle_soon();
+  if (put_off) engine->soon([](LockEngine&) {});  // if that fails, whoever comes next does it
   if (outbox.empty()) return;
   // What is in the outbox may drop a hold, and so come back here: with the next grant, which may be
   // dropped too. It goes on in one loop, however many there are.
@@ -75,40 +91,64 @@ LockEngine::Section::~Section() {
 
 void LockEngine::settle() {
   const Section section(*this);
+  for (const auto& [owner, contender] : by_owner()) contender->sweep();
 }
 
-void LockEngine::settle_soon() noexcept {
+void LockEngine::sweep(const Owner& owner) {
+  if (const auto contender = find(owner)) contender->sweep();
+}
+
+void LockEngine::acquire(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {
+  // Calls that one thread makes keep their order.
+  if (deferred_ > 0) return enter_soon(call, std::move(wanted));
+  std::unique_lock lock(mutex_, patience_with_sections);
+  if (!lock.owns_lock()) return enter_soon(call, std::move(wanted));
+  const Section section(*this, std::move(lock));
+  enter(call, std::move(wanted));
+}
+
+void LockEngine::enter_soon(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {
+  wanted.requester = Requester::of_this_thread(wanted.on_behalf_of.value_or(wanted.owner));
+  call->arm(call->waits());
+  ++deferred_;
   try {
-    core_->coordinator().soon([weak = weak_from_this()] {
-      if (const auto engine = weak.lock()) engine->settle();
+    core_->coordinator().soon([self = shared_from_this(), call, wanted = std::move(wanted)] {
+      std::optional<Error> error;
+      {
+        const Section section(*self);
+        try {
+          self->enter(call, wanted);
+        } catch (const Error& e) {
+          error = e;
+        } catch (const std::exception& e) {  // no memory
+          error = Error(Errc::not_connected, "lock", self->path_.str(), e.what());
+        }
+        if (error) call->complete({.error = std::move(error)});
+      }
+      --self->deferred_;
     });
-  } catch (const std::exception& e) {  // no memory: whoever comes next does it
-    core_->warn("lock " + path_.str() + ": " + e.what());
+  } catch (...) {
+    --deferred_;
+    call->disarm();
+    throw;
   }
 }
 
-Ticket LockEngine::acquire(Wanted wanted) {
-  const Section section(*this);
+void LockEngine::enter(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {
+  if (call->has_ended()) return;
   if (core_->closed()) throw Error(Errc::closed, "lock", path_.str());
-  const Ticket ticket{++last_ticket_, wanted.owner};
-  if (wanted.stopped) {
-    later([done = std::move(wanted.done)] { done({}); });
-    return ticket;
+  if (wanted.on_behalf && *wanted.on_behalf) {
+    throw Error(Errc::closed, "lock", path_.str(), "the mutex was destroyed meanwhile");
   }
-  Contender::Call call{
-      .ticket = ticket.number,
-      .kind = wanted.kind,
-      .on_behalf = wanted.on_behalf.get(),
-      .deadline = wanted.deadline,
-      .terms = core::Seldom<Contender::Terms>({wanted.limit, wanted.audience, wanted.gate}),
-      .done = std::move(wanted.done)};
   if (const auto contender = find(wanted.owner)) {
-    contender->join(std::move(call));
-    return ticket;
+    contender->sweep();
+    if (contender->ownership().state() != core::Ownership::State::over) {
+      return contender->join(call);
+    }
   }
   if (auto refusal = core_->retry_refused_removals(path_)) {
-    later([done = std::move(call.done), error = *std::move(refusal)] { done({.error = error}); });
-    return ticket;
+    call->complete({.error = std::move(refusal)});
+    return;
   }
   const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
   core::AcquireFsm::Policy policy{.rule = wanted.rule,
@@ -119,25 +159,27 @@ Ticket LockEngine::acquire(Wanted wanted) {
                                   .counts = !goes_by_number(),
                                   .lock_delay = wanted.lock_delay};
   const auto local = local_queue(policy, wanted.local);
-  const auto contender = begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner), policy,
-                               wanted.audience, local);
+  const auto requester =
+      wanted.requester ? *wanted.requester
+                       : Requester::of_this_thread(wanted.on_behalf_of.value_or(wanted.owner));
+  const auto contender = begin(wanted.owner, requester, policy, wanted.audience, local);
   try {
-    contender->join(std::move(call));
-    contender->start();
+    contender->join(call);
+    contender->start(requester);
   } catch (...) {
     contender->drop_calls();
     if (local) local->leave(*contender);
     forget(*contender);
     throw;
   }
-  return ticket;
 }
 
-std::shared_ptr<Contender> LockEngine::begin(const Owner& key, const Owner& owner,
+std::shared_ptr<Contender> LockEngine::begin(const Owner& key, Requester requester,
                                              core::AcquireFsm::Policy policy, LockAudience audience,
                                              std::shared_ptr<LocalQueue> local) {
-  auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy),
-                                               std::move(audience), std::move(local));
+  auto contender =
+      std::make_shared<Contender>(shared_from_this(), key, std::move(requester), std::move(policy),
+                                  std::move(audience), std::move(local));
   contenders_[key] = contender;
   return contender;
 }
@@ -171,13 +213,6 @@ std::map<Owner, std::shared_ptr<Contender>> LockEngine::by_owner() const {
 void LockEngine::forget(const Contender& contender) noexcept {
   const auto found = contenders_.find(contender.key());
   if (found != contenders_.end() && found->second.get() == &contender) contenders_.erase(found);
-}
-
-void LockEngine::cancel(const Ticket& ticket) {
-  const Section section(*this);
-  if (const auto contender = find(ticket.owner)) {
-    contender->leave(ticket.number, Contender::Why::cancelled);
-  }
 }
 
 void LockEngine::cancel_all(const void* object) {
