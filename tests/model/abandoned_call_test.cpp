@@ -184,5 +184,21 @@ TEST_F(AbandonedCall, NextCallOfOwner_QueuesAnew) {
   expect_rest();
 }
 
+TEST_F(AbandonedCall, NextSingleAttempt_DoesNotMeetItsNode) {
+  for (const core::LocalTerms local : {core::LocalTerms{}, core::LocalTerms{.batch = 8}}) {
+    const std::size_t holder = granted(1);
+    const std::size_t call = waiting(0, {.local = local});
+    lock_.cancel(call);
+    lock_.release(holder);
+    lock_.engine(1)->settle();
+    client(1).serve();
+    const std::size_t attempt = lock_.acquire(0, {.timeout = 0s, .local = local});
+    run();
+    EXPECT_TRUE(is_granted(attempt));
+    lock_.release(attempt);
+    expect_rest();
+  }
+}
+
 }  // namespace
 }  // namespace zklock::model

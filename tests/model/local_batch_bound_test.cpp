@@ -295,7 +295,6 @@ TEST_F(LocalBatchAnswer, CountsTheMarkerOfALockDelayAsOwn) {
 TEST_F(LocalBatchAnswer, IsForASingleAttemptWhenTheOthersHaveLeft) {
   begin();
   lock_.cancel(third_);
-  lock_.engine(0)->settle();
   const auto attempt = lock_.acquire(0, once(anew()));
   EXPECT_EQ(call(attempt).outcomes, 0);
   run();

@@ -72,8 +72,8 @@ Outcome AcquireCall::timed_out() const {
 
 void AcquireCall::abandon(Outcome outcome) noexcept {
   if (!leave_waiting(State::abandoned)) return;
+  engine_->sweep_soon(owner_);  // first: the caller's next single attempt comes after it
   finish(std::move(outcome));
-  engine_->soon([owner = owner_](LockEngine& engine) { engine.sweep(owner); });
 }
 
 void AcquireCall::finish(Outcome outcome) noexcept {

@@ -3,18 +3,21 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/contender.h"
 #include "zklock/recipes/local_queue.h"
+#include "zklock/recipes/slices.h"
 
 namespace zklock::recipes {
 
 namespace {
 
-/// How long an acquire waits for the mutex: longer than most Sections last.
-constexpr std::chrono::milliseconds patience_with_sections{1};
+/// How long an acquire waits for the mutex: longer than most Sections last, also where their threads
+/// lose the processor meanwhile.
+constexpr std::chrono::milliseconds patience_with_sections{10};
 
 /// What this thread takes out of an engine's outbox.
 struct Emptying;
@@ -32,6 +35,22 @@ struct Emptying {
 };
 
 }  // namespace
+
+template <class Step>
+bool LockEngine::soon(Step step) noexcept {
+  try {
+    core_->coordinator().soon([weak = weak_from_this(), step = std::move(step)] {
+      const auto engine = weak.lock();
+      if (!engine) return;
+      const Section section(*engine);
+      step(*engine);
+    });
+    return true;
+  } catch (const std::exception& e) {
+    core_->warn("lock " + path_.str() + ": " + e.what());
+    return false;
+  }
+}
 
 LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path, bool counter_ended)
     : core_(std::move(core)), path_(std::move(path)), counter_has_ended_(counter_ended) {}
@@ -94,15 +113,25 @@ void LockEngine::settle() {
   for (const auto& [owner, contender] : by_owner()) contender->sweep();
 }
 
-void LockEngine::sweep(const Owner& owner) {
-  if (const auto contender = find(owner)) contender->sweep();
+void LockEngine::sweep_soon(const Owner& owner) noexcept {
+  ++deferred_;
+  const bool sure = soon([owner](LockEngine& engine) {
+    --engine.deferred_;
+    if (const auto contender = engine.find(owner)) contender->sweep();
+  });
+  if (!sure) --deferred_;
 }
 
 void LockEngine::acquire(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {
-  // Calls that one thread makes keep their order.
-  if (deferred_ > 0) return enter_soon(call, std::move(wanted));
-  std::unique_lock lock(mutex_, patience_with_sections);
-  if (!lock.owns_lock()) return enter_soon(call, std::move(wanted));
+  // Asynchronous calls that one thread makes keep their order. And a single attempt is not to fail
+  // because of a contender that is about to be withdrawn.
+  const bool keeps_order = !wanted.blocks || !call->waits();
+  if (keeps_order && deferred_ > 0) return enter_soon(call, std::move(wanted));
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() && !lock.try_lock_for(slice_before(call->deadline(), LeaseClock::now(),
+                                                           patience_with_sections))) {
+    return enter_soon(call, std::move(wanted));
+  }
   const Section section(*this, std::move(lock));
   enter(call, std::move(wanted));
 }
@@ -111,27 +140,20 @@ void LockEngine::enter_soon(const std::shared_ptr<AcquireCall>& call, Wanted wan
   wanted.requester = Requester::of_this_thread(wanted.on_behalf_of.value_or(wanted.owner));
   call->arm(call->waits());
   ++deferred_;
-  try {
-    core_->coordinator().soon([self = shared_from_this(), call, wanted = std::move(wanted)] {
-      std::optional<Error> error;
-      {
-        const Section section(*self);
-        try {
-          self->enter(call, wanted);
-        } catch (const Error& e) {
-          error = e;
-        } catch (const std::exception& e) {  // no memory
-          error = Error(Errc::not_connected, "lock", self->path_.str(), e.what());
-        }
-        if (error) call->complete({.error = std::move(error)});
-      }
-      --self->deferred_;
-    });
-  } catch (...) {
-    --deferred_;
-    call->disarm();
-    throw;
-  }
+  const bool sure = soon([call, wanted = std::move(wanted)](LockEngine& engine) {
+    --engine.deferred_;
+    try {
+      engine.enter(call, wanted);
+    } catch (const Error& error) {
+      call->complete({.error = error});
+    } catch (const std::exception& e) {  // no memory
+      call->complete({.error = Error(Errc::not_connected, "lock", engine.path_.str(), e.what())});
+    }
+  });
+  if (sure) return;
+  --deferred_;
+  call->disarm();
+  throw std::bad_alloc();
 }
 
 void LockEngine::enter(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {

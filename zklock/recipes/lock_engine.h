@@ -83,30 +83,16 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   const core::LockPath& path() const noexcept { return path_; }
 
   /// Nests, joins this owner's waiting contender, or queues. `wanted.done` may be called before
-  /// acquire() returns, but after all locks are released. If the mutex is not free within about a
-  /// millisecond, or if earlier calls wait for it, a thread of the library does this soon. Throws
+  /// acquire() returns, but after all locks are released. If the mutex is not free within some
+  /// milliseconds, or until the deadline, a thread of the library does this soon. Throws
   /// Error(closed), and whatever the ports throw when the system gives no more; then there is no call.
   void acquire(const std::shared_ptr<AcquireCall>& call, Wanted wanted);
-  /// Within a Section. Withdraws the contender of `owner` if all its calls have been abandoned.
-  void sweep(const Owner& owner);
+  /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Without
+  /// memory for that it stays until its grant, which is released, or until flush().
+  void sweep_soon(const Owner& owner) noexcept;
   /// When a server last answered that it made a node of this client here.
   core::Instant node_made_at() const noexcept { return node_made_at_; }
   void node_made(core::Instant now) noexcept { node_made_at_ = now; }
-  /// Calls `step(*this)` within a Section, soon, on a thread of the library; without memory for
-  /// that, never.
-  template <class Step>
-  void soon(Step step) noexcept {
-    try {
-      core_->coordinator().soon([weak = weak_from_this(), step = std::move(step)] {
-        const auto engine = weak.lock();
-        if (!engine) return;
-        const Section section(*engine);
-        step(*engine);
-      });
-    } catch (const std::exception& e) {
-      core_->warn("lock " + path_.str() + ": " + e.what());
-    }
-  }
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
@@ -221,6 +207,10 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// acquire(), within a Section.
   void enter(const std::shared_ptr<AcquireCall>& call, Wanted wanted);
   void enter_soon(const std::shared_ptr<AcquireCall>& call, Wanted wanted);
+  /// Calls `step(*this)` within a Section, soon, on a thread of the library. Returns false if there
+  /// was no memory for that.
+  template <class Step>
+  bool soon(Step step) noexcept;
   void acl_answered(const client::Reply& reply);
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
@@ -236,7 +226,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   Recursion recursion_;
 
   std::atomic<core::Instant> node_made_at_{core::Instant::min()};
-  std::atomic<int> deferred_{0};  ///< calls that wait for enter_soon()
+  std::atomic<int> deferred_{0};  ///< calls to be begun or swept soon
   std::timed_mutex mutex_;
   // guarded by mutex_
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
