@@ -88,7 +88,7 @@ void AcquireCall::finish(Outcome outcome) noexcept {
 void AcquireCall::arm(bool waits) {
   ClientCore& core = engine_->core();
   disarm();
-  // A single attempt is not to hang on a server that is gone.
+  // A single attempt does not wait for a server that cannot be reached.
   const Deadline limit = waits ? deadline_ : for_one_round(core, deadline_);
   if (limit.is_never() || (blocks_ && waits)) return;
   timer_ = core.scheduler().at(limit.at(), [weak = weak_from_this()] {

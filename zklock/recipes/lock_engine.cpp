@@ -15,8 +15,7 @@ namespace zklock::recipes {
 
 namespace {
 
-/// How long an acquire waits for the mutex: longer than most Sections last, also where their threads
-/// lose the processor meanwhile.
+/// How long an acquire waits for the mutex: longer than most Sections last.
 constexpr std::chrono::milliseconds patience_with_sections{10};
 
 /// What this thread takes out of an engine's outbox.
@@ -46,7 +45,7 @@ bool LockEngine::soon(Step step) noexcept {
       step(*engine);
     });
     return true;
-  } catch (const std::exception& e) {
+  } catch (const std::exception& e) {  // no memory
     core_->warn("lock " + path_.str() + ": " + e.what());
     return false;
   }
@@ -76,17 +75,15 @@ LockEngine::Section::Section(LockEngine& engine, std::unique_lock<std::timed_mut
 }
 
 LockEngine::Section::~Section() {
-  // A release may grant the next contender, which may decline too. In a loop, however many there are.
-  auto& declining = engine_.declining_;
-  while (!declining.empty()) {
-    const auto [contender, kind] = std::move(declining.back());
-    declining.pop_back();
+  // A release may grant the next contender, which may decline too.
+  for (std::size_t i = 0; i < engine_.declining_.size(); ++i) {
+    const auto [contender, kind] = engine_.declining_[i];
     contender->drop(kind, Place::Manner::release);
-    engine_.later([contender] {});  // it may be the last reference
   }
+  const auto declined = std::exchange(engine_.declining_, {});  // perhaps the last references
   const bool put_off = std::exchange(engine_.put_off_, false);
   std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
-  if (!put_off && outbox.empty()) return;
+  if (!put_off && outbox.empty() && declined.empty()) return;
   const auto engine = engine_.shared_from_this();  // who has the mutex next may drop the last one
   lock_.unlock();
   if (put_off) engine->soon([](LockEngine&) {});  // if that fails, whoever comes next does it
@@ -158,10 +155,8 @@ void LockEngine::enter_soon(const std::shared_ptr<AcquireCall>& call, Wanted wan
 
 void LockEngine::enter(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {
   if (call->has_ended()) return;
-  if (core_->closed()) throw Error(Errc::closed, "lock", path_.str());
-  if (wanted.on_behalf && *wanted.on_behalf) {
-    throw Error(Errc::closed, "lock", path_.str(), "the mutex was destroyed meanwhile");
-  }
+  const bool destroyed = wanted.on_behalf && *wanted.on_behalf;
+  if (core_->closed() || destroyed) throw Error(Errc::closed, "lock", path_.str());
   if (const auto contender = find(wanted.owner)) {
     contender->sweep();
     if (contender->ownership().state() != core::Ownership::State::over) {

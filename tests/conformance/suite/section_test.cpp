@@ -123,7 +123,7 @@ TEST_F(WithinSection, StopOfWaitingCall_BringsNothing) {
 
 // ---- many threads ---------------------------------------------------------------------------------
 
-// Each counts up while it holds. A grant that nobody releases would end in a call that never ends.
+// Each counts up while it holds. After a grant that is not released, the last call would not end.
 TEST_F(LockTest, TimedCallsOfManyThreads_ReturnFalseOrHold) {
   constexpr int kThreads = 200;
   constexpr int kCalls = 5;
