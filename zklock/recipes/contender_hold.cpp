@@ -37,10 +37,9 @@ void Contender::granted() {
   if (holds_validly()) downgrade_if_only_shared();
 }
 
-// Every call was abandoned meanwhile. The owner's next call is to queue anew, and not to nest.
+// Every call was abandoned meanwhile.
 void Contender::decline(core::CountKind kind) {
   ownership_.add(kind);
-  engine_->forget(*this);
   engine_->declines(shared_from_this(), kind);
 }
 
