@@ -10,6 +10,7 @@
 #include "zklock/recipes/contender.h"
 #include "zklock/recipes/local_queue.h"
 #include "zklock/recipes/slices.h"
+#include "zklock/recipes/timed_lock.h"
 
 namespace zklock::recipes {
 
@@ -124,9 +125,9 @@ void LockEngine::acquire(const std::shared_ptr<AcquireCall>& call, Wanted wanted
   // because of a contender that is about to be withdrawn.
   const bool keeps_order = !wanted.blocks || !call->waits();
   if (keeps_order && deferred_ > 0) return enter_soon(call, std::move(wanted));
-  std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() && !lock.try_lock_for(slice_before(call->deadline(), LeaseClock::now(),
-                                                           patience_with_sections))) {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  const auto now = LeaseClock::now();
+  if (!lock_within(lock, slice_before(call->deadline(), now, patience_with_sections))) {
     return enter_soon(call, std::move(wanted));
   }
   const Section section(*this, std::move(lock));
