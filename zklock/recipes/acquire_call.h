@@ -53,7 +53,7 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
     return engine_->core().settings().stay_awake;
   }
 
-  /// What a call says of the hold; of the contender too, if the call makes it.
+  /// Settings of the hold; also of the contender, if the call makes it.
   struct Terms {
     core::HoldLimit limit = {};
     LockAudience audience = {};

@@ -41,8 +41,8 @@ namespace zklock::recipes {
 /// Thread-safety: the members of a Hold from any thread; the others within a Section of the engine.
 class Contender : public std::enable_shared_from_this<Contender> {
  public:
-  /// `key`: under which the engine keeps it; `requester`: whom it names. `local`: where it shares a
-  /// place; null when it has one of its own.
+  /// `key`: its key in the engine's map. `requester`: named by its node and Hold. `local`: the queue in
+  /// which it shares a place; null when it has one of its own.
   Contender(std::shared_ptr<LockEngine> engine, Owner key, const Requester& requester,
             core::AcquireFsm::Policy policy, LockAudience audience,
             std::shared_ptr<LocalQueue> local);
