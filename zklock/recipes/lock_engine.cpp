@@ -240,7 +240,12 @@ bool LockEngine::detach() {
   });
 }
 
-bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token) {
+bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token, SessionId session) {
+  if (std::exchange(newest_session_, session) != session) {
+    if (token <= newest_) newest_ = gone_ = {};
+    own_turn_.forget();
+    trust_.forget();
+  }
   if (token <= newest_) return false;          // of one that was looked for
   if (!core::is_usable(number)) return false;  // it goes below the others without a new beginning
   const bool again = newest_ != FencingToken{} && number <= newest_number_;
