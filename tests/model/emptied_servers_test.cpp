@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The servers are emptied, or restored from an old copy, while an engine lives on: the zxids begin
-// again, and so the tokens of the new session are lower than those that the engine remembers.
+// The servers are emptied, or restored from an old copy, while an engine lives on. The zxids begin
+// again, so the tokens of the new session are lower than those that the engine remembers.
 #include <string>
 #include <vector>
 

@@ -307,6 +307,10 @@ LockEngine::Standing LockEngine::standing_of(const Owner& owner) {
 
 std::vector<std::string> LockEngine::nodes() {
   const Section section(*this);
+  return nodes_in_section();
+}
+
+std::vector<std::string> LockEngine::nodes_in_section() const {
   std::vector<std::string> names;
   for (const auto& [owner, contender] : contenders_) {
     std::ranges::move(contender->place().own_names(), std::back_inserter(names));

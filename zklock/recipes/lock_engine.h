@@ -136,6 +136,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool counter_has_ended() const noexcept { return counter_has_ended_; }
   /// The names of all this client's nodes in this queue.
   std::vector<std::string> nodes();
+  /// REQUIRES: within a Section.
+  std::vector<std::string> nodes_in_section() const;
 
   /// Ends all waiting calls with this error.
   void fail_waiting(Errc code, const std::string& cause);
@@ -227,7 +229,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   OwnTurn own_turn_{*this};
   OwnSuccessors own_successors_;
   core::AnnouncementTrust trust_;
-  LateCreates late_creates_;
+  LateCreates late_creates_{*this};
   Turnstile turnstile_{core_->settings().creates_at_once};
   bool counter_has_ended_;
   core::Sequence newest_number_{};
