@@ -37,13 +37,12 @@ struct CountChildren {
 struct CreateParents {
   std::string path;
 };
-/// get_children2: the reply has children, and of their parent what Get tells, but for the data; and
-/// the sequence number of the next child.
+/// get_children2: the reply has children, and of their parent what Get tells, but for the data.
 struct ListChildren {
   std::string path;
 };
 /// get: the reply has data, token (czxid), created_ms, ephemeral_owner, version, child_count,
-/// last_child, acl_version.
+/// last_child, acl_version, next.
 struct Get {
   std::string path;
 };

@@ -268,6 +268,7 @@ void LockEngine::counter_is_at(core::Sequence number) {
 
 void LockEngine::path_seen(const client::Reply& stat) {
   if (stat.status != core::Status::ok) return;
+  counter_is_at(stat.next);
   trust_.seen({stat.token, stat.acl_version}, core_->scheduler().now());
 }
 

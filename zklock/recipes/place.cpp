@@ -303,7 +303,6 @@ void Place::list(SessionId session) {
 }
 
 core::AcquireEffects Place::listed(const client::Reply& queue, const client::Reply& count) {
-  if (queue.status == Status::ok) engine_->counter_is_at(queue.next);
   engine_->path_seen(queue);
   auto effects = fsm_.listed({queue.status,
                               queue.token,
