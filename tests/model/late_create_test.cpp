@@ -2,6 +2,7 @@
 // A contender has given up a create as never carried out, and the ensemble carries it out after all.
 // Then the znode belongs to a session that lives, and no contender claims it.
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +16,8 @@ using Kind = OperationKind;
 
 class LateCreate : public EngineTest {
  protected:
+  Duration timeout() { return lock_.core(0).keeper().timeout(); }
+  std::size_t looks() { return client(0).requests(Kind::list_children); }
   static std::string path_of(const std::string& node) {
     return std::string(LockWorld::path) + "/" + node;
   }
@@ -60,7 +63,7 @@ class LateCreate : public EngineTest {
     lock_.release(holder);
     lock_.world().run_all();
     EXPECT_FALSE(is_granted(next));
-    run_for(1s);
+    run_for(timeout());
     EXPECT_TRUE(is_granted(next));
     EXPECT_EQ(ensemble().find(late), nullptr);
     release(next);
@@ -147,27 +150,110 @@ TEST_F(LateCreate, ReplyLost_NodeOfTheContenderKept) {
   end();
 }
 
-TEST_F(LateCreate, NoCreateWasGivenUp_PredecessorsAreNotRead) {
+TEST_F(LateCreate, AnotherClientIsBehind_Deleted) {
+  const auto holder = granted_by_second_attempt();
+  const auto late = created_late(lost_, client(0).session());
+  const auto other = lock_.acquire(1);
+  lock_.world().run_all();
+  const auto next = lock_.acquire(0);
+  lock_.world().run_for(timeout());
+  EXPECT_EQ(ensemble().find(late), nullptr);
+  release(holder);
+  EXPECT_TRUE(is_granted(other));
+  release(other);
+  release(next);
+  end();
+}
+
+TEST_F(LateCreate, ClientHasNoContender_Deleted) {
+  release(granted_by_second_attempt());
+  const auto late = created_late(lost_, client(0).session());
+  lock_.end_use(0);
+  const auto other = waiting(1);
+  run_for(timeout());
+  EXPECT_EQ(ensemble().find(late), nullptr);
+  EXPECT_TRUE(is_granted(other));
+  release(other);
+  expect_rest();
+}
+
+TEST_F(LateCreate, ReplyOfALookIsLost_Deleted) {
+  for (const Kind kind : {Kind::list_children, Kind::get}) {
+    release(granted_by_second_attempt());
+    const auto late = created_late(lost_, client(0).session());
+    const auto other = waiting(1);
+    for (int i = 0; i < 3; ++i) {
+      const auto lost_before = client(0).lost_replies(kind);
+      lock_.world().lose_reply(0, kind);
+      for (int t = 0; t < 100 && client(0).lost_replies(kind) == lost_before; ++t) run_for(100ms);
+      ASSERT_GT(client(0).lost_replies(kind), lost_before);
+      reconnect();
+    }
+    run_for(timeout());
+    EXPECT_EQ(ensemble().find(late), nullptr);
+    EXPECT_TRUE(is_granted(other));
+    release(other);
+  }
+  end();
+}
+
+TEST_F(LateCreate, CreatedAfterTheFirstLook_Deleted) {
+  release(granted_by_second_attempt());
+  run_for(timeout() * 3 / 4);
+  const auto late = created_late(lost_, client(0).session());
+  run_for(timeout() / 2);
+  EXPECT_EQ(ensemble().find(late), nullptr);
+  end();
+}
+
+TEST_F(LateCreate, SessionEnds_LooksEnd) {
+  release(granted_by_second_attempt());
+  lock_.world().expire(0);
+  run();
+  reconnect();
+  const auto holder = granted(1);
+  reset_counts();
+  run_for(2 * timeout());
+  EXPECT_LE(looks(), 1U) << "its reply says that the session has ended";
+  release(holder);
+  end();
+}
+
+TEST_F(LateCreate, NoCreateWasGivenUp_NoLook) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   reset_counts();
-  run_for(10s);
+  run_for(2 * timeout());
+  EXPECT_EQ(looks(), 0U);
   EXPECT_EQ(client(0).requests(Kind::get), 0U);
   release(holder);
   release(next);
   end();
 }
 
-TEST_F(LateCreate, PredecessorThatIsClaimed_ReadOnce) {
+TEST_F(LateCreate, CreateWasGivenUp_TwoLooksWithoutTheOwnNodes) {
   const auto holder = granted_by_second_attempt();
-  const auto next = lock_.acquire(0);
-  lock_.world().run_all();
+  const auto next = waiting(0);
+  const auto other = waiting(1);
   reset_counts();
-  run_for(10s);
-  EXPECT_EQ(client(0).requests(Kind::get), 1U);
+  run_for(3 * timeout());
+  EXPECT_EQ(looks(), 2U);
+  EXPECT_EQ(client(0).requests(Kind::get), 2U) << "the other client's node";
   release(holder);
-  EXPECT_TRUE(is_granted(next));
   release(next);
+  release(other);
+  end();
+}
+
+TEST_F(LateCreate, ManyWereGivenUp_LooksTogether) {
+  std::vector<std::size_t> calls;
+  for (int i = 0; i < 10; ++i) {
+    calls.push_back(granted_by_second_attempt());
+    release(calls.back());
+  }
+  reset_counts();
+  run_for(3 * timeout());
+  EXPECT_LE(looks(), 3U);
   end();
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -179,6 +180,12 @@ Access LockWorld::access_of(const CallResult& call) const {
   return core::parse_contention(std::string_view(call.node).substr(std::strlen(path) + 1))->access;
 }
 
+void LockWorld::empty_servers() {
+  world_.ensemble().empty();
+  first_call_ = calls_.size();
+  last_token_ = last_exclusive_token_ = {};
+}
+
 void LockWorld::check_token(const CallResult& granted) {
   const bool excludes = access_of(granted) == Access::exclusive;
   if (granted.token < (excludes ? last_token_ : last_exclusive_token_)) {
@@ -186,7 +193,7 @@ void LockWorld::check_token(const CallResult& granted) {
   }
   last_token_ = std::max(last_token_, granted.token);
   if (excludes) last_exclusive_token_ = granted.token;
-  for (const auto& other : calls_) {
+  for (const auto& other : calls_ | std::views::drop(first_call_)) {
     if (other->token == granted.token && number_of(other->node) != number_of(granted.node)) {
       violation_ = "G1: two nodes with one token";
     }

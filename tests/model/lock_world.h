@@ -103,6 +103,9 @@ class LockWorld {
   std::size_t calls() const noexcept { return calls_.size(); }
   std::size_t lost_told(std::size_t call) const { return *lost_told_.at(call); }
 
+  /// See SimEnsemble::empty(): tokens are compared with those of later grants only.
+  void empty_servers();
+
   /// The names of the contenders' nodes under the lock, and of their markers, in no order.
   std::vector<std::string> nodes() const;
   /// How many grants are valid.
@@ -134,6 +137,7 @@ class LockWorld {
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   std::vector<bool> said_lost_;
   std::vector<std::int32_t> said_;     ///< of shared numbers of permits, in order
+  std::size_t first_call_{};           ///< since the servers were emptied
   FencingToken last_token_;            ///< the highest that was granted
   FencingToken last_exclusive_token_;  ///< of those that exclude all others
   std::string violation_;

@@ -122,6 +122,50 @@ TEST_F(SequenceEnd, HolderIsThere_OthersWaitForItsRelease) {
   expect_rest();
 }
 
+// A contender that waits for the counter to begin again has no node that could be counted.
+TEST_F(SequenceEnd, HolderSharesItsNode_OthersAreGranted) {
+  const auto shared = [] { return LockWorld::Request{.local = {.batch = 8}}; };
+  for (const auto next : {kLast, core::first_unusable_sequence.value}) {
+    lock_.use(0);
+    std::vector<std::size_t> own = {granted(0, shared())};
+    ensemble().set_counter(LockWorld::path, next);
+    const auto other = waiting(1);
+    while (own.size() < 100 && !is_granted(other)) {
+      own.push_back(lock_.acquire(0, shared()));
+      run();
+      for (std::size_t i = 0; i + 1 < own.size(); ++i) lock_.release(own[i]);
+      run_for(500ms);
+    }
+    EXPECT_LT(own.size(), 20U);
+    for (int i = 0; i < 5; ++i) {
+      for (const auto call : own) lock_.release(call);
+      lock_.release(other);
+      run_for(1s);
+    }
+    EXPECT_TRUE(is_granted(other));
+    lock_.end_use(0);
+    expect_rest();
+  }
+}
+
+TEST_F(SequenceEnd, NodeIsKeptIdle_OthersAreGranted) {
+  const LockWorld::Request kept{.local = {.keep_idle = std::chrono::hours(1)}};
+  for (const bool ended_before : {false, true}) {
+    lock_.use(0);
+    const auto holder = granted(0, kept);
+    if (ended_before) ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+    const auto other = ended_before ? waiting(1) : std::size_t{};
+    release(holder);
+    if (!ended_before) ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+    const auto call = ended_before ? other : lock_.acquire(1);
+    run_for(5s);
+    EXPECT_TRUE(is_granted(call)) << ended_before;
+    release(call);
+    lock_.end_use(0);
+    expect_rest();
+  }
+}
+
 TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
   create("config");
   ensemble().set_counter(LockWorld::path, kLast);

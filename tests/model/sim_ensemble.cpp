@@ -63,6 +63,7 @@ Reply stat(const Node* node) {
   reply.last_child = {node->pzxid};
   reply.version = node->version;
   reply.acl_version = node->acl_version;
+  reply.next = {node->counter};
   return reply;
 }
 
@@ -84,10 +85,7 @@ Reply acl(const Node* node, Credential client) {
 
 Reply children(const Node* node) {
   Reply reply = stat(node);
-  if (node != nullptr) {
-    reply.children = node->children;
-    reply.next = {node->counter};
-  }
+  if (node != nullptr) reply.children = node->children;
   return reply;
 }
 

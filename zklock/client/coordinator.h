@@ -37,12 +37,12 @@ struct CountChildren {
 struct CreateParents {
   std::string path;
 };
-/// get_children2: the reply has children, next, and all members of a Get reply except data.
+/// get_children2: the reply has children, and all members of a Get reply except data.
 struct ListChildren {
   std::string path;
 };
 /// get: the reply has data, token (czxid), created_ms, ephemeral_owner, version, child_count,
-/// last_child, acl_version.
+/// last_child, acl_version, next.
 struct Get {
   std::string path;
 };

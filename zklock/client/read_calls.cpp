@@ -20,6 +20,14 @@ int watch_existence(const Wire& wire, const char* path, const void* data) {
 /// What is wanted of a watch. Without a value: none.
 using Interest = std::optional<WatchRegistry::OnEvent>;
 
+/// The sequence number of the next child is the number of creates below the node. A server's
+/// `cversion` is creates plus deletes: 2 * creates - numChildren, in 32 bits.
+core::Sequence next_sequence(const Stat& stat) noexcept {
+  const auto twice =
+      static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.numChildren);
+  return {static_cast<std::int32_t>(twice / 2)};
+}
+
 /// A read of one node, with or without a watch.
 class ReadCall : public Call {
  public:
@@ -73,6 +81,7 @@ class ReadCall : public Call {
     reply().last_child = {stat->pzxid};
     reply().version = stat->version;
     reply().acl_version = stat->aversion;
+    reply().next = next_sequence(*stat);
   }
 
  private:
@@ -101,14 +110,6 @@ class ExistsCall final : public ReadCall {
   }
 };
 
-/// The sequence number of the next child is the number of creates below the node. A server's
-/// `cversion` is creates plus deletes: 2 * creates - numChildren, in 32 bits.
-core::Sequence next_sequence(const Stat& stat) noexcept {
-  const auto twice =
-      static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.numChildren);
-  return {static_cast<std::int32_t>(twice / 2)};
-}
-
 class ListCall final : public ReadCall {
  public:
   ListCall(std::string path, Interest interest, Origin origin)
@@ -123,7 +124,6 @@ class ListCall final : public ReadCall {
     wire.nodes.listed(path(), static_cast<std::size_t>(names.count));
     reply().children.assign(names.data, names.data + names.count);
     describe(completion.stat);
-    if (completion.stat != nullptr) reply().next = next_sequence(*completion.stat);
     return true;
   }
 

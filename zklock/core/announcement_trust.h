@@ -38,6 +38,8 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// | any     | a stat shows another czxid or aversion | unknown                                    |
 /// | any     | the ACL is wanted, and the last stat   | unknown                                    |
 /// |         | is older than max_age                  |                                            |
+/// | any     | a new session has begun: emptied       | unknown                                    |
+/// |         | servers give czxids a second time      |                                            |
 ///
 /// If the aversion is 0, the ACL is as old as the path. If not, predecessors that were there when the
 /// ACL was read may have been created under an earlier ACL, and are not believed.
@@ -68,6 +70,8 @@ class AnnouncementTrust {
   void acl_refused(Instant now) noexcept;
   /// The request has failed; the ACL is read when it is wanted again.
   void acl_not_read() noexcept { reading_ = false; }
+  /// A new session has begun.
+  void forget() noexcept { verdict_ = Verdict::unknown; }
 
   /// `predecessor`: the czxid of its znode.
   bool believes(FencingToken predecessor) const noexcept {

@@ -210,7 +210,9 @@ void LocalQueue::ask_if_due() {
 
 void LocalQueue::counted(const Place& place, const client::Reply& reply) {
   if (!is_shared(place)) return;
-  allowance_.answered(reply.status == core::Status::ok && reply.child_count == own_children());
+  engine_.path_seen(reply);
+  allowance_.answered(reply.status == core::Status::ok && reply.child_count == own_children() &&
+                      !engine_.counter_has_ended());
   if (state_ != State::idle) return ask_if_due();  // it may have been asked long ago
   if (waiting_.empty()) {
     if (terms_.keep_idle.count() == 0) return end_idling();
@@ -302,14 +304,15 @@ void LocalQueue::somebody_came(const Place& place) {
 
 void LocalQueue::listed(const Place& place, const client::Reply& reply) {
   if (!is_shared(place)) return;
+  engine_.path_seen(reply);
   const bool ok = reply.status == core::Status::ok;
   const auto queue = ok ? core::contenders(reply.children) : std::vector<core::NodeName>{};
   const bool there =
       std::ranges::find(queue, place.own_name(), &core::NodeName::text) != queue.end() &&
       reply.token < place.token();
   if (reply.status == core::Status::no_node || (ok && !there)) return place_->own_node_gone();
-  // Who cannot be seen may be there.
-  if (!ok || queue.size() > 1) {
+  // Contenders that cannot be seen may be there. At the counter's end they wait without a znode.
+  if (!ok || queue.size() > 1 || engine_.counter_has_ended()) {
     allowance_.others_found();
     return end_idling();
   }

@@ -293,7 +293,12 @@ bool LockEngine::detach() {
   });
 }
 
-bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token) {
+bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token, SessionId session) {
+  if (std::exchange(newest_session_, session) != session) {
+    if (token <= newest_) newest_ = gone_ = {};
+    own_turn_.forget();
+    trust_.forget();
+  }
   if (token <= newest_) return false;          // of one that was looked for
   if (!core::is_usable(number)) return false;  // it goes below the others without a new beginning
   const bool again = newest_ != FencingToken{} && number <= newest_number_;
@@ -316,6 +321,7 @@ void LockEngine::counter_is_at(core::Sequence number) {
 
 void LockEngine::path_seen(const client::Reply& stat) {
   if (stat.status != core::Status::ok) return;
+  counter_is_at(stat.next);
   trust_.seen({stat.token, stat.acl_version}, core_->scheduler().now());
 }
 
@@ -355,6 +361,10 @@ LockEngine::Standing LockEngine::standing_of(const Owner& owner) {
 
 std::vector<std::string> LockEngine::nodes() {
   const Section section(*this);
+  return nodes_in_section();
+}
+
+std::vector<std::string> LockEngine::nodes_in_section() const {
   std::vector<std::string> names;
   for (const auto& [owner, contender] : contenders_) {
     std::ranges::move(contender->place().own_names(), std::back_inserter(names));

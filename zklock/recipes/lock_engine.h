@@ -122,7 +122,10 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// True: the numbers have begun again, and so the nodes that were known before have gone with the
   /// path that they were in; their contenders have been told. What was submitted before may have met
   /// the new node, which can have the name of an older one.
-  bool numbers_begin_again(core::Sequence number, FencingToken token);
+  ///
+  /// `session`: in which the node was created. Before it began, the servers may have been emptied or
+  /// restored: then the tokens begin again too, and what is known by earlier tokens is forgotten.
+  bool numbers_begin_again(core::Sequence number, FencingToken token, SessionId session);
   /// Within a Section. Whether what `token` made is known to have gone like that.
   bool went_with_path(FencingToken token) const noexcept {
     return gone_ != FencingToken{} && token <= gone_;
@@ -134,6 +137,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool counter_has_ended() const noexcept { return counter_has_ended_; }
   /// The names of all this client's nodes in this queue.
   std::vector<std::string> nodes();
+  /// REQUIRES: within a Section.
+  std::vector<std::string> nodes_in_section() const;
 
   /// Ends all waiting calls with this error.
   void fail_waiting(Errc code, const std::string& cause);
@@ -240,12 +245,13 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   OwnTurn own_turn_{*this};
   OwnSuccessors own_successors_;
   core::AnnouncementTrust trust_;
-  LateCreates late_creates_;
+  LateCreates late_creates_{*this};
   Turnstile turnstile_{core_->settings().creates_at_once};
   bool counter_has_ended_;
   core::Sequence newest_number_{};
   FencingToken newest_{};  ///< of this client's nodes
-  FencingToken gone_{};    ///< the newest of those that went with their path
+  SessionId newest_session_{};
+  FencingToken gone_{};  ///< the newest of those that went with their path
 };
 
 /// What hears news for `self`: `step` is called with it, within a Section, and whatever else comes;

@@ -58,6 +58,8 @@ class OwnTurn {
   bool may_come() const noexcept { return in_a_row_ > 0 && is_known(); }
   /// Whether the node of that number, which an answer has just told of, is the first.
   bool has_come(core::Sequence number) const noexcept;
+  /// A new session has begun: its tokens may be lower than that of the last node.
+  void forget() noexcept { last_.reset(); }
   void end() noexcept;
 
  private:

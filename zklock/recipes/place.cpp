@@ -185,8 +185,9 @@ void Place::count() {
 core::CreatedAnswer Place::answer_of(const client::Reply& created) {
   const auto name = core::NodeName::parse(created.name);
   if (name) engine_->counter_is_at(name->sequence);
-  const bool doubtful = created.status == Status::ok && name &&
-                        engine_->numbers_begin_again(name->sequence, created.token);
+  const bool doubtful =
+      created.status == Status::ok && name &&
+      engine_->numbers_begin_again(name->sequence, created.token, created.session);
   const bool first = name && !doubtful && engine_->own_turn().has_come(name->sequence);
   return {doubtful ? Status::unknown : status_unbound(created),
           created.session,
@@ -243,7 +244,9 @@ core::AcquireEffects Place::inspected(const client::Reply& reply) {
   auto effects =
       fsm_.inspected({reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
   if (fsm_.token() == reply.token) queued_ms_ = reply.created_ms;  // it is its own
-  if (fsm_.has_node()) engine_->numbers_begin_again(fsm_.sequence(), fsm_.token());
+  if (fsm_.has_node()) {
+    engine_->numbers_begin_again(fsm_.sequence(), fsm_.token(), fsm_.session());
+  }
   return effects;
 }
 
@@ -305,7 +308,6 @@ void Place::list(SessionId session) {
 }
 
 core::AcquireEffects Place::listed(const client::Reply& queue, const client::Reply& count) {
-  if (queue.status == Status::ok) engine_->counter_is_at(queue.next);
   engine_->path_seen(queue);
   auto effects = fsm_.listed({queue.status,
                               queue.token,

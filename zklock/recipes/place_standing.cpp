@@ -85,7 +85,6 @@ void Place::tick(int& requests) {
   } else if (requests > 0 && watch_own()) {
     --requests;
   }
-  if (standing == Ownership::State::waiting) predecessors_.tick(*this, requests);
   if (idle) local_->tick(*this);
 }
 

@@ -6,7 +6,6 @@
 #include <exception>
 #include <utility>
 
-#include "zklock/core/node_data.h"
 #include "zklock/recipes/place.h"
 
 namespace zklock::recipes {
@@ -24,7 +23,6 @@ std::uint32_t connection_of(const Place& place) noexcept {
 void PredecessorWatches::watch(Place& place, const std::string& node, SessionId session) {
   // The same node may be watched again while an event of its earlier watch is on its way.
   const std::uint32_t serial = ++last_;
-  late_compared_ = 0;
   connection_ = connection_of(place);
   // As long as the watch is not forgotten, the machine waits for the same ones: they need not be
   // named a second time.
@@ -55,7 +53,6 @@ void PredecessorWatches::answered(Place& place, std::uint32_t serial, const clie
   const bool stands = std::ranges::find(watches_, serial, &Watch::serial) != watches_.end();
   const bool own = reply.ephemeral_owner == place.session();
   if (stands) token_ = reply.token;
-  if (stands && own) of_own_session_ = true;
   if (!stands || !own || !place.stands_by_number()) return;
   try {
     place.engine().own_successors().wait(reply.token, place.weak_from_this());
@@ -71,34 +68,6 @@ bool PredecessorWatches::forget(Place& place, std::uint32_t serial) noexcept {
   return true;
 }
 
-// At a tick, and not when the watch is answered: a contender may still be looking for its znode then.
-void PredecessorWatches::tick(Place& place, int& requests) {
-  const std::uint32_t added = place.engine().late_creates().added();
-  if (!of_own_session_ || late_compared_ == added || requests <= 0) return;
-  for (const std::string& node : place.waited_for()) {
-    --requests;
-    place.core().coordinator().submit(
-        {.operation = request::Get{place.engine().path().child(node)}, .session = place.session()},
-        place.entering(
-            [node](Place& p, const client::Reply& reply) { delete_if_unclaimed(p, node, reply); }));
-  }
-  late_compared_ = added;
-}
-
-void PredecessorWatches::delete_if_unclaimed(Place& place, const std::string& node,
-                                             const client::Reply& reply) {
-  if (reply.status != core::Status::ok || reply.ephemeral_owner != reply.session) return;
-  const auto data = core::NodeData::parse(reply.data);
-  if (!data || !place.engine().late_creates().contains(reply.session, data->attempt)) return;
-  place.core().warn("lock " + place.engine().path().str() + ": the servers created znode " + node +
-                    " late, after its create had been abandoned; it is being deleted, no action is "
-                    "needed");
-  // It looks first: the name may be another znode's by then.
-  place.core().remove(reply.session,
-                      {.path = place.engine().path().child(node), .token = reply.token},
-                      client::Deleter::Manner::with_care);
-}
-
 void PredecessorWatches::end(Place& place) noexcept {
   for (const Watch& each : watches_) place.core().coordinator().unwatch(each.id);
   drop(place);
@@ -106,7 +75,6 @@ void PredecessorWatches::end(Place& place) noexcept {
 
 void PredecessorWatches::drop(Place& place) noexcept {
   watches_.clear();
-  of_own_session_ = false;
   auto& successors = place.engine().own_successors();
   if (!successors.empty()) successors.leave(token_, place.weak_from_this());
 }

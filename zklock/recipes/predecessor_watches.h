@@ -28,9 +28,6 @@ class PredecessorWatches {
   void drop(Place& place) noexcept;
   /// Whether the connection is the one on which the last one was asked for.
   bool on_same_connection(const Place& place) const noexcept;
-  /// Reads the predecessors, if one is of the own session and may be the znode of a late create (see
-  /// LateCreates); then deletes it. Takes the requests that it sends off `requests`.
-  void tick(Place& place, int& requests);
   /// The czxid of the predecessor that was watched last.
   FencingToken token() const noexcept { return token_; }
 
@@ -38,8 +35,6 @@ class PredecessorWatches {
   void answered(Place& place, std::uint32_t serial, const client::Reply& reply);
   /// False: it was called off, or has fired.
   bool forget(Place& place, std::uint32_t serial) noexcept;
-  static void delete_if_unclaimed(Place& place, const std::string& node,
-                                  const client::Reply& reply);
 
   struct Watch {
     std::uint32_t serial;
@@ -48,9 +43,6 @@ class PredecessorWatches {
 
   core::Few<Watch> watches_;
   FencingToken token_{};
-  /// LateCreates::added() when the predecessors were last compared with them.
-  std::uint32_t late_compared_ = 0;
-  bool of_own_session_ = false;  ///< one of the predecessors
   std::uint32_t last_ = 0;
   std::uint32_t connection_ = 0;  ///< its last digits
 };

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The servers are emptied, or restored from an old copy, while an engine lives on. The zxids begin
+// again, so the tokens of the new session are lower than those that the engine remembers.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+#include "zklock/core/node_name.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class EmptiedServers : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    for (const std::size_t c : {0U, 1U, 2U}) lock_.use(c);
+    raise_zxids_to(ensemble().last_zxid() + 1'000);
+  }
+  void end() {
+    for (const std::size_t c : {0U, 1U, 2U}) lock_.end_use(c);
+    expect_rest();
+  }
+  void cycle(std::size_t client) { release(granted(client)); }
+  /// The next number of the path, which is made if it is missing.
+  void begin_numbers_at(int next) {
+    ensemble().create("/locks");
+    ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
+    ensemble().set_counter(LockWorld::path, next);
+  }
+  void reap() {
+    run_for(2s);
+    ASSERT_GT(ensemble().reap_containers(), 0U);
+    run();
+  }
+  /// All clients get new sessions afterwards.
+  void empty_servers() {
+    lock_.empty_servers();
+    run();
+    for (const std::size_t c : {0U, 1U, 2U}) lock_.world().disconnect(c);
+    run_for(client(0).options().session_timeout + 1s);
+    for (const std::size_t c : {0U, 1U, 2U}) lock_.world().reconnect(c);
+    run();
+  }
+  void raise_zxids_to(std::int64_t zxid) {
+    while (ensemble().last_zxid() < zxid) ASSERT_EQ(ensemble().set_data("/", {}), Status::ok);
+  }
+  void expect_released_nodes_are_deleted() {
+    for (const std::size_t c : {0U, 1U, 0U, 0U}) {
+      cycle(c);
+      EXPECT_TRUE(lock_.nodes().empty());
+    }
+  }
+};
+
+TEST_F(EmptiedServers, PathWasMadeAnewBefore_ReleasedNodeIsDeleted) {
+  cycle(0);
+  cycle(1);
+  reap();
+  cycle(0);
+  cycle(1);
+  empty_servers();
+  expect_released_nodes_are_deleted();
+  end();
+}
+
+TEST_F(EmptiedServers, FirstNumberIsBeyondTheEnd_ReleasedNodeIsDeleted) {
+  cycle(0);
+  reap();
+  cycle(0);
+  empty_servers();
+  begin_numbers_at(core::first_unusable_sequence.value);
+  cycle(0);
+  expect_released_nodes_are_deleted();
+  end();
+}
+
+TEST_F(EmptiedServers, FirstCreateInDoubt_ReleasedNodeIsDeleted) {
+  cycle(0);
+  reap();
+  cycle(0);
+  empty_servers();
+  cycle(1);
+  lock_.world().lose_reply(0, Kind::create_contender);
+  const auto call = lock_.acquire(0);
+  run();
+  lock_.world().reconnect(0);
+  run();
+  ASSERT_TRUE(is_granted(call));
+  release(call);
+  EXPECT_TRUE(lock_.nodes().empty());
+  end();
+}
+
+// A deletion that is repeated must not meet the node that has got the name.
+TEST_F(EmptiedServers, PathIsMadeAnewAfterwards_IsNoticed) {
+  cycle(0);
+  empty_servers();
+  cycle(0);
+  reap();
+  const auto holder = lock_.acquire(0);
+  reset_counts();
+  run();
+  ASSERT_TRUE(is_granted(holder));
+  EXPECT_EQ(client(0).requests(Kind::check), 1U) << "it is looked for";
+  release(holder);
+  end();
+}
+
+// The number of the last node that the client released before is the own number afterwards.
+TEST_F(EmptiedServers, NumberOfAReleasedNode_NextIsNotFirst) {
+  cycle(0);
+  const auto last = granted(0);
+  const int number = core::NodeName::parse(lock_.nodes().at(0))->sequence.value;
+  release(last);
+  empty_servers();
+  begin_numbers_at(number - 1);
+  const auto lost = granted(0);
+  run_for(900ms);  // until its node is watched
+  ASSERT_EQ(ensemble().remove(lock_.call(lost).node), Status::ok);
+  run();
+  const auto holder = granted(0);
+  ASSERT_EQ(core::NodeName::parse(lock_.nodes().at(0))->sequence.value, number);
+  const auto next = waiting(0);
+  release(holder);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  release(lost);
+  end();
+}
+
+// Its czxid and aversion are those of the path that was there before.
+TEST_F(EmptiedServers, PathWithAnotherAcl_AnnouncementIsNotBelieved) {
+  const auto czxid = ensemble().find(LockWorld::path)->czxid;
+  const auto before = granted(1);
+  const auto next_before = waiting(0);
+  release(before);
+  release(next_before);
+  empty_servers();
+  ASSERT_LT(ensemble().last_zxid(), czxid);
+  ensemble().create("/locks");
+  raise_zxids_to(czxid - 1);
+  ensemble().create(LockWorld::path, {}, {},
+                    {.everyone = AclEntry::read | AclEntry::create, .users = AclEntry::all});
+  ASSERT_EQ(ensemble().find(LockWorld::path)->czxid, czxid);
+  const auto holder = granted(1);
+  const auto forged =
+      ensemble().create_sequential(LockWorld::path, "lock-", "zklock 1\nannounces=1\n");
+  const auto next = waiting(0);
+  ASSERT_EQ(ensemble().set_data(std::string(LockWorld::path) + "/" + *forged, "released"),
+            Status::ok);
+  run();
+  EXPECT_FALSE(is_granted(next));
+  ASSERT_EQ(ensemble().remove(std::string(LockWorld::path) + "/" + *forged), Status::ok);
+  release(holder);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  end();
+}
+
+}  // namespace
+}  // namespace zklock::model

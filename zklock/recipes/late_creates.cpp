@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/late_creates.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "zklock/core/node_data.h"
+#include "zklock/core/queue.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::recipes {
+
+namespace request = client::request;
+
+namespace {
+
+constexpr int looks_per_attempt = 2;
+
+}  // namespace
+
+void LateCreates::add(core::SessionId session, std::string attempt) noexcept {
+  if (std::exchange(session_, session) != session) {
+    attempts_.clear();
+    is_looking_ = false;
+  }
+  if (attempts_.size() == most_attempts) attempts_.pop_front();
+  try {
+    attempts_.push_back({.id = std::move(attempt)});
+    if (!is_looking_) look_later();
+  } catch (const std::exception&) {
+  }
+}
+
+/// A step of a look. It keeps the engine, which may have no object and no contender any more.
+template <class Step>
+auto LateCreates::of_this_session(Step step) {
+  return
+      [this, engine = engine_.shared_from_this(), session = session_, step](const auto&... news) {
+        const LockEngine::Section section(*engine);
+        if (session != session_) return;
+        try {
+          step(news...);
+        } catch (const std::exception&) {  // no memory: the next attempt begins another look
+          is_looking_ = false;
+        }
+      };
+}
+
+/// Returns whether the look goes on after `reply`.
+bool LateCreates::goes_on(const client::Reply& reply) {
+  switch (core::sort_of(reply.status)) {
+    case core::StatusSort::session:
+    case core::StatusSort::over:
+      attempts_.clear();
+      is_looking_ = false;
+      return false;
+    case core::StatusSort::doubtful:
+    case core::StatusSort::unsent:
+    case core::StatusSort::later: look_later(); return false;
+    case core::StatusSort::done:
+    case core::StatusSort::tree:
+    case core::StatusSort::refused: return true;
+  }
+  return true;
+}
+
+void LateCreates::look_later() {
+  client::Scheduler& scheduler = engine_.core().scheduler();
+  scheduler.at(scheduler.now() + engine_.core().keeper().timeout() / 2,
+               of_this_session([this] { look(); }));
+  is_looking_ = true;
+}
+
+void LateCreates::look() {
+  for (Attempt& attempt : attempts_) attempt.in_look = true;
+  engine_.core().coordinator().submit(
+      {.operation = request::ListChildren{engine_.path().str()}, .session = session_},
+      of_this_session([this](const client::Reply& reply) { listed(reply); }));
+}
+
+void LateCreates::listed(const client::Reply& reply) {
+  if (!goes_on(reply)) return;
+  candidates_.clear();
+  std::vector<std::string> own = engine_.nodes_in_section();
+  std::ranges::sort(own);
+  for (core::NodeName& name : core::contenders(reply.children)) {
+    if (!std::ranges::binary_search(own, name.text)) candidates_.push_back(std::move(name.text));
+  }
+  inspect_next();
+}
+
+void LateCreates::inspect_next() {
+  if (candidates_.empty()) return looked();
+  engine_.core().coordinator().submit(
+      {.operation = request::Get{engine_.path().child(candidates_.back())}, .session = session_},
+      of_this_session([this](const client::Reply& reply) { inspected(reply); }));
+}
+
+void LateCreates::inspected(const client::Reply& reply) {
+  if (!goes_on(reply)) return;
+  const std::string node = std::move(candidates_.back());
+  candidates_.pop_back();
+  const bool own = reply.status == core::Status::ok && reply.ephemeral_owner == session_;
+  const auto data = own ? core::NodeData::parse(reply.data) : std::nullopt;
+  if (data && contains(data->attempt)) {
+    engine_.core().warn("lock " + engine_.path().str() + ": the servers created znode " + node +
+                        " late, after its create had been abandoned; it is being deleted, no action "
+                        "is needed");
+    // It looks first: the name may be another znode's by then.
+    engine_.core().remove(session_, {.path = engine_.path().child(node), .token = reply.token},
+                          client::Deleter::Manner::with_care);
+  }
+  inspect_next();
+}
+
+void LateCreates::looked() {
+  for (Attempt& attempt : attempts_) attempt.looks += attempt.in_look ? 1 : 0;
+  std::erase_if(attempts_, [](const Attempt& each) { return each.looks == looks_per_attempt; });
+  is_looking_ = false;
+  if (!attempts_.empty()) look_later();
+}
+
+bool LateCreates::contains(std::string_view attempt) const {
+  return std::ranges::find(attempts_, attempt, &Attempt::id) != attempts_.end();
+}
+
+}  // namespace zklock::recipes
