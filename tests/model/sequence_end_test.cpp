@@ -42,6 +42,16 @@ class SequenceEnd : public EngineTest {
   /// The next number that the server gives.
   std::int32_t counter() { return ensemble().find(LockWorld::path)->counter; }
 
+  /// Client 0 is disconnected for longer than the connection timeout, and then connected.
+  void expect_not_connected_at_deadlines(std::size_t without, std::size_t with_deadline) {
+    lock_.world().disconnect(0);
+    run_for(client(0).options().connection_timeout + 1s);
+    EXPECT_EQ(error(without), Errc::not_connected);
+    EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+    lock_.world().reconnect(0);
+    run();
+  }
+
   /// Every client repeats calls with these timeouts as soon as they end, in a random order of steps,
   /// until `count` calls are granted. Returns how many steps that took.
   std::size_t storm(const std::array<std::optional<Duration>, kCallsPerClient>& timeouts,
@@ -155,6 +165,23 @@ TEST_F(SequenceEnd, CounterEndedAndAnotherClientMadeThePathAnew_LeavesThatPath) 
   expect_rest();
 }
 
+TEST_F(SequenceEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
+  const auto holder = granted(1);
+  ensemble().set_counter(LockWorld::path, kLast);
+  const auto knows = lock_.acquire(0, {.timeout = 1s});
+  run_for(2s);
+  expect_ended_with_nothing(knows);
+  const auto without = lock_.acquire(0);
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
+  run();
+  expect_not_connected_at_deadlines(without, with_deadline);
+  lock_.release(holder);
+  run_for(client(0).options().session_timeout);
+  EXPECT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
 // ---- a name made by hand ahead of the counter ---------------------------------------------------
 
 TEST_F(SequenceEnd, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {
@@ -191,6 +218,24 @@ TEST_F(SequenceEnd, NameIsTakenAndTheTransactionIsInDoubt_IsSkippedAllTheSame) {
     release(call);
     expect_rest();
   }
+}
+
+TEST_F(SequenceEnd, NoServerWhileSkipping_CallsEndAtTheirDeadlines) {
+  const std::int32_t next = counter();
+  const std::string by_hand = core::NodeName::make("lock-", {next}).text;
+  create(by_hand);
+  ensemble().set_counter(LockWorld::path, next);
+  lock_.world().lose_request(0, Kind::transaction);
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
+  const auto without = lock_.acquire(0);
+  run();
+  ASSERT_EQ(client(0).requests(Kind::transaction), 2U) << "one is lost, one waits to be sent";
+  expect_not_connected_at_deadlines(without, with_deadline);
+  remove(by_hand);
+  run_for(client(0).options().session_timeout);
+  EXPECT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ void Place::carry_out(const Effect& effect) {
       create_id_ = submit(
           request::Transaction{{}, {request::write::Create{child}, request::write::Remove{child}}},
           {}, on_reply([](Place& p, const auto& r) {
-            return p.fsm_.number_skipped(r.status, r.detail);
+            return p.fsm_.number_skipped(p.status_unbound(r), r.detail);
           }));
       return;
     }
@@ -302,7 +302,8 @@ void Place::list(SessionId session) {
 core::AcquireEffects Place::listed(const client::Reply& queue, const client::Reply& count) {
   if (queue.status == Status::ok) engine_->counter_is_at(queue.next);
   engine_->path_seen(queue);
-  auto effects = fsm_.listed({queue.status,
+  // Only a request that is bound to no session is answered `not_connected`.
+  auto effects = fsm_.listed({status_unbound(queue),
                               queue.token,
                               queue.children,
                               queue.detail,
