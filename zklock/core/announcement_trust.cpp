@@ -2,6 +2,7 @@
 #include "zklock/core/announcement_trust.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace zklock::core {
 
@@ -45,7 +46,8 @@ void AnnouncementTrust::acl_read(const Version& version, FencingToken last_child
                                  std::span<const AclEntry> acl, Instant now) noexcept {
   reading_ = false;
   seen(version, now);
-  since_ = version.acl == 0 ? FencingToken{} : last_child;
+  const bool is_same = std::exchange(read_, version) == version;
+  if (!is_same) since_ = version.acl == 0 ? FencingToken{} : last_child;
   verdict_ = creators_may_delete(acl) ? Verdict::safe : Verdict::unsafe;
 }
 

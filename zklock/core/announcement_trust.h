@@ -39,8 +39,8 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// | any     | the ACL is wanted, and the last stat   | unknown                                    |
 /// |         | is older than max_age                  |                                            |
 ///
-/// If the aversion is 0, the ACL is as old as the path. If not, predecessors that were there when the
-/// ACL was read may have been created under an earlier ACL, and are not believed.
+/// If the aversion is 0, the ACL is as old as the path. If not, predecessors that were there when this
+/// version of the ACL was first read may have been created under an earlier ACL, and are not believed.
 ///
 /// Thread-safety: none.
 class AnnouncementTrust {
@@ -78,6 +78,7 @@ class AnnouncementTrust {
   enum class Verdict : std::uint8_t { unknown, safe, unsafe };
 
   Version version_;
+  Version read_;  ///< of the last ACL that was read
   Instant seen_at_{};
   FencingToken since_;  ///< predecessors up to this one are not believed
   Verdict verdict_ = Verdict::unknown;
