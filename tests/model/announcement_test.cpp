@@ -261,6 +261,33 @@ TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_BelievedAtSlowHandoffs) {
   end();
 }
 
+// What a reply shows can be as old as its request.
+TEST_F(ForgedAnnouncement, AclReplyOnItsWayForLong_ReadAgain) {
+  auto holder = granted(0);
+  for (int i = 1; i <= 10; ++i) {
+    const auto next = waiting(static_cast<std::size_t>(i) % 2);
+    release(holder);
+    holder = next;
+  }
+  ASSERT_TRUE(lock_.engine(1)->is_crowded());
+  run_for(2s);
+  reset_counts();
+  const auto slow = lock_.acquire(1);
+  while (client(1).requests(Kind::get_acl) == 0) ASSERT_TRUE(step());
+  client(1).cut_off();
+  run_for(1500ms);
+  client(1).mend();
+  run();
+  const auto other = waiting(0);
+  const auto last = waiting(1);
+  EXPECT_EQ(client(1).requests(Kind::get_acl), 2U);
+  for (const auto call : {holder, slow, other, last}) {
+    ASSERT_TRUE(is_granted(call));
+    release(call);
+  }
+  end();
+}
+
 // A contender of a crowded path counts no children, and so gets no stat of the path.
 TEST_F(ForgedAnnouncement, CrowdedPath_AclReadAtMostOnceASecond) {
   auto holder = granted(0);

@@ -42,6 +42,8 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// If the aversion is 0, the ACL is as old as the path. If not, predecessors that were there when this
 /// version of the ACL was first read may have been created under an earlier ACL, and are not believed.
 ///
+/// A stat is as old as the request that got it: `sent_at` is when that was sent.
+///
 /// Thread-safety: none.
 class AnnouncementTrust {
  public:
@@ -57,15 +59,15 @@ class AnnouncementTrust {
   };
 
   /// A stat of the path was read.
-  void seen(const Version& version, Instant now) noexcept;
+  void seen(const Version& version, Instant sent_at) noexcept;
   /// A contender waits for an announcement. Returns whether the ACL has to be read now; then exactly
   /// one of the next three calls must follow.
   bool wants_acl(Instant now) noexcept;
   /// The ACL was read, with this stat of the path. `last_child`: its pzxid.
   void acl_read(const Version& version, FencingToken last_child, std::span<const AclEntry> acl,
-                Instant now) noexcept;
+                Instant sent_at) noexcept;
   /// The servers refused to show the ACL.
-  void acl_refused(Instant now) noexcept;
+  void acl_refused(Instant sent_at) noexcept;
   /// The request has failed; the ACL is read when it is wanted again.
   void acl_not_read() noexcept { reading_ = false; }
 
