@@ -220,6 +220,24 @@ TEST_F(SequenceEnd, NameIsTakenAndTheTransactionIsInDoubt_IsSkippedAllTheSame) {
   }
 }
 
+TEST_F(SequenceEnd, NameOfAnotherPrefixIsAheadOfTheCounter_ListsShowIt) {
+  for (const auto& request : {LockWorld::Request{}, LockWorld::to_write(), LockWorld::to_read()}) {
+    const std::string prefix = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-";
+    const std::int32_t next = counter();
+    const std::string by_hand = core::NodeName::make(prefix, {next + 1}).text;
+    create(by_hand);
+    ensemble().set_counter(LockWorld::path, next);
+    release(granted(0, request));
+    ensemble().set_counter(LockWorld::path, next + 2);  // the number before is nobody's
+    const auto call = waiting(0, request);
+    remove(by_hand);
+    run();
+    EXPECT_TRUE(is_granted(call));
+    release(call);
+  }
+  expect_rest();
+}
+
 TEST_F(SequenceEnd, NoServerWhileSkipping_CallsEndAtTheirDeadlines) {
   const std::int32_t next = counter();
   const std::string by_hand = core::NodeName::make("lock-", {next}).text;

@@ -129,6 +129,12 @@ namespace zklock::core {
 /// the parent; a create that fails does not raise it. Then creating and deleting any other child
 /// raises it past that node (skipping), which from then on is a contender like every other.
 ///
+/// Only a node with the prefix of the contender's own name is met in this way. A node that was made by
+/// hand ahead of the counter with another prefix of parse_contention() is seen by lists alone. A mutex
+/// that finds its predecessor by its sequence number, or is first by that, sends no list: it is granted
+/// although such a node is ahead of it. A mutex whose predecessor by number is not there, and every
+/// contender of another kind, lists the children and waits for the node.
+///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
 /// ends, at once if the node is known or was never asked for (of one that is enqueuing, withdrawn()
