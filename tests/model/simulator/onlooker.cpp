@@ -43,8 +43,7 @@ void Onlooker::told(LockState state) {
 void Onlooker::told(ElectionState state) {
   const bool is_stranger = state.leader && state.leader->session_id == 0;
   const bool leads = state.leader && !is_stranger;
-  note_seen(leads ? state.leader->token : FencingToken{},
-            is_stranger ? 0 : number_in(state.value));
+  note_seen(leads ? state.leader->token : FencingToken{}, is_stranger ? 0 : number_in(state.value));
   election_state_ = std::move(state);
 }
 
