@@ -261,7 +261,7 @@ TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_BelievedAtSlowHandoffs) {
   end();
 }
 
-// What a reply shows can be as old as its request.
+// A reply can show an ACL that is as old as the request.
 TEST_F(ForgedAnnouncement, AclReplyOnItsWayForLong_ReadAgain) {
   auto holder = granted(0);
   for (int i = 1; i <= 10; ++i) {

@@ -182,6 +182,78 @@ TEST_F(SequenceEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
   expect_rest();
 }
 
+// ---- a shared number of permits at the end of the counter -----------------------------------------
+
+class CountAtSequenceEnd : public SequenceEnd {
+ protected:
+  void end_counter() {
+    lock_.say_permits(3);
+    ensemble().set_counter(LockWorld::path, kLast);
+  }
+  std::string count() {
+    const Node* node = ensemble().find(LockWorld::count_path());
+    return node ? node->data : "none";
+  }
+
+  const LockWorld::Request permits_ = LockWorld::shared_permits(1, 2);
+};
+
+TEST_F(CountAtSequenceEnd, PathIsMadeAnew_KeepsTheNumber) {
+  for (const auto& request : {permits_, LockWorld::Request{}}) {
+    end_counter();
+    const auto call = granted(0, request);
+    EXPECT_EQ(count(), "3");
+    EXPECT_LT(counter(), 10);
+    release(call);
+    expect_rest();
+  }
+}
+
+TEST_F(CountAtSequenceEnd, PathIsMadeAnew_AllClientsGoOn) {
+  end_counter();
+  std::vector<std::size_t> calls;
+  for (const std::size_t c : {0U, 1U, 2U, 0U}) calls.push_back(lock_.acquire(c, permits_));
+  run_for(5s);
+  EXPECT_EQ(lock_.held(), 3U);
+  for (const auto call : calls) release(call);
+  EXPECT_EQ(count(), "3");
+  expect_rest();
+}
+
+TEST_F(CountAtSequenceEnd, NumberIsSetMeanwhile_KeepsTheNewNumber) {
+  end_counter();
+  const auto call = lock_.acquire(0, permits_);
+  while (client(0).requests(Kind::transaction) == 0) ASSERT_TRUE(step());
+  lock_.say_permits(7);
+  run();
+  EXPECT_TRUE(is_granted(call));
+  EXPECT_EQ(count(), "7");
+  release(call);
+  expect_rest();
+}
+
+TEST_F(CountAtSequenceEnd, OutcomeUnknown_KeepsTheNumber) {
+  for (const bool carried_out : {false, true}) {
+    end_counter();
+    client(0).fail_next(Kind::transaction, Status::unknown, carried_out);
+    release(granted(0, permits_));
+    EXPECT_EQ(count(), "3");
+    expect_rest();
+  }
+}
+
+TEST_F(CountAtSequenceEnd, CountAndAnotherChild_FailsAndNamesTheOther) {
+  create("zone");
+  end_counter();
+  const auto call = lock_.acquire(0, permits_);
+  run();
+  ASSERT_EQ(error(call), Errc::sequence_exhausted);
+  EXPECT_NE(std::string(lock_.call(call).error->what()).find("\"zone\""), std::string::npos);
+  EXPECT_EQ(count(), "3");
+  remove("zone");
+  expect_rest();
+}
+
 // ---- a name made by hand ahead of the counter ---------------------------------------------------
 
 TEST_F(SequenceEnd, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {

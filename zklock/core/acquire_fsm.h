@@ -89,11 +89,12 @@ namespace zklock::core {
 /// |                   |                    |                            | single attempt            |
 /// |                   |                    | session or own node lost   | enqueuing, or ended       |
 /// | clearing          | delete an orphan   | ok, no node                | clearing; listing         |
-/// | removing_parent   | delete parent      | ok, no node                | enqueuing                 |
-/// |                   |                    | not empty                  | draining                  |
+/// | removing_parent   | delete parent, or  | ok, no node                | enqueuing                 |
+/// |                   | make it anew       | not empty, bad version     | draining                  |
 /// | draining          | list               | no parent, or the counter  | enqueuing; skipping, if a |
 /// |                   |                    | is not at its end          | child has the next name   |
-/// |                   |                    | at its end: no children    | removing_parent           |
+/// |                   |                    | at its end: no children,   | removing_parent           |
+/// |                   |                    | or the shared number alone |                           |
 /// |                   |                    | contenders                 | pausing; ended, if a      |
 /// |                   |                    |                            | single attempt            |
 /// |                   |                    | only orphans of delays     | enqueuing                 |
@@ -121,8 +122,9 @@ namespace zklock::core {
 ///
 /// If the counter is at its end, the parent must be deleted, which the server does only when it has
 /// no children. So a contender has no node while it drains: it lists until the others' nodes are
-/// deleted. If start() is told that the counter is at its end, it creates no node before that, so
-/// that calls that are repeated without end cannot keep the parent alive.
+/// deleted. A shared number of permits outlives it: one transaction makes both anew. If start() is told
+/// that the counter is at its end, it creates no node before that, so that calls that are repeated
+/// without end cannot keep the parent alive.
 ///
 /// A create answers "node exists" if the counter has stuck, or if a node that was made by hand has
 /// the next sequence number. The counter is the number of children that were ever created below
@@ -180,7 +182,7 @@ struct AcquireEffect {
     watch,          ///< get and watch the child `text`; one of several, perhaps
     unwatch,        ///< forget all of these watches
     check_own,      ///< a quorum operation on the own node, that makes sure that it is this one
-    remove_parent,  ///< delete the lock path, if empty
+    remove_parent,  ///< delete the lock path, if empty; if `text` is a child, make both anew
     skip,           ///< create the child `text` and delete it, in one transaction
     remove_node,    ///< delete the child `text` in the background, until that is certain; and the
                     ///< child `companion` with it, if there is one

@@ -82,6 +82,7 @@ void Place::carry_out(const Effect& effect) {
     case Effect::Kind::watch: predecessors_.watch(*this, effect.text, effect.session); return;
     case Effect::Kind::unwatch: predecessors_.end(*this); return;
     case Effect::Kind::remove_parent:
+      if (!effect.text.empty()) return make_path_anew();
       create_id_ = submit(request::Delete{path}, {}, on_reply([](Place& p, const auto& r) {
                             return p.fsm_.parent_removed(p.status_unbound(r), r.detail);
                           }));
@@ -263,6 +264,27 @@ core::Status Place::status_for_own(const client::Reply& first, const client::Rep
 
 std::string Place::count_path() const {
   return engine_->path().child(std::string(core::count_node));
+}
+
+// The transaction is carried out whole or not at all, so the number of permits is there at every
+// moment. The version shows whether a call has changed it after it was read. The new path is no
+// container, because the number would keep the servers from deleting it anyway.
+void Place::make_path_anew() {
+  create_id_ =
+      submit(request::Get{count_path()}, {}, on_reply([](Place& p, const auto& count) {
+               if (count.status != Status::ok)
+                 return p.fsm_.parent_removed(p.status_unbound(count), count.detail);
+               const std::string& path = p.engine().path().str();
+               p.create_id_ = p.submit(
+                   request::Transaction{{},
+                                        {request::write::Remove{p.count_path(), count.version},
+                                         request::write::Remove{path}, request::write::Create{path},
+                                         request::write::Create{p.count_path(), count.data}}},
+                   {}, p.on_reply([](Place& self, const auto& made) {
+                     return self.fsm_.parent_removed(self.status_unbound(made), made.detail);
+                   }));
+               return core::AcquireEffects{};
+             }));
 }
 
 void Place::list(SessionId session) {
