@@ -78,6 +78,27 @@ TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
   EXPECT_EQ(mutex.acquire({.deadline = kPatience}).node(), kPath + "/lock-0000000000");
 }
 
+TEST_F(SequenceEnd, SharedCountIsThere_OutlivesThePath) {
+  FencingToken before;
+  {
+    const auto client = connect();
+    Semaphore semaphore(*client, kPath, SharedCount{.initial = 2});
+    semaphore.set_permits(3);
+    before = semaphore.acquire().token();
+    ASSERT_TRUE(client->flush(kPatience));
+  }
+  ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
+
+  const auto client = connect();
+  Semaphore semaphore(*client, kPath, SharedCount{.initial = 9});
+  const Permit all = semaphore.acquire(3, {.deadline = kPatience});
+  EXPECT_EQ(all.node(), kPath + "/permits-3-0000000001");
+  EXPECT_GT(all.token(), before);
+  EXPECT_FALSE(semaphore.try_acquire());
+  EXPECT_EQ(semaphore.permits(), 3);
+  EXPECT_EQ(nodes(), (std::vector<std::string>{"count", "permits-3-0000000001"}));
+}
+
 TEST_F(SequenceEnd, ContenderIsThere_OthersWaitUntilItIsDeleted) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   ASSERT_EQ(raw().create(kPath + "/lock-0000000007").rc, ZOK);

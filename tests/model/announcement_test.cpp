@@ -243,6 +243,51 @@ TEST_F(ForgedAnnouncement, ReleasedBeforeTheAclIsKnown_Listed) {
   end();
 }
 
+// Every hand-off reads the ACL once more, because the last stat is too old.
+TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_BelievedAtSlowHandoffs) {
+  set_acl(open_acl);
+  auto holder = granted(0);
+  for (int i = 1; i <= 20; ++i) {
+    if (i == 11) reset_counts();
+    const auto next = waiting(static_cast<std::size_t>(i) % 2);
+    run_for(2s);
+    release(holder);
+    ASSERT_TRUE(is_granted(next));
+    holder = next;
+  }
+  release(holder);
+  EXPECT_GE(client(0).requests(Kind::get_acl), 4U);
+  for (const std::size_t c : {0U, 1U}) EXPECT_EQ(client(c).requests(Kind::list_children), 0U);
+  end();
+}
+
+// A reply can show an ACL that is as old as the request.
+TEST_F(ForgedAnnouncement, AclReplyOnItsWayForLong_ReadAgain) {
+  auto holder = granted(0);
+  for (int i = 1; i <= 10; ++i) {
+    const auto next = waiting(static_cast<std::size_t>(i) % 2);
+    release(holder);
+    holder = next;
+  }
+  ASSERT_TRUE(lock_.engine(1)->is_crowded());
+  run_for(2s);
+  reset_counts();
+  const auto slow = lock_.acquire(1);
+  while (client(1).requests(Kind::get_acl) == 0) ASSERT_TRUE(step());
+  client(1).cut_off();
+  run_for(1500ms);
+  client(1).mend();
+  run();
+  const auto other = waiting(0);
+  const auto last = waiting(1);
+  EXPECT_EQ(client(1).requests(Kind::get_acl), 2U);
+  for (const auto call : {holder, slow, other, last}) {
+    ASSERT_TRUE(is_granted(call));
+    release(call);
+  }
+  end();
+}
+
 // A contender of a crowded path counts no children, and so gets no stat of the path.
 TEST_F(ForgedAnnouncement, CrowdedPath_AclReadAtMostOnceASecond) {
   auto holder = granted(0);

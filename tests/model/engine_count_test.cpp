@@ -366,16 +366,5 @@ TEST_F(EngineCountTest, OthersOfItsPathDoNotMind) {
   expect_rest();
 }
 
-// Whoever took it away would lose it, if he died before it is there again.
-TEST_F(EngineCountTest, TheNumberIsNobodysToTakeAwayAtTheEndOfTheCounter) {
-  say(3);
-  lock_.world().ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
-  const auto call = lock_.acquire(0, permits(1));
-  run();
-  EXPECT_EQ(error(call), Errc::sequence_exhausted);
-  EXPECT_EQ(count(), "3");
-  expect_rest();
-}
-
 }  // namespace
 }  // namespace zklock::model

@@ -307,5 +307,19 @@ TEST_F(RefusedDelete, EndOfSessionDuringRetry_EndsIt) {
   expect_rest();
 }
 
+// The reply and the end of the session come on different threads, so in any order.
+TEST_F(RefusedDelete, RefusalOfRetryAfterEndOfSession_EndsIt) {
+  refused_release();
+  EXPECT_FALSE(flushed());
+  lock_.core(0).ended(client(0).session(), Status::session_ended);
+  run();
+  EXPECT_TRUE(flushed());
+  lock_.world().expire(0);
+  run_for(1s);
+  permit_delete(true);
+  lock_.release(granted(0));
+  expect_rest();
+}
+
 }  // namespace
 }  // namespace zklock::model

@@ -157,6 +157,24 @@ TEST_F(QuorumModel, FrozenAndThenReconnected_IsTakenAgain) {
   EXPECT_EQ(parts_held_, 3U);
 }
 
+// A call that fails while the client is being told of its next session notes the silence of that
+// session, on which no request can be sent yet.
+TEST_F(QuorumModel, SilentWhileItConnects_IsTakenAgain) {
+  struct AtNewSession final : recipes::NewSessionListener {
+    explicit AtNewSession(Composite& of) : composite(of) {}
+    void session_began() override { composite.set_silent(0); }
+    Composite& composite;
+  };
+  const auto listener = std::make_shared<AtNewSession>(*composite_);
+  lock_.core(0).tell_of_sessions(listener);
+  world().expire(0);
+  ASSERT_TRUE(world().run_until([&] { return composite_->still_silent(0); }));
+  world().run_all();
+  EXPECT_FALSE(composite_->still_silent(0));
+  EXPECT_EQ(time_to_acquire(), Duration::zero());
+  EXPECT_EQ(parts_held_, 3U);
+}
+
 TEST_F(QuorumModel, MajorityOutOfReach_IsAnErrorAtTheDeadline) {
   world().disconnect(0);
   world().disconnect(2);

@@ -42,6 +42,16 @@ class SequenceEnd : public EngineTest {
   /// The next number that the server gives.
   std::int32_t counter() { return ensemble().find(LockWorld::path)->counter; }
 
+  /// Client 0 is disconnected for longer than the connection timeout, and then connected.
+  void expect_not_connected_at_deadlines(std::size_t without, std::size_t with_deadline) {
+    lock_.world().disconnect(0);
+    run_for(client(0).options().connection_timeout + 1s);
+    EXPECT_EQ(error(without), Errc::not_connected);
+    EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+    lock_.world().reconnect(0);
+    run();
+  }
+
   /// Every client repeats calls with these timeouts as soon as they end, in a random order of steps,
   /// until `count` calls are granted. Returns how many steps that took.
   std::size_t storm(const std::array<std::optional<Duration>, kCallsPerClient>& timeouts,
@@ -199,6 +209,95 @@ TEST_F(SequenceEnd, CounterEndedAndAnotherClientMadeThePathAnew_LeavesThatPath) 
   expect_rest();
 }
 
+TEST_F(SequenceEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
+  const auto holder = granted(1);
+  ensemble().set_counter(LockWorld::path, kLast);
+  const auto knows = lock_.acquire(0, {.timeout = 1s});
+  run_for(2s);
+  expect_ended_with_nothing(knows);
+  const auto without = lock_.acquire(0);
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
+  run();
+  expect_not_connected_at_deadlines(without, with_deadline);
+  lock_.release(holder);
+  run_for(client(0).options().session_timeout);
+  EXPECT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+// ---- a shared number of permits at the end of the counter -----------------------------------------
+
+class CountAtSequenceEnd : public SequenceEnd {
+ protected:
+  void end_counter() {
+    lock_.say_permits(3);
+    ensemble().set_counter(LockWorld::path, kLast);
+  }
+  std::string count() {
+    const Node* node = ensemble().find(LockWorld::count_path());
+    return node ? node->data : "none";
+  }
+
+  const LockWorld::Request permits_ = LockWorld::shared_permits(1, 2);
+};
+
+TEST_F(CountAtSequenceEnd, PathIsMadeAnew_KeepsTheNumber) {
+  for (const auto& request : {permits_, LockWorld::Request{}}) {
+    end_counter();
+    const auto call = granted(0, request);
+    EXPECT_EQ(count(), "3");
+    EXPECT_LT(counter(), 10);
+    release(call);
+    expect_rest();
+  }
+}
+
+TEST_F(CountAtSequenceEnd, PathIsMadeAnew_AllClientsGoOn) {
+  end_counter();
+  std::vector<std::size_t> calls;
+  for (const std::size_t c : {0U, 1U, 2U, 0U}) calls.push_back(lock_.acquire(c, permits_));
+  run_for(5s);
+  EXPECT_EQ(lock_.held(), 3U);
+  for (const auto call : calls) release(call);
+  EXPECT_EQ(count(), "3");
+  expect_rest();
+}
+
+TEST_F(CountAtSequenceEnd, NumberIsSetMeanwhile_KeepsTheNewNumber) {
+  end_counter();
+  const auto call = lock_.acquire(0, permits_);
+  while (client(0).requests(Kind::transaction) == 0) ASSERT_TRUE(step());
+  lock_.say_permits(7);
+  run();
+  EXPECT_TRUE(is_granted(call));
+  EXPECT_EQ(count(), "7");
+  release(call);
+  expect_rest();
+}
+
+TEST_F(CountAtSequenceEnd, OutcomeUnknown_KeepsTheNumber) {
+  for (const bool carried_out : {false, true}) {
+    end_counter();
+    client(0).fail_next(Kind::transaction, Status::unknown, carried_out);
+    release(granted(0, permits_));
+    EXPECT_EQ(count(), "3");
+    expect_rest();
+  }
+}
+
+TEST_F(CountAtSequenceEnd, CountAndAnotherChild_FailsAndNamesTheOther) {
+  create("zone");
+  end_counter();
+  const auto call = lock_.acquire(0, permits_);
+  run();
+  ASSERT_EQ(error(call), Errc::sequence_exhausted);
+  EXPECT_NE(std::string(lock_.call(call).error->what()).find("\"zone\""), std::string::npos);
+  EXPECT_EQ(count(), "3");
+  remove("zone");
+  expect_rest();
+}
+
 // ---- a name made by hand ahead of the counter ---------------------------------------------------
 
 TEST_F(SequenceEnd, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {
@@ -235,6 +334,42 @@ TEST_F(SequenceEnd, NameIsTakenAndTheTransactionIsInDoubt_IsSkippedAllTheSame) {
     release(call);
     expect_rest();
   }
+}
+
+TEST_F(SequenceEnd, NameOfAnotherPrefixIsAheadOfTheCounter_ListsShowIt) {
+  for (const auto& request : {LockWorld::Request{}, LockWorld::to_write(), LockWorld::to_read()}) {
+    const std::string prefix = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-";
+    const std::int32_t next = counter();
+    const std::string by_hand = core::NodeName::make(prefix, {next + 1}).text;
+    create(by_hand);
+    ensemble().set_counter(LockWorld::path, next);
+    release(granted(0, request));
+    ensemble().set_counter(LockWorld::path, next + 2);  // the number before is nobody's
+    const auto call = waiting(0, request);
+    remove(by_hand);
+    run();
+    EXPECT_TRUE(is_granted(call));
+    release(call);
+  }
+  expect_rest();
+}
+
+TEST_F(SequenceEnd, NoServerWhileSkipping_CallsEndAtTheirDeadlines) {
+  const std::int32_t next = counter();
+  const std::string by_hand = core::NodeName::make("lock-", {next}).text;
+  create(by_hand);
+  ensemble().set_counter(LockWorld::path, next);
+  lock_.world().lose_request(0, Kind::transaction);
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
+  const auto without = lock_.acquire(0);
+  run();
+  ASSERT_EQ(client(0).requests(Kind::transaction), 2U) << "one is lost, one waits to be sent";
+  expect_not_connected_at_deadlines(without, with_deadline);
+  remove(by_hand);
+  run_for(client(0).options().session_timeout);
+  EXPECT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
 }
 
 }  // namespace

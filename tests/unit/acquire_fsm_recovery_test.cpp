@@ -209,6 +209,24 @@ TEST(AcquireSequence, AnotherChildKeepsTheParent_IsAnErrorThatNamesIt) {
   EXPECT_TRUE(steps.fsm().over());
 }
 
+TEST(AcquireSequence, SharedCountIsLeft_MadeAnewWithThePath) {
+  const std::string count(count_node);
+  Steps steps = steps_in(State::removing_parent);
+  EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
+  EXPECT_EQ(steps.drained({count, node(7)}), "pause");
+  EXPECT_EQ(steps.resume(), "list");
+  EXPECT_EQ(steps.drained({count}), "remove_parent count");
+  EXPECT_EQ(steps.parent_removed(Status::bad_version), "list") << "it was set meanwhile";
+  EXPECT_EQ(steps.drained({count}), "remove_parent count");
+  EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
+}
+
+TEST(AcquireSequence, SharedCountAndAnotherChild_NamesTheOther) {
+  Steps steps = steps_in(State::removing_parent);
+  steps.parent_removed(Status::not_empty);
+  EXPECT_EQ(steps.drained({std::string(count_node), "zone"}), exhausted("zone"));
+}
+
 TEST(AcquireSequence, CounterAlwaysAtItsEnd_IsAnErrorInTheEnd) {
   Steps steps = steps_in(State::enqueuing);
   std::string effects;

@@ -280,6 +280,7 @@ std::string expected(State state, Status status) {
       if (state == State::marking) return "grant @a";
       return state == State::enqueuing ? "list" : fatal_for_caller(state, status);
     case Status::not_empty:
+    case Status::bad_version:
       return state == State::removing_parent ? "list" : fatal_for_caller(state, status);
     default: return fatal_for_caller(state, status);
   }

@@ -93,7 +93,7 @@ class Walk {
   void answer_inspect(const AcquireEffect& request, Status status);
   void answer_watch(const AcquireEffect& request, Status status);
   void answer_check(const AcquireEffect& request, Status status);
-  void answer_remove_parent(Status status);
+  void answer_remove_parent(const AcquireEffect& request, Status status);
   void answer_skip(Status status);
 
   std::string prefix_of_other();

@@ -43,7 +43,7 @@ void Walk::answer() {
     case Kind::watch: return answer_watch(request, status);
     case Kind::check_parent:
     case Kind::check_own: return answer_check(request, status);
-    case Kind::remove_parent: return answer_remove_parent(status);
+    case Kind::remove_parent: return answer_remove_parent(request, status);
     case Kind::skip: return answer_skip(status);
     default: return blame("no request");
   }
@@ -257,16 +257,19 @@ void Walk::answer_skip(Status status) {
   take(fsm_.number_skipped(status, ""));
 }
 
-void Walk::answer_remove_parent(Status status) {
+void Walk::answer_remove_parent(const AcquireEffect& request, Status status) {
   // The node that is being removed went ahead of it on the same connection.
   std::erase_if(nodes_, [](const auto& each) { return each.second.removes > 0; });
-  if (status == Status::ok && !parent_) status = Status::no_node;
+  const bool with_count = !request.text.empty();
+  const bool has_count = shares_count() && all_permits_;
+  if (status == Status::ok && (!parent_ || (with_count && !has_count))) status = Status::no_node;
+  if (status == Status::ok && with_count && one_in(4)) status = Status::bad_version;
   const bool is_empty =
-      nodes_.empty() && markers_.empty() && !has_config_ && (!shares_count() || !all_permits_);
+      nodes_.empty() && markers_.empty() && !has_config_ && with_count == has_count;
   if (status == Status::ok && !is_empty) status = Status::not_empty;
   if (status == Status::ok || (status == Status::unknown && is_empty && one_in(2))) {
-    parent_ = false;
-    next_sequence_ = 0;
+    parent_ = with_count;
+    next_sequence_ = with_count ? 1 : 0;
   }
   take(fsm_.parent_removed(status, ""));
 }

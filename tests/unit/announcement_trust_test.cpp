@@ -123,6 +123,18 @@ TEST_F(AnnouncementTrustTest, AclChangedBefore_BelievedOfLaterNodesOnly) {
   EXPECT_TRUE(trust_.believes({predecessor.zxid + 1}));
 }
 
+// The ACL has not changed since it was read first, so nor has what it permitted.
+TEST_F(AnnouncementTrustTest, SameAclReadAgain_NodesSinceTheFirstBelieved) {
+  reads(changed_once, {world_all});
+  now_ += AnnouncementTrust::max_age + 1ms;
+  reads(changed_once, {world_all}, predecessor);
+  EXPECT_TRUE(trust_.believes(predecessor));
+  EXPECT_FALSE(trust_.believes({15}));
+  now_ += AnnouncementTrust::max_age + 1ms;
+  reads({{10}, 2}, {world_all}, predecessor);
+  EXPECT_FALSE(trust_.believes(predecessor)) << "it has changed in between";
+}
+
 TEST_F(AnnouncementTrustTest, AclRefused_NotBelievedAndNotReadAgain) {
   trust_.seen(unchanged, now_);
   ASSERT_TRUE(trust_.wants_acl(now_));

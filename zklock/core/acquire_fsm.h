@@ -89,11 +89,12 @@ namespace zklock::core {
 /// |                   |                    |                            | single attempt            |
 /// |                   |                    | session or own node lost   | enqueuing, or ended       |
 /// | clearing          | delete an orphan   | ok, no node                | clearing; listing         |
-/// | removing_parent   | delete parent      | ok, no node                | enqueuing                 |
-/// |                   |                    | not empty                  | draining                  |
+/// | removing_parent   | delete parent, or  | ok, no node                | enqueuing                 |
+/// |                   | make it anew       | not empty, bad version     | draining                  |
 /// | draining          | list               | no parent, or the counter  | enqueuing; skipping, if a |
 /// |                   |                    | is not at its end          | child has the next name   |
-/// |                   |                    | at its end: no children    | removing_parent           |
+/// |                   |                    | at its end: no children,   | removing_parent           |
+/// |                   |                    | or the shared number alone |                           |
 /// |                   |                    | contenders                 | pausing; ended, if a      |
 /// |                   |                    |                            | single attempt            |
 /// |                   |                    | only orphans of delays     | enqueuing                 |
@@ -121,13 +122,20 @@ namespace zklock::core {
 ///
 /// If the counter is at its end, the parent must be deleted, which the server does only when it has
 /// no children. So a contender has no node while it drains: it lists until the others' nodes are
-/// deleted. If start() is told that the counter is at its end, it creates no node before that, so
-/// that calls that are repeated without end cannot keep the parent alive.
+/// deleted. A shared number of permits outlives it: one transaction makes both anew. If start() is told
+/// that the counter is at its end, it creates no node before that, so that calls that are repeated
+/// without end cannot keep the parent alive.
 ///
 /// A create answers "node exists" if the counter has stuck, or if a node that was made by hand has
 /// the next sequence number. The counter is the number of children that were ever created below
 /// the parent; a create that fails does not raise it. Then creating and deleting any other child
 /// raises it past that node (skipping), which from then on is a contender like every other.
+///
+/// Only a node with the prefix of the contender's own name is met in this way. A node that was made by
+/// hand ahead of the counter with another prefix of parse_contention() is seen by lists alone. A mutex
+/// that finds its predecessor by its sequence number, or is first by that, sends no list: it is granted
+/// although such a node is ahead of it. A mutex whose predecessor by number is not there, and every
+/// contender of another kind, lists the children and waits for the node.
 ///
 /// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
 /// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
@@ -174,7 +182,7 @@ struct AcquireEffect {
     watch,          ///< get and watch the child `text`; one of several, perhaps
     unwatch,        ///< forget all of these watches
     check_own,      ///< a quorum operation on the own node, that makes sure that it is this one
-    remove_parent,  ///< delete the lock path, if empty
+    remove_parent,  ///< delete the lock path, if empty; if `text` is a child, make both anew
     skip,           ///< create the child `text` and delete it, in one transaction
     remove_node,    ///< delete the child `text` in the background, until that is certain; and the
                     ///< child `companion` with it, if there is one

@@ -3,6 +3,7 @@
 // that was made by hand.
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -25,7 +26,9 @@ bool is_transient(std::string_view child) {
          child.starts_with(proclamation_prefix);
 }
 
-std::string way_out(std::string_view child) {
+std::string way_out(std::span<const std::string> children) {
+  const bool first_is_count = children.front() == count_node;  // a number of permits can stay
+  const std::string& child = children[first_is_count ? 1 : 0];
   return "the sequence counter of the path is exhausted, and the path cannot be recreated while it "
          "has the child \"" +
          printable(child, 64) + "\"; delete that child";
@@ -65,7 +68,8 @@ AcquireEffects AcquireFsm::parent_removed(Status status, std::string_view detail
   if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
     return enqueue();
   }
-  return status == Status::not_empty ? drain() : answer_failed(status, detail);
+  const bool has_changed = status == Status::not_empty || status == Status::bad_version;
+  return has_changed ? drain() : answer_failed(status, detail);
 }
 
 AcquireEffects AcquireFsm::drain() {
@@ -81,10 +85,15 @@ AcquireEffects AcquireFsm::drained(const ListedAnswer& answer) {
     return create_status_ == Status::node_exists ? skip() : enqueue();
   }
   if (answer.children.empty()) return remove_parent();
+  if (answer.children.size() == 1 && answer.children.front() == count_node) {
+    AcquireEffects effects = remove_parent();
+    effects.front().text = count_node;
+    return effects;
+  }
   if (std::ranges::any_of(answer.children, is_transient)) return policy_.wait ? pause() : end();
   // Only a contender that has a node clears them.
   if (!core::orphans(answer.children).empty()) return enqueue();
-  return fail(Errc::sequence_exhausted, way_out(answer.children.front()));
+  return fail(Errc::sequence_exhausted, way_out(answer.children));
 }
 
 AcquireEffects AcquireFsm::skip() {

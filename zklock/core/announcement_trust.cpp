@@ -2,6 +2,7 @@
 #include "zklock/core/announcement_trust.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace zklock::core {
 
@@ -28,10 +29,10 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept {
          std::ranges::all_of(acl, lets_creators_delete);
 }
 
-void AnnouncementTrust::seen(const Version& version, Instant now) noexcept {
+void AnnouncementTrust::seen(const Version& version, Instant sent_at) noexcept {
   if (version != version_) verdict_ = Verdict::unknown;
   version_ = version;
-  seen_at_ = now;
+  seen_at_ = sent_at;
 }
 
 bool AnnouncementTrust::wants_acl(Instant now) noexcept {
@@ -42,16 +43,17 @@ bool AnnouncementTrust::wants_acl(Instant now) noexcept {
 }
 
 void AnnouncementTrust::acl_read(const Version& version, FencingToken last_child,
-                                 std::span<const AclEntry> acl, Instant now) noexcept {
+                                 std::span<const AclEntry> acl, Instant sent_at) noexcept {
   reading_ = false;
-  seen(version, now);
-  since_ = version.acl == 0 ? FencingToken{} : last_child;
+  seen(version, sent_at);
+  const bool is_same = std::exchange(read_, version) == version;
+  if (!is_same) since_ = version.acl == 0 ? FencingToken{} : last_child;
   verdict_ = creators_may_delete(acl) ? Verdict::safe : Verdict::unsafe;
 }
 
-void AnnouncementTrust::acl_refused(Instant now) noexcept {
+void AnnouncementTrust::acl_refused(Instant sent_at) noexcept {
   reading_ = false;
-  seen_at_ = now;
+  seen_at_ = sent_at;
   verdict_ = Verdict::unsafe;
 }
 

@@ -41,8 +41,10 @@ bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 /// | any     | a new session has begun: emptied       | unknown                                    |
 /// |         | servers give czxids a second time      |                                            |
 ///
-/// If the aversion is 0, the ACL is as old as the path. If not, predecessors that were there when the
-/// ACL was read may have been created under an earlier ACL, and are not believed.
+/// If the aversion is 0, the ACL is as old as the path. If not, predecessors that were there when this
+/// version of the ACL was first read may have been created under an earlier ACL, and are not believed.
+///
+/// A stat is as old as the request that got it: `sent_at` is when that was sent.
 ///
 /// Thread-safety: none.
 class AnnouncementTrust {
@@ -59,15 +61,15 @@ class AnnouncementTrust {
   };
 
   /// A stat of the path was read.
-  void seen(const Version& version, Instant now) noexcept;
+  void seen(const Version& version, Instant sent_at) noexcept;
   /// A contender waits for an announcement. Returns whether the ACL has to be read now; then exactly
   /// one of the next three calls must follow.
   bool wants_acl(Instant now) noexcept;
   /// The ACL was read, with this stat of the path. `last_child`: its pzxid.
   void acl_read(const Version& version, FencingToken last_child, std::span<const AclEntry> acl,
-                Instant now) noexcept;
+                Instant sent_at) noexcept;
   /// The servers refused to show the ACL.
-  void acl_refused(Instant now) noexcept;
+  void acl_refused(Instant sent_at) noexcept;
   /// The request has failed; the ACL is read when it is wanted again.
   void acl_not_read() noexcept { reading_ = false; }
   /// A new session has begun.
@@ -82,6 +84,7 @@ class AnnouncementTrust {
   enum class Verdict : std::uint8_t { unknown, safe, unsafe };
 
   Version version_;
+  Version read_;  ///< of the last ACL that was read
   Instant seen_at_{};
   FencingToken since_;  ///< predecessors up to this one are not believed
   Verdict verdict_ = Verdict::unknown;

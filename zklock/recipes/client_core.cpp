@@ -123,8 +123,11 @@ void ClientCore::removed(const std::shared_ptr<Removal>& removal) {
 void ClientCore::refused(const std::shared_ptr<Removal>& removal, Deleter::Node node) {
   std::shared_ptr<LockEngine> engine;
   {
-    const std::lock_guard guard(mutex_);
-    if (closed() || keeper_->session() != removal->session) return work_.end(removal->work);
+    std::unique_lock lock(mutex_);
+    if (closed() || keeper_->session() != removal->session) {
+      lock.unlock();
+      return removed(removal);
+    }
     auto& all = refused_removals_;
     if (std::ranges::find(all, removal) == all.end()) {
       removal->node = std::move(node);
@@ -179,7 +182,7 @@ std::optional<Error> ClientCore::retry_refused_removals(const core::LockPath& pa
   return Error(Errc::no_auth, "lock", path.str(), no_permission(removal->node.path));
 }
 
-// A removal that is being tried once more gets its own reply.
+// A removal that is being tried once more ends with its own reply, whatever that is: see refused().
 void ClientCore::end_refused_removals(SessionId session) noexcept {
   const std::lock_guard guard(mutex_);
   std::erase_if(refused_removals_, [&](const auto& removal) {

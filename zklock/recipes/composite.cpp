@@ -23,16 +23,17 @@ std::string join(const std::set<std::string>& names) {
   return text;
 }
 
-/// Whether the servers have answered. After any other reply the next connection decides.
-bool is_answer(core::Status status) noexcept {
+/// Returns whether the servers have answered, or the request was never sent: then no answer comes that
+/// would end the silence. After any other reply the next connection decides.
+bool ends_silence(core::Status status) noexcept {
   switch (core::sort_of(status)) {
     case core::StatusSort::done:
     case core::StatusSort::later:
+    case core::StatusSort::unsent:
     case core::StatusSort::tree: return true;
     case core::StatusSort::refused: return status != core::Status::not_connected;
     case core::StatusSort::doubtful:
     case core::StatusSort::session:
-    case core::StatusSort::unsent:
     case core::StatusSort::over: return false;
   }
   return false;
@@ -121,7 +122,7 @@ void Composite::set_silent(std::size_t i) {
                               [composite = weak_from_this(), i, mark](const client::Reply& reply) {
                                 const auto alive = composite.lock();
                                 std::uint64_t expected = mark;
-                                if (alive && is_answer(reply.status)) {
+                                if (alive && ends_silence(reply.status)) {
                                   alive->silent_.at(i).compare_exchange_strong(expected, 0);
                                 }
                               });

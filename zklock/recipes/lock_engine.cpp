@@ -322,7 +322,7 @@ void LockEngine::counter_is_at(core::Sequence number) {
 void LockEngine::path_seen(const client::Reply& stat) {
   if (stat.status != core::Status::ok) return;
   counter_is_at(stat.next);
-  trust_.seen({stat.token, stat.acl_version}, core_->scheduler().now());
+  trust_.seen({stat.token, stat.acl_version}, stat.sent_at);
 }
 
 void LockEngine::announcement_awaited(SessionId session) noexcept {
@@ -342,11 +342,10 @@ void LockEngine::announcement_awaited(SessionId session) noexcept {
 }
 
 void LockEngine::acl_answered(const client::Reply& reply) {
-  const core::Instant now = core_->scheduler().now();
   if (reply.status == core::Status::ok) {
-    trust_.acl_read({reply.token, reply.acl_version}, reply.last_child, reply.acl, now);
+    trust_.acl_read({reply.token, reply.acl_version}, reply.last_child, reply.acl, reply.sent_at);
   } else if (reply.status == core::Status::no_auth) {
-    trust_.acl_refused(now);
+    trust_.acl_refused(reply.sent_at);
   } else {
     trust_.acl_not_read();
   }

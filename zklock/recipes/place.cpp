@@ -82,6 +82,7 @@ void Place::carry_out(const Effect& effect) {
     case Effect::Kind::watch: predecessors_.watch(*this, effect.text, effect.session); return;
     case Effect::Kind::unwatch: predecessors_.end(*this); return;
     case Effect::Kind::remove_parent:
+      if (!effect.text.empty()) return make_path_anew();
       create_id_ = submit(request::Delete{path}, {}, on_reply([](Place& p, const auto& r) {
                             return p.fsm_.parent_removed(p.status_unbound(r), r.detail);
                           }));
@@ -91,7 +92,7 @@ void Place::carry_out(const Effect& effect) {
       create_id_ = submit(
           request::Transaction{{}, {request::write::Create{child}, request::write::Remove{child}}},
           {}, on_reply([](Place& p, const auto& r) {
-            return p.fsm_.number_skipped(r.status, r.detail);
+            return p.fsm_.number_skipped(p.status_unbound(r), r.detail);
           }));
       return;
     }
@@ -273,6 +274,27 @@ std::string Place::count_path() const {
   return engine_->path().child(std::string(core::count_node));
 }
 
+// The transaction is carried out whole or not at all, so the number of permits is there at every
+// moment. The version shows whether a call has changed it after it was read. The new path is no
+// container, because the number would keep the servers from deleting it anyway.
+void Place::make_path_anew() {
+  create_id_ =
+      submit(request::Get{count_path()}, {}, on_reply([](Place& p, const auto& count) {
+               if (count.status != Status::ok)
+                 return p.fsm_.parent_removed(p.status_unbound(count), count.detail);
+               const std::string& path = p.engine().path().str();
+               p.create_id_ = p.submit(
+                   request::Transaction{{},
+                                        {request::write::Remove{p.count_path(), count.version},
+                                         request::write::Remove{path}, request::write::Create{path},
+                                         request::write::Create{p.count_path(), count.data}}},
+                   {}, p.on_reply([](Place& self, const auto& made) {
+                     return self.fsm_.parent_removed(self.status_unbound(made), made.detail);
+                   }));
+               return core::AcquireEffects{};
+             }));
+}
+
 void Place::list(SessionId session) {
   const std::string& path = engine_->path().str();
   if (!fsm_.present_rule().shares_count()) {
@@ -309,7 +331,8 @@ void Place::list(SessionId session) {
 
 core::AcquireEffects Place::listed(const client::Reply& queue, const client::Reply& count) {
   engine_->path_seen(queue);
-  auto effects = fsm_.listed({queue.status,
+  // Only a request that is bound to no session is answered `not_connected`.
+  auto effects = fsm_.listed({status_unbound(queue),
                               queue.token,
                               queue.children,
                               queue.detail,

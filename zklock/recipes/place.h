@@ -183,6 +183,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   /// The status of a request that is bound to no session, as the machine is to see it.
   core::Status status_unbound(const client::Reply& reply);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
+  void make_path_anew();
   void list(SessionId session);
   core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
   std::string count_path() const;

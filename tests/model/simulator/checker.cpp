@@ -94,6 +94,7 @@ void Checker::see(const Event& event) {
     case Event::Kind::seen: return seen(event);
     case Event::Kind::left: return report(event, "I8", sentence("left: ", event.text));
     case Event::Kind::rest: return rest(event);
+    case Event::Kind::resigned:
     case Event::Kind::healed:
     case Event::Kind::fault: return;
   }

@@ -17,6 +17,7 @@ const char* name_of(Event::Kind kind) {
     case Event::Kind::said_lost: return "said lost";
     case Event::Kind::told_lost: return "told lost";
     case Event::Kind::released: return "released";
+    case Event::Kind::resigned: return "resigned";
     case Event::Kind::taken: return "taken away";
     case Event::Kind::counted: return "counted";
     case Event::Kind::made: return "node made";

@@ -31,6 +31,8 @@ using core::Instant;
 /// | told_lost   | its token was stopped                  |                                               |
 /// | released    | the user gives it back, or is no more; |                                               |
 /// |             | flag: gives it back while it says held |                                               |
+/// | resigned    | its user ends a leadership that is not |                                               |
+/// |             | lost                                   |                                               |
 /// | taken       | somebody has deleted its node by hand  |                                               |
 /// | counted     | the counts of an owner were asked for  | owner; number: the answer                     |
 /// | made        | a contender's node                     | token: its czxid; access, permits; attempt;   |
@@ -58,6 +60,7 @@ struct Event {
     said_lost,
     told_lost,
     released,
+    resigned,
     taken,
     counted,
     made,

@@ -27,6 +27,10 @@ class Leader::Candidate final : public recipes::Candidacy {
         plan_(plan) {}
 
   void each(Duration length) noexcept { each_ = length; }
+  void resign() {
+    if (leading_ != nullptr) users_.resigns(*leading_);
+    close();
+  }
 
  private:
   void began(const std::shared_ptr<recipes::Tenure>& tenure) noexcept override {
@@ -41,6 +45,7 @@ class Leader::Candidate final : public recipes::Candidacy {
       return finished(tenure->number(), false);
     }
     Call& call = users_.begin_leadership(process_, plan_);
+    leading_ = &call;
     users_.leads(call, tenure->leadership());
     look(tenure, call, process_.clock().now() + each_);
   }
@@ -50,6 +55,7 @@ class Leader::Candidate final : public recipes::Candidacy {
     if (!is_over) {
       return after(milliseconds(50), [this, tenure, &call, until] { look(tenure, call, until); });
     }
+    leading_ = nullptr;
     users_.end_leadership(call);
     finished(tenure->number(), false);
   }
@@ -64,6 +70,7 @@ class Leader::Candidate final : public recipes::Candidacy {
   SimProcess& process_;
   const ObjectPlan plan_;
   Duration each_{};
+  Call* leading_ = nullptr;
 };
 
 Leader::Leader(Users& users, SimProcess& process, const ObjectPlan& plan)
@@ -99,7 +106,7 @@ void Leader::lead(Duration each) {
 }
 
 void Leader::resign() {
-  if (candidate_) candidate_->close();
+  if (candidate_) candidate_->resign();
   if (!latch_) return;
   if (Call* const call = std::exchange(leading_, nullptr)) users_.end_leadership(*call);
   latch_->close();

@@ -32,21 +32,18 @@ Onlooker::Onlooker(Scribe& scribe, Client& client, const ObjectPlan& plan, std::
 }
 
 void Onlooker::told(LockState state) {
-  // Those who hold together come and go in any order; and a stranger may say any token.
+  // Holds that are shared begin and end in any order. A stranger's token can be older than those of
+  // the holders before, if its name was made by hand. In both cases no holder of ours is alone.
   const bool alone = !state.holders.empty() && state.holders.front().access == Access::exclusive &&
                      state.holders.front().session_id != 0;
-  if (alone || state.holders.empty()) {
-    note_seen(alone ? state.holders.front().token : FencingToken{}, 0);
-  }
+  note_seen(alone ? state.holders.front().token : FencingToken{}, 0);
   lock_state_ = std::move(state);
 }
 
 void Onlooker::told(ElectionState state) {
-  // The node of a stranger may be older than those ahead of it, if its name was made by hand.
   const bool is_stranger = state.leader && state.leader->session_id == 0;
-  if (!is_stranger) {
-    note_seen(state.leader ? state.leader->token : FencingToken{}, number_in(state.value));
-  }
+  const bool leads = state.leader && !is_stranger;
+  note_seen(leads ? state.leader->token : FencingToken{}, is_stranger ? 0 : number_in(state.value));
   election_state_ = std::move(state);
 }
 

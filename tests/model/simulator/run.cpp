@@ -84,25 +84,24 @@ void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& u
   scribe.note({.kind = Event::Kind::rest});
 }
 
-/// Where nothing goes wrong nothing is lost, but for what the users wanted so; and where answers come
-/// soon: one that takes a 48th of the session timeout may cost what was granted after a rest.
+}  // namespace
+
+// An answer that takes a 48th of the session timeout may cost what was granted after a rest.
 std::optional<Violation> lost_without_cause(const Plan& plan, const History& history) {
   const bool may_be_lost =
       plan.setup.latency_us > 2'000 ||
       std::ranges::any_of(plan.steps,
                           [](const PlanStep& step) {
-                            return step.act == Act::fault || step.act == Act::force_release ||
-                                   step.act == Act::resign;
+                            return step.act == Act::fault || step.act == Act::force_release;
                           }) ||
       std::ranges::any_of(plan.setup.objects,
                           [](const ObjectPlan& object) { return object.max_hold != 0; });
   if (may_be_lost) return std::nullopt;
-  // A leadership that its user has ended is reported as lost, too.
   const auto is_unexpected = [&history](const Event& event) {
     return event.kind == Event::Kind::told_lost &&
            std::ranges::none_of(history, [&event](const Event& other) {
-             return other.kind == Event::Kind::released && other.hold == event.hold &&
-                    other.at <= event.at;
+             return other.kind == Event::Kind::resigned && other.hold == event.hold &&
+                    &other < &event;
            });
   };
   const auto loss = std::ranges::find_if(history, is_unexpected);
@@ -110,8 +109,6 @@ std::optional<Violation> lost_without_cause(const Plan& plan, const History& his
   if (loss >= healed) return std::nullopt;
   return Violation{"I4", "#" + std::to_string(loss->hold) + " is lost without a cause", loss->at};
 }
-
-}  // namespace
 
 void Tally::add(const Tally& other) noexcept {
   seeds += other.seeds;

@@ -36,6 +36,10 @@ struct Run {
   Instant began;
 };
 
+/// Without a cause for losses in the plan, nothing is lost before the simulation is healed, but a
+/// leadership that its user has ended.
+std::optional<Violation> lost_without_cause(const Plan& plan, const History& history);
+
 /// Runs the plan, to its end and until everything has come to rest. `trace` is given every line of
 /// the history.
 Run run(const Plan& plan, const std::function<void(const std::string&)>& trace = {});

@@ -79,6 +79,23 @@ TEST(Simulator, SeedsKeepTheInvariants) {
   }
 }
 
+TEST(Simulator, ALossWithoutACauseIsFound) {
+  using Kind = Event::Kind;
+  Plan plan;
+  plan.steps = {{.act = Act::lead}, {.act = Act::resign}};
+  const auto is_excused = [&](const History& history) {
+    return !lost_without_cause(plan, history);
+  };
+  const Event granted{.kind = Kind::granted, .hold = 1};
+  const Event told{.kind = Kind::told_lost, .hold = 1};
+  EXPECT_FALSE(is_excused({granted, told}));
+  EXPECT_FALSE(is_excused({granted, {.kind = Kind::released, .hold = 1}, told}));
+  EXPECT_FALSE(is_excused({granted, {.kind = Kind::resigned, .hold = 2}, told}));
+  EXPECT_FALSE(is_excused({granted, told, {.kind = Kind::resigned, .hold = 1}}));
+  EXPECT_TRUE(is_excused({granted, {.kind = Kind::resigned, .hold = 1}, told}));
+  EXPECT_TRUE(is_excused({granted, {.kind = Kind::healed}, told}));
+}
+
 // ---- what was found -----------------------------------------------------------------------------
 
 Plan plan_of(const std::string& text) {

@@ -123,6 +123,8 @@ class Users {
   Call& begin_leadership(SimProcess& process, const ObjectPlan& object);
   void leads(Call& call, const Leadership& leadership);
   void end_leadership(Call& call);
+  /// The leader is about to end that leadership, which is then told lost.
+  void resigns(const Call& call);
   Universe& universe() noexcept { return universe_; }
   Scribe& scribe() noexcept { return scribe_; }
 

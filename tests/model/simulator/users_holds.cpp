@@ -430,8 +430,14 @@ bool Users::is_first(const Leadership& leadership) {
          queue.contenders.front().text == node.substr(slash + 1);
 }
 
+void Users::resigns(const Call& call) {
+  if (call.over || call.leadership.state() == HoldState::lost) return;
+  scribe_.note({.kind = Event::Kind::resigned, .hold = call.id});
+}
+
 void Users::end_leadership(Call& call) {
   if (call.over) return;
+  resigns(call);
   for (Call::Part& part : call.parts) ask(call, part, false);
   forget(call);
 }
