@@ -11,8 +11,8 @@
 namespace zklock::testing {
 
 struct ChildOptions {
-  std::vector<std::string> argv;      // argv[0] is searched in PATH unless it has a slash
-  std::filesystem::path working_dir;  // empty: the caller's
+  std::vector<std::string> argv;           // argv[0] is searched in PATH unless it has a slash
+  std::filesystem::path working_dir;       // empty: the caller's
   std::map<std::string, std::string> env;  // added to the caller's environment, or replacing it
   std::filesystem::path log_file;          // stdout and stderr, appended; empty: /dev/null
 };
