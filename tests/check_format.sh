@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails if the layout of a C++ source differs from .clang-format. Skipped (77) without clang-format 14,
-# because other versions differ in detail.
+# Fails if the layout of a C++ source differs from .clang-format. Skipped (77) without
+# clang-format 14, because other versions differ in detail.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

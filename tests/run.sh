@@ -3,10 +3,10 @@
 # Builds and runs all tests with one command on a fresh Debian 12. Installs missing packages. Then
 # runs these phases:
 #
-# - asan: g++ with AddressSanitizer and UndefinedBehaviorSanitizer. Runs all tests except the longest
-#   walks, chaos and the examples.
-# - tsan: g++ with ThreadSanitizer. Runs the unit, simulation, conformance and integration tests that
-#   have several threads.
+# - asan: g++ with AddressSanitizer and UndefinedBehaviorSanitizer. Runs all tests except the
+#   longest walks, chaos and the examples.
+# - tsan: g++ with ThreadSanitizer. Runs the unit, simulation, conformance and integration tests
+#   that have several threads.
 # - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
 #   headers. Compiles everything. Runs unit tests, walks, Curator and Kazoo on one path, a minute of
 #   chaos, short fuzzing, examples, packaging and format.

@@ -15,8 +15,8 @@ namespace zklock::chaos {
 // How a grant ended, as its holder saw it. `open`: the process ended first.
 enum class End { open, released, lost };
 
-// One grant of a lock. The holder is known to have held from `first` to `last`: its Hold said so just
-// before `first` and just after `last`.
+// One grant of a lock. The holder is known to have held from `first` to `last`: its Hold said so
+// just before `first` and just after `last`.
 struct Grant {
   GrantId id = 0;
   std::size_t lock = 0;

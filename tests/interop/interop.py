@@ -3,8 +3,8 @@
 """interop.py --worker PROGRAM [--grants N] CASE
 
 Checks whether zklock and the recipes of Curator and Kazoo exclude each other on one path: see
-README.md. Starts a ZooKeeper server and the contenders, one process each. Exit status 0: the case is
-as README.md says. 77: a needed package is not installed.
+README.md. Starts a ZooKeeper server and the contenders, one process each. Exit status 0: the case
+is as README.md says. 77: a needed package is not installed.
 """
 import argparse
 import importlib.util

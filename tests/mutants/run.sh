@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Shows that the tests detect broken code, with one command on a fresh Debian 12. Installs missing
-# packages and copies the sources to build/mutants. There, for every patch of this folder, it applies
-# the patch, builds, and runs the simulator. If the simulator passes, it runs the test that the patch
-# names. One of the two must fail.
+# packages and copies the sources to build/mutants. There, for every patch of this folder, it
+# applies the patch, builds, and runs the simulator. If the simulator passes, it runs the test that
+# the patch names. One of the two must fail.
 #
 #   tests/mutants/run.sh [--seeds N] [NAME...]
 #
