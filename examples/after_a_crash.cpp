@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A resource that checks no token may still hear from a holder that is gone: a request is on its
-// way, or a process that was cut off writes on. The promise: with a lock delay, nobody is granted
-// the lock for that long after a crash; after a clean release the next is granted at once.
+// A resource that checks no token may receive a late write of a lost holder: a request is still on
+// the network, or a disconnected process continues to write. The promise: with a lock delay, the
+// lock is granted to no contender for that time after a crash. After a release, the next contender
+// is granted at once.
 //
-// The holder that crashes is a process of its own, a copy of this program, killed with SIGKILL.
+// The holder that crashes is a process of its own, a copy of this program. It is killed with
+// SIGKILL.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -29,8 +31,7 @@ const std::string path = "/examples/delayed";
 zklock::ClientOptions client_options(const std::string& hosts) {
   zklock::ClientOptions options;
   options.hosts = hosts;
-  options.session_timeout =
-      4s;  // how long a dead holder keeps the others waiting, before the delay
+  options.session_timeout = 4s;  // after a crash, the others wait for this time and for the delay
   return options;
 }
 
@@ -42,7 +43,7 @@ int hold_for_ever(const std::string& hosts) {
   for (;;) ::pause();
 }
 
-// Whether a process holds, as the servers say.
+// Returns whether a process holds, as a server reports it.
 bool holds(const zklock::Mutex& mutex, pid_t pid) {
   return std::ranges::any_of(mutex.participants(30s), [pid](const zklock::Participant& p) {
     return p.pid == pid && p.holds;
@@ -59,7 +60,8 @@ void after_a_crash(const std::string& hosts) {
   holder.kill();
   std::cout << "it was killed with SIGKILL" << std::endl;
 
-  // When it was seen for the last time; so it was gone after that.
+  // The last time at which the killed process was listed as the holder. Its znode was deleted
+  // later.
   auto seen = LeaseClock::now();
   for (auto asked = seen; holds(mutex, holder.pid()); asked = LeaseClock::now()) {
     seen = asked;
@@ -69,7 +71,7 @@ void after_a_crash(const std::string& hosts) {
   zklock::Hold hold = next.get();
   promise(hold && LeaseClock::now() - seen >= delay, "the next is granted when the delay is over");
 
-  // The next ones agree on a delay, too, and a long one.
+  // The next contenders set a long delay, but release.
   zklock::Mutex careful(client, path, {.lock_delay = 24h});
   auto first = careful.async_acquire({.deadline = 60s});
   auto second = careful.async_acquire({.deadline = 60s});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator needs a lock that others hold. The promise: a holder that listens is asked, finishes
-// what it is at, and lets go; from one that does not listen the lock is taken, and that one knows
-// before the next is granted.
+// An operator needs a lock that another process holds. The promise: a holder that observes the
+// request finishes its current piece of work and releases. A holder that ignores the request can be
+// forced: its hold is lost, and it is notified of that before the next contender is granted.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -22,7 +22,7 @@ using zklock::HoldState;
 
 const std::string path = "/examples/asked";
 
-// Works piece by piece, and looks between two of them whether somebody asks.
+// Works piece by piece, and checks between two pieces whether a release was requested.
 class Worker {
  public:
   explicit Worker(zklock::Client& client) : mutex_(client, path) {
@@ -48,7 +48,7 @@ class Worker {
   zklock::ReentrantMutex mutex_;
   std::atomic<int> begun_{0};
   std::atomic<int> done_{0};
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last member: it uses the others
 };
 
 void one_that_listens(zklock::Client& workers, zklock::Client& operators) {

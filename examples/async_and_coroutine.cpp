@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promise: callbacks, futures and coroutines queue without keeping a thread, and with explicit
-// owners the requests of a thread pool exclude each other also when one thread serves both.
+// The promise: callbacks, futures and coroutines wait in the queue without occupying a thread. With
+// explicit owners, the requests of a thread pool exclude each other even if one thread serves both.
 
 #include <atomic>
 #include <chrono>
@@ -32,7 +32,7 @@ void with_a_callback(ReentrantMutex& mutex) {
   mutex.async_acquire({.deadline = 30s}, [&](Hold hold, const std::exception_ptr& error) {
     if (error) return granted.set_exception(error);
     granted.set_value(hold.token());
-  });  // the Hold was an argument: the lock passes on when the callback returns
+  });  // the Hold is an argument: it is released when the callback returns
   promise(granted.get_future().get() > FencingToken{}, "a callback is given a Hold");
 }
 
@@ -47,8 +47,8 @@ void with_a_future(ReentrantMutex& mutex) {
   promise(second.get().token() > token, "and has a higher token when it is ready");
 }
 
-// A pool's thread serves many requests in turn. By default the owner is the thread: the second
-// request would enter the lock of the first. So each request is an Owner.
+// A thread of a pool serves many requests one after the other. By default the owner is the thread,
+// so the second request would enter the lock of the first. So each request has an Owner.
 void on_a_pooled_thread(ReentrantMutex& mutex) {
   const Owner alice = Owner::unique();
   const Owner bob = Owner::unique();
@@ -63,13 +63,13 @@ void on_a_pooled_thread(ReentrantMutex& mutex) {
     const Hold nested = mutex.acquire({.owner = alice, .deadline = 30s});
     promise(nested.token() == hold.token(), "the same request nests, with the same token");
   }
-  // The request goes on on another thread, which may release what it did not acquire.
+  // The request continues on another thread. That thread may release the hold.
   std::jthread([h = std::move(hold)]() mutable { h.release(); }).join();
   const Hold next = mutex.acquire({.owner = bob, .deadline = 30s});
   promise(static_cast<bool>(next), "a lock released on another thread passes on");
 }
 
-// The least that a coroutine needs: it starts at once, and nobody waits for its end.
+// A minimal coroutine type: the coroutine starts at once, and no caller waits for its end.
 struct Detached {
   struct promise_type {
     Detached get_return_object() noexcept { return {}; }
@@ -90,7 +90,7 @@ struct Tally {
 Detached serve_request(ReentrantMutex& mutex, Tally& tally) {
   // Named: g++ 12 destroys a braced list in the operand of co_await twice (see zklock/awaitable.h).
   AcquireOptions options;
-  options.owner = Owner::unique();  // this request; threads come and go at each co_await
+  options.owner = Owner::unique();  // this request; each co_await may change the thread
   options.deadline = 30s;
   try {
     const Hold hold = co_await mutex.co_acquire(options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promise: transfers between accounts, by several processes, each under the locks of both of
-// its accounts named in either order, never deadlock, and never make or lose money.
+// Several processes transfer money between accounts. Each transfer takes the locks of its two
+// accounts, named in any order. The promise: they never deadlock, and never create or lose money.
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ constexpr int kTellers = 2;  // threads of a process, each with a client of its 
 constexpr int kTransfers = 20;
 constexpr std::int64_t kOpening = 1000;
 
-// In memory that the processes share; no atomics: the locks are to protect it.
+// Shared by the processes in memory. It has no atomics: the locks protect it.
 struct Bank {
   struct Account {
     std::int64_t balance = kOpening;
@@ -56,7 +56,7 @@ std::string lock_of(std::size_t account) {
   return "/bank/account-" + std::to_string(account);
 }
 
-// Reads, takes its time, and writes: whoever gets in between loses a booking.
+// Reads, waits, and writes. A transfer without the locks in between would lose a booking.
 void book(Bank& bank, std::size_t from, std::size_t to, std::int64_t amount) {
   Bank::Account payer = bank.accounts[from];
   Bank::Account payee = bank.accounts[to];
@@ -83,7 +83,7 @@ void work_as_teller(const std::string& hosts, Bank& bank, unsigned seed) {
   }
 }
 
-// The exit status of a process whose tellers all did their work.
+// Returns the exit status: 0 if all tellers of the process did their work.
 int work_as_process(const std::string& hosts, Bank& bank, unsigned process) {
   std::array<bool, kTellers> done{};
   {

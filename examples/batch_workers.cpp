@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch workers share a resource that bears three at a time, in a fair queue. The promise: never
-// more than three are at work, all get their turn, and nothing is left in the queue.
+// Batch workers share a resource with three permits, in a fair queue. The promise: never more than
+// three permits are in use, every batch is granted, and the queue is empty at the end.
 //
 // usage: batch_workers <hosts>
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr int permits = 3;
 constexpr int workers = 8;
 constexpr int batches_each = 5;
 
-// The resource: it notices when too many use it.
+// The resource. It records how many permits were in use at a time.
 class Resource {
  public:
   void use(int permits_held) {
@@ -40,12 +40,12 @@ class Resource {
   std::atomic<int> batches_{0};
 };
 
-// As a process of its own would: with a session of its own.
+// Works with a session of its own, as a separate process would.
 void work(const std::string& hosts, int worker, Resource& resource) {
   zklock::Client client(hosts);
   zklock::Semaphore semaphore(client, "/examples/batch", permits);
   for (int batch = 0; batch < batches_each; ++batch) {
-    // Every third worker has batches that need two permits: it gets both or waits for both.
+    // Every third worker needs two permits for a batch. It gets both at once, or waits.
     const zklock::Permit permit = semaphore.acquire(worker % 3 == 0 ? 2 : 1);
     resource.use(permit.permits());
   }

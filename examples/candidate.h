@@ -16,8 +16,8 @@
 
 namespace example {
 
-// What a process does that stands for election: `leads` when it leads, and then it leads until the
-// end. The status of a process that could not.
+// Runs a candidate until the process is killed: calls `leads` when it leads, and then keeps the
+// leadership until it ends. Returns the exit status 1 after an error.
 inline int stand_for_election(zklock::ClientOptions options, const std::string& path,
                               std::function<void(const zklock::Leadership&)> leads) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // do not outlive the example

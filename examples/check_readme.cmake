@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails unless README.md has hello_lock.cpp in it, byte for byte.
+# Fails unless README.md contains hello_lock.cpp, byte for byte.
 file(READ ${CMAKE_CURRENT_LIST_DIR}/../README.md readme)
 file(READ ${CMAKE_CURRENT_LIST_DIR}/hello_lock.cpp example)
 string(FIND "${readme}" "```cpp\n${example}```\n" at)

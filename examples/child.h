@@ -12,13 +12,14 @@
 
 namespace example {
 
-// The program itself, for a process that is a copy of it.
+// The path of this program, to start a copy of it.
 inline const std::string own_program = "/proc/self/exe";
 
-// A child process; killed when the example ends before it.
+// A child process. It is killed if the example ends first.
 class Child {
  public:
-  // `arguments`: the program first. `output`: what becomes its standard output; -1: the example's.
+  // `arguments` begins with the program. `output` is the descriptor of its standard output; -1:
+  // that of the example.
   explicit Child(std::vector<std::string> arguments, int output = -1) {
     std::vector<char*> argv;
     argv.reserve(arguments.size() + 1);
@@ -42,7 +43,7 @@ class Child {
     if (!reaped_) reaped_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
     return reaped_;
   }
-  // SIGKILL, and wait until the process is certainly gone.
+  // Sends SIGKILL and waits until the process has ended.
   void kill() {
     if (reaped_) return;
     ::kill(pid_, SIGKILL);

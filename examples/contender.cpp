@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process of the demo: its threads queue for one lock, again and again, and use the shared
-// resource while they hold it. The demo program starts several of these.
+// One process of the demo. Its threads acquire one lock again and again, and use the shared
+// resource while they hold it. The demo program starts several of these processes.
 
 #include <atomic>
 #include <chrono>
@@ -26,7 +26,7 @@ using example::Turn;
 using zklock::Hold;
 using zklock::LeaseClock;
 
-// A special turn: the first thread's second one.
+// Special behaviour in the second turn of the first thread.
 enum class Special { none, nest, wait_to_be_killed };
 constexpr int kSpecialThread = 1;
 constexpr int kSpecialRound = 2;
@@ -52,7 +52,7 @@ struct Contender {
     turn.thread = thread;
     turn.asked = asked;
     turn.granted = LeaseClock::now();
-    // The last ten digits of the node's name: its place in the order of arrival.
+    // The last ten digits of the znode's name: the sequence number, in the order of arrival.
     const std::string node = hold.node();
     turn.arrival = std::stoll(node.substr(node.size() - 10));
     turn.state = Turn::inside;
@@ -66,7 +66,8 @@ struct Contender {
     resource.leave(who(), turn);
   }
 
-  // The thread that holds may lock again, as often as it likes; nobody gets in between.
+  // A thread that holds may lock again any number of times. No other contender is granted
+  // meanwhile.
   void nest(Turn& turn) const {
     const Hold second = mutex.acquire();
     resource.enter_again(who(), second.token().zxid);
@@ -89,7 +90,7 @@ int contend(const std::string& hosts, const std::string& path, SharedResource& r
             int process, int threads, int rounds, Special special) {
   zklock::ClientOptions options;
   options.hosts = hosts;
-  options.session_timeout = 4s;  // a killed holder's lock passes on about this much later
+  options.session_timeout = 4s;  // a killed holder's lock is released about this much later
   options.application = "demo";
   zklock::Client client(options);
   zklock::ReentrantMutex mutex(client, path);
@@ -103,7 +104,7 @@ int contend(const std::string& hosts, const std::string& path, SharedResource& r
     std::vector<std::jthread> workers;
     for (int thread = 1; thread <= threads; ++thread) {
       workers.emplace_back([&, thread] {
-        // The thread's name stands in its lock node, for people and for participants().
+        // The lock znode contains the name of the thread, for people and for participants().
         const std::string name = {static_cast<char>('A' + process),
                                   static_cast<char>('0' + thread)};
         ::pthread_setname_np(::pthread_self(), name.c_str());
@@ -117,7 +118,7 @@ int contend(const std::string& hosts, const std::string& path, SharedResource& r
       });
     }
   }
-  // Releases go on in the background: wait for the servers' answer.
+  // Releases run in the background: wait until the ensemble has confirmed them.
   if (!client.flush(10s)) throw std::runtime_error("releases were not confirmed within 10 s");
   return failures == 0 ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main job, end to end: three processes of three threads each queue for one lock. One of them
-// nests three deep, one is killed while it holds. Prints who had the lock when, then checks what
-// zklock promises; the exit status says whether all of it held.
+// The main use, end to end: three processes of three threads each contend for one lock. One thread
+// nests three deep, one process is killed while it holds. Prints a timeline of the holders, then
+// checks the promises of zklock. The exit status says whether all of them were kept.
 
 #include <algorithm>
 #include <array>
@@ -57,7 +57,7 @@ std::string seconds(LeaseClock::duration d) {
   return text.str();
 }
 
-// What is printed, in colour if it goes to a terminal.
+// Prints the timeline, in colour if standard output is a terminal.
 class Timeline {
  public:
   Timeline() : colour_(::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr) {}
@@ -86,7 +86,7 @@ class Timeline {
     std::cout << paint("1", "  ----  " + text) << std::endl;
   }
 
-  // Remembers whether everything has held so far.
+  // Prints the result, and remembers whether all checks have succeeded so far.
   void check(bool holds, const std::string& text) {
     std::cout << (holds ? paint("32", "  ok      ") : paint("31", "  FAILED  ")) << text
               << std::endl;
@@ -120,7 +120,7 @@ class Demo {
               std::to_string(::getpid())),
         client_(hosts),
         mutex_(client_, path_),
-        // No file to be left behind; the children inherit the descriptor.
+        // It leaves no file behind. The children inherit the descriptor.
         memory_(::memfd_create("zklock-demo", 0)),
         resource_(example::map_shared_resource(memory_, /*create=*/true)) {}
   ~Demo() { ::close(memory_); }
@@ -180,7 +180,7 @@ class Demo {
     Child& child = *children_.at(kDoomed);
     child.kill();
     killed_at_ = LeaseClock::now();
-    // The servers find out when the session times out: not before this is done.
+    // The session expires later, so this is done before the next grant.
     resource_.bury(turn);
     print_turns();
     timeline_.event("process " + name(kDoomed) + " (pid " + std::to_string(child.pid()) +
@@ -197,7 +197,7 @@ class Demo {
     }
   }
 
-  // Everybody in the queue, in order, by the names of their threads.
+  // Returns the contenders in the order of the queue, by the names of their threads.
   std::string queue() {
     std::string text;
     for (const zklock::Participant& p : mutex_.participants(10s)) {
@@ -223,7 +223,7 @@ class Demo {
       if (t.arrival <= before.arrival) ++out_of_order;
       if (t.token <= before.token) ++tokens_not_higher;
     }
-    // Nobody else knows the path: what is there now is left over.
+    // The path is of this run only, so a contender that still exists was left behind.
     const std::size_t left_over = mutex_.participants(10s).size();
 
     std::cout << "\nChecks, over " << turns << " grants:\n";

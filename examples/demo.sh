@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The demo, with one command on a fresh Debian 12: installs what is missing, builds, starts a
-# throwaway ZooKeeper (unless ZKLOCK_HOSTS names one), and runs examples/demo.cpp, which prints a
-# timeline and checks what zklock promises. The exit status says whether everything held. Nothing is
-# left behind but the build in build/demo.
+# Runs the demo with one command on a fresh Debian 12. Installs missing packages, builds, and starts
+# a temporary ZooKeeper server, unless ZKLOCK_HOSTS names servers. Then runs examples/demo.cpp,
+# which prints a timeline and checks the promises of zklock. The exit status says whether all were
+# kept. Leaves nothing behind except the build in build/demo.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promise: who holds for longer than agreed is told before and after, loses the lock, and the
-// next one gets it; who renews in time keeps it.
+// The promise: a holder that renews in time keeps the lock. At the end of the maximum hold time,
+// the hold is lost and the next contender is granted. The holder is notified before and after that
+// moment.
 
 #include <chrono>
 #include <future>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The promise: a resource that refuses lower tokens is safe under any timing. Here a holder is
-// paused between its last look at the lock and its write; meanwhile another is granted and writes;
-// then the first goes on, and its write is refused.
+// paused between its last check of the lock and its write. Meanwhile another contender is granted
+// and writes. Then the first holder continues, and its write is refused.
 
 #include <array>
 #include <chrono>
@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 using example::promise;
 constexpr const char* kPath = "/locks/ledger";
 
-// What the lock protects: a database, a file server, ... It remembers the highest token and
-// refuses lower ones. Check and write must be one step, as in
+// The resource that the lock protects: a database, a file server, ... It stores the highest token
+// and refuses lower ones. Check and write must be one step, for example
 //   UPDATE ledger SET entry = ?, token = ? WHERE token <= ?
 class Ledger {
  public:
@@ -43,7 +43,7 @@ class Ledger {
   std::int64_t entry_ = 0;
 };
 
-// The way to the ledger for another process.
+// A request of the other process to the ledger.
 struct Request {
   std::int64_t token;
   std::int64_t entry;
@@ -68,7 +68,7 @@ T receive(int fd) {
 zklock::ClientOptions options(const std::string& hosts) {
   zklock::ClientOptions options;
   options.hosts = hosts;
-  options.session_timeout = 4s;  // how long a paused holder keeps the others waiting
+  options.session_timeout = 4s;  // during a pause of the holder, the others wait for this time
   return options;
 }
 
@@ -82,7 +82,7 @@ void first_holder(const std::string& hosts, int ledger) {
   send(ledger, Request{hold.token().zxid, 100});
   promise(receive<bool>(ledger), "its write is accepted");
 
-  (void)receive<bool>(ledger);  // the pause is here; this process does not notice it
+  (void)receive<bool>(ledger);  // the process is paused here and does not notice it
   send(ledger, Request{hold.token().zxid, 200});
   promise(!receive<bool>(ledger), "its write after the pause is refused");
   promise(hold.state() == zklock::HoldState::lost, "asked for it, its hold says: lost");
@@ -107,7 +107,7 @@ void fenced_resource(const std::string& hosts) {
   if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) {
     throw std::runtime_error("no socket pair");
   }
-  // Forked before either process has a Client: a Client does not survive a fork in the child.
+  // Forked before a Client exists: a child process cannot use the Client of its parent.
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("no fork");
   if (child == 0) {

@@ -8,8 +8,8 @@ int main(int argc, char** argv) {
   zklock::Client client(argc > 1 ? argv[1] : "127.0.0.1:2181");
   zklock::ReentrantMutex mutex(client, "/locks/nightly-report");
   zklock::Hold hold = mutex.acquire({.deadline = std::chrono::seconds(30)});
-  if (!hold) return 1;  // others held it for all that time
+  if (!hold) return 1;  // the deadline passed before a grant
   std::cout << "granted, with token " << hold.token().zxid << '\n';
-  // ... the work, sending the token along with every write ...
+  // ... the work: send the token with every write ...
   return hold.state() == zklock::HoldState::held ? 0 : 1;
-}  // here the lock passes on
+}  // the Hold is destroyed here, which releases the lock

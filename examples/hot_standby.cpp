@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several instances of a service, one of which is active. The promise: never two, and when the
-// active one steps down the next in line takes over, with a higher token.
+// Several instances of a service, of which one is active. The promise: two are never active. When
+// the active instance closes its latch, the next in the queue becomes active, with a higher token.
 #include <algorithm>
 #include <chrono>
 #include <memory>

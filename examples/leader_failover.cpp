@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A leader that dies without a word: two processes stand for election, the one that leads is killed
-// with SIGKILL, and the other leads as soon as the servers have given up the dead one's session.
-// The program starts the two processes itself, as copies of itself.
+// Two processes are candidates, and the leader is killed with SIGKILL. The promise: the other one
+// leads when the session of the killed process has expired. The program starts both processes as
+// copies of itself.
 
 #include <algorithm>
 #include <cerrno>
@@ -28,8 +28,8 @@ using namespace std::chrono_literals;
 using zklock::LeaseClock;
 
 constexpr auto kSessionTimeout = 4s;
-// A session is given up within its timeout and two ticks of the servers; theirs are 2 s at most,
-// unless they were told otherwise.
+// A session expires within its timeout and two ticks of the servers. A tick is 2 s at most, unless
+// the servers are configured otherwise.
 constexpr auto kTick = 2s;
 
 zklock::ClientOptions client_options(const std::string& hosts) {
@@ -40,7 +40,7 @@ zklock::ClientOptions client_options(const std::string& hosts) {
   return options;
 }
 
-// Both ends of a pipe.
+// A pipe with both ends.
 struct Pipe {
   Pipe() {
     int ends[2];
@@ -59,7 +59,7 @@ struct Pipe {
   int in;
 };
 
-// A process that stands for election, and says its token when it leads; killed at the end.
+// A candidate process. It prints its token when it leads, and is killed at the end.
 class Candidate {
  public:
   Candidate(const std::string& name, const std::string& hosts, const std::string& path)
@@ -70,14 +70,14 @@ class Candidate {
 
   void kill() { process_.kill(); }
 
-  // The token under which it leads; 0 when it does not say so in time.
+  // Returns the token of its leadership, or 0 if it does not print one in time.
   std::int64_t wait_until_it_leads(LeaseClock::duration longest) const {
     const auto until = LeaseClock::now() + longest;
     std::string line;
     for (char c = 0; c != '\n';) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - LeaseClock::now());
       pollfd ready{said_.out, POLLIN, 0};
-      // What it has said already counts, however short the time.
+      // Output that is already there counts, even if no time is left.
       if (::poll(&ready, 1, static_cast<int>(std::max(left, 0ms).count())) <= 0) return 0;
       if (::read(said_.out, &c, 1) != 1) return 0;
       line += c;
@@ -95,7 +95,7 @@ void fail_over(const std::string& hosts) {
                            std::to_string(LeaseClock::now().time_since_epoch().count()) + "-" +
                            std::to_string(::getpid());
   zklock::Client client(client_options(hosts));
-  const zklock::LeaderLatch observer(client, path);  // never started: it only looks
+  const zklock::LeaderLatch observer(client, path);  // never started: it only observes
 
   Candidate first("A", hosts, path);
   const std::int64_t first_token = first.wait_until_it_leads(30s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job that every machine starts at the same time, and that must run once. The promise: one of them
-// does it, the others hear that it is being done, and none waits.
+// Every machine starts a job at the same time, but the job must run once. The promise: one machine
+// runs it, the others are notified that it is running, and none waits.
 #include <atomic>
 #include <future>
 #include <string>
@@ -18,7 +18,7 @@ using zklock::LockOutcome;
 constexpr int machines = 5;
 const std::string path = "/examples/nightly";
 
-// As a process of its own would: with a session of its own. The job takes until all have asked.
+// Runs with a session of its own, as a separate process would. The job lasts until all have tried.
 LockOutcome start(const std::string& hosts, std::atomic<int>& asked, std::atomic<int>& runs) {
   zklock::Client client(hosts);
   const auto result =

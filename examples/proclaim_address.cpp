@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promise: the clients of a service learn where its leader is, and never mistake what a former
-// leader said for what the present one says. Two processes stand for election, and whoever leads
-// proclaims its address; clients observe. The leader is killed with SIGKILL, and the clients see
-// the address of the next one. The program starts the two processes itself, as copies of itself.
+// Two processes are candidates, and the leader proclaims its address. Clients observe the election.
+// The leader is killed with SIGKILL, and the clients receive the address of the next leader. The
+// promise: they never take the value of a former leader for that of the current one. The program
+// starts both processes as copies of itself.
 
 #include <chrono>
 #include <condition_variable>
@@ -31,12 +31,12 @@ constexpr auto kPatience = 60s;
 zklock::ClientOptions client_options(const std::string& hosts) {
   zklock::ClientOptions options;
   options.hosts = hosts;
-  options.session_timeout = 4s;  // how long a killed leader is taken for one, about
+  options.session_timeout = 4s;  // a killed leader counts as the leader for about this time
   options.application = "proclaim_address";
   return options;
 }
 
-// A process that serves, and says its address when it leads; killed at the end.
+// A server process. It proclaims its address when it leads, and is killed at the end.
 class Server {
  public:
   Server(const std::string& hosts, const std::string& path, std::string address)
@@ -54,7 +54,7 @@ class Server {
   example::Child process_;
 };
 
-// A client of the service: where it thinks the leader is.
+// A client of the service. It records the observed states.
 class Customer {
  public:
   Customer(const std::string& hosts, const std::string& path)
@@ -66,7 +66,7 @@ class Customer {
     return changed_.wait_for(lock, kPatience,
                              [&] { return !seen_.empty() && seen_.back().value == address; });
   }
-  // In the order in which they came.
+  // The states, in the order in which they were reported.
   std::vector<ElectionState> seen() {
     const std::lock_guard guard(mutex_);
     return seen_;
@@ -90,7 +90,7 @@ class Customer {
   zklock::Subscription subscription_;
 };
 
-// No address came with a leader that had another before, and tokens only rose.
+// Returns whether each leader had one address only, and tokens only rose.
 bool never_mixed_up(const std::vector<ElectionState>& seen) {
   zklock::FencingToken highest;
   std::map<zklock::FencingToken, std::string> addresses;
@@ -106,7 +106,7 @@ bool never_mixed_up(const std::vector<ElectionState>& seen) {
 }
 
 void proclaim_address(const std::string& hosts) {
-  // Of each run its own: the servers may not be new.
+  // Each run has a path of its own, because the servers may have old data.
   const std::string path = "/zklock-address-" +
                            std::to_string(zklock::LeaseClock::now().time_since_epoch().count()) +
                            "-" + std::to_string(::getpid());

@@ -8,14 +8,14 @@
 
 namespace example {
 
-// Says what was promised, and ends the example when it does not hold.
+// Prints the promise and whether it was kept. Throws if it was broken, which ends the example.
 inline void promise(bool kept, const std::string& what) {
   std::cout << (kept ? "  kept:   " : "  BROKEN: ") << what << std::endl;
   if (!kept) throw std::runtime_error("broken promise: " + what);
 }
 
-// Runs an example on the servers that its first argument names. Its status is 1 when a promise was
-// broken or something else went wrong.
+// Runs an example on the servers in its first argument. Returns the exit status: 1 after a broken
+// promise or another error.
 template <class F>
 int run(int argc, char** argv, F example) {
   try {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool of licences that an operator makes larger and smaller while workers use it. The promise:
-// never more are in use than there are, except those that were in use when there became fewer; a
-// larger pool lets the waiting in at once; and the number outlives everybody.
+// An operator makes a pool of licences larger and smaller while workers use it. The promise: never
+// more licences are granted than the pool has. Licences in use stay valid when the pool becomes
+// smaller. When it becomes larger, waiting workers are granted at once. The count remains when all
+// clients are closed.
 //
 // usage: resize_pool <hosts>
 #include <chrono>
@@ -25,7 +26,7 @@ constexpr const char* path = "/examples/licences";
 void resize(const std::string& hosts) {
   zklock::Client operators(hosts);
   zklock::Client workers(hosts);
-  // Whoever comes first says how many there are; everybody else finds that.
+  // The first client sets the number of licences; later clients read it.
   zklock::Semaphore pool(operators, path, zklock::SharedCount{.initial = 2});
   zklock::Semaphore licences(workers, path, zklock::SharedCount{.initial = 2});
   pool.set_permits(2);
@@ -55,7 +56,7 @@ void resize(const std::string& hosts) {
   zklock::Permit last = next.get();
   promise(last.state() == zklock::HoldState::held, "when the last is back, the next works");
 
-  // A licence that somebody forgets comes back by itself.
+  // A licence that is not released is lost after its maximum hold time.
   last.renew(500ms);
   promise(static_cast<bool>(pool.acquire(1, {.deadline = 60s})),
           "what is kept too long is given to the next");

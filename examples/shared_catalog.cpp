@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers beside each other, a writer alone, and a writer that goes over to reading. The promise:
-// no reader sees what is half written; after a downgrade others read along, and a writer that
-// queues stays out until all readers have gone.
+// Readers hold together, a writer holds alone, and a writer downgrades to a reader. The promise: no
+// reader sees a half-written catalog. After a downgrade other readers are granted too, and a writer
+// in the queue waits until all readers have released.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -24,13 +24,13 @@ constexpr int readers = 6;
 constexpr int editions = 20;
 const std::string path = "/examples/catalog";
 
-// Both halves must be of one edition. Where they are kept, nobody looks after that.
+// Both halves must be of one edition. The struct itself does not ensure that: the lock does.
 struct Catalog {
   std::atomic<int> first_half{0};
   std::atomic<int> second_half{0};
 };
 
-// As a process of its own would: with a session of its own.
+// Reads with a session of its own, as a separate process would.
 int count_torn_reads(const std::string& hosts, const Catalog& catalog) {
   zklock::Client client(hosts);
   zklock::SharedMutex mutex(client, path);
@@ -70,7 +70,7 @@ void write_then_read_along(const std::string& hosts) {
   zklock::SharedMutex mutex(ours, path);
   zklock::SharedMutex others(theirs, path);
   mutex.lock();
-  const auto token = mutex.acquire_shared().token();  // of the write lock, which covers it
+  const auto token = mutex.acquire_shared().token();  // the token of the write lock
   auto reader = others.async_acquire_shared();
   promise(reader.wait_for(200ms) == std::future_status::timeout, "a writer is alone");
   mutex.lock_shared();

@@ -18,28 +18,28 @@
 
 namespace example {
 
-// One turn of one thread. Its holder writes it; everybody reads it, also when the holder's process
-// is dead. LeaseClock is one clock for all processes of a machine.
+// One turn of one thread. The holder writes it. The demo reads it, also after the holder's process
+// has ended. LeaseClock is one clock for all processes of a machine.
 struct Turn {
   enum State : int { none, inside, left, killed };
-  std::atomic<int> state{none};  // `left` and `killed` publish the rest
+  std::atomic<int> state{none};  // `left` and `killed` publish the other members
   int process = 0;               // 0, 1, 2: printed as A, B, C
   int thread = 0;                // 1, 2, 3
-  int depth = 1;                 // how deep the holder nested
+  int depth = 1;                 // nesting depth of the holder
   std::int64_t token = 0;
-  std::int64_t arrival = 0;  // the sequence number that ZooKeeper gave to the contender's node
+  std::int64_t arrival = 0;  // sequence number of the contender's znode
   zklock::LeaseClock::time_point asked;
   zklock::LeaseClock::time_point granted;
   zklock::LeaseClock::time_point released;
 };
 
-// A resource for one thread of one process at a time, in memory that the processes share. It keeps
-// nobody out: it notices when two are inside at once.
+// A resource for one thread of one process at a time, in memory that the processes share. It does
+// not exclude threads: it counts how often two were inside at once.
 class SharedResource {
  public:
   static constexpr std::size_t kMaxTurns = 1024;
 
-  // `who` is any number but 0, unlike everybody else's.
+  // REQUIRES: `who` is not 0 and differs from that of every other thread.
   Turn& enter(std::uint64_t who, std::int64_t token) {
     if (holder_.exchange(who) != 0) ++overlaps;
     if (token <= highest_token_.exchange(token)) ++stale_tokens;
@@ -50,20 +50,20 @@ class SharedResource {
     return turns[index];
   }
 
-  // The same holder once more, with the same token.
+  // Enters again in a nested lock, with the token of the first grant.
   void enter_again(std::uint64_t who, std::int64_t token) {
     if (holder_ != who) ++overlaps;
     if (highest_token_ != token) ++stale_tokens;
   }
 
   void leave(std::uint64_t who, Turn& turn) {
-    work_done = work_seen_ + 1;  // had somebody else been inside meanwhile, his work would be lost
+    work_done = work_seen_ + 1;  // loses the work of a thread that was inside meanwhile
     if (!holder_.compare_exchange_strong(who, 0)) ++overlaps;
     turn.released = zklock::LeaseClock::now();
     turn.state = Turn::left;
   }
 
-  // On behalf of a holder whose process is certainly gone.
+  // Leaves for a holder. REQUIRES: its process has ended.
   void bury(Turn& turn) {
     holder_ = 0;
     turn.released = zklock::LeaseClock::now();
@@ -72,11 +72,11 @@ class SharedResource {
 
   std::atomic<int> processes_ready{0};
   std::atomic<bool> start{false};
-  std::atomic<int> turn_to_kill{-1};  // the index of a turn whose holder waits to be killed
+  std::atomic<int> turn_to_kill{-1};  // index of the turn in which the holder waits to be killed
 
   std::atomic<int> overlaps{0};
   std::atomic<int> stale_tokens{0};
-  std::int64_t work_done = 0;  // deliberately not atomic: the lock is to protect it
+  std::int64_t work_done = 0;  // deliberately not atomic: the lock protects it
   std::atomic<std::size_t> turn_count{0};
   std::array<Turn, kMaxTurns> turns;
 
@@ -86,7 +86,7 @@ class SharedResource {
   std::int64_t work_seen_ = 0;
 };
 
-// Maps the resource in the file `fd`; with `create`, a new one.
+// Maps the resource in the file `fd`. With `create`, makes a new one.
 inline SharedResource& map_shared_resource(int fd, bool create) {
   void* memory = MAP_FAILED;
   if (!create || ::ftruncate(fd, sizeof(SharedResource)) == 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promise: a guarded transaction is written only while the hold is valid. Here a holder is
-// stopped (SIGSTOP) for longer than its session; meanwhile another is granted and writes; then the
-// first goes on, and its writes are refused, all of them.
+// The promise: a guarded transaction is executed only while the lock znode of the hold exists. Here
+// a holder is stopped (SIGSTOP) for longer than its session timeout. Meanwhile another contender is
+// granted and writes. Then the first holder continues, and all its writes are refused.
 
 #include <array>
 #include <chrono>
@@ -27,7 +27,7 @@ using example::promise;
 using zklock::Errc;
 using zklock::GuardedTransaction;
 
-// Of each run its own: the servers may not be new.
+// Each run has names of its own, because the servers may have old data.
 std::string unique_name() {
   return std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
 }
@@ -37,11 +37,11 @@ const std::string kEntry = kLock + "-entry";
 zklock::ClientOptions options(const std::string& hosts) {
   zklock::ClientOptions options;
   options.hosts = hosts;
-  options.session_timeout = 4s;  // how long a stopped holder keeps the others waiting
+  options.session_timeout = 4s;  // while the holder is stopped, the others wait for this time
   return options;
 }
 
-// The code with which a transaction was refused; nothing when it was written.
+// Commits, and returns the error code of a refusal, or nullopt if the writes were executed.
 std::optional<Errc> refused(const GuardedTransaction& transaction) {
   try {
     transaction.commit(30s);
@@ -52,7 +52,7 @@ std::optional<Errc> refused(const GuardedTransaction& transaction) {
   }
 }
 
-// One byte from one process to the other.
+// These two send and receive one byte between the processes.
 void tell(int fd) {
   const char byte = 0;
   if (::send(fd, &byte, 1, MSG_NOSIGNAL) != 1) throw std::runtime_error("the other is gone");
@@ -72,11 +72,11 @@ void first_holder(const std::string& hosts, int other) {
   create.create(kEntry, "by the first holder");
   promise(!refused(create), "what it writes is written");
 
-  // It has looked at the lock, and is about to write.
+  // The holder has checked the lock and is about to write.
   GuardedTransaction late(hold);
   late.set(kEntry, "by a stale holder").create(kEntry + "-more");
   tell(other);
-  await(other);  // stopped here; this process does not notice it
+  await(other);  // the process is stopped here and does not notice it
   promise(refused(late) == Errc::lock_lost, "what it writes after the pause is refused");
   promise(hold.state() == zklock::HoldState::lost, "asked for it, its hold says: lost");
 }
@@ -104,7 +104,7 @@ void stale_holder(const std::string& hosts) {
   if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) {
     throw std::runtime_error("no socket pair");
   }
-  // Forked before either process has a Client: a Client does not survive a fork in the child.
+  // Forked before a Client exists: a child process cannot use the Client of its parent.
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("no fork");
   if (child == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promise: a ReentrantMutex is a mutex like any other to the guards of std and Boost, and
-// waiting for it is an interruption point of Boost.Thread.
+// The promise: the guards of std and Boost accept a ReentrantMutex as a mutex. Waiting for it is an
+// interruption point of Boost.Thread.
 
 #include <chrono>
 #include <mutex>
@@ -29,7 +29,7 @@ void with_std(ReentrantMutex& a, ReentrantMutex& b) {
   }
   promise(a.hold_count() == 0, "both have given back what they took");
   {
-    // Two locks at once, in any order, without a deadlock: std::lock's algorithm.
+    // std::lock's algorithm takes two locks, in any order, without a deadlock.
     auto both = [](ReentrantMutex& first, ReentrantMutex& second) {
       for (int i = 0; i < 5; ++i) std::scoped_lock lock(first, second);
     };

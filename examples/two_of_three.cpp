@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lock on three ensembles, of which one is down. The promise: the other two are enough to hold,
-// and to keep others out; and a majority is needed.
+// One lock on three ensembles, of which one is down. The promise: the other two are enough to hold
+// the lock and to exclude other processes. One alone is not enough.
 //
-// Three chroots of one server stand for the ensembles here, and an address at which nobody listens
-// for one that is down.
+// Here the ensembles are chroots of one server. The ensemble that is down is an address without a
+// server.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -29,7 +29,7 @@ struct Process {
 };
 
 void two_of_three(const std::string& hosts) {
-  // A lock's parents are made with it, and stay as long as it is held: here, the chroots.
+  // The parents of a lock are created with it and exist as long as it is held: here, the chroots.
   zklock::Client root(hosts);
   const auto first = zklock::hold_lock(root, "/ensemble-1/chroot");
   const auto second = zklock::hold_lock(root, "/ensemble-2/chroot");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Urgent work goes first. The promise: of those who wait the heaviest is next, those of equal weight
-// come in the order of arrival, whoever holds is left alone, and tokens rise from grant to grant.
+// Urgent work is done first. The promise: the heaviest waiting contender is granted next, and
+// contenders of equal weight in the order of arrival. A holder is not displaced, and tokens rise
+// from grant to grant.
 #include <chrono>
 #include <cstddef>
 #include <future>
@@ -47,7 +48,7 @@ void urgent_work(const std::string& hosts) {
   bool rising = true;
   while (done.size() < jobs.size()) {
     hold.release();
-    // Exactly one of them gets it.
+    // Exactly one contender is granted.
     for (int i = 0; i < 30000 && !hold; ++i) {
       for (auto& [name, future] : waiting) {
         if (!future.valid() || future.wait_for(0ms) != std::future_status::ready) continue;

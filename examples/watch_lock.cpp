@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The promise: a lock can be watched without contending for it. An operator's program that shows
-// who holds and how many wait is told of every hand-off, and stands in nobody's way.
+// The promise: a lock can be watched without contending for it. An operator's program shows the
+// holder and the number of waiters. It is notified of every hand-off and delays no contender.
 
 #include <chrono>
 #include <condition_variable>
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using example::promise;
 using zklock::LockState;
 
-// The line that such a program would show.
+// Prints the line that such a program would show.
 class Display {
  public:
   void show(const LockState& state) {
@@ -45,7 +45,7 @@ class Display {
 };
 
 void watch_lock(const std::string& hosts) {
-  // Of each run its own: the servers may not be new.
+  // Each run has a path of its own, because the servers may have old data.
   const std::string path =
       "/locks/watched-" +
       std::to_string(std::chrono::system_clock::now().time_since_epoch().count());

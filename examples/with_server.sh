@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs a command with a throwaway ZooKeeper server on a free loopback port. The server's address is
-# in the environment variable ZKLOCK_HOSTS, and stands for an argument {} of the command:
+# Runs a command with a temporary ZooKeeper server on a free loopback port. Sets ZKLOCK_HOSTS to the
+# address of the server, and replaces an argument {} of the command by it. For example:
 #   examples/with_server.sh build/release/examples/hello_lock {}
-# When ZKLOCK_HOSTS is set already, the command runs against those servers and none is started.
-# Exits as the command does. The server, its data and (after ZKLOCK_TIMEOUT seconds, 300 by default)
-# the command are gone afterwards, also when this script is killed.
+#
+# If ZKLOCK_HOSTS is already set, the command uses those servers, and no server is started. Returns
+# the exit status of the command. Ends the command after ZKLOCK_TIMEOUT seconds (300 by default).
+# Afterwards ends the server and deletes its data, also when this script is killed by a signal.
 set -euo pipefail
 
 if (($# == 0)); then
@@ -20,7 +21,7 @@ dir=
 server=
 command=
 
-# Waits for a child of ours to end, at most $2 seconds.
+# Waits at most $2 seconds for the end of child process $1. Fails if it still runs.
 ended() {
   local tenths=$(($2 * 10))
   while kill -0 "$1" 2>/dev/null; do
@@ -29,7 +30,7 @@ ended() {
   done
 }
 
-# Ends a child of ours, by its pid, first politely.
+# Ends child process $1: sends SIGTERM, and SIGKILL after $2 seconds.
 end() {
   kill -TERM "$1" 2>/dev/null || return 0
   ended "$1" "$2" || kill -KILL "$1" 2>/dev/null || true
@@ -47,15 +48,15 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# One request of ZooKeeper's four-letter-word protocol to the server on port $1.
+# Sends the request $2 of ZooKeeper's four-letter-word protocol to the server on port $1.
 ask() {
   (
     exec 3<>"/dev/tcp/127.0.0.1/$1" && printf '%s' "$2" >&3 && timeout 2 cat <&3
   ) 2>/dev/null
 }
 
-# Starts a server on port $1; fails when it does not serve within 60 s or ends, as it does when
-# somebody else has the port.
+# Starts a server on port $1. Fails if the server does not serve within 60 s, or ends because the
+# port is in use.
 start_server() {
   cat >"$dir/zoo.cfg" <<CFG
 tickTime=500
@@ -68,7 +69,7 @@ admin.enableServer=false
 4lw.commands.whitelist=*
 maxClientCnxns=0
 CFG
-  # Dies with this script, even if that is killed with SIGKILL.
+  # The server ends with this script, even if the script is killed with SIGKILL.
   setpriv --pdeathsig KILL "$java" -Xms32m -Xmx128m -XX:+UseSerialGC -XX:-UsePerfData \
     -XX:TieredStopAtLevel=1 -Dzookeeper.jmx.log4j.disable=true -Dzookeeper.forceSync=no \
     -cp "$class_path" \
@@ -77,7 +78,7 @@ CFG
   server=$!
   local give_up=$((SECONDS + 60))
   while kill -0 "$server" 2>/dev/null && ((SECONDS < give_up)); do
-    # "conf" names the data directory: an answer from somebody else's server does not count.
+    # The answer to "conf" names the data directory, so the answer of another server is recognised.
     if [[ $(ask "$1" conf || true) == *"dataDir=$dir/data/"* &&
       $(ask "$1" srvr || true) == *"Mode: "* ]]; then
       return 0
@@ -103,9 +104,9 @@ if [[ -z ${ZKLOCK_HOSTS-} ]]; then
   dir=$(mktemp -d "${TMPDIR:-/tmp}/zklock-server.XXXXXX")
   mkdir "$dir/data"
   for ((attempt = 1; ; attempt++)); do
-    # Below the range from which the system gives ports to outgoing connections, and below that of
-    # the tests, which count on nothing listening on some. A port that is taken makes the server end
-    # at once, and another is tried.
+    # The port is below the system's range for outgoing connections, and below the range of the
+    # tests, which need some ports without a listener. If the port is in use, the server ends at
+    # once, and the loop tries another one.
     port=$((10000 + (RANDOM * 32768 + RANDOM) % 10000))
     if start_server "$port"; then break; fi
     if ((attempt == 5)); then
@@ -123,7 +124,7 @@ for argument in "$@"; do
   arguments+=("$argument")
 done
 
-# In the background, so that a signal to this script is acted on at once; with its own input.
+# Runs in the background, so that this script handles a signal at once. It keeps the script's input.
 timeout --kill-after=5 "$limit" "${arguments[@]}" <&0 &
 command=$!
 status=0

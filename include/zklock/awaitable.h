@@ -15,19 +15,21 @@
 
 namespace zklock {
 
-/// Receives the outcome of an asynchronous acquire: a Hold; or an empty Hold and no error (the
-/// deadline passed, or a stop was requested); or an empty Hold and an exception, an Error.
+/// Receives the outcome of an asynchronous acquire: a Hold, or an empty Hold with an exception, an
+/// Error. An empty Hold without an exception means that the deadline passed or a stop was
+/// requested.
 using AcquireHandler = std::function<void(Hold, std::exception_ptr)>;
 
-/// Returned by the co_...() functions. Await it exactly once, in the expression that creates it. The
-/// call begins when it is awaited. The coroutine resumes on the client's executor, where the handler
-/// of the asynchronous call would run. `co_await` returns the Result, or throws the error that the
-/// asynchronous call reports, also Error(closed | forked).
+/// Returned by the co_...() functions. Await it exactly once, in the expression that creates it.
+/// The call begins when it is awaited. The coroutine resumes on the client's executor, where the
+/// handler of the asynchronous call would run. `co_await` returns the Result, or throws the error
+/// that the asynchronous call reports. It also throws Error(closed | forked).
 ///
 /// Arguments: the options are copied. A relative deadline counts from the construction of the
-/// Deadline, not from the co_await. g++ 12 destroys a braced aggregate in the operand of co_await
-/// twice. If the aggregate owns a stop token, that is a use after free. So passing a temporary
-/// AcquireOptions is rejected at compile time, on every compiler. These forms are safe:
+/// Deadline, not from the co_await. The compiler g++ 12 destroys a braced aggregate in the operand
+/// of co_await twice. If the aggregate owns a stop token, the second destruction is a use after
+/// free. So a temporary AcquireOptions is rejected at compile time, on every compiler. These forms
+/// are safe:
 /// @code
 ///   Hold hold = co_await mutex.co_acquire(5s, stop);     // a deadline and a stop token
 ///
@@ -36,12 +38,15 @@ using AcquireHandler = std::function<void(Hold, std::exception_ptr)>;
 /// @endcode
 /// If your own function takes an aggregate, pass it a named variable in the operand of co_await.
 ///
-/// Destruction: a coroutine may be destroyed while it is suspended here. It is then never resumed. An
-/// acquire leaves the queue; a Hold granted at that moment is released. The outcome of a commit or a
-/// proclamation is then unknown. REQUIRES: the coroutine is suspended, and no executor thread is
-/// about to resume it. With a single-threaded executor, destroy it on that thread. With several
-/// threads, or the client's own, first await the outcome or synchronise with the resumption.
-/// Destroying a running coroutine is undefined behaviour.
+/// Destruction: a coroutine may be destroyed while it is suspended here. It is then never resumed.
+/// An acquire leaves the queue; a Hold granted at that moment is released. The outcome of a commit
+/// or a proclamation is then unknown.
+///
+/// REQUIRES: at such a destruction no executor thread is about to resume the coroutine.
+///
+/// With a single-threaded executor, destroy the coroutine on that thread. With several threads, or
+/// the client's own, first await the outcome or synchronise with the resumption. Destroying a
+/// running coroutine is undefined behaviour.
 ///
 /// Thread-safety: none.
 template <class Result>
@@ -60,8 +65,8 @@ class [[nodiscard]] BasicAwaitable {
 
  public:
   using Handler = typename Outcome<Result>::Handler;
-  /// Begins the asynchronous call, which passes its outcome to the handler. The token is stopped if
-  /// the coroutine is destroyed before the outcome.
+  /// Begins the asynchronous call, which passes its outcome to the handler. The stop token is
+  /// stopped if the coroutine is destroyed before the outcome.
   using Start = std::function<void(Handler, std::stop_token)>;
   explicit BasicAwaitable(Start start) : start_(std::move(start)) {}
   BasicAwaitable(BasicAwaitable&&) noexcept = default;
@@ -94,7 +99,7 @@ class [[nodiscard]] BasicAwaitable {
   }
 
  private:
-  /// Shared by the coroutine's frame and the handler: either may outlive the other.
+  /// Shared by the coroutine's frame and the handler, because either can outlive the other.
   struct Waiting {
     using Value = typename Outcome<Result>::Value;
     explicit Waiting(std::coroutine_handle<> c) : caller(c) {}
@@ -109,7 +114,7 @@ class [[nodiscard]] BasicAwaitable {
     }
 
     const std::coroutine_handle<> caller;
-    std::atomic<bool> decided{false};  ///< resumed, or abandoned
+    std::atomic<bool> decided{false};  ///< resumed or abandoned
     std::stop_source abandoned;
     Value value;
     std::exception_ptr error;

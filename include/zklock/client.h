@@ -18,25 +18,25 @@ namespace testing {
 struct ClientFactory;
 }
 
-/// The state of a client's connection, told to its listeners.
+/// The state of a client's connection, as its listeners receive it.
 ///
-/// | told        | meaning                                                                      |
+/// | state       | meaning                                                                      |
 /// |-------------|------------------------------------------------------------------------------|
-/// | connected   | a session was opened (the first, or a new one after `lost`)                  |
+/// | connected   | a session was opened: the first one, or a new one after `lost`               |
 /// | suspended   | the connection broke; holds stay valid for the rest of their leases          |
 /// | reconnected | the connection is back, with the same session                                |
 /// | lost        | the session has ended; its holds are lost; a new one is being opened         |
 ///
 /// `lost` needs no server. The client ends a session that has had no connection for its timeout T,
 /// and reports `lost` at that moment. The servers keep the session and its lock znodes until they
-/// expire it. After an outage of the whole ensemble, that is up to T and two ticks after it is back.
-/// Waiting calls enqueue again, behind those znodes.
+/// expire it. After an outage of the whole ensemble, that takes up to T and two ticks from the
+/// moment when the ensemble is back. Waiting calls enqueue again, behind those znodes.
 enum class ConnectionState { connected, suspended, reconnected, lost };
 
-/// Keeps a listener registered; destroying it removes the listener, and waits for a call of it
-/// that is under way, except on the thread that runs that call.
+/// Keeps a listener registered. The destructor removes the listener. It blocks until a running call
+/// of the listener returns, unless the destructor runs in that call.
 ///
-/// Thread-safety: a distinct object may be used from any thread.
+/// Thread-safety: any thread may use an object, but not several threads at the same time.
 class [[nodiscard]] Subscription {
  public:
   Subscription() noexcept = default;
@@ -58,66 +58,75 @@ class [[nodiscard]] Subscription {
   std::function<void()> cancel_;
 };
 
-/// A connection to a ZooKeeper ensemble, and the sessions on it, one after the other.
+/// A connection to a ZooKeeper ensemble, with one session at a time.
 ///
-/// It reconnects by itself, and opens a new session when the old one has expired. Share one Client
-/// among all locks of a process: it needs one TCP connection and a handful of threads, however
-/// many locks and waiters there are. Source: org.apache.curator.framework.CuratorFramework.
+/// The client reconnects by itself, and opens a new session when the old one has expired. Share one
+/// Client among all locks of a process. It needs one TCP connection and a few threads, for any
+/// number of locks and waiting calls.
+/// Source: org.apache.curator.framework.CuratorFramework.
 ///
-/// After fork() the client belongs to the parent. In the child every call throws Errc::forked, and
-/// destructors leave connection and threads alone; make a new Client there. A fork()
-/// during the resolution of a host name can leave glibc's resolver locked in the child. A program
-/// started by exec does not inherit the client's socket and pipe. Exceptions: it can inherit them while they are
-/// being opened. The pipe stays inheritable if another thread creates a similar pipe at that moment.
-/// When a connection is made, every socket of the process connected to the same server address gets
-/// FD_CLOEXEC, also those of other libraries.
+/// After fork() the client belongs to the parent process. In the child, every function that sends a
+/// request throws Error(forked), unless it is noexcept. Destructors do not use the connection or
+/// the threads there. Make a new Client in the child. A fork() during the resolution of a host name
+/// can leave glibc's resolver locked in the child.
+///
+/// A program started by exec does not inherit the client's socket and pipe, except while the client
+/// opens them. The pipe also stays inheritable if another thread creates a similar pipe at that
+/// moment. When the client connects, every socket of the process that is connected to that server
+/// address gets FD_CLOEXEC, also those of other libraries.
 ///
 /// Thread-safety: all members may be called by any thread at any time, also from callbacks.
 class Client {
  public:
-  /// Effects: checks the options and starts connecting. Does not block; no server needs to be up.
-  /// Throws: Error(invalid_hosts | invalid_option | invalid_acl | unsupported); then nothing was
+  /// Checks the options and begins to connect. Does not block; no server needs to run yet.
+  /// Throws: Error(invalid_hosts | invalid_option | invalid_acl | unsupported). Then nothing was
   /// opened.
   explicit Client(ClientOptions options);
-  /// The same with the defaults of ClientOptions.
+  /// Uses the defaults of all other ClientOptions.
   explicit Client(std::string hosts);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
-  /// Same as close().
+  /// Calls close().
   ~Client();
 
-  /// Blocks until a session is connected. False when the deadline came first; the attempts go on.
+  /// Blocks until a session is connected, and returns true. Returns false if the deadline came
+  /// first; the client continues to connect.
   /// Throws: Error(auth_failed | closed | forked).
   bool wait_until_connected(Deadline deadline = Deadline::never());
 
-  /// Does not block. What it says may be out of date when it returns; a Hold knows better.
+  /// Returns whether a session is connected. The result may be out of date at the return;
+  /// Hold::state() returns the validity of a hold. Does not block.
   bool is_connected() const noexcept;
 
-  /// The current session's id; 0 while there is none.
+  /// Returns the id of the current session; 0 if there is none.
   std::int64_t session_id() const noexcept;
 
-  /// The session timeout as the servers granted it; 0 before the first connection.
+  /// Returns the session timeout that the servers granted; 0 before the first connection.
   std::chrono::milliseconds session_timeout() const noexcept;
 
   /// Calls `listener` for every change from now on, in order, one call at a time, on the executor.
-  /// An exception that it throws is logged and dropped.
+  /// An exception that the listener throws is logged and dropped. The returned object keeps the
+  /// listener registered.
+  /// Throws: Error(closed | forked).
   Subscription add_listener(std::function<void(ConnectionState)> listener);
 
-  /// Blocks until the ensemble has confirmed every release, withdrawal and downgrade begun before the
-  /// call, or their session has ended. A call that ended without the lock (timeout, stop, close) has
-  /// begun its withdrawal when it returns. First sends refused deletes again. Returns true at once if
-  /// the client is closed. Returns false if the deadline came first; the work continues.
+  /// First sends refused deletes again. Then blocks until the ensemble has confirmed every release,
+  /// withdrawal and downgrade that began before the call, or their session has ended. An acquiring
+  /// call that ended without the lock (timeout, stop, close) has begun its withdrawal when it
+  /// returns. Returns true at once if the client is closed. Returns false if the deadline came
+  /// first; the work continues.
   ///
-  /// Also returns false, once all other work is done, if the ACL of a lock's path refuses the
-  /// client's delete. Every acquire there sends the delete again and throws Error(no_auth), until a
-  /// delete succeeds or the session ends.
+  /// If the ACL of a lock's path does not permit the client's delete, flush() returns false when
+  /// all other work is done. Every acquire on that path sends the delete again and throws
+  /// Error(no_auth), until a delete succeeds or the session ends.
   /// Throws: Error(forked).
   bool flush(Deadline deadline = Deadline::never());
 
-  /// Effects: holds turn `lost`, every waiting call ends with Error(closed), lock znodes are deleted
-  /// with the session. Blocks for at most about 10 seconds (longer while the system's resolver does
-  /// not answer): for the server's reply, and for user callbacks that are running. Does not wait for
-  /// the callback that calls close(). A second call waits for the first, but not in a callback.
+  /// Closes the session: holds turn `lost`, every waiting call ends with Error(closed), and the
+  /// lock znodes are deleted with the session. Blocks until the server replies and running user
+  /// callbacks return, for about 10 seconds at most. It blocks longer while the system's resolver
+  /// does not answer. Does not wait for the callback that calls close(). A second call waits for
+  /// the first, but not in a callback.
   ///
   /// On a thread of the library that close() would wait for, close() returns at once, and another
   /// thread closes the client. That happens, for example, if a destroyed callback owned the last
@@ -127,7 +136,7 @@ class Client {
 
  private:
   friend class recipes::ClientCore;
-  friend struct testing::ClientFactory;  // which only tests have: a client on simulated servers
+  friend struct testing::ClientFactory;  // in tests only, makes a client on simulated servers
   explicit Client(std::shared_ptr<recipes::ClientCore> core) noexcept;
 
   std::shared_ptr<recipes::ClientCore> core_;

@@ -16,7 +16,7 @@ class logger;
 
 namespace zklock {
 
-/// A name and a secret for ZooKeeper's "digest" scheme. The secret is never logged.
+/// A user and a password for ZooKeeper's "digest" scheme. The password is never logged.
 struct DigestCredential {
   std::string user;
   std::string password;
@@ -37,19 +37,21 @@ struct AclEntry {
   std::string id;      ///< "anyone", "", "user:base64(sha1)", "10.0.0.0/8", ...
 };
 
-/// Who may do what with lock nodes and with the parents that zklock creates.
+/// The permissions on lock znodes, and on the parents that zklock creates.
 ///
-/// | policy        | lock node                              | parents created by zklock |
+/// | policy        | lock znode                             | parents created by zklock |
 /// |---------------|----------------------------------------|---------------------------|
 /// | open()        | this client: all; world: read          | world: all                |
 /// | creator_all() | this client: all; your credential: read| your credential: all      |
 /// | list(entries) | the entries                            | the entries               |
 ///
-/// "This client" is a random credential that every Client makes for itself: nobody else can write
-/// its nodes, which is what makes an announced release trustworthy. Deleting is checked on the
-/// parent: whoever may delete below it can evict a contender. Existing parents are left as they
-/// are. With list(), other identities may be able to write the znode, so a successor lists the
-/// children at each hand-off. It also does so if the ACL of the lock path is unreadable, or gives an
+/// "This client" is a random credential that every Client creates for itself. No other client can
+/// write its znodes, so an announced release can be trusted. ZooKeeper checks the DELETE permission
+/// on the parent. An identity that has it can delete the znode of any contender. Existing parents
+/// are not changed.
+///
+/// With list(), other identities may be able to write the znode, so a successor lists the children
+/// at each hand-off. It also does so if the ACL of the lock path is unreadable, or gives an
 /// identity CREATE without DELETE. Such an identity could announce a release that never took place.
 ///
 /// Thread-safety: a value.
@@ -58,9 +60,11 @@ class AclPolicy {
   enum class Kind { open, creator_all, list };
 
   static AclPolicy open() { return AclPolicy(Kind::open, {}); }
-  /// Needs ClientOptions::digest; else the Client's constructor throws Errc::invalid_acl.
+  /// REQUIRES: ClientOptions::digest is set. Otherwise the constructor of Client throws
+  /// Error(invalid_acl).
   static AclPolicy creator_all() { return AclPolicy(Kind::creator_all, {}); }
-  /// An empty list makes the Client's constructor throw Errc::invalid_acl.
+  /// REQUIRES: the list is not empty. Otherwise the constructor of Client throws
+  /// Error(invalid_acl).
   static AclPolicy list(std::vector<AclEntry> entries) {
     return AclPolicy(Kind::list, std::move(entries));
   }
@@ -74,9 +78,9 @@ class AclPolicy {
   std::vector<AclEntry> entries_;
 };
 
-/// TLS to the servers. It needs a ZooKeeper C client built with OpenSSL (Debian 12's is not): else
-/// the Client's constructor throws Errc::unsupported. The C client verifies the chain of
-/// certificates, not the name of the host.
+/// TLS to the servers. It needs a ZooKeeper C client that is built with OpenSSL; that of Debian 12
+/// is not. Without OpenSSL the constructor of Client throws Error(unsupported). The C client
+/// verifies the chain of certificates, but not the host name.
 struct TlsOptions {
   std::string ca_file;
   std::string certificate_file;
@@ -84,78 +88,85 @@ struct TlsOptions {
   std::string key_password;
 };
 
-/// Runs a task on some thread, soon, and never before it returns. zklock calls it from threads of its
-/// own that hold no lock: from one for the handlers of calls, in the order in which the calls ended,
-/// and at the same time from another for each listener.
+/// Runs a task soon, on any thread, but never inside the call itself. zklock calls it on its own
+/// threads, with no mutex held. One thread passes the handlers of calls, in the order in which the
+/// calls ended. Each listener has another thread, which can call the Executor at the same time.
 using Executor = std::function<void(std::function<void()>)>;
 
-/// How a Client connects and behaves.
+/// Options of a Client.
 ///
 /// Thread-safety: a value.
 struct ClientOptions {
   /// "host:port,host:port/chroot". The chroot must exist.
   ///
   /// Servers older than ZooKeeper 3.9.4 can lose a committed write if they crash around a leader
-  /// change. A lock node that was granted may then be missing. See ZOOKEEPER-4643, 4646, 4685, 4712
-  /// and 4785, and 4925 for 3.9.3. The protocol does not tell a client the version of its server, so
-  /// the log has no warning about it.
+  /// change. The znode of a granted lock can then be missing. See ZOOKEEPER-4643, 4646, 4685, 4712
+  /// and 4785, and 4925 for 3.9.3. A client cannot read the version of its server, so the log has
+  /// no warning about it.
   std::string hosts;
 
-  /// The session timeout T to request; the servers may grant another. A warning is logged if they do,
-  /// and if T changes later. A crashed holder's lock is released within T and two server ticks of the
-  /// crash, plus its lock delay. A new leader restarts the timeout of every session. So a leader
-  /// change adds the time from the crash to the end of the election. A hold without contact to the
-  /// quorum is lost after at most two thirds of T. After T without a connection the client ends the
-  /// session and opens a new one.
+  /// The session timeout T to request; the servers may grant another. A warning is logged if they
+  /// do, and if T changes later. A crashed holder's lock is released within T and two server ticks
+  /// of the crash; its lock delay is added. A new leader restarts the timeout of every session. So
+  /// a leader change adds the time from the crash to the end of the election. A hold without
+  /// contact to the quorum is lost after at most two thirds of T. After T without a connection the
+  /// client ends the session and opens a new one.
   std::chrono::milliseconds session_timeout{10'000};
 
   /// How long a call waits for a server before it throws not_connected. The explicit deadline of an
-  /// acquire or lock call replaces it, whether shorter or longer. A call whose contender has been
-  /// enqueued once waits until its deadline; without a deadline it waits indefinitely. A query
-  /// (participants, observed states, permit counts) throws not_connected at the earlier of its
-  /// deadline and this timeout. A deadline that has passed, as in try_lock(), stands for a single
-  /// attempt: it waits this long. A QuorumMutex waits at most QuorumOptions::ensemble_timeout for
-  /// each ensemble.
+  /// acquire or lock call replaces this timeout, whether shorter or longer. After its contender has
+  /// enqueued once, a call waits until its deadline; without a deadline it waits indefinitely. A
+  /// query (participants, observed states, permit counts) throws not_connected at the earlier of
+  /// its deadline and this timeout. A deadline that has passed, as in try_lock(), means a single
+  /// attempt, which waits this long. A QuorumMutex waits at most QuorumOptions::ensemble_timeout
+  /// for each ensemble.
   std::chrono::milliseconds connection_timeout{15'000};
 
-  /// The pause between two attempts to open a new session grows from the first to the second.
+  /// The shortest and the longest pause between two attempts to open a new session. The pause grows
+  /// with each failed attempt.
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// How long a thread that waits lets others run before it sleeps: a blocking call for one lock, or
-  /// a thread for callbacks. To be woken takes longer than many a wait. In a longer wait it helps,
-  /// too: what the thread has just released is handed over by other threads, and these are woken
-  /// sooner while no processor sleeps. With 2 ms, about the time of three hand-overs, there mostly
-  /// is somebody for each of two processors. It costs that much processor time at most, a wait or a
-  /// callback. Where others want the processors, so that letting them run takes more than 1 ms again
-  /// and again, and more than about a twentieth of the time, no thread of the process does it for a
-  /// while. 0: they sleep at once. At most 100 ms.
+  /// How long a waiting thread spins, yielding the processor, before it sleeps. That applies to a
+  /// blocking call for one lock, and to a thread for callbacks. The value is at most 100 ms; with 0
+  /// the thread sleeps at once.
+  ///
+  /// Spinning saves time because waking a thread often takes longer than the wait. It also helps in
+  /// longer waits: other threads hand off the lock that this thread has just released. They wake
+  /// sooner while no processor sleeps. The default, 2 ms, is the time of about three hand-offs.
+  /// With it, usually each of two processors has a spinning thread.
+  ///
+  /// Cost: at most this much processor time for each wait or callback. If other threads need the
+  /// processors, a yield takes long. No thread of the process spins for a while if two conditions
+  /// hold. Yields repeatedly take more than 1 ms, and these take more than about a twentieth of the
+  /// time.
   std::chrono::microseconds stay_awake{2'000};
 
-  /// Added to every connection before its first request.
+  /// The credential that the client adds to every connection before the first request.
   std::optional<DigestCredential> digest;
   AclPolicy acl = AclPolicy::open();
   std::optional<TlsOptions> tls;
 
-  /// Where zklock, and the ZooKeeper C client under it, write their logs; nowhere when null. (The
-  /// C client's level of detail is one for the whole process.)
+  /// The log of zklock and of the ZooKeeper C client. If it is null, there is no log. The C client
+  /// has one log level for the whole process.
   std::shared_ptr<spdlog::logger> logger;
 
-  /// A word for people, written into every lock node: which service this is. Cut to 64 bytes.
+  /// The name of this service, written into every lock znode, for people to read. It is cut to 64
+  /// bytes.
   std::string application;
 
-  /// Runs callbacks, listeners and coroutines. By default the client has a few threads for it,
-  /// started when they are needed.
+  /// Runs handlers, listeners and coroutines. Default: a few threads of the client, which it starts
+  /// when they are needed.
   Executor executor;
 
-  /// Caps, in bytes of path names, on the lock nodes and on the watches of the session. A session
-  /// with more than about 1 MB of either cannot be closed or reconnected by ZooKeeper; beyond the
-  /// cap a call throws too_many_nodes or too_many_watches.
+  /// Caps on the lock znodes and on the watches of the session, in bytes of path names. ZooKeeper
+  /// cannot close or reconnect a session that has more than about 1 MB of either. Beyond a cap, a
+  /// call throws too_many_nodes or too_many_watches.
   std::size_t max_node_bytes = 800'000;
   std::size_t max_watch_bytes = 800'000;
 
-  /// How many requests may be under way at once; more wait in the client, in order. Of those that
-  /// create lock nodes in one path: 100, or this where it is less.
+  /// The most requests in flight at a time; further ones wait in the client, in order. For requests
+  /// that create lock znodes on one path the limit is 100, or this value if it is lower.
   std::size_t max_in_flight = 2'000;
 };
 

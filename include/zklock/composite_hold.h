@@ -17,69 +17,72 @@ namespace recipes {
 class HeldParts;
 }
 
-/// One count of several locks that were taken as one, released when it is destroyed. It is called
-/// MultiHold where all of them are needed, and QuorumHold where a majority is.
+/// One count of several locks that were acquired together. The destructor releases it. A MultiHold
+/// needs all its locks, a QuorumHold a majority.
 ///
-/// Each of them is a Hold, with a node and a fencing token of its own: there is no token of the
-/// whole. The whole is worth what its needed part is worth: where k are needed, state() is the
-/// k-th best of the single states, and valid_until() the k-th latest. It may outlive its mutex and
-/// its clients: then it is `lost`. Source: "Distributed Locks with Redis" (redis.io), for the
-/// validity of a majority; here that of each part comes from its servers.
+/// Each lock is a Hold, with its own znode and fencing token; the whole has no token. If k locks
+/// are needed, state() is the k-th best of the single states, and valid_until() the k-th latest of
+/// the single times. A CompositeHold may outlive its mutex, which does not affect it. It may also
+/// outlive its clients: then it is `lost`.
+/// Source: "Distributed Locks with Redis" (redis.io), for the validity of a majority. Here the
+/// servers of each part determine the validity of that part.
 ///
-/// Thread-safety: a distinct CompositeHold may be used from any thread, also one that did not
-/// acquire it; one object is not to be used by two threads at once, except for the const members.
+/// Thread-safety: any thread may use a CompositeHold, also one that did not acquire it. Several
+/// threads may call only the const members of one object at the same time.
 class [[nodiscard]] CompositeHold {
  public:
-  /// Empty: operator bool is false. All members may be called; what they answer is safe (state()
-  /// is lost, there are no holds(), release() does nothing).
+  /// Creates an empty CompositeHold: operator bool returns false. All members may be called:
+  /// state() returns `lost`, holds() is empty, and release() does nothing.
   CompositeHold() noexcept = default;
   CompositeHold(CompositeHold&& other) noexcept;
   CompositeHold& operator=(CompositeHold&& other) noexcept;
   CompositeHold(const CompositeHold&) = delete;
   CompositeHold& operator=(const CompositeHold&) = delete;
-  /// Same as release().
+  /// Calls release().
   ~CompositeHold();
 
-  /// Effects: none; does not block. True while this object has its counts, whether they are still
-  /// valid or lost; false for an empty, moved-from or released one.
+  /// Returns true while this object has its counts, whether they are valid or lost. Returns false
+  /// for an empty, moved-from or released object. Does not block.
   explicit operator bool() const noexcept { return parts_ != nullptr; }
 
-  /// `held` while enough are held; `suspended` while enough are held or suspended; else `lost`,
-  /// and then for ever. Does not block and sends nothing. See Hold::state(), also for what it
-  /// leaves unsaid.
+  /// Returns `held` while enough locks are held, `suspended` while enough are held or suspended,
+  /// and otherwise `lost`. Once it is `lost`, it stays `lost`. Does not block; sends nothing. The
+  /// limits of Hold::state() apply.
   HoldState state() const noexcept;
 
-  /// A token that is stopped once, when the whole is lost: with the first of a MultiHold, with the
-  /// one that breaks the majority of a QuorumHold; and before another client can be granted the
-  /// whole. It is not stopped by release(). Its callbacks run as those of Hold::lost(). A token got
-  /// from a hold that is lost already, or from an empty one, is stopped.
+  /// Returns a token that is stopped once, when the whole is lost, before another client can be
+  /// granted the whole. A MultiHold is lost with the first lost lock, a QuorumHold with the lock
+  /// whose loss breaks the majority. release() does not stop the token. Its callbacks run as those
+  /// of Hold::lost() do. If the whole is lost already, or this object is empty, the returned token
+  /// is stopped.
   std::stop_token lost() const noexcept;
 
-  /// Until when the whole is sure to be valid if no server is heard of any more.
-  /// time_point::min() when lost.
+  /// Returns the time until which the whole is valid if no further reply arrives; time_point::min()
+  /// if it is lost.
   LeaseClock::time_point valid_until() const noexcept;
 
-  /// Hold::renew() of every part that is valid. False, and nothing is changed, when the whole is
-  /// lost, or this object is empty; also when it was lost meanwhile.
-  /// Throws: Error(invalid_option) when `length` is not positive.
+  /// Calls Hold::renew() of every valid part. Returns true if enough parts were renewed. Returns
+  /// false, and changes nothing, if the whole is lost or this object is empty. Also returns false
+  /// if the whole is lost during the call.
+  /// Throws: Error(invalid_option) if the whole is valid and `length` is not positive.
   bool renew();
   bool renew(std::chrono::milliseconds length);
 
-  /// The single holds: of a MultiHold in the order in which the caller gave the paths, of a
-  /// QuorumHold in the order of the clients, with an empty Hold for each ensemble that was not
-  /// taken. For their tokens, nodes and states; they are released with the whole only. Valid until
-  /// this object is moved from, released or destroyed.
+  /// Returns the single holds, to read their tokens, znodes and states. Those of a MultiHold are in
+  /// the order of the paths in the constructor. Those of a QuorumHold are in the order of the
+  /// clients, with an empty Hold for each ensemble that was not acquired. They are released only
+  /// with the whole. The result is valid until this object is moved from, released or destroyed.
   std::span<const Hold> holds() const noexcept;
 
-  /// holds()[i]; an empty Hold when there are not so many.
+  /// Returns holds()[i], or an empty Hold if there is no such element.
   const Hold& operator[](std::size_t i) const noexcept;
 
-  /// On whose behalf it is held. The calling thread for an empty one.
+  /// Returns the owner of the holds; the calling thread for an empty object.
   Owner owner() const noexcept;
 
-  /// Effects: gives all counts back, the last taken first; each as Hold::release() does, so that
-  /// nothing can fail and keep the others from being released. Does not block; any thread. To wait
-  /// for the servers' answers: Client::flush().
+  /// Releases all counts, the last acquired first, each as Hold::release() does. No release can
+  /// fail and prevent the others. Does not block; any thread may call it. Client::flush() waits for
+  /// the confirmation of the ensemble.
   void release() noexcept;
 
  private:

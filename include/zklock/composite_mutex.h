@@ -23,34 +23,39 @@ struct CompositeOutcome;
 struct CompositeWanted;
 }  // namespace recipes
 
-/// Receives the outcome of an asynchronous acquire: a hold; or an empty one and no error (the
-/// deadline passed, or a stop was requested); or an empty one and an exception, an Error.
+/// Receives the outcome of an asynchronous acquire: a hold, or an empty hold with an exception, an
+/// Error. An empty hold without an exception means that the deadline passed or a stop was
+/// requested.
 using CompositeHandler = std::function<void(CompositeHold, std::exception_ptr)>;
 
-/// What MultiMutex and QuorumMutex have in common: several locks, the parts, taken as one.
+/// The base of MultiMutex and QuorumMutex: several locks, its parts, that are acquired together.
 ///
-/// The parts are ReentrantMutexes, with their fairness, owners, counts and errors: lock() is a
-/// lock() of the parts, and acquire() takes a Hold of each. They are taken one after the other, in
-/// an order that is the same for everybody, so that calls do not wait for each other in a circle.
-/// One deadline and one stop hold for all; when they come, or a part fails, all that was taken is
-/// given back. It meets the Cpp17TimedLockable requirements, so std::unique_lock and
-/// std::scoped_lock (over several of them) work. Waiting in lock() and its relatives is a
-/// Boost.Thread interruption point.
+/// The parts are ReentrantMutexes, with their fairness, owners, counts and errors. lock() is a
+/// lock() of the parts, and acquire() acquires a Hold of each. A MultiMutex needs all its parts, a
+/// QuorumMutex a majority. A call acquires the parts one after the other, in an order that all
+/// processes share. So calls never wait for each other in a circle. One deadline and one stop token
+/// apply to all parts. If the deadline passes, a stop is requested, or too many parts fail, the
+/// call releases all parts that it acquired.
 ///
-/// What was taken can be lost while the others are waited for: the session expires, or somebody
-/// deletes a node. That is never granted. When not enough are left, all is given back, and the call
-/// begins anew, at the ends of the queues, within its deadline; with OnNodeLost::fail it throws
-/// lock_lost instead (or session_expired, node_deleted: what the part that was waited for threw).
+/// The class meets the Cpp17TimedLockable requirements, so std::unique_lock works, and
+/// std::scoped_lock over several objects. A blocking call is a Boost.Thread interruption point.
 ///
-/// Sources: those of MultiMutex and of QuorumMutex; Havender, "Avoiding deadlock in
-/// multitasking systems", for the one order.
+/// A part can be lost while the call waits for other parts: its session expires, or another client
+/// deletes its znode. A lost part is never included in a grant. If too few parts are left, the call
+/// releases all of them. By default it then begins again, at the ends of the queues, within its
+/// deadline. With OnNodeLost::fail the call throws lock_lost. If the awaited part fails with
+/// session_expired or node_deleted, the call throws that error.
 ///
-/// Whenever an acquiring function does not return a grant, nothing is held that the call took, and
-/// its nodes are gone or on their way out; it is never granted afterwards.
+/// If an acquiring function returns no grant, the call holds no part that it acquired. Its znodes
+/// are deleted, or the client is deleting them. The call is never granted afterwards.
 ///
-/// Destroying it while it is held or waited for is an error of the program and does no harm: the
-/// waiting calls throw `closed`; what lock() took stays taken until its thread exits, the client is
-/// closed, or it is unlocked part by part; holds are not affected.
+/// Destroying the object while it is held or waited for is an error of the program, but does no
+/// harm. Waiting calls throw Error(closed). Parts that lock() acquired stay locked until the
+/// locking thread exits, the client is closed, or other objects on their paths unlock them. Holds
+/// are not affected.
+///
+/// Source: those of MultiMutex and of QuorumMutex.
+/// Source: Havender, "Avoiding deadlock in multitasking systems", for the common order.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class CompositeMutex {
@@ -58,15 +63,16 @@ class CompositeMutex {
   CompositeMutex(const CompositeMutex&) = delete;
   CompositeMutex& operator=(const CompositeMutex&) = delete;
 
-  /// Blocks until the calling thread holds, or throws. A thread that holds may lock again; every
-  /// lock() needs its unlock().
+  /// Blocks until the calling thread holds enough parts, or throws. A thread that holds may lock
+  /// again. Each lock() needs its own unlock().
   void lock();
 
-  /// One attempt at each part, without queueing behind others.
+  /// Makes one attempt at each part, without waiting behind other contenders. Returns whether the
+  /// calling thread was granted the lock.
   bool try_lock();
 
-  /// Blocks until the calling thread holds, or `timeout` has passed: then false. A timeout of zero
-  /// or less is try_lock().
+  /// Blocks until the calling thread holds enough parts, or until `timeout` has passed: then
+  /// returns false. A timeout of zero or less means try_lock().
   template <DurationLike D>
   bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
@@ -76,44 +82,48 @@ class CompositeMutex {
     return lock_until(Deadline(at), {});
   }
 
-  /// Like lock(), but false when `stop` is requested: then all queues have been left.
+  /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left all
+  /// queues.
   bool lock(std::stop_token stop);
 
-  /// Takes one lock() of the calling thread back, in every part that it took. Does not block: the
-  /// nodes are deleted in the background. Quiet after a loss.
-  /// Throws: Error(not_owner) whose path() names every part in which the calling thread has no
-  /// lock() to undo (because it was undone there already, through a ReentrantMutex on that path);
-  /// all others were unlocked all the same. Error(forked): nothing is changed.
+  /// Undoes the last lock() of the calling thread, in every part that this lock() acquired. Does
+  /// not block: the client deletes the znodes in the background. After a loss it reports no error.
+  /// Throws: Error(not_owner) if the calling thread has no lock() to undo in some of these parts.
+  /// That happens if the part was unlocked through a ReentrantMutex on its path. Error::path()
+  /// names these parts; all other parts are unlocked. Error(forked): nothing is changed.
   void unlock();
 
-  /// Blocks. Returns an empty hold if the deadline passed or a stop was requested. QuorumMutex throws
-  /// not_connected if too few ensembles were reachable until the deadline.
+  /// Blocks until enough parts are acquired, and returns their hold. Returns an empty hold if the
+  /// deadline passed or a stop was requested. QuorumMutex throws not_connected if too few ensembles
+  /// were reachable until the deadline.
   CompositeHold acquire(AcquireOptions options = {});
 
-  /// Does not block; no thread waits meanwhile. `handler` is called exactly once, on the executor
-  /// of a client that is not closed (all are: on a thread of zklock); what it throws is logged and
-  /// dropped. Only Error(closed | forked), when there is nothing left to wait with, is thrown, all
-  /// other errors go to the handler.
+  /// Begins an acquire. Does not block, and no thread waits meanwhile. `handler` is called exactly
+  /// once, on the executor of a client that is not closed. If all clients are closed, it runs on a
+  /// thread of zklock. An exception that the handler throws is logged and dropped.
+  /// Throws: Error(closed | forked), because no executor is left then. All other errors go to the
+  /// handler.
   void async_acquire(AcquireOptions options, CompositeHandler handler);
 
-  /// The same as a future, which becomes ready exactly once, with a hold (empty when the deadline
-  /// passed or a stop was requested) or an Error.
+  /// Begins an acquire, and returns its future. The future becomes ready exactly once, with a hold
+  /// or an Error. The hold is empty if the deadline passed or a stop was requested.
   std::future<CompositeHold> async_acquire(AcquireOptions options = {});
 
   using Awaitable = BasicAwaitable<CompositeHold>;
-  /// For coroutines: `auto hold = co_await mutex.co_acquire(5s, stop);`. Resumes where a handler
-  /// would run. Throws from co_await what acquire() throws. To set other members of AcquireOptions,
-  /// pass a named variable: a temporary is rejected at compile time. BasicAwaitable tells why, and
-  /// how to destroy a suspended coroutine.
+  /// Acquires in a coroutine: `auto hold = co_await mutex.co_acquire(5s, stop);`. The coroutine
+  /// resumes where a handler would run. co_await throws what acquire() throws. To set other members
+  /// of AcquireOptions, pass a named variable: a temporary is rejected at compile time.
+  /// BasicAwaitable explains why, and how to destroy a suspended coroutine.
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
-  /// Whether the calling thread holds enough parts, with valid leases. Sends nothing.
+  /// Returns whether the calling thread holds enough parts with valid leases. Sends nothing.
   bool is_held_by_this_thread() const;
 
-  /// How many times the calling thread has enough parts: lock() calls and holds on its behalf,
-  /// whichever object took them. 0 when it has not, or when too many were lost.
+  /// Returns how many times the calling thread holds enough parts. lock() calls and holds on its
+  /// behalf count, also those of other objects. Returns 0 if the thread holds too few parts, or too
+  /// many of them were lost.
   int hold_count() const;
 
  protected:

@@ -25,46 +25,48 @@ concept TimePointLike = requires(const T t) {
   { T::clock::now().time_since_epoch() } -> DurationLike;
 };
 
-/// A time point of any clock but LeaseClock.
+/// A time point of a clock other than LeaseClock.
 template <class T>
 concept ForeignTimePoint = TimePointLike<T> && !std::same_as<T, LeaseClock::time_point>;
 
-/// The moment by which a whole call is to end. One type for "after 5 s", "at 14:00" and "never":
+/// The time at which a call ends at the latest. One type for "after 5 s", "at 14:00" and "never":
 /// @code
 ///   mutex.acquire({.deadline = 5s});
 ///   mutex.acquire({.deadline = std::chrono::steady_clock::now() + 5s});
 ///   mutex.acquire({.deadline = Deadline::never()});   // the default
 /// @endcode
-/// Durations and foreign time points are turned into a point of LeaseClock when the Deadline is
-/// made; later jumps of a wall clock have no effect. Negative durations have passed already;
-/// durations too long to be represented are never(). Source: absl::Time and absl::SynchWaitParams.
+/// The constructor converts durations and time points of other clocks to a time point of
+/// LeaseClock. So later jumps of a wall clock have no effect. A duration of zero or less gives a
+/// deadline that has passed. A duration too long to be represented gives never().
+/// Source: absl::Time and absl::SynchWaitParams.
 ///
 /// Thread-safety: a value.
 class Deadline {
  public:
   using time_point = LeaseClock::time_point;
 
-  /// Never passes.
+  /// A deadline that never passes.
   constexpr Deadline() noexcept = default;
   static constexpr Deadline never() noexcept { return {}; }
-  /// Has passed already: a single attempt without waiting.
+  /// A deadline that has passed: the call makes a single attempt and does not wait for other
+  /// contenders.
   static constexpr Deadline passed() noexcept { return Deadline(time_point::min()); }
 
   constexpr Deadline(time_point at) noexcept : at_(at) {}  // NOLINT(google-explicit-constructor)
 
-  /// `from_now` after this moment, in any unit.
+  /// The time `from_now` after the construction, in any unit.
   template <DurationLike D>
   Deadline(D from_now) noexcept  // NOLINT(google-explicit-constructor)
       : Deadline(after(LeaseClock::now(), from_now)) {}
 
-  /// The moment `at` of another clock, as that clock stands now.
+  /// The time `at` of another clock, converted by the current reading of both clocks.
   template <ForeignTimePoint T>
   Deadline(T at) noexcept  // NOLINT(google-explicit-constructor)
       : Deadline(after_seconds(
             LeaseClock::now(),
             seconds(at.time_since_epoch()) - seconds(T::clock::now().time_since_epoch()))) {}
 
-  /// `d` after `start`; the arithmetic never overflows.
+  /// Returns the deadline `d` after `start`. The arithmetic never overflows.
   template <DurationLike D>
   static constexpr Deadline after(time_point start, D d) noexcept {
     return after_seconds(start, seconds(d));
@@ -72,13 +74,13 @@ class Deadline {
 
   constexpr bool is_never() const noexcept { return at_ == time_point::max(); }
   constexpr bool has_passed(time_point now) const noexcept { return now >= at_; }
-  /// time_point::max() for never().
+  /// Returns the time point, or time_point::max() for never().
   constexpr time_point at() const noexcept { return at_; }
 
   friend constexpr auto operator<=>(const Deadline&, const Deadline&) = default;
 
  private:
-  // A long double holds 64 bits of a count: nothing below a nanosecond is lost in practice.
+  // A long double holds 64 bits of a count, so in practice the error is below a nanosecond.
   template <DurationLike D>
   static constexpr long double seconds(D d) noexcept {
     return static_cast<long double>(d.count()) * static_cast<long double>(D::period::num) /

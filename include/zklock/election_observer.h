@@ -17,20 +17,21 @@ namespace recipes {
 class QueueObserver;
 }
 
-/// An election, as it looks from outside.
+/// State of an election, as a client sees it that does not contend.
 ///
 /// Thread-safety: a value.
 struct ElectionState {
-  std::optional<Participant> leader;  ///< none: nobody leads
-  /// What this leader has proclaimed last: never what a former one did. None: nothing so far, or
-  /// (as the log says) it may not be read here.
+  std::optional<Participant> leader;  ///< nullopt: no leader
+  /// The last value that this leader proclaimed; never a value of a former leader. nullopt: it has
+  /// proclaimed none, or this client has no READ permission. For a listener, the log then says so;
+  /// state() throws no_auth.
   std::optional<std::string> value;
 
   friend bool operator==(const ElectionState&, const ElectionState&) = default;
 };
 
-/// Watches who leads, and what the leader has proclaimed (see Leadership::proclaim), without
-/// contending: the clients of a service that has one leader.
+/// Watches the leader of an election and its proclaimed value (see Leadership::proclaim) without
+/// contending. It is meant for the clients of a service that has one leader.
 /// @code
 ///   ElectionObserver observer(client, "/services/billing/leader");
 ///   const auto subscription = observer.add_listener([](const ElectionState& state) {
@@ -38,17 +39,20 @@ struct ElectionState {
 ///   });
 /// @endcode
 ///
-/// The path is that of LeaderLatches, LeaderElections, or Curator's LeaderSelectors (which proclaim
-/// nothing); who holds a mutex there is a leader too. A leader that died leads until the servers
-/// have given up its session.
+/// The path is that of LeaderLatches, LeaderElections, or Curator's LeaderSelectors, which proclaim
+/// nothing. The holder of a mutex at the path counts as a leader, too. A leader that crashed counts
+/// as the leader until its session expires. If the path does not exist, there is no leader.
 ///
-/// What it tells may be out of date when it is read: a service that was asked by mistake has to
-/// refuse, by its Leadership::token(), which is the leader's Participant::token here. It never goes
-/// back: what a listener is told is no older than what it was told before, so tokens only rise,
-/// through disconnects, and on a new session too. While the connection is lost nothing is told, and
-/// what changed meanwhile is told afterwards. A missing path is an election that nobody leads.
+/// A reported state may be out of date when it is read. So a client can contact a former leader by
+/// mistake, and that service has to refuse. It can compare its Leadership::token() with the token
+/// that the client saw, Participant::token of the leader.
 ///
-/// Cost: as LockObserver, with at most two reads a list.
+/// States never go back: each call of a listener reports a state that is no older than the one
+/// before, also after a disconnect and on a new session. So the tokens only rise. While the client
+/// is disconnected, no state is reported. Changes of that time are reported when it is connected
+/// again.
+///
+/// Cost: as for LockObserver, with at most two getData for each getChildren.
 /// Source: etcd's concurrency.Election.Observe() and Leader().
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
@@ -56,17 +60,17 @@ class ElectionObserver {
  public:
   using Listener = std::function<void(const ElectionState&)>;
 
-  /// As LockObserver's.
+  /// The constructor and the destructor behave as those of LockObserver.
   ElectionObserver(Client& client, std::string path, Executor executor = {});
   ElectionObserver(const ElectionObserver&) = delete;
   ElectionObserver& operator=(const ElectionObserver&) = delete;
   ~ElectionObserver();
 
-  /// Asks the servers. Blocks, and throws, as LockObserver::state().
+  /// Reads the state from a server. Blocks and throws as LockObserver::state() does.
   ElectionState state(Deadline deadline = Deadline::never()) const;
 
-  /// Calls `listener` with the state as soon as that is known, and whenever the leader or its value
-  /// is another from then on; who queues behind it makes no difference. The rest is as
+  /// Calls `listener` when the state is known, and after every change of the leader or its value.
+  /// Changes of the queue behind the leader cause no call. Apart from that, it behaves as
   /// LockObserver::add_listener().
   Subscription add_listener(Listener listener);
 

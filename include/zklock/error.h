@@ -7,62 +7,94 @@
 
 namespace zklock {
 
-/// Why an operation of zklock failed. The numbers are stable; new ones are added at the end.
+/// The cause of a failed operation. The values are stable; new ones are added at the end.
 enum class Errc {
-  invalid_path = 1,    ///< the lock path is not a usable ZooKeeper path; nothing was sent
-  invalid_hosts,       ///< the connection string cannot be parsed; nothing was opened
-  invalid_option,      ///< an option has a value outside its range; nothing was sent
-  not_connected,       ///< no server could be reached in time; no node was left
-  session_expired,     ///< the session ended while waiting, and the policy was not to queue again
-  node_deleted,        ///< somebody deleted the waiting node, and the policy was not to queue again
-  lock_lost,           ///< this owner's earlier hold was lost and is not unlocked yet; or the hold
-                       ///< behind a guarded transaction was
-  not_owner,           ///< unlock by an owner that does not hold; nothing was changed
-  closed,              ///< the client was closed, or the mutex destroyed, while the call waited
-  forked,              ///< the client was made before fork(); it belongs to the parent process
-  no_auth,             ///< the ACL of the node or of its parent does not allow it
-  auth_failed,         ///< the servers refused the credential; the client is of no more use
-  invalid_acl,         ///< the ACL is empty, malformed, or needs a credential that is not given
-  quota_exceeded,      ///< a quota of the servers stands against the node
-  read_only,           ///< the server has lost its quorum and only reads are served
-  sequence_exhausted,  ///< the path's sequence counter cannot be reset
-  too_many_nodes,      ///< the cap on this session's lock nodes (ClientOptions::max_node_bytes)
-  too_many_watches,    ///< the cap on this session's watches (ClientOptions::max_watch_bytes)
-  no_chroot,           ///< the chroot of the connection string does not exist
-  unsupported,         ///< the ZooKeeper client library was built without it (TLS)
-  server_error,        ///< any other answer of the servers; the text has its name
-  would_deadlock,      ///< the wait could never end (a read lock upgraded to write)
-  settings_mismatch,   ///< contenders before it have other settings (number of permits, ageing)
-  no_node,             ///< a node to be written, or the parent of one, does not exist
-  node_exists,         ///< a node to be created exists already
-  not_empty,           ///< a node to be removed has children
-  version_mismatch,    ///< a node's data have another version than expected
-  too_large,           ///< more than a request can hold; nothing was sent
-  outcome_unknown,     ///< the answer was lost: it may have been done, or not
-  bad_data,            ///< a node of the lock's says what it cannot mean; somebody has written it
+  /// The lock path is not a usable ZooKeeper path; nothing was sent.
+  invalid_path = 1,
+  /// The connection string cannot be parsed; nothing was opened.
+  invalid_hosts,
+  /// An option has a value outside its range; nothing was sent.
+  invalid_option,
+  /// No server could be reached in time; no znode remains.
+  not_connected,
+  /// The session ended while the call waited; only with OnNodeLost::fail.
+  session_expired,
+  /// Another client deleted the waiting znode; only with OnNodeLost::fail.
+  node_deleted,
+  /// An earlier hold of this owner was lost, and is not unlocked yet. Or the hold of a guarded
+  /// transaction was lost.
+  lock_lost,
+  /// The calling owner does not hold; nothing was changed.
+  not_owner,
+  /// The client is closed, or the mutex was destroyed while the call waited.
+  closed,
+  /// The client was made before fork(), and belongs to the parent process.
+  forked,
+  /// The ACL of the znode, or of its parent, does not permit the operation.
+  no_auth,
+  /// The servers refused the credential; the client cannot be used any more.
+  auth_failed,
+  /// The ACL is empty or malformed, or it needs a credential that is missing.
+  invalid_acl,
+  /// A quota of the servers does not permit the znode.
+  quota_exceeded,
+  /// The server has no quorum, and serves only reads.
+  read_only,
+  /// The path's sequence counter cannot be reset.
+  sequence_exhausted,
+  /// The lock znodes of the session exceed ClientOptions::max_node_bytes.
+  too_many_nodes,
+  /// The watches of the session exceed ClientOptions::max_watch_bytes.
+  too_many_watches,
+  /// The connection string's chroot does not exist.
+  no_chroot,
+  /// The ZooKeeper client library was built without this feature (TLS).
+  unsupported,
+  /// Any other reply of the servers; the text names it.
+  server_error,
+  /// The wait could never end: this owner has a read lock, and requests a write lock.
+  would_deadlock,
+  /// Contenders ahead use other settings: another number of permits, or another ageing.
+  settings_mismatch,
+  /// A znode to be written, or the parent of one, does not exist.
+  no_node,
+  /// The znode to be created exists already.
+  node_exists,
+  /// The znode to be removed has children.
+  not_empty,
+  /// The version of the znode's data is not the expected one.
+  version_mismatch,
+  /// The data exceed the size of one request; nothing was sent.
+  too_large,
+  /// The reply was lost: the operation may have been executed.
+  outcome_unknown,
+  /// A znode of the lock has invalid data; another program wrote them.
+  bad_data,
 };
 
-/// The category named "zklock" of Errc's codes.
+/// Returns the category of the Errc codes, with the name "zklock".
 const std::error_category& error_category() noexcept;
 std::error_code make_error_code(Errc e) noexcept;
 
-/// Thrown by zklock's functions. what() reads as a sentence: operation, path, cause, and, where known,
-/// what to do; then the code. For example
-/// "lock /locks/a: no server could be reached within 2000 ms [zklock:4]".
+/// Thrown by zklock's functions. what() reads as a sentence: operation, path, cause, and, if known,
+/// what to do. The code follows. For example:
+/// @code
+///   lock /locks/a: no server answered within 2000 ms [zklock:4]
+/// @endcode
 ///
-/// An Error from an acquiring call says that the caller does not hold, and that its node is gone
-/// or is being deleted in the background (at the latest it goes with the session).
+/// After an Error of an acquiring call, the caller does not hold. Its znode is deleted, or the
+/// client is deleting it in the background. At the latest it is deleted with the session.
 ///
 /// Thread-safety: a value; copies share nothing mutable.
 class Error : public std::system_error {
  public:
-  /// `operation` as the user called it ("lock"), `path` may be empty, `cause` may be empty: then
-  /// the code's own message stands there. Control characters and invalid UTF-8 in them are
-  /// replaced by '?'.
+  /// `operation` is the operation that the user called, for example "lock". `path` may be empty. If
+  /// `cause` is empty, the message of the code replaces it. Control characters and invalid UTF-8 in
+  /// the texts are replaced by '?'.
   Error(Errc code, std::string_view operation, std::string_view path, std::string_view cause = {});
 
   Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
-  /// The path of the lock, or the connection string; empty where there is none.
+  /// Returns the path of the lock, or the connection string; empty if there is none.
   const std::string& path() const noexcept { return path_; }
   const char* what() const noexcept override { return what_.c_str(); }
 

@@ -6,28 +6,31 @@
 
 namespace zklock {
 
-/// The number that orders the grants of one lock path.
+/// The token that orders the grants of one lock path.
 ///
-/// It is the czxid of the contender's node: the id of the ZooKeeper transaction that created it;
-/// and then, where several grants are made on one node (MutexOptions::local_batch and keep_idle),
-/// which of them it is. Over the grants of one path it strictly increases, whatever session or
-/// process got them, also across restarts of the servers and deletion of the parent (unlike the
-/// sequence number in the node's name, which starts again with the parent). A reentrant grant
-/// repeats its token. The order ends if the ensemble is emptied or restored from an older backup: its
-/// zxids start lower again. Then reset the highest token that the resource has stored.
+/// Over the grants of one path the token strictly increases, in whatever session or process they
+/// are made. That also holds across restarts of the servers and deletion of the parent. A reentrant
+/// grant repeats its token. The order ends if the ensemble is emptied or restored from an older
+/// backup: its zxids start lower again. Then reset the highest token that the resource has stored.
 ///
-/// Send it along with every write to the resource that the lock protects, and let the resource
-/// refuse a token lower than the highest it has seen: then it is safe under any timing.
-/// Source: Kleppmann, "How to do distributed locking"; Burrows, "The Chubby lock service", 2.4.
+/// The first part is the czxid of the contender's znode: the id of the ZooKeeper transaction that
+/// created it. The sequence number in the znode's name is no token, because it restarts with the
+/// parent. The second part distinguishes the grants on one znode, see MutexOptions::local_batch and
+/// keep_idle.
+///
+/// Send the token with every write to the resource that the lock protects. Let the resource refuse
+/// a token lower than the highest it has seen. Then the resource is safe under any timing.
+/// Source: Kleppmann, "How to do distributed locking".
+/// Source: Burrows, "The Chubby lock service", 2.4.
 ///
 /// Thread-safety: a value.
 struct FencingToken {
-  /// 0 is the token of an empty Hold, lower than that of any grant.
+  /// 0 in an empty Hold, lower than in any grant.
   std::int64_t zxid = 0;
-  /// 0 is that of a node's first grant; it stays 0 without these options. The zxid alone never
-  /// decreases, and grants of different clients never have the same: a resource that can compare
-  /// only one number is safe from other clients, and leaves it to the lock to keep those of one
-  /// client apart.
+  /// 0 for the first grant on a znode; it stays 0 without local_batch and keep_idle. The zxid alone
+  /// never decreases, and grants of different clients never share one. A resource that can compare
+  /// only one number is thus safe from other clients. It relies on the lock to separate the grants
+  /// of one client.
   std::uint64_t turn = 0;
 
   friend auto operator<=>(const FencingToken&, const FencingToken&) = default;

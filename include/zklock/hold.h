@@ -19,103 +19,119 @@ namespace recipes {
 class Contender;
 }
 
-/// What a hold is worth at this moment.
+/// The validity of a hold at this moment.
 ///
-/// | state     | meaning                                                | turns into      |
-/// |-----------|--------------------------------------------------------|-----------------|
-/// | held      | connected, and the lease is valid: nobody else holds   | suspended, lost |
-/// | suspended | disconnected, but the lease is valid: nobody else holds| held, lost      |
-/// | lost      | the lease ran out, the session ended, the node was     | (final)         |
-/// |           | deleted, the maximum hold time was over, the release   |                 |
-/// |           | was forced, or the hold was released                   |                 |
+/// | state     | meaning                                                 | next state      |
+/// |-----------|---------------------------------------------------------|-----------------|
+/// | held      | connected, the lease is valid: no conflicting hold      | suspended, lost |
+/// |           | exists                                                  |                 |
+/// | suspended | disconnected, the lease is valid: no conflicting hold   | held, lost      |
+/// |           | exists                                                  |                 |
+/// | lost      | the lease expired, the session ended, the znode was     | (final)         |
+/// |           | deleted, the maximum hold time ended, the release was   |                 |
+/// |           | forced, or the hold was released                        |                 |
 enum class HoldState { held, suspended, lost };
 
-/// One count of a lock, or some permits of a semaphore, released when it is destroyed.
+/// One count of a lock, or permits of a semaphore. The destructor releases it.
 ///
-/// A Hold is given out by acquire() and its relatives. Several Holds of one owner share one node,
-/// one token and one fate; the lock passes on when the last of them (and the last lock() of that
-/// owner) is released. It may outlive its mutex and its client: then it is `lost`.
-/// Sources: Burrows, "The Chubby lock service", 2.8, for a lease that outlasts its connection;
-/// Gray and Cheriton, "Leases", for its end by the holder's own clock.
+/// acquire(), async_acquire() and co_acquire() return a grant as a Hold. If calls nest, the Holds
+/// and lock() calls of one owner share one znode, one token and one loss. The lock is released with
+/// the last of these counts. A Hold may outlive its mutex, which does not affect it. It may also
+/// outlive its client: then it is `lost`.
+/// Source: Burrows, "The Chubby lock service", 2.8, for a lease that outlasts its connection.
+/// Source: Gray and Cheriton, "Leases", for its end by the holder's own clock.
 ///
-/// Thread-safety: a distinct Hold may be used from any thread, also one that did not acquire it;
-/// one Hold object is not to be used by two threads at once, except for the const members.
+/// Thread-safety: any thread may use a Hold, also one that did not acquire it. Several threads may
+/// call only the const members of one Hold object at the same time.
 class [[nodiscard]] Hold {
  public:
-  /// Empty: operator bool is false. All members may be called; what they answer is safe (state()
-  /// is lost, token() is lower than every real one, release() does nothing).
+  /// Creates an empty Hold: operator bool returns false. All members may be called: state() returns
+  /// `lost`, token() is lower than the token of any grant, and release() does nothing.
   Hold() noexcept = default;
   Hold(Hold&& other) noexcept;
   Hold& operator=(Hold&& other) noexcept;
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
-  /// Same as release().
+  /// Calls release().
   ~Hold();
 
-  /// Effects: none; does not block. True while this object has its count, whether the hold is
-  /// still valid or lost; false for an empty, moved-from or released one. For the validity ask
-  /// state().
+  /// Returns true while this object has its count, whether the hold is valid or lost. Returns false
+  /// for an empty, moved-from or released Hold. Does not block. state() returns the validity.
   explicit operator bool() const noexcept { return contender_ != nullptr; }
 
-  /// The token of this grant; a reentrant grant repeats it. Does not block.
+  /// Returns the token of this grant; a reentrant grant repeats it. Does not block.
   FencingToken token() const noexcept;
 
-  /// Effects: reads LeaseClock and answers; does not block and sends nothing. Once lost, always
-  /// lost. After a pause of the process (SIGSTOP, a sleeping machine) the first question already
-  /// takes the pause into account. What it leaves unsaid: the process may be paused between the
-  /// answer and what you do then; for that there is token().
+  /// Returns the state at this moment, by LeaseClock. Once it is `lost`, it stays `lost`. After a
+  /// pause of the process (SIGSTOP, a sleeping machine) already the first call takes the pause into
+  /// account. Does not block; sends nothing.
+  ///
+  /// The process can be paused between this call and an action that depends on it. To protect that
+  /// action, send token() with it.
   HoldState state() const noexcept;
 
-  /// A token that is stopped once, when the hold is lost, and before another client can be
-  /// granted. It is not stopped by release(). Callbacks registered on it run on a thread of the
-  /// client that has nothing else to do; one that blocks delays no heartbeat, and the tokens of
-  /// other holds only when more than 30 block at once. Where the session goes on, the node of the
-  /// lost hold goes when they have returned, after a second at the latest; until then whoever tries
-  /// next stands behind it, this client too. A token got from a hold that is lost already, or from
-  /// an empty one, is stopped.
+  /// Returns a token that is stopped once, when the hold is lost, before another client can be
+  /// granted the lock. release() does not stop it. If the hold is lost already, or this object is
+  /// empty, the returned token is stopped.
+  ///
+  /// Callbacks registered on the token run on a thread of the client that has no other work. A
+  /// callback that blocks delays no heartbeat. It delays the tokens of other holds only if more
+  /// than 30 callbacks block at once. If the session continues, the client deletes the znode of the
+  /// lost hold when the callbacks have returned, after one second at the latest. Until then every
+  /// new contender is behind that znode, also those of this client.
   std::stop_token lost() const noexcept;
 
-  /// Returns the lease expiry: the hold is valid until then if no further reply arrives. Heartbeats
-  /// (ten per session timeout) extend it, up to the maximum hold time. A reconnect with a shorter
-  /// session timeout can shorten it. time_point::min() when lost.
+  /// Returns the time until which the hold is valid if no further reply arrives; time_point::min()
+  /// if it is lost. Heartbeats (ten per session timeout) extend the time, up to the end of the
+  /// maximum hold time. A reconnect with a shorter session timeout can shorten it.
   LeaseClock::time_point valid_until() const noexcept;
 
-  /// Effects: the maximum hold time begins anew at this moment, as long as agreed last, or from now
-  /// on `length`; all Holds of the grant share it. Sends nothing; may take a lock for microseconds.
-  /// False, and nothing is changed, when the hold is lost, released or empty. Without a maximum hold
-  /// time renew() changes nothing, and says whether it holds; renew(length) sets one.
-  /// Throws: Error(invalid_option) when `length` is not positive.
+  /// Restarts the maximum hold time at this moment: with its previous length, or with `length` from
+  /// now on. All Holds of the grant share it. If no maximum hold time is set, renew() changes
+  /// nothing, and renew(length) sets it. Returns true if the hold is valid. Returns false, and
+  /// changes nothing, if the hold is lost, released or empty. Sends nothing; may block on a mutex
+  /// for microseconds.
+  /// Throws: Error(invalid_option) if `length` is not positive.
   bool renew();
   bool renew(std::chrono::milliseconds length);
 
-  /// A token that is stopped when somebody asks for the release, by request_release(); then the
-  /// program may release, or go on. Callbacks run where those of lost() do. It stays stopped. A
-  /// token got from an empty Hold can never be stopped.
+  /// Returns a token that is stopped when request_release() asks for the release. The program may
+  /// then release the lock, or continue. The token stays stopped. Its callbacks run on the threads
+  /// that run the callbacks of lost(). If this object is empty, the returned token can never be
+  /// stopped.
   std::stop_token release_requested() const noexcept;
 
-  /// The full path of the lock node (below the chroot), for a `check` operation of your own in a
-  /// ZooKeeper transaction: once it was asked for, nobody whom this hold excludes is granted before
-  /// that node is gone (else who waits in the same client need not wait for that). But with
-  /// MutexOptions::local_batch and keep_idle holds of one client may have the same, one after the
-  /// other. It changes once at most: when a SharedMutex is downgraded, by the time Client::flush()
-  /// returns. Empty for an empty Hold.
+  /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. It is for
+  /// a `check` operation in your own ZooKeeper transaction. After a call of node(), no contender
+  /// that this hold excludes is granted before the znode is deleted. Without that call, the next
+  /// contender of the same client can be granted earlier. Exception: with MutexOptions::local_batch
+  /// and keep_idle, successive holds of one client can have one path, and the check does not
+  /// distinguish them.
+  ///
+  /// The path changes at most once: when a SharedMutex is downgraded. Client::flush() returns after
+  /// that change.
   std::string node() const;
 
-  /// How many permits of a Semaphore it stands for; 1 for a hold of a lock, 0 for an empty one.
+  /// Returns the number of permits for a hold of a Semaphore, 1 for a hold of a lock, and 0 for an
+  /// empty Hold.
   int permits() const noexcept;
 
-  /// On whose behalf it is held. The calling thread for an empty Hold.
+  /// Returns the owner of the hold; the calling thread for an empty Hold.
   Owner owner() const noexcept;
 
-  /// Effects: gives the count back. With the last count of the owner, the lock is announced as
-  /// released and its node deleted in the background, again and again until the servers confirm
-  /// or the session ends. Does not block; any thread. Releasing a lost hold is quiet. To wait for
-  /// the servers' answer: Client::flush().
+  /// Releases the count, and leaves this object empty: state() then returns `lost`. It does not
+  /// stop the tokens that lost() returned before. With the last count of the owner the lock is
+  /// released. The client announces the release if a contender may wait for it, and deletes the
+  /// znode in the background. It repeats the delete until the ensemble confirms it or the session
+  /// ends. With MutexOptions::local_batch and keep_idle the client may retain the znode instead.
+  /// After a loss release() reports no error. Does not block; any thread may call it.
+  /// Client::flush() waits for the confirmation.
   ///
-  /// Where the next in the queue is of the same client too, and both are of a ReentrantMutex or a
-  /// Mutex, it does not wait for that answer, as a rule: it is granted at once, while disconnected
-  /// too, if the lease is valid (then it is `suspended` from the beginning). It waits where the node
-  /// has to be gone first: see node(), GuardedTransaction and MutexOptions::lock_delay.
+  /// The next contender can be of this client too. If both contenders are of a ReentrantMutex or a
+  /// Mutex, the next one usually does not wait for the confirmation. It is granted at once, also
+  /// while disconnected, if the lease is valid. While disconnected its hold is `suspended` from the
+  /// start. In some cases the znode must be deleted first: see node(), GuardedTransaction and
+  /// MutexOptions::lock_delay.
   void release() noexcept;
 
  private:

@@ -22,21 +22,22 @@ class ElectionCandidacy;
 }
 
 struct ElectionOptions {
-  /// Contends again by itself when a leadership is over; else at requeue() only.
+  /// true: contends again by itself after a leadership. false: contends only after requeue().
   bool auto_requeue = true;
 
-  /// The pause after a failed attempt to contend (no server, a quota), and after a leader function
-  /// that threw, grows from the first to the second; a leadership that ended well resets it.
+  /// Smallest and largest pause after a failed attempt to contend (no server, a quota), and after a
+  /// leader function that threw. The pause grows from failure to failure. A function that returned
+  /// normally resets it.
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// As MutexOptions::lock_delay: after a leader was lost nobody leads for that long.
+  /// After a leader was lost, no candidate leads for this time; see MutexOptions::lock_delay.
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// Runs a function while this process leads. Of all elections on the path, over all processes, one
-/// is elected, and its function is called; when the function returns, leadership passes on to the
-/// next in line.
+/// Runs a function while this process leads. At most one of all elections on the path, over all
+/// processes, is elected at a time, and its function is called. When the function returns, the next
+/// candidate in the queue is elected.
 /// @code
 ///   LeaderElection election(client, "/services/billing/leader", [](Leadership& leadership) {
 ///     const std::stop_token ended = leadership.ended();
@@ -45,48 +46,50 @@ struct ElectionOptions {
 ///   election.start();
 /// @endcode
 ///
-/// The function runs on a thread of the election's own, one call at a time, and may take as long as
-/// it likes. When the leadership is lost or interrupted, or the election is closed, its stop token is
-/// stopped, and the function should return soon. From then on the Leadership is `lost`, and
-/// proclaim() throws Error(lock_lost).
+/// The function runs on a thread of the election's own, one call at a time, for any time. When the
+/// leadership is lost or interrupted, or the election is closed, Leadership::ended() is stopped.
+/// From then on the Leadership is `lost`, and proclaim() throws Error(lock_lost). The function
+/// should return soon.
 ///
 /// If the leadership ends without a loss, the lock znode is deleted when the function has returned.
 /// Then no two functions run at a time. After a loss, another process may lead before the function
-/// returns. If the session or the lock znode was lost, it may lead at once. After an expired lease or
-/// a forced request_release(), it may lead one second later. So send Leadership::token() with every
-/// write outside.
+/// returns. If the session or the lock znode was lost, it may lead at once. After an expired lease
+/// or a forced request_release(), it may lead one second later. So send Leadership::token() with
+/// every write to a resource outside of ZooKeeper.
 ///
-/// While it leads, the function may proclaim a value, as an address: Leadership::proclaim(). Those
-/// who want to know it, and need not contend, use an ElectionObserver.
+/// While the election leads, the function can proclaim a value, for example an address, with
+/// Leadership::proclaim(). Clients that do not contend read it with an ElectionObserver.
 ///
-/// What the function throws is logged and kept (last_failure()), and leadership passes on.
-/// The path can be shared with LeaderLatch and with Curator's LeaderSelector.
+/// If the function throws, the exception is logged and stored for last_failure(), and the
+/// leadership ends. The path can be shared with LeaderLatch and with Curator's LeaderSelector.
 /// Source: org.apache.curator.framework.recipes.leader.LeaderSelector; etcd's concurrency.Election;
 /// kazoo.recipe.election.Election.
 ///
 /// Thread-safety: all members may be called by any thread, also from the function and from stop
-/// callbacks, except construction and destruction; the function may destroy the election.
+/// callbacks, except construction and destruction. The function may destroy the election.
 class LeaderElection {
  public:
   using Function = std::function<void(Leadership&)>;
 
-  /// Effects: none on the servers, does not block. For paths see ReentrantMutex.
-  /// Throws: Error(invalid_path | invalid_option | closed | forked); invalid_option also for an
-  /// empty function.
+  /// Creates an election that does not contend yet; see start(). Sends nothing and does not block.
+  /// ReentrantMutex says which paths are valid.
+  /// Throws: Error(invalid_path | invalid_option | closed | forked). An empty function is an
+  /// invalid_option.
   LeaderElection(Client& client, std::string path, Function take_leadership,
                  ElectionOptions options = {});
   LeaderElection(const LeaderElection&) = delete;
   LeaderElection& operator=(const LeaderElection&) = delete;
-  /// Same as close().
+  /// Calls close().
   ~LeaderElection();
 
-  /// Effects: starts the thread and begins to contend, unless it does already or leads. Does not
-  /// block, and no server needs to be up: what fails for want of one is tried again after a pause.
-  /// Throws: Error(closed | forked); std::system_error when the system gives no thread.
+  /// Starts the thread and begins to contend, unless the election contends already. If it leads, it
+  /// contends once more after this leadership, even without auto_requeue. Does not block and needs
+  /// no server: an attempt that fails for a passing reason is repeated after a pause.
+  /// Throws: Error(closed | forked); std::system_error if no thread can be started.
   void start() { requeue(); }
 
-  /// As start(). While it leads, it will contend once more afterwards, whatever the options say.
-  /// False when it was in the queue, or would have contended again, anyway.
+  /// Does what start() does. Returns false if that changes nothing: the election contends already,
+  /// or would contend again after this leadership anyway.
   bool requeue();
 
   /// Ends the current leadership, if any. The calling thread stops its token. Does not wait for the
@@ -99,28 +102,30 @@ class LeaderElection {
   /// The contender leaves the queue now, or when the function has returned.
   void withdraw() noexcept;
 
-  /// Effects: reads LeaseClock and answers; does not block and sends nothing. False as soon as the
-  /// leadership is lost, interrupted or closed, also while the function still runs.
+  /// Returns whether this election leads now. Returns false as soon as the leadership is lost,
+  /// interrupted, withdrawn or closed, also while the function still runs. Reads LeaseClock; does
+  /// not block and sends nothing.
   bool has_leadership() const noexcept;
 
-  /// Who leads, as the servers say: the first in the queue. Nothing when nobody contends. Blocks
-  /// for two round trips. To be told of changes: ElectionObserver.
-  /// Throws: as ReentrantMutex::participants().
+  /// Returns the leader, as a server reports it: the first candidate in the queue. Returns nullopt
+  /// if the queue is empty or a lock delay lasts. Blocks for two round trips. An ElectionObserver
+  /// reports changes. Throws what ReentrantMutex::participants() throws.
   std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 
-  /// All candidates, in the order in which they would lead. As ReentrantMutex::participants().
+  /// Returns all candidates, in the order in which they would lead. Blocks and throws as
+  /// ReentrantMutex::participants() does.
   std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
-  /// What the function threw the last time that it threw; null if it never did. Does not block.
+  /// Returns the last exception that left the function, or null. Does not block.
   std::exception_ptr last_failure() const;
 
-  /// The error that ended contention for good: see LeaderLatch::error().
+  /// Returns the error that ended contention, or nullopt; see LeaderLatch::error().
   std::optional<Error> error() const;
 
-  /// Effects: leaves the queue; the leadership ends: its token is stopped, by the calling thread.
-  /// Blocks until the function has returned, then the node is deleted in the background
-  /// (Client::flush() waits for that). Called from within the function it does not wait. A second
-  /// call, or one by another thread, waits too.
+  /// Leaves the queue and ends the leadership: the calling thread stops its token. Blocks until the
+  /// function has returned; a call from within the function does not wait. When the function has
+  /// returned, the lock znode is deleted in the background. Client::flush() waits for the deletion.
+  /// Further calls, also by other threads, wait in the same way.
   void close() noexcept;
 
   const std::string& path() const noexcept;

@@ -22,104 +22,120 @@ namespace recipes {
 class LatchCandidacy;
 }
 
-/// Whether a latch that is closed while it leads tells its listeners of the end.
+/// Whether closing a latch that leads calls the `lost` listeners.
 enum class CloseMode { silent, notify };
 
 struct LatchOptions {
-  /// Runs the listeners; unset: as the client's callbacks. It is called no more when the latch's
-  /// destructor has returned.
+  /// Runs the listeners. By default they run where the client's callbacks run. The executor is not
+  /// called after the latch's destructor has returned.
   Executor executor = {};
 
-  /// The pause after a failed attempt to contend (no server, a quota) grows from the first to the
-  /// second; a leadership resets it.
+  /// Smallest and largest pause after a failed attempt to contend (no server, a quota). The pause
+  /// grows from attempt to attempt. A leadership resets it.
   std::chrono::milliseconds retry_delay_min{100};
   std::chrono::milliseconds retry_delay_max{5'000};
 
-  /// As MutexOptions::lock_delay: after a leader was lost nobody leads for that long.
+  /// After a leader was lost, no candidate leads for this time; see MutexOptions::lock_delay.
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// One candidate for the leadership of a path. Of all latches on the path, over all processes, one
-/// leads, until it is closed, or its session or its node goes; then the next in line does. A latch
-/// that lost its leadership contends again by itself. While it leads it may proclaim a value, as an
-/// address: leadership().proclaim(); ElectionObservers are told.
+/// One candidate for the leadership of a path. At most one of all latches on the path leads at a
+/// time, over all processes. It leads until it is closed, or until its lease, session or lock znode
+/// is lost. Then the next candidate in the queue leads. A latch that lost its leadership contends
+/// again by itself. While a latch leads, it can proclaim a value, for example its address, with
+/// leadership().proclaim(). ElectionObservers receive the value.
 ///
-/// The candidates queue as for a lock (see ReentrantMutex), so the path can also be shared with
-/// LeaderElection and Curator's LeaderSelector, but not with Curator's LeaderLatch, whose nodes
-/// have other names. Two latches of one client are two candidates.
+/// The candidates queue as for a lock; see ReentrantMutex. So the path can also be shared with
+/// LeaderElection and Curator's LeaderSelector. It cannot be shared with Curator's LeaderLatch,
+/// which uses other znode names. Two latches of one client are two candidates.
 /// Source: org.apache.curator.framework.recipes.leader.LeaderLatch.
 ///
 /// Thread-safety: all members may be called by any thread, also from listeners and stop callbacks,
 /// except construction and destruction.
 class LeaderLatch {
  public:
-  /// Effects: none on the servers, does not block. For paths see ReentrantMutex.
+  /// Creates a latch that does not contend yet; see start(). Sends nothing and does not block.
+  /// ReentrantMutex says which paths are valid.
   /// Throws: Error(invalid_path | invalid_option | closed | forked).
   LeaderLatch(Client& client, std::string path, LatchOptions options = {});
   LeaderLatch(const LeaderLatch&) = delete;
   LeaderLatch& operator=(const LeaderLatch&) = delete;
-  /// As close(CloseMode::silent). No call of a listener begins afterwards: a `lost` for which the
-  /// executor has found no time since close(CloseMode::notify) is told here, on this thread; from
-  /// within that listener, it is not told any more.
+  /// Closes the latch as close(CloseMode::silent) does. If close(CloseMode::notify) was called
+  /// before and the executor has not yet run a `lost` call, the destructor makes this call on its
+  /// own thread. If a listener of this latch runs the destructor, such calls are dropped instead.
+  /// After the destructor has returned, no listener is called.
   ~LeaderLatch();
 
-  /// Effects: begins to contend, unless it does already or leads; after an error that had ended
-  /// contention, it contends anew. Does not block, and no server needs to be up: what fails for
-  /// want of one is tried again after a pause, until it is closed.
+  /// Begins to contend, unless the latch already contends or leads. Also contends again after a
+  /// failed contention; see error(). Does not block and needs no server: an attempt that fails for
+  /// a passing reason is repeated after a pause, until close().
   /// Throws: Error(closed | forked).
   void start();
 
-  /// Blocks until this latch leads: true. False when the deadline came first, or a stop was
-  /// requested. A deadline that has passed asks only. Also waits for somebody else to start() it.
-  /// An interruption point of Boost.Thread. What true leaves unsaid: the leadership may have been
-  /// lost since.
-  /// Throws: Error(closed) when the latch or the client is closed, also meanwhile; the Error that
-  /// ended contention (see error()); Error(forked).
+  /// Blocks until this latch leads. Returns true when it leads, although the leadership may already
+  /// be lost again when the caller reads the result. Returns false if the deadline passed first or
+  /// a stop was requested. A deadline that has passed makes the call return at once. If the latch
+  /// was not started, also waits for a start() by another thread. An interruption point of
+  /// Boost.Thread.
+  /// Throws: Error(closed) if the latch or the client is closed, also during the wait; the Error of
+  /// a failed contention (see error()); Error(forked).
   bool await(Deadline deadline = Deadline::never(), std::stop_token stop = {});
 
-  /// Effects: reads LeaseClock and answers; does not block and sends nothing. After a pause of the
-  /// process the first question already takes the pause into account. What it leaves unsaid: see
-  /// Hold::state().
+  /// Returns whether this latch leads now. Reads LeaseClock; does not block and sends nothing.
+  /// After a pause of the process, already the first call takes the pause into account. The
+  /// leadership may be lost between the return and the caller's next action; see Hold::state().
   bool has_leadership() const noexcept;
 
-  /// The present leadership, to be asked for its token, its state and its end; one that has ended
-  /// when this latch does not lead. Does not block.
+  /// Returns the current leadership, with its token, state and end. Returns an ended Leadership if
+  /// this latch does not lead. Does not block.
   Leadership leadership() const;
 
-  /// Same as leadership().token().
+  /// Returns leadership().token().
   FencingToken token() const { return leadership().token(); }
 
-  /// Who leads, as the servers say: the first in the queue. Nothing when nobody contends, or
-  /// while a lock delay lasts. Blocks for two round trips. To be told of changes: ElectionObserver.
-  /// Throws: as ReentrantMutex::participants().
+  /// Returns the leader, as a server reports it: the first candidate in the queue. Returns nullopt
+  /// if the queue is empty or a lock delay lasts. Blocks for two round trips. An ElectionObserver
+  /// reports changes. Throws what ReentrantMutex::participants() throws.
   std::optional<Participant> leader(Deadline deadline = Deadline::never()) const;
 
-  /// All candidates, in the order in which they would lead. As ReentrantMutex::participants().
+  /// Returns all candidates, in the order in which they would lead. Blocks and throws as
+  /// ReentrantMutex::participants() does.
   std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
-  /// The error that ended contention for good: no_auth, auth_failed, no_chroot and other
-  /// errors that nobody else can mend; closed, when the latch or its client is closed; forked.
-  /// Nothing while it contends, or may be started. Errors that pass (not_connected, read_only,
-  /// quota_exceeded, server_error ...) are written to the client's log, and tried again.
+  /// Returns the error that ended contention, or nullopt. Passing errors (not_connected, read_only,
+  /// quota_exceeded, server_error ...) do not end contention: the client logs them, and the latch
+  /// tries again.
+  ///
+  /// | error                                   | what ended contention          | start()         |
+  /// |-----------------------------------------|--------------------------------|-----------------|
+  /// | no_auth, auth_failed, no_chroot, others | a failure that does not pass   | contends again, |
+  /// |                                         | by itself                      | clears error()  |
+  /// | closed                                  | the latch or its client closed | throws closed   |
+  /// | forked                                  | this is a fork()ed child       | throws forked   |
   std::optional<Error> error() const;
 
   using Listener = std::function<void(const Leadership&)>;
 
-  /// Calls `gained` when a leadership begins and `lost` when it has ended, in turn and in order,
-  /// one call of a listener at a time, on the executor. A listener that is added while the latch
-  /// leads hears `gained` first. Either may be empty. What a listener throws is logged and dropped;
-  /// one that blocks keeps waiting only what it is to hear next, and the thread of the executor.
-  /// When a call comes, the news may be old: has_leadership() knows.
+  /// Adds a pair of listeners; either may be empty. `gained` is called when a leadership begins,
+  /// and `lost` when it has ended. The calls of one pair run in order, one at a time, on the
+  /// executor. If the latch leads now, the first call is `gained`. A call may come late:
+  /// has_leadership() returns the current state. An exception from a listener is logged and
+  /// dropped. A listener that blocks delays only its own later calls, and occupies a thread of the
+  /// executor.
   /// Throws: Error(closed | forked).
   Subscription add_listener(Listener gained, Listener lost);
 
-  /// Effects: leaves the queue, and ends the leadership: its token is stopped, then its node is
-  /// deleted, in the background (Client::flush() waits for that). Waiting calls throw `closed`.
-  /// After close() no call of a listener begins, except that with `notify` each listener that
-  /// heard `gained` last hears `lost`, as soon as the executor runs it. The stop callbacks run on
-  /// this thread; those of a leadership that was lost before, on one of the client's. Waits for
-  /// listeners that are under way; from within a listener of this latch: for none. A second call
-  /// does nothing but wait.
+  /// Leaves the queue and ends the leadership: its token is stopped, then its lock znode is deleted
+  /// in the background. Client::flush() waits for the deletion. A blocked await() throws
+  /// Error(closed).
+  ///
+  /// After close() has returned, no listener is called, with one exception. With `notify`, each
+  /// listener whose last call was `gained` still receives one `lost` when the executor runs it, at
+  /// the latest in the destructor.
+  ///
+  /// Stop callbacks of the leadership run on the calling thread. If the leadership was lost before,
+  /// they run on a thread of the client. Blocks while listeners of this latch run. If a listener of
+  /// this latch makes the call, it waits for none. A second call only waits.
   void close(CloseMode mode = CloseMode::silent) noexcept;
 
   const std::string& path() const noexcept;

@@ -21,67 +21,75 @@ class Rostrum;
 class Tenure;
 }  // namespace recipes
 
-/// One leadership of this process, from its grant to its end, as LeaderLatch and LeaderElection
-/// give it out. Copies stand for the same leadership; keeping one does not keep the leadership.
+/// One leadership of this process, from its grant to its end. LeaderLatch and LeaderElection
+/// provide it. Copies refer to the same leadership. A copy does not prolong the leadership.
 ///
 /// When ended() is stopped, state() returns `lost`, valid_until() returns time_point::min(), and
 /// proclaim() throws Error(lock_lost). If the leadership ended without a loss, a GuardedTransaction
-/// made before can still be committed while the lock znode exists. Check ended() first if that
+/// made before can still be committed until the lock is released. Check ended() first if that
 /// matters.
 ///
 /// Thread-safety: a value; all members may be called by any thread.
 class Leadership {
  public:
-  /// None: it has ended, and its token is lower than every real one.
+  /// Creates an ended leadership. Its token is lower than every real one.
   Leadership() noexcept = default;
 
-  /// Orders the leaderships of one path; see FencingToken. Does not block.
+  /// Returns the token, which orders the leaderships of one path; see FencingToken. Does not block.
   FencingToken token() const noexcept;
 
-  /// Reads LeaseClock; does not block and sends nothing. Returns `lost` once the lease has expired,
-  /// also at the first call after a pause of the process. Also returns `lost` once the leadership was
-  /// interrupted, withdrawn or closed, even if the election's function still runs. Its limits are
-  /// those of Hold::state().
+  /// Returns `lost` once the lease has expired, also at the first call after a pause of the
+  /// process. Also returns `lost` once the leadership was interrupted, withdrawn or closed, even if
+  /// the election's function still runs. Otherwise returns what Hold::state() returns. The
+  /// leadership may be lost between the return and the caller's next action. Reads LeaseClock; does
+  /// not block and sends nothing.
   HoldState state() const noexcept;
 
-  /// A token that is stopped once, when the leadership ends: lost (then before another client can
-  /// lead), interrupted, closed, or given back. Its callbacks run on a thread of the client that
-  /// has nothing else to do when the leadership was lost, else on the thread that ends it. Of a
-  /// leadership that has ended: a stopped token.
+  /// Returns a token that is stopped once, when the leadership is lost, interrupted, withdrawn,
+  /// closed or released. After a loss it is stopped before another client can lead, and its
+  /// callbacks run on a thread of the client that has no other work. Otherwise the callbacks run on
+  /// the thread that ends the leadership. If the leadership has ended, the returned token is
+  /// already stopped.
   std::stop_token ended() const noexcept;
 
-  /// A token that is stopped when somebody asks the leader to let go, by request_release(); then the
-  /// program may end the leadership, or go on. As Hold::release_requested(). Of none: one that can
-  /// never be stopped.
+  /// Returns a token that is stopped when request_release() asks the leader to release. The program
+  /// may then end the leadership or continue; see Hold::release_requested(). For a
+  /// default-constructed Leadership, returns a token that can never be stopped.
   std::stop_token release_requested() const noexcept;
 
-  /// Until when the leadership is sure to last if no server is heard of any more.
-  /// LeaseClock::time_point::min() when it has ended.
+  /// Returns the lease expiry: the leadership is valid until then if no further reply arrives.
+  /// Returns LeaseClock::time_point::min() if the leadership has ended.
   LeaseClock::time_point valid_until() const noexcept;
 
-  /// The full path of the lock node (below the chroot), for a `check` operation of your own in a
-  /// ZooKeeper transaction. Stays the same when the leadership has ended. Empty for none.
+  /// Returns the full path of the lock znode (below the chroot), for a `check` operation in a multi
+  /// of your own. Does not change when the leadership ends. Empty for a default-constructed
+  /// Leadership.
   std::string node() const;
 
-  /// Effects: who observes the election (ElectionObserver) sees `value`, any bytes, until this
-  /// leadership ends or proclaims another; what former leaders have proclaimed is never taken for
-  /// this one's. It is written only if this leadership is still valid, which the servers check in
-  /// the same transaction: a leader that was paused, or cut off, and comes back when somebody else
-  /// leads, changes nothing. Values are written in the order of the calls. Blocks for one round
-  /// trip; while the connection is lost it waits for it to come back, until the deadline or the
-  /// loss. An interruption point of Boost.Thread; after an interruption the outcome is unknown.
+  /// Writes `value` (any bytes) for the ElectionObservers of the path. They receive it until this
+  /// leadership ends or proclaims another value. They never receive a former leader's value as this
+  /// leader's. Values are written in the order of the calls.
   ///
-  /// The value stands in a node beside the lock node, which goes with the leadership, or with its
-  /// session; it has the ACL that ClientOptions::acl gives to the parents of locks, and who may
-  /// write there may also write the value.
-  /// Throws: Error, as GuardedTransaction::commit(), which has a table of what has been written:
-  /// lock_lost also when the leadership was given up, and for none; too_large beyond about 1 MB;
-  /// too_many_nodes for the caps of ClientOptions.
+  /// The value is written only while the lock znode exists, which the server checks in the same
+  /// multi. If the leader was paused or disconnected, and another candidate leads by then, nothing
+  /// changes. Blocks for one round trip. While the client is disconnected, waits until it is
+  /// connected, the deadline passes or the leadership is lost. An interruption point of
+  /// Boost.Thread. After an interruption the outcome is unknown.
+  ///
+  /// The value is stored in a znode beside the lock znode. That znode is deleted with the lock
+  /// znode, or with the session. It has the ACL that ClientOptions::acl gives to the parents of
+  /// locks. A client with WRITE permission by that ACL can also write the value.
+  ///
+  /// Throws: the Errors in the table of GuardedTransaction, which says what was written. The code
+  /// lock_lost also means that the leadership had ended, or was default-constructed. The code
+  /// too_large means a value of more than about 1 MB, and too_many_nodes a cap of ClientOptions.
   /// Source: etcd's concurrency.Election.Proclaim().
   void proclaim(std::string value, Deadline deadline = Deadline::never()) const;
 
-  /// As those of GuardedTransaction. Here, too, lock_lost is thrown when the leadership was given
-  /// up before; the others bring it.
+  /// Do what proclaim() does, without blocking. They report the outcome as the async_commit() and
+  /// co_commit() of GuardedTransaction do. If the leadership has ended before the call, the form
+  /// with a handler throws Error(lock_lost). The future and co_await report this error as any
+  /// other.
   void async_proclaim(std::string value, CommitHandler handler,
                       Deadline deadline = Deadline::never()) const;
   std::future<void> async_proclaim(std::string value, Deadline deadline = Deadline::never()) const;

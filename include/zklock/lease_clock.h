@@ -6,9 +6,9 @@
 
 namespace zklock {
 
-/// The clock of leases and deadlines: CLOCK_BOOTTIME, which no one sets and which goes on while
-/// the machine sleeps. (std::chrono::steady_clock stands still then, and a lease measured by it
-/// would outlive the session on the servers.)
+/// The clock of leases and deadlines: CLOCK_BOOTTIME. It cannot be set, and it runs on while the
+/// machine sleeps. std::chrono::steady_clock stops during sleep, so a lease measured by it would
+/// outlive the session.
 ///
 /// Thread-safety: any thread. It meets the TrivialClock requirements.
 struct LeaseClock {

@@ -10,30 +10,32 @@
 
 namespace zklock {
 
-/// What happens to one contender of a lock, told to MutexOptions::listener.
+/// An event of one contender of a lock. MutexOptions::listener receives it. The events `expired`,
+/// `released` and `lost` are ends.
 ///
-/// | kind      | told                                                          | next            |
+/// | kind      | reported                                                      | next event      |
 /// |-----------|---------------------------------------------------------------|-----------------|
-/// | waiting   | others stand before it: when it has queued, and when the one  | waiting,        |
-/// |           | that it watches went (not at every step further ahead); or,    | acquired, none  |
-/// |           | mostly at position 0, MutexOptions::lock_delay has to pass     |                 |
-/// | acquired  | it holds                                                      | all that follow |
-/// | suspended | the connection broke while it holds; HoldState::suspended     | resumed, an end |
-/// | resumed   | the connection is back, and the lease has lasted              | as acquired     |
-/// | release_  | somebody asks it to let go, by request_release(); again when  | as acquired     |
-/// | requested | somebody else does                                            |                 |
-/// | expiring  | the maximum hold time will be over soon; again after renew(). | as acquired     |
-/// |           | Left out when the process stood still until it was over       |                 |
-/// | expired   | it was over, and the hold is lost: an end                     | none            |
-/// | released  | the last count was given back: an end                         | none            |
-/// | lost      | the lease, the session or the node went, or the release was   | none            |
-/// |           | forced: an end                                                |                 |
+/// | waiting   | Earlier contenders conflict. Reported when it is enqueued and | waiting,        |
+/// |           | when the znode that it watches is deleted, not at every step  | acquired, none  |
+/// |           | of the queue. Also while MutexOptions::lock_delay lasts, then |                 |
+/// |           | mostly at position 0                                          |                 |
+/// | acquired  | It holds                                                      | any row below   |
+/// | suspended | Disconnected while it holds; HoldState::suspended             | resumed, an end |
+/// | resumed   | Connected again while the lease is valid                      | as for acquired |
+/// | release_  | request_release() asks it to release. Reported again for the  | as for acquired |
+/// | requested | next request                                                  |                 |
+/// | expiring  | The maximum hold time ends soon. Reported again after         | as for acquired |
+/// |           | renew(). Omitted if the process was paused until that end     |                 |
+/// | expired   | The maximum hold time has ended, and the hold is lost         | none            |
+/// | released  | The last count was released                                   | none            |
+/// | lost      | The lease expired, the session or the znode was lost, or the  | none            |
+/// |           | release was forced                                            |                 |
 ///
-/// A grant is told once: re-entry, and its release, tell nothing, only the first grant and the last
-/// release do. Every acquired is followed by exactly one end. A contender that leaves the queue
-/// without a grant says nothing; the call that waited does. Source: the states of
-/// org.apache.curator.framework.state.ConnectionState, and what recipes are told to do at each, here
-/// of one hold.
+/// Only the first grant of an owner and its last release cause an event; re-entry causes none. Each
+/// `acquired` is followed by exactly one end. If a contender leaves the queue without a grant,
+/// there is no event: the waiting call reports it.
+/// Source: the states of org.apache.curator.framework.state.ConnectionState and the rules for
+/// recipes at each state, applied to one hold.
 ///
 /// Thread-safety: a value.
 struct LockEvent {
@@ -49,16 +51,16 @@ struct LockEvent {
     lost
   };
   Kind kind = Kind::waiting;
-  std::string path;  ///< of the lock
-  Owner owner;       ///< on whose behalf
-  /// Of the grant; of a contender that waits: the one it would have, where that is known already
-  /// (at a PriorityMutex it mostly is not).
+  std::string path;  ///< lock path
+  Owner owner;       ///< owner of the contender
+  /// Token of the grant. For a waiting contender, the token that it would get, if that is known: at
+  /// the gate of a PriorityMutex it is not.
   FencingToken token;
-  std::size_t position = 0;  ///< of waiting: how many contenders stand before it
-  std::size_t place = 0;     ///< of a MultiMutex or QuorumMutex: which of its paths, or clients
+  std::size_t position = 0;  ///< for waiting: number of contenders ahead
+  std::size_t place = 0;     ///< index of a MultiMutex's path or QuorumMutex's client
 };
 
-/// See MutexOptions::listener, and QuorumOptions::listener.
+/// Receives the events; see MutexOptions::listener and QuorumOptions::listener.
 using LockListener = std::function<void(const LockEvent&)>;
 
 }  // namespace zklock

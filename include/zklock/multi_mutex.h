@@ -11,41 +11,46 @@
 
 namespace zklock {
 
-/// What MultiMutex::acquire() returns. Lost with the first of its holds.
+/// The hold that MultiMutex::acquire() returns. It is lost when the first of its locks is lost.
 using MultiHold = CompositeHold;
 
 /// Several lock paths of one ensemble as one lock: all of them or none.
 ///
-/// The paths are taken in their sorted order, whatever the order given. So calls of any number of
-/// MultiMutexes, over any paths in any order, never wait for each other in a circle. That holds for
-/// threads that hold no lock before the call; whoever holds one path and then asks for a lower one,
-/// with whatever class, can deadlock as with any mutex (std::scoped_lock over several MultiMutexes
-/// does not: it tries and steps back). Waiting for one path it keeps the lower ones: where that is
-/// too much, use deadlines. Cost when all are free: one round trip for each path.
+/// A call acquires the paths in their sorted order, whatever the order in the constructor. So the
+/// calls of any MultiMutexes, with any paths, never wait for each other in a circle. That requires
+/// that the calling threads hold no lock before. A thread that holds one path, and then acquires a
+/// lower one with any class, can deadlock as with any mutex. A std::scoped_lock over several
+/// MultiMutexes does not deadlock: if an attempt at one of them fails, it releases the others.
 ///
-/// In the data of the nodes, for people to read, the thread is the one that went on with the call:
-/// the caller's for the first path, one of the client's for the others.
+/// While a call waits for one path, it holds the lower paths. If that is too long, use deadlines.
 ///
-/// Of the options, a listener hears of each path (LockEvent::path and place), in order; the maximum
-/// hold time is counted from the grant of the whole, for those paths that the owner did not hold
-/// before.
+/// Cost: one round trip for each path if all paths are free.
 ///
-/// Each path can be shared with ReentrantMutexes, and with all that these share a path with.
-/// Source: org.apache.curator.framework.recipes.locks.InterProcessMultiLock, which takes the locks
-/// in the order given; org.redisson.RedissonMultiLock.
+/// The data of each znode name a thread, for people to read. For the first path it is the calling
+/// thread, for the others the client's thread that continued the call.
 ///
-/// Acquiring functions throw what those of ReentrantMutex throw, from the path that failed.
+/// The listener in `options` gets the events of each path, in order (see LockEvent::path and
+/// LockEvent::place). The maximum hold time counts from the grant of the whole. It applies to the
+/// paths that the owner did not hold before.
+///
+/// Each path can be shared with ReentrantMutexes, and with all other locks that can share a path
+/// with those.
+/// Source: org.apache.curator.framework.recipes.locks.InterProcessMultiLock, which acquires the
+/// locks in the order given.
+/// Source: org.redisson.RedissonMultiLock.
+///
+/// Acquiring functions throw what those of ReentrantMutex throw, for the path that failed.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class MultiMutex : public CompositeMutex {
  public:
-  /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_option) when there is no path, or the same one twice, and for a local
-  /// batch, or being kept when idle; Error(invalid_path), as ReentrantMutex; Error(closed |
-  /// forked).
+  /// Makes a mutex on `paths`. Sends nothing; does not block.
+  /// Throws: Error(invalid_option) if there is no path, or one path occurs twice. Also for a local
+  /// batch or keep_idle in `options`, and for an option outside its range. Error(invalid_path) as
+  /// ReentrantMutex. Error(closed | forked).
   MultiMutex(Client& client, std::vector<std::string> paths, MutexOptions options = {});
 
-  /// As given.
+  /// Returns the paths, in the order in the constructor.
   const std::vector<std::string>& paths() const noexcept { return paths_; }
 
  private:

@@ -17,33 +17,38 @@
 
 namespace zklock {
 
-/// A fair, fenced mutex over all processes, not reentrant: it belongs to no thread. Whoever locks
-/// it a second time waits like everybody else, for ever if it is the one that has to unlock; any
-/// thread may release. For work that one thread begins and another ends.
+/// A fair, fenced mutex over all processes. It is not reentrant, and belongs to no thread: any
+/// thread may release it. A thread that locks it a second time waits as any other contender does.
+/// It waits for ever if it is the thread that has to unlock. The class is for work that one thread
+/// begins and another thread ends.
 ///
-/// It excludes, and queues fairly with, ReentrantMutex and all that share a path with that one. It
-/// meets the Cpp17TimedLockable requirements; waiting is a Boost.Thread interruption point.
+/// It excludes ReentrantMutex, and all locks that can share a path with that class, in one fair
+/// queue. It meets the Cpp17TimedLockable requirements. A blocking call is a Boost.Thread
+/// interruption point.
 /// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex.
 ///
-/// The acquiring functions throw what those of ReentrantMutex throw, but never lock_lost; the costs
-/// are the same. Destroying it gives back what lock() took, also what comes at that very moment to a
-/// lock() that waits: that throws `closed`. Holds are not affected.
+/// The acquiring functions throw what those of ReentrantMutex throw, except lock_lost, and have the
+/// costs of those functions. The destructor releases everything that lock() acquired through this
+/// object. A waiting lock() throws Error(closed), and a grant that arrives at that moment is
+/// released. Holds are not affected.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class Mutex {
  public:
-  /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_path | closed | forked), as ReentrantMutex.
+  /// Makes a mutex on `path`. Sends nothing; does not block.
+  /// Throws: as the constructor of ReentrantMutex.
   Mutex(Client& client, std::string path, MutexOptions options = {});
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
   ~Mutex();
 
-  /// Blocks until granted, or throws.
+  /// Blocks until the lock is granted, or throws.
   void lock();
-  /// One attempt, without queueing behind others.
+  /// Makes one attempt, without waiting behind other contenders. Returns whether the lock was
+  /// granted.
   bool try_lock();
-  /// Blocks until granted, or `timeout` has passed: then false. As ReentrantMutex::try_lock_for.
+  /// Blocks until the lock is granted, or until `timeout` has passed: then returns false. See
+  /// ReentrantMutex::try_lock_for().
   template <DurationLike D>
   bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
@@ -52,31 +57,34 @@ class Mutex {
   bool try_lock_until(T at) {
     return lock_until(Deadline(at), {});
   }
-  /// Like lock(), but false when `stop` is requested: then the queue has been left.
+  /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
+  /// queue.
   bool lock(std::stop_token stop);
 
-  /// Gives back what lock() or a relative took through this object: the calling thread's, or else
-  /// the oldest. (There is more than one only after a loss: the lost one, until it is unlocked, and
-  /// the one that was granted since.) Any thread may call it; does not block; quiet after a loss.
-  /// Throws: Error(not_owner) when there is nothing to give back, and nothing is changed;
-  /// Error(forked).
+  /// Releases one grant of lock() or a variant of it through this object: that of the calling
+  /// thread, or else the oldest. There is more than one grant only after a loss. The lost one
+  /// remains until it is unlocked, and another one may have been granted since. Does not block; any
+  /// thread may call it. After a loss it reports no error.
+  /// Throws: Error(not_owner) if there is no grant; nothing is changed. Error(forked).
   void unlock();
 
-  /// Blocks; returns an empty Hold when the deadline passed or a stop was requested. The owner in
-  /// `options` is what the node tells people; it does not nest.
+  /// Blocks until the lock is granted, and returns the Hold. Returns an empty Hold if the deadline
+  /// passed or a stop was requested. The owner in `options` does not nest; it is only written into
+  /// the znode, for people to read.
   Hold acquire(AcquireOptions options = {});
-  /// As those of ReentrantMutex.
+  /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
   void async_acquire(AcquireOptions options, AcquireHandler handler);
   std::future<Hold> async_acquire(AcquireOptions options = {});
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
-  /// Whether lock() through this object holds, with a valid lease. Does not block, sends nothing.
-  /// False in a fork()ed child.
+  /// Returns whether a lock() through this object holds with a valid lease. Returns false in a
+  /// forked child. Does not block; sends nothing.
   bool is_locked() const;
 
-  /// Everybody in the queue, in order, the holder first. As ReentrantMutex::participants.
+  /// Returns all contenders in the order of the queue, the holder first. See
+  /// ReentrantMutex::participants().
   std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   const std::string& path() const noexcept;
@@ -86,7 +94,8 @@ class Mutex {
 
   bool lock_until(Deadline deadline, std::stop_token stop);
 
-  std::shared_ptr<State> state_;  ///< a call under way keeps it, when the object is destroyed
+  /// Shared with running calls, which can outlive this object.
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace zklock

@@ -9,137 +9,162 @@
 
 namespace zklock {
 
-/// What becomes of a waiter whose node went: its session expired, or somebody deleted it.
+/// The policy for a waiting contender whose znode is deleted, by the end of its session or by
+/// another client.
 enum class OnNodeLost {
-  queue_again,  ///< at the end of the queue, within the same deadline
-  fail,         ///< the call throws session_expired or node_deleted
+  queue_again,  ///< enqueue at the end, with the deadline unchanged
+  fail,         ///< throw session_expired or node_deleted
 };
 
-/// How a lock object behaves. Every member has a default.
+/// Options of a lock object. Every member has a default.
 ///
 /// Thread-safety: a value.
 struct MutexOptions {
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
-  /// Hears of what the contenders made by this object's calls go through: in order, one call at a
-  /// time, never on a thread of the ZooKeeper client, with no lock held. What it throws is logged
-  /// and dropped; while it blocks, only the events of this object wait. It may use any lock, also
-  /// this one. Where several objects on one path of a client share a contender (equal owners nest),
-  /// it is the object whose call made it.
+  /// Called for each LockEvent of the contenders that calls of this object created. Calls are in
+  /// order and one at a time, never on a thread of the ZooKeeper C client, and with no internal
+  /// mutex held. The listener may use any lock, also this one. While it blocks, only the events of
+  /// this object wait. An exception that it throws is logged and dropped.
   ///
-  /// The object's destructor waits for a call of it that is under way, except on the thread that
-  /// runs it, and no call begins afterwards, although Holds may live on.
+  /// Equal owners nest, so several objects of one client on one path can share a contender. The
+  /// events of that contender go to the object whose call created it.
   ///
-  /// With a listener a contender that must wait lists the queue, for its position: one more request
-  /// than without.
+  /// The destructor of the object blocks until a running call returns, unless the destructor runs
+  /// in that call. After it no call begins, even if Holds live on.
+  ///
+  /// Cost: a contender that must wait lists the queue, to learn its position. That is one request
+  /// more than without a listener.
   LockListener listener = {};
 
-  /// Where the listener runs; by default where ClientOptions::executor says, or on a thread of its
-  /// own, which is there while it is needed. It is called no more when the object's destructor has
-  /// returned.
+  /// Runs the listener; not called after the destructor of the object has returned. Default:
+  /// ClientOptions::executor. If neither is set, the listener runs on a thread of its own, which
+  /// exists while it is needed.
   Executor executor = {};
 
-  /// How long a hold may last, counted from its grant on LeaseClock, pauses of the process and of
-  /// the machine included. When that is over the hold is lost, though the lease may be valid: first
-  /// its state, then its lost() token, with the event `expired`; and then its node goes, so that the
-  /// next is granted: once the callbacks on the token have returned, or after one second. Counts
-  /// that are left are to be given back as after any loss. Hold::renew() begins the time anew.
-  /// Unset: the lease is renewed until the hold is given back, however long that takes.
+  /// The maximum hold time, measured by LeaseClock from the grant. Pauses of the process and of the
+  /// machine count. When this time ends, the hold is lost, even if the lease is valid. First
+  /// state() turns `lost`. Then the lost() token is stopped, and the listener gets the event
+  /// `expired`. The znode is deleted when the callbacks on that token have returned, at the latest
+  /// after one second. Then the next contender can be granted. The owner still has to release its
+  /// counts, as after any loss.
   ///
-  /// Where grants nest, the time that the first of them agreed on counts; a nested one neither
-  /// shortens nor prolongs it. It must be positive: else making the object throws
+  /// Hold::renew() restarts the time. For nested grants the time of the first grant applies; a
+  /// nested call neither shortens nor extends it. If the option is unset, there is no limit: the
+  /// lease is extended until the release.
+  ///
+  /// The time must be positive; otherwise the constructor of the object throws
   /// Error(invalid_option).
   /// Source: leaseTime of org.redisson.api.RLock.
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
 
-  /// How long before that the event `expiring` comes; by default a quarter of the time. At once
-  /// when it is not shorter than the time. It must be positive, as max_hold.
+  /// The time between the event `expiring` and the end of the maximum hold time. Default: a quarter
+  /// of the maximum hold time. If it is not shorter than that time, the event is sent at once. The
+  /// value must be positive; otherwise the constructor of the object throws Error(invalid_option).
   std::optional<std::chrono::milliseconds> expiring_before = std::nullopt;
 
-  /// How long nobody is granted the lock after a hold made by this object was lost: for a resource
-  /// that checks no token, and may still hear from the holder that was. Lost is what was not given
-  /// back: by a crash or a partition, after which the session expires; by the maximum hold time;
-  /// when the node was deleted, the release was forced, the client closed, or the locking thread
-  /// ended. After a release, unlock() or the end of a Hold, the next is granted at once.
+  /// The lock delay: for this long after a loss, no contender is granted the lock. It is for a
+  /// resource that checks no token, and that may still receive requests of the former holder.
   ///
-  /// The delay is obeyed by everybody who uses zklock on the path, readers, semaphores and those
-  /// whose own delay is 0 too, but not by Curator and Kazoo. It is counted by who is next in the
-  /// queue, from when that one sees that the holder is gone: so it is never shorter than this, but
-  /// begins with the next contender's arrival where nobody waited, and anew where the first in the
-  /// queue goes and the next one is of another client. For one client it goes on: also between calls
-  /// that give up before. (Where every attempt is made by a new client that does not wait for it,
-  /// the lock stays out of reach.) Readers of several clients each count for themselves.
-  /// A deadline is not put off by it; a single attempt fails; LockEvent `waiting` tells of it,
-  /// LockObserver and participants() know no holder meanwhile. A session that ends while its
-  /// contender is being granted, and a release that the servers never heard of, count as losses.
+  /// It applies after the loss of a hold that this object made. A hold is lost if it ends without a
+  /// release. That happens when its session expires (after a crash or a partition), the maximum
+  /// hold time ends, or its znode is deleted. It also happens when the release is forced, the
+  /// client is closed, or the locking thread ends. A session that ends during the grant counts as a
+  /// loss. So does a release that the ensemble did not receive. After a release (unlock(), the end
+  /// of a Hold) the next contender is granted at once.
   ///
-  /// It is for what excludes all others: mutexes and writers, each path of a MultiMutex (they are
-  /// taken one after the other, and so the delays of several that were lost add up). Readers leave
-  /// no delay, nor does a writer that has gone over to reading. A semaphore refuses it. Where
-  /// several objects on one path of a client share a contender, it is the object whose call made
-  /// it.
+  /// Every contender that uses zklock on the path waits for the delay: also readers, semaphores,
+  /// and contenders whose own delay is 0. Contenders of Curator and Kazoo do not. No deadline is
+  /// extended; a single attempt fails during the delay. The listener gets LockEvent `waiting`.
+  /// LockObserver and participants() report no holder meanwhile.
   ///
-  /// Cost: one more round trip before the grant, for a persistent node "delay-..." beside the
-  /// holder's, which goes with that in one transaction; and who queues next after a grant lists the
-  /// queue. After a loss the node stays, and keeps the path from being removed, until the next
-  /// contender's delay is over. 0, the default, costs nothing.
-  /// From 0 to 24 hours: else making the object throws Error(invalid_option).
+  /// The client of the first contender in the queue measures the delay, from the moment when it
+  /// sees that the holder's znode is deleted. So the delay is never shorter than this value. If no
+  /// contender waited at the loss, the delay begins when the next contender arrives. If the first
+  /// contender leaves and the next is of another client, the delay begins again. Within one client
+  /// it continues, also between calls that end before the delay is over. If every attempt is made
+  /// by a new client that does not wait, no attempt is ever granted. If readers of several clients
+  /// are first together, each client measures its own delay.
+  ///
+  /// Only exclusive holds leave a delay: those of mutexes, of writers, and of each path of a
+  /// MultiMutex. A MultiMutex acquires its paths one after the other, so the delays of several lost
+  /// paths add up. Readers leave no delay, and neither does a writer that was downgraded. The
+  /// constructor of Semaphore throws Error(invalid_option) for a delay. If several objects of one
+  /// client on one path share a contender, the delay of the object whose call created it applies.
+  ///
+  /// Cost: one more round trip before the grant. It creates a persistent marker znode "delay-..."
+  /// beside the holder's znode; the release deletes both in one transaction. The contender that
+  /// enqueues next after a grant lists the queue. After a loss the marker stays until the next
+  /// contender has waited for the delay. Until then the path is not deleted. A delay of 0, the
+  /// default, costs nothing.
+  ///
+  /// The range is 0 to 24 hours; outside it the constructor of the object throws
+  /// Error(invalid_option).
   /// Source: Consul's lock-delay.
   std::chrono::milliseconds lock_delay{0};
 
-  /// How many grants in a row one client may make on one node while others wait outside, counted
-  /// from when the server that it is connected to knows of them. With more than 1 the contenders of
-  /// a client on a path share a node: a release gives the lock to the next of them, first come first
-  /// served, at once and without a request. When the number is reached and somebody outside may
-  /// wait, the node is released, and those who are left queue again, behind all who wait by then.
-  /// While nobody outside waits there is no limit: whether somebody does is asked, once in about
-  /// three quarters as many grants. Where the answer is not there at the end, nobody has the lock
-  /// until it comes; or, if others had stood before the node, it is released. So the number should
-  /// be several times that of the grants that are made within a round trip. With
-  /// 1, the default, every contender has a node of its own, and the order of all is strictly that of
-  /// arrival.
+  /// The local batch: the most grants in a row that a client makes on one znode while an outside
+  /// contender waits. With a batch above 1, the contenders of one client on a path share a znode. A
+  /// release then grants the lock to the next of them at once, first come, first served, and
+  /// without a request. With the default, 1, every contender has its own znode, and all contenders
+  /// are granted strictly in the order of arrival.
   ///
-  /// It is for ReentrantMutex and Mutex. Contenders share a node if their objects agree on this,
-  /// keep_idle, lock_delay and on_node_lost; other contenders of the client are outside. A single
-  /// attempt that finds the lock held or waited for by those it would share with fails at once,
-  /// without a request.
+  /// An outside contender is one that does not share the znode. Contenders of one client share it
+  /// if their objects agree on local_batch, keep_idle, lock_delay and on_node_lost. A single
+  /// attempt fails at once, without a request, if a contender that it would share with holds or
+  /// waits.
   ///
-  /// All guarantees stay. Each grant has a token of its own, above those before: see
-  /// FencingToken::turn. A hold that is lost ends the sharing of its node; the others queue again,
-  /// on a new one, within their deadlines. So does the end of a thread that has not unlocked, the
-  /// maximum hold time, which is each hold's own, and request_release(): who is asked lets go of
-  /// the node. A release that overtakes a GuardedTransaction of its hold, or follows one whose
-  /// outcome is unknown, gives the node back, too, and so that is written before the next grant, or
-  /// never.
+  /// A batch counts from the moment when the server that the client is connected to knows of the
+  /// outside contender. When the batch is used up and an outside contender may wait, the znode is
+  /// released. The contenders left on it enqueue again, behind all contenders that wait by then.
+  /// While no outside contender waits, there is no limit.
   ///
-  /// What is seen of it from outside: participants() and LockObserver know a node once, by the
-  /// owner it was made for; LockEvent and queue_position() count those of the own client before a
-  /// waiter as well. A check of Hold::node() in a transaction of your own does not tell the holds
-  /// of one node apart: it may succeed for a hold that was released.
+  /// The client requests the number of children once in about three quarters of a batch. If the
+  /// reply is missing at the end of the batch, no contender holds the lock until it arrives. But if
+  /// other contenders were ahead of the znode before its first grant, the znode is released
+  /// instead. So choose a batch several times as large as the number of grants in a round trip.
   ///
-  /// Below 1 making the object throws Error(invalid_option), as does anything but 1 for all other
-  /// classes.
+  /// All guarantees hold. Each grant has its own token, higher than all before; see
+  /// FencingToken::turn. Each hold has its own maximum hold time. The sharing of a znode ends when
+  /// a hold on it is lost, also by its maximum hold time. It also ends when a thread ends without
+  /// unlock(), and after request_release(): the hold that receives the request is the last one on
+  /// the znode. The other contenders then enqueue again, with a new znode, within their deadlines.
+  ///
+  /// A release can come before the reply to a GuardedTransaction of its hold, or after one with an
+  /// unknown outcome. Such a release also releases the znode. So the transaction is executed before
+  /// the next grant, or never.
+  ///
+  /// participants() and LockObserver show a shared znode once, with the owner for whom it was
+  /// created. LockEvent::position and queue_position() also count the contenders of this client
+  /// that are ahead of the waiting one. A `check` of Hold::node() in your own transaction does not
+  /// distinguish the holds on one znode: it can succeed for a hold that was released.
+  ///
+  /// The constructor of the object throws Error(invalid_option) for a value below 1. All classes
+  /// except ReentrantMutex and Mutex throw it for every value except 1.
   /// Source: cohort locks (Dice, Marathe, Shavit), with ZooKeeper as the global lock.
   int local_batch = 1;
 
-  /// How long a node stays after the release that nobody of the client waited for. While it does,
-  /// whoever locks through this client has the lock at once and without a request. When a contender
-  /// of another client, or one of this client that does not share the node (see local_batch), is
-  /// there or comes, the servers tell, and the node is released at once. So it goes when the last
-  /// object on the path is destroyed, when its time is over (looked at each twentieth of the
-  /// session timeout, and so up to that much later), when it is asked for by request_release(), and
-  /// as a hold is lost: with the session, its lease, or the node.
+  /// How long the znode is retained after a release for which no contender of this client waited.
+  /// Until then the client grants the lock again at once, without a request, to contenders that
+  /// share the znode. The znode is released at once when the server reports an outside contender
+  /// (see local_batch). It is also released when the last object on the path is destroyed, after
+  /// request_release(), and when this time has passed. The client checks the time every twentieth
+  /// of the session timeout, so that release can be this much later. A retained lock is lost as a
+  /// hold is: when the session ends, the lease expires, or the znode is deleted.
   ///
-  /// Cost: the first release to keep a node lists the queue, with a watch; who locks again before
-  /// the answer waits for that. Whoever comes from outside waits for one event and one list more
-  /// than at a release. A kept node is held, to all others: participants() names its owner. While
-  /// it is kept the client sends heartbeats. Until the servers have told of somebody who waits,
-  /// which they cannot while the connection is broken, the lock may be had here any number of
-  /// times, at most until the lease ends. (A hold that is granted so is `suspended` from the
-  /// start.)
+  /// A retained lock is held, as other clients see it: participants() shows its owner. The server
+  /// cannot report an outside contender while the connection is broken. Until it reports one, this
+  /// client can grant the lock any number of times, at most until the lease expires. A hold that is
+  /// granted while disconnected is `suspended` from the start.
   ///
-  /// 0, the default, keeps nothing. It is for ReentrantMutex and Mutex; a negative time, and any
-  /// time for another class, makes making the object throw Error(invalid_option).
+  /// Cost: the first release that retains a znode lists the queue and sets a watch. A contender
+  /// that arrives before the reply waits for it, unless the local batch has grants left. An outside
+  /// contender waits for one watch event and one list more than after a release. The client sends
+  /// heartbeats while it retains the znode.
+  ///
+  /// With the default, 0, no znode is retained. The constructor of the object throws
+  /// Error(invalid_option) for a negative time. All classes except ReentrantMutex and Mutex throw
+  /// it for every time except 0.
   std::chrono::milliseconds keep_idle{0};
 };
 

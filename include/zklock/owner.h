@@ -9,25 +9,27 @@
 
 namespace zklock {
 
-/// On whose behalf a lock is held. Equal owners nest: a second lock by the same owner is granted
-/// at once and counted. Different owners exclude each other, also within one thread.
+/// Identifies the owner of a hold: a thread, a request, a transaction. Equal owners nest: if an
+/// owner that holds locks again, it is granted at once, and the count rises. Different owners
+/// exclude each other, also within one thread.
 ///
-/// Owners are unique over all processes: two threads with equal ids in two processes (or in a
-/// parent and its fork()ed child) are different owners. Source: the id of client and thread in
-/// org.redisson.RedissonLock, here unique, and the caller's to choose.
+/// Owners are unique over all processes. Two threads with equal ids in two processes (or in a
+/// parent and its fork()ed child) are different owners.
+/// Source: the id of client and thread in org.redisson.RedissonLock. Unlike there, an owner is
+/// unique and can be chosen by the caller.
 ///
 /// Thread-safety: a value.
 class Owner {
  public:
-  /// The calling thread: what lock() uses. The same value for the thread's whole life, and never
-  /// again afterwards, even if the system reuses the thread's id.
+  /// Returns the owner of the calling thread, which lock() uses. Its value does not change during
+  /// the life of the thread. No later thread gets it, even if the system reuses the thread's id.
   static Owner this_thread() noexcept;
 
-  /// A value unlike every other: for a request, a transaction, a coroutine. Copies are equal, so
-  /// one thread can lock and another unlock.
+  /// Returns an owner that differs from every other, for a request, a transaction or a coroutine.
+  /// Copies are equal, so one thread can lock and another can unlock.
   static Owner unique() noexcept;
 
-  /// Process and serial number, as it stands in the lock node for people to read.
+  /// Returns process and serial number, as written to the lock znode for people to read.
   std::string to_string() const;
 
   friend auto operator<=>(const Owner&, const Owner&) = default;
@@ -46,7 +48,7 @@ class Owner {
 template <>
 struct std::hash<zklock::Owner> {
   std::size_t operator()(const zklock::Owner& owner) const noexcept {
-    // The process part is random and the serial small: mixing them is enough.
+    // The process part is random and the serial is small: this mix is enough.
     return static_cast<std::size_t>(owner.process_ ^ (owner.serial_ * 0x9e3779b97f4a7c15ULL));
   }
 };

@@ -23,57 +23,63 @@ class Lockable;
 }
 
 struct PriorityOptions {
-  /// Of lock() and its relatives; 1 (lightest) to 10. The acquiring functions that take a weight
-  /// say their own.
+  /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
+  /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
   /// How far weight reaches, in places. One place is one child created under the lock's path. A
   /// contender that is n units heavier overtakes those that arrived fewer than n * ageing places
-  /// earlier. At exactly n * ageing places, the earlier contender is served first. A contender uses
-  /// two places until it holds, three with a lock delay. So overtaking is bounded. Range: 1 to
-  /// 1,000,000. nullopt: strictly by weight; light contenders may starve. All contenders on the path
-  /// must use the same value.
+  /// earlier. At exactly n * ageing places, the earlier contender is served first. So overtaking is
+  /// bounded. A contender uses two places until it holds, three with a lock delay. Range: 1 to
+  /// 1,000,000. nullopt: strictly by weight; light contenders may starve. All contenders on the
+  /// path must use the same value.
   std::optional<int> ageing = 100;
-  /// For its listener the position of `waiting` counts all who will be served earlier as it stands
-  /// then: it may rise, as heavier ones come.
+  /// Options of the mutex. For the event `waiting`, LockEvent::position counts the contenders that
+  /// would be served earlier as the queue is at that moment. It can rise when heavier contenders
+  /// arrive.
   MutexOptions mutex = {};
 };
 
-/// A reentrant, fenced mutex over all processes where the heavier go first, and those of equal
-/// weight in the order of arrival.
+/// A reentrant, fenced mutex over all processes. Heavier contenders are served first; contenders of
+/// equal weight are served in the order of arrival. A holder is never displaced.
 ///
-/// Who holds is never displaced. Who waits does so at a gate, in the order of weight; when the
-/// mutex is free, the first one passes: in one transaction its node at the gate goes, and one of an
-/// ordinary mutex on the same path comes. So whoever looks sees it once. That is why
-/// - exclusion does not depend on weights: it is that of ReentrantMutex, which a path can be shared
-///   with, as with Curator's. (Those know no weight, and go before all that wait at the gate.)
-/// - tokens rise in the order of grant, although that is not the order of arrival: the token is that
-///   of the contender's node, made when it passes the gate, not when it came to it. Of two that
-///   pass together, the one whose node comes first is granted first.
-/// - whoever has passed is next, whatever comes later: of two that saw the mutex free at the same
-///   moment, the second is not overtaken any more, unless its session ends: then it waits at the
-///   gate again.
+/// Contenders wait at a gate, in the order of weight. When the mutex is free, the first of them
+/// passes the gate. For that, one multi deletes its znode at the gate and creates a znode of an
+/// ordinary mutex on the same path. So every list of the children shows the contender exactly once.
 ///
-/// A free lock costs four round trips; re-entry sends nothing. A waiter watches one node; a
-/// hand-off wakes the first at the gate, and those that it has overtaken since it came.
+/// Exclusion does not depend on weights: it is that of ReentrantMutex. A path can be shared with
+/// ReentrantMutex and with Curator's mutex. Their contenders have no weight and are served before
+/// all contenders at the gate.
+///
+/// Tokens rise in the order of grants, although that is not the order of arrival. The token is that
+/// of the znode created when the contender passes the gate. If two contenders pass together, the
+/// one with the earlier znode is granted first.
+///
+/// A contender that has passed the gate is not overtaken by later ones. If two contenders saw the
+/// mutex free at the same moment, the second one is granted next. Only if its session ends, it
+/// waits at the gate again.
+///
+/// A free lock costs four round trips; re-entry sends nothing. A waiter watches one znode. A
+/// hand-off wakes the first contender at the gate, and the contenders that it has overtaken.
 /// Sources: the weights of WLock; "ZooKeeper Recipes: Priority Queues".
 ///
-/// It meets the Cpp17TimedLockable requirements; waiting is a Boost.Thread interruption point. The
-/// acquiring functions throw what those of ReentrantMutex throw, and: invalid_option for a weight
-/// that is none, nothing was sent; settings_mismatch when a contender before it counts on another
-/// ageing.
+/// It meets the Cpp17TimedLockable requirements. Waiting is a Boost.Thread interruption point. The
+/// acquiring functions throw what those of ReentrantMutex throw. They also throw invalid_option for
+/// a weight out of range, before anything is sent. They throw settings_mismatch if a contender that
+/// arrived before uses another ageing.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class PriorityMutex {
  public:
-  /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_option) for a weight or an ageing out of range, a local batch, or being
-  /// kept when idle; Error(invalid_path | closed | forked), as ReentrantMutex.
+  /// Creates a mutex object. Sends nothing and does not block.
+  /// Throws: Error(invalid_option) for a weight or an ageing out of range, and for a
+  /// MutexOptions::local_batch or keep_idle that is not the default; Error(invalid_path | closed |
+  /// forked), as ReentrantMutex does.
   PriorityMutex(Client& client, std::string path, PriorityOptions options = {});
   PriorityMutex(const PriorityMutex&) = delete;
   PriorityMutex& operator=(const PriorityMutex&) = delete;
   ~PriorityMutex();
 
-  /// As those of ReentrantMutex; with the weight of the options.
+  /// These functions behave as those of ReentrantMutex. They use PriorityOptions::weight.
   void lock();
   bool try_lock();
   template <DurationLike D>
@@ -87,9 +93,10 @@ class PriorityMutex {
   bool lock(std::stop_token stop);
   void unlock();
 
-  /// As those of ReentrantMutex; `weight` unset: that of the options. It counts for the owner's
-  /// first call only; those that join or nest have its place, but after a single attempt that has
-  /// failed, the first of those that wait.
+  /// These functions behave as those of ReentrantMutex. The default of `weight` is
+  /// PriorityOptions::weight. Calls of one owner share one contender, which has the weight of the
+  /// first call. If the first call is a single attempt and fails, the contender gets the weight of
+  /// the first call that waits.
   Hold acquire(AcquireOptions options = {}, std::optional<int> weight = std::nullopt);
   void async_acquire(AcquireOptions options, AcquireHandler handler,
                      std::optional<int> weight = std::nullopt);
@@ -100,12 +107,13 @@ class PriorityMutex {
   Awaitable co_acquire(const AcquireOptions& options, std::optional<int> weight = std::nullopt);
   Awaitable co_acquire(AcquireOptions&& options, std::optional<int> weight = std::nullopt) = delete;
 
-  /// Of the calling thread; as those of ReentrantMutex.
+  /// These functions behave as those of ReentrantMutex.
   bool is_held_by_this_thread() const;
   int hold_count() const;
 
-  /// The holder, those who have passed the gate, and those who wait at it, in the order in which
-  /// they will be served as it stands now. As ReentrantMutex::participants.
+  /// Returns the holder, the contenders that have passed the gate, and the contenders at the gate.
+  /// The order is that in which they would be served at this moment. Blocks and throws as
+  /// ReentrantMutex::participants() does.
   std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
   const std::string& path() const noexcept;

@@ -16,78 +16,91 @@
 
 namespace zklock {
 
-/// What QuorumMutex::acquire() returns. Lost when fewer than a majority of its holds are valid.
-/// Fencing tokens can be compared with those of the same ensemble only: a resource must keep the
-/// highest token of each ensemble, and refuse a request when any token in it is lower.
-/// A GuardedTransaction under one of the holds asks that ensemble alone, not for the majority.
+/// The hold that QuorumMutex::acquire() returns. It is lost when fewer than a majority of its holds
+/// are valid.
+///
+/// Fencing tokens of different ensembles cannot be compared. A resource must store the highest
+/// token of each ensemble. It must refuse a request if any token in it is lower than the stored
+/// token of that ensemble. A GuardedTransaction under one of the holds is checked by that ensemble
+/// only, not by the majority.
 using QuorumHold = CompositeHold;
 
+/// Options of a QuorumMutex. Every member has a default.
+///
+/// Thread-safety: a value.
 struct QuorumOptions {
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
-  /// How long an ensemble may be out of reach before it is skipped: not connected, or without an
-  /// answer of its quorum. Close to the deadline the time is shorter, so that each ensemble gets its
-  /// share. A reachable ensemble whose lock is held is waited for until the deadline.
+  /// How long a call waits for an ensemble that is out of reach before it skips that ensemble. An
+  /// ensemble is out of reach if its client is not connected, or its quorum does not answer. Close
+  /// to the deadline of the call the time is shorter, so that each ensemble gets its share. If the
+  /// ensemble is reachable and its lock is held, the call waits until its deadline.
   std::chrono::milliseconds ensemble_timeout{2'000};
 
-  /// As MutexOptions::listener. It hears of each ensemble for itself (LockEvent::place is that of
-  /// its client), also of one that was passed over and is tried again, and not of the whole, for
-  /// which there is CompositeHold::lost().
+  /// As MutexOptions::listener. It gets the events of each ensemble, also of one that was skipped
+  /// and is tried again. LockEvent::place is the index of the client. It gets no events of the
+  /// whole; CompositeHold::lost() reports the loss of the whole.
   LockListener listener = {};
 
-  /// As MutexOptions::executor; by default as the first client says.
+  /// As MutexOptions::executor. Default: the executor of the first client.
   Executor executor = {};
 
-  /// As in MutexOptions, counted from the grant of the whole.
+  /// As in MutexOptions. The time counts from the grant of the whole.
   std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
   std::optional<std::chrono::milliseconds> expiring_before = std::nullopt;
 
-  /// As MutexOptions::lock_delay, of each ensemble on its own. They are asked one after the other:
-  /// who comes to several where a hold was lost waits for the sum.
+  /// As MutexOptions::lock_delay, for each ensemble by itself. A call acquires the ensembles one
+  /// after the other, so the delays of several lost holds add up.
   std::chrono::milliseconds lock_delay{0};
 };
 
-/// One lock path on several independent ZooKeeper ensembles, held by whoever holds it on a majority
-/// of them: it survives the loss of a minority of the ensembles.
+/// One lock path on several independent ZooKeeper ensembles. The lock is held by the owner that
+/// holds the path on a majority of them. So it survives the loss of a minority of the ensembles.
 ///
 /// One ensemble of five servers tolerates the loss of two servers, and is simpler. This class is
-/// for ensembles that fail as a whole: in different places, or under different administrations.
+/// for ensembles that fail as a whole, because they are in different places or under different
+/// administrations.
 ///
-/// The ensembles are taken in the order of the clients, which must be the same in all processes.
-/// An ensemble that is out of reach is skipped after `ensemble_timeout`. Later calls skip it at once,
-/// until its quorum answers a probe or its client reconnects. If no majority would remain without it,
-/// a call waits for it again, for `ensemble_timeout`. Any two majorities share an ensemble, and that
-/// ensemble grants only one of them. Contenders do not wait for each other in a circle, even if each
-/// has skipped other ensembles. Each waits only for ensembles that come after all it holds, and
-/// releases everything before it goes back to one. In a chain of contenders, each waiting for what
-/// the next one holds, the awaited ensembles come later and later, so the chain has an end.
+/// A call acquires the ensembles in the order of the clients. All processes must use one order. An
+/// ensemble that is out of reach is skipped after `ensemble_timeout`. Later calls skip it at once,
+/// until its quorum answers a probe or its client reconnects. If no majority would remain without
+/// it, a call waits for it again, for `ensemble_timeout`.
 ///
-/// When a majority is held, the remaining ensembles are tried once, without waiting for others, and
-/// the hold gets those that are free: with a bare majority, the next ensemble to fail would take
-/// the hold along. It costs one round trip for each, or `ensemble_timeout` where one is frozen. A
-/// hold is not mended: an ensemble that was lost, or passed over, is taken again with the next
-/// acquire only.
+/// Any two majorities share an ensemble, and that ensemble grants only one of them.
 ///
-/// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"), here without its
-/// reliance on clocks and without its free-for-all: each ensemble has a fair queue.
+/// Contenders do not wait for each other in a circle, even if they have skipped different
+/// ensembles. A contender waits only for an ensemble that is later in the order than all that it
+/// holds. Before it goes back to an earlier one, it releases everything. In a chain of contenders,
+/// in which each waits for an ensemble that the next one holds, the awaited ensembles are later and
+/// later. So the chain ends.
 ///
-/// If too many ensembles fail, acquiring functions throw what ReentrantMutex throws. The code is that
-/// of the first failure, and the text names each ensemble. If too many are only out of reach, the
-/// error is not_connected. A call with a deadline throws it when the deadline has passed; until then
-/// it releases its parts and tries all ensembles again. A call without a deadline throws it when each
-/// of them has been out of reach for `ensemble_timeout`. try_lock() throws it after one attempt. That
-/// attempt waits at most `ensemble_timeout` for each ensemble.
+/// When a call holds a majority, it makes one attempt at each remaining ensemble, without waiting
+/// behind other contenders. The free ones are added to the hold. With a bare majority, the hold
+/// would be lost when the next ensemble fails. This costs one round trip for each ensemble, or
+/// `ensemble_timeout` for one that does not answer. A hold is not repaired: an ensemble that was
+/// lost or skipped is acquired again only by the next acquire.
+///
+/// Source: the Redlock algorithm (redis.io, "Distributed Locks with Redis"). Unlike Redlock, this
+/// class does not rely on wall clocks, and each ensemble has a fair queue.
+///
+/// If too many ensembles fail, acquiring functions throw what ReentrantMutex throws. The code is
+/// that of the first failure, and the text names each ensemble. If too many are only out of reach,
+/// the error is not_connected. A call with a deadline throws it when the deadline has passed. Until
+/// then it releases its parts and tries all ensembles again. A call without a deadline throws it
+/// when each of them has been out of reach for `ensemble_timeout`. try_lock() throws it after one
+/// attempt. That attempt waits at most `ensemble_timeout` for each ensemble.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class QuorumMutex : public CompositeMutex {
  public:
   using Clients = std::vector<std::reference_wrapper<Client>>;
 
-  /// Effects: none on the servers, does not block. `clients`: one for each ensemble. An even number
-  /// is allowed, but of no use: four ensembles tolerate the loss of one, like three. That two
-  /// clients are connected to different ensembles is not checked.
-  /// Throws: Error(invalid_option) when there is no client, the same one twice, or a time that is
-  /// not positive; Error(invalid_path), as ReentrantMutex; Error(forked); Error(closed) when no
+  /// Makes a mutex on `path`, with one client for each ensemble. Sends nothing; does not block. An
+  /// even number of clients is allowed, but has no use: four ensembles tolerate the loss of one, as
+  /// three do.
+  /// REQUIRES: the clients are connected to different ensembles. This is not checked.
+  /// Throws: Error(invalid_option) if there is no client, one client occurs twice, or an option is
+  /// outside its range. Error(invalid_path) as ReentrantMutex. Error(forked). Error(closed) if no
   /// majority of the clients is open.
   QuorumMutex(const Clients& clients, std::string path, QuorumOptions options = {});
 

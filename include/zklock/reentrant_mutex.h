@@ -24,56 +24,72 @@ namespace recipes {
 class Lockable;
 }
 
-/// A fair, reentrant, fenced mutex over all processes that use the same path of one ensemble.
+/// A fair, reentrant, fenced mutex over all processes that use one path of one ensemble.
 ///
-/// Contenders are granted first come, first served. The owner that holds may lock again; every
-/// lock() needs its unlock(). Objects on one path of one client share their state: two of them in
-/// one thread nest, they do not deadlock. It meets the Cpp17TimedLockable requirements, so
-/// std::unique_lock, std::scoped_lock and boost::unique_lock work. Waiting in lock() and its
-/// relatives is a Boost.Thread interruption point.
+/// Contenders are granted first come, first served. The owner that holds may lock again; each
+/// lock() needs its own unlock(). Objects on one path of one client share their state: two of them
+/// in one thread nest and do not deadlock.
 ///
-/// A path can be shared with Curator's InterProcessMutex, and with Kazoo's Lock given
+/// The class meets the Cpp17TimedLockable requirements, so std::unique_lock, std::scoped_lock and
+/// boost::unique_lock work. A blocking call is a Boost.Thread interruption point.
+///
+/// A path can be shared with Curator's InterProcessMutex, and with Kazoo's Lock if it is given
 /// extra_lock_patterns=["lock-"].
-/// Source: org.apache.curator.framework.recipes.locks.InterProcessMutex; "ZooKeeper Recipes:
-/// Locks" of the ZooKeeper documentation.
+/// Source: org.apache.curator.framework.recipes.locks.InterProcessMutex.
+/// Source: "ZooKeeper Recipes: Locks" of the ZooKeeper documentation.
 ///
-/// Every acquiring function throws Error: no_auth, invalid_acl, quota_exceeded, read_only,
-/// no_chroot, auth_failed, not_connected, sequence_exhausted, too_many_nodes, too_many_watches,
-/// server_error, closed, forked; invalid_option for an AcquireOptions::max_hold that is not positive;
-/// lock_lost when this owner's earlier hold was lost and not yet unlocked; would_deadlock when it has
-/// a read lock of a SharedMutex on the path; session_expired and node_deleted only with
-/// OnNodeLost::fail. Whenever it does not
-/// return a grant, the caller does not hold, and its node is gone or on its way out (ahead of any
-/// later request of this client); it is never granted afterwards.
+/// Every acquiring function throws Error:
 ///
-/// Destroying a mutex while it is held or waited for is an error of the program. It does no harm:
-/// the waiting calls throw `closed`, and what lock() took stays taken until it is unlocked through
-/// another object on the path, its thread exits, or the client is closed. Holds are not affected.
+/// | code                                          | cause                                       |
+/// |-----------------------------------------------|---------------------------------------------|
+/// | no_auth, invalid_acl, quota_exceeded,         | see Errc                                    |
+/// | read_only, no_chroot, auth_failed,            |                                             |
+/// | not_connected, sequence_exhausted,            |                                             |
+/// | too_many_nodes, too_many_watches,             |                                             |
+/// | server_error, closed, forked                  |                                             |
+/// | invalid_option                                | AcquireOptions::max_hold is not positive    |
+/// | lock_lost                                     | an earlier hold of this owner was lost, and |
+/// |                                               | is not unlocked yet                         |
+/// | would_deadlock                                | this owner has a read lock of a SharedMutex |
+/// |                                               | on the path                                 |
+/// | session_expired, node_deleted                 | the znode was deleted while the call        |
+/// |                                               | waited; only with OnNodeLost::fail          |
+///
+/// If an acquiring function returns no grant, the caller does not hold. Its znode is deleted, or
+/// the client deletes it before any later request. The call is never granted afterwards.
+///
+/// Destroying the mutex while it is held or waited for is an error of the program, but does no
+/// harm. Waiting calls throw Error(closed). A lock() that was granted stays in force until its
+/// thread exits, the client is closed, or another object on the path undoes it. Holds are not
+/// affected.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class ReentrantMutex {
  public:
-  /// Effects: none on the servers, does not block. The path is absolute, below the chroot; missing
-  /// parents are created as containers with the first lock.
-  /// Throws: Error(invalid_path) for a path that is empty, relative, "/" itself, in /zookeeper, or
-  /// has empty, "." or ".." components, a trailing slash, control characters or invalid UTF-8;
-  /// Error(invalid_option) for a time in the options that is not positive; Error(closed | forked).
+  /// Makes a mutex on `path`, an absolute path below the chroot. Sends nothing; does not block. The
+  /// first lock creates missing parents, as containers.
+  ///
+  /// Throws: Error(invalid_path) if the path is empty, relative, "/", or in /zookeeper. Also if it
+  /// has an empty, "." or ".." component, a trailing slash, a control character, or invalid UTF-8.
+  /// Error(invalid_option) if an option is outside its range, see MutexOptions. Error(closed |
+  /// forked).
   ReentrantMutex(Client& client, std::string path, MutexOptions options = {});
   ReentrantMutex(const ReentrantMutex&) = delete;
   ReentrantMutex& operator=(const ReentrantMutex&) = delete;
   ~ReentrantMutex();
 
-  /// Blocks until the calling thread holds, or throws. Cost when the lock is free: two pipelined
-  /// requests, one round trip. Re-entry sends nothing.
+  /// Blocks until the calling thread holds, or throws. If the lock is free, lock() sends two
+  /// pipelined requests and blocks for one round trip. Re-entry sends nothing.
   void lock();
 
-  /// One attempt, without queueing behind others. Blocks for the round trips of that attempt; with
-  /// no server, for ClientOptions::connection_timeout, then throws not_connected.
+  /// Makes one attempt, without waiting behind other contenders. Returns whether the calling thread
+  /// was granted the lock. Blocks for the round trips of that attempt. Without a server it blocks
+  /// for ClientOptions::connection_timeout, and then throws not_connected.
   bool try_lock();
 
-  /// Blocks until the calling thread holds, or `timeout` has passed: then false. A timeout of zero
-  /// or less is try_lock(). Durations and clocks of boost::chrono will do. If no server could be
-  /// reached in all that time: throws not_connected.
+  /// Blocks until the calling thread holds, or until `timeout` has passed: then returns false. A
+  /// timeout of zero or less means try_lock(). Durations and clocks of boost::chrono are accepted.
+  /// Throws: also Error(not_connected) if no server could be reached in all that time.
   template <DurationLike D>
   bool try_lock_for(D timeout) {
     return lock_until(Deadline(timeout), {});
@@ -83,51 +99,56 @@ class ReentrantMutex {
     return lock_until(Deadline(at), {});
   }
 
-  /// Like lock(), but false when `stop` is requested: then the queue has been left.
+  /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
+  /// queue.
   bool lock(std::stop_token stop);
 
-  /// Takes one lock() of the calling thread back; with the last one the lock passes on. Does not
-  /// block: the node is deleted in the background. Before you tell others that it is free, wait for
-  /// that: Client::flush(). Quiet after a loss.
-  /// Throws: Error(not_owner) when the calling thread has no lock() to undo; nothing is changed,
-  /// and a Hold of the same thread is not touched. Error(forked).
+  /// Undoes one lock() of the calling thread. With the last count of the owner the lock is
+  /// released. Does not block: the client deletes the znode in the background. Before you tell
+  /// others that the lock is free, wait for the delete with Client::flush(). After a loss unlock()
+  /// reports no error.
+  /// Throws: Error(not_owner) if the calling thread has no lock() to undo. Nothing is changed, and
+  /// a Hold of that thread is not affected. Error(forked).
   void unlock();
 
-  /// Blocks; returns an empty Hold when the deadline passed or a stop was requested.
+  /// Blocks until the lock is acquired, and returns the Hold. Returns an empty Hold if the deadline
+  /// passed or a stop was requested.
   Hold acquire(AcquireOptions options = {});
 
-  /// Does not block, except that starting may take a lock for microseconds. `handler` is called
-  /// exactly once, on the client's executor; what it throws is logged and dropped. No thread waits
-  /// meanwhile. Errors go to the handler; only Error(closed | forked), when there is no executor any
-  /// more, is thrown.
+  /// Begins an acquire. `handler` is called exactly once, on the client's executor. An exception
+  /// that the handler throws is logged and dropped. Does not wait for servers, and no thread waits
+  /// meanwhile; it may block on a mutex for microseconds.
+  /// Throws: Error(closed | forked), because no executor is left then. All other errors go to the
+  /// handler.
   void async_acquire(AcquireOptions options, AcquireHandler handler);
 
-  /// The same as a future, which becomes ready exactly once, with a Hold (empty when the deadline
-  /// passed or a stop was requested) or an Error.
+  /// Begins an acquire, and returns its future. The future becomes ready exactly once, with a Hold
+  /// or an Error. The Hold is empty if the deadline passed or a stop was requested.
   std::future<Hold> async_acquire(AcquireOptions options = {});
 
-  /// For coroutines: `Hold hold = co_await mutex.co_acquire(5s, stop);`. Resumes on the client's
-  /// executor. Throws from co_await what acquire() throws. To set other members of AcquireOptions,
-  /// pass a named variable: a temporary is rejected at compile time. BasicAwaitable tells why, and
-  /// how to destroy a suspended coroutine.
+  /// Acquires in a coroutine: `Hold hold = co_await mutex.co_acquire(5s, stop);`. The coroutine
+  /// resumes on the client's executor. co_await throws what acquire() throws. To set other members
+  /// of AcquireOptions, pass a named variable: a temporary is rejected at compile time.
+  /// BasicAwaitable explains why, and how to destroy a suspended coroutine.
   Awaitable co_acquire(Deadline deadline = Deadline::never(), std::stop_token stop = {});
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
-  /// Whether the calling thread holds, with a valid lease. Does not block and sends nothing.
+  /// Returns whether the calling thread holds with a valid lease. Does not block; sends nothing.
   bool is_held_by_this_thread() const;
 
-  /// How many times the calling thread has it: its lock() calls and the Holds acquired on its
-  /// behalf. 0 when it does not, or when the hold was lost.
+  /// Returns how many times the calling thread holds: its lock() calls and the Holds acquired on
+  /// its behalf. Returns 0 if it does not hold, or if the hold was lost.
   int hold_count() const;
 
-  /// Everybody in the queue, in order, the holder first. Blocks for two round trips. Contenders
-  /// that come or go meanwhile may be missing.
+  /// Returns all contenders in the order of the queue, the holder first. Contenders that enqueue or
+  /// leave meanwhile may be missing. Blocks for two round trips.
   /// Throws: Error(no_auth | auth_failed | not_connected | closed | forked | server_error).
   std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
-  /// How many contenders stand before `owner` (by default the calling thread), 0 when it is first;
-  /// nothing when that owner is not in the queue. Blocks for one round trip.
+  /// Returns how many contenders are ahead of this client's contender of `owner`, by default of the
+  /// calling thread. Returns 0 if it is first, nullopt if `owner` is not in the queue. Blocks for
+  /// one round trip.
   /// Throws: as participants().
   std::optional<std::size_t> queue_position(std::optional<Owner> owner = std::nullopt,
                                             Deadline deadline = Deadline::never()) const;

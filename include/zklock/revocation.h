@@ -9,51 +9,62 @@
 
 namespace zklock {
 
-/// How request_release() asks. Every member has a default.
+/// Options of request_release(). Every member has a default.
 ///
 /// Thread-safety: a value.
 struct RevocationOptions {
-  /// Not a question: the holder turns `lost`, then its node goes.
+  /// true: the holder cannot refuse. Its hold turns `lost`, and then its znode is deleted.
   bool force = false;
-  /// Whom to ask: the name of its node, Participant::node. By default the first who holds.
+  /// The contender to ask, by the name of its znode (Participant::node). By default the first
+  /// contender that holds or, if none holds, the first in the queue.
   std::optional<std::string> node = std::nullopt;
-  /// How long to wait until that node is gone, whether or not the servers answer. One that has
-  /// passed: it is asked, and not waited for.
+  /// When the call stops waiting for the deletion of that znode, even if no server answers. If the
+  /// deadline has already passed, the call sends the request and does not wait for the release.
   Deadline deadline = Deadline::never();
 };
 
-/// Asks a contender of the lock at `path` to let go, and waits until it has.
+/// Asks a contender of the lock at `path` to release it, and waits until its znode is deleted.
 ///
-/// The holder hears of it by LockEvent::release_requested and Hold::release_requested(), a leader by
-/// Leadership::release_requested(), and releases or not, as its program decides. With `force` the
-/// library decides: the hold turns lost first, its lost() token is stopped, then its node is deleted
-/// by the holder's own client. A contender that does not hold yet is asked as soon as it holds. A
-/// holder that is dead cannot let go; its node goes with its session, and that ends the wait too.
-/// One that has let go counts as the holder until its node is gone: who is next, and of the same
-/// client, may hold already (see Hold::release()), and is not asked.
-/// Of a MultiMutex or a QuorumMutex only the part is asked that is on this path, and on the servers
-/// of this client: its hold hears of it, and the whole is lost as always, without enough parts.
+/// Creates an ephemeral znode "revoke-<number>" beside the contender's znode. Deletes it in the
+/// background when the call returns or throws, or at the latest when the caller's session ends. The
+/// lock znodes themselves are not changed.
 ///
-/// A writer of a SharedMutex that is asked, and reads on, has not let go yet. Who waits at a
-/// PriorityMutex has nothing to let go of: by default it is not asked, and where it is named, the
-/// wait ends when it passes the gate.
+/// Returns true when the contender's znode is deleted, or if there is no contender to ask. Returns
+/// false if the deadline passed first. The request is then withdrawn, but the contender may have
+/// received it.
 ///
-/// Effects: creates an ephemeral node "revoke-<number>" beside the contender's, and deletes it when
-/// the call ends, however it ends; it goes with the asker's session at the latest. Nobody's lock
-/// node is touched. Holders look for it from their client's first tick after the grant on, of which
-/// there are 20 in a session timeout: whoever has held longer hears of it at once, and most shorter
-/// holds pay nothing.
+/// Blocks; an interruption point of Boost.Thread. An interruption also withdraws the request.
 ///
-/// Allowed is who may create below the lock's path, which is what the ACL of the parent says. Of
-/// several askers who ask at once one that forces wins.
-///
-/// Blocks; an interruption point of Boost.Thread. Returns true when the contender's node is gone, or
-/// there is none; false when the deadline came first: then the request has been taken back, but may
-/// have been heard.
 /// Throws: Error(invalid_path | invalid_option | no_auth | auth_failed | invalid_acl |
-/// quota_exceeded | read_only | too_many_nodes | not_connected | closed | forked | server_error);
-/// then too, and when it is interrupted. not_connected: no server answered for
-/// ClientOptions::connection_timeout, and the deadline was not before that.
+/// quota_exceeded | read_only | too_many_nodes | not_connected | closed | forked | server_error).
+/// An error withdraws the request, too. The code not_connected means that no server answered for
+/// ClientOptions::connection_timeout, and the deadline had not passed before that. The code no_auth
+/// means that the ACL of the lock's path does not permit this client to create children.
+///
+/// A holder receives LockEvent::release_requested, and its Hold::release_requested() is stopped.
+/// For a leader, Leadership::release_requested() is stopped. The program decides whether to
+/// release. With `force` the library decides: the hold turns lost and its lost() token is stopped.
+/// Then the holder's own client deletes the znode. If several calls ask one contender and one of
+/// them forces, it is forced. A contender that does not hold yet receives the request when it
+/// holds.
+///
+/// A holder watches for the request from the first tick of its client after the grant. There are 20
+/// ticks in a session timeout. Holds that end before their first tick cost no request for this.
+///
+/// A holder that has crashed cannot release. Its znode is deleted when its session expires, which
+/// also ends the wait. A holder that has released counts as the holder until its znode is deleted.
+/// The next contender of its client may already hold (see Hold::release()). That contender is not
+/// asked.
+///
+/// SharedMutex: a writer that downgrades has not released. The call then asks it as a reader.
+///
+/// PriorityMutex: a contender at the gate has nothing to release and is not asked by default. If it
+/// is named, the wait ends when it passes the gate.
+///
+/// MultiMutex and QuorumMutex: only one part is asked, on this path and this client's ensemble.
+/// Only that part's hold is notified. If too few parts remain, the whole is lost as after any other
+/// loss.
+///
 /// Source: org.apache.curator.framework.recipes.locks.Revoker.
 ///
 /// Thread-safety: any thread.

@@ -21,78 +21,96 @@ namespace recipes {
 class Lockable;
 }
 
-/// Some permits of a Semaphore, given back when it is destroyed, from any thread: a Hold, with all
-/// that one has (token, lease, loss).
+/// Permits of a Semaphore. A Permit is a Hold, with a token, a lease and a loss. Its destructor
+/// releases the permits, on any thread.
 using Permit = Hold;
 
-/// How many permits a Semaphore has where that number is kept on the servers, and may be changed
-/// while it is used.
+/// A shared permit count: the servers store it, and it can be changed while the semaphore is in
+/// use.
 ///
 /// Thread-safety: a value.
 struct SharedCount {
-  /// The number for who comes first: whoever finds none puts this there. The others take what they
-  /// find. From 0, which lets everybody wait.
+  /// The permit count that a contender stores if none is stored yet. Otherwise the stored count
+  /// applies. The value is 0 or more; with 0 every contender waits.
   int initial = 1;
 };
 
 /// A fair, fenced counting semaphore over all processes.
 ///
-/// Whoever wants several permits gets all of them at once or none: two who each want 3 of 4 never
-/// block each other. Contenders are granted first come, first served: who wants many is not
-/// overtaken by those who want few. It belongs to no thread, and calls do not nest.
+/// A contender that requests several permits is granted all of them at once, or none. So two
+/// contenders that each request 3 of 4 permits never block each other. Contenders are granted first
+/// come, first served: a small request does not overtake a large one. A semaphore belongs to no
+/// thread, and calls do not nest.
 ///
-/// How many permits there are is one of two things, and those who meet at one path agree on which:
-/// who does not gets the error settings_mismatch.
+/// The permit count is either fixed or shared. All contenders on a path must use the same kind. A
+/// contender that uses the other kind gets Error(settings_mismatch).
 ///
-/// - A fixed number. Each contender says it, and who says another than the first contender gets
-///   settings_mismatch too.
-/// - A shared one (SharedCount), in the node `count` below the path: a decimal number, which stays
-///   when nobody uses the semaphore, and which people may read and write with tools of their own.
-///   Every contender reads it after it has queued. Raising it lets those in who wait, as many as
-///   there is room for. Lowering it takes nothing from anybody: permits that come back are not given
-///   out again until fewer are held than there are. Who is being granted at that very moment, or had
-///   room by the number before, may still get in. Each change makes every waiter read the queue
-///   once. When the node is deleted, those who wait and the next who come put their initial number
-///   there again; permits that are held stay. Data that are no number: bad_data, for those who wait
-///   and who come, until set_permits() or somebody else has put it right. A node that the client may
-///   not read, or not create: no_auth.
+/// Fixed count: every contender states the count. A contender that states another count than the
+/// first contender also gets Error(settings_mismatch).
 ///
-/// A permit may expire: with MutexOptions::max_hold, or that of AcquireOptions, it is lost after
-/// that time, its listener having heard of it before and after, and is given to the next. Releasing
-/// what has expired does nothing, and harms nobody who got it since; Hold::state() tells.
-/// Sources: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2 and
-/// ...recipes.shared.SharedCount; Redisson's RSemaphore and RPermitExpirableSemaphore.
+/// Shared count (SharedCount): the znode `count` below the path stores it, as a decimal number. The
+/// znode remains when the semaphore is not in use. People may read and write it with their own
+/// tools. Every contender reads the count after it has enqueued.
 ///
-/// The acquiring functions throw what those of ReentrantMutex throw (but never lock_lost), and:
-/// invalid_option when less than one permit is asked for, or more than the fixed number: nothing
-/// was sent; settings_mismatch; bad_data. Asking for more than a shared number is no error, since it
-/// may be raised: the call waits for that, and those behind it wait too. Waiting is a Boost.Thread
-/// interruption point. A contender watches the nearest ones before it, as many as there are permits
-/// at most, and the node of a shared number; who leaves wakes no more than as many. Where nobody
-/// waits, a fixed number costs two requests, a shared one three, in one round trip either way.
-/// Tokens rise in the order of arrival; permits held together have different ones.
+/// If the count is raised, waiting contenders are granted, as many as fit. If the count is lowered,
+/// no holder loses a permit. A released permit is granted again only when fewer permits are held
+/// than the count. A contender that is being granted when the count is lowered can still be
+/// granted. So can a contender that fitted the previous count. After each change every waiting
+/// contender lists the queue once.
+///
+/// If the znode is deleted, held permits stay valid. Then the waiting contenders, or the next new
+/// one, store their initial count again. If the data are not a count, waiting and new contenders
+/// get Error(bad_data). That ends when set_permits() or another writer corrects the data. If the
+/// ACL does not permit the client to read or to create the znode, its contenders get
+/// Error(no_auth).
+///
+/// Permits can have a maximum hold time, by MutexOptions::max_hold or AcquireOptions::max_hold.
+/// When it ends, the permits are lost, and the next contender can be granted them. The listener
+/// gets LockEvent `expiring` before the end, and `expired` at the end. Hold::state() then returns
+/// `lost`. The release of an expired Permit does nothing; it does not affect a later holder.
+///
+/// The acquiring functions throw what those of ReentrantMutex throw, except lock_lost. They also
+/// throw Error(settings_mismatch | bad_data), see above. A request for less than one permit, or for
+/// more than a fixed count, sends nothing and throws Error(invalid_option).
+///
+/// A request for more than a shared count is no error, because the count may be raised. The call
+/// waits for that, and the contenders behind it wait too. A blocking call is a Boost.Thread
+/// interruption point.
+///
+/// Cost: if no contender waits, an acquire takes one round trip, of two requests with a fixed count
+/// and three with a shared one. A waiting contender watches the nearest contenders ahead of it, at
+/// most as many as there are permits. With a shared count it also watches the znode `count`. A
+/// contender that leaves the queue wakes at most as many others as there are permits.
+///
+/// Tokens rise in the order of arrival. Permits that are held together have different tokens.
+/// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2 and
+/// ...recipes.shared.SharedCount.
+/// Source: Redisson's RSemaphore and RPermitExpirableSemaphore.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class Semaphore {
  public:
-  /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_option) for less than one permit, a lock delay, a local batch, or being
-  /// kept when idle;
-  /// Error(invalid_path | closed | forked).
+  /// Makes a semaphore with a fixed count of `permits`. Sends nothing; does not block.
+  /// Throws: Error(invalid_option) for less than one permit, and for a lock delay, local batch or
+  /// keep_idle in `options`. Error(invalid_path | closed | forked).
   Semaphore(Client& client, std::string path, int permits, MutexOptions options = {});
-  /// The same, with a shared number. Throws: Error(invalid_option) for an initial one below 0.
+  /// Makes a semaphore with a shared count. Sends nothing; does not block.
+  /// Throws: Error(invalid_option) for an initial count below 0. Otherwise as the constructor with
+  /// a fixed count.
   Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options = {});
   Semaphore(const Semaphore&) = delete;
   Semaphore& operator=(const Semaphore&) = delete;
   ~Semaphore();
 
-  /// Blocks; returns an empty Permit when the deadline passed or a stop was requested. The owner in
-  /// `options` is what the node tells people.
+  /// Blocks until `permits` permits are granted, and returns them. Returns an empty Permit if the
+  /// deadline passed or a stop was requested. The owner in `options` is only written into the
+  /// znode, for people to read.
   Permit acquire(int permits = 1, AcquireOptions options = {});
-  /// One attempt, without queueing behind others; an empty Permit when there are not enough.
+  /// Makes one attempt, without waiting behind other contenders. Returns an empty Permit if too few
+  /// permits are free.
   Permit try_acquire(int permits = 1);
 
-  /// As those of ReentrantMutex.
+  /// See ReentrantMutex::async_acquire() and ReentrantMutex::co_acquire().
   void async_acquire(int permits, AcquireOptions options, AcquireHandler handler);
   std::future<Permit> async_acquire(int permits = 1, AcquireOptions options = {});
   Awaitable co_acquire(int permits = 1, Deadline deadline = Deadline::never(),
@@ -100,36 +118,51 @@ class Semaphore {
   Awaitable co_acquire(int permits, const AcquireOptions& options);
   Awaitable co_acquire(int permits, AcquireOptions&& options) = delete;
 
-  /// Everybody in the queue, in order; Participant::holds tells those who have their permits (after
-  /// a shared number was lowered, those who would have them by the new one). As
-  /// ReentrantMutex::participants. With a shared number also Error(bad_data).
+  /// Returns all contenders, in the order of the queue. Participant::holds is true for those that
+  /// have their permits. After a shared count was lowered, it is true for those that fit the new
+  /// count. A shared count takes one round trip more than ReentrantMutex::participants().
+  /// Throws: as ReentrantMutex::participants(). With a shared count also Error(bad_data).
   std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
 
-  /// How many permits nobody holds or waits for, never less than 0; none while a mutex of this path
-  /// is held or waited for. Blocks for two round trips, or three; out of date when it returns.
+  /// Returns the number of permits that no contender holds or waits for, at least 0. Returns 0
+  /// while a mutex on this path is held or waited for. The result may be out of date at the return.
+  /// Blocks for two round trips with a fixed count, for three with a shared one.
   /// Throws: as participants().
   int available_permits(Deadline deadline = Deadline::never()) const;
 
-  /// How many there are. A fixed number: does not block, throws nothing. A shared one: reads it; the
-  /// initial one where nobody has put one there yet (this changes nothing). Blocks for a round trip,
-  /// at most until `deadline` or for ClientOptions::connection_timeout, whichever comes first; one
-  /// that has passed means a single attempt. An interruption point.
-  /// Throws: Error(bad_data | no_auth | not_connected | closed | forked | server_error).
+  /// Returns the permit count. If it is fixed, the call does not block and throws nothing.
+  ///
+  /// A shared count is read from the servers. If none is stored yet, the call returns the initial
+  /// count and stores nothing. Blocks for one round trip, at most until `deadline` or for
+  /// ClientOptions::connection_timeout, whichever ends first. A deadline that has passed means a
+  /// single attempt. The call is a Boost.Thread interruption point.
+  /// Throws: Error(bad_data | no_auth | auth_failed | not_connected | closed | forked |
+  /// server_error).
   int permits(Deadline deadline = Deadline::never()) const;
 
-  /// Makes the shared number `permits`, whatever it was; puts it there where there is none. Of two
-  /// changes at the same time the later one counts. Blocks as permits().
-  /// Throws: Error(invalid_option) for a number below 0, or a semaphore with a fixed one: nothing
-  /// was sent; Error(no_auth | no_chroot | quota_exceeded | read_only | server_error): nothing was
-  /// changed; Error(not_connected): no server was reached; Error(outcome_unknown | closed): it may
-  /// have been changed.
+  /// Sets the shared count to `permits`, and creates its znode if necessary. If two changes are
+  /// concurrent, the later one remains. Blocks as permits() does.
+  ///
+  /// Throws Error:
+  ///
+  /// | code                                        | meaning                                      |
+  /// |---------------------------------------------|----------------------------------------------|
+  /// | invalid_option                              | `permits` is below 0, or the count is fixed; |
+  /// |                                             | nothing was sent                             |
+  /// | no_auth, auth_failed, no_chroot,            | the count was not changed                    |
+  /// | quota_exceeded, read_only, server_error,    |                                              |
+  /// | forked                                      |                                              |
+  /// | not_connected                               | no server was reached                        |
+  /// | outcome_unknown, closed                     | the count may have been changed              |
+  ///
   /// Source: org.redisson.api.RSemaphore, SharedCount.setCount.
   void set_permits(int permits, Deadline deadline = Deadline::never());
 
-  /// Adds `change`, which may be negative, to the shared number, and returns the new one. Of changes
-  /// at the same time none gets lost. Blocks as permits().
-  /// Throws: as set_permits(); Error(invalid_option) when the sum is below 0 or above 2147483647;
-  /// Error(bad_data). After outcome_unknown: read permits() before trying again.
+  /// Adds `change`, which may be negative, to the shared count. Returns the new count. Concurrent
+  /// changes are all applied. Blocks as permits() does. After outcome_unknown, read permits()
+  /// before another attempt.
+  /// Throws: as set_permits(). Error(invalid_option) also if the sum is below 0 or above
+  /// 2147483647. Error(bad_data).
   /// Source: org.redisson.api.RSemaphore.addPermits, SharedCount.trySetCount.
   int add_permits(int change, Deadline deadline = Deadline::never());
 
@@ -140,7 +173,7 @@ class Semaphore {
 
   std::shared_ptr<recipes::Lockable> lockable_;
   const bool shared_;
-  const int permits_;  ///< the initial number, if it is shared
+  const int permits_;  ///< fixed count, or initial shared count
 };
 
 }  // namespace zklock

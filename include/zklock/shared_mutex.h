@@ -21,52 +21,59 @@ namespace recipes {
 class Lockable;
 }
 
-/// A fair, reentrant, fenced read/write lock over all processes: one writer, or any number of
-/// readers.
+/// A fair, reentrant, fenced read/write lock over all processes. It is held by one writer, or by
+/// any number of readers.
 ///
-/// | the owner has | asks to read                                | asks to write               |
-/// |---------------|---------------------------------------------|-----------------------------|
-/// | nothing       | waits for the writers before it             | waits for all before it     |
-/// | read          | at once                                     | throws would_deadlock       |
-/// | write         | at once: its write lock covers it           | at once                     |
-/// | read, of a    | at once                                     | throws would_deadlock       |
-/// | former write  |                                             |                             |
+/// | lock of the owner | requests a read lock              | requests a write lock             |
+/// |-------------------|-----------------------------------|-----------------------------------|
+/// | none              | waits for the writers ahead of it | waits for all contenders ahead    |
+/// | read              | granted at once                   | throws would_deadlock             |
+/// | write             | granted at once: the write lock   | granted at once                   |
+/// |                   | covers it                         |                                   |
+/// | read, after a     | granted at once                   | throws would_deadlock             |
+/// | downgrade         |                                   |                                   |
 ///
 /// Readers and writers are granted first come, first served: neither can starve the other.
 ///
-/// To downgrade, lock shared while holding the write lock, then unlock the latter: the owner keeps
-/// its place in the queue and its fencing token, so that a writer who waits does not come in
-/// between. Readers that wait behind it get in, as far as no writer stands before them. That takes
-/// one request in the background, which gives it another node (see Hold::node()) and which
-/// Client::flush() waits for; where the servers refuse it, for a quota, say, it is logged, and
-/// others wait as if the owner still wrote. So they do where it wrote by a ReentrantMutex on the
-/// path. Who writes and reads, and lets go of both, had better give the reading back first: then
-/// there is nothing to downgrade.
+/// To downgrade, lock shared while holding the write lock, then unlock the write lock. The owner
+/// retains its place in the queue and its fencing token, so no waiting writer is granted in
+/// between. Readers that wait behind the owner are granted if no other writer is ahead of them.
 ///
-/// A writer watches the one contender before it; a reader the nearest writer before it, so that
-/// queued writers wake a reader once at most. Tokens rise from one writer to the next, and from a
-/// writer to the readers after it; readers that hold together have different ones. A path can be
-/// shared with Curator's InterProcessReadWriteLock. ReentrantMutex and Mutex on the same path count
-/// as writers.
-/// Sources: org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
-/// java.util.concurrent.locks.ReentrantReadWriteLock; "ZooKeeper Recipes: Shared Locks".
+/// The downgrade takes one request in the background, which gives the owner another znode; see
+/// Hold::node(). Client::flush() waits for it. If the servers refuse it, for example because of a
+/// quota, the refusal is logged. Other contenders then wait as if the owner still held the write
+/// lock. They also do so if the owner acquired the write lock through a ReentrantMutex on the path.
+/// To release both locks, release the read lock first: then there is no downgrade.
 ///
-/// It meets the requirements of std::unique_lock, std::shared_lock, boost::shared_lock and their
-/// like. Waiting is a Boost.Thread interruption point. The acquiring functions throw what those of
-/// ReentrantMutex throw, and would_deadlock; whatever they do not say is as there.
+/// A writer watches the contender directly ahead of it. A reader watches the nearest writer ahead
+/// of it, so queued writers wake a reader at most once. Tokens rise from one writer to the next
+/// writer, and from a writer to the readers behind it. Readers that hold together have different
+/// tokens.
+///
+/// A path can be shared with Curator's InterProcessReadWriteLock. ReentrantMutex and Mutex on the
+/// path count as writers.
+/// Source: org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock.
+/// Source: java.util.concurrent.locks.ReentrantReadWriteLock.
+/// Source: "ZooKeeper Recipes: Shared Locks".
+///
+/// The class meets the requirements of std::unique_lock, std::shared_lock, boost::shared_lock and
+/// similar guards. A blocking call is a Boost.Thread interruption point. The acquiring functions
+/// throw what those of ReentrantMutex throw, also would_deadlock. Everything that is not stated
+/// here is as in ReentrantMutex.
 ///
 /// Thread-safety: all members may be called by any thread, except construction and destruction.
 class SharedMutex {
  public:
-  /// Effects: none on the servers, does not block.
-  /// Throws: Error(invalid_option) for a local batch, or being kept when idle; Error(invalid_path |
-  /// closed | forked), as ReentrantMutex.
+  /// Makes a lock on `path`. Sends nothing; does not block.
+  /// Throws: Error(invalid_option) for a local batch or keep_idle in `options`. Otherwise as the
+  /// constructor of ReentrantMutex.
   SharedMutex(Client& client, std::string path, MutexOptions options = {});
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
   ~SharedMutex();
 
-  /// To write: exclusive. Cost when the lock is free: two pipelined requests, one round trip.
+  /// Acquires the lock to write, exclusively. If the lock is free, lock() sends two pipelined
+  /// requests and blocks for one round trip.
   void lock();
   bool try_lock();
   template <DurationLike D>
@@ -77,14 +84,15 @@ class SharedMutex {
   bool try_lock_until(T at) {
     return lock_until(Access::exclusive, Deadline(at), {});
   }
-  /// False when `stop` is requested: then the queue has been left.
+  /// Blocks as lock() does. Returns false if `stop` was requested; then the call has left the
+  /// queue.
   bool lock(std::stop_token stop);
-  /// Takes one lock() of the calling thread back. Does not block. Quiet after a loss.
-  /// Throws: Error(not_owner) when the calling thread has no lock() to undo (a shared one is not
-  /// touched); Error(forked).
+  /// Undoes one lock() of the calling thread. Does not block. After a loss it reports no error.
+  /// Throws: Error(not_owner) if the calling thread has no lock() to undo; its lock_shared() calls
+  /// are not affected. Error(forked).
   void unlock();
 
-  /// To read: shared with other readers.
+  /// Acquires the lock to read, together with other readers.
   void lock_shared();
   bool try_lock_shared();
   template <DurationLike D>
@@ -96,10 +104,10 @@ class SharedMutex {
     return lock_until(Access::shared, Deadline(at), {});
   }
   bool lock_shared(std::stop_token stop);
-  /// As unlock(), for lock_shared().
+  /// Undoes one lock_shared() of the calling thread; otherwise as unlock().
   void unlock_shared();
 
-  /// As those of ReentrantMutex, to write.
+  /// Acquire the lock to write. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
   Hold acquire(AcquireOptions options = {});
   void async_acquire(AcquireOptions options, AcquireHandler handler);
   std::future<Hold> async_acquire(AcquireOptions options = {});
@@ -107,7 +115,7 @@ class SharedMutex {
   Awaitable co_acquire(const AcquireOptions& options);
   Awaitable co_acquire(AcquireOptions&& options) = delete;
 
-  /// The same, to read.
+  /// Acquire the lock to read. See ReentrantMutex::acquire(), async_acquire() and co_acquire().
   Hold acquire_shared(AcquireOptions options = {});
   void async_acquire_shared(AcquireOptions options, AcquireHandler handler);
   std::future<Hold> async_acquire_shared(AcquireOptions options = {});
@@ -115,15 +123,16 @@ class SharedMutex {
   Awaitable co_acquire_shared(const AcquireOptions& options);
   Awaitable co_acquire_shared(AcquireOptions&& options) = delete;
 
-  /// How many times the calling thread holds to write, and to read: lock() and lock_shared() calls
-  /// and Holds. 0 when it does not, or when the hold was lost. Do not block and send nothing.
+  /// Return how many times the calling thread holds to write, and to read: its lock() or
+  /// lock_shared() calls and the Holds on its behalf. Return 0 if it does not hold, or if the hold
+  /// was lost. Do not block; send nothing.
   int write_count() const;
   int read_count() const;
 
-  /// Everybody in the queue, in order. As ReentrantMutex::participants; Participant::access tells
-  /// writers from readers.
+  /// Returns all contenders in the order of the queue. Participant::access distinguishes writers
+  /// from readers. See ReentrantMutex::participants().
   std::vector<Participant> participants(Deadline deadline = Deadline::never()) const;
-  /// Those who want to write, and those who want to read.
+  /// Return the writers, and the readers, in the order of the queue. See participants().
   std::vector<Participant> writers(Deadline deadline = Deadline::never()) const;
   std::vector<Participant> readers(Deadline deadline = Deadline::never()) const;
 

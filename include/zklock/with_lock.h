@@ -19,33 +19,35 @@
 
 namespace zklock {
 
-/// What became of a with_lock().
+/// Outcome of with_lock().
 ///
 /// | outcome   | the function was run | meaning                                                   |
 /// |-----------|----------------------|-----------------------------------------------------------|
 /// | ran       | to its end           | the lock was held all the time                            |
-/// | not_run   | no                   | the deadline passed, or a stop was requested, in the queue|
+/// | not_run   | no                   | the deadline passed or a stop was requested before a grant|
 /// | lost      | to its end           | the lock was lost meanwhile: others may have worked too   |
 enum class LockOutcome { ran, not_run, lost };
 
-/// The outcome, with what the function returned. (Value is std::monostate for one that returns
-/// nothing.)
+/// The outcome, with the return value of the function. Value is std::monostate for a function that
+/// returns void.
 ///
 /// Thread-safety: a value.
 template <class Value>
 struct LockResult {
   LockOutcome outcome = LockOutcome::not_run;
-  FencingToken token = {};  ///< of the grant; lower than every real one without
+  /// Token of the grant. Without a grant it is lower than every real token.
+  FencingToken token = {};
   std::optional<Value> value = {};
 
-  /// Whether it ran, under the lock from its beginning to its end.
+  /// Returns whether the function ran to its end and the lock was held all the time.
   explicit operator bool() const noexcept { return outcome == LockOutcome::ran; }
 };
 
 /// A lock for one block: `const Hold hold = hold_lock(client, "/locks/report", {.deadline = 5s});`.
-/// Effects, blocking and errors: those of ReentrantMutex and its acquire(); and
-/// Error(invalid_option) for a listener, which would go with the mutex, at once: make a
-/// ReentrantMutex that outlives the hold.
+/// Acquires the lock as ReentrantMutex::acquire() does: it returns, blocks and throws as the
+/// constructor of ReentrantMutex and acquire() do. Also throws Error(invalid_option) if
+/// MutexOptions::listener is set, because the mutex, and with it the listener, would end at once.
+/// For a listener, make a ReentrantMutex that outlives the hold.
 inline Hold hold_lock(Client& client, std::string path, AcquireOptions options = {},
                       MutexOptions mutex = {}) {
   if (mutex.listener) {
@@ -55,14 +57,14 @@ inline Hold hold_lock(Client& client, std::string path, AcquireOptions options =
   return ReentrantMutex(client, std::move(path), std::move(mutex)).acquire(std::move(options));
 }
 
-/// Runs `function` under the lock of `path`, and says what became of it. It is called with the Hold
-/// (for its token and its lost()), or without arguments. Calls of one thread nest. Source: Kazoo's
-/// Lock in a `with` block, which does not say whether the lock lasted.
+/// Runs `function` under the lock of `path` and returns the outcome. Calls the function with the
+/// Hold (for its token and its lost()), or without arguments. Calls of one thread nest.
 ///
-/// Blocks: for the lock, within options.deadline, and for the function. The function is not
-/// interrupted when the lock is lost; it can watch hold.lost().
-/// Throws: what ReentrantMutex::acquire() throws; and what the function throws, after the lock was
+/// Blocks until the lock is granted, at most until options.deadline, and while the function runs.
+/// The function is not interrupted when the lock is lost. It can watch hold.lost().
+/// Throws: what ReentrantMutex::acquire() throws; what the function throws, after the lock was
 /// released.
+/// Source: Kazoo's Lock in a `with` block, which does not report whether the lock was lost.
 template <class Function>
 requires std::invocable<Function, const Hold&> || std::invocable<Function>
 auto with_lock(Client& client, std::string path, AcquireOptions options, Function&& function) {

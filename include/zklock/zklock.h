@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// All of zklock.
+/// Includes all public headers of zklock.
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
 #include "zklock/client.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Client addresses without a server, with a wrong server, or malformed.
+#include <cstddef>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -92,6 +95,23 @@ TEST(Address, OptionsOutOfRangeAreRefused) {
             Errc::unsupported);
 }
 
+std::ptrdiff_t entries(const char* directory) {
+  const auto all = std::filesystem::directory_iterator(directory);
+  return std::distance(begin(all), end(all));
+}
+
+TEST(Address, RefusedOptions_OpenNothing) {
+  const auto threads = entries("/proc/self/task");
+  const auto descriptors = entries("/proc/self/fd");
+  ClientOptions without_credential = at("127.0.0.1:2181");
+  without_credential.acl = AclPolicy::creator_all();
+  for (const ClientOptions& options : {at("127.0.0.1:2181/a/"), without_credential}) {
+    EXPECT_THROW(Client{options}, Error);
+    EXPECT_EQ(entries("/proc/self/task"), threads);
+    EXPECT_EQ(entries("/proc/self/fd"), descriptors);
+  }
+}
+
 TEST(Address, ThatDoesNotResolveIsToldWithItsCause) {
   Client client(at("no-such-host.invalid:2181"));
   EXPECT_FALSE(client.wait_until_connected(200ms));
@@ -133,6 +153,42 @@ TEST(Address, WithoutAServerOneAttemptEndsWithTheConnectionTimeout) {
   EXPECT_EQ(error_of([&] { return mutex.try_lock_for(-1s); }), Errc::not_connected);
   // lock() also throws after connection_timeout: its contender has not been enqueued yet.
   EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::not_connected);
+}
+
+// A query ends at the earlier of its deadline and connection_timeout: it has no queue position that
+// it could lose.
+TEST(Address, WithoutAServer_QueriesEndWithTheConnectionTimeout) {
+  const FreePorts unused(1);
+  ClientOptions options = at("127.0.0.1:" + std::to_string(unused[0]));
+  options.connection_timeout = 50ms;
+  Client client(options);
+  const ReentrantMutex mutex(client, kPath);
+  const Semaphore semaphore(client, kPath, SharedCount{.initial = 2});
+  const LeaderLatch latch(client, kPath);
+  const LockObserver lock(client, kPath);
+  const ElectionObserver election(client, kPath);
+  for (const Deadline deadline : {Deadline::never(), Deadline(1h)}) {
+    EXPECT_EQ(error_of([&] { return mutex.participants(deadline); }), Errc::not_connected);
+    EXPECT_EQ(error_of([&] { return mutex.queue_position(std::nullopt, deadline); }),
+              Errc::not_connected);
+    EXPECT_EQ(error_of([&] { return semaphore.permits(deadline); }), Errc::not_connected);
+    EXPECT_EQ(error_of([&] { return semaphore.available_permits(deadline); }), Errc::not_connected);
+    EXPECT_EQ(error_of([&] { return latch.leader(deadline); }), Errc::not_connected);
+    EXPECT_EQ(error_of([&] { return lock.state(deadline); }), Errc::not_connected);
+    EXPECT_EQ(error_of([&] { return election.state(deadline); }), Errc::not_connected);
+  }
+  EXPECT_EQ(error_of([&] { return request_release(client, kPath); }), Errc::not_connected);
+  EXPECT_FALSE(request_release(client, kPath, {.deadline = 10ms}))
+      << "the deadline was before that";
+}
+
+TEST(Address, WithoutAServer_CloseEndsTheWaitForAConnection) {
+  const FreePorts unused(1);
+  Client client(at("127.0.0.1:" + std::to_string(unused[0])));
+  auto waiting = in_thread([&] { return client.wait_until_connected(); });
+  EXPECT_FALSE(eventually([&] { return is_ready(waiting); }, 100ms));
+  client.close();
+  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
 }
 
 // Also holds if max_in_flight lets only one create be sent at a time.

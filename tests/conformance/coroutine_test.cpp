@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
+#include "conformance/detached.h"
 #include "conformance/lock_test.h"
 
 namespace zklock::testing {
@@ -187,17 +188,31 @@ TEST_F(Coroutine, StopWhileItWaits_GivesAnEmptyHold) {
 
 // ---- coroutines that are destroyed while they wait ----------------------------------------------
 
-// A coroutine that only its owner destroys.
-struct Owned {
-  struct promise_type {
-    Owned get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> handle;
+// Whether a call accepts a temporary AcquireOptions, with or without its type name. None may: see
+// BasicAwaitable.
+template <class Lock>
+concept TakesTemporaryOptions = requires(Lock& lock) {
+  lock.co_acquire(AcquireOptions{.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire({.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire(1, AcquireOptions{.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire(1, {.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire_shared(AcquireOptions{});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire_shared({.deadline = Deadline::never()});
 };
+static_assert(!TakesTemporaryOptions<ReentrantMutex> && !TakesTemporaryOptions<Mutex>);
+static_assert(!TakesTemporaryOptions<SharedMutex> && !TakesTemporaryOptions<Semaphore>);
+static_assert(!TakesTemporaryOptions<PriorityMutex> && !TakesTemporaryOptions<MultiMutex>);
+static_assert(!TakesTemporaryOptions<QuorumMutex>);
 
 template <class Lock>
 Owned wait_for(Lock& lock, std::stop_token stop, bool& resumed) {

@@ -21,6 +21,18 @@ struct Detached {
   };
 };
 
+// A coroutine that only its owner destroys.
+struct Owned {
+  struct promise_type {
+    Owned get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
 // The error code of a call; none if it succeeded.
 using Outcome = std::optional<Errc>;
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/detached.h"
@@ -321,6 +322,35 @@ TEST_F(ElectionObserverTest, AValueThatIsTooLargeIsRefused) {
   EXPECT_TRUE(latch->has_leadership());
 }
 
+TEST_F(ElectionObserverTest, NodeOfAValue_HasTheAclOfParents) {
+  ClientOptions of_team = options();
+  of_team.digest = DigestCredential{"team", "a secret"};
+  of_team.acl = AclPolicy::creator_all();
+  const auto client = connect(of_team);
+  const auto latch = leading_latch(*client);
+  latch->leadership().proclaim("x");
+  const std::string node = rostrum(latch->leadership());
+  EXPECT_EQ(raw().get_data(node).rc, ZNOAUTH);
+  raw().add_digest("team:a secret");
+  EXPECT_EQ(raw().get_acl(node).entries, raw().get_acl(kPath).entries);
+  EXPECT_NE(raw().get_acl(node).entries, raw().get_acl(latch->leadership().node()).entries);
+}
+
+TEST_F(ElectionObserverTest, NodeOfAValueBeyondTheCap_IsRefused) {
+  bool leads = false;
+  for (std::size_t cap = 20; !leads; cap += 10) {  // until the cap admits the lock znode
+    ClientOptions capped = options();
+    capped.max_node_bytes = cap;
+    const auto client = connect(capped);
+    LeaderLatch latch(*client, kPath);
+    latch.start();
+    leads = !error_of([&] { return latch.await(100ms); }) && latch.has_leadership();
+    if (!leads) continue;
+    EXPECT_EQ(error_of([&] { return latch.leadership().proclaim("x"), 0; }), Errc::too_many_nodes);
+    EXPECT_TRUE(latch.has_leadership());
+  }
+}
+
 TEST_F(ElectionObserverTest, WithoutLeaveToWriteTheErrorSaysSo) {
   ClientOptions no_writer = options();
   no_writer.acl = AclPolicy::list(
@@ -453,6 +483,34 @@ TEST_F(ElectionObserverFaults, WithoutAServerNothingIsProclaimedByTheDeadline) {
   ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
   ElectionObserver observer(*client, kPath);
   EXPECT_EQ(observer.state(kPatience).value, std::nullopt);
+}
+
+TEST_F(ElectionObserverFaults, InterruptedProclamation_ReturnsAtOnceAndIsNotSentLater) {
+  ClientOptions patient = options();
+  patient.session_timeout = 60s;
+  const auto client = connect(patient);
+  const auto latch = leading_latch(*client);
+  const Leadership leadership = latch->leadership();
+  server_.kill_hard();
+  ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kPatience));
+  std::promise<bool> interrupted;
+  auto result = interrupted.get_future();
+  boost::thread thread([&] {
+    try {
+      leadership.proclaim("never");
+      interrupted.set_value(false);
+    } catch (const boost::thread_interrupted&) {
+      interrupted.set_value(true);
+    } catch (...) {
+      interrupted.set_exception(std::current_exception());
+    }
+  });
+  thread.interrupt();
+  EXPECT_TRUE(get(result));
+  thread.join();
+  start_again(*client);
+  leadership.proclaim("later");
+  EXPECT_EQ(raw().exists(rostrum(leadership)).stat.version, 1) << "created, and written once";
 }
 
 TEST_F(ElectionObserverFaults, LeavesNoWatch) {

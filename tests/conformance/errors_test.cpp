@@ -140,6 +140,20 @@ TEST_F(Permissions, AParentThatMayOnlyBeReadIsNoAuth) {
   EXPECT_TRUE(mutex.participants().empty());  // READ is permitted
 }
 
+TEST_F(Permissions, ExistingParents_AreLeftAsTheyAre) {
+  ASSERT_EQ(raw().create("/existing").rc, ZOK);
+  const auto before = raw().get_acl("/existing");
+  const auto owner = connect_as("orders", "right");
+  ReentrantMutex mutex(*owner, "/existing");
+  ReentrantMutex below(*owner, "/existing/below");
+  const Hold hold = mutex.acquire();
+  const Hold deeper = below.acquire();
+  const auto after = raw().get_acl("/existing");
+  EXPECT_EQ(after.entries, before.entries);
+  EXPECT_EQ(after.stat.aversion, before.stat.aversion);
+  EXPECT_EQ(raw().get_data("/existing/below").rc, ZNOAUTH) << "that parent was created by zklock";
+}
+
 TEST_F(Permissions, AnAclThatTheServersDoNotKnowIsInvalid) {
   ClientOptions with_list = options();
   with_list.acl = AclPolicy::list({{.permissions = 31, .scheme = "no-such-scheme", .id = "x"}});

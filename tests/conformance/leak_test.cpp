@@ -137,6 +137,26 @@ TEST_F(Leak, AWaiterThatLeavesLeavesNoWatch) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
+TEST_F(Leak, ManyLocksAndWaiters_NeedOneConnection) {
+  const ZooKeeperServer* const server = SharedServer::server();
+  if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  const auto client = connect();
+  std::ostringstream id;
+  id << "sid=0x" << std::hex << client->session_id() << ',';
+  LockObserver observer(*client, kPath);
+  const auto subscription = observer.add_listener([](const LockState&) {});
+  std::vector<Hold> holds;
+  std::vector<std::future<Hold>> waiting;
+  for (int i = 0; i < 20; ++i) {
+    ReentrantMutex mutex(*client, kPath + std::to_string(i));
+    holds.push_back(mutex.acquire());
+    waiting.push_back(mutex.async_acquire());
+  }
+  const std::string connections = ask_server(*server, "cons");
+  EXPECT_EQ(connections.find(id.str()), connections.rfind(id.str()));
+  EXPECT_NE(connections.find(id.str()), std::string::npos);
+}
+
 TEST_F(Leak, NothingIsLeftOfClients) {
   static_cast<void>(raw());
   const auto live_and_die = [this] {

@@ -51,6 +51,21 @@ TEST_F(LockDelay, KeepsTheLockFromWhoWaitsWhenTheHolderIsLost) {
   EXPECT_TRUE(reaches_nodes(1)) << "what was left is gone";
 }
 
+TEST_F(LockDelay, OfALeader_NobodyLeadsMeanwhile) {
+  LeaderLatch lost(*client_, kPath, {.lock_delay = 24h});
+  LeaderLatch next(*other_, kPath);
+  lost.start();
+  ASSERT_TRUE(lost.await(kPatience));
+  next.start();
+  ASSERT_TRUE(reaches_nodes(3)) << "two candidates, and what the leader would leave";
+  ASSERT_TRUE(next.leader());
+  client_->close();
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(next.await(300ms));
+  EXPECT_EQ(next.leader(), std::nullopt);
+  EXPECT_EQ(next.participants().size(), 1U);
+}
+
 TEST_F(LockDelay, EndsWithItsDeadlineAndFailsASingleAttempt) {
   ReentrantMutex mutex(*client_, kPath, {.lock_delay = 1h});
   ReentrantMutex others(*other_, kPath);

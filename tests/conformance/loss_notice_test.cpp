@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <latch>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -89,6 +91,28 @@ TEST_F(LossNotice, OfAnEndedSessionComesWhileAllHandlersBlock) {
   expire_session(chroot_.hosts(), client->session_id());
   EXPECT_TRUE(listened.is_told());
   EXPECT_TRUE(handlers.all_are_told());
+}
+
+TEST_F(LossNotice, ThirtyCallbacksOfOtherTokensBlock_ComesAllTheSame) {
+  constexpr int kBlocking = 30;
+  const auto client = connect();
+  std::latch go_on(1);
+  std::atomic<int> blocked{0};
+  std::vector<Hold> holds;
+  std::list<std::stop_callback<std::function<void()>>> callbacks;
+  for (int i = 0; i < kBlocking; ++i) {
+    holds.push_back(ReentrantMutex(*client, "/blocks-" + std::to_string(i)).acquire());
+    callbacks.emplace_back(holds.back().lost(), [&] {
+      ++blocked;
+      go_on.wait();
+    });
+  }
+  ReentrantMutex mutex(*client, kPath);
+  const Listened listened(mutex);  // notified last
+  expire_session(chroot_.hosts(), client->session_id());
+  EXPECT_TRUE(listened.is_told());
+  EXPECT_TRUE(eventually([&] { return blocked == kBlocking; }, kPatience));
+  go_on.count_down();
 }
 
 TEST_F(LossNotice, ComesWhileTheUsersOnlyThreadBlocks) {

@@ -56,6 +56,21 @@ TEST_F(MultiFaces, BadInputIsRefusedAndNothingIsSent) {
 
 // ---- guards -------------------------------------------------------------------------------------
 
+TEST_F(MultiFaces, DestroyedWhileLocked_StaysLockedUntilUnlockedPartByPart) {
+  std::make_unique<MultiMutex>(*client_, mutex_.paths())->lock();
+  EXPECT_FALSE(is_free("/a") || is_free("/b"));
+  for (const std::string& path : mutex_.paths()) {
+    ReentrantMutex part(*client_, path);
+    EXPECT_TRUE(part.is_held_by_this_thread());
+    part.unlock();
+  }
+  EXPECT_TRUE(all_become_empty());
+  auto ended =
+      in_thread([this] { std::make_unique<MultiMutex>(*client_, mutex_.paths())->lock(); });
+  get(ended);
+  EXPECT_TRUE(all_become_empty()) << "its thread has ended";
+}
+
 TEST_F(MultiFaces, UniqueLockInItsManners) {
   {
     const std::unique_lock lock(mutex_);

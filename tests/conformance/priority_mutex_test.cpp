@@ -169,6 +169,26 @@ TEST_F(PriorityMutexTest, WhoOnlyWaitsAtTheGateIsNotAskedToLetGo) {
   EXPECT_TRUE(request_release(*client, kPath, {.deadline = kPatience})) << "nobody has it";
 }
 
+TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {
+  const auto client = connect();
+  const auto asker = connect();
+  PriorityMutex mutex(*client, kPath);
+  Hold first = mutex.acquire();
+  auto waiting = contend(mutex, 5);
+  const auto queue = mutex.participants();
+  ASSERT_EQ(queue.size(), 2U);
+  ASSERT_EQ(queue[1].access, Access::weighted);
+  auto asked = in_thread([&, node = queue[1].node] {
+    return request_release(*asker, kPath, {.node = node, .deadline = kPatience});
+  });
+  ASSERT_TRUE(reaches_nodes(3)) << "the request";
+  EXPECT_FALSE(is_ready(asked));
+  first.release();
+  const Hold second = get(waiting);
+  EXPECT_TRUE(get(asked));
+  EXPECT_EQ(second.state(), HoldState::held);
+}
+
 TEST_F(PriorityMutexTest, WhoTurnsAwayLeavesTheGate) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);

@@ -91,6 +91,25 @@ TEST_F(Reconnect, NoServerForTheTimeout_TellsLost) {
   EXPECT_TRUE(told.has(ConnectionState::connected)) << "a new session";
 }
 
+TEST(ReconnectElsewhere, AnotherTimeoutLater_IsAWarning) {
+  ZooKeeperServer first({.max_session_timeout = 2s});
+  ZooKeeperServer second({.max_session_timeout = 4s});
+  first.start();
+  ASSERT_TRUE(first.wait_until_serving()) << first.log();
+  const LogCapture log;
+  ClientOptions of_both;
+  of_both.hosts = first.hosts() + "," + second.hosts();
+  of_both.session_timeout = 30s;
+  of_both.logger = log.logger();
+  Client client(of_both);
+  ASSERT_TRUE(client.wait_until_connected(kPatience));
+  EXPECT_TRUE(log.contains("grants a session timeout of 2000 ms instead of 30000 ms"));
+  first.kill_hard();
+  second.start();
+  const std::string warning = "grants a session timeout of 4000 ms instead of 2000 ms";
+  EXPECT_TRUE(eventually([&] { return log.contains(warning); }, kPatience)) << log.text();
+}
+
 // An emptied server has a lower zxid than the client, and refuses its session without an answer.
 TEST_F(Reconnect, AnEmptiedServer_GrantsAgain) {
   ClientOptions without_chroot = options();

@@ -207,9 +207,15 @@ TEST_F(Reentrancy, AMovedFromHoldIsEmptyAndSafe) {
     EXPECT_EQ(hold->valid_until(), LeaseClock::time_point::min());
     EXPECT_EQ(hold->node(), "");
     EXPECT_EQ(hold->owner(), Owner::this_thread());
+    EXPECT_EQ(hold->permits(), 0);
+    EXPECT_FALSE(hold->release_requested().stop_possible());
+    EXPECT_FALSE(hold->renew());
+    EXPECT_FALSE(hold->renew(1h));
+    EXPECT_EQ(error_of([&] { return hold->renew(0ms); }), Errc::invalid_option);
     hold->release();
   }
   EXPECT_EQ(target.token(), token);
+  EXPECT_EQ(target.permits(), 1);
   EXPECT_EQ(target.state(), HoldState::held);
   EXPECT_EQ(mutex_.hold_count(), 1);
 
@@ -235,6 +241,9 @@ TEST_F(Reentrancy, WhatADestroyedMutexLockedIsUnlockedThroughAnother) {
   EXPECT_TRUE(again.is_held_by_this_thread());
   again.unlock();
   EXPECT_TRUE(becomes_empty("/other"));
+  auto ended = in_thread([this] { std::make_unique<ReentrantMutex>(*client_, "/other")->lock(); });
+  get(ended);
+  EXPECT_TRUE(becomes_empty("/other")) << "or until its thread ends";
 }
 
 TEST_F(Reentrancy, AThreadThatEndsWithoutUnlockingGivesTheLockBack) {

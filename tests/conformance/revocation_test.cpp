@@ -97,6 +97,24 @@ TEST_F(Revoke, CanNameOneOfSeveralHolders) {
   EXPECT_EQ(second.state(), HoldState::lost);
 }
 
+TEST_F(Revoke, NamedWaiter_IsAskedOnceItHolds) {
+  Hold before = ReentrantMutex(*asker_, kPath).acquire();
+  auto waiting = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  const std::string node = nodes().back();
+  auto asked = in_thread(
+      [&] { return request_release(*asker_, kPath, {.node = node, .deadline = kPatience}); });
+  ASSERT_TRUE(reaches_nodes(3)) << "the marker";
+  EXPECT_FALSE(before.release_requested().stop_requested());
+  before.release();
+  Hold hold = get(waiting);
+  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_FALSE(is_ready(asked));
+  hold.release();
+  EXPECT_TRUE(get(asked));
+  EXPECT_TRUE(log_.reaches({"waiting 1", "acquired", "release_requested", "released"}));
+}
+
 TEST_F(Revoke, OneWhoForcesWinsOverOneWhoAsks) {
   const Hold hold = mutex_.acquire();
   auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });

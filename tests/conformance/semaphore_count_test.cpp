@@ -310,6 +310,18 @@ TEST_F(SemaphoreCount, WithoutAServerItIsNotChanged) {
   EXPECT_EQ(error_of([&] { return semaphore.permits(); }), Errc::closed);
 }
 
+class SemaphoreCountAtAFrozenServer : public OwnServerTest {};
+
+TEST_F(SemaphoreCountAtAFrozenServer, ChangeWithoutAnAnswer_MayHaveBeenMade) {
+  const auto client = connect();
+  Semaphore semaphore(*client, kPath, SharedCount{.initial = 1});
+  semaphore.set_permits(2);
+  server_.pause();
+  EXPECT_EQ(error_of([&] { return semaphore.set_permits(5, 200ms), 0; }), Errc::outcome_unknown);
+  server_.resume();
+  EXPECT_TRUE(eventually([&] { return semaphore.permits() == 5; }, kPatience)) << "it was sent";
+}
+
 // ---- permits that expire ------------------------------------------------------------------------
 
 class ExpiringPermit : public LockTest, public ::testing::WithParamInterface<bool> {

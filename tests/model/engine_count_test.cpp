@@ -111,6 +111,22 @@ TEST_F(EngineCountTest, RaisingLetsInAsManyAsThereIsRoomFor) {
   expect_rest();
 }
 
+TEST_F(EngineCountTest, ChangeThatLetsNobodyIn_CostsEachWaiterOneList) {
+  say(2);
+  const auto holder = granted(0, permits(2));
+  const auto first = waiting(1, permits(2));
+  const auto second = waiting(2, permits(2));
+  reset_counts();
+  say(3);
+  for (const std::size_t waiter : {1U, 2U}) {
+    EXPECT_EQ(client(waiter).requests(Kind::list_children), 1U);
+    EXPECT_EQ(client(waiter).requests(Kind::create_contender), 0U);
+  }
+  EXPECT_EQ(client(0).requests(Kind::list_children), 0U) << "it holds";
+  for (const auto each : {holder, first, second}) release(each);
+  expect_rest();
+}
+
 TEST_F(EngineCountTest, LoweringTakesEffectAsPermitsReturn) {
   say(3);
   std::vector<std::size_t> held;

@@ -92,6 +92,22 @@ TEST_F(Gate, AFreeLockCostsFourRoundTrips) {
   expect_rest();
 }
 
+// In these PriorityOptions::ageing is counted.
+TEST_F(Gate, PlacesOfAContender_AreTwoAndThreeWithALockDelay) {
+  const auto next_number = [this] {
+    return ensemble().create_sequential(LockWorld::path, "other-")->substr(6);
+  };
+  for (const std::chrono::milliseconds delay : {0ms, 2'000ms}) {
+    const int before = std::stoi(next_number());
+    LockWorld::Request request = LockWorld::at_gate(5);
+    request.lock_delay = delay;
+    const auto call = granted(0, request);
+    const int places = std::stoi(next_number()) - before - 1;
+    EXPECT_EQ(places, delay == 0ms ? 2 : 3);
+    release(call);
+  }
+}
+
 // Each at its turn, and the tokens rise: LockWorld sees to that.
 TEST_F(Gate, TheHeavierGoFirstWhereverTheyCameFrom) {
   const auto holder = granted(0, LockWorld::at_gate(1));

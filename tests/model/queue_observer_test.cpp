@@ -67,6 +67,29 @@ TEST_F(Observing, CostsNothingBeforeAndAfterItsListeners) {
   EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1}));
 }
 
+TEST_F(Observing, Change_CostsAListAndAReadOfEachHolder) {
+  const Subscription subscription = listen();
+  wait();
+  const auto reads = [this] {
+    return client(1).requests(OperationKind::get) +
+           client(1).requests(OperationKind::get_and_watch);
+  };
+  std::vector<std::size_t> calls;
+  for (std::size_t readers = 1; readers <= 3; ++readers) {
+    reset_counts();
+    calls.push_back(lock_.acquire(0, LockWorld::to_read()));
+    wait();
+    EXPECT_EQ(lists(), 1U);
+    EXPECT_EQ(reads(), readers);
+  }
+  reset_counts();
+  calls.push_back(lock_.acquire(0, LockWorld::to_write()));
+  wait();
+  EXPECT_EQ(lists(), 1U);
+  EXPECT_EQ(reads(), 3U) << "one that waits is only counted";
+  for (const auto call : calls) release(call);
+}
+
 TEST_F(Observing, WhoListensAfterAWhileWithoutListenersIsToldWhatIsSo) {
   Subscription first = listen();
   wait();

@@ -94,6 +94,39 @@ class QuorumModel : public ::testing::Test {
   std::size_t parts_held_ = 0;
 };
 
+// CompositeHold: where two are needed, the second best state and the second latest end count.
+TEST_F(QuorumModel, Whole_IsWorthWhatItsNeededPartIs) {
+  const auto ended = acquire();
+  world().run_all();
+  ASSERT_TRUE((*ended)->granted);
+  const recipes::HeldParts& held = *(*ended)->held;
+  const auto holds = held.holds();
+  world().disconnect(0);
+  world().run_for(1s);  // the other leases are extended
+  world().disconnect(1);
+  world().run_for(1s);
+  EXPECT_EQ(holds[0].state(), HoldState::suspended);
+  EXPECT_EQ(holds[1].state(), HoldState::suspended);
+  EXPECT_EQ(holds[2].state(), HoldState::held);
+  EXPECT_EQ(held.state(), HoldState::suspended);
+  ASSERT_LT(holds[0].valid_until(), holds[1].valid_until());
+  ASSERT_LT(holds[1].valid_until(), holds[2].valid_until());
+  EXPECT_EQ(held.valid_until(), holds[1].valid_until());
+
+  world().run_until(holds[0].valid_until());
+  EXPECT_EQ(holds[0].state(), HoldState::lost);
+  EXPECT_EQ(held.state(), HoldState::suspended);
+  EXPECT_FALSE(held.lost().stop_requested());
+  world().reconnect(1);
+  world().run_all();
+  EXPECT_EQ(held.state(), HoldState::held);
+  world().expire(2);
+  world().run_all();
+  EXPECT_EQ(held.state(), HoldState::lost);
+  EXPECT_EQ(held.valid_until(), LeaseClock::time_point::min());
+  EXPECT_TRUE(held.lost().stop_requested());
+}
+
 // The servers of one ensemble answer nothing; its client stays connected.
 TEST_F(QuorumModel, FrozenButConnected_IsWaitedForOnce) {
   for (const std::size_t frozen : {0U, 2U}) {

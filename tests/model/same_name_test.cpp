@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // When all have gone the servers take the lock's path away, and in the next one the numbers begin
 // again: whatever goes by a node's name must not meet another node that has got it.
+#include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -28,6 +30,21 @@ class SameName : public EngineTest {
   void reconnect(std::size_t c) {
     lock_.world().reconnect(c);
     run();
+  }
+  /// Runs the steps of one client until `done`, or until none is left.
+  template <class Fact>
+  void run_only(std::size_t c, Fact done) {
+    while (!done()) {
+      const auto steps = lock_.world().steps();
+      const auto next = std::ranges::find_if(steps, [c](const Step& step) {
+        return step.client == c && step.kind != Step::Kind::timer;
+      });
+      if (next == steps.end()) return;
+      lock_.world().run(*next);
+    }
+  }
+  void run_only(std::size_t c) {
+    run_only(c, [] { return false; });
   }
   /// The numbers begin at 0.
   void SetUp() override {
@@ -241,6 +258,52 @@ TEST_F(SameName, ReleaseUnderWayMeetsTheNewNodeOfItsClient) {
   release(next);
   EXPECT_TRUE(lock_.call(behind).granted());
   release(behind);
+  expect_rest();
+}
+
+// ---- a list, or a stat, that comes after the path was made anew -----------------------------------
+
+// The transaction tells the name of the new node only, and its stat is read afterwards.
+TEST_F(SameName, PassedGate_TakesNoNodeOfAnotherForItsOwn) {
+  const auto passing = lock_.acquire(0, LockWorld::at_gate(5));
+  run_only(0, [&] { return client(0).requests(Kind::transaction) == 1; });
+  reset_counts();
+  run_only(0, [&] { return client(0).requests(Kind::count_children) == 1; });
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  const std::string name = lock_.nodes().at(0);
+  remove_path();
+  const auto holder = lock_.acquire(1);
+  run_only(1);
+  const auto next = lock_.acquire(2);
+  run_only(2);
+  ASSERT_EQ(lock_.engine(2)->nodes().at(0), name);
+  run();
+  EXPECT_NE(lock_.engine(0)->nodes().at(0), name);
+  release(holder);
+  EXPECT_TRUE(lock_.call(next).granted());
+  EXPECT_FALSE(lock_.call(passing).granted());
+  release(next);
+  EXPECT_TRUE(lock_.call(passing).granted());
+  release(passing);
+  expect_rest();
+}
+
+TEST_F(SameName, IdleNode_IsNotSeenInTheListOfALaterPath) {
+  const LockWorld::Request kept{.local = {.batch = 1, .keep_idle = 5s}};
+  lock_.use(0);
+  const auto old = granted(0, kept);
+  let_go(old);
+  remove_path();
+  const auto other = lock_.acquire(1);
+  run_only(1);
+  ASSERT_EQ(lock_.call(other).node, lock_.call(old).node);
+  run();
+  const auto again = waiting(0, kept);
+  release(other);
+  EXPECT_TRUE(lock_.call(again).granted());
+  release(again);
+  lock_.end_use(0);
+  run();
   expect_rest();
 }
 

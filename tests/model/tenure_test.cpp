@@ -220,6 +220,17 @@ TEST_F(TenureTest, AfterAPauseTheFirstQuestionSaysLost) {
   expect_rest();
 }
 
+TEST_F(TenureTest, AfterAPauseBeyondItsEnd_NoWarningIsGiven) {
+  const auto call = granted(0, {.limit = {.longest = 4s}, .listener = listener(0)});
+  lock_.world().pause(0);
+  lock_.world().run_for(4s);
+  lock_.world().resume(0);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "expired"}));
+  lock_.release(call);
+  expect_rest();
+}
+
 TEST_F(TenureTest, ReleasedInTimeItDoesNotExpire) {
   const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
   run_for(1s);

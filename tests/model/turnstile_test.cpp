@@ -54,6 +54,20 @@ TEST_F(TurnstileTest, SoManyAskAtOnceAndAllAreServedInTheirOrder) {
   expect_rest();
 }
 
+// ClientOptions::max_in_flight.
+class TurnstileDefault : public EngineTest {};
+
+TEST_F(TurnstileDefault, HundredCreatesOfAPathAreUnderWayAtOnce) {
+  std::vector<std::size_t> calls;
+  for (int i = 0; i < 150; ++i) calls.push_back(lock_.acquire(0));
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 100U);
+  run();
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 150U);
+  for (const std::size_t call : calls) lock_.cancel(call);
+  release(calls.front());
+  expect_rest();
+}
+
 TEST_F(TurnstileTest, ThoseOfOtherPathsDoNotStandInThisLine) {
   const auto calls = acquire(3);
   ASSERT_EQ(creates(), 2U);
