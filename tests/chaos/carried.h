@@ -23,8 +23,12 @@ struct Weather {
   std::chrono::milliseconds events_delay{0};  // of each watch event; later frames stay behind it
 };
 
-// Cuts the connection at the next request of this kind. before: the server does not receive the
-// request. after: the server answers it, and the answer is lost.
+// Cuts the connection at the next request of this kind.
+//
+// | when   | effect                                             |
+// |--------|----------------------------------------------------|
+// | before | the server does not receive the request            |
+// | after  | the server executes the request, its reply is lost |
 struct Trap {
   enum class When { before, after };
   Request request;

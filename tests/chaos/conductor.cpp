@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 using testing::RawClient;
 
 constexpr std::chrono::seconds kPatience{90};
-constexpr unsigned kGroups = 3;  // of clients; one thread each does their faults
+constexpr unsigned kGroups = 3;  // of clients; one thread each injects their faults
 
 // Appends all ephemeral znodes below `path` to `found`. They are leftovers, as every ephemeral
 // znode belongs to a session.

@@ -30,7 +30,7 @@ struct RunPlan {
   std::filesystem::path keep_in;  // directory for the history of a violation
 };
 
-// A run: the servers, the clients, the threads that do the faults, and the report.
+// A run: the servers, the clients, the threads that inject the faults, and the report.
 class Conductor {
  public:
   explicit Conductor(RunPlan plan);

@@ -18,10 +18,11 @@
 
 namespace zklock::chaos {
 
-// Counts of refused stale writes. unaware: the writer still thought that it held. late: the client
-// sent the write on purpose after it had learned of the loss.
+// Counts of refused stale writes.
 struct Refusals {
+  // The writer still thought that it held.
   std::uint64_t unaware = 0;
+  // The client sent the write on purpose after it had learned of the loss.
   std::uint64_t late = 0;
 };
 

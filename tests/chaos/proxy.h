@@ -17,7 +17,7 @@
 namespace zklock::chaos {
 
 // The connection of one client to the servers, with a loopback port for each server. All network
-// faults are done here.
+// faults are injected here.
 //
 // Thread-safety: all members may be called by any thread; they take effect within milliseconds.
 class Proxy {

@@ -4,10 +4,13 @@
 //   zklock_hold_child <hosts> <path> <session timeout in ms> <pipe of commands>
 //
 // It writes "held <token>" after the grant. Then it answers each line of the pipe with one line:
-// - "state": "<state> <token>"
-// - "told": how often the loss callback ran
-// - "again": "held <token>", after a new acquire
-// - "exit": ends the process
+//
+// | command | answer                               |
+// |---------|--------------------------------------|
+// | state   | "<state> <token>"                    |
+// | told    | how often the loss callback ran      |
+// | again   | "held <token>", after a new acquire  |
+// | exit    | none; the process ends               |
 #include <atomic>
 #include <chrono>
 #include <cstdlib>

@@ -50,7 +50,7 @@ TEST_F(SemaphoreTest, GrantsAsManyAsThereAre) {
 }
 
 TEST_F(SemaphoreTest, AllOrNothing) {
-  // Each thread acquires two of three permits. None ever holds one of them only.
+  // Each thread acquires two of three permits. No thread ever holds only one of them.
   std::vector<std::future<void>> threads;
   for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
     threads.push_back(in_thread([each] {

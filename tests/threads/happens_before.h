@@ -2,7 +2,7 @@
 #pragma once
 
 // For helgrind builds: included before all other headers (-include). helgrind does not know that a
-// reference count orders memory accesses. The headers of libstdc++ have hooks to tell it. (See
+// reference count orders memory accesses. The headers of libstdc++ have hooks for that. (See
 // "Debugging: Data race hunting" in the manual of libstdc++.)
 #include <valgrind/helgrind.h>
 
