@@ -68,8 +68,8 @@ struct PlannedFault {
   std::chrono::milliseconds pause;   // before the fault
 };
 
-// The sequence of faults that one thread injects. Equal seeds give equal sequences. Each class comes
-// once before a class is repeated.
+// The sequence of faults that one thread injects. Equal seeds give equal sequences. Each class
+// comes once before a class is repeated.
 //
 // Thread-safety: a distinct object from any thread.
 class FaultPlan {

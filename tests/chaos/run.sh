@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs chaos with one command on a fresh Debian 12. Installs missing packages, and builds zklock
-# with optimization in build/chaos. Then starts three real servers, and injects faults into them and into
-# their clients.
+# with optimization in build/chaos. Then starts three real servers, and injects faults into them and
+# into their clients.
+#
 #   tests/chaos/run.sh [--seconds N] [--seed S] [--json FILE] [--only CLASS]
+#
 # Default: 60 seconds and seed 1. Starting and coming to rest take about one minute more. The seed
 # decides the order of the faults and the choices of the clients. The machine decides when each
 # fault happens. ZKLOCK_CHAOS_BUILD: an existing build directory, used instead of building.

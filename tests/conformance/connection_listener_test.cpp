@@ -18,7 +18,8 @@ namespace {
 
 class ConnectionListener : public LockTest {
  protected:
-  // Ends the session, and returns when the client has a new one. All listeners have received `lost`.
+  // Ends the session, and returns when the client has a new one. Then all listeners have received
+  // `lost`.
   void expire() {
     Chronicle<ConnectionState> told;
     const auto subscription = client_->add_listener([&](ConnectionState s) { told.add(s); });

@@ -54,8 +54,8 @@ class ZkCoordinatorLateEvents : public ::testing::Test {
     ASSERT_TRUE(server_->wait_until_serving()) << server_->log();
     ASSERT_TRUE(eventually([&] { return logged("session establishment complete") > before; }));
   }
-  /// Kills the server, and returns when an attempt to reconnect was refused. From then on the C client
-  /// is between two attempts for nearly all the time.
+  /// Kills the server, and returns when an attempt to reconnect was refused. From then on the C
+  /// client is between two attempts for nearly all the time.
   void disconnect() {
     const std::size_t before = logged("refused to accept the client");
     server_->kill_hard();
