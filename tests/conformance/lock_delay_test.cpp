@@ -74,6 +74,7 @@ TEST_F(LockDelay, EndsWithItsDeadlineAndFailsASingleAttempt) {
   ASSERT_TRUE(only_a_marker_is_left());
   EXPECT_FALSE(others.try_lock());
   EXPECT_FALSE(others.acquire({.deadline = 300ms}));
+  EXPECT_TRUE(other_->flush(kPatience));
   const auto waiting = others.participants();
   EXPECT_TRUE(waiting.empty());
   std::stop_source stop;

@@ -52,7 +52,7 @@ struct Call {
   explicit Call(Owner of) : owner(of) {}
 
   const Owner owner;
-  Ticket ticket{0, Owner::this_thread()};
+  std::weak_ptr<AcquireCall> waiting;
   int outcomes = 0;
   Hold hold = {};
   client::SessionId session = {};
@@ -141,7 +141,7 @@ class Client {
     wanted.queue_again = (flags & 8U) == 0;
     wanted.kind = kind;
     wanted.done = [this, &call, kind](Outcome outcome) { ended(call, std::move(outcome), kind); };
-    call.ticket = engine_->acquire(std::move(wanted));
+    call.waiting = AcquireCall::start(engine_, std::move(wanted), {});
   }
 
   Deadline choose_deadline() {
@@ -168,7 +168,8 @@ class Client {
   }
 
   void cancel() {
-    if (!calls_.empty()) engine_->cancel(calls_[choices_.below(calls_.size())]->ticket);
+    if (calls_.empty()) return;
+    if (const auto waits = calls_[choices_.below(calls_.size())]->waiting.lock()) waits->cancel();
   }
 
   void release() {

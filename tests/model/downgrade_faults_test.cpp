@@ -154,12 +154,14 @@ TEST_F(DowngradeFaults, ACommitThatIsGivenUpIsNotSentAgain) {
   ensemble().create(data_path, "0");
   std::shared_ptr<recipes::Contender> guard;
   const auto nested = LockWorld::to_read(owner_);
-  [[maybe_unused]] const auto ticket = lock_.engine(0)->acquire(
+  recipes::AcquireCall::start(
+      lock_.engine(0),
       {.owner = owner_,
        .rule = nested.rule,
        .deadline = Deadline::never(),
        .kind = nested.kind,
-       .done = [&](const recipes::Outcome& outcome) { guard = outcome.contender; }});
+       .done = [&](const recipes::Outcome& outcome) { guard = outcome.contender; }},
+      {});
   run();
   ASSERT_TRUE(guard);
   Hold also_reads = guard->make_hold(nested.kind);

@@ -75,11 +75,13 @@ TEST(EngineLateEvents, OfAWatchThatWasCalledOffAreNoNews) {
 
   const Owner owner = Owner::unique();
   bool granted = false;
-  core->engine(core::LockPath(path))
-      ->acquire({.owner = owner,
-                 .rule = core::QueueRule::permits(2, 3, false),
-                 .deadline = Deadline::never(),
-                 .done = [&](const recipes::Outcome& outcome) { granted = !!outcome.contender; }});
+  recipes::AcquireCall::start(
+      core->engine(core::LockPath(path)),
+      {.owner = owner,
+       .rule = core::QueueRule::permits(2, 3, false),
+       .deadline = Deadline::never(),
+       .done = [&](const recipes::Outcome& outcome) { granted = !!outcome.contender; }},
+      {});
   world.run_all();
   ASSERT_EQ(world.client(0).live_interests(), 2U) << "the two nearest";
   ASSERT_EQ(ensemble.remove(others[2]), Status::ok);

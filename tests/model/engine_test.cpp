@@ -392,10 +392,13 @@ TEST_F(EngineTest, WhoComesBackAfterAllHasGoneIsNotKept) {
   lock_.use(0);
   const auto engine = lock_.engine(0);
   std::shared_ptr<recipes::Contender> granted;
-  engine->acquire({.owner = Owner::this_thread(),
-                   .deadline = Deadline::never(),
-                   .kind = core::CountKind::lock,
-                   .done = [&](const recipes::Outcome& outcome) { granted = outcome.contender; }});
+  recipes::AcquireCall::start(
+      engine,
+      {.owner = Owner::this_thread(),
+       .deadline = Deadline::never(),
+       .kind = core::CountKind::lock,
+       .done = [&](const recipes::Outcome& outcome) { granted = outcome.contender; }},
+      {});
   run();
   ASSERT_TRUE(granted);
   lock_.end_use(0);

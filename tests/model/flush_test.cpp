@@ -36,6 +36,7 @@ class FlushTest : public EngineTest {
   /// gets no true before `confirmed`.
   template <class Fact>
   void expect_flush_waits_for(Fact confirmed) {
+    EXPECT_FALSE(flushed());
     const auto newest = work().newest();
     client(0).mend();
     while (!work().wait(Deadline::passed(), newest)) {
@@ -92,6 +93,7 @@ TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
   const std::size_t call = lock_.acquire(0);
   run();
   lock_.cancel(call);
+  EXPECT_FALSE(flushed());
   run();
   const auto newest = work().newest();
   EXPECT_FALSE(work().wait(Deadline::passed(), newest));
@@ -225,7 +227,7 @@ TEST_F(RefusedDelete, OtherPath_IsNotAffected) {
     is_granted = static_cast<bool>(outcome.contender);
     if (is_granted) outcome.contender->release(core::CountKind::hold);
   };
-  lock_.engine(0, "/locks/b")->acquire(std::move(wanted));
+  recipes::AcquireCall::start(lock_.engine(0, "/locks/b"), std::move(wanted), {});
   run();
   EXPECT_TRUE(is_granted);
   expect_rest_when_permitted();

@@ -295,14 +295,17 @@ TEST_F(LocalBatch, ManyWhoGiveBackAtOnceAreServedInALoop) {
   std::size_t served = 0;
   constexpr std::size_t count = 100'000;
   for (std::size_t i = 0; i < count; ++i) {
-    engine->acquire({.owner = Owner::unique(),
-                     .deadline = Deadline::never(),
-                     .local = request.local,
-                     .done = [&served](const recipes::Outcome& outcome) {
-                       if (!outcome.contender) return;
-                       ++served;
-                       outcome.contender->release(core::CountKind::hold);
-                     }});
+    recipes::AcquireCall::start(engine,
+                                {.owner = Owner::unique(),
+                                 .deadline = Deadline::never(),
+                                 .local = request.local,
+                                 .done =
+                                     [&served](const recipes::Outcome& outcome) {
+                                       if (!outcome.contender) return;
+                                       ++served;
+                                       outcome.contender->release(core::CountKind::hold);
+                                     }},
+                                {});
   }
   release(first);
   EXPECT_EQ(served, count);

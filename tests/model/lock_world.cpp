@@ -131,13 +131,14 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
     calls_.back()->all = std::numeric_limits<std::int32_t>::max();
     calls_.back()->counts = said_.size() - 1;
   }
-  tickets_.emplace_back();
+  waiting_.emplace_back();
   watchers_.emplace_back();
   said_lost_.push_back(false);
   lost_told_.push_back(std::make_shared<std::size_t>(0));
   const Deadline deadline =
       !request.timeout ? Deadline::never() : Deadline::after(world_.now(), *request.timeout);
-  tickets_[index] = engine(client)->acquire(
+  waiting_[index] = recipes::AcquireCall::start(
+      engine(client),
       {.owner = request.owner,
        .rule = std::move(request.rule),
        .gate = std::move(request.gate),
@@ -148,7 +149,8 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
        .audience = recipes::LockAudience(std::move(request.listener)),
        .lock_delay = request.lock_delay,
        .local = request.local,
-       .done = [this, index](recipes::Outcome outcome) { ended(index, std::move(outcome)); }});
+       .done = [this, index](recipes::Outcome outcome) { ended(index, std::move(outcome)); }},
+      {});
   return index;
 }
 
@@ -225,7 +227,7 @@ void LockWorld::check_delay(const CallResult& granted) {
 }
 
 void LockWorld::cancel(std::size_t call) {
-  engine(calls_[call]->client)->cancel(*tickets_[call]);
+  if (const auto waits = waiting_[call].lock()) waits->cancel();
 }
 
 void LockWorld::release(std::size_t call) {

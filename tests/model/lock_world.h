@@ -12,6 +12,7 @@
 
 #include "tests/model/world.h"
 #include "zklock/hold.h"
+#include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/contender.h"
 #include "zklock/recipes/lock_engine.h"
@@ -128,7 +129,7 @@ class LockWorld {
   std::vector<std::shared_ptr<recipes::ClientCore>> cores_;
   std::map<std::size_t, std::shared_ptr<recipes::LockEngine>> used_;  ///< by client
   std::vector<std::unique_ptr<CallResult>> calls_;
-  std::vector<std::optional<recipes::Ticket>> tickets_;
+  std::vector<std::weak_ptr<recipes::AcquireCall>> waiting_;  ///< by call
   std::vector<std::shared_ptr<std::size_t>> lost_told_;
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   std::vector<bool> said_lost_;

@@ -163,15 +163,18 @@ TEST_F(OwnSuccessorTest, MayLetGoAtOnceHoweverManyThereAre) {
   const auto holder = granted(0);
   std::size_t grants = 0;
   for (std::size_t i = 0; i < crowd; ++i) {
-    lock_.engine(0)->acquire({.owner = Owner::unique(),
-                              .deadline = Deadline::never(),
-                              .done = [&](const recipes::Outcome& outcome) {
-                                ASSERT_TRUE(outcome.contender);
-                                const Hold hold =
-                                    outcome.contender->make_hold(core::CountKind::hold);
-                                EXPECT_EQ(hold.state(), HoldState::held);
-                                ++grants;
-                              }});
+    recipes::AcquireCall::start(lock_.engine(0),
+                                {.owner = Owner::unique(),
+                                 .deadline = Deadline::never(),
+                                 .done =
+                                     [&](const recipes::Outcome& outcome) {
+                                       ASSERT_TRUE(outcome.contender);
+                                       const Hold hold =
+                                           outcome.contender->make_hold(core::CountKind::hold);
+                                       EXPECT_EQ(hold.state(), HoldState::held);
+                                       ++grants;
+                                     }},
+                                {});
   }
   run();
   ASSERT_EQ(lock_.nodes().size(), crowd + 1);
@@ -358,10 +361,12 @@ TEST_F(OwnSuccessorTest, WaitsWhereNobodyKnowsWhatBecameOfATransaction) {
 TEST_F(OwnSuccessorTest, WaitsForWhatGoesWithTheNode) {
   ASSERT_EQ(ensemble().create("/with"), Status::ok);
   std::shared_ptr<recipes::Contender> holder;
-  lock_.engine(0)->acquire(
+  recipes::AcquireCall::start(
+      lock_.engine(0),
       {.owner = Owner::unique(),
        .deadline = Deadline::never(),
-       .done = [&](const recipes::Outcome& outcome) { holder = outcome.contender; }});
+       .done = [&](const recipes::Outcome& outcome) { holder = outcome.contender; }},
+      {});
   run();
   ASSERT_TRUE(holder);
   Hold hold = holder->make_hold(core::CountKind::hold);

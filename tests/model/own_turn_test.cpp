@@ -275,7 +275,7 @@ class ManyPaths : public OwnTurnTest {
       ASSERT_TRUE(outcome.contender);
       hold = outcome.contender->make_hold(core::CountKind::hold);
     };
-    other.acquire(std::move(wanted));
+    recipes::AcquireCall::start(other.shared_from_this(), std::move(wanted), {});
     run();
     ASSERT_TRUE(hold);
     hold.release();

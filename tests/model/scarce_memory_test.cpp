@@ -46,7 +46,7 @@ class ScarceMemory : public LocalTest {
     {
       const testing::ScarceMemory scarce(memory);
       try {
-        engine->acquire(std::move(wanted));
+        recipes::AcquireCall::start(engine, std::move(wanted), {});
       } catch (const std::bad_alloc&) {
         call.threw = true;
       }

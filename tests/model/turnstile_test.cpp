@@ -75,7 +75,7 @@ TEST_F(TurnstileTest, ThoseOfOtherPathsDoNotStandInThisLine) {
   bool ended = false;
   recipes::Wanted wanted{.owner = Owner::unique(), .deadline = Deadline::never()};
   wanted.done = [&](const recipes::Outcome&) { ended = true; };
-  other->cancel(other->acquire(std::move(wanted)));
+  recipes::AcquireCall::start(other, std::move(wanted), {})->cancel();
   EXPECT_EQ(creates(), 3U);
   run();
   EXPECT_TRUE(ended);
@@ -109,6 +109,7 @@ TEST_F(TurnstileTest, WhoGaveUpInLineIsNotWaitedFor) {
   client(0).cut_off();
   const auto calls = acquire(3);
   for (const std::size_t call : calls) lock_.cancel(call);
+  lock_.engine(0)->settle();
   EXPECT_FALSE(lock_.core(0).work().idle()) << "two have asked";
   run_for(1s);
   client(0).mend();

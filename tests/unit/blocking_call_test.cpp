@@ -102,6 +102,33 @@ TEST(BlockingCall, WaitingForAWhileIsAnInterruptionPoint) {
   waits.join();
 }
 
+TEST(BlockingCall, DeadlineFirst_ResultComesLater) {
+  BlockingCall<int> call;
+  EXPECT_FALSE(call.wait_until(1ms));
+  EXPECT_FALSE(call.wait_until(Deadline::passed(), 24h)) << "awake no longer than that";
+  call.set(7);
+  EXPECT_TRUE(call.wait_until(Deadline::passed()));
+  EXPECT_EQ(call.wait(), 7);
+}
+
+TEST(BlockingCall, DeadlineOfInterruptibleThread_EndsTheWait) {
+  BlockingCall<int> call;
+  boost::thread waits([&call] { EXPECT_FALSE(call.wait_until(1ms)); });
+  waits.join();
+}
+
+TEST(BlockingCall, CallPastItsDeadline_IsExpired) {
+  struct Call {
+    std::function<void(int)> done;
+    static Deadline deadline() { return 1ms; }
+    static std::chrono::microseconds stay_awake() { return {}; }
+    void expire() { done(7); }
+    void cancel() {}
+  };
+  const auto start = [](auto done) { return std::make_shared<Call>(Call{std::move(done)}); };
+  EXPECT_EQ(wait_or_cancel<int>(start, [](int) {}), 7);
+}
+
 TEST(BlockingCall, TheCallSaysHowLongToStayAwake) {
   struct Call {
     int asked = 0;
@@ -109,6 +136,8 @@ TEST(BlockingCall, TheCallSaysHowLongToStayAwake) {
       ++asked;
       return 1us;
     }
+    static Deadline deadline() { return Deadline::never(); }
+    void expire() {}
     void cancel() {}
   };
   const auto call = std::make_shared<Call>();

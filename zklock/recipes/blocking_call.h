@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -13,11 +14,12 @@
 #include <boost/thread/thread.hpp>
 
 #include "zklock/client/stay_awake.h"
+#include "zklock/deadline.h"
+#include "zklock/recipes/slices.h"
 
 namespace zklock::recipes {
 
-/// The place where a thread waits for the result of what other threads do. It has no timeout:
-/// whoever is to deliver the result keeps the deadline.
+/// The place where a thread waits for the result of what other threads do.
 ///
 /// Thread-safety: set() from any thread; wait() from one.
 template <class Result>
@@ -34,25 +36,25 @@ class BlockingCall {
     state->wake();
   }
 
-  /// An interruption point of Boost.Thread: throws boost::thread_interrupted. For `awake` the thread
-  /// does not sleep, but lets others run.
+  /// Blocks until there is a result. An interruption point of Boost.Thread: throws
+  /// boost::thread_interrupted. For `awake` the thread does not sleep, but lets others run.
   Result wait(std::chrono::microseconds awake = {}) {
     std::unique_lock lock(state_->mutex);
-    client::stay_awake(
-        lock, awake, [this] { return state_->result.has_value(); },
-        [] { boost::this_thread::interruption_point(); });
-    while (!state_->result) state_->sleep(lock);
+    await(lock, Deadline::never(), awake);
     return std::move(*state_->result);
+  }
+
+  /// As wait(), but leaves the result for wait(). Returns false if `deadline` came first.
+  bool wait_until(Deadline deadline, std::chrono::microseconds awake = {}) {
+    std::unique_lock lock(state_->mutex);
+    return await(lock, deadline, awake);
   }
 
   /// The same, for about `longest` at most: nothing when there is no result until then. For what
   /// must end although nobody may be left to deliver it.
   std::optional<Result> wait_for(std::chrono::milliseconds longest) {
     std::unique_lock lock(state_->mutex);
-    if (!state_->result) {
-      state_->where_interrupted().timed_wait(lock,
-                                             boost::posix_time::milliseconds(longest.count()));
-    }
+    await(lock, longest, {});
     return std::move(state_->result);
   }
 
@@ -62,14 +64,44 @@ class BlockingCall {
   }
 
  private:
+  static std::chrono::microseconds time_left(Deadline deadline) {
+    return std::chrono::ceil<std::chrono::microseconds>(
+        slice_before(deadline, LeaseClock::now(), std::chrono::seconds(1)));
+  }
+
+  bool await(std::unique_lock<std::mutex>& lock, Deadline deadline,
+             std::chrono::microseconds awake) {
+    if (!deadline.is_never()) awake = std::min(awake, time_left(deadline));
+    client::stay_awake(
+        lock, awake, [this] { return state_->result.has_value(); },
+        [] { boost::this_thread::interruption_point(); });
+    while (!state_->result) {
+      if (deadline.is_never()) {
+        state_->sleep(lock);
+      } else if (deadline.has_passed(LeaseClock::now())) {
+        return false;
+      } else {
+        state_->sleep(lock, time_left(deadline));
+      }
+    }
+    return true;
+  }
+
   /// Only who can be interrupted sleeps on Boost's condition variable: that one notifies with its own
-  /// mutex held, and so the woken thread has to sleep once more. wait_for() is in no hurry.
+  /// mutex held, and so the woken thread has to sleep once more.
   struct State {
     void sleep(std::unique_lock<std::mutex>& lock) {
       if (boost::this_thread::interruption_enabled()) {
         where_interrupted().wait(lock);
       } else {
         ready.wait(lock);
+      }
+    }
+    void sleep(std::unique_lock<std::mutex>& lock, std::chrono::microseconds longest) {
+      if (boost::this_thread::interruption_enabled()) {
+        where_interrupted().timed_wait(lock, boost::posix_time::microseconds(longest.count()));
+      } else {
+        ready.wait_for(lock, longest);
       }
     }
     /// Once there is a result: then nobody begins to sleep.

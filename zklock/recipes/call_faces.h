@@ -31,14 +31,15 @@ inline std::exception_ptr thrown(const std::optional<Error>& error) {
   return error ? std::make_exception_ptr(*error) : nullptr;
 }
 
-/// Blocks; an interruption point. Interrupted, it cancels the call, and what came at that very moment
+/// Blocks, until the call's own deadline at most; an interruption point. Interrupted, it cancels the call, and what came at that very moment
 /// is given back.
 template <class Outcome, class Start, class GiveBack>
 Outcome wait_or_cancel(const Start& start, const GiveBack& give_back) {
   BlockingCall<Outcome> end;
   const auto under_way = start([&end](Outcome outcome) { end.set(std::move(outcome)); });
   try {
-    return end.wait(under_way->stay_awake());
+    if (!end.wait_until(under_way->deadline(), under_way->stay_awake())) under_way->expire();
+    return end.wait();
   } catch (const boost::thread_interrupted&) {
     under_way->cancel();
     give_back(end.wait_without_interruption());

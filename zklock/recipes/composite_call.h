@@ -56,6 +56,9 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void cancel();
   /// As AcquireCall's: none, for it waits for several.
   static std::chrono::microseconds stay_awake() noexcept { return {}; }
+  /// Its parts keep the deadline.
+  static Deadline deadline() noexcept { return Deadline::never(); }
+  static void expire() noexcept {}
   /// The same, with Error(closed): the public object is being destroyed.
   void close();
 

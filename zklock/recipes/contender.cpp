@@ -6,29 +6,28 @@
 #include <utility>
 
 #include "zklock/core/node_name.h"
-#include "zklock/recipes/round_trip.h"
 
 namespace zklock::recipes {
 
 using core::Ownership;
 
-Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
+Contender::Contender(std::shared_ptr<LockEngine> engine, Owner key, const Requester& requester,
                      core::AcquireFsm::Policy policy, LockAudience audience,
                      std::shared_ptr<LocalQueue> local)
     : engine_(std::move(engine)),
       key_(key),
-      owner_(owner),
+      owner_(requester.owner),
       local_(std::move(local)),
       audience_(std::move(audience)),
       waits_(policy.wait) {
   if (local_) return;
-  place_ = std::make_shared<Place>(engine_, Requester::of_this_thread(owner), std::move(policy));
+  place_ = std::make_shared<Place>(engine_, requester, std::move(policy));
 }
 
 Contender::~Contender() = default;
 
-void Contender::start() {
-  if (local_) return local_->begin(shared_from_this());
+void Contender::start(const Requester& requester) {
+  if (local_) return local_->begin(shared_from_this(), requester);
   place_->enter(shared_from_this());
   place_->start();
 }
@@ -74,44 +73,34 @@ std::optional<Error> Contender::refusal(core::CountKind kind) const {
   return error(Errc::would_deadlock, "this owner has the lock shared; unlock that first");
 }
 
-void Contender::join(Call call) {
+void Contender::join(const std::shared_ptr<AcquireCall>& call) {
   const bool held = holds_validly();
-  if (auto refused = refusal(call.kind)) {
-    complete(call, {.error = std::move(refused)});
+  if (auto refused = refusal(call->kind())) {
+    call->complete({.error = std::move(refused)});
     return;
   }
   if (held) {
-    complete(call, {.contender = shared_from_this()});
-    ownership_.add(call.kind);  // now that the caller will hear of it
+    if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
     return;
   }
-  call.began = core().scheduler().now();
-  core().scheduler().cancel(std::exchange(call.timer, {}));
-  // A single attempt is not to hang on a server that is gone.
-  const Deadline limit = waits_ ? call.deadline : for_one_round(core(), call.deadline);
-  if (!limit.is_never()) {
-    call.timer = core().scheduler().at(limit.at(), entering([ticket = call.ticket](Contender& c) {
-                                         c.leave(ticket, Why::deadline);
-                                       }));
-  }
-  calls_.push_back(std::move(call));
+  call->arm(waits_);
+  calls_.push_back(call);
 }
 
-void Contender::leave(std::uint64_t ticket, Why why) {
-  const auto call = std::ranges::find(calls_, ticket, &Call::ticket);
-  if (call == calls_.end()) return;
-  Call leaving = std::move(*call);
-  calls_.erase(call);
-  complete(leaving, outcome_of(leaving, why));
+void Contender::sweep() {
+  for (std::size_t i = calls_.size(); i-- > 0;) {
+    if (!calls_[i]->has_ended()) continue;
+    calls_[i]->disarm();
+    calls_.erase(calls_.begin() + i);
+  }
   if (calls_.empty()) give_up();
 }
 
 void Contender::leave_all(const void* on_behalf) {
-  std::vector<std::uint64_t> tickets;
-  for (const Call& call : calls_) {
-    if (call.on_behalf == on_behalf) tickets.push_back(call.ticket);
+  for (const auto& call : calls_) {
+    if (call->on_behalf() == on_behalf) call->complete(closed());
   }
-  for (const std::uint64_t ticket : tickets) leave(ticket, Why::closed);
+  sweep();
 }
 
 void Contender::fail(Errc code, const std::string& cause) {
@@ -120,21 +109,9 @@ void Contender::fail(Errc code, const std::string& cause) {
   give_up();
 }
 
-Outcome Contender::outcome_of(const Call& call, Why why) {
-  switch (why) {
-    case Why::cancelled: return {};
-    case Why::closed:
-      return {.error = error(Errc::closed, core().closed() ? std::string_view{}
-                                                           : "the mutex was destroyed meanwhile")};
-    case Why::deadline: break;
-  }
-  if (waits_ && (place_->had_node() || core().keeper().is_connected())) return {};
-  const auto waited =
-      std::chrono::duration_cast<std::chrono::milliseconds>(core().scheduler().now() - call.began);
-  std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
-  const std::string trouble = core().coordinator().trouble();
-  if (!trouble.empty()) cause += " (" + trouble + ")";
-  return {.error = error(Errc::not_connected, cause)};
+Outcome Contender::closed() const {
+  return {.error = error(Errc::closed, core().closed() ? std::string_view{}
+                                                       : "the mutex was destroyed meanwhile")};
 }
 
 void Contender::give_up() {
@@ -152,7 +129,7 @@ void Contender::depart() {
 }
 
 void Contender::drop_calls() noexcept {
-  for (const Call& call : calls_) core().scheduler().cancel(call.timer);
+  for (const auto& call : calls_) call->disarm();
   calls_.clear();
 }
 
@@ -163,31 +140,32 @@ void Contender::attempt_ended() {
   // A single attempt has failed. Calls of the same owner that came meanwhile and can wait go on.
   Calls calls = std::exchange(calls_, {});
   std::shared_ptr<Contender> next;
-  for (Call& call : calls) {
-    if (waits_ || call.deadline.has_passed(core().scheduler().now())) {
-      complete(call, {});
+  for (const auto& call : calls) {
+    if (waits_ || call->has_ended() || call->has_passed(core().scheduler().now())) {
+      call->complete({});
       continue;
     }
     if (!next) {
       core::AcquireFsm::Policy patient = policy();
       patient.rule = rule_for(calls);
-      patient.gate = call.terms->gate;
+      patient.gate = call->terms().gate;
       patient.wait = true;
-      patient.lists = static_cast<bool>(call.terms->audience);
+      patient.lists = static_cast<bool>(call->terms().audience);
       // Who waits at a gate has a place of its own; and who only reads, where others write.
-      const bool shares = !call.terms->gate && patient.rule == policy().rule;
-      next = engine_->begin(key_, owner_, patient, call.terms->audience, shares ? local_ : nullptr);
+      const bool shares = !call->terms().gate && patient.rule == policy().rule;
+      next = engine_->begin(key_, Requester::of_this_thread(owner_), patient,
+                            call->terms().audience, shares ? local_ : nullptr);
     }
-    next->join(std::move(call));
+    next->join(call);
   }
-  if (next) next->start();
+  if (next) next->start(Requester::of_this_thread(owner_));
 }
 
 // Calls that only read have joined one that was to write: they need not exclude anybody.
 core::QueueRule Contender::rule_for(const Calls& calls) const {
   const core::Instant now = core().scheduler().now();
-  const bool writes = std::ranges::any_of(calls, [now](const Call& call) {
-    return !core::is_shared(call.kind) && !call.deadline.has_passed(now);
+  const bool writes = std::ranges::any_of(calls, [now](const auto& call) {
+    return !core::is_shared(call->kind()) && !call->has_passed(now);
   });
   return writes ? place_->rule() : core::QueueRule::reader();
 }
@@ -202,9 +180,9 @@ void Contender::failed(Errc code, const std::string& cause) {
 
 void Contender::connection_timed_out(const std::string& cause) {
   Calls waiting;
-  for (Call& call : std::exchange(calls_, {})) {
-    if (call.deadline.is_never()) {
-      complete(call, {.error = error(Errc::not_connected, cause)});
+  for (auto& call : std::exchange(calls_, {})) {
+    if (call->is_endless()) {
+      call->complete({.error = error(Errc::not_connected, cause)});
     } else {
       waiting.push_back(std::move(call));
     }
@@ -219,12 +197,7 @@ void Contender::refused(Errc code, const std::string& cause) {
 }
 
 void Contender::complete_all(Errc code, const std::string& cause) {
-  for (Call& call : std::exchange(calls_, {})) complete(call, {.error = error(code, cause)});
-}
-
-void Contender::complete(Call& call, Outcome outcome) {
-  core().scheduler().cancel(call.timer);
-  engine_->later([done = std::move(call.done), result = std::move(outcome)] { done(result); });
+  for (const auto& call : std::exchange(calls_, {})) call->complete({.error = error(code, cause)});
 }
 
 Error Contender::error(Errc code, std::string_view cause) const {

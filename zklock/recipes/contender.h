@@ -16,6 +16,7 @@
 #include "zklock/core/ownership.h"
 #include "zklock/core/seldom.h"
 #include "zklock/hold.h"
+#include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/hold_tenure.h"
 #include "zklock/recipes/local_queue.h"
 #include "zklock/recipes/lock_engine.h"
@@ -40,36 +41,18 @@ namespace zklock::recipes {
 /// Thread-safety: the members of a Hold from any thread; the others within a Section of the engine.
 class Contender : public std::enable_shared_from_this<Contender> {
  public:
-  /// `key`: under which the engine keeps it; `owner`: whom it names. `local`: where it shares a
-  /// place; null when it has one of its own.
-  Contender(std::shared_ptr<LockEngine> engine, Owner key, Owner owner,
+  /// `key`: its key in the engine's map. `requester`: named by its node and Hold. `local`: the queue in
+  /// which it shares a place; null when it has one of its own.
+  Contender(std::shared_ptr<LockEngine> engine, Owner key, const Requester& requester,
             core::AcquireFsm::Policy policy, LockAudience audience,
             std::shared_ptr<LocalQueue> local);
   ~Contender();
 
-  /// What a call says of the hold; of the contender too, if the call makes it.
-  struct Terms {
-    core::HoldLimit limit = {};
-    LockAudience audience = {};
-    core::Seldom<core::QueueRule> gate = {};
-    friend bool operator==(const Terms&, const Terms&) = default;
-  };
-  /// Within a Section.
-  struct Call {
-    std::uint64_t ticket = 0;
-    core::CountKind kind = core::CountKind::hold;
-    const void* on_behalf = nullptr;
-    Deadline deadline;
-    core::Instant began = {};
-    client::TimerId timer = {};
-    core::Seldom<Terms> terms = {};
-    std::function<void(Outcome)> done = {};
-  };
-  void start();
+  void start(const Requester& requester);
   /// A call waits with this contender, or nests if it holds.
-  void join(Call call);
-  enum class Why { deadline, cancelled, closed };
-  void leave(std::uint64_t ticket, Why why);
+  void join(const std::shared_ptr<AcquireCall>& call);
+  /// Forgets the calls that were abandoned; withdraws if no other waits.
+  void sweep();
   void leave_all(const void* on_behalf);
   /// Ends all waiting calls with this error.
   void fail(Errc error, const std::string& cause);
@@ -149,7 +132,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void forced_to_release();
 
  private:
-  using Calls = core::Few<Call>;
+  using Calls = core::Few<std::shared_ptr<AcquireCall>>;
 
   /// Why a call cannot nest here; nothing when it can.
   std::optional<Error> refusal(core::CountKind kind) const;
@@ -157,6 +140,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   core::QueueRule rule_for(const Calls& waiting) const;
   void give_up();
   void depart();
+  void decline(core::CountKind kind);
   void tell_loss(Loss why);
   /// Hands over when it goes, once it was sent: when all have been told.
   struct HandOver {
@@ -177,9 +161,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void tell(std::stop_source source, std::shared_ptr<HandOver> keep);
   void hand_over();
   void downgrade_if_only_shared();
-  void complete(Call& call, Outcome outcome);
   void complete_all(Errc code, const std::string& cause);
-  Outcome outcome_of(const Call& call, Why why);
+  Outcome closed() const;
   Error error(Errc code, std::string_view cause) const;
 
   const std::shared_ptr<LockEngine> engine_;

@@ -20,7 +20,7 @@ constexpr std::chrono::seconds patience_with_loss{1};
 
 void Contender::granted() {
   // Who waited longest agreed on it first.
-  const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front().terms->limit;
+  const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front()->terms().limit;
   const std::uint64_t turn = local_ ? local_->granted(place_) : 0;
   tenure_ = std::make_unique<HoldTenure>(
       *this, HoldTenure::Grant{.token = {place_->token().zxid, turn},
@@ -28,12 +28,19 @@ void Contender::granted() {
                                .lease = place_->term(),
                                .limit = limit});
   ownership_.granted();  // whoever sees that asks the tenure
-  for (Call& call : std::exchange(calls_, {})) {
-    ownership_.add(call.kind);
-    complete(call, {.contender = shared_from_this()});
+  const Calls calls = std::exchange(calls_, {});
+  for (const auto& call : calls) {
+    if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
   }
+  if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
   // The term may have lapsed since it was asked for, and its members been told, without this one.
   if (holds_validly()) downgrade_if_only_shared();
+}
+
+// Every call was abandoned meanwhile.
+void Contender::decline(core::CountKind kind) {
+  ownership_.add(kind);
+  engine_->declines(shared_from_this(), kind);
 }
 
 bool Contender::holds_validly() {
@@ -188,7 +195,7 @@ void Contender::downgrade_if_only_shared() {
 }
 
 void Contender::close() {
-  for (Call& call : std::exchange(calls_, {})) complete(call, outcome_of(call, Why::closed));
+  for (const auto& call : std::exchange(calls_, {})) call->complete(closed());
   ownership_.withdraw();  // or it is still granted, and nobody would end it
   lose(Loss::node);
   place_->leave_session();

@@ -32,10 +32,10 @@ std::shared_ptr<const Place> LocalQueue::idle_place() const noexcept {
 
 // ---- contenders come and go ---------------------------------------------------------------------
 
-void LocalQueue::begin(const std::shared_ptr<Contender>& who) {
+void LocalQueue::begin(const std::shared_ptr<Contender>& who, const Requester& requester) {
   if (state_ == State::idle && waiting_.empty()) {
     // The answer on whether others wait is on its way.
-    if (!may_serve_idle()) return wait_behind(who);
+    if (!may_serve_idle()) return wait_behind(who, requester);
     try {
       if (hand_to(who)) return;
     } catch (...) {  // no memory: it is kept as before
@@ -48,14 +48,14 @@ void LocalQueue::begin(const std::shared_ptr<Contender>& who) {
     who->waits_for(place_);
     if (!who->waits()) return who->attempt_ended();
     // Idle: others wait for that answer, and are not to be overtaken.
-    if (terms_.batch > 1 || state_ == State::idle) return wait_behind(who);
+    if (terms_.batch > 1 || state_ == State::idle) return wait_behind(who, requester);
   }
-  queue(who, Requester::of_this_thread(who->owner()));
+  queue(who, requester);
 }
 
-void LocalQueue::wait_behind(const std::shared_ptr<Contender>& who) {
+void LocalQueue::wait_behind(const std::shared_ptr<Contender>& who, const Requester& requester) {
   who->waits_for(place_);
-  waiting_.push_back({who, Requester::of_this_thread(who->owner())});
+  waiting_.push_back({who, requester});
   tell_position(waiting_.size() - 1);
   ask_if_due();
 }

@@ -80,7 +80,7 @@ class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
 
   /// What contenders tell it. It begins to wait; and gets a place, now or later, or is told that
   /// its attempt has ended.
-  void begin(const std::shared_ptr<Contender>& who);
+  void begin(const std::shared_ptr<Contender>& who, const Requester& requester);
   /// It waits no longer. False: it is alone in its place, which is to be given up.
   bool leave(const Contender& who);
   /// How many of this client stand before it in the place that it waits for.
@@ -121,7 +121,7 @@ class LocalQueue : public std::enable_shared_from_this<LocalQueue> {
   bool is_idle(const Place& place) const noexcept {
     return state_ == State::idle && is_shared(place);
   }
-  void wait_behind(const std::shared_ptr<Contender>& who);
+  void wait_behind(const std::shared_ptr<Contender>& who, const Requester& requester);
   Waiting take_next();
   void queue(const std::shared_ptr<Contender>& who, Requester requester);
   void stand(std::shared_ptr<Place> place, State state);

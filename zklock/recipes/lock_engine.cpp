@@ -3,14 +3,21 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
+#include "zklock/recipes/acquire_call.h"
 #include "zklock/recipes/contender.h"
 #include "zklock/recipes/local_queue.h"
+#include "zklock/recipes/slices.h"
+#include "zklock/recipes/timed_lock.h"
 
 namespace zklock::recipes {
 
 namespace {
+
+/// How long an acquire waits for the mutex: longer than most Sections last.
+constexpr std::chrono::milliseconds patience_with_sections{10};
 
 /// What this thread takes out of an engine's outbox.
 struct Emptying;
@@ -29,12 +36,32 @@ struct Emptying {
 
 }  // namespace
 
+template <class Step>
+bool LockEngine::soon(Step step) noexcept {
+  try {
+    core_->coordinator().soon([weak = weak_from_this(), step = std::move(step)] {
+      const auto engine = weak.lock();
+      if (!engine) return;
+      const Section section(*engine);
+      step(*engine);
+    });
+    return true;
+  } catch (const std::exception& e) {  // no memory
+    core_->warn("lock " + path_.str() + ": " + e.what());
+    return false;
+  }
+}
+
 LockEngine::LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path, bool counter_ended)
     : core_(std::move(core)), path_(std::move(path)), counter_has_ended_(counter_ended) {}
 
 LockEngine::~LockEngine() = default;
 
-LockEngine::Section::Section(LockEngine& engine) : engine_(engine), lock_(engine.mutex_) {
+LockEngine::Section::Section(LockEngine& engine)
+    : Section(engine, std::unique_lock(engine.mutex_)) {}
+
+LockEngine::Section::Section(LockEngine& engine, std::unique_lock<std::timed_mutex> lock)
+    : engine_(engine), lock_(std::move(lock)) {
   auto& leaving = engine_.leaving_;
   while (!leaving.empty()) {
     try {
@@ -49,12 +76,18 @@ LockEngine::Section::Section(LockEngine& engine) : engine_(engine), lock_(engine
 }
 
 LockEngine::Section::~Section() {
+  // A release may grant the next contender, which may decline too.
+  for (std::size_t i = 0; i < engine_.declining_.size(); ++i) {
+    const auto [contender, kind] = engine_.declining_[i];
+    contender->drop(kind, Place::Manner::release);
+  }
+  const auto declined = std::exchange(engine_.declining_, {});  // perhaps the last references
   const bool put_off = std::exchange(engine_.put_off_, false);
   std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
-  if (!put_off && outbox.empty()) return;
+  if (!put_off && outbox.empty() && declined.empty()) return;
   const auto engine = engine_.shared_from_this();  // who has the mutex next may drop the last one
   lock_.unlock();
-  if (put_off) engine->settle_soon();
+  if (put_off) engine->soon([](LockEngine&) {});  // if that fails, whoever comes next does it
   if (outbox.empty()) return;
   // What is in the outbox may drop a hold, and so come back here: with the next grant, which may be
   // dropped too. It goes on in one loop, however many there are.
@@ -75,40 +108,65 @@ LockEngine::Section::~Section() {
 
 void LockEngine::settle() {
   const Section section(*this);
+  for (const auto& [owner, contender] : by_owner()) contender->sweep();
 }
 
-void LockEngine::settle_soon() noexcept {
-  try {
-    core_->coordinator().soon([weak = weak_from_this()] {
-      if (const auto engine = weak.lock()) engine->settle();
-    });
-  } catch (const std::exception& e) {  // no memory: whoever comes next does it
-    core_->warn("lock " + path_.str() + ": " + e.what());
-  }
+void LockEngine::sweep_soon(const Owner& owner) noexcept {
+  ++deferred_;
+  const bool sure = soon([owner](LockEngine& engine) {
+    --engine.deferred_;
+    if (const auto contender = engine.find(owner)) contender->sweep();
+  });
+  if (!sure) --deferred_;
 }
 
-Ticket LockEngine::acquire(Wanted wanted) {
-  const Section section(*this);
-  if (core_->closed()) throw Error(Errc::closed, "lock", path_.str());
-  const Ticket ticket{++last_ticket_, wanted.owner};
-  if (wanted.stopped) {
-    later([done = std::move(wanted.done)] { done({}); });
-    return ticket;
+void LockEngine::acquire(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {
+  // Asynchronous calls that one thread makes keep their order. And a single attempt is not to fail
+  // because of a contender that is about to be withdrawn.
+  const bool keeps_order = !wanted.blocks || !call->waits();
+  if (keeps_order && deferred_ > 0) return enter_soon(call, std::move(wanted));
+  std::unique_lock lock(mutex_, std::defer_lock);
+  const auto now = LeaseClock::now();
+  if (!lock_within(lock, slice_before(call->deadline(), now, patience_with_sections))) {
+    return enter_soon(call, std::move(wanted));
   }
-  Contender::Call call{
-      .ticket = ticket.number,
-      .kind = wanted.kind,
-      .on_behalf = wanted.on_behalf.get(),
-      .deadline = wanted.deadline,
-      .terms = core::Seldom<Contender::Terms>({wanted.limit, wanted.audience, wanted.gate}),
-      .done = std::move(wanted.done)};
+  const Section section(*this, std::move(lock));
+  enter(call, std::move(wanted));
+}
+
+void LockEngine::enter_soon(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {
+  wanted.requester = Requester::of_this_thread(wanted.on_behalf_of.value_or(wanted.owner));
+  call->arm(call->waits());
+  ++deferred_;
+  const bool sure = soon([call, wanted = std::move(wanted)](LockEngine& engine) {
+    --engine.deferred_;
+    try {
+      engine.enter(call, wanted);
+    } catch (const Error& error) {
+      call->complete({.error = error});
+    } catch (const std::exception& e) {  // no memory
+      call->complete({.error = Error(Errc::not_connected, "lock", engine.path_.str(), e.what())});
+    }
+  });
+  if (sure) return;
+  --deferred_;
+  call->disarm();
+  throw std::bad_alloc();
+}
+
+void LockEngine::enter(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {
+  if (call->has_ended()) return;
+  const bool destroyed = wanted.on_behalf && *wanted.on_behalf;
+  if (core_->closed() || destroyed) throw Error(Errc::closed, "lock", path_.str());
   if (const auto contender = find(wanted.owner)) {
-    contender->join(std::move(call));
-    return ticket;
+    contender->sweep();
+    if (contender->ownership().state() != core::Ownership::State::over) {
+      return contender->join(call);
+    }
   }
   if (auto refusal = core_->retry_refused_removals(path_)) {
-    later([done = std::move(call.done), error = *std::move(refusal)] { done({.error = error}); });
-    return ticket;
+    call->complete({.error = std::move(refusal)});
+    return;
   }
   const bool wait = !wanted.deadline.has_passed(core_->scheduler().now());
   core::AcquireFsm::Policy policy{.rule = wanted.rule,
@@ -119,25 +177,27 @@ Ticket LockEngine::acquire(Wanted wanted) {
                                   .counts = !goes_by_number(),
                                   .lock_delay = wanted.lock_delay};
   const auto local = local_queue(policy, wanted.local);
-  const auto contender = begin(wanted.owner, wanted.on_behalf_of.value_or(wanted.owner), policy,
-                               wanted.audience, local);
+  const auto requester =
+      wanted.requester ? *wanted.requester
+                       : Requester::of_this_thread(wanted.on_behalf_of.value_or(wanted.owner));
+  const auto contender = begin(wanted.owner, requester, policy, wanted.audience, local);
   try {
-    contender->join(std::move(call));
-    contender->start();
+    contender->join(call);
+    contender->start(requester);
   } catch (...) {
     contender->drop_calls();
     if (local) local->leave(*contender);
     forget(*contender);
     throw;
   }
-  return ticket;
 }
 
-std::shared_ptr<Contender> LockEngine::begin(const Owner& key, const Owner& owner,
+std::shared_ptr<Contender> LockEngine::begin(const Owner& key, Requester requester,
                                              core::AcquireFsm::Policy policy, LockAudience audience,
                                              std::shared_ptr<LocalQueue> local) {
-  auto contender = std::make_shared<Contender>(shared_from_this(), key, owner, std::move(policy),
-                                               std::move(audience), std::move(local));
+  auto contender =
+      std::make_shared<Contender>(shared_from_this(), key, std::move(requester), std::move(policy),
+                                  std::move(audience), std::move(local));
   contenders_[key] = contender;
   return contender;
 }
@@ -171,13 +231,6 @@ std::map<Owner, std::shared_ptr<Contender>> LockEngine::by_owner() const {
 void LockEngine::forget(const Contender& contender) noexcept {
   const auto found = contenders_.find(contender.key());
   if (found != contenders_.end() && found->second.get() == &contender) contenders_.erase(found);
-}
-
-void LockEngine::cancel(const Ticket& ticket) {
-  const Section section(*this);
-  if (const auto contender = find(ticket.owner)) {
-    contender->leave(ticket.number, Contender::Why::cancelled);
-  }
 }
 
 void LockEngine::cancel_all(const void* object) {

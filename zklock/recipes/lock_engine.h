@@ -36,6 +36,7 @@
 
 namespace zklock::recipes {
 
+class AcquireCall;
 class Contender;
 class LocalQueue;
 
@@ -62,15 +63,10 @@ struct Wanted {
   LockAudience audience = {};                 ///< of the contender, if this call makes it
   std::chrono::milliseconds lock_delay = {};  ///< the same
   core::LocalTerms local = {};                ///< the same; with the rule of a mutex only
-  bool stopped = false;                       ///< ends at once: the caller's stop came first
+  bool blocks = false;  ///< the thread that waits for the end keeps the deadline
+  std::optional<Requester> requester = {};  ///< when another thread begins the call
   /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
   std::function<void(Outcome)> done = {};
-};
-
-/// Names one waiting call.
-struct Ticket {
-  std::uint64_t number;
-  Owner owner;
 };
 
 /// All that one client has to do with one lock path: its contenders, by owner. The one mutex of
@@ -87,11 +83,16 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   const core::LockPath& path() const noexcept { return path_; }
 
   /// Nests, joins this owner's waiting contender, or queues. `wanted.done` may be called before
-  /// acquire() returns, but after all locks are released. Throws Error(closed), and whatever the
-  /// ports throw when the system gives no more; then there is no call.
-  Ticket acquire(Wanted wanted);
-  /// Ends a waiting call with neither contender nor error; nothing if it has ended.
-  void cancel(const Ticket& ticket);
+  /// acquire() returns, but after all locks are released. If the mutex is not free within some
+  /// milliseconds, or until the deadline, a thread of the library does this soon. Throws
+  /// Error(closed), and whatever the ports throw when the system gives no more; then there is no call.
+  void acquire(const std::shared_ptr<AcquireCall>& call, Wanted wanted);
+  /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Without
+  /// memory for that it stays until its grant, which is released, or until flush().
+  void sweep_soon(const Owner& owner) noexcept;
+  /// When a server last answered that it made a node of this client here.
+  core::Instant node_made_at() const noexcept { return node_made_at_; }
+  void node_made(core::Instant now) noexcept { node_made_at_ = now; }
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
@@ -137,7 +138,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// Ends all waiting calls with this error.
   void fail_waiting(Errc code, const std::string& cause);
 
-  /// The nodes of those who have let go are being removed when this returns.
+  /// Sends the removal of every node whose holder has released it or whose calls were abandoned.
   void settle();
   /// The client is closing: waiting calls end with Error(closed), holds are lost.
   void close();
@@ -149,13 +150,15 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   class Section {
    public:
     explicit Section(LockEngine& engine);
+    /// `lock`: of the mutex, held.
+    Section(LockEngine& engine, std::unique_lock<std::timed_mutex> lock);
     ~Section();
     Section(const Section&) = delete;
     Section& operator=(const Section&) = delete;
 
    private:
     LockEngine& engine_;
-    std::unique_lock<std::mutex> lock_;
+    std::unique_lock<std::timed_mutex> lock_;
   };
 
   /// For contenders, within a Section: one that has let go, and need not have its node removed by
@@ -166,6 +169,11 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   }
   /// For contenders, within a Section.
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
+  /// For contenders, within a Section: a contender was granted after all its calls had been abandoned.
+  /// It releases its one count of `kind` at the end of this Section.
+  void declines(std::shared_ptr<Contender> contender, core::CountKind kind) {
+    declining_.emplace_back(std::move(contender), kind);
+  }
   void forget(const Contender& contender) noexcept;
   /// It is so seldom free that asking whether it is would be in vain.
   bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
@@ -187,7 +195,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool believes_announcement(FencingToken predecessor) const noexcept {
     return trust_.believes(predecessor);
   }
-  std::shared_ptr<Contender> begin(const Owner& key, const Owner& owner,
+  std::shared_ptr<Contender> begin(const Owner& key, Requester requester,
                                    core::AcquireFsm::Policy policy, LockAudience audience,
                                    std::shared_ptr<LocalQueue> local);
 
@@ -196,7 +204,13 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   bool anyone_waits() const;
 
  private:
-  void settle_soon() noexcept;
+  /// acquire(), within a Section.
+  void enter(const std::shared_ptr<AcquireCall>& call, Wanted wanted);
+  void enter_soon(const std::shared_ptr<AcquireCall>& call, Wanted wanted);
+  /// Calls `step(*this)` within a Section, soon, on a thread of the library. Returns false if there
+  /// was no memory for that.
+  template <class Step>
+  bool soon(Step step) noexcept;
   void acl_answered(const client::Reply& reply);
   /// Within a Section. Null without one.
   std::shared_ptr<Contender> find(const Owner& owner) const;
@@ -211,14 +225,16 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   const core::LockPath path_;
   Recursion recursion_;
 
-  std::mutex mutex_;
+  std::atomic<core::Instant> node_made_at_{core::Instant::min()};
+  std::atomic<int> deferred_{0};  ///< calls to be begun or swept soon
+  std::timed_mutex mutex_;
   // guarded by mutex_
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
   std::vector<std::shared_ptr<LocalQueue>> local_queues_;  ///< one for all who agree
   std::vector<std::function<void()>> outbox_;
   std::vector<std::shared_ptr<Contender>> leaving_;
   bool put_off_ = false;  ///< one of these, in this Section
-  std::uint64_t last_ticket_ = 0;
+  std::vector<std::pair<std::shared_ptr<Contender>, core::CountKind>> declining_;
   std::size_t objects_ = 0;
   int waited_in_a_row_ = 0;  ///< grants, the last ones
   OwnTurn own_turn_{*this};

@@ -95,6 +95,7 @@ Wanted Lockable::wanted(const Kind& kind, Owner owner, const AcquireOptions& opt
 std::shared_ptr<Contender> Lockable::acquire_blocking(Wanted wanted, const std::stop_token& stop) {
   engine_->core().check_usable("lock", path());
   const CountKind kind = wanted.kind;
+  wanted.blocks = true;
   Outcome outcome = wait_or_cancel<Outcome>(
       [&](auto done) {
         wanted.done = std::move(done);

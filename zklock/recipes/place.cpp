@@ -153,7 +153,7 @@ void Place::ask_for_node() {
   const std::string& path = engine_->path().str();
   create_id_ = submit(request::CreateContender{path, fsm_.present_rule().prefix(), data.encode()},
                       {}, on_reply([](Place& p, const auto& r) {
-                        p.had_node_ = p.had_node_ || r.status == Status::ok;
+                        if (r.status == Status::ok) p.node_made();
                         p.queued_ms_ = r.created_ms;
                         return p.fsm_.created(p.answer_of(r), p.lease_valid(r.session));
                       }));
@@ -163,6 +163,11 @@ void Place::ask_for_node() {
     fsm_.not_counted();
   }
   wanted_since_ = core().scheduler().now();
+}
+
+void Place::node_made() {
+  had_node_ = true;
+  engine_->node_made(core().scheduler().now());
 }
 
 void Place::count() {

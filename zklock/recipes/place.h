@@ -94,8 +94,6 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   core::Duration held_for() const { return core().scheduler().now() - holding_->since; }
   /// Of what is let go of: whether somebody may have come who waits for it.
   bool may_be_awaited();
-  /// A server was reached.
-  bool had_node() const noexcept { return had_node_; }
   FencingToken token() const noexcept { return fsm_.token(); }
   SessionId session() const noexcept { return fsm_.session(); }
   core::Sequence sequence() const noexcept { return fsm_.sequence(); }
@@ -175,6 +173,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   void carry_out(const Effect& effect);
   void create();
   void ask_for_node();
+  void node_made();
   void count();
   void move(const std::string& attempt);
   bool lease_valid(SessionId session);
@@ -236,9 +235,9 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   // guarded by the engine's mutex
   std::weak_ptr<Contender> contender_;
   core::AcquireFsm fsm_;
-  BackgroundWork::Id work_{};  ///< from give_up() until the machine has ended
-  bool let_through_ = false;   ///< by the turnstile, and has not passed
-  bool had_node_ = false;
+  BackgroundWork::Id work_{};      ///< from give_up() until the machine has ended
+  bool let_through_ = false;       ///< by the turnstile, and has not passed
+  bool had_node_ = false;          ///< a server was reached
   client::RequestId create_id_{};  ///< or of another request that is bound to no session
   client::RequestId count_id_{};
   client::RequestId list_id_{};

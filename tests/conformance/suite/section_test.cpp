@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// While the engine's mutex is held, every call on another thread ends by its deadline, its stop or its
+// interruption. No call both returns without the lock and holds it.
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <random>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include <boost/thread/thread.hpp>
+#include <gtest/gtest.h>
+
+#include "conformance/blockable_test.h"
+#include "conformance/detached.h"
+#include "zklock/recipes/client_core.h"
+#include "zklock/recipes/lock_engine.h"
+
+namespace zklock::testing {
+namespace {
+
+using recipes::ClientCore;
+using recipes::LockEngine;
+
+class WithinSection : public BlockableTest {
+ protected:
+  WithinSection() { block(); }
+
+  // `call` runs on a thread of `Thread` and returns, while this thread holds the mutex of the engine.
+  // The thread's end takes that mutex too, so it is joined afterwards.
+  template <class Thread = std::thread, class Call>
+  void expect_returns(Call call, const std::function<void(Thread&)>& meanwhile = {}) {
+    std::promise<void> returned;
+    Thread thread;
+    {
+      const LockEngine::Section section(*engine_);
+      thread = Thread([&] {
+        call();
+        returned.set_value();
+      });
+      if (meanwhile) meanwhile(thread);
+      auto future = returned.get_future();
+      get(future);
+    }
+    thread.join();
+    EXPECT_TRUE(client_->flush(kPatience));
+    EXPECT_TRUE(only_the_holder_is_left());
+  }
+
+  const std::shared_ptr<LockEngine> engine_ =
+      ClientCore::of(*client_)->engine(core::LockPath(kPath));
+};
+
+TEST_F(WithinSection, DeadlineOfLock_ReturnsFalse) {
+  expect_returns([this] { EXPECT_FALSE(mutex_.try_lock_for(20ms)); });
+}
+
+TEST_F(WithinSection, DeadlineOfAcquire_ReturnsNothing) {
+  expect_returns([this] { EXPECT_FALSE(mutex_.acquire({.deadline = 20ms})); });
+}
+
+TEST_F(WithinSection, DeadlineOfBoostThread_ReturnsFalse) {
+  expect_returns<boost::thread>([this] { EXPECT_FALSE(mutex_.try_lock_for(20ms)); });
+}
+
+TEST_F(WithinSection, StopOfLock_ReturnsFalse) {
+  expect_returns([this] {
+    std::stop_source stop;
+    const std::jthread stops([&] { stop.request_stop(); });
+    EXPECT_FALSE(mutex_.lock(stop.get_token()));
+  });
+}
+
+TEST_F(WithinSection, InterruptionOfLock_Throws) {
+  expect_returns<boost::thread>([this] { EXPECT_THROW(mutex_.lock(), boost::thread_interrupted); },
+                                [](boost::thread& thread) { thread.interrupt(); });
+}
+
+TEST_F(WithinSection, DeadlineOfFuture_BringsNothing) {
+  expect_returns([this] {
+    auto future = mutex_.async_acquire(AcquireOptions{.deadline = 20ms});
+    EXPECT_FALSE(get(future));
+  });
+}
+
+TEST_F(WithinSection, DeadlineOfCallback_BringsNothing) {
+  expect_returns([this] {
+    std::promise<bool> result;
+    mutex_.async_acquire({.deadline = 20ms}, [&](Hold hold, const std::exception_ptr& error) {
+      result.set_value(hold || error);
+    });
+    auto future = result.get_future();
+    EXPECT_FALSE(get(future));
+  });
+}
+
+TEST_F(WithinSection, DeadlineOfCoroutine_BringsNothing) {
+  expect_returns([this] {
+    const AcquireOptions options{.deadline = 20ms};
+    const auto begin = [&] { return mutex_.co_acquire(options); };
+    std::promise<Outcome> result;
+    await_in_coroutine(begin, result);
+    auto future = result.get_future();
+    EXPECT_FALSE(get(future));
+  });
+}
+
+// The call waits with its node before the mutex is taken.
+// The call waits with its node before the mutex is taken.
+TEST_F(WithinSection, StopOfWaitingCall_BringsNothing) {
+  std::stop_source stop;
+  auto waits = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
+  ASSERT_TRUE(reaches_nodes(2));
+  expect_returns([&] {
+    stop.request_stop();
+    EXPECT_FALSE(get(waits));
+  });
+}
+
+// ---- many threads ---------------------------------------------------------------------------------
+
+// Each counts up while it holds. After a grant that is not released, the last call would not end.
+TEST_F(LockTest, TimedCallsOfManyThreads_ReturnFalseOrHold) {
+  constexpr int kThreads = 200;
+  constexpr int kCalls = 5;
+  const auto client = connect();
+  const auto other = connect();
+  for (const int batch : {1, 16}) {
+    Mutex mutex(*client, kPath, {.local_batch = batch});
+    Mutex others(*other, kPath, {.local_batch = batch});
+    std::atomic<int> inside{0};
+    std::atomic<int> overlaps{0};
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        std::minstd_rand random(static_cast<unsigned>(i));
+        Mutex& its = i % 4 == 0 ? others : mutex;
+        for (int call = 0; call < kCalls; ++call) {
+          if (!its.try_lock_for(std::chrono::milliseconds(1 + random() % 200))) continue;
+          if (++inside != 1) ++overlaps;
+          --inside;
+          its.unlock();
+        }
+      });
+    }
+    threads.clear();
+    EXPECT_EQ(overlaps, 0);
+    EXPECT_TRUE(client->flush(kPatience));
+    EXPECT_TRUE(other->flush(kPatience));
+    EXPECT_TRUE(nodes().empty());
+    EXPECT_TRUE(mutex.try_lock_for(kPatience));
+    mutex.unlock();
+  }
+}
+
+}  // namespace
+}  // namespace zklock::testing

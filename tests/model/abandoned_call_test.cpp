@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call ends by its deadline or its stop although another thread holds the engine's mutex. The engine
+// withdraws the contender later, and releases a grant that no call takes.
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/engine_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+using recipes::LockEngine;
+using Section = LockEngine::Section;
+
+class AbandonedCall : public EngineTest {
+ protected:
+  AbandonedCall() { lock_.use(0); }
+
+  bool flushed() { return lock_.core(0).flush(Deadline::passed()); }
+  std::size_t nodes_of_client() { return ensemble().ephemerals(client(0).session()).size(); }
+
+  /// `call` runs on another thread and returns, while this thread holds the engine's mutex.
+  template <class Call>
+  void expect_returns_within_section(Call call) {
+    const Section section(*engine_);
+    std::jthread([&] { call(); }).join();
+  }
+  void expect_nothing_was_sent() {
+    EXPECT_TRUE(flushed());
+    run();
+    EXPECT_EQ(client(0).requests(Kind::create_contender), 0U);
+    expect_rest();
+  }
+
+  const std::shared_ptr<LockEngine> engine_ = lock_.engine(0);
+};
+
+// ---- the engine's mutex is taken ------------------------------------------------------------------
+
+TEST_F(AbandonedCall, StopOfCallback_EndsWithinSection) {
+  std::optional<std::size_t> call;
+  expect_returns_within_section([&] {
+    call = lock_.acquire(0);
+    EXPECT_EQ(lock_.call(*call).outcomes, 0);
+    lock_.cancel(*call);
+    expect_ended_with_nothing(*call);
+  });
+  expect_nothing_was_sent();
+}
+
+TEST_F(AbandonedCall, TimerOfCallback_EndsWithinSection) {
+  std::optional<std::size_t> call;
+  expect_returns_within_section([&] {
+    call = lock_.acquire(0, {.timeout = 1ms});
+    lock_.world().clock().advance_to(lock_.world().now() + 1ms);
+    expect_ended_with_nothing(*call);
+  });
+  expect_nothing_was_sent();
+}
+
+TEST_F(AbandonedCall, StopOfWaitingCall_EndsWithinSection) {
+  const std::size_t holder = granted(1);
+  const std::size_t call = waiting(0);
+  expect_returns_within_section([&] {
+    lock_.cancel(call);
+    expect_ended_with_nothing(call);
+  });
+  EXPECT_FALSE(flushed()) << "its node is there";
+  run();
+  EXPECT_TRUE(flushed());
+  EXPECT_EQ(nodes_of_client(), 0U);
+  lock_.release(holder);
+  expect_rest();
+}
+
+// ---- calls that wait for the mutex ----------------------------------------------------------------
+
+TEST_F(AbandonedCall, CallsThatMetSection_QueueInTheirOrder) {
+  std::vector<std::size_t> calls;
+  expect_returns_within_section([&] {
+    for (int i = 0; i < 3; ++i) calls.push_back(lock_.acquire(0));
+  });
+  calls.push_back(lock_.acquire(0));
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 0U) << "the last is behind the others";
+  run();
+  for (const std::size_t call : calls) {
+    ASSERT_TRUE(is_granted(call));
+    release(call);
+  }
+  expect_rest();
+}
+
+TEST_F(AbandonedCall, CloseWhileCallWaitsForMutex_EndsItWithClosed) {
+  std::optional<std::size_t> call;
+  expect_returns_within_section([&] { call = lock_.acquire(0); });
+  lock_.end_use(0);
+  lock_.core(0).close();
+  lock_.world().run_all();
+  EXPECT_EQ(lock_.call(*call).outcomes, 1);
+  EXPECT_EQ(error(*call), Errc::closed);
+}
+
+// ---- a grant that no call takes -------------------------------------------------------------------
+
+TEST_F(AbandonedCall, GrantBeforeWithdrawal_IsReleased) {
+  const std::size_t holder = granted(0);
+  const std::size_t call = waiting(0);
+  const std::size_t next = waiting(1);
+  lock_.cancel(call);
+  lock_.release(holder);  // that grants the contender of `call` at once
+  expect_ended_with_nothing(call);
+  EXPECT_FALSE(flushed());
+  run();
+  EXPECT_TRUE(flushed());
+  EXPECT_EQ(nodes_of_client(), 0U);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  expect_rest();
+}
+
+// A stop comes at every step between the release and the grant.
+TEST_F(AbandonedCall, StopAtEveryStepOfAGrant_LeavesNothing) {
+  const core::LocalTerms local{.batch = 8};
+  const std::vector<std::pair<LockWorld::Request, LockWorld::Request>> pairs = {
+      {{}, {}},
+      {{.local = local}, {.local = local}},
+      {LockWorld::to_write(), LockWorld::to_read()},
+      {LockWorld::permits(1, 1), LockWorld::permits(1, 1)},
+      {LockWorld::at_gate(1), LockWorld::at_gate(1)},
+      {{.lock_delay = 1s}, {.lock_delay = 1s}}};
+  for (const auto& [held, wanted] : pairs) {
+    bool more = true;
+    for (int steps = 0; more; ++steps) {
+      auto first = held;
+      auto second = wanted;
+      first.owner = Owner::unique();
+      second.owner = Owner::unique();
+      const std::size_t holder = granted(1, first);
+      const std::size_t call = waiting(0, second);
+      lock_.release(holder);
+      lock_.engine(1)->settle();
+      for (int i = 0; i < steps && more; ++i) more = step();
+      lock_.cancel(call);
+      if (is_granted(call)) lock_.release(call);
+      EXPECT_FALSE(more && flushed() && nodes_of_client() > 0) << steps;
+      expect_rest();
+      ASSERT_EQ(nodes_of_client(), 0U) << steps;
+      ASSERT_FALSE(HasFailure()) << steps;
+    }
+  }
+}
+
+TEST_F(AbandonedCall, LongChainOfAbandoned_IsReleasedInALoop) {
+  for (const auto& [crowd, local] : {std::pair(3'000U, core::LocalTerms{}),
+                                     std::pair(30'000U, core::LocalTerms{.batch = 1'000'000})}) {
+    const std::size_t holder = granted(0, {.local = local});
+    std::vector<std::size_t> calls;
+    for (unsigned i = 0; i < crowd; ++i) calls.push_back(lock_.acquire(0, {.local = local}));
+    run();
+    for (const std::size_t call : calls) lock_.cancel(call);
+    lock_.release(holder);
+    expect_rest();
+  }
+}
+
+TEST_F(AbandonedCall, NextCallOfOwner_QueuesAnew) {
+  const Owner owner = Owner::unique();
+  const std::size_t holder = granted(1);
+  const std::size_t call = waiting(0, {.owner = owner});
+  lock_.cancel(call);
+  lock_.release(holder);
+  lock_.engine(1)->settle();
+  const std::size_t attempt = lock_.acquire(0, {.owner = owner, .timeout = 0s});
+  run();
+  EXPECT_TRUE(is_granted(attempt)) << "it does not join what was abandoned";
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(attempt);
+  expect_rest();
+}
+
+TEST_F(AbandonedCall, NextSingleAttempt_DoesNotMeetItsNode) {
+  for (const core::LocalTerms local : {core::LocalTerms{}, core::LocalTerms{.batch = 8}}) {
+    const std::size_t holder = granted(1);
+    const std::size_t call = waiting(0, {.local = local});
+    lock_.cancel(call);
+    lock_.release(holder);
+    lock_.engine(1)->settle();
+    client(1).serve();
+    const std::size_t attempt = lock_.acquire(0, {.timeout = 0s, .local = local});
+    run();
+    EXPECT_TRUE(is_granted(attempt));
+    lock_.release(attempt);
+    expect_rest();
+  }
+}
+
+}  // namespace
+}  // namespace zklock::model
