@@ -331,7 +331,7 @@ TEST_F(LatchOnItsServer, IsClosedBeforeTheServerIsUp) {
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   server_.start();
   ASSERT_TRUE(client.wait_until_connected(kPatience));
-  EXPECT_TRUE(is_free());  // a create sent before is executed before this request
+  EXPECT_TRUE(is_free());  // a create of `client` would have come first
   EXPECT_TRUE(client.flush(kPatience));
   EXPECT_TRUE(nodes().empty());
 }

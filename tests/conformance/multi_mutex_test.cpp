@@ -95,8 +95,8 @@ TEST_F(Multi, ReleasesLastWhatItTookFirst) {
     const auto& single = singles.emplace_back(std::make_unique<ReentrantMutex>(*waiter, path));
     single->async_acquire({}, [&granted, path](const Hold&, const auto&) { granted.add(path); });
     ASSERT_TRUE(reaches_nodes(2, path));
-    // Each answer proves that all requests sent before it were answered. The waiter's watch is set
-    // after its own create and read, so two round trips suffice.
+    // The waiter's first requests are answered before the first query, and it sets its watch before
+    // the second one is answered.
     for (int i = 0; i < 2; ++i) ASSERT_EQ(single->participants().size(), 2U);
   }
   hold.release();

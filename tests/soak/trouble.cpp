@@ -32,7 +32,7 @@ void expire(const Scene& scene) {
     if (!client->wait_until_connected(20s)) continue;
     try {
       testing::expire_session(scene.server.hosts(), client->session_id());
-    } catch (const testing::ConnectError&) {  // it has another one by now
+    } catch (const testing::ConnectError&) {  // the client has a new one by now
     }
   }
 }
