@@ -54,7 +54,7 @@ find "$source" -mindepth 1 -maxdepth 1 ! -name build -exec rm -r -- {} +
 while IFS= read -r -d '' file; do
   if [[ -e $file ]]; then printf '%s\0' "$file"; fi
 done < <(git ls-files -z --cached --others --exclude-standard) |
-  tar -c --null -T - | tar -x -m -C "$source"  # new times, so that files of the last mutant are rebuilt
+  tar -c --null -T - | tar -x -m -C "$source"  # new times: the last mutant is rebuilt
 apply() (
   cd "$source"
   export GIT_CEILING_DIRECTORIES=${source%/*}  # not a part of the surrounding repository
