@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails when a C++ source is not laid out as .clang-format wants it. Skipped (77) where there is no
-# clang-format 14: other versions differ in detail.
+# Fails if the layout of a C++ source differs from .clang-format. Skipped (77) without
+# clang-format 14, because other versions differ in detail.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -11,7 +11,7 @@ if [[ -z $clang_format || $("$clang_format" --version) != *"version 14."* ]]; th
   exit 77
 fi
 
-# What git knows, and what it would add; without git (a tarball, an image) all there is.
+# The tracked files, and the untracked ones that git does not ignore. Without git: all files.
 if ! files=$(git ls-files --cached --others --exclude-standard -- '*.h' '*.cpp' 2>/dev/null); then
   files=$(find include zklock examples tests -name '*.h' -o -name '*.cpp')
 fi

@@ -1,19 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds and runs every test, with one command on a fresh Debian 12: installs what is missing, then
-#   asan    g++ with AddressSanitizer and UndefinedBehaviorSanitizer: all tests but the longest walks
-#           and chaos, and but the examples
-#   tsan    g++ with ThreadSanitizer: what has more than one thread of the unit, simulation,
-#           conformance and integration tests
-#   clang   clang++, the library shared and optimized, warnings are errors, no precompiled headers:
-#           everything is compiled; unit tests, walks, Curator and Kazoo on one path, a minute of
-#           chaos, short fuzzing, examples, packaging, format
-# With --quick only the first; with --long only the walk with two faults and the larger of the models
-# of tests/model/promela, in the build of the last: they take minutes, and are for when the protocol
-# has changed.
-# The tests start their own ZooKeeper servers, on free ports, and stop them. Builds go to build/asan,
-# build/tsan and build/clang; a log of each phase lies beside them. Ends with a summary of the phases,
-# which names what failed, and CTest's of the last one; the exit status is 0 if every phase passed.
+# Builds and runs all tests with one command on a fresh Debian 12. Installs missing packages. Then
+# runs these phases:
+#
+# - asan: g++ with AddressSanitizer and UndefinedBehaviorSanitizer. Runs all tests except the
+#   longest walks, chaos and the examples.
+# - tsan: g++ with ThreadSanitizer. Runs the unit, simulation, conformance and integration tests
+#   that have several threads.
+# - clang: clang++, with a shared and optimized library, warnings as errors and no precompiled
+#   headers. Compiles everything. Runs unit tests, walks, Curator and Kazoo on one path, a minute of
+#   chaos, short fuzzing, examples, packaging and format.
+#
+# --quick: only the first phase. --long: only the walk with two faults and the larger models of
+# tests/model/promela, in the build of the last phase. They take minutes; run them after a change of
+# the protocol.
+#
+# The tests start their own ZooKeeper servers on free ports, and stop them. Builds go to build/asan,
+# build/tsan and build/clang, with a log of each phase beside them. Ends with a summary of the
+# phases, which names the failed tests, and CTest's summary of the last phase. The exit status is 0
+# if every phase passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -36,16 +41,16 @@ esac
 source tests/support/install_packages.sh
 zklock_install "${zklock_tests_packages[@]}"
 
-unset ZKLOCK_HOSTS  # the tests are to run on servers of their own
+unset ZKLOCK_HOSTS  # the tests must use their own servers
 export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.supp second_deadlock_stack=1"
-export CTEST_PARALLEL_LEVEL=6  # tests on servers mostly wait
+export CTEST_PARALLEL_LEVEL=6  # tests on servers spend most time waiting
 mkdir -p build
 
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 
-# The sanitizers of g++ 12 cannot work where the kernel spreads addresses very widely
-# (vm.mmap_rnd_bits); the tests are then run without that.
+# Sanitizers of g++ 12 fail if the kernel randomizes addresses widely (vm.mmap_rnd_bits). In that
+# case the tests run without address randomization.
 without_aslr=()
 probe=$(mktemp -d "${TMPDIR:-/tmp}/zklock-probe.XXXXXX")
 trap 'rm -rf -- "$probe"' EXIT
@@ -74,10 +79,10 @@ run_phase() {
     test_phase "$phase" "${selection[@]}"
 }
 
-# A machine that stands still for longer than a session lasts ends that session, and what the test
-# expected of it: tests on real servers that failed are run once more, and named in the summary. Not
-# after the report of a sanitizer, and not the others: those depend on nothing outside, or, as chaos,
-# find only what no machine may bring about.
+# If a machine pauses for longer than a session timeout, that session expires and its test fails. So
+# failed tests on real servers run once more, and the summary names them. A test is not repeated
+# after the report of a sanitizer. Tests without servers are not repeated either, because they
+# depend on no timing. Nor is chaos, because no pause of a machine may cause its findings.
 test_phase() {
   local phase=$1 where="build/$1/Testing/Temporary"
   shift
@@ -96,7 +101,7 @@ test_phase() {
   "${run[@]}" --rerun-failed && mv "build/$phase.failed" "build/$phase.again"
 }
 
-# A line for each test, or for each of its cases.
+# Prints a line for each failed test, or for each of its failed cases.
 name_what_failed() {
   local cases
   cases=$(awk '
@@ -136,7 +141,7 @@ echo
 echo "=== all phases, ${SECONDS} s"
 printf '%s\n' "${summary[@]}"
 
-# CTest's summary once more, as the last words.
+# Prints CTest's summary again at the end.
 echo
 echo "=== $phase"
 grep -n '% tests passed' "build/$phase.log" | tail -n 1 | cut -d: -f1 |

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CuratorBench measures with.
+// The measuring tools of CuratorBench.
 
 import java.util.Arrays;
 import java.util.HashMap;
@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What the driver asks for: "name=value" words. */
+/** The parameters of a measure: "name=value" words. */
 final class Params {
   private final Map<String, String> values = new HashMap<>();
 
@@ -33,7 +33,7 @@ final class Params {
   }
 }
 
-/** Durations in nanoseconds, of which no more than a bounded number is kept. */
+/** Durations in nanoseconds. At most a bounded number is stored. */
 final class Samples {
   private static final int MOST = 1_000_000;
   private long[] kept = new long[1024];
@@ -76,7 +76,7 @@ final class Result {
   }
 }
 
-/** The time that counts: it begins after a while in which everything gets warm. */
+/** The counted time. It begins after a warm-up. */
 final class Window {
   final long begin;
   final long end;
@@ -95,7 +95,7 @@ final class Window {
   }
 }
 
-/** What is done while the lock is held: one after the other, or else it is an overlap. */
+/** The work under the lock. Counts an overlap if two threads do it together. */
 final class Exclusive {
   private final AtomicInteger inside = new AtomicInteger();
   final AtomicInteger grants = new AtomicInteger();

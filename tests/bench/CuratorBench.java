@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //   CuratorBench HOSTS
-// Curator's InterProcessMutex as a contestant. The commands and what each measure is: README.md.
+// Curator's InterProcessMutex as a contestant. README.md describes the commands and the measures.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -43,7 +43,7 @@ public final class CuratorBench {
     return client;
   }
 
-  /** Runs the task on so many threads, and waits for them. An error ends the process. */
+    /** Runs the task on so many threads, and waits for them. An error ends the process. */
   private static List<Thread> start(int threads, Task task) {
     List<Thread> started = new ArrayList<>();
     for (int i = 0; i < threads; ++i) {
@@ -62,7 +62,7 @@ public final class CuratorBench {
     return started;
   }
 
-  /** All at once: one takes a tenth of a second. */
+    /** Closes all clients in parallel, as each takes a tenth of a second. */
   private static void closeAll(List<CuratorFramework> clients) throws InterruptedException {
     join(start(clients.size(), i -> clients.get(i).close()));
   }
@@ -71,7 +71,7 @@ public final class CuratorBench {
     for (Thread thread : threads) thread.join();
   }
 
-  /** A lock that nobody else wants. A release is confirmed when it returns. */
+    /** A free lock without other contenders. A release is confirmed when it returns. */
   private static final class Free implements Measure {
     private final String kind;
     private final Params params;
@@ -116,7 +116,7 @@ public final class CuratorBench {
     }
   }
 
-  /** What is held already. The samples are of a pair, each the mean of many. */
+    /** A lock that the thread already holds. A sample is the mean of many pairs of calls. */
   private static final class Nested implements Measure {
     private final Params params;
     private final CuratorFramework client;
@@ -160,7 +160,7 @@ public final class CuratorBench {
     }
   }
 
-  /** Threads that lock and unlock again and again: one lock for all, or one for each. */
+    /** Threads that lock and unlock in a loop: one lock for all, or one for each. */
   private static final class Crowd implements Measure {
     private final Params params;
     private final boolean apart;
@@ -195,7 +195,7 @@ public final class CuratorBench {
         while (!window.over(System.nanoTime())) {
           mutex.acquire();
           exclusive.enter(window);
-          // While nothing counts it stays for a moment: whoever is let in as well is seen then.
+          // Holds for a moment during the warm-up, so that an overlap would be detected.
           if (System.nanoTime() - window.begin < 0) LockSupport.parkNanos(100_000);
           exclusive.leave();
           mutex.release();
@@ -234,7 +234,7 @@ public final class CuratorBench {
     }
   }
 
-  /** One waits, the other releases some milliseconds later. */
+    /** One thread waits; the other releases some milliseconds later. */
   private static final class Single implements Measure {
     private final Params params;
     private final CuratorFramework holders;
@@ -289,7 +289,7 @@ public final class CuratorBench {
     }
   }
 
-  /** Many waiters on some sessions; Curator needs a thread for each. */
+    /** Many waiters on some sessions; Curator needs a thread for each. */
   private static final class Drain implements Measure {
     private final Exclusive exclusive = new Exclusive();
     private final CuratorFramework holders;
@@ -410,6 +410,6 @@ public final class CuratorBench {
       System.out.println(answer);
       System.out.flush();
     }
-    Runtime.getRuntime().halt(0);  // whatever may still wait
+    Runtime.getRuntime().halt(0);  // does not wait for blocked threads
   }
 }

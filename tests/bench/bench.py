@@ -18,14 +18,14 @@ from measures import MEASURES
 from server import Server, file_system
 
 SESSION_TIMEOUT = 10
-SETTLE = 1.2  # longer than two of zklock's ticks: by then a waiter has sent all that it will send
-# Before anything counts: 8 s and more of all kinds of work, for Java's compiler (the server's too).
+SETTLE = 1.2  # longer than two ticks of zklock: the waiters send nothing more
+# At least 8 s of all kinds of work before any measure, for Java's compiler, also the server's.
 WARM_UP = (("handoff_8", 2.5), ("cycle_free", 1.0), ("handoff_64_shared", 1.5),
            ("independent_64", 1.5), ("acquire_free", 0.5), ("handoff_single", 0.5),
            ("reentrant", 0.5), ("drain_100", 0.0))
-OTHERS_WARM_UP = 0.1  # part of that for those that have no such compiler
+OTHERS_WARM_UP = 0.1  # part of that time, for contestants without such a compiler
 PATIENCE = 300
-QUICK_SECONDS = 170  # no round is begun that would end later
+QUICK_SECONDS = 170  # a round that would end later is not begun
 
 
 class Benchmark:
@@ -40,7 +40,7 @@ class Benchmark:
         self.begun = time.monotonic()
         self.rounds_done = 0
         self.failures = []
-        self.ended = set()  # who cannot go on
+        self.ended = set()  # contestants that cannot continue
         self._serial = 0
 
     def say(self, text):
@@ -66,12 +66,12 @@ class Benchmark:
                     self.visit(measure, contestant, round_)
             self.rounds_done += 1
             now = time.monotonic()
-            # The first round does what the later ones do, and more.
+            # The first round does the work of the later ones, and more.
             if self.quick and now + (now - begun) - self.begun > QUICK_SECONDS:
                 return
 
     def visit(self, measure, contestant, round_):
-        """One contestant's turn, where it has one."""
+        """Runs one measure of one contestant, if it takes part in this round."""
         if measure.only and contestant.name not in measure.only:
             self.absent[measure.key][contestant.name] = "-"
             return
@@ -92,7 +92,7 @@ class Benchmark:
         self.say(text)
 
     def attempt(self, measure, contestant, seconds):
-        """As run_once(); what fails is absent. After that the others go on."""
+        """Like run_once(), but a failure counts as absent and the benchmark continues."""
         if contestant.name in self.ended:
             return {"absent": "failed"}
         try:
@@ -138,7 +138,7 @@ class Benchmark:
         return counters
 
     def results(self, missing):
-        """By measure, what the JSON says."""
+        """Returns the content of the JSON, by measure."""
         results = {}
         for measure in self.measures:
             runs = self.runs[measure.key]
@@ -180,7 +180,7 @@ def row_of(title, unit, values, absent):
 
 
 def median_ratio(ours, theirs):
-    """The median of the rounds' ratios: what slows a round down slows both of its sides."""
+    """Returns the median of the rounds' ratios: a slow round slows both sides."""
     ratios = [ours[round_] / theirs[round_] for round_ in ours if theirs.get(round_)]
     return statistics.median(ratios) if ratios else None
 
@@ -194,7 +194,7 @@ def processor():
 
 
 def package(name):
-    """The version of a Debian package; empty where there is none."""
+    """Returns the version of a Debian package; empty if it is not installed."""
     pipe = os.popen(f"dpkg-query -W -f '${{Version}}' {name} 2>/dev/null")
     with pipe:
         return pipe.read().strip()
@@ -252,7 +252,7 @@ def report(benchmark, results, facts, arguments):
 
 def main():
     arguments = parse_arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is cleared away
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the exit handlers then clean up
     begun = time.monotonic()
     directory = "/dev/shm" if arguments.memory else arguments.build
     contestants = all_contestants(arguments.build)

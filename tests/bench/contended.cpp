@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that lock and unlock again and again: one lock for all, or one for each; and one thread
+// Threads that lock and unlock in a loop, with one lock for all or one for each. And one thread
 // that waits for another.
 #include <chrono>
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 
 class Crowd : public Measure {
  protected:
-  /// `contenders` of them; on one session with shared=1.
+  /// Makes the locks of `contenders` threads. With shared=1 they use one session.
   Crowd(const Params& params, Contestant& contestant) : params_(params) {
     const std::size_t count = params.number("contenders");
     const bool shared = params.number("shared") != 0;
@@ -30,7 +30,7 @@ class Crowd : public Measure {
     }
   }
 
-  /// Runs `loop` on a thread for each, and waits for them and for the server.
+  /// Runs `loop` on a thread for each lock. Waits for the threads and for all releases.
   template <class Loop>
   void run_all(Loop&& loop) {
     std::vector<std::jthread> threads;
@@ -50,12 +50,12 @@ class Crowd : public Measure {
   std::vector<std::unique_ptr<Lock>> locks_;
 };
 
-/// While nothing counts a holder stays for a moment: whoever is let in as well is seen then.
+/// Holds for a moment during the warm-up, so that an overlap would be detected.
 void linger(const Window& window) {
   if (Clock::now() < window.begin) std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
-/// One lock; the samples are from grant to grant.
+/// One lock for all threads. A sample is the time from one grant to the next.
 class HandOff final : public Crowd {
  public:
   HandOff(const Params& params, Contestant& contestant) : Crowd(params, contestant) {}
@@ -81,7 +81,7 @@ class HandOff final : public Crowd {
   }
 };
 
-/// A lock for each; the samples are of cycles.
+/// A lock for each thread. A sample is the time of one cycle.
 class Independent final : public Crowd {
  public:
   Independent(const Params& params, Contestant& contestant) : Crowd(params, contestant) {}
@@ -109,8 +109,8 @@ class Independent final : public Crowd {
   }
 };
 
-/// One waits, the other releases some milliseconds later; the samples are from the call of unlock()
-/// to the return of lock().
+/// One thread waits; the other releases some milliseconds later. A sample is the time from the call
+/// of unlock() to the return of lock().
 class Single final : public Measure {
  public:
   Single(const Params& params, Contestant& contestant)

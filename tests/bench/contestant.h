@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a measure needs of whatever is measured.
+// The interface of a contestant that the measures use.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Lock {
 
   virtual void lock() = 0;
   virtual void unlock() = 0;
-  /// Locks and unlocks once more what is held, `pairs` times.
+  /// Locks and unlocks the held lock `pairs` more times.
   virtual void nest(std::size_t pairs) = 0;
 };
 
@@ -34,9 +34,9 @@ class Session {
   virtual ~Session() = default;
 
   virtual std::unique_ptr<Lock> make_lock(const std::string& path) = 0;
-  /// Queues without blocking; `held` is called while it is held, which ends with that call.
+  /// Enqueues without blocking. `held` runs under the lock, which is released when it returns.
   virtual void queue(const std::string& path, std::function<void()> held) = 0;
-  /// Waits until the server has confirmed every release.
+  /// Blocks until the server has confirmed every release.
   virtual void flush() = 0;
 };
 
@@ -48,9 +48,9 @@ class Contestant {
   virtual ~Contestant() = default;
 
   virtual std::string version() const = 0;
-  /// Why it does not take part in a measure; empty when it does.
+  /// Returns why the contestant does not take part in a measure; empty if it does.
   virtual std::string absence(const Params& params) const = 0;
-  /// A session of its own, connected.
+  /// Returns a new, connected session.
   virtual std::unique_ptr<Session> connect(const Params& params) = 0;
 };
 

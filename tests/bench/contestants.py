@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that are measured: long-lived, one line of command in, one line of JSON out."""
+"""The measured programs: long-lived processes that answer command lines with lines of JSON."""
 import importlib.util
 import json
 import os
@@ -14,17 +14,17 @@ CURATOR_SOURCES = ("BenchKit.java", "CuratorBench.java")
 JARS = "/usr/share/java"
 CURATOR_JARS = ("curator-recipes", "curator-framework", "curator-client", "zookeeper", "guava",
                 "slf4j-api", "slf4j-simple")
-# What they ask for only sometimes, or in other releases.
+# Jars that some releases need, or that are needed only sometimes.
 MORE_JARS = ("zookeeper-jute", "jackson-core", "jackson-databind", "jackson-annotations",
              "netty-all", "failureaccess", "commons-lang", "snappy-java", "metrics-core")
 
 
 class Failure(Exception):
-    """A contestant that does not do what it was told."""
+    """A contestant failed to execute a command."""
 
 
 class Contestant:
-    """`absence` says why it takes no part; else start() begins it."""
+    """`absence` says why it takes no part. If that is empty, start() starts it."""
 
     def __init__(self, name, command=(), absence=""):
         self.name = name
@@ -47,7 +47,7 @@ class Contestant:
         return cpu_seconds(self.process.pid)
 
     def is_ready(self):
-        """Whether it can go on, after something that failed."""
+        """Returns whether the contestant can continue after a failure."""
         try:
             self.ask("finish", 60)
             return True

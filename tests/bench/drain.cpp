@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many waiters of one lock, none of which has a thread: how fast they are granted one after the
-// other, and what they cost while they wait.
+// Many waiters of one lock, without a thread for each. Measures how fast they are granted in turn,
+// and their cost while they wait.
 #include <chrono>
 #include <fstream>
 #include <memory>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{120};
 
-/// A holder on a session of its own, and waiters on others.
+/// A holder on its own session, and waiters on other sessions.
 class Queue {
  public:
   Queue(const Params& params, Contestant& contestant, const std::string& hosts,
@@ -49,7 +49,7 @@ class Queue {
     std::this_thread::sleep_for(settle_);
   }
 
-  /// Returns how long it took, from the release to the last grant.
+  /// Releases the lock. Returns the time from the release to the last grant.
   Clock::duration drain() {
     const auto begin = Clock::now();
     holder_->unlock();
@@ -106,7 +106,7 @@ class Drain final : public Measure {
   Queue queue_;
 };
 
-/// A number that /proc tells of this process.
+/// Returns a value from /proc/self/status.
 double status_of_process(const std::string& key) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -115,8 +115,8 @@ double status_of_process(const std::string& key) {
   throw std::runtime_error("/proc/self/status has no " + key);
 }
 
-/// What waiters cost: memory of this process, and threads. A short queue before has started the
-/// threads that there are.
+/// The memory and threads that waiters cost. The constructor drains a short queue first, so that
+/// the library's own threads have started.
 class Waiters final : public Measure {
  public:
   Waiters(const Params& params, Contestant& contestant, const std::string& hosts)
@@ -128,7 +128,7 @@ class Waiters final : public Measure {
   }
 
   Result run() override {
-    malloc_trim(0);  // else the waiters would be given what lies idle, and seem to cost less
+    malloc_trim(0);  // otherwise waiters could use free memory of the heap, and seem to cost less
     const double memory = status_of_process("VmRSS");
     const double threads = status_of_process("Threads");
     const auto begin = Clock::now();

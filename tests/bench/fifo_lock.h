@@ -7,8 +7,8 @@
 
 namespace zklock::bench {
 
-/// What the threads of a process have to do to pass a lock on, first come first served: the next is
-/// woken, and no other. Without ZooKeeper, and so the floor of what one process does for itself.
+/// A first-come-first-served lock of one process, without ZooKeeper. A release wakes only the next
+/// thread. It is the floor for local hand-offs.
 ///
 /// Thread-safety: all members, from any thread.
 class FifoLock {
@@ -33,7 +33,7 @@ class FifoLock {
     Waiting& next = *queue_.front();
     queue_.pop_front();
     next.is_next = true;
-    next.turn.notify_one();  // while it cannot go
+    next.turn.notify_one();  // under the lock, so that it still exists
   }
 
  private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floor: what zklock sends, sent by hand with the C client, and nothing around it: no owners,
-// lease, recovery or deadlines. An acquire is a create2 and an exists of the parent, pipelined, and
-// then, unless it is alone, a watched get of the node before it; a release is a multi of set and
-// delete, for which nobody waits. The nodes' data are as long, and their ACLs alike.
+// The floor: the requests of zklock, sent by hand with the C client. It has no owners, lease,
+// recovery or deadlines. An acquire is a create2 and an exists of the parent, pipelined. If other
+// children exist, a watched get of the preceding znode follows. A release is a multi of set and
+// delete, for whose reply it does not wait. The znodes have data of about zklock's length, and
+// similar ACLs.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -23,7 +24,7 @@ namespace {
 
 constexpr std::size_t kSequenceDigits = 10;
 
-/// The releases under way.
+/// Counts the releases under way.
 class Releases {
  public:
   void begin() { ++count_; }
@@ -43,7 +44,7 @@ class Releases {
   std::condition_variable none_;
 };
 
-/// As the C client wants them: alive until the completion.
+/// A release under way. The C client needs its memory until the completion.
 struct Release {
   Release(std::string node, Releases& all) : path(std::move(node)), releases(all) {
     zoo_set_op_init(&operations[0], path.c_str(), "released", 8, -1, nullptr);
@@ -71,7 +72,7 @@ struct Release {
   std::array<zoo_op_result_t, 2> results{};
 };
 
-/// One contender's way to the lock. `granted` gets its node, on the C client's completion thread.
+/// One contender. `granted` gets its znode, on the C client's completion thread.
 class Attempt {
  public:
   using Granted = std::function<void(const std::string&)>;
@@ -92,7 +93,8 @@ class Attempt {
     static std::array<ACL, 2> entries{
         {{ZOO_PERM_ALL, {auth, nobody}}, {ZOO_PERM_READ, {world, anyone}}}};
     static const ACL_vector acl{2, entries.data()};
-    const std::lock_guard guard(order_);  // or the others' creates are counted
+    // Keeps create and exists together: the exists must not count children of later creates.
+    const std::lock_guard guard(order_);
     check(zoo_acreate2(handle_, prefix_.c_str(), data.data(), static_cast<int>(data.size()), &acl,
                        ZOO_EPHEMERAL_SEQUENTIAL, &created, this),
           "zoo_acreate2");
@@ -183,7 +185,7 @@ class FloorLock final : public Lock {
   }
   void unlock() override { Release::send(handle_, attempt_.own(), releases_); }
 
-  /// Nothing of the C client's nests; this is what a process has without ZooKeeper.
+  /// The C client has no re-entry, so this measures a std::recursive_mutex.
   void nest(std::size_t pairs) override {
     const std::lock_guard guard(nested_);
     for (std::size_t i = 0; i < pairs; ++i) {
@@ -208,7 +210,7 @@ class FloorLock final : public Lock {
   std::recursive_mutex nested_;
 };
 
-/// Within one process, where one node serves all its threads: nothing is sent for a hand-off.
+/// The lock of a single process: one znode serves all its threads, and a hand-off sends no request.
 class LocalLock final : public Lock {
  public:
   explicit LocalLock(FifoLock& shared) : shared_(shared) {}
@@ -247,11 +249,11 @@ class FloorSession final : public Session {
 
  private:
   const bool is_local_;
-  FifoLock local_;               // of the one path that there is then
+  FifoLock local_;               // for the only path in that mode
   std::deque<Attempt> waiters_;  // until the session ends: its threads refer to them
   std::mutex order_;
   Releases releases_;
-  RawSession raw_;  // the last: its threads use the others
+  RawSession raw_;  // last: its threads use the other members
 };
 
 class Floor final : public Contestant {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kazoo_bench.py HOSTS
 
-Kazoo's Lock as a contestant. The commands and what each measure is: README.md.
+Kazoo's Lock as a contestant. README.md describes the commands and the measures.
 """
 import json
 import os
@@ -19,7 +19,7 @@ now = time.perf_counter
 
 
 class Params(dict):
-    """What the driver asks for: "name=value" words."""
+    """The parameters of a measure: "name=value" words."""
 
     def __init__(self, line):
         super().__init__(word.split("=", 1) for word in line.split() if "=" in word)
@@ -32,7 +32,7 @@ class Params(dict):
 
 
 def percentile(samples, fraction):
-    """In microseconds."""
+    """Returns a percentile in microseconds."""
     ordered = sorted(samples)
     return ordered[int(fraction * (len(ordered) - 1))] * 1e6 if ordered else 0
 
@@ -43,7 +43,7 @@ def result(ops, seconds, samples, cycles, overlaps=0):
 
 
 class Window:
-    """The time that counts: it begins after a while in which everything gets warm."""
+    """The counted time. It begins after a warm-up."""
 
     def __init__(self, params):
         self.begin = now() + params.seconds("warm")
@@ -57,7 +57,7 @@ class Window:
 
 
 class Exclusive:
-    """What is done while the lock is held: one after the other, or else it is an overlap."""
+    """The work under the lock. Counts an overlap if two threads do it together."""
 
     def __init__(self):
         self.guard = threading.Lock()
@@ -94,7 +94,7 @@ def connect(hosts, params):
 
 
 def start(count, task):
-    """Runs task(index) on so many threads; an error ends the process."""
+    """Runs task(index) on so many threads. An error ends the process."""
 
     def guarded(index):
         try:
@@ -121,7 +121,7 @@ def close(clients):
 
 
 class Free:
-    """A lock that nobody else wants. A release is confirmed when it returns."""
+    """A free lock without other contenders. A release is confirmed when it returns."""
 
     def __init__(self, hosts, params):
         self.params = params
@@ -154,7 +154,7 @@ class Free:
 
 
 class Crowd:
-    """Threads that lock and unlock again and again: one lock for all, or one for each."""
+    """Threads that lock and unlock in a loop: one lock for all, or one for each."""
 
     def __init__(self, hosts, params):
         self.params = params
@@ -181,7 +181,7 @@ class Crowd:
                 lock.acquire()
                 alone = exclusive.enter(window)
                 if now() < window.begin:
-                    time.sleep(1e-4)  # while nothing counts, to see whoever is let in as well
+                    time.sleep(1e-4)  # during the warm-up, to detect an overlap
                 exclusive.leave(alone)
                 lock.release()
 
@@ -216,7 +216,7 @@ class Crowd:
 
 
 class Single:
-    """One waits, the other releases some milliseconds later."""
+    """One thread waits; the other releases some milliseconds later."""
 
     def __init__(self, hosts, params):
         self.params = params
@@ -336,7 +336,7 @@ def main():
             traceback.print_exc()
             answer = {"error": repr(error)}
         print(json.dumps(answer), flush=True)
-    os._exit(0)  # whatever may still wait
+    os._exit(0)  # does not wait for blocked threads
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //   zklock_bench zklock|floor HOSTS
-// Reads commands, one a line, and answers each with a line of JSON; see README.md.
+// Reads one command per line, and answers each with a line of JSON: see README.md.
 #include <exception>
 #include <iostream>
 #include <memory>

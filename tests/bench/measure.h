@@ -14,17 +14,17 @@
 namespace zklock::bench {
 
 struct Result {
-  std::size_t ops = 0;     ///< in the time that counts
-  double seconds = 0;      ///< that time
-  Samples samples;         ///< what one operation took; see README.md for each measure
-  std::size_t cycles = 0;  ///< all that was done during run(), also what does not count
+  std::size_t ops = 0;     ///< operations in the counted time
+  double seconds = 0;      ///< the counted time
+  Samples samples;         ///< durations of one operation: see README.md
+  std::size_t cycles = 0;  ///< all cycles of run(), including the warm-up
   std::size_t overlaps = 0;
   std::map<std::string, double> more;
 
   std::string json() const;
 };
 
-/// Making it prepares everything, destroying it clears everything away: neither is timed.
+/// The constructor prepares everything and the destructor cleans up; neither is timed.
 class Measure {
  public:
   Measure() = default;
@@ -35,7 +35,7 @@ class Measure {
   virtual Result run() = 0;
 };
 
-/// The measures, by the driver's word "kind"; one function for each family.
+/// Make the measure that the parameter "kind" names; one function for each family.
 std::unique_ptr<Measure> make_uncontended(const Params& params, Contestant& contestant);
 std::unique_ptr<Measure> make_contended(const Params& params, Contestant& contestant);
 std::unique_ptr<Measure> make_drain(const Params& params, Contestant& contestant,
@@ -43,7 +43,7 @@ std::unique_ptr<Measure> make_drain(const Params& params, Contestant& contestant
 std::unique_ptr<Measure> make_measure(const Params& params, Contestant& contestant,
                                       const std::string& hosts);
 
-/// The time that counts: it begins after a while in which everything gets warm.
+/// The counted time. It begins after a warm-up.
 struct Window {
   explicit Window(const Params& params)
       : begin(Clock::now() + params.seconds("warm")), end(begin + params.seconds("seconds")) {}
@@ -54,16 +54,16 @@ struct Window {
   Clock::time_point end;
 };
 
-/// What is done while the lock is held: one after the other, or else it is an overlap.
+/// The work under the lock. Counts an overlap if two threads do it together.
 ///
-/// Thread-safety: enter() and leave() from any thread; the rest when no thread is in them.
+/// Thread-safety: enter() and leave() from any thread; the rest while no thread is between them.
 class Exclusive {
  public:
-  /// Returns how many have entered before.
+  /// Returns how many threads have entered before.
   std::size_t enter(const Window* window = nullptr);
   void leave() { inside_.fetch_sub(1); }
 
-  /// Between one grant and the next, both in the window.
+  /// Returns the times between successive grants in the window.
   const Samples& intervals() const { return intervals_; }
   Clock::time_point last() const { return last_; }
   double seconds() const { return intervals_.count() == 0 ? 0 : in_seconds(last_ - first_); }
@@ -74,7 +74,7 @@ class Exclusive {
   std::atomic<int> inside_{0};
   std::atomic<std::size_t> grants_{0};
   std::atomic<std::size_t> overlaps_{0};
-  // Only by who is alone inside:
+  // Changed only by a thread that is alone inside:
   bool counting_ = false;
   Clock::time_point first_;
   Clock::time_point last_;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured, how it is to be read, and what zklock must reach. Defined in README.md."""
+"""The measures, their units, and the targets of zklock. README.md defines them."""
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
@@ -25,12 +25,12 @@ def kilobytes_each(answer):
 
 
 QUICK_ROUNDS = 3
-LONG = 6  # rounds of a measure that takes long, and is steadier for that
+LONG = 6  # the rounds of a long measure, which varies less
 
 
 @dataclass(frozen=True)
 class Target:
-    """`of` a measure's row: "ratio_to_curator", "ratio_to_floor", or "zklock" itself."""
+    """A bound for `of`: "ratio_to_curator", "ratio_to_floor", or "zklock" itself."""
 
     of: str
     bound: float
@@ -55,17 +55,17 @@ class Measure:
     value: Callable
     params: dict = field(default_factory=dict)
     targets: tuple = ()
-    seconds: float = 1.0  # the time that counts, in the full benchmark; 0: as long as it takes
+    seconds: float = 1.0  # the counted time, in the full benchmark; 0: as long as it takes
     warm: float = 0.3
     with_bytes: bool = False
     full_rounds: int = 12  # each of four contestants begins three of them
     quick_rounds: Optional[int] = None  # fewer than for the other measures
-    only: Optional[tuple] = None  # who takes part at all
+    only: Optional[tuple] = None  # the only contestants that take part
     most_rounds: dict = field(default_factory=dict)  # by contestant
     picture: bool = False  # only with --plot
 
     def rounds(self, contestant, quick):
-        """How many rounds this contestant takes part in; 0: whoever needs minutes, in a hurry."""
+        """Returns in how many rounds the contestant takes part; 0 if it is too slow for --quick."""
         if not quick:
             return self.most_rounds.get(contestant, self.full_rounds)
         if self.picture:

@@ -9,8 +9,8 @@
 
 namespace zklock::bench {
 
-/// What the driver asks for: "name=value" words. A missing one is a std::invalid_argument, and so is
-/// one that is no number, where one is asked for, or out of range.
+/// The parameters of a measure: "name=value" words. Throws std::invalid_argument if a parameter is
+/// missing, is no number where a number is needed, or is out of range.
 ///
 /// Thread-safety: a value.
 class Params {

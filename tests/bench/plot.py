@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README's two pictures: lines over logarithmic axes, as SVG."""
+"""Draws the README's two pictures: lines over logarithmic axes, as SVG."""
 import math
 import os
 
@@ -10,7 +10,7 @@ LEFT, RIGHT, TOP, BOTTOM = 76, 116, 62, 58
 
 
 class Axis:
-    """Logarithmic, from whole steps of 1, 2 or 5 to such steps."""
+    """A logarithmic axis. It begins and ends at a whole step of 1, 2 or 5."""
 
     def __init__(self, values, low, high):
         self.low, self.high = low, high
@@ -47,7 +47,7 @@ def text(x, y, content, anchor="middle", size=13, colour="#222222", more=""):
 
 
 def spread(labels, gap=16):
-    """Labels at the ends of lines, moved apart where they would lie on each other."""
+    """Moves labels at the ends of lines apart if they would overlap."""
     placed = []
     for y, name in sorted(labels):
         placed.append((max(y, placed[-1][0] + gap) if placed else y, name))
@@ -55,7 +55,7 @@ def spread(labels, gap=16):
 
 
 def picture(title, below, x_title, y_title, series, at_x):
-    """`series`: {name: [(x, y), ...]}."""
+    """Returns the SVG. `series`: {name: [(x, y), ...]}."""
     xs = [x for points in series.values() for x, _ in points]
     ys = [y for points in series.values() for _, y in points]
     horizontal, vertical = Axis(xs, LEFT, WIDTH - RIGHT), Axis(ys, HEIGHT - BOTTOM, TOP)
@@ -94,7 +94,7 @@ def picture(title, below, x_title, y_title, series, at_x):
 
 
 def series_of(results, prefix):
-    """{name: [(number in the key, value)]} of the rows whose keys are prefix and number."""
+    """Returns {name: [(number in the key, value)]} of the rows whose keys are prefix and number."""
     series, at = {}, []
     for key, row in results.items():
         if not key.startswith(prefix) or not key[len(prefix):].isdigit():
@@ -107,7 +107,7 @@ def series_of(results, prefix):
 
 
 def draw(results, about, directory):
-    """Writes the pictures that there are rows for, and returns their names."""
+    """Draws the pictures for which there are rows, and returns their names."""
     os.makedirs(directory, exist_ok=True)
     where = (f"ZooKeeper {about['zookeeper']}, {about['processors']} processors, "
              f"{about['date'][:10]}")

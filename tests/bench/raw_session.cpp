@@ -20,8 +20,8 @@ RawSession::RawSession(const std::string& hosts, Clock::duration session_timeout
   handle_ = zookeeper_init2(hosts.c_str(), &RawSession::on_event, static_cast<int>(timeout.count()),
                             nullptr, this, ZOO_NO_LOG_CLIENTENV, nullptr);
   if (handle_ == nullptr) check(ZSYSTEMERROR, "zookeeper_init2");
-  // As zklock does: by default it looks the servers up at every turn, which takes longer than the
-  // rest.
+  // zklock sets this too. By default the C client resolves the servers' names in every turn, which
+  // takes longer than the rest.
   zoo_set_servers_resolution_delay(handle_, -1);
   constexpr std::string_view kSecret = "bench:secret";
   check(zoo_add_auth(handle_, "digest", kSecret.data(), static_cast<int>(kSecret.size()), nullptr,

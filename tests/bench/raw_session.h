@@ -11,8 +11,8 @@
 
 namespace zklock::bench {
 
-/// A handle of the C client, connected, with a credential of its own. Errors end the process: there
-/// is nothing to be measured any more.
+/// A connected handle of the C client, with its own credential. An error ends the process, because
+/// no measure is possible then.
 ///
 /// Thread-safety: all members, from any thread.
 class RawSession {
@@ -25,9 +25,9 @@ class RawSession {
 
   zhandle_t* handle() const noexcept { return handle_; }
 
-  /// Creates what is missing of a path.
+  /// Creates the path and its missing parents.
   void make_path(const std::string& path);
-  /// 0 when there is no such node.
+  /// Returns the number of children; 0 if there is no such znode.
   int count_children(const std::string& path);
 
  private:
@@ -39,7 +39,7 @@ class RawSession {
   zhandle_t* handle_ = nullptr;
 };
 
-/// Ends the process when `code` is not ZOK.
+/// Ends the process if `code` is not ZOK.
 void check(int code, const char* what);
 
 }  // namespace zklock::bench

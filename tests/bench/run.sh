@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The benchmark, with one command on a fresh Debian 12: installs what is missing, builds zklock with
-# optimization in build/bench, starts a ZooKeeper server of its own, and compares zklock with
-# Curator, Kazoo and the bare C client. Stops what it has started.
-# ZKLOCK_BENCH_JOBS says how many jobs compile, 2 by default.
+# Runs the benchmark with one command on a fresh Debian 12. Installs missing packages, and builds
+# zklock with optimization in build/bench. Then starts its own ZooKeeper server, and compares zklock
+# with Curator, Kazoo and the bare C client. Stops everything that it has started.
+# ZKLOCK_BENCH_JOBS: how many compile jobs run, 2 by default.
+#
 #   tests/bench/run.sh [--quick] [--json FILE] [--plot DIR] [--memory] [--only KEY...]
-# A peer that cannot be installed is left out, and the table says so. The exit status is not 0 when
-# a contestant failed, or let two in at once; never because of a figure. See README.md beside this.
+# If a peer cannot be installed, it is left out, and the table says so. The exit status is not 0 if
+# a contestant failed or granted a lock twice at a time. It never depends on a figure. See README.md
+# beside this file.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -27,6 +29,6 @@ cmake --preset release -B "$build" -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
 cmake --build "$build" --parallel "${ZKLOCK_BENCH_JOBS:-2}" --target zklock_bench >&2
 
 driver=$PWD/tests/bench/bench.py
-cd "$here"  # the files are named from there
-# Debian's own: that is where python3-kazoo is.
+cd "$here"  # relative file names refer to this directory
+# Debian's own Python has python3-kazoo.
 PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 "$driver" --build "$build" "$@"

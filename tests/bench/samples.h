@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 
 double in_seconds(Clock::duration duration);
 
-/// Durations, of which no more than a bounded number is kept.
+/// Durations. At most a bounded number is stored.
 ///
 /// Thread-safety: none.
 class Samples {
@@ -20,7 +20,7 @@ class Samples {
   void add_all(const Samples& others);
 
   std::size_t count() const noexcept { return count_; }
-  /// In microseconds; 0 without samples.
+  /// Returns a percentile in microseconds; 0 without samples.
   double percentile(double fraction) const;
 
  private:

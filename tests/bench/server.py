@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A throwaway ZooKeeper server, a child process on a free loopback port, and what it counts."""
+"""A temporary ZooKeeper server, a child process on a free loopback port, and its counters."""
 import os
 import random
 import re
@@ -19,12 +19,12 @@ def java(program="java"):
 
 
 def dies_with_us(command):
-    """The command as a child that the kernel ends with this process, however that ends."""
+    """Returns the command such that the kernel kills the child when this process dies."""
     return ["setpriv", "--pdeathsig", "KILL", *command]
 
 
 def end(process, patience=10):
-    """Ends a child of ours, first politely."""
+    """Ends a child of this process: first with SIGTERM, then with SIGKILL."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -35,14 +35,14 @@ def end(process, patience=10):
 
 
 def cpu_seconds(pid):
-    """What a process has used, of user and system time."""
+    """Returns the user and system time that a process has used."""
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
 
 def file_system(path):
-    """Type and mount point of the file system that a path is on."""
+    """Returns type and mount point of the file system that contains a path."""
     found = ("", "?")
     with open("/proc/mounts", encoding="utf-8") as mounts:
         for line in mounts:
@@ -54,7 +54,7 @@ def file_system(path):
 
 
 class Server:
-    """A context manager: serving inside, gone with its data afterwards."""
+    """A context manager. The server serves inside it, and is removed with its data at the end."""
 
     def __init__(self, directory, tick_ms=2000, heap="512m"):
         self.tick_ms = tick_ms
@@ -66,7 +66,7 @@ class Server:
     def __enter__(self):
         try:
             for _ in range(5):
-                # Below the range from which the system gives ports to outgoing connections.
+                # Below the range of ports that the system uses for outgoing connections.
                 self.port = random.randint(10000, 19999)
                 if self._start():
                     return self
@@ -95,7 +95,7 @@ class Server:
                          f"dataDir={self._file('data')}\nclientPort={self.port}\n"
                          "clientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
                          "4lw.commands.whitelist=*\nmaxClientCnxns=0\n")
-        # Containers that are empty for a moment are not to be reaped in the midst of a measure.
+        # An empty container must not be deleted during a measure.
         command = [java(), f"-Xms{self.heap}", "-Xmx1g", "-XX:-UsePerfData",
                    "-Dzookeeper.jmx.log4j.disable=true",
                    "-Dznode.container.checkIntervalMs=86400000",
@@ -106,7 +106,7 @@ class Server:
                                             stdout=log, stderr=log)
         give_up = time.monotonic() + 60
         while time.monotonic() < give_up and self.process.poll() is None:
-            # It may be somebody else's server that answers on this port.
+            # Another server may listen on this port.
             ours = f"dataDir={self._file('data')}/" in self.ask("conf")
             if ours and "Mode: " in self.ask("srvr"):
                 return True
@@ -115,7 +115,7 @@ class Server:
         return False
 
     def ask(self, word):
-        """One request of the four-letter-word protocol; empty without an answer."""
+        """Sends a four-letter word. Returns an empty string if there is no answer."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
                 connection.sendall(word.encode())
@@ -124,7 +124,7 @@ class Server:
             return ""
 
     def requests(self):
-        """What it has received: requests and pings of all clients, and each of these questions."""
+        """Returns how many packets the server has received: requests, pings and these queries."""
         counted = re.search(r"^zk_packets_received\s+(\d+)", self.ask("mntr"), re.MULTILINE)
         if not counted:
             raise RuntimeError("the server does not say zk_packets_received")
@@ -138,7 +138,7 @@ class Server:
         return cpu_seconds(self.process.pid)
 
     def bytes_on_the_wire(self):
-        """Sent and received by the clients that are connected now: TCP payload, from TCP_INFO."""
+        """Returns the TCP payload (TCP_INFO) of all connected clients, in both directions."""
         listing = subprocess.run(
             ["ss", "--tcp", "--info", "--numeric", "--no-header", "dport", "=", f":{self.port}"],
             stdout=subprocess.PIPE, check=True, text=True).stdout

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table that is printed, and what it says about the targets."""
+"""The printed table, and the result of each target."""
 NAMES = ("zklock", "curator", "kazoo", "floor")
 
 
 def short(value):
-    """At most five characters for everyday numbers."""
+    """Formats a value; usual numbers take at most five characters."""
     if value is None:
         return "-"
     if isinstance(value, str):
@@ -25,7 +25,7 @@ def ratio(value):
 
 
 def lines_of(rows, left=(0,)):
-    """Columns as wide as they must be, the others than `left` to the right."""
+    """Yields the rows with aligned columns. The columns in `left` are left-aligned."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [cell.ljust(width) if i in left else cell.rjust(width)
@@ -40,7 +40,7 @@ def all_four(values):
 
 
 def table(results):
-    """`results`: the JSON's, by measure."""
+    """Returns the table. `results`: the JSON's, by measure."""
     rows = [["measure", "unit", *NAMES, "/curator", "/floor", "p99 of z / c / k / f",
              "requests an operation"]]
     for row in results.values():
@@ -86,7 +86,7 @@ def target_lines(results, measures):
 
 
 def flatness(results):
-    """What is asked of several rows together."""
+    """Yields the targets that involve several rows."""
     def value(key, of):
         return results.get(key, {}).get(of)
 

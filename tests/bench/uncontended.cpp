@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock that nobody else wants, and one that is held already.
+// A free lock without other contenders, and a lock that the thread already holds.
 #include <memory>
 #include <utility>
 
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMostOps = 2'000'000;
 
-/// acquire, unlock: only that call is timed, and the server has confirmed the release before the
-/// next one begins. cycle: both calls, one cycle right after the other.
+/// acquire, unlock: times only that call. The server has confirmed the release before the next call
+/// begins. cycle: times both calls; cycles follow each other directly.
 class Free final : public Measure {
  public:
   enum class What { acquire, unlock, cycle };
@@ -58,7 +58,7 @@ class Free final : public Measure {
   const std::unique_ptr<Lock> lock_;
 };
 
-/// The samples are of a pair, each the mean of many: a clock takes as long as what is measured.
+/// A sample is the mean of many pairs, because reading the clock takes as long as one pair.
 class Nested final : public Measure {
  public:
   Nested(const Params& params, Contestant& contestant)
@@ -83,7 +83,7 @@ class Nested final : public Measure {
       result.ops += kPairs;
       result.seconds = in_seconds(now - window.begin);
     }
-    // They are kept a thousand times as long: the clock's unit is one nanosecond.
+    // Stored a thousand times as long, because the clock counts whole nanoseconds.
     result.more["pair_ns"] = pairs_.percentile(0.5);
     result.more["pair_ns_p99"] = pairs_.percentile(0.99);
     return result;

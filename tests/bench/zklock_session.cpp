@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zklock, through its public API.
+// zklock as a contestant, through its public API.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,7 @@
 namespace zklock::bench {
 namespace {
 
-/// The one place where the options that a measure needs are set.
+/// Sets the options that a measure needs; no other function does.
 MutexOptions options_for(const Params& params) {
   MutexOptions options;
   if (params.has("local_batch")) {
@@ -81,7 +81,7 @@ class ZklockSession final : public Session {
     return options;
   }
 
-  // Waiters may be left when the session is closed; anything else ends the process.
+  // Some calls may wait when the session is closed. Any other error ends the process.
   static void check(const std::exception_ptr& error) {
     try {
       std::rethrow_exception(error);

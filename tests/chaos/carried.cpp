@@ -43,11 +43,11 @@ bool Carried::turn(const Weather& weather, std::optional<Trap>& trap) {
   const bool open = read(up_) && read(down_);
   if (!take_frames(up_, weather, trap) || !take_frames(down_, weather, trap)) {
     sprung_ = true;
-    send_due(up_, Clock::now());  // what came before the cut is on its way
+    send_due(up_, Clock::now());  // frames before the cut are still sent
     reset();
     return false;
   }
-  // What was sent before the end still arrives.
+  // When the connection ends, all frames that arrived before are sent at once.
   const auto until = open ? Clock::now() : Clock::time_point::max();
   send_due(up_, until);
   if (!weather.replies_held) send_due(down_, until);
@@ -103,7 +103,7 @@ bool Carried::passes(const Stream& stream, std::string_view frame, std::optional
 void Carried::queue(Stream& stream, std::string_view frame, const Weather& weather,
                     milliseconds delay) {
   auto due = Clock::now() + delay;
-  // The order stays, whatever is delayed.
+  // Frames keep their order, even if a later one has a shorter delay.
   if (!stream.waiting.empty()) due = std::max(due, stream.waiting.back().due);
   if (!weather.stutter) {
     stream.waiting.push_back({due, std::string(frame)});
@@ -120,7 +120,7 @@ void Carried::send_due(Stream& stream, Clock::time_point until) {
   while (!stream.waiting.empty() && stream.waiting.front().due <= until) {
     std::string& bytes = stream.waiting.front().bytes;
     const auto sent = ::send(stream.to, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent <= 0) return;  // tried again at the next turn; an error shows when it is read
+    if (sent <= 0) return;  // retried at the next turn(); read() reports errors
     bytes.erase(0, static_cast<std::size_t>(sent));
     if (!bytes.empty()) return;
     stream.waiting.pop_front();

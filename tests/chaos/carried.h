@@ -14,27 +14,31 @@ namespace zklock::chaos {
 
 using Clock = std::chrono::steady_clock;
 
-// What becomes of all that a proxy carries.
+// How a proxy treats the traffic.
 struct Weather {
-  bool silent = false;                        // nothing comes through, and nobody is told
-  bool replies_held = false;                  // so in the direction of the client only
-  bool stutter = false;                       // frames come in small pieces
+  bool silent = false;                        // no data pass; the ends are not notified
+  bool replies_held = false;                  // no data pass to the client
+  bool stutter = false;                       // frames are sent in small pieces
   std::chrono::milliseconds delay{0};         // of each frame, in each direction
-  std::chrono::milliseconds events_delay{0};  // of each watch event, and what is behind it
+  std::chrono::milliseconds events_delay{0};  // of each watch event; later frames stay behind it
 };
 
-// Cuts the connection that carries the next such request: before the server has it, or after it has
-// been answered, with the answer lost.
+// Cuts the connection at the next request of this kind.
+//
+// | when   | effect                                             |
+// |--------|----------------------------------------------------|
+// | before | the server does not receive the request            |
+// | after  | the server executes the request, its reply is lost |
 struct Trap {
   enum class When { before, after };
   Request request;
   When when;
 };
 
-// One connection of a client to a server, seen from between them. For one thread.
+// One connection of a client to a server, carried between two sockets. For one thread.
 class Carried {
  public:
-  // Owns both sockets, which must not block.
+  // Takes over both sockets, which must be non-blocking.
   Carried(int client, int server, std::size_t server_index);
   ~Carried();
   Carried(const Carried&) = delete;
@@ -44,13 +48,13 @@ class Carried {
   int server() const noexcept { return down_.from; }
   std::size_t server_index() const noexcept { return server_index_; }
 
-  // Reads and writes what can be, without blocking. `trap` is emptied when it is taken. False when
-  // the connection is over.
+  // Reads and writes without blocking. Resets `trap` when a request springs it. Returns false if
+  // the connection has ended.
   bool turn(const Weather& weather, std::optional<Trap>& trap);
-  // When the next frame is to go out, as far as that is known.
+  // Returns when the next waiting frame is due; nullopt if none waits.
   std::optional<Clock::time_point> next_due() const;
-  bool sprung() const noexcept { return sprung_; }  // it was a trap that ended it
-  // Both ends are told at once.
+  bool sprung() const noexcept { return sprung_; }  // a trap ended the connection
+  // Sends a TCP reset to both ends.
   void reset();
 
  private:
@@ -63,13 +67,13 @@ class Carried {
     int to;
     std::string unread;
     std::deque<Piece> waiting;
-    bool opened = false;  // the first frame has come
+    bool opened = false;  // the first frame was seen
   };
 
-  // False: the other side has ended it.
+  // Returns false if the peer has ended the connection.
   static bool read(Stream& stream);
   static void send_due(Stream& stream, Clock::time_point until);
-  // False: a trap was sprung.
+  // Returns false if a trap was sprung.
   bool take_frames(Stream& stream, const Weather& weather, std::optional<Trap>& trap);
   bool passes(const Stream& stream, std::string_view frame, std::optional<Trap>& trap);
   static void queue(Stream& stream, std::string_view frame, const Weather& weather,
@@ -78,7 +82,7 @@ class Carried {
   const std::size_t server_index_;
   Stream up_;                           // requests
   Stream down_;                         // replies and events
-  std::optional<std::int32_t> doomed_;  // the request whose answer gets lost
+  std::optional<std::int32_t> doomed_;  // xid of the request whose answer gets lost
   bool sprung_ = false;
 };
 

@@ -53,7 +53,7 @@ TEST(Frame, IsCompleteWhenAllIsThere) {
   EXPECT_EQ(xid_of(reply(kEventXid)), kEventXid);
 }
 
-// A client and a server at the two ends, and the connection that is carried between them.
+// A client and a server, with the carried connection between them.
 class CarriedTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -61,7 +61,7 @@ class CarriedTest : public ::testing::Test {
     ASSERT_EQ(::socketpair(AF_UNIX, type, 0, client_.data()), 0);
     ASSERT_EQ(::socketpair(AF_UNIX, type, 0, server_.data()), 0);
     carried_.emplace(client_[1], server_[1], 0);
-    // The first frames open the session, and look like nothing else.
+    // The first frame in each direction opens the session and has a format of its own.
     say(client_[0], framed("let me in"));
     say(server_[0], framed("come in"));
     carry();
@@ -82,7 +82,7 @@ class CarriedTest : public ::testing::Test {
     return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : "";
   }
   bool carry() { return carried_->turn(weather_, trap_); }
-  // Carries until so many bytes have come.
+  // Carries until `size` bytes have arrived at this end.
   std::string heard(int end, std::size_t size) {
     std::string all;
     EXPECT_TRUE(testing::eventually([&] {

@@ -28,8 +28,8 @@ class Findings {
   std::vector<std::string> all_;
 };
 
-// The grants of each lock, in the order of their tokens; those of which an excuse takes the end away
-// are as short as can be relied on.
+// Returns the grants of each lock in the order of their tokens. A grant that an excuse covers ends
+// at the time of the excuse.
 std::vector<std::vector<Grant>> by_token(const History& history) {
   std::vector<std::vector<Grant>> locks(history.capacities.size());
   for (Grant grant : history.grants) {
@@ -46,7 +46,7 @@ std::vector<std::vector<Grant>> by_token(const History& history) {
   return locks;
 }
 
-// The grant of a lower token that reaches furthest in some respect.
+// Among the grants considered so far, the one with the largest value.
 class Furthest {
  public:
   void consider(const Grant& grant, Nanos how_far) {
@@ -63,9 +63,9 @@ class Furthest {
 };
 
 void check_order(const std::vector<Grant>& grants, int capacity, Findings& findings) {
-  Furthest over;         // ends last
-  Furthest exclusive;    // ends last of those that take the whole
-  Furthest latest_call;  // began to ask last
+  Furthest over;         // by its last valid moment
+  Furthest exclusive;    // likewise, among grants of the whole lock
+  Furthest latest_call;  // by the begin of its call
   const Grant* before = nullptr;
   for (const Grant& grant : grants) {
     if (before != nullptr && before->token == grant.token && before->owner != grant.owner) {
@@ -88,7 +88,7 @@ void check_order(const std::vector<Grant>& grants, int capacity, Findings& findi
 }
 
 void check_capacity(const std::vector<Grant>& grants, int capacity, Findings& findings) {
-  // At the same moment ends come before beginnings.
+  // At equal times, ends are sorted before begins.
   std::vector<std::tuple<Nanos, int, const Grant*>> changes;
   for (const Grant& grant : grants) {
     if (grant.last <= grant.first) continue;
@@ -140,7 +140,7 @@ void check_visits(const History& history, Findings& findings) {
   std::vector<Seen> resources(history.capacities.size());
   for (const Visit& visit : history.visits) {
     Seen& seen = resources.at(visit.lock);
-    // A reader may be older than other readers, not than a writer.
+    // A reader's token may be lower than another reader's, but not than a writer's.
     const bool stale = visit.token < (visit.reading ? seen.written : seen.any);
     if (visit.accepted == stale) {
       findings.add(std::string(stale ? "a resource accepted an old token: "

@@ -8,20 +8,22 @@
 
 namespace zklock::chaos {
 
-// What in the history breaks a promise, a sentence each; empty: nothing. A pure function of the
-// history, which costs one sort of the grants.
+// Returns one sentence for each broken promise in the history. A pure function; it sorts the grants
+// once.
 //
-// - A lock is never held by more than it has parts for.
-// - Of two grants of which one takes the whole lock, the one with the lower token is over when the
-//   other is seen for the first time: neither do they overlap, nor do tokens run against time.
-// - A grant whose call began after another had been granted has the greater token.
-// - Two owners never have the same token.
-// - A holder that lost was told so once, by its stop token and by its listener; nobody was twice.
-// - A resource accepts nothing older than it has seen, and refuses nothing else; above all nothing
-//   of a holder that was valid before and after.
+// | promise                                                                                     |
+// |---------------------------------------------------------------------------------------------|
+// | 1. Clients never hold more of a lock than its capacity.                                     |
+// | 2. Of two grants of one lock, at least one of its whole capacity, the grant with the lower  |
+// |    token has ended before the other is first seen. So tokens increase with time.            |
+// | 3. If a call began after another grant was first seen, its grant has the higher token.      |
+// | 4. Two owners never have one token.                                                         |
+// | 5. The stop token and the listener of a lost holder are each notified exactly once.         |
+// | 6. A resource refuses a token if and only if it has seen a higher one; for a reader, a      |
+// |    higher one of a writer. It never refuses a holder that was valid before and after.       |
 //
-// The first three are together what it takes that the history is that of a lock whose calls took
-// effect one after the other, each between its beginning and its end, which a test compares with.
+// Promises 1 to 3 imply that the calls of a lock took effect in some order, each between its begin
+// and its end. They are also necessary for that. A test compares the checker with this definition.
 std::vector<std::string> check(const History& history);
 
 }  // namespace zklock::chaos

@@ -20,9 +20,9 @@ std::size_t below(Random& random, std::size_t limit) {
   return random() % limit;
 }
 
-// Whether the grants can be those of one lock whose calls took effect one after the other: tried with
-// every order of events. Each grant draws its token and is granted between its call and when it was
-// first seen, and is over after it was last seen.
+// Returns whether a correct lock could have produced the grants, by trying every order of events.
+// Each grant draws its token and begins between its call and the moment at which it was first seen.
+// It ends after it was last seen.
 class EveryOrder {
  public:
   EveryOrder(std::vector<Grant> grants, int capacity)
@@ -39,7 +39,8 @@ class EveryOrder {
 
   bool goes_on(std::size_t done, Nanos time) {
     if (done + 1 == tried_.size()) return true;
-    // The time is that of the latest event at the earliest: it depends on nothing but what is done.
+    // The earliest possible time is that of the latest event done. So it depends only on the set of
+    // events done.
     if (tried_[done]) return false;
     tried_[done] = true;
     for (std::size_t i = 0; i < grants_.size(); ++i) {
@@ -57,7 +58,7 @@ class EveryOrder {
   bool may_be_next(std::size_t done, std::size_t i, What what) const {
     switch (what) {
       case draw:
-        // Tokens are drawn in their order.
+        // Tokens are drawn in increasing order.
         return std::none_of(indexes_.begin(), indexes_.end(), [&](std::size_t other) {
           return has(done, other, draw) && grants_[other].token > grants_[i].token;
         });
@@ -88,7 +89,7 @@ class EveryOrder {
   std::vector<bool> tried_;
 };
 
-// What a lock that works would have made of some clients, in an order left to chance.
+// The history of a correct lock with a random order of events.
 class GoodHistory {
  public:
   GoodHistory(std::size_t size, int capacity, Random& random)
@@ -108,7 +109,7 @@ class GoodHistory {
   }
 
  private:
-  // call, token, beginning, seen first, seen last, end
+  // call, token, begin, first seen, last seen, end
   static constexpr int kBegins = 2;
   static constexpr int kEnds = 5;
   static constexpr int kSteps = 6;
@@ -150,7 +151,7 @@ class GoodHistory {
   Nanos time_ = 0;
 };
 
-// Something else than was: no two moments are the same afterwards either.
+// Changes one value of the history. All moments stay distinct.
 void corrupt(std::vector<Grant>& grants, Random& random) {
   Grant& one = grants[below(random, grants.size())];
   Grant& other = grants[below(random, grants.size())];
@@ -207,7 +208,7 @@ TEST_P(Checker, AgreesWithTryingEveryOrder) {
   EXPECT_GT(bad, 1000);
 }
 
-// A mutex, a semaphore with three permits, readers and writers.
+// A mutex, a semaphore of three permits, readers and writers.
 INSTANTIATE_TEST_SUITE_P(Capacities, Checker, ::testing::Values(1, 3, 100));
 
 class Rules : public ::testing::Test {
@@ -223,7 +224,7 @@ class Rules : public ::testing::Test {
     grant.end = End::released;
     return grant;
   }
-  // The first thing found.
+  // Returns the first finding.
   static std::string found(const History& history) {
     const auto all = check(history);
     return all.empty() ? "" : all.front().substr(0, all.front().find(':'));
@@ -301,7 +302,8 @@ TEST_F(Rules, AResourceIsToRefuseWhatIsOldAndNothingElse) {
   history.capacities = {1};
   history.visits = {visit(5, false, true), visit(4, false, false), visit(5, false, true)};
   EXPECT_EQ(found(history), "");
-  // Readers come in any order, but not before a writer, nor a writer before them.
+  // Readers come in any order. But no reader is behind a later writer, and no writer behind any
+  // later token.
   history.visits = {visit(5, false, true), visit(8, true, true),   visit(6, true, true),
                     visit(4, true, false), visit(7, false, false), visit(9, false, true)};
   EXPECT_EQ(found(history), "");

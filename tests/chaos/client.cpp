@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that locks as long as it lives, for the conductor to torment. It uses nothing but the
-// public API.
+// A process that locks until it is ended, for the conductor's faults. It uses only the public API.
 //
-//   chaos_client <hosts> <socket of the desk> <number> <life> <seed> <session timeout in ms>
+//   zklock_chaos_client <hosts> <socket of the desk> <number> <life> <seed>
+//                       <session timeout in ms>
 //
-// SIGTERM ends it in good order, SIGUSR1 at once, with all that it holds; SIGUSR2 closes its Client
-// under its threads.
+// SIGTERM: ends in good order. SIGUSR1: ends at once, with all that it holds. SIGUSR2: closes its
+// Client while its threads use it.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -46,7 +46,7 @@ ClientOptions options_for(char** argv) {
   return options;
 }
 
-// All threads have them blocked: they come to main() alone.
+// Blocks the signals in all threads, so that only main() receives them.
 sigset_t block_signals() {
   sigset_t signals;
   ::sigemptyset(&signals);
@@ -55,8 +55,8 @@ sigset_t block_signals() {
   return signals;
 }
 
-// All was given back: then nothing of it is on the servers, though the session lives. They may be away
-// for a while.
+// Checks that no znode of the session is left after everything was released. The session still
+// lives. Retries while the servers are unreachable.
 void leave_nothing(Client& client, DeskLink& link) {
   if (!client.flush(kPatience)) {
     link.tell("V what was given back is not confirmed");
@@ -101,7 +101,7 @@ int run(char** argv) {
   if (signal == SIGUSR2) client.close();
   for (std::jthread& thread : threads) thread.request_stop();
   threads.clear();
-  locks.reset();  // its listeners have been told of everything by now; what is kept goes
+  locks.reset();  // the listeners have been called; retained znodes are deleted
   if (signal == SIGTERM) leave_nothing(client, link);
   client.close();
   link.tell("F " + std::to_string(number) + ' ' + std::to_string(life));

@@ -18,12 +18,13 @@ void wait_for(milliseconds length) {
   std::this_thread::sleep_for(length);
 }
 
-// Most harm is done to who holds. Returns in any case: that may have no end where no server is.
+// Waits until the client holds a lock for a while, because a fault harms a holder most. Returns
+// after 8 s in any case.
 void wait_for_hold(const CrewMember& client, const Desk& desk) {
   (void)testing::eventually([&] { return desk.stays_long(client.number()); }, 8s, 2ms);
 }
 
-// Longer than the servers keep a session that they do not hear of, their ticks included.
+// Returns a time after which the servers have expired the client's session if it is silent.
 milliseconds outlasting(const CrewMember& client, const Ensemble& ensemble,
                         const PlannedFault& planned) {
   return client.session_timeout() + 2 * ensemble.settings().tick_time + 500ms + planned.length;
@@ -69,14 +70,15 @@ bool move(CrewMember& client, milliseconds length) {
   return true;
 }
 
-// Of those that come seldom a client may have none for long.
+// Returns whether the trap was sprung. A rare kind of request may not come within 3 s.
 bool spring(CrewMember& client, Request request, Trap::When when) {
   client.proxy().arm({request, when});
   (void)testing::eventually([&] { return client.proxy().sprung(); }, 3s);
   return client.proxy().disarm();
 }
 
-// The client then leaves in good order, and looks whether anything is left of what it did before.
+// After the lost answer, the client ends in good order, and checks that no znode of its session is
+// left.
 bool spring_and_leave(CrewMember& client, Request request) {
   if (!spring(client, request, Trap::When::after)) return false;
   client.process().terminate();

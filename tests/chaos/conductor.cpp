@@ -21,9 +21,10 @@ using std::chrono::milliseconds;
 using testing::RawClient;
 
 constexpr std::chrono::seconds kPatience{90};
-constexpr unsigned kGroups = 3;  // of clients, each with a thread that torments it
+constexpr unsigned kGroups = 3;  // of clients; one thread each injects their faults
 
-// All below `path`, with what makes it a leftover: an ephemeral node belongs to a session.
+// Appends all ephemeral znodes below `path` to `found`. They are leftovers, as every ephemeral
+// znode belongs to a session.
 void list_ephemerals(RawClient& raw, const std::string& path, std::string& found) {
   for (const std::string& name : raw.children(path.empty() ? "/" : path).names) {
     const std::string node = path + '/' + name;
@@ -51,7 +52,7 @@ Report Conductor::run() {
   start_servers();
   crew_.start();
   torment();
-  std::this_thread::sleep_for(3s);  // in peace, with all that was left behind
+  std::this_thread::sleep_for(3s);  // without faults, to recover from the last ones
   crew_.end();
   expect_rest();
   return sum_up();
@@ -103,7 +104,7 @@ CrewMember& Conductor::victim(unsigned group, unsigned choice) {
 void Conductor::tormentor(FaultPlan plan, const Deed& deed) {
   while (!over_ && !plan.empty()) {
     const PlannedFault planned = plan.next();
-    // In slices, so that the end of the run is seen.
+    // Sleeps in short pieces, to notice the end of the run.
     const auto until = std::chrono::steady_clock::now() + planned.pause;
     while (!over_ && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(20ms);
     if (over_) return;
@@ -121,7 +122,7 @@ bool Conductor::do_one(const PlannedFault& planned, const Deed& deed) {
   try {
     return deed(planned);
   } catch (const std::exception&) {
-    return false;  // no server takes the stranger's connection now
+    return false;  // no server accepts the connection now
   }
 }
 
@@ -144,7 +145,7 @@ std::string Conductor::what_is_left() {
     const auto leader = ensemble_.leader();
     if (!leader) return found + " no leader";
     const auto answer = ensemble_[*leader].four_letter_word("mntr").value_or("");
-    // The one is that of this function.
+    // The remaining session is that of this function.
     const auto sessions = testing::mntr_value(answer, "zk_global_sessions").value_or("?");
     if (sessions != "1") found += " sessions: " + sessions;
     return found;

@@ -25,16 +25,16 @@ struct RunPlan {
   std::chrono::seconds length{60};
   std::uint64_t seed = 1;
   std::size_t clients = 8;
-  std::string only;  // a class of faults of clients or servers: no others happen
+  std::string only;  // only this class of faults; empty: all
   std::string client_program;
-  std::filesystem::path keep_in;  // for the history, if something is found
+  std::filesystem::path keep_in;  // directory for the history of a violation
 };
 
-// A run: the servers, the clients, those who do the faults, and what comes of it.
+// A run: the servers, the clients, the threads that inject the faults, and the report.
 class Conductor {
  public:
   explicit Conductor(RunPlan plan);
-  // To be called once. Throws std::runtime_error when the servers do not start.
+  // Runs once. Throws std::runtime_error if the servers do not start.
   Report run();
 
  private:
@@ -44,7 +44,7 @@ class Conductor {
   void torment();
   void tormentor(FaultPlan plan, const Deed& deed);
   bool do_one(const PlannedFault& planned, const Deed& deed);
-  // The client that a fault is to hit: those of one group belong to one thread.
+  // Returns the client that a fault hits. The clients of a group belong to one thread.
   CrewMember& victim(unsigned group, unsigned choice);
   void expect_rest();
   std::string what_is_left();

@@ -9,22 +9,22 @@
 
 namespace zklock::chaos {
 
-// What a lock of the course is.
+// The class and options of a lock.
 enum class Kind { mutex, kept, batched, shared, semaphore, priority, latch };
 
-// A path that clients contend for.
+// A lock path for which clients contend.
 struct Site {
   const char* path;
   Kind kind;
-  int capacity;  // how many parts it has: whoever excludes all others takes them all
-  int share;     // of a worker's choices
+  int capacity;  // the weight of an exclusive grant
+  int share;     // probability weight among the locks
   bool quiet;    // for the spared clients only: see is_quiet()
 };
 
-// More readers than there ever are.
+// More readers than ever hold together.
 inline constexpr int kAll = 1000;
 
-// The locks, known to the conductor and its clients alike by their index.
+// The locks. The conductor and its clients name them by their index.
 inline constexpr std::array<Site, 12> kCourse{{
     {"/mutex-0", Kind::mutex, 1, 6, false},
     {"/mutex-1", Kind::mutex, 1, 6, false},
@@ -37,12 +37,12 @@ inline constexpr std::array<Site, 12> kCourse{{
     {"/shared", Kind::shared, kAll, 8, false},
     {"/semaphore", Kind::semaphore, 3, 6, false},
     {"/priority", Kind::priority, 1, 4, false},
-    {"/leader", Kind::latch, 1, 0, false},  // each client has one candidate, beside its workers
+    {"/leader", Kind::latch, 1, 0, false},  // one candidate per client, in its own thread
 }};
 
-// So many clients are left to what happens to the servers. Their workers use the quiet locks, and
-// nothing else, which nobody else does: at the others there is somebody dead in the queue most of
-// the time, for whom all wait until the session is over.
+// So many clients have no faults of their own; only faults of servers affect them. Their workers
+// use only the quiet locks, and other client processes do not use these. At the other locks, a dead
+// contender is usually in the queue, and all wait until its session expires.
 inline constexpr unsigned kSpared = 2;
 inline constexpr unsigned kWorkers = 3;  // of each client
 constexpr bool is_quiet(unsigned client, unsigned worker) {
@@ -51,21 +51,21 @@ constexpr bool is_quiet(unsigned client, unsigned worker) {
 
 inline constexpr const char* kChroot = "/chaos";
 
-// With which a client ends when it is asked to leave without a release.
+// The exit code of a client that SIGUSR1 ended.
 inline constexpr int kLeftCode = 7;
 
-// A moment of CLOCK_BOOTTIME, which all processes of a machine share.
+// A time of CLOCK_BOOTTIME, which all processes of a machine share.
 using Nanos = std::int64_t;
 inline Nanos now() {
   return LeaseClock::now().time_since_epoch().count();
 }
 
-// A grant's number over all processes: which client, which start of it, which thread, which grant.
+// Identifies a grant across all processes: client, life, thread and count.
 using GrantId = std::uint64_t;
 constexpr GrantId grant_id(unsigned client, unsigned life, unsigned thread, std::uint64_t number) {
   return (GrantId{client} << 56U) | (GrantId{life} << 40U) | (GrantId{thread} << 32U) | number;
 }
-// The start of a client that the grant belongs to.
+// Returns the life to which the grant belongs: a client and how often it was started.
 constexpr std::uint32_t life_of(GrantId id) {
   return static_cast<std::uint32_t>(id >> 40U);
 }

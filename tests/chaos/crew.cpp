@@ -32,7 +32,7 @@ void CrewMember::start() {
                   std::to_string(session_timeout_.count())};
   options.log_file = plan_.directory / ("client-" + std::to_string(number_) + ".log");
   process_ = std::make_unique<testing::ChildProcess>(options);
-  // From then on it can be asked to end.
+  // From now on the process reacts to signals.
   if (!testing::eventually([this] { return desk_.has_met(number_, life_); }, kPatience)) {
     desk_.claim("client " + std::to_string(number_) + " does not start");
   }
@@ -45,7 +45,7 @@ void CrewMember::start_again() {
 }
 
 void CrewMember::signal(int number) {
-  // Only a child that is not reaped yet has this pid.
+  // As long as running() is true, the pid belongs to this child.
   if (process_->running()) static_cast<void>(::kill(process_->pid(), number));
 }
 
@@ -64,7 +64,7 @@ bool CrewMember::ends_with(int exit_code) {
 
 bool CrewMember::lives() {
   if (process_->running()) return true;
-  return ends_with(-2);  // which none has
+  return ends_with(-2);  // an exit code that no client has
 }
 
 Crew::Crew(const CrewPlan& plan, Ensemble& ensemble, Desk& desk) {

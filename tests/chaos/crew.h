@@ -17,7 +17,7 @@
 
 namespace zklock::chaos {
 
-// What the clients have in common.
+// The settings that all clients share.
 struct CrewPlan {
   std::string program;
   std::filesystem::path directory;  // for their logs
@@ -25,15 +25,15 @@ struct CrewPlan {
   std::size_t size = 8;
 };
 
-// One client: a process that locks as long as it lives, the proxy between it and the servers, and how
-// it is started again. The controls are for one thread at a time.
+// One client: a process that locks until it is ended, and the proxy between it and the servers.
+// Starts the process again after its end. For one thread at a time.
 class CrewMember {
  public:
   CrewMember(const CrewPlan& plan, unsigned number, Ensemble& ensemble, Desk& desk);
 
-  // Returns when the process has reported; a claim when it does not.
+  // Starts the process and returns when it has reported to the desk. Adds a claim if it does not.
   void start();
-  // After it has ended, or is made to end: the next life.
+  // Kills the process if it still runs, and starts its next life.
   void start_again();
 
   unsigned number() const noexcept { return number_; }
@@ -41,11 +41,12 @@ class CrewMember {
   Proxy& proxy() { return proxy_; }
   testing::ChildProcess& process() { return *process_; }
 
-  // Asks all threads to leave it by _exit(); or to close the Client under them.
+  // Sends SIGUSR1 or SIGUSR2: see client.cpp.
   void signal(int number);
-  // Waits for the end; false, and a claim, when it does not come, or is not as it should be.
+  // Waits for the end of the process. Returns false, and adds a claim, if the process does not end
+  // or has another exit code.
   bool ends_with(int exit_code);
-  // A claim when it has ended by itself.
+  // Returns whether the process runs. Adds a claim if it has ended by itself.
   bool lives();
 
  private:
@@ -58,12 +59,12 @@ class CrewMember {
   std::unique_ptr<testing::ChildProcess> process_;
 };
 
-// All clients.
+// All clients of a run.
 class Crew {
  public:
   Crew(const CrewPlan& plan, Ensemble& ensemble, Desk& desk);
   void start();
-  // Asks them to end, and waits for that.
+  // Asks all clients to end in good order, and waits for that.
   void end();
   std::size_t size() const noexcept { return members_.size(); }
   CrewMember& operator[](std::size_t index) { return *members_.at(index); }

@@ -133,7 +133,7 @@ void Desk::serve() {
   for (const Caller& caller : callers) ::close(caller.fd);
 }
 
-// False when the caller has gone.
+// Returns false if the caller has closed its connection.
 bool Desk::read_from(Caller& caller) {
   std::array<char, 16384> buffer{};
   const auto size = ::recv(caller.fd, buffer.data(), buffer.size(), 0);
@@ -159,7 +159,8 @@ void Desk::handle(Caller& caller, const std::string& line) {
     case 'E': handle_end(rest); return;
     case 'W': {
       const char* answer = handle_visit(rest) ? "1\n" : "0\n";
-      // Two bytes always fit: the caller waits for its answer before it asks again.
+      // Two bytes always fit into the buffer: the caller has received its last answer before it
+      // sends again.
       static_cast<void>(::send(caller.fd, answer, 2, MSG_NOSIGNAL | MSG_DONTWAIT));
       return;
     }
@@ -182,7 +183,7 @@ void Desk::handle(Caller& caller, const std::string& line) {
       unsigned life = 0;
       in >> client >> life;
       (line[0] == 'I' ? met_ : history_.finished).insert(life_of(client, life));
-      // Its lives before hold nothing any more.
+      // Earlier lives of this client hold nothing any more.
       std::erase_if(long_, [&](GrantId id) { return id >> 56U == client; });
       return;
     }

@@ -18,25 +18,28 @@
 
 namespace zklock::chaos {
 
-// How stale writes were refused: those that came while the writer thought that it held, and those
-// that a client sent on purpose after it knew better.
+// Counts of refused stale writes.
 struct Refusals {
+  // The writer still thought that it held.
   std::uint64_t unaware = 0;
+  // The client sent the write on purpose after it had learned of the loss.
   std::uint64_t late = 0;
 };
 
-// Where the clients report to, and where the resources are: a Unix socket, served by one thread, so
-// that everything has one order. What clients send is a line each:
+// Receives the reports of the clients and owns the resources. One thread serves a Unix socket, so
+// all reports have one order. Each report is a line:
 //
-//   I client life                        here I am
-//   G id lock weight owner zxid turn call first session listened long
-//                                        granted; for long, unless something happens
-//   W id lock zxid turn reading late     visits the resource; answered "1" or "0"
-//   E id last refused end told           the grant is over
-//   L lock owner zxid turn               a listener was told of a loss
-//   V text                               something that must not be
-//   T name number                        counted
-//   F client life                        a good end
+// | line                                 | meaning                                             |
+// |--------------------------------------|-----------------------------------------------------|
+// | I client life                        | the client has started                              |
+// | G id lock weight owner zxid turn     | a grant; long: it lasts a while unless a fault ends |
+// |   call first session listened long   | it                                                  |
+// | W id lock zxid turn reading late     | visits the resource; answered "1" or "0"            |
+// | E id last refused end told           | the end of a grant                                  |
+// | L lock owner zxid turn               | a listener was called for a loss                    |
+// | V text                               | a violation                                         |
+// | T name number                        | adds to a count                                     |
+// | F client life                        | the client has ended in good order                  |
 //
 // Thread-safety: all members may be called by any thread.
 class Desk {
@@ -49,22 +52,22 @@ class Desk {
 
   const std::string& socket_path() const noexcept { return socket_path_; }
 
-  // What is seen here, and not told by a client.
+  // Observations of the conductor.
   void excuse(const Excuse& excuse);
   void claim(const std::string& what);
   void grant(const Grant& grant);
-  // Takes part in the resource's life as a client does.
+  // Writes to the resource as a client does. Returns whether it accepted the token.
   bool write_to_resource(std::size_t lock, const FencingToken& token);
   void count(const std::string& name, std::uint64_t number = 1);
 
-  // The session of the client's latest grant; 0 when there is none.
+  // Returns the session of the client's latest grant; 0 if there is none.
   std::int64_t session_of(unsigned client) const;
   bool has_met(unsigned client, unsigned life) const;
   Refusals refusals() const;
   std::map<std::string, std::uint64_t> tally() const;
-  // Whether a thread of the client holds something, and means to for a while.
+  // Returns whether a thread of the client holds a lock for a while.
   bool stays_long(unsigned client) const;
-  // Takes everything out; to be called when the clients have ended.
+  // Moves the history out. REQUIRES: all clients have ended.
   History take_history();
 
  private:
@@ -84,13 +87,13 @@ class Desk {
   int listener_ = -1;
   std::atomic<bool> ended_{false};
 
-  mutable std::mutex mutex_;  // for all that follows
+  mutable std::mutex mutex_;  // guards the following members
   History history_;
   std::vector<Resource> resources_;
   std::unordered_map<GrantId, std::size_t> open_;  // index into history_.grants
   std::map<unsigned, std::int64_t> sessions_;
-  std::set<GrantId> long_;       // of the open ones
-  std::set<std::uint32_t> met_;  // lives
+  std::set<GrantId> long_;       // the open grants that last for a while
+  std::set<std::uint32_t> met_;  // started lives
   std::map<std::string, std::uint64_t> tally_;
   Refusals refusals_;
 

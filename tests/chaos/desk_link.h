@@ -6,7 +6,8 @@
 
 namespace zklock::chaos {
 
-// A client's line to the desk: see there for what is said. Ends the process when nobody is there.
+// A client's connection to the desk, which defines the lines. Ends the process if the desk is
+// unreachable.
 //
 // Thread-safety: all members may be called by any thread.
 class DeskLink {
@@ -17,9 +18,9 @@ class DeskLink {
   DeskLink(const DeskLink&) = delete;
   DeskLink& operator=(const DeskLink&) = delete;
 
-  // One line, without its end.
+  // Sends one line. `line` has no line end.
   void tell(const std::string& line);
-  // And waits for the answer.
+  // Sends one line and blocks until the answer. Returns whether it is "1".
   bool ask(const std::string& line);
 
  private:

@@ -14,7 +14,7 @@ using testing::ZooKeeperServer;
 
 using namespace std::chrono_literals;
 
-// syncLimit: a member that is cut off serves reads and answers pings for that long.
+// The syncLimit: how long an isolated member still serves reads and answers pings.
 constexpr auto kSlowToNotice = 12s;
 constexpr auto kQuickToNotice = 6s;
 constexpr auto kInitLimit = 10s;
@@ -41,8 +41,9 @@ ServerSettings ServerSettings::of_seed(std::uint64_t seed) {
               .session_timeout = 4s,
               .timeout_step = 500ms};
     default:
-      // The shortest is more than 2/3 of the longest. A lease counted with the longest ends before a
-      // session that has the shortest, so the lost answer to a handshake is within the assumptions.
+      // The shortest T is more than 2/3 of the longest. So a lease counted with the longest T ends
+      // before a session that has the shortest. A lost answer to a handshake then stays within the
+      // assumptions of the lease.
       return {.name = "different maxSessionTimeout",
               .tick_time = 500ms,
               .max_session_timeout = {5500ms, 4750ms, 4s},

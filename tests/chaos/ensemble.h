@@ -16,7 +16,7 @@
 
 namespace zklock::chaos {
 
-// How the servers of a run are configured, and which session timeouts its clients request.
+// The configuration of the servers, and the session timeouts that the clients request.
 struct ServerSettings {
   std::string name;
   std::chrono::milliseconds tick_time;
@@ -29,8 +29,8 @@ struct ServerSettings {
   static ServerSettings of_seed(std::uint64_t seed);
 };
 
-// Three real servers, each of which reaches the leader through a forwarder, so that it can be cut off
-// from the others while its clients stay on it. The first is slow to notice that it has lost them.
+// Three real servers. Each reaches the leader through a forwarder. So a member can be isolated from
+// the others while its clients stay connected. The first member is slow to notice that.
 //
 // Thread-safety: that of ZooKeeperServer.
 class Ensemble {
@@ -43,18 +43,18 @@ class Ensemble {
   void start();
   testing::ZooKeeperServer& operator[](std::size_t index) { return *members_.at(index); }
 
-  // That it serves: each member that runs, and one of them leads.
+  // Waits until every running member serves and one of them leads.
   bool wait_until_serving(std::chrono::milliseconds patience);
   std::optional<std::size_t> leader() const;
-  // One of the followers; `choice` says which.
+  // Returns one of the followers, chosen by `choice`; nullopt if there is none.
   std::optional<std::size_t> follower(unsigned choice) const;
 
-  // Nothing comes through any more between the member and the others, in either direction.
+  // From now on no data pass between the member and the others, in either direction.
   void cut_off(std::size_t member);
   void mend();
 
   std::vector<std::uint16_t> ports() const;
-  // For a client that goes past all proxies, with the chroot or without.
+  // Returns addresses that bypass all proxies. The chroot is not included.
   std::string hosts() const;
   std::string log() const;
 
@@ -63,7 +63,7 @@ class Ensemble {
 
   const ServerSettings settings_;
   const testing::FreePorts peer_ports_;  // two of each member: quorum, election
-  // links_[a][b] is how a reaches b when b leads.
+  // links_[a][b] carries the connection of a to b while b leads.
   std::array<std::array<std::unique_ptr<testing::Forwarder>, kSize>, kSize> links_;
   std::array<std::unique_ptr<testing::ZooKeeperServer>, kSize> members_;
 };

@@ -73,7 +73,7 @@ unsigned FaultPlan::up_to(unsigned most) {
 
 PlannedFault FaultPlan::next() {
   if (done_ == classes_.size()) {
-    // Not std::shuffle: what that does with a generator is each library's own.
+    // Not std::shuffle: its use of the generator differs between standard libraries.
     for (std::size_t i = classes_.size(); i > 1; --i) {
       std::swap(classes_[i - 1], classes_[up_to(static_cast<unsigned>(i - 1))]);
     }

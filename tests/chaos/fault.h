@@ -10,66 +10,66 @@
 
 namespace zklock::chaos {
 
-// What is done to the run. The comment says what it stands for, where its name does not.
+// The classes of faults. A comment explains a name that is not obvious.
 enum class Fault {
-  // to one client: its process
+  // faults of one client: its process
   paused_briefly,  // SIGSTOP, shorter than the lease
-  paused_long,     // longer than the session: a virtual machine that was moved
-  killed,          // SIGKILL, and started again
+  paused_long,     // longer than the session, as when a virtual machine migrates
+  killed,          // SIGKILL, then started again
   exited,          // _exit() while its threads hold and wait
   client_closed,   // Client::close() while its threads hold and wait
   // its connection
-  cut_off,          // silence, longer than the session
-  cut_off_briefly,  // silence, shorter than the lease
-  reset,            // RST
-  refused,          // no server lets it in
-  moved,            // its server lets it in no more: the session goes to another
+  cut_off,          // no data pass for longer than the session
+  cut_off_briefly,  // no data pass for less than the lease
+  reset,            // a TCP reset
+  refused,          // every server refuses the connection
+  moved,            // its server refuses it, so another one takes the session
   link_delayed,
-  link_stuttering,  // frames in small pieces
-  replies_held,     // requests are done, and the answers late
+  link_stuttering,  // frames are sent in small pieces
+  replies_held,     // requests are executed, the answers delayed
   events_delayed,
-  create_answer_lost,  // and the connection with it
+  create_answer_lost,  // the connection breaks too
   multi_answer_lost,
   remove_answer_lost,
   list_answer_lost,
   get_answer_lost,
-  create_lost,  // before it reached the server
+  create_lost,  // before the server receives it
   multi_lost,
   // its session
-  session_ended,  // from outside, as by whoever knows its number
-  // to the servers
+  session_ended,  // by another client that knows the session id
+  // faults of the servers
   follower_killed,
   leader_killed,
-  all_killed,  // and started again at once
+  all_killed,  // started again at once
   all_gone,    // for longer than any session
   follower_paused,
   leader_paused,
   leader_stopped,       // SIGSTOP for 0.7 to 0.9 of the shortest session timeout
-  follower_isolated,    // from its leader, with clients on it
-  leader_isolated,      // from its followers, with clients on it
-  isolated_after_idle,  // the server of a client that was idle, right after the client's next grant
-  // to the nodes
+  follower_isolated,    // from its leader, with clients connected
+  leader_isolated,      // from its followers, with clients connected
+  isolated_after_idle,  // the server of an idle client, after its next grant
+  // faults of the znodes
   node_deleted,       // the holder's, by an operator
-  parent_deleted,     // with all below it
-  strange_children,   // names of no contender
-  release_forged,     // "released" written into another's node: to be refused
-  foreign_contender,  // one that is not of zklock, and is written by anybody while it holds
+  parent_deleted,     // with all znodes below
+  strange_children,   // children whose names are no contender's
+  release_forged,     // another client writes "released"; must be refused
+  foreign_contender,  // not of zklock; others write its znode while it holds
 };
 inline constexpr std::size_t kFaults = static_cast<std::size_t>(Fault::foreign_contender) + 1;
 
 std::string name_of(Fault fault);
 
-// One fault of a plan. What it hits, and for how long where that is open, comes from the plan too;
-// when it happens is the machine's affair.
+// One fault of a plan. The plan also decides the victim and the length. The machine decides when
+// the fault takes place.
 struct PlannedFault {
   Fault fault;
-  unsigned choice;                   // of the client, server or lock, as far as there is one
-  std::chrono::milliseconds length;  // for the faults that last
-  std::chrono::milliseconds pause;   // before it
+  unsigned choice;                   // selects the client, server or lock
+  std::chrono::milliseconds length;  // of a fault that lasts
+  std::chrono::milliseconds pause;   // before the fault
 };
 
-// The faults that one thread does, one after the other. The same seed gives the same ones, in the
-// same order. Each class comes once before one comes again.
+// The sequence of faults that one thread injects. Equal seeds give equal sequences. Each class
+// comes once before a class is repeated.
 //
 // Thread-safety: a distinct object from any thread.
 class FaultPlan {

@@ -8,10 +8,10 @@
 
 namespace zklock::chaos {
 
-// Each does one fault from its beginning to its end, and returns whether it took place: a request to
-// be lost may not have come, a server not be there. Blocks meanwhile, for some seconds mostly. What
-// must not be, and is seen on the way, is told to the desk. They may throw what testing::RawClient
-// throws, then nothing took place.
+// Each function injects one fault, and returns at its end whether the fault took place.
+// It may not take place: for example, no request of the kind came, or no server ran. Blocks
+// meanwhile, usually for some seconds. Reports violations to the desk. Throws what
+// testing::RawClient throws; the fault did not take place then.
 bool do_to_client(const PlannedFault& planned, CrewMember& client, Ensemble& ensemble, Desk& desk);
 bool do_to_servers(const PlannedFault& planned, Ensemble& ensemble, Desk& desk);
 bool do_to_nodes(const PlannedFault& planned, const Ensemble& ensemble, Desk& desk);

@@ -8,20 +8,20 @@
 
 namespace zklock::chaos {
 
-// What of ZooKeeper's protocol matters here: after the first one in each direction, which opens the
-// session, a frame is its length, then a number that a reply repeats (xid), and in a request what it
-// asks for.
+// The part of ZooKeeper's protocol that the proxy reads. The first frame of each direction opens
+// the session. A later frame has its length, an xid that the reply repeats, and in a request its
+// type.
 enum class Request { create, remove, exists, get, list, multi, set_watches, ping, other };
 
-// How many bytes of `bytes` the first frame has, its length included; nothing while they are not all
-// there.
+// Returns the size of the first frame in `bytes`, including its length field. Returns nullopt if
+// the frame is incomplete.
 std::optional<std::size_t> frame_size(std::string_view bytes);
 
-// Of a complete frame that is not the first one of its direction.
+// REQUIRES: the frame is complete, and not the first one of its direction.
 std::int32_t xid_of(std::string_view frame);
 Request request_of(std::string_view frame);
 
-// Replies with this xid are watch events.
+// The xid of watch events.
 inline constexpr std::int32_t kEventXid = -1;
 
 }  // namespace zklock::chaos

@@ -15,34 +15,34 @@ namespace zklock::chaos {
 // How a grant ended, as its holder saw it. `open`: the process ended first.
 enum class End { open, released, lost };
 
-// One grant of a lock. From `first` to `last` the holder is known to have held: at both moments, or
-// just after the one and just before the other, it was told so by its Hold.
+// One grant of a lock. The holder is known to have held from `first` to `last`: its Hold said so
+// just before `first` and just after `last`.
 struct Grant {
   GrantId id = 0;
   std::size_t lock = 0;
-  int weight = 1;  // how many parts of the lock
+  int weight = 1;  // parts of the lock
   std::uint64_t owner = 0;
   FencingToken token;
-  Nanos call = 0;  // when the call that brought it began
+  Nanos call = 0;  // begin of the call
   Nanos first = 0;
-  Nanos last = 0;  // before `first`: never seen to be valid
+  Nanos last = 0;  // before `first`: never seen valid
   std::int64_t session = 0;
-  Nanos refused = 0;  // when a write of the holder had been refused for the first time; 0: never
+  Nanos refused = 0;  // after the holder's first refused write; 0: none
   End end = End::open;
-  int told = 0;           // how often its stop token was stopped, when it ended
-  bool listened = false;  // whether losses are told to a listener, too
+  int told = 0;           // how often the stop token fired
+  bool listened = false;  // whether a listener also reports losses
 
   bool seen_valid() const { return last >= first; }
 };
 
-// A listener was told of the loss of a grant.
+// A call of a listener for the loss of a grant.
 struct LossNotice {
   std::size_t lock = 0;
   std::uint64_t owner = 0;
   FencingToken token;
 };
 
-// What came to a resource, in the order in which it came.
+// A visit of a resource. The history has them in the order of their arrival.
 struct Visit {
   std::size_t lock = 0;
   FencingToken token;
@@ -50,10 +50,10 @@ struct Visit {
   bool accepted = false;
 };
 
-// Somebody took a node, or a session, away behind the holder's back: then no lease protects the
-// holder, only its token does.
+// A znode or session was taken away from outside. No lease protects the holder then; only its token
+// does.
 struct Excuse {
-  std::int64_t session = 0;  // of all locks; 0: of one lock, these nodes
+  std::int64_t session = 0;  // all grants of it; 0: these znodes of one lock
   std::size_t lock = 0;
   std::int64_t zxid_from = 0;
   std::int64_t zxid_to = 0;
@@ -65,21 +65,21 @@ struct Excuse {
   }
 };
 
-// All that happened in a run.
+// All events of a run.
 struct History {
   std::vector<int> capacities;  // of each lock
   std::vector<Grant> grants;
   std::vector<LossNotice> notices;
   std::vector<Visit> visits;
   std::vector<Excuse> excuses;
-  std::set<std::uint32_t> finished;  // lives of clients that came to a good end: see life_of()
-  std::vector<std::string> claims;   // what clients and the conductor saw, and must not be
+  std::set<std::uint32_t> finished;  // lives that ended in good order: see life_of()
+  std::vector<std::string> claims;   // violations that clients and the conductor saw
 };
 
-// "lock 3 token 17.2 ..." for a message.
+// Returns "lock 3 token 17.2 ..." for a message.
 std::string describe(const Grant& grant);
 
-// One line for each thing, to be kept where something was found.
+// Writes one line for each event, to be kept after a violation.
 void write(std::ostream& out, const History& history);
 
 }  // namespace zklock::chaos

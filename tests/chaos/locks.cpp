@@ -20,7 +20,7 @@ std::vector<std::string> Locks::own_nodes() {
   std::vector<std::string> nodes;
   const auto collect = [&nodes, session = client_.session_id()](const auto& lock) {
     for (const Participant& each : lock.participants(kPatience)) {
-      // Not `mine`, which is what the client knows of.
+      // Not `mine`: that covers only the znodes that the client knows of.
       if (each.session_id == session) nodes.push_back(lock.path() + '/' + each.node);
     }
   };

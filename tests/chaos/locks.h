@@ -17,24 +17,25 @@
 
 namespace zklock::chaos {
 
-// The lock objects of one client, which its threads share: one for each path of the course but the
-// leader's. Their listeners tell the desk of losses.
+// The lock objects of one client, which its threads share. There is one for each path of the
+// course, except the leader's. Their listeners report losses to the desk.
 //
 // Thread-safety: all members may be called by any thread.
 class Locks {
  public:
   Locks(Client& client, DeskLink& link);
 
-  // Each for the indexes whose kind it is.
+  // REQUIRES: the lock is of this kind.
   ReentrantMutex& mutex(std::size_t lock) { return *std::get<Mutex>(all_.at(lock)); }
   SharedMutex& shared(std::size_t lock) { return *std::get<Shared>(all_.at(lock)); }
   Semaphore& semaphore(std::size_t lock) { return *std::get<Sem>(all_.at(lock)); }
   PriorityMutex& priority(std::size_t lock) { return *std::get<Priority>(all_.at(lock)); }
 
-  // The nodes in the queues that belong to the client's session, as the servers say; full paths.
+  // Returns the full paths of all znodes in the queues that belong to the client's session, as the
+  // servers list them.
   std::vector<std::string> own_nodes();
 
-  // Whether the listener of the lock has been told that this grant was lost.
+  // Returns whether the listener of the lock was called for the loss of this grant.
   bool loss_heard(std::size_t lock, const Owner& owner, const FencingToken& token) const;
 
  private:
@@ -54,7 +55,7 @@ class Locks {
   DeskLink& link_;
   mutable std::mutex mutex_;
   std::set<Loss> losses_;                // guarded by mutex_
-  std::array<Any, kCourse.size()> all_;  // the listeners use the others
+  std::array<Any, kCourse.size()> all_;  // last: the listeners use the other members
 };
 
 }  // namespace zklock::chaos

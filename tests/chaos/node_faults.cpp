@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::RawClient;
 
-// Of the others the nodes are left alone.
+// The locks whose znodes may be deleted: not the quiet ones and not the leader's.
 constexpr std::array<std::size_t, 8> kOpen{0, 1, 2, 6, 7, 8, 9, 10};
 constexpr std::array<std::size_t, 3> kMutexes{0, 1, 2};
 constexpr std::size_t kDigits = 10;
@@ -38,7 +38,7 @@ bool is_contender(const std::string& name) {
                      [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// The contenders in the order in which they came; full paths.
+// Returns the full paths of the contenders in the order of their sequence numbers.
 std::vector<std::string> contenders(RawClient& raw, const std::string& path) {
   auto names = raw.children(path).names;
   std::erase_if(names, [](const std::string& name) { return !is_contender(name); });
@@ -52,7 +52,7 @@ std::vector<std::string> contenders(RawClient& raw, const std::string& path) {
 bool delete_first(RawClient& raw, std::size_t lock, Desk& desk) {
   for (const std::string& node : contenders(raw, kCourse.at(lock).path)) {
     const auto stat = raw.exists(node);
-    if (stat.rc != ZOK) continue;  // gone meanwhile
+    if (stat.rc != ZOK) continue;  // deleted meanwhile
     Excuse excuse;
     excuse.lock = lock;
     excuse.zxid_from = excuse.zxid_to = stat.stat.czxid;
@@ -68,7 +68,7 @@ bool delete_parent(RawClient& raw, const Ensemble& ensemble, std::size_t lock, D
   excuse.lock = lock;
   excuse.from = now();
   const int rc = raw.delete_recursive(kCourse.at(lock).path);
-  // All that was deleted is older than this node.
+  // Every deleted znode is older than this marker.
   const bool marked = testing::eventually([&] {
     try {
       auto marker = connect(ensemble);
@@ -95,7 +95,8 @@ bool add_strange_children(RawClient& raw, std::size_t lock, std::chrono::millise
   return made > 0;
 }
 
-// Whoever may do that ends another's hold. What other strangers have left there anybody may write.
+// A client that may write "released" into another's znode could end that hold. Foreign znodes are
+// skipped: all clients may write them.
 bool forge_release(RawClient& raw, std::size_t lock, Desk& desk) {
   bool refused = false;
   for (const std::string& node : contenders(raw, kCourse.at(lock).path)) {
@@ -107,8 +108,8 @@ bool forge_release(RawClient& raw, std::size_t lock, Desk& desk) {
   return refused;
 }
 
-// Queues as a client that is not of zklock; when it holds, "released" is written into its node, which
-// anybody may write: it holds on all the same.
+// Enqueues as a foreign contender. When it holds, "released" is written into its znode, which every
+// client may write. The foreign contender still holds then.
 bool contend(RawClient& raw, std::size_t lock, std::chrono::milliseconds length, Desk& desk) {
   const std::string path = kCourse.at(lock).path;
   Grant grant;
@@ -133,7 +134,7 @@ bool contend(RawClient& raw, std::size_t lock, std::chrono::milliseconds length,
     std::this_thread::sleep_for(50ms + length / 2);
   }
   grant.last = now();
-  // What it could delete had been there until then.
+  // If the delete succeeds, the znode existed until then.
   holds = raw.delete_node(node.path) == ZOK && holds;
   grant.end = End::released;
   if (holds) desk.grant(grant);

@@ -37,7 +37,7 @@ int tcp_socket() {
   return fd;
 }
 
-// -1 when the port cannot be had.
+// Returns -1 if the port is in use.
 int listen_on(std::uint16_t port) {
   const int fd = tcp_socket();
   const int on = 1;
@@ -167,7 +167,8 @@ void Proxy::run() {
   carried_.clear();
 }
 
-// Until there is something to do. The list is this thread's: reading it needs no lock.
+// Blocks until there is work. Reads the list of connections without the lock, as only this thread
+// changes it.
 void Proxy::wait(const Weather& weather) {
   std::vector<pollfd> waiting{{wake_fd_, POLLIN, 0}};
   for (const Door& door : doors_) waiting.push_back({door.listener, POLLIN, 0});
@@ -203,7 +204,7 @@ void Proxy::let_in(std::size_t index) {
   without_delay(client);
   without_delay(server);
   const sockaddr_in address = loopback(door.server);
-  // What comes of it is seen when it is read.
+  // A failure shows at the first read.
   static_cast<void>(::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address));
   carried_.push_back(std::make_unique<Carried>(client, server, index));
 }

@@ -16,8 +16,8 @@
 
 namespace zklock::chaos {
 
-// The way of one client to the servers: a port of its own for each of them, on loopback. Whatever
-// happens to a network happens here.
+// The connection of one client to the servers, with a loopback port for each server. All network
+// faults are injected here.
 //
 // Thread-safety: all members may be called by any thread; they take effect within milliseconds.
 class Proxy {
@@ -28,31 +28,31 @@ class Proxy {
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
-  // For the client, with the chroot.
+  // Returns the addresses for the client, with the chroot.
   std::string hosts() const;
 
   void set(const Weather& weather);
   void calm() { set({}); }
 
   void arm(const Trap& trap);
-  // False when the trap that was armed last was not sprung.
+  // Removes the trap. Returns whether it was sprung.
   bool disarm();
   bool sprung() const;
 
-  // Ends every connection, hard.
+  // Ends every connection by a TCP reset.
   void reset_connections();
-  // Connections to the server, or to all, are reset, and refused until they are let in again.
+  // Resets connections to the server, or to all, and refuses new ones until accept_all().
   void refuse(std::size_t server);
   void refuse_all();
   void accept_all();
-  // The server to which the client is connected.
+  // Returns the server to which the client is connected, if any.
   std::optional<std::size_t> connected_to() const;
 
  private:
   struct Door {
     std::uint16_t server;
     int listener = -1;
-    bool refused = false;  // guarded by mutex_; whether it is to be
+    bool refused = false;  // guarded by mutex_
   };
 
   void wake() const;
@@ -66,13 +66,13 @@ class Proxy {
   const testing::FreePorts ports_;
   int wake_fd_ = -1;
 
-  mutable std::mutex mutex_;  // for all that follows, and refused
+  mutable std::mutex mutex_;  // guards the following members and `refused`
   bool ended_ = false;
   Weather weather_;
   std::optional<Trap> trap_;
   bool sprung_ = false;
   bool reset_wanted_ = false;
-  std::list<std::unique_ptr<Carried>> carried_;  // made and ended by the thread alone
+  std::list<std::unique_ptr<Carried>> carried_;  // only the thread adds and removes
 
   std::thread thread_;
 };

@@ -11,13 +11,13 @@
 
 namespace zklock::chaos {
 
-// What a run comes to.
+// The result of a run.
 struct Report {
   std::uint64_t seed = 0;
-  std::string servers;  // how they were configured
+  std::string servers;  // their configuration
   std::int64_t seconds = 0;
   std::uint64_t grants = 0;
-  std::uint64_t local_grants = 0;  // on a node that the client had kept: without a request
+  std::uint64_t local_grants = 0;  // local hand-offs, without a request
   std::map<std::string, std::uint64_t> grants_by_lock;
   std::uint64_t losses = 0;
   Refusals refusals;
@@ -25,7 +25,7 @@ struct Report {
   std::uint64_t faults_without_effect = 0;
   std::map<std::string, std::uint64_t> tally;
   std::vector<std::string> violations;
-  std::string kept;  // where the history is, after a violation
+  std::string kept;  // path of the history, after a violation
 
   std::uint64_t faults_in_all() const;
   std::uint64_t fault_classes() const;

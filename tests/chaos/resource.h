@@ -7,9 +7,9 @@
 
 namespace zklock::chaos {
 
-// What a lock protects, as the documentation of FencingToken wants it: it refuses a token lower than
-// the highest it has seen. Readers have tokens of their own, which rise from a writer to its readers;
-// among themselves they come in any order.
+// A resource that a lock protects, as the documentation of FencingToken demands. It refuses a write
+// whose token is lower than the highest one seen. Readers among themselves come in any order, so a
+// read is refused only if its token is lower than the last writer's.
 class Resource {
  public:
   bool write(const FencingToken& token) {

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Chaos, with one command on a fresh Debian 12: installs what is missing, builds zklock with
-# optimization in build/chaos, and torments clients on three real servers, which it starts and stops.
+# Runs chaos with one command on a fresh Debian 12. Installs missing packages, and builds zklock
+# with optimization in build/chaos. Then starts three real servers, and injects faults into them and
+# into their clients.
+#
 #   tests/chaos/run.sh [--seconds N] [--seed S] [--json FILE] [--only CLASS]
-# 60 seconds and seed 1 by default; a minute more goes by until all is started, and at rest again. The
-# seed says which faults come in which order, and what the clients choose; when each happens is the
-# machine's. ZKLOCK_CHAOS_BUILD names a build directory to be used instead, which is not built then;
-# ZKLOCK_CHAOS_JOBS says how many jobs compile, 2 by default.
-# The exit status is 0 if no promise was broken; 1 if one was: then the history is kept in
-# build/chaos/chaos-S, and named. See README.md beside this.
+#
+# Default: 60 seconds and seed 1. Starting and coming to rest take about one minute more. The seed
+# decides the order of the faults and the choices of the clients. The machine decides when each
+# fault happens. ZKLOCK_CHAOS_BUILD: an existing build directory, used instead of building.
+# ZKLOCK_CHAOS_JOBS: how many compile jobs run, 2 by default. Exit status 0: no promise was broken.
+# 1: at least one was; the history is kept in build/chaos/chaos-S, and its path printed. See
+# README.md beside this file.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -39,6 +42,6 @@ else
   build=$(cd "$here" && cd "$build" && pwd)
 fi
 
-unset ZKLOCK_HOSTS  # the servers are its own
-cd "$here"          # the files are named from there
+unset ZKLOCK_HOSTS  # the run starts its own servers
+cd "$here"          # relative file names refer to this directory
 exec "$build/tests/chaos/zklock_chaos" --seconds "$seconds" --seed "$seed" --keep "$build" "${rest[@]}"

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 using Member = std::optional<std::size_t>;
 
 constexpr std::chrono::seconds kPatience{90};
-// The locks that almost always have a waiter, and never for long a holder that has died.
+// The quiet locks. They almost always have a waiter, and a dead holder never blocks them for long.
 constexpr std::array<std::size_t, 3> kQuietMutexes{3, 4, 5};
 constexpr unsigned kIdleClient = 0xFE;
 
@@ -43,7 +43,7 @@ bool kill_all(Ensemble& ensemble, milliseconds length) {
   return true;
 }
 
-// The lease rests on this: no server is cut off within a half tick and T/24 after its pause.
+// An assumption of the lease: no server is isolated within a half tick and T/24 after its pause.
 bool pause(Ensemble& ensemble, Member member, milliseconds length) {
   if (!member) return false;
   ensemble[*member].pause();
@@ -66,7 +66,7 @@ milliseconds almost_a_session(const Ensemble& ensemble, const PlannedFault& plan
   return ensemble.settings().session_timeout * (3500 + planned.length.count()) / 5000;
 }
 
-// Watches the hold until it is lost, and visits the resource meanwhile, as the clients do.
+// Asks the hold until it is lost. Visits the resource meanwhile, as the clients do.
 void watch_until_lost(const Hold& hold, Grant& grant, Desk& desk) {
   std::atomic<int> told{0};
   const std::stop_callback on_loss(hold.lost(), [&told] { ++told; });
@@ -87,8 +87,8 @@ void watch_until_lost(const Hold& hold, Grant& grant, Desk& desk) {
   grant.told = told;
 }
 
-// A client of its own is idle for longer than its session timeout. Then it acquires a lock that others
-// contend for, and its server is cut off right after the grant: before the first heartbeat.
+// Starts a client that is idle for longer than its session timeout. Then it acquires a lock for
+// which others contend. Its server is isolated right after the grant, before the first heartbeat.
 bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Desk& desk) {
   const Member member = ensemble.follower(planned.choice);
   if (!member) return false;
@@ -99,7 +99,7 @@ bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Desk& d
   options.session_timeout = ensemble.settings().session_timeout;
   Client client(options);
   Mutex mutex(client, kCourse.at(grant.lock).path);
-  // The session begins with this grant.
+  // The first grant opens the session.
   if (!mutex.acquire({.deadline = 20s})) return false;
   wait_for(options.session_timeout + 100ms + planned.length);
 
@@ -116,7 +116,7 @@ bool isolate_after_idle(Ensemble& ensemble, const PlannedFault& planned, Desk& d
   grant.session = client.session_id();
   watch_until_lost(hold, grant, desk);
   if (valid) desk.grant(grant);
-  // The session ends, and another client is granted: its token is newer.
+  // The session expires, and another client is granted. Its token is higher.
   wait_for(options.session_timeout + 2 * ensemble.settings().tick_time);
   ensemble.mend();
   return !desk.write_to_resource(grant.lock, grant.token);
@@ -143,7 +143,7 @@ bool perform(const PlannedFault& planned, Ensemble& ensemble, Desk& desk) {
   }
 }
 
-// One that came to its end by itself is started again.
+// Starts every server again that has ended, and waits until all serve.
 bool recover(Ensemble& ensemble) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   do {

@@ -14,11 +14,11 @@ using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
 constexpr microseconds kLook = 15ms;
-// Long enough that a fault can be timed for it.
+// Long enough for a fault to be aimed at it.
 constexpr microseconds kLong = 120ms;
-// For the callbacks of a loss: longer than it takes on any machine.
+// The timeout for the callbacks of a loss, enough for any machine.
 constexpr std::chrono::seconds kPatience{30};
-// After a loss: at once, when others have come, and much later.
+// Delays after a loss: at once, when others were granted, and much later.
 constexpr std::array<std::chrono::nanoseconds, 4> kLate{0s, 1500ms, 4s, 8s};
 
 }  // namespace
@@ -67,7 +67,8 @@ bool Stays::stay(const Standing& standing, microseconds length) {
   return valid_;
 }
 
-// Wakes up to act, as one who does not know how long he has slept.
+// Sleeps in short pieces, and acts after each before it asks for the state. So does a program that
+// does not know how long it was paused.
 void Stays::wait(microseconds length) {
   while (valid_ && length > 0us) {
     const auto part = std::min(length, kLook);
@@ -78,7 +79,8 @@ void Stays::wait(microseconds length) {
   }
 }
 
-// That the hold is valid is true of some moment between these two: the earlier one is reported.
+// The hold was valid at some moment between the two reads of the clock. The earlier one is
+// reported.
 void Stays::look() {
   const Nanos before = now();
   if (!valid_) return;

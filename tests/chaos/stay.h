@@ -15,24 +15,24 @@
 
 namespace zklock::chaos {
 
-// A grant, as its holder can ask it: a Hold or a Leadership.
+// A grant with the queries of its holder: a Hold or a Leadership.
 struct Standing {
   std::size_t lock = 0;
   int weight = 1;
-  Nanos call = 0;  // when the call that brought it began
+  Nanos call = 0;  // begin of the call
   FencingToken token;
   Owner owner;
   std::function<HoldState()> state;
   std::stop_token lost;
   bool reading = false;
-  bool fenced = true;  // it has a resource to visit
-  // Whether a listener has been told of the loss; empty when nobody listens.
+  bool fenced = true;  // whether it has a resource to visit
+  // Returns whether a listener was called for the loss. Empty: no listener.
   std::function<bool()> loss_heard = {};
 };
 
-// What one thread does while it holds: it visits the resource, waits, asks whether it still holds,
-// and reports. It acts first and asks later, as a program does that was paused in between; and after
-// a loss it comes back to the resource with the old token, to see it refused.
+// The actions of one thread while it holds. It visits the resource, waits, asks whether it still
+// holds, and reports. It acts first and asks later, like a program that was paused in between.
+// After a loss it visits the resource again with the old token, which must be refused.
 //
 // Thread-safety: for one thread.
 class Stays {
@@ -40,10 +40,10 @@ class Stays {
   Stays(const Client& client, const std::string& socket_path, unsigned number, unsigned life,
         unsigned thread);
 
-  // Stays for `length`, or until the loss. Returns whether the hold was there to the end. The caller
-  // gives it back.
+  // Holds for `length`, or until the loss. Returns whether the hold was valid to the end. Does not
+  // release it.
   bool stay(const Standing& standing, std::chrono::microseconds length);
-  // Visits with old tokens, as far as their time has come.
+  // Does the late visits with old tokens that are due.
   void come_late();
   void tell(const std::string& line) { link_.tell(line); }
 
@@ -66,7 +66,7 @@ class Stays {
   std::uint64_t grants_ = 0;
   std::deque<LateVisit> late_;
 
-  // of the stay that lasts
+  // of the current grant
   const Standing* standing_ = nullptr;
   GrantId id_ = 0;
   bool valid_ = false;

@@ -21,7 +21,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr auto kDeadline = 8s;
-// After an error: no busy loop while no server is there.
+// The pause after an error, so that no busy loop runs without a server.
 constexpr auto kBreath = 50ms;
 constexpr unsigned kChildPatience = 20;  // seconds
 
@@ -29,7 +29,7 @@ struct Dropped : std::runtime_error {
   Dropped() : std::runtime_error("dropped under the lock") {}
 };
 
-// What may come of faults. The others are nobody's fault but the library's.
+// Returns whether faults can cause this error. Any other error is a fault of the library.
 bool expected(Errc code) {
   switch (code) {
     case Errc::not_connected:
@@ -179,7 +179,7 @@ void Worker::be_elected(std::size_t lock) {
                           },
                           {.auto_requeue = false});
   election.start();
-  // Where there is no server it contends on: this is when we give up.
+  // Without a server the election contends on. The worker stops waiting at this deadline.
   const auto until = std::chrono::steady_clock::now() + kDeadline;
   auto over = done.get_future();
   while (over.wait_for(20ms) != std::future_status::ready && !ending_.stop_requested() &&
@@ -188,7 +188,7 @@ void Worker::be_elected(std::size_t lock) {
   election.close();
 }
 
-// Re-entry, and what the object says of it.
+// Nests several calls and checks the counts of the object.
 void Worker::lock_and_nest(ReentrantMutex& mutex, std::size_t lock) {
   const Nanos call = now();
   const bool locked =
@@ -245,7 +245,7 @@ void Worker::fork_under_lock(ReentrantMutex& mutex, std::size_t lock) {
   count("forked");
 }
 
-// The owner reads on with the token with which it wrote.
+// The owner continues to read with the token of its write lock.
 void Worker::downgrade(SharedMutex& mutex, std::size_t lock) {
   const Nanos call = now();
   Hold writing = mutex.acquire(in_time());
@@ -275,7 +275,7 @@ bool Worker::hold(const Hold& hold, std::size_t lock, Nanos call, int weight) {
                     .lost = hold.lost(),
                     .reading = kind == Kind::shared && weight < kAll,
                     .fenced = kind != Kind::semaphore};
-  // One that goes over from writing to reading is told of once.
+  // A downgraded grant has one token for both holds, so its loss is reported once.
   if (kind != Kind::shared) {
     standing.loss_heard = [this, lock, owner = standing.owner, token = standing.token] {
       return locks_.loss_heard(lock, owner, token);
@@ -285,7 +285,7 @@ bool Worker::hold(const Hold& hold, std::size_t lock, Nanos call, int weight) {
 }
 
 bool Worker::lead(const Leadership& leadership, const Owner& owner, std::size_t lock, Nanos call) {
-  // What has ended before it could be looked at has no token.
+  // A leadership that has already ended has no token.
   if (leadership.token() == FencingToken{}) return false;
   const Standing standing{.lock = lock,
                           .call = call,
@@ -308,7 +308,7 @@ void Worker::expect_count(const ReentrantMutex& mutex, const Hold& hold, int exp
   }
 }
 
-// Mostly not for long: behind the dead nothing happens.
+// Usually a short deadline: a dead contender ahead blocks the queue.
 AcquireOptions Worker::in_time() {
   if (below(3) == 0) return {.deadline = kDeadline, .stop = ending_};
   return {.deadline = milliseconds(100 + below(900)), .stop = ending_};

@@ -16,8 +16,8 @@
 
 namespace zklock::chaos {
 
-// A thread of a client: it locks, in every manner that there is, holds, mostly shortly, and gives
-// back, until it is asked to end, or its client is closed.
+// A thread of a client. It acquires locks in every way, holds them, usually for a short time, and
+// releases them. It runs until it is asked to end or its client is closed.
 //
 // Thread-safety: for one thread.
 class Worker {
@@ -26,11 +26,11 @@ class Worker {
          unsigned life, unsigned thread, std::uint64_t seed);
 
   void run(std::stop_token ending);
-  // The same for the leadership of the course.
+  // Contends for the leadership of the course in a loop.
   void run_for_office(std::stop_token ending);
 
  private:
-  // False when the client is closed.
+  // Runs `turn`. Returns false if the client is closed.
   template <class Turn>
   bool survives(Turn turn);
   void take_turn();
@@ -48,12 +48,12 @@ class Worker {
   void fork_under_lock(ReentrantMutex& mutex, std::size_t lock);
   void downgrade(SharedMutex& mutex, std::size_t lock);
 
-  // With an empty Hold it counts the failure only.
+  // Holds and reports the grant. An empty Hold only counts as not granted.
   bool hold(const Hold& hold, std::size_t lock, Nanos call, int weight = 1);
   bool lead(const Leadership& leadership, const Owner& owner, std::size_t lock, Nanos call);
   void expect_count(const ReentrantMutex& mutex, const Hold& hold, int count);
   AcquireOptions in_time();
-  std::chrono::microseconds some_time();  // to hold
+  std::chrono::microseconds some_time();  // for how long to hold
   unsigned below(unsigned limit);
   void complain(const std::string& what);
   void count(const std::string& what) { ++tally_[what]; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses at which there is no ZooKeeper, or not the one that is meant.
+// Client addresses without a server, with a wrong server, or malformed.
 #include <cstddef>
 #include <filesystem>
 #include <future>
@@ -151,11 +151,12 @@ TEST(Address, WithoutAServerOneAttemptEndsWithTheConnectionTimeout) {
   ReentrantMutex mutex(client, kPath);
   EXPECT_EQ(error_of([&] { return mutex.try_lock(); }), Errc::not_connected);
   EXPECT_EQ(error_of([&] { return mutex.try_lock_for(-1s); }), Errc::not_connected);
-  // lock() itself needs a server no later than that either: it is not in a queue.
+  // lock() also throws after connection_timeout: its contender has not been enqueued yet.
   EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::not_connected);
 }
 
-// The earlier of the two times counts: a query has no place in a queue that it could lose.
+// A query ends at the earlier of its deadline and connection_timeout: it has no queue position that
+// it could lose.
 TEST(Address, WithoutAServer_QueriesEndWithTheConnectionTimeout) {
   const FreePorts unused(1);
   ClientOptions options = at("127.0.0.1:" + std::to_string(unused[0]));
@@ -190,7 +191,7 @@ TEST(Address, WithoutAServer_CloseEndsTheWaitForAConnection) {
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
 }
 
-// Though they ask for their nodes one by one.
+// Also holds if max_in_flight lets only one create be sent at a time.
 TEST(Address, WithoutAServerABurstEndsWithTheConnectionTimeout) {
   const FreePorts unused(1);
   ClientOptions options = at("127.0.0.1:" + std::to_string(unused[0]));
@@ -214,7 +215,7 @@ TEST_F(AddressTest, WithAChrootThatDoesNotExist) {
   EXPECT_TRUE(has(text, "[zklock:19]")) << text;
   EXPECT_TRUE(has(text, "chroot")) << text;
   EXPECT_EQ(raw().exists("/not").rc, ZNONODE);
-  // Where it is made meanwhile, the same client can lock.
+  // When the chroot is created later, the client can lock without being recreated.
   ASSERT_EQ(raw().create("/not").rc, ZOK);
   ASSERT_EQ(raw().create("/not/there").rc, ZOK);
   EXPECT_EQ(lock_error(client, kPatience), "");

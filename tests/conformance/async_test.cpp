@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callbacks and futures: acquiring without a thread that waits.
+// Callbacks and futures: acquiring without a blocked thread.
 #include <condition_variable>
 #include <coroutine>
 #include <cstddef>
@@ -34,7 +34,7 @@ std::size_t threads_of_this_process() {
   return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-// What a handler was given.
+// The arguments and the thread of a handler call.
 struct Result {
   Hold hold;
   std::exception_ptr error;
@@ -61,14 +61,14 @@ TEST_F(Async, ACallbackGetsTheHold) {
   EXPECT_EQ(result.error, nullptr);
   EXPECT_EQ(result.hold.state(), HoldState::held);
   EXPECT_NE(result.thread, std::this_thread::get_id());
-  EXPECT_FALSE(mutex_.is_held_by_this_thread());  // it has an owner of its own
+  EXPECT_FALSE(mutex_.is_held_by_this_thread());  // each call without an owner gets a new owner
 
   auto second = acquire(mutex_);
-  ASSERT_TRUE(reaches_nodes(2));  // and does not nest with another call
+  ASSERT_TRUE(reaches_nodes(2));  // a second call does not nest
   EXPECT_FALSE(is_ready(second));
   result.hold.release();
   EXPECT_TRUE(static_cast<bool>(get(second).hold));
-  EXPECT_TRUE(becomes_empty());  // a handler that drops the Hold releases
+  EXPECT_TRUE(becomes_empty());  // destroying the Hold releases the lock
 }
 
 TEST_F(Async, AFutureGetsTheHold) {
@@ -76,7 +76,7 @@ TEST_F(Async, AFutureGetsTheHold) {
   Hold hold = get(first);
   EXPECT_EQ(hold.state(), HoldState::held);
   auto second = mutex_.async_acquire(AcquireOptions{.owner = hold.owner()});
-  EXPECT_EQ(get(second).token(), hold.token());  // the owner that was named nests
+  EXPECT_EQ(get(second).token(), hold.token());  // nests: it names the owner of the first hold
   hold.release();
   EXPECT_TRUE(becomes_empty());
 }
@@ -165,7 +165,7 @@ TEST_F(Async, AHandlerThatThrowsIsLoggedAndTheOthersGoOn) {
 
 TEST_F(Async, AHandlerThatBlocksDelaysNeitherHeartbeatsNorOtherLocks) {
   ClientOptions brief = options();
-  brief.session_timeout = 5s;  // of which the handler keeps its thread for two
+  brief.session_timeout = 5s;  // the handler blocks for twice this time
   const auto client = connect(brief);
   const Hold other_hold = ReentrantMutex(*client, "/other").acquire();
   ReentrantMutex mutex(*client, kPath);
@@ -180,24 +180,24 @@ TEST_F(Async, AHandlerThatBlocksDelaysNeitherHeartbeatsNorOtherLocks) {
   });
   auto has_entered = entered.get_future();
   get(has_entered);
-  auto waiting = third.async_acquire();  // one before the blocked time, one after it
+  auto waiting = third.async_acquire();  // one acquire before the two timeouts, one after
   EXPECT_TRUE(static_cast<bool>(get(waiting)));
 
-  // The lease of the other hold goes on moving: heartbeats are sent and their answers come in.
+  // The lease of the other hold is still extended: heartbeats are sent and answered.
   const auto later = LeaseClock::now() + 2 * client->session_timeout();
   EXPECT_TRUE(eventually([&] { return LeaseClock::now() > later; }, kPatience));
   EXPECT_TRUE(eventually([&] { return other_hold.valid_until() > later; }, kPatience));
   EXPECT_FALSE(other_hold.lost().stop_requested());
   auto callback = acquire(third);
   EXPECT_TRUE(static_cast<bool>(get(callback).hold));
-  EXPECT_FALSE(is_free());  // the blocked handler's own hold, too, is there still
+  EXPECT_FALSE(is_free());  // the blocked handler still has its own hold
 
   go_on.count_down();
   auto has_left = left.get_future();
   get(has_left);
 }
 
-// A user's executor: one thread.
+// A user's executor with one thread.
 class OneThread {
  public:
   OneThread() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -225,7 +225,7 @@ class OneThread {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::function<void()>> tasks_;  // guarded by mutex_
-  std::jthread thread_;                      // last: it uses the others
+  std::jthread thread_;                      // last: it uses the other members
 };
 
 TEST_F(Async, EverythingRunsOnTheUsersExecutor) {
@@ -246,10 +246,10 @@ TEST_F(Async, EverythingRunsOnTheUsersExecutor) {
   mutex.async_acquire({.deadline = Deadline::passed()}, note);
   std::stop_source stop;
   mutex.async_acquire({.stop = stop.get_token()}, note);
-  stop.request_stop();  // by this thread, which is not to run the handler
+  stop.request_stop();  // on this thread, which must not run the handler
   ASSERT_TRUE(threads.reaches(7));
   expire_session(chroot_.hosts(), client->session_id());
-  ASSERT_TRUE(threads.reaches(10));  // suspended, lost, connected
+  ASSERT_TRUE(threads.reaches(10));  // the events suspended, lost and connected
   mutex.async_acquire({}, note);
   ASSERT_TRUE(threads.reaches(11));
   client->close();
@@ -258,8 +258,8 @@ TEST_F(Async, EverythingRunsOnTheUsersExecutor) {
 
 TEST_F(Async, AThousandWaitersWithoutAThreadEachAreGrantedInOrder) {
   constexpr std::size_t kWaiters = 1000;
-  // For callbacks, of which the last ones may not have come to their ends when the next begin; and
-  // two that a client starts when it first needs them.
+  // Eight threads for callbacks: the last callbacks may still run when the next ones begin. Two
+  // more threads that a client starts at their first use.
   constexpr std::size_t kThreads = 8 + 2;
   Chronicle<std::size_t> order;
   Chronicle<FencingToken> tokens;
@@ -292,7 +292,8 @@ TEST_F(Async, AThousandWaitersWithoutAThreadEachAreGrantedInOrder) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// The code of the error that comes to a handler, which `start` is given.
+// Returns the code of the error that the handler receives. `start` begins the call with that
+// handler.
 template <class Handler, class Start>
 std::optional<Errc> handed(Start start) {
   auto promise = std::make_shared<std::promise<std::exception_ptr>>();
@@ -305,7 +306,7 @@ std::optional<Errc> handed(Start start) {
   });
 }
 
-// A coroutine that runs by itself.
+// A coroutine that starts at once and destroys itself at its end.
 struct Task {
   struct promise_type {
     std::promise<bool> result;

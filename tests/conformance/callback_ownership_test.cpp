@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A handler owns what it captures, be it the client itself.
+// A handler owns what it captures, even the Client itself.
 #include <future>
 #include <memory>
 #include <stop_token>
@@ -13,10 +13,11 @@
 namespace zklock::testing {
 namespace {
 
-// A client with its mutex; whoever drops it last destroys both, and says so.
+// A client and its mutex. The thread that drops the last reference destroys both and reports its
+// id.
 struct Belongings {
   std::shared_ptr<Client> client;
-  std::unique_ptr<ReentrantMutex> mutex;  // goes first
+  std::unique_ptr<ReentrantMutex> mutex;  // destroyed first
 };
 
 class CallbackOwnership : public LockTest {
@@ -52,7 +53,7 @@ TEST_F(CallbackOwnership, AHandlerDestroysTheClientItOwns) {
         called.set_value(std::this_thread::get_id());
       });
     }
-    hold.release();  // the handler alone has the client now
+    hold.release();  // the handler has the last reference to the client
     auto caller = called.get_future();
     auto destroyer = destroyed.get_future();
     ASSERT_EQ(get(caller), get(destroyer)) << "round " << round;
@@ -60,7 +61,8 @@ TEST_F(CallbackOwnership, AHandlerDestroysTheClientItOwns) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// The same, when it ends without a grant, by the thread that requests the stop.
+// A call that is stopped ends without a grant. The thread that requests the stop runs the handler
+// and destroys the client.
 TEST_F(CallbackOwnership, AStoppedHandlerDestroysTheClientItOwns) {
   const auto holder = connect();
   ReentrantMutex holders_mutex(*holder, kPath);

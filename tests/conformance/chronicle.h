@@ -12,7 +12,7 @@
 
 namespace zklock::testing {
 
-// What happened, in order; written by any thread.
+// The entries that any thread adds, in the order of their arrival. Thread-safe.
 template <class Entry>
 class Chronicle {
  public:
@@ -29,11 +29,11 @@ class Chronicle {
     const auto entries = all();
     return static_cast<std::size_t>(std::count(entries.begin(), entries.end(), entry));
   }
-  // Waits until there are `count` entries.
+  // Waits until there are at least `count` entries.
   bool reaches(std::size_t count) const {
     return eventually([&] { return size() >= count; }, kPatience);
   }
-  // Waits until the entry is there.
+  // Waits until the entry has been added.
   bool has(const Entry& entry) const {
     return eventually([&] { return count(entry) > 0; }, kPatience);
   }

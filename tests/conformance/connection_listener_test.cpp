@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listeners of a client, and the Subscription that keeps them.
+// Connection listeners of a client, and the Subscription that owns each.
 #include <atomic>
 #include <future>
 #include <latch>
@@ -18,7 +18,8 @@ namespace {
 
 class ConnectionListener : public LockTest {
  protected:
-  // Returns when the client has a new session: all listeners have been told of the loss.
+  // Ends the session, and returns when the client has a new one. Then all listeners have received
+  // `lost`.
   void expire() {
     Chronicle<ConnectionState> told;
     const auto subscription = client_->add_listener([&](ConnectionState s) { told.add(s); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a contender tells of itself stays true when it queues again.
+// A contender that enqueues again describes itself correctly in the data of its new znode.
 #include <memory>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes under a lock path that are not zklock's: contenders are honoured, the rest is left alone.
+// Children of a lock path that zklock did not create: contenders are honoured, all others ignored.
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -19,7 +19,7 @@ class ForeignContender : public LockTest {
   const std::unique_ptr<Client> client_ = connect();
   ReentrantMutex mutex_{*client_, kPath};
 
-  // The full path of a node that ends in a sequence number.
+  // Creates a sequential child and returns its full path.
   std::string enqueue(const std::string& prefix) {
     static_cast<void>(raw().create(kPath));
     const auto made = raw().create(kPath + "/" + prefix, "10.0.0.1", ZOO_EPHEMERAL_SEQUENTIAL);
@@ -33,18 +33,19 @@ TEST_F(ForeignContender, WaitsForUs) {
   const std::string ours = nodes().at(0);
   const std::string foreign = enqueue("_c_" + kUuid + "-lock-");
   EXPECT_EQ(mutex_.participants().at(1).node, foreign.substr(kPath.size() + 1));
-  // What a Curator does: it watches the node before its own.
+  // A Curator client would watch its predecessor, which is our znode.
   EXPECT_EQ(raw().exists(kPath + "/" + ours).rc, ZOK);
   auto behind = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(3));
   hold.release();
   ASSERT_TRUE(eventually([&] { return raw().exists(kPath + "/" + ours).rc == ZNONODE; }));
-  EXPECT_FALSE(is_ready(behind));  // it is the foreign one's turn
+  EXPECT_FALSE(is_ready(behind));  // the foreign contender is ahead of it
   EXPECT_EQ(raw().delete_node(foreign), ZOK);
   EXPECT_TRUE(static_cast<bool>(get(behind)));
 }
 
-// A node of ours announces its release by changing. What anybody can change announces nothing.
+// A zklock znode announces its release by a data change. A znode that others may write announces
+// nothing.
 TEST_F(ForeignContender, ChangingItsDataReleasesNothing) {
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
@@ -52,7 +53,7 @@ TEST_F(ForeignContender, ChangingItsDataReleasesNothing) {
     const std::string foreign = enqueue(prefix);
     auto waiting = mutex_.async_acquire();
     for (int round = 0; round < 3; ++round) {
-      // It waits, and after every change it waits again.
+      // The waiter sets its watch again after each change.
       ASSERT_TRUE(eventually([&] { return watched(*server, foreign); }, kPatience));
       ASSERT_EQ(raw().set_data(foreign, "released").rc, ZOK);
     }
@@ -71,7 +72,7 @@ class Parent : public LockTest {
 
 TEST_F(Parent, IsMadeWhereItIsMissingAndMayGoBetweenUses) {
   ReentrantMutex mutex(*client_, "/a/b/c");
-  EXPECT_EQ(raw().exists("/a").rc, ZNONODE);  // constructing sends nothing
+  EXPECT_EQ(raw().exists("/a").rc, ZNONODE);  // the constructor sends no request
   for (int round = 0; round < 3; ++round) {
     {
       const Hold hold = mutex.acquire({.deadline = kPatience});
@@ -82,7 +83,7 @@ TEST_F(Parent, IsMadeWhereItIsMissingAndMayGoBetweenUses) {
   }
 }
 
-// Many at once find the parent missing: one makes it, and all are queued.
+// Many contenders find the parent missing at one time. One creates it, and all are enqueued.
 TEST_F(Parent, IsMadeByManyAtOnce) {
   const auto other = connect();
   std::vector<std::future<Hold>> all;
@@ -104,7 +105,7 @@ TEST_F(Parent, IsMadeByManyAtOnce) {
   EXPECT_TRUE(becomes_empty("/x/y"));
 }
 
-// One path may lie below another: the queue of the one is nothing to the other.
+// One lock path may lie below another. The two queues are independent.
 TEST_F(Parent, MayBeALockItself) {
   ReentrantMutex upper(*client_, "/a");
   ReentrantMutex lower(*client_, "/a/b");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// co_await.
+// Acquiring with co_await.
 #include <coroutine>
 #include <exception>
 #include <functional>
@@ -19,7 +19,7 @@
 namespace zklock::testing {
 namespace {
 
-// A coroutine that runs by itself; what it returns or throws comes to the future.
+// A coroutine that starts at once. Its future receives the return value or the exception.
 template <class T>
 struct Task {
   struct promise_type {
@@ -49,7 +49,7 @@ Task<Hold> acquire(ReentrantMutex& mutex, AcquireOptions options) {
   co_return std::move(hold);
 }
 
-// Twice for one owner, and a thread that is not that of the first.
+// Acquires twice for one owner. The second await may run on another thread than the first.
 Task<int> nest(ReentrantMutex& mutex) {
   const Owner owner = Owner::unique();
   AcquireOptions options;
@@ -122,7 +122,7 @@ Task<Hold> acquire_until(ReentrantMutex& mutex, std::stop_source& stop) {
   co_return std::move(hold);
 }
 
-// Awaits each safe form of arguments, with the compiler's temporaries in the operand of co_await.
+// Awaits every safe form of arguments. The temporaries of each are in the operand of co_await.
 template <class Lock>
 Task<int> acquire_in_every_form(Lock& lock) {
   std::stop_source stop;
@@ -188,7 +188,8 @@ TEST_F(Coroutine, StopWhileItWaits_GivesAnEmptyHold) {
 
 // ---- coroutines that are destroyed while they wait ----------------------------------------------
 
-// No temporary AcquireOptions can be passed, named by its type or not: see BasicAwaitable.
+// Whether a call accepts a temporary AcquireOptions, with or without its type name. None may: see
+// BasicAwaitable.
 template <class Lock>
 concept TakesTemporaryOptions = requires(Lock& lock) {
   lock.co_acquire(AcquireOptions{.deadline = Deadline::never()});
@@ -238,7 +239,7 @@ TEST_F(Coroutine, DestroyedWhileItWaits_LeavesTheQueue) {
   EXPECT_FALSE(resumed);
 }
 
-// The grant is on its way to the coroutine: its task is in the executor's queue.
+// The grant is on its way to the coroutine: the executor has queued its task.
 TEST_F(Coroutine, DestroyedBeforeItsGrantIsDelivered_ReleasesTheHold) {
   Chronicle<std::function<void()>> tasks;
   ClientOptions with_executor = options();

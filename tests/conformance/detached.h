@@ -10,7 +10,7 @@
 
 namespace zklock::testing {
 
-// A coroutine that runs on its own.
+// A coroutine that starts at once, returns nothing and destroys itself at its end.
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }
@@ -33,10 +33,11 @@ struct Owned {
   std::coroutine_handle<promise_type> handle;
 };
 
-// How a call ended; none: well.
+// The error code of a call; none if it succeeded.
 using Outcome = std::optional<Errc>;
 
-// Leaves in `result` how what `begin` returns ended, which is awaited. `begin` must live until then.
+// Awaits the awaitable that `begin` returns, and stores its outcome in `result`. REQUIRES: `begin`
+// lives until then.
 template <class Begin>
 Detached await_in_coroutine(Begin& begin, std::promise<Outcome>& result) {
   Outcome outcome;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A writer of a SharedMutex that reads on, on real servers.
+// Downgrades of a SharedMutex on real servers: a writer releases the write lock and continues to
+// read.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -30,7 +31,7 @@ class DowngradeTest : public LockTest {
     Hold reading = mutex.acquire_shared({.owner = owner});
     return {owner, std::move(writing), std::move(reading)};
   }
-  // The write lock is given back, and the servers have answered.
+  // Releases the write lock and waits until the ensemble has confirmed the downgrade.
   Hold downgraded(Both held) {
     held.writing.release();
     EXPECT_TRUE(client_->flush(kPatience));
@@ -109,7 +110,7 @@ TEST_F(DowngradeTest, ReleasedAtOnceLeavesNothing) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// Only its creator may write it; anybody may see what it says.
+// Only the creating client may write the reader's znode; every client may read it.
 TEST_F(DowngradeTest, ItsNodeIsAContenders) {
   Both held = both(mutex_);
   const auto before = raw().get_acl(held.writing.node()).entries;
@@ -136,11 +137,12 @@ TEST_F(DowngradeTest, ItsNodeIsAContenders) {
 
 TEST_F(DowngradeTest, ANodeThatSomebodyDeletesIsALoss) {
   ClientOptions brief = options();
-  brief.session_timeout = 4s;  // it looks after its node every fifth of a second
+  brief.session_timeout = 4s;  // short: the client checks its znode every 0.2 s
   client_ = connect(brief);
   SharedMutex mutex(*client_, kPath);
   Both held = both(mutex);
-  // Its own watch on the first node is to be armed, and to hear nothing of the downgrade.
+  // The holder must have set the watch on its first znode, and that watch must not report the
+  // downgrade.
   ASSERT_TRUE(eventually(
       [&] {
         return request_release(*other_, kPath, {.deadline = 10ms}) ||
@@ -187,7 +189,8 @@ TEST_F(DowngradeTest, WhoAskedTheWriterWaitsForTheReader) {
   ASSERT_TRUE(
       eventually([&] { return held.reading.release_requested().stop_requested(); }, kPatience));
   Hold reading = downgraded(std::move(held));
-  // Whatever the asker hears of the first node it has heard once it has asked for the second one.
+  // When this second request is answered, the first caller has received every event of the first
+  // znode.
   EXPECT_FALSE(request_release(*other_, kPath, {.deadline = 100ms}));
   EXPECT_FALSE(is_ready(asked));
   reading.release();
@@ -225,7 +228,7 @@ TEST_F(DowngradeTest, AThreadThatEndsLeavesNothing) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// Curator's recipe makes a node of its own for the reader, and looks for writers before it.
+// A Curator reader creates its own znode and looks for writers ahead of it.
 TEST_F(DowngradeTest, LetsCuratorsReadersSeeNoWriter) {
   Both held = both(mutex_);
   const auto theirs = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__READ__",

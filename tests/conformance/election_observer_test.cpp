@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaders proclaim, and those who observe them.
+// Values that leaders proclaim, and the observers of elections.
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -26,9 +26,9 @@ namespace {
 
 using Value = std::optional<std::string>;
 
-// What a listener was told, in short.
+// The state that a listener received, reduced.
 struct Seen {
-  FencingToken leader;  // 0: nobody
+  FencingToken leader;  // 0: no leader
   Value value;
   friend bool operator==(const Seen&, const Seen&) = default;
 };
@@ -41,7 +41,7 @@ Seen seen(const ElectionState& state) {
   return {state.leader ? state.leader->token : FencingToken{}, state.value};
 }
 
-// A listener that writes down what it hears. To be made before what it listens to.
+// Records the states that its listener receives. REQUIRES: outlives the observer.
 class Witness {
  public:
   ElectionObserver::Listener listener() {
@@ -61,12 +61,12 @@ class Witness {
 template <class Base>
 class ObserverFixture : public LeaderTest<Base> {
  protected:
-  // Waits until it leads again, later than with that token.
+  // Waits until the latch leads with a higher token than `before`.
   Leadership next_leadership(const LeaderLatch& latch, FencingToken before) const {
     EXPECT_TRUE(this->leads_after(latch, before));
     return latch.leadership();
   }
-  // Where a leader proclaims, as the documentation of the format says.
+  // Returns the path of the leader's value, as the format's documentation defines it.
   static std::string rostrum(const Leadership& leadership) {
     std::string node = leadership.node();
     return node.replace(node.rfind("lock-"), 5, "proclaimed-");
@@ -140,7 +140,7 @@ TEST_F(ElectionObserverTest, IsToldOfEachChangeOnce) {
   ASSERT_TRUE(comes({}));
   EXPECT_EQ(witness.all(), expected);
 
-  Witness late;  // begins with what is known
+  Witness late;  // its first state is the current one
   const Subscription another = late.listen_to(observer);
   ASSERT_TRUE(late.comes_to({}));
   EXPECT_EQ(late.size(), 1U);
@@ -163,7 +163,8 @@ TEST_F(ElectionObserverTest, ADeadLeadersValueGoesWithIt) {
   const Leadership next = next_leadership(*second, dead.token());
   ASSERT_TRUE(witness.comes_to({next.token(), std::nullopt}));
   EXPECT_EQ(raw().exists(rostrum(dead)).rc, ZNONODE);
-  // Before it has heard of its end, the answer may be lost with the connection.
+  // Before the latch knows that its leadership ended, a proclaim() could lose its reply with the
+  // connection.
   ASSERT_TRUE(eventually([&] { return dead.ended().stop_requested(); }, kPatience));
   EXPECT_EQ(error_of([&] { return dead.proclaim("I am back"), 0; }), Errc::lock_lost);
   next.proclaim("the second");
@@ -192,8 +193,8 @@ TEST_F(ElectionObserverTest, AStaleLeaderChangesNothing) {
   EXPECT_TRUE(eventually([&] { return raw().exists(node).rc == ZNONODE; }, kPatience));
 }
 
-// Another leader's value is found where this leader's would be: the path was deleted meanwhile, and
-// the numbers began again.
+// Simulates a value of another leader at this leader's value path. That happens when the lock path
+// was recreated and the sequence numbers restarted.
 TEST_F(ElectionObserverTest, AValueCountsForItsTokenAlone) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
@@ -221,7 +222,7 @@ TEST_F(ElectionObserverTest, AValueThatMayNotBeReadIsReadWhenItMay) {
   const Subscription subscription = witness.listen_to(observer);
   ASSERT_TRUE(witness.comes_to({leadership.token(), std::nullopt}));
   EXPECT_EQ(error_of([&] { return state(), 0; }), Errc::no_auth);
-  // Of which no watch tells.
+  // ZooKeeper fires no watch event for a changed ACL.
   ASSERT_EQ(raw().set_acl(rostrum(leadership), ZOO_OPEN_ACL_UNSAFE), ZOK);
   EXPECT_TRUE(witness.comes_to({leadership.token(), "a"}));
   EXPECT_EQ(witness.size(), 2U);
@@ -337,7 +338,7 @@ TEST_F(ElectionObserverTest, NodeOfAValue_HasTheAclOfParents) {
 
 TEST_F(ElectionObserverTest, NodeOfAValueBeyondTheCap_IsRefused) {
   bool leads = false;
-  for (std::size_t cap = 20; !leads; cap += 10) {  // until it lets in the lock node
+  for (std::size_t cap = 20; !leads; cap += 10) {  // until the cap admits the lock znode
     ClientOptions capped = options();
     capped.max_node_bytes = cap;
     const auto client = connect(capped);
@@ -379,7 +380,7 @@ TEST_F(ElectionObserverTest, SurvivesTheEndOfItsSession) {
     leadership.proclaim(value + " and more");
     ASSERT_TRUE(witness.comes_to({leadership.token(), value + " and more"}));
   }
-  // Once it has heard of the leader it hears of nobody else.
+  // After the first state, every state has this leader.
   const auto all = witness.all();
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i].leader, leadership.token());
 }
@@ -455,7 +456,7 @@ TEST_F(ElectionObserverFaults, SurvivesTheServersRestart) {
   leadership.proclaim("before");
   ASSERT_TRUE(witness.comes_to({leadership.token(), "before"}));
   kill_and_restart();
-  // The leadership has lasted, unless the machine was slow.
+  // The leadership has survived unless the machine was too slow.
   FencingToken leader;
   ASSERT_TRUE(eventually(
       [&] {

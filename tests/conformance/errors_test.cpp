@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the servers or the library refuse, each with its typed error and a text that reads well.
+// Refusals by the ensemble or the library: each has its typed error and a readable text.
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -112,7 +112,7 @@ TEST_F(Permissions, AnotherPasswordMayNotLockBelowWhatTheCreatorOwns) {
   EXPECT_EQ(error_of([&] { return strangers_mutex.participants(); }), Errc::no_auth);
   EXPECT_EQ(strangers_mutex.hold_count(), 0);
 
-  // With the same credential the two exclude each other, and are granted in turn.
+  // Two clients with one credential exclude each other; each is granted in turn.
   ReentrantMutex colleagues_mutex(*colleague, kPath);
   EXPECT_FALSE(colleagues_mutex.try_lock());
   EXPECT_EQ(colleagues_mutex.participants().size(), 1U);
@@ -120,7 +120,7 @@ TEST_F(Permissions, AnotherPasswordMayNotLockBelowWhatTheCreatorOwns) {
   hold.release();
   EXPECT_TRUE(static_cast<bool>(get(waiting)));
 
-  // Nobody else reads, writes or deletes.
+  // A client without the credential may not read, write or delete.
   const Hold again = owners_mutex.acquire({.deadline = kPatience});
   EXPECT_EQ(raw().children(kPath).rc, ZNOAUTH);
   EXPECT_EQ(raw().get_data(again.node()).rc, ZNOAUTH);
@@ -137,7 +137,7 @@ TEST_F(Permissions, AParentThatMayOnlyBeReadIsNoAuth) {
   EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::no_auth);
   ReentrantMutex below(*client, kPath + "/deeper/still");
   EXPECT_EQ(error_of([&] { below.lock(); }), Errc::no_auth);
-  EXPECT_TRUE(mutex.participants().empty());  // reading is allowed
+  EXPECT_TRUE(mutex.participants().empty());  // READ is permitted
 }
 
 TEST_F(Permissions, ExistingParents_AreLeftAsTheyAre) {

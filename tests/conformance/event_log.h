@@ -9,7 +9,7 @@
 
 namespace zklock::testing {
 
-// What a listener heard: "waiting 2", "acquired", ...
+// Records the events of a lock listener, with a text for each: "waiting 2", "acquired", ...
 class EventLog {
  public:
   LockListener listener() {
@@ -20,7 +20,8 @@ class EventLog {
   }
   std::vector<std::string> texts() const { return texts_.all(); }
   std::vector<LockEvent> all() const { return events_.all(); }
-  // Waits until exactly these have come; false when others have, or they do not come.
+  // Waits until the recorded texts are exactly `expected`. Returns false if others arrived or if
+  // some are missing after kPatience.
   bool reaches(const std::vector<std::string>& expected) const {
     return texts_.reaches(expected.size()) && texts() == expected;
   }

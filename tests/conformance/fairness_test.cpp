@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First come, first served; and tokens that only grow, whatever happens to the servers.
+// First come, first served. Tokens always increase, also across restarts of the server.
 #include <cstddef>
 #include <future>
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 
 class Fairness : public LockTest {
  protected:
-  // A contender with a client of its own.
+  // A contender with its own client.
   struct Contender {
     std::unique_ptr<Client> client;
     std::unique_ptr<ReentrantMutex> mutex;
@@ -42,7 +42,7 @@ TEST_F(Fairness, WaitersAreGrantedInTheOrderOfTheirArrival) {
       order.add(i);
       tokens.add(turn.token());
     });
-    ASSERT_TRUE(reaches_nodes(i + 2));  // it has arrived
+    ASSERT_TRUE(reaches_nodes(i + 2));  // it is enqueued
   }
   EXPECT_EQ(order.size(), 0U);
   hold.release();
@@ -55,7 +55,8 @@ TEST_F(Fairness, WaitersAreGrantedInTheOrderOfTheirArrival) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// Several clients and threads on one lock: never two inside, and tokens in the order of the turns.
+// Threads of several clients contend for one lock. Holds never overlap, and tokens increase in the
+// order of the grants.
 TEST_F(Fairness, NobodyOverlapsAndTokensGrow) {
   constexpr int kClients = 3;
   constexpr int kThreads = 2;

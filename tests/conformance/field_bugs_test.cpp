@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bugs that other lock libraries had in the field: each is about who owns a hold.
+// Bugs that other lock libraries had in production. Each is about the ownership of a hold.
 #include <csignal>
 #include <future>
 #include <memory>
@@ -30,8 +30,9 @@ class FieldBugs : public LockTest {
 
 // ---- two processes whose threads have equal ids exclude each other ------------------------------
 
-// A forked child's one thread has the pthread_t of the thread that forked, as the main threads of
-// one program in two containers have one id, and one pid besides. 0: the child was excluded.
+// The thread of a forked child has the pthread_t of the thread that called fork(). Likewise, the
+// main threads of one program in two containers have equal thread ids and equal pids. Returns 0 if
+// the child was excluded.
 int contend_in_child(const ClientOptions& options, pthread_t parents_thread, const Owner& parent) {
   if (::pthread_equal(::pthread_self(), parents_thread) == 0) return 1;  // the test is void
   if (Owner::this_thread() == parent) return 2;
@@ -77,10 +78,10 @@ TEST_F(FieldBugs, APooledThreadDoesNotGetTheLockOfAnEarlierRequestAgain) {
   auto pooled_thread = in_thread([&] {
     const Owner first = Owner::unique();
     const Owner second = Owner::unique();
-    // Request 1 ends, and what it took stays: its unlock is to come with a later call.
+    // Request 1 ends without releasing its hold; a later call is expected to do that.
     Hold left = mutex_.acquire({.owner = first});
-    EXPECT_EQ(mutex_.hold_count(), 0);  // it is not the thread's
-    // Request 2 on the same thread is somebody else, whichever way it asks.
+    EXPECT_EQ(mutex_.hold_count(), 0);  // the hold does not belong to the thread
+    // Request 2 runs on the same thread but is another owner, whichever call it uses.
     EXPECT_FALSE(static_cast<bool>(mutex_.acquire(at_once(second))));
     EXPECT_FALSE(mutex_.try_lock());
     EXPECT_FALSE(static_cast<bool>(mutex_.acquire({.deadline = Deadline::passed()})));
@@ -88,7 +89,7 @@ TEST_F(FieldBugs, APooledThreadDoesNotGetTheLockOfAnEarlierRequestAgain) {
     auto queued = mutex_.async_acquire(AcquireOptions{.owner = second});
     EXPECT_TRUE(reaches_nodes(2));
     EXPECT_FALSE(is_ready(queued));
-    // The later call of request 1 nests, and ends it.
+    // The later call of request 1 nests, and then releases.
     EXPECT_EQ(mutex_.acquire(at_once(first)).token(), left.token());
     const FencingToken token = left.token();
     left.release();
@@ -98,8 +99,9 @@ TEST_F(FieldBugs, APooledThreadDoesNotGetTheLockOfAnEarlierRequestAgain) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// As before, with locks that belong to the thread: what request 1 forgot is request 2's by the rules
-// of lock(), which is why there are owners; but it is no grant of its own, and its token says so.
+// Locks of the thread instead of an explicit owner. By the rules of lock(), the lock that request 1
+// did not release belongs to request 2 too. Explicit owners exist to avoid that. The nested hold is
+// no new grant: it repeats the token.
 TEST_F(FieldBugs, AForgottenLockOfTheThreadNestsUnderTheSameToken) {
   auto pooled_thread = in_thread([&] {
     mutex_.lock();
@@ -109,7 +111,7 @@ TEST_F(FieldBugs, AForgottenLockOfTheThreadNestsUnderTheSameToken) {
     EXPECT_FALSE(static_cast<bool>(mutex_.acquire(at_once(request))));
   });
   get(pooled_thread);
-  EXPECT_TRUE(becomes_empty());  // the thread has ended
+  EXPECT_TRUE(becomes_empty());  // released at the end of the thread
 }
 
 // ---- an unlock that comes late, twice, or from another thread -----------------------------------
@@ -132,7 +134,7 @@ TEST_F(FieldBugs, OneOwnerLocksAndUnlocksFromDifferentThreads) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// The owner is the same: nothing but the hold itself tells the old one from the newer.
+// Both holds have one owner. Only the Hold object distinguishes the old one from the newer one.
 TEST_F(FieldBugs, ARetriedUnlockDoesNotReleaseANewerHoldOfTheSameOwner) {
   const Owner request = Owner::unique();
   Hold old = mutex_.acquire({.owner = request});
@@ -156,13 +158,13 @@ TEST_F(FieldBugs, AnUnlockAfterALossDoesNotReleaseANewerHoldOfAnybody) {
   expire_session(chroot_.hosts(), client_->session_id());
   ASSERT_TRUE(eventually([&] { return old.state() == HoldState::lost; }, kPatience));
   Hold somebodys = mutex_.acquire({.owner = Owner::unique()});
-  old.release();  // late, and quiet
+  old.release();  // too late, so without effect
   EXPECT_TRUE(client_->flush(kPatience));
   EXPECT_EQ(somebodys.state(), HoldState::held);
   EXPECT_EQ(raw().exists(somebodys.node()).rc, ZOK);
   somebodys.release();
 
-  // One count of the lost hold is still out; with it the same owner starts anew.
+  // The lost hold still has one count. The owner can acquire again after that count is released.
   EXPECT_EQ(error_of([&] { return mutex_.acquire({.owner = request}); }), Errc::lock_lost);
   also_old.release();
   const Hold newer = mutex_.acquire({.owner = request});
@@ -173,14 +175,14 @@ TEST_F(FieldBugs, AnUnlockAfterALossDoesNotReleaseANewerHoldOfAnybody) {
   EXPECT_EQ(raw().exists(newer.node()).rc, ZOK);
 }
 
-// A class without owners has nothing but the hold to tell two grants apart.
+// A Mutex has no owners. Only the Hold object distinguishes two grants.
 TEST_F(FieldBugs, ARetriedUnlockOfAMutexDoesNotReleaseANewerHold) {
   Mutex mutex(*client_, kPath);
   mutex.lock();
   expire_session(chroot_.hosts(), client_->session_id());
   ASSERT_TRUE(eventually([&] { return !mutex.is_locked(); }, kPatience));
   const Hold newer = mutex.acquire();
-  mutex.unlock();  // of what was lost
+  mutex.unlock();  // undoes the lock() that was lost
   EXPECT_EQ(error_of([&] { mutex.unlock(); }), Errc::not_owner);
   EXPECT_EQ(newer.state(), HoldState::held);
   EXPECT_EQ(raw().exists(newer.node()).rc, ZOK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork(): the child has nothing of the client, the parent keeps all of it.
+// fork(): the child cannot use the parent's client; the parent keeps everything.
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -21,8 +21,8 @@
 namespace zklock::testing {
 namespace {
 
-// Runs `in_child` in a child of this process and returns its answer, which is its exit status;
-// nothing when it crashed or did not come to an end.
+// Runs `in_child` in a forked child and returns its exit status. Returns nullopt if the child
+// crashed or did not end within kPatience.
 std::optional<int> fork_and(const std::function<int()>& in_child) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(in_child());
@@ -39,7 +39,8 @@ std::optional<int> fork_and(const std::function<int()>& in_child) {
   return WEXITSTATUS(status);
 }
 
-// The number of the first of the calls that does not throw Errc::forked, from 1; 0: all do.
+// Returns the position, from 1, of the first call that does not throw Errc::forked. 0: all of them
+// throw it.
 int first_that_is_not_forked(const std::vector<std::function<void()>>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (error_of(calls[i]) != Errc::forked) return static_cast<int>(i) + 1;
@@ -94,7 +95,7 @@ TEST_F(Fork, TheChildHoldsNothing) {
   EXPECT_EQ(mutex_->hold_count(), 2);
 }
 
-// At the moment of the fork() other threads may be anywhere in the library.
+// Other threads may be anywhere in the library at the moment of the fork().
 TEST_F(Fork, TheChildOfABusyParentIsAnswered) {
   Mutex mutex(*client_, "/plain");
   mutex.lock();
@@ -133,8 +134,8 @@ TEST_F(Fork, TheChildsDestructorsTakeNothingFromTheParent) {
   });
   EXPECT_EQ(child, 0);
 
-  // Longer than what was sent by now makes the lease last: neither the connection nor the heartbeats
-  // have suffered.
+  // Later than any lease that the requests sent so far can give. Reaching it shows that the
+  // connection and the heartbeats still work.
   const auto later = LeaseClock::now() + client_->session_timeout();
   EXPECT_TRUE(eventually([&] { return hold->valid_until() > later; }, kPatience));
   EXPECT_EQ(mutex_->hold_count(), 3);
@@ -165,7 +166,7 @@ TEST_F(Fork, WhileAThreadWaits) {
   EXPECT_EQ(get(waiting).state(), HoldState::held);
 }
 
-// 0 when all that the hold says is that it is lost.
+// Returns 0 if every query of the hold reports the loss.
 int first_that_is_not_lost(const Hold& hold) {
   if (hold.state() != HoldState::lost) return 1;
   if (!hold.lost().stop_requested()) return 2;
@@ -213,7 +214,7 @@ TEST_F(Fork, TheChildDestroysWhatADestroyedClientLeft) {
             0);
 }
 
-// The listener runs in the parent only: in the child nobody could end its call.
+// The listener runs in the parent only. In the child its call never ends.
 TEST_F(Fork, TheChildDropsASubscriptionWhoseListenerRuns) {
   std::promise<void> entered;
   std::promise<void> go_on;
@@ -234,7 +235,7 @@ TEST_F(Fork, TheChildDropsASubscriptionWhoseListenerRuns) {
   go_on.set_value();
 }
 
-// A child makes a client of its own, and is another owner than its parent.
+// A child that creates its own client is another owner than its parent.
 TEST_F(Fork, AChildWithItsOwnClientIsAnotherOwner) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
@@ -255,7 +256,7 @@ TEST_F(Fork, AChildWithItsOwnClientIsAnotherOwner) {
   EXPECT_TRUE(mutex_->is_held_by_this_thread());
 }
 
-// Its session thread may be anywhere in the opening of its connection then.
+// The client's session thread may be opening the connection at the moment of the fork().
 TEST_F(Fork, WhileAClientBegins_TheChildCanConnect) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";

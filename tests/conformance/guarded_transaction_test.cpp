@@ -28,7 +28,7 @@ class GuardedTransactionTest : public LockTest {
   }
   std::string data(const std::string& path) { return raw().get_data(path).data; }
   bool exists(const std::string& path) { return raw().exists(path).rc == ZOK; }
-  // What a commit that must not happen would have written.
+  // Adds writes that must not be committed.
   GuardedTransaction& writes(GuardedTransaction& tx) {
     return tx.create("/new", "n").set("/old", "2").remove("/gone");
   }
@@ -140,7 +140,7 @@ TEST_F(GuardedTransactionTest, WhatItsUserMayNotWriteIsRefused) {
   expect_nothing_written();
 }
 
-// The client has not heard of it yet: the servers check.
+// The client does not know of the deletion yet: the check in the multi fails.
 TEST_F(GuardedTransactionTest, WithoutItsNodeNothingIsWritten) {
   for (int i = 0; i < 20; ++i) {
     const Hold hold = mutex_.acquire({.owner = Owner::unique()});
@@ -171,7 +171,7 @@ TEST_F(GuardedTransactionTest, AnEndedSessionsHoldWritesNothing) {
   EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::lock_lost);
 
   hold.release();
-  const Hold next = mutex_.acquire();  // by the same owner, on the next session
+  const Hold next = mutex_.acquire();  // the same owner, on the next session
   EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::lock_lost) << "it is bound to its own hold";
   expect_nothing_written();
 }
@@ -190,7 +190,7 @@ TEST_F(GuardedTransactionTest, AReleasedHoldWritesNothing) {
   GuardedTransaction nested(first);
   nested.set("/old", "2");
   first.release();
-  nested.commit();  // this owner still holds
+  nested.commit();  // the owner still has the second hold
   EXPECT_EQ(data("/old"), "2");
 }
 
@@ -215,7 +215,7 @@ TEST_F(GuardedTransactionTest, SeveralHoldsGuardTogether) {
   tx.commit();
   EXPECT_EQ(data("/old"), "2");
 
-  tx.create("/old");  // the place of what failed is told right also behind two guards
+  tx.create("/old");  // the error names the failed operation, also after two guards
   EXPECT_THAT(error_text_of([&] { tx.commit(); }), HasSubstr("create /old: "));
   GuardedTransaction both(hold);
   both.also_guarded_by(other).set("/old", "3");
@@ -251,10 +251,10 @@ TEST_F(GuardedTransactionTest, BadInputIsRefusedAndNothingIsSent) {
   EXPECT_EQ(error_of([&] { tx.set("/old", "", -2); }), Errc::invalid_option);
   EXPECT_EQ(error_of([&] { tx.remove("/old", -2); }), Errc::invalid_option);
   EXPECT_EQ(error_of([&] { tx.check("/old", -2); }), Errc::invalid_option);
-  tx.commit();  // nothing was added
+  tx.commit();  // an empty transaction
   expect_nothing_written();
 
-  // A lock's node is written by nobody but the lock.
+  // Only the lock itself writes a lock znode.
   const std::vector<std::function<void(GuardedTransaction&)>> trespasses = {
       [&](auto& t) { t.create(hold.node()); }, [&](auto& t) { t.set(hold.node(), "released"); },
       [&](auto& t) { t.remove(hold.node()); }};
@@ -337,7 +337,7 @@ class GuardedTransactionFaults : public OwnServerTest {
   void SetUp() override { ASSERT_EQ(raw().create("/old", "1").rc, ZOK); }
   std::string data() { return raw().get_data("/old").data; }
 
-  // Long sessions: the hold survives the faults.
+  // A long session timeout: the hold survives the faults.
   std::unique_ptr<Client> client_ = [this] {
     ClientOptions long_lived = options();
     long_lived.session_timeout = 60s;
@@ -387,7 +387,7 @@ TEST_F(GuardedTransactionFaults, AHoldThatIsLostWhileDisconnectedSendsNothing) {
   server_.kill_hard();
   ASSERT_TRUE(eventually([&] { return hold.state() != HoldState::held; }, kPatience));
   auto committed = tx.async_commit();
-  // No server is needed for that.
+  // The error is reported without a request.
   EXPECT_EQ(error_of([&] { return get(committed), 0; }), Errc::lock_lost);
   start_again();
   EXPECT_EQ(data(), "1");
@@ -417,7 +417,7 @@ TEST_F(GuardedTransactionFaults, AnInterruptedThreadLeavesAtOnce) {
   start_again(*client_);
   GuardedTransaction last(hold);
   last.check("/old", 0);
-  last.commit();  // what was given up would have come before
+  last.commit();  // an abandoned transaction would have been executed before
 }
 
 }  // namespace

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that holds a lock and answers questions, for tests that pause or kill it.
+// A process that holds a lock and answers commands, for tests that pause or kill it.
 //
 //   zklock_hold_child <hosts> <path> <session timeout in ms> <pipe of commands>
 //
-// It writes "held <token>" when it has the lock. Then every line of the pipe gets one line as its
-// answer: "state" gives "<state> <token>", "told" gives how often it was told of the loss, "again"
-// gives "held <token>" of a new acquire, "exit" ends it.
+// It writes "held <token>" after the grant. Then it answers each line of the pipe with one line:
+//
+// | command | answer                               |
+// |---------|--------------------------------------|
+// | state   | "<state> <token>"                    |
+// | told    | how often the loss callback ran      |
+// | again   | "held <token>", after a new acquire  |
+// | exit    | none; the process ends               |
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -33,7 +38,7 @@ std::string name_of(HoldState state) {
 }
 
 void say_state(const Hold& hold) {
-  // The state is asked first: before anything else has had a chance to run.
+  // Reads the state first, before any other code can run.
   const HoldState state = hold.state();
   std::cout << name_of(state) << ' ' << hold.token().zxid << std::endl;
 }

@@ -22,7 +22,7 @@ HolderProcess::HolderProcess(const std::string& hosts, const std::string& path,
   if (::mkfifo(pipe.c_str(), 0600) != 0) {
     throw std::system_error(errno, std::generic_category(), "mkfifo " + pipe);
   }
-  // For reading too: then opening does not wait for the child, and the child never sees an end.
+  // Opened for reading too: open() then does not block, and the child never reads an end of file.
   pipe_ = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
   if (pipe_ < 0) throw std::system_error(errno, std::generic_category(), "open " + pipe);
   ChildOptions child;

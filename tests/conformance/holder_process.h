@@ -12,7 +12,7 @@
 
 namespace zklock::testing {
 
-// Another process (hold_child.cpp) with a client of its own, which holds a lock.
+// A process (hold_child.cpp) with its own client, which holds a lock.
 class HolderProcess {
  public:
   struct Answer {
@@ -20,19 +20,19 @@ class HolderProcess {
     std::int64_t token = 0;
   };
 
-  // Starts to wait for the lock.
+  // Starts the process, which begins to acquire the lock.
   HolderProcess(const std::string& hosts, const std::string& path,
                 std::chrono::milliseconds session_timeout);
   ~HolderProcess();
   HolderProcess(const HolderProcess&) = delete;
   HolderProcess& operator=(const HolderProcess&) = delete;
 
-  // Waits for the grant. Throws when none comes.
+  // Blocks until the grant. Throws if it does not arrive.
   Answer wait_until_held();
 
-  // Sends a command without waiting for what it says: a paused process answers once it goes on.
+  // Sends a command and does not wait for the answer. A paused process answers after resume().
   void send(const std::string& command);
-  // The next answer. Throws when none comes.
+  // Blocks until the next answer. Throws if none arrives.
   std::string receive();
   Answer receive_state();
   Answer state() {

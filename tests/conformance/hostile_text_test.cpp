@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a terminal or the reader of a log would obey never comes there raw, whoever wrote it; and no
-// secret comes anywhere.
+// Text of other clients is escaped before it reaches a log or a terminal, and no output contains a
+// secret.
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -23,12 +23,13 @@
 namespace zklock::testing {
 namespace {
 
-// Colours, a window's title, lines, C1, and what is not UTF-8: cut short, overlong, a surrogate.
+// Colour codes, a window title, line ends, C1 controls and invalid UTF-8: truncated, overlong, a
+// surrogate.
 const std::string kHostile =
     "\x1b[31m\x1b]0;owned\x07\r\nforged: line\t\x7f\xc2\x9b"
     "2J\xff\xfe\xc0\xaf\xed\xa0\x80\xe2\x82";
 
-// The second opinion of the C library: the characters of UTF-8; nothing of a text that is none.
+// Decodes UTF-8 with the C library, as a second opinion. Returns nullopt if the text is invalid.
 std::optional<std::u32string> characters(std::string_view text) {
   struct Converter {
     iconv_t handle = ::iconv_open("UTF-32LE", "UTF-8");
@@ -85,7 +86,7 @@ class Hostile : public LockTest {
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   }
 
-  // A contender of somebody else's, with data like zklock's, in which everything is hostile.
+  // Creates a foreign contender whose data have zklock's format but hostile values.
   void contend(const std::string& path, const std::string& prefix) {
     std::string data = "zklock 1\n";
     for (const char* key : {"attempt", "owner", "host", "thread", "application", "pid", "token"}) {
@@ -102,7 +103,7 @@ class Hostile : public LockTest {
   static void expect_harmless(const std::vector<Participant>& all) {
     for (const Participant& p : all) expect_harmless(p);
   }
-  // That it is an Error with such a text.
+  // Checks that `call` throws an Error, and that its text is harmless.
   template <class Call>
   static void expect_harmless_error(Call call) {
     const std::string text = error_text_of(call);
@@ -117,7 +118,7 @@ class Hostile : public LockTest {
 TEST_F(Hostile, DataOfOtherContendersAreShownHarmless) {
   const std::string path = "/foreign";
   for (const char* prefix : {"lock-", "__WRIT__", "__READ__", "_c_\xe2\x82\xac-lock-"}) {
-    contend(path, prefix);  // the last is no contender's
+    contend(path, prefix);  // the last name is no contender's
   }
   ReentrantMutex mutex(*client_, path);
   EXPECT_FALSE(mutex.try_lock());
@@ -241,8 +242,8 @@ std::string content(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// The command line of every process that there is, so of every child too; and what the children
-// inherit from here.
+// The command lines of all processes, including every child, and the environment that children
+// inherit.
 std::string command_lines() {
   std::string all = content("/proc/self/environ");
   std::error_code gone;
@@ -255,10 +256,10 @@ std::string command_lines() {
   return all;
 }
 
-// The ways in which the servers were used by those who had the secret.
+// Uses the ensemble as a client that has the secret would.
 class Secret : public LockTest {
  protected:
-  // The rest of what the servers can be asked for, the ACLs aside.
+  // Returns the names and data of all znodes. ACLs are not included.
   std::string all_nodes(const std::string& path = "/") {
     std::string all = path + "\n" + super_.get_data(path).data + "\n";
     for (const std::string& name : super_.children(path).names) {

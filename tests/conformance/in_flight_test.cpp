@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that wait for others in the client, and calls that are over before they are sent.
+// Requests that are queued inside the client, and calls that end before their request is sent.
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -32,12 +32,12 @@ class InFlight : public LockTest {
 };
 
 TEST_F(InFlight, AStopAtOnceLeavesNoNode) {
-  ASSERT_EQ(mutex_.acquire().state(), HoldState::held);  // the parent is there
+  ASSERT_EQ(mutex_.acquire().state(), HoldState::held);  // the parent exists
   for (int round = 0; round < kRounds; ++round) {
     std::stop_source stop;
     auto waiting = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
     stop.request_stop();
-    static_cast<void>(get(waiting));  // a Hold that is dropped, or none
+    static_cast<void>(get(waiting));  // a Hold that is dropped, or an empty one
   }
   nothing_is_left();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client on a server that has lost its quorum: the connection is there, pings are answered, and
-// another client can be granted the lock. The hold must be lost before.
+// A client whose server has lost the quorum. The connection stays up and pings are answered, while
+// another client can be granted the lock. The old hold must be lost before that grant.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace zklock::testing {
 namespace {
 
-// Long after every session timeout here a server notices that it has lost its peers.
+// The server notices the loss of its peers only long after every session timeout of this test.
 const std::string kSyncLimit = "syncLimit=60";
 
 class IsolationTest : public ::testing::Test {
@@ -37,12 +37,12 @@ class IsolationTest : public ::testing::Test {
   }
 };
 
-// Member 1 sees the others only through a forwarder, which can be cut: then it is a follower
-// without a leader, and the others go on.
+// Member 1 reaches the others only through a forwarder. When a test cuts it, member 1 is a follower
+// without a leader, and the others continue.
 class Isolation : public IsolationTest {
  protected:
   void SetUp() override {
-    // It makes no leader of the first: the two others elect one of themselves before it comes.
+    // Members 2 and 3 elect a leader before member 1 starts, so member 1 is a follower.
     members_[1]->start();
     members_[2]->start();
     ASSERT_TRUE(members_[1]->wait_until_serving(kPatience)) << members_[1]->log();
@@ -98,7 +98,7 @@ TEST_F(Isolation, AHoldIsLostBeforeAnotherClientIsGranted) {
   });
   std::promise<FencingToken> granted;
   others_mutex.async_acquire({}, [&](Hold others, const std::exception_ptr&) {
-    // The state is asked here: at the earliest moment at which there is another holder.
+    // Reads the state at the earliest moment at which another holder exists.
     EXPECT_EQ(hold.state(), HoldState::lost);
     events.add("granted");
     granted.set_value(others.token());
@@ -111,12 +111,12 @@ TEST_F(Isolation, AHoldIsLostBeforeAnotherClientIsGranted) {
   EXPECT_GT(get(grant), hold.token());
   ASSERT_TRUE(events.reaches(2));
   EXPECT_EQ(events.all(), (std::vector<std::string>{"lost", "granted"}));
-  // To all appearances the isolated server was well, and the old hold too.
+  // On the isolated server, the znode of the old hold still exists.
   EXPECT_EQ(reader.exists(hold.node()).rc, ZOK);
 
   mend();
   const auto later = mutex.acquire({.owner = Owner::unique(), .deadline = kPatience});
-  EXPECT_TRUE(static_cast<bool>(later));  // the client is of use again
+  EXPECT_TRUE(static_cast<bool>(later));  // the client is usable again
   EXPECT_GT(later.token(), hold.token());
 }
 
@@ -129,7 +129,7 @@ TEST_F(Isolation, AWaiterOnTheIsolatedSideIsNotGranted) {
   auto waiting = mutex.async_acquire();
   ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 2; }, kPatience));
   cut();
-  // Its session ends on the side of the majority, and the lock is free for the next.
+  // The majority expires its session, so the next contender is granted.
   ASSERT_TRUE(eventually([&] { return others_mutex.participants().size() == 1; }, kPatience));
   others_hold.release();
   Hold second = others_mutex.acquire({.deadline = kPatience});
@@ -175,7 +175,7 @@ TEST_F(IsolationWithoutQuorum, AHoldIsLostByItselfAndTheLockPassesOnWhenTheQuoru
     if (i != *follower) ensemble_[i].pause();
   }
   const auto paused = LeaseClock::now();
-  // Until when it held: a busy machine lets us hear of the loss late.
+  // The end of the lease. On a busy machine the test may notice the loss later.
   auto lease_ends = hold.valid_until();
   ASSERT_TRUE(eventually(
       [&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that waits joins a single attempt of its own owner, and stays a call that waits: it can be
-// stopped, interrupted, and ends by its own deadline.
+// A call that waits can join a single attempt of its owner that is under way. It still waits after
+// that attempt has failed. It can be stopped and interrupted, and only its own deadline ends it.
 #include <atomic>
 #include <fstream>
 #include <future>
@@ -18,7 +18,7 @@
 namespace zklock::testing {
 namespace {
 
-// Whether the thread of this process waits for something.
+// Returns whether the thread of this process sleeps.
 bool sleeps(pid_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
   std::string line;
@@ -27,12 +27,12 @@ bool sleeps(pid_t thread) {
   return name_ends != std::string::npos && line.compare(name_ends, 3, ") S") == 0;
 }
 
-// The server is frozen while the second call joins, so that the first cannot have ended before.
+// The server is paused while the second call joins, so the first call cannot have ended before.
 class JoinedAttempt : public OwnServerTest {
  protected:
   ClientOptions patient() const {
     ClientOptions patient = options();
-    patient.session_timeout = 30s;  // nothing is lost while the server stands still
+    patient.session_timeout = 30s;  // no loss while the server is paused
     return patient;
   }
   AcquireOptions once() const { return {.owner = owner_, .deadline = Deadline::passed()}; }
@@ -106,7 +106,7 @@ class JoinedAttemptInAThread : public JoinedAttempt {
  protected:
   ~JoinedAttemptInAThread() override { thread_.join(); }
 
-  // Returns when the call waits.
+  // Starts the call in `thread`, and returns when that thread sleeps.
   void join_attempt(boost::thread& thread, AcquireOptions options) {
     thread = boost::thread([this, options] {
       id_ = ::gettid();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function that runs while one leads.
+// LeaderElection: it runs a function while it leads.
 #include <atomic>
 #include <condition_variable>
 #include <future>
@@ -22,7 +22,7 @@
 namespace zklock::testing {
 namespace {
 
-// Returns when the leadership has ended.
+// Blocks until the leadership has ended.
 void wait_for_the_end(const Leadership& leadership) {
   std::mutex mutex;
   std::condition_variable_any never;
@@ -32,7 +32,7 @@ void wait_for_the_end(const Leadership& leadership) {
 
 class Election : public LeaderTest<LockTest> {
  protected:
-  // A function that leads until it is told not to.
+  // Returns a function that leads until its leadership ends.
   LeaderElection::Function until_the_end() {
     return [this](const Leadership& leadership) {
       const Office::Term term(office_, leadership.token());
@@ -92,7 +92,7 @@ TEST_F(Election, PassesOnWhenTheFunctionReturns) {
         }));
     elections.back()->start();
   }
-  ASSERT_TRUE(office_.reaches(50));  // each contends again by itself
+  ASSERT_TRUE(office_.reaches(50));  // each candidate contends again without a call
   for (const auto& election : elections) election->close();
   EXPECT_FALSE(office_.overlapped());
   EXPECT_TRUE(office_.tokens_rise());
@@ -116,7 +116,7 @@ TEST_F(Election, KeepsItsNodeUntilTheFunctionHasReturned) {
   ASSERT_TRUE(reaches_nodes(2));
   first.withdraw();
   EXPECT_FALSE(first.has_leadership());
-  EXPECT_TRUE(client_->flush(kPatience));  // nothing is being deleted
+  EXPECT_TRUE(client_->flush(kPatience));  // no delete is under way
   EXPECT_EQ(raw().exists(path).rc, ZOK);
   EXPECT_EQ(office_.terms(), 1U);
   gate.open();
@@ -178,11 +178,12 @@ TEST_F(Election, AFunctionThatThrowsPassesLeadershipOn) {
   ASSERT_NE(first.last_failure(), nullptr);
   EXPECT_THROW(std::rethrow_exception(first.last_failure()), std::runtime_error);
   EXPECT_EQ(first.error(), std::nullopt);  // contention goes on
-  EXPECT_FALSE(first.requeue());           // after the pause
+  EXPECT_FALSE(first.requeue());           // false: it contends again after the pause
   EXPECT_EQ(calls, 1);
 }
 
-// What is thrown is the user's, and may use the election wherever it dies.
+// The exception belongs to the user. Its destructor may call the election, so it must run with no
+// lock held.
 TEST_F(Election, AnEarlierFailureDiesOutsideOfTheLocks) {
   std::atomic<int> calls{0};
   std::atomic<int> died{0};
@@ -297,7 +298,7 @@ TEST_F(Election, InterruptedWhileItsFunctionRuns_IsLost) {
   EXPECT_TRUE(reaches_nodes(1)) << "the function has not returned";
 }
 
-// The interrupt comes at any moment around the start of the function.
+// interrupt() comes at various moments around the start of the function.
 TEST_F(Election, InterruptedBeforeItsFunctionBegins_IsElectedAgain) {
   for (int round = 0; round < 50; ++round) {
     std::promise<void> called;
@@ -330,7 +331,7 @@ TEST_F(Election, WithdrawnItLeavesTheQueueUntilItIsRequeued) {
   ASSERT_TRUE(office_.reaches(2));
   EXPECT_TRUE(reaches_nodes(1));
   EXPECT_TRUE(eventually([&] { return second.has_leadership(); }, kPatience));
-  EXPECT_FALSE(second.requeue());  // it would anyway
+  EXPECT_FALSE(second.requeue());  // false: it is enqueued already
   EXPECT_TRUE(first.requeue());
   EXPECT_TRUE(reaches_nodes(2));
   EXPECT_FALSE(office_.overlapped());
@@ -356,7 +357,7 @@ TEST_F(Election, CloseWaitsForTheFunction) {
   EXPECT_TRUE(election.has_leadership());
   closing = in_thread([&] { election.close(); });
   closing_too = in_thread([&] { election.close(); });
-  ASSERT_TRUE(gate.reached_by(1));  // it was told
+  ASSERT_TRUE(gate.reached_by(1));  // its leadership has ended
   EXPECT_FALSE(election.has_leadership());
   EXPECT_FALSE(is_ready(closing));
   EXPECT_FALSE(is_ready(closing_too));
@@ -384,7 +385,7 @@ TEST_F(Election, TheFunctionMayCloseIt) {
   });
   election->start();
   auto result = node_is_there.get_future();
-  EXPECT_TRUE(get(result));  // until it returns
+  EXPECT_TRUE(get(result));  // the znode exists until the function returns
   election->close();
   EXPECT_TRUE(office_.is_empty());
   EXPECT_TRUE(becomes_empty());
@@ -392,7 +393,7 @@ TEST_F(Election, TheFunctionMayCloseIt) {
 }
 
 TEST_F(Election, TheFunctionMayDestroyIt) {
-  // Lives as long as the function does.
+  // The witness lives as long as the function object.
   auto witness = std::make_shared<int>(0);
   const std::weak_ptr<int> function_lives = witness;
   auto election = std::make_shared<std::unique_ptr<LeaderElection>>();
@@ -476,7 +477,7 @@ TEST_F(Election, SharesItsPathWithALatch) {
   EXPECT_GT(election.leader(kPatience)->token, token);
 }
 
-// ---- servers that are not there -----------------------------------------------------------------
+// ---- unreachable servers ------------------------------------------------------------------------
 
 class ElectionOnItsServer : public LeaderTest<OwnServerTest> {};
 
@@ -499,7 +500,7 @@ TEST_F(ElectionOnItsServer, StartsBeforeTheServerIsUpAndLeadsLater) {
   start_again();
   EXPECT_TRUE(office.reaches(1));
   kill_and_restart();
-  // The session may have survived, or not.
+  // The session may have survived or ended.
   EXPECT_TRUE(eventually([&] { return election.has_leadership(); }, kPatience));
   election.close();
   EXPECT_TRUE(client.flush(kPatience));

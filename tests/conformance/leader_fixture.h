@@ -14,14 +14,14 @@
 
 namespace zklock::testing {
 
-// What a listener was told.
+// One call of a listener: the kind of event and the token of the leadership.
 struct News {
   bool gained;
   FencingToken token;
   friend bool operator==(const News&, const News&) = default;
 };
 
-// A listener that writes down what it hears. To be made before what it listens to.
+// Records the calls of its listener. REQUIRES: outlives the latch that it listens to.
 class Heard {
  public:
   Subscription listen_to(LeaderLatch& latch) {
@@ -37,7 +37,8 @@ class Heard {
   bool reaches(std::size_t count) const { return news_.reaches(count); }
   std::size_t size() const { return news_.size(); }
 
-  // Gained and lost in turn, each pair of one leadership, and each leadership with a higher token.
+  // Returns whether `gained` and `lost` alternate. Both of a pair name one leadership, and each new
+  // leadership has a higher token.
   bool is_in_order() const {
     const auto news = all();
     for (std::size_t i = 0; i < news.size(); ++i) {
@@ -52,11 +53,11 @@ class Heard {
   Chronicle<News> news_;
 };
 
-// Where threads wait until the test lets them go.
+// A gate at which threads block until the test opens it.
 class Gate {
  public:
-  // Opens it at the end of the test, also of one that fails; to be made after what waits for the
-  // threads.
+  // Opens the gate at the end of the test, even of a failed one. Declare it after the objects whose
+  // destructors wait for the blocked threads.
   class Opener {
    public:
     explicit Opener(Gate& gate) : gate_(gate) {}
@@ -94,7 +95,7 @@ class Gate {
   int arrived_ = 0;
 };
 
-// For tests of LockTest and of OwnServerTest.
+// Base: LockTest or OwnServerTest.
 template <class Base>
 class LeaderTest : public Base {
  protected:
@@ -113,11 +114,11 @@ class LeaderTest : public Base {
   void expire(const Client& client) const {
     expire_session(this->chroot_.hosts(), client.session_id());
   }
-  // Whether it leads in a later leadership than that with `token`.
+  // Waits until the latch leads with a higher token than `token`.
   static bool leads_after(const LeaderLatch& latch, FencingToken token) {
     return eventually([&] { return latch.has_leadership() && latch.token() > token; }, kPatience);
   }
-  // No node and, where the servers can be asked, no watch of the path.
+  // Returns whether the path has no znode and, on a server of this kit, no watch.
   bool nothing_is_left() {
     if (!this->becomes_empty()) return false;
     const ZooKeeperServer* const server = SharedServer::server();

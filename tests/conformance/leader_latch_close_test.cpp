@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a latch's listeners hear, and that nothing is left of a latch that was closed.
+// LeaderLatch: the calls of its listeners, and a close that leaves nothing behind.
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -24,7 +24,7 @@ namespace {
 
 class LatchListener : public LeaderTest<LockTest> {
  protected:
-  // Its leadership is lost, and it leads again.
+  // Ends the session of the leader, and waits until the latch leads again.
   void lose_and_lead_again(const Client& client, const LeaderLatch& latch) const {
     const FencingToken token = latch.token();
     expire(client);
@@ -43,7 +43,7 @@ TEST_F(LatchListener, HearsOfEachLeadershipOnceAndInOrder) {
   latch.start();
   ASSERT_TRUE(latch.await(kPatience));
   for (std::size_t lost = 0; lost < 3; ++lost) {
-    // One that ends before its turn has come counts as none.
+    // A leadership that ends before its listener was called is not reported.
     ASSERT_TRUE(heard_.reaches(2 * lost + 1));
     ASSERT_TRUE(second.reaches(2 * lost + 1));
     lose_and_lead_again(*client_, latch);
@@ -126,7 +126,7 @@ TEST_F(LatchListener, ThatBlocksHarmsNobody) {
   LeaderLatch latch(*client_, kPath);
   std::atomic<int> calls{0};
   std::vector<Subscription> blocking;
-  for (int i = 0; i < 20; ++i) {  // more than there are threads for callbacks
+  for (int i = 0; i < 20; ++i) {  // more than the client has threads for callbacks
     blocking.push_back(latch.add_listener(
         [&](const Leadership&) {
           gate.pass();
@@ -144,7 +144,7 @@ TEST_F(LatchListener, ThatBlocksHarmsNobody) {
   EXPECT_TRUE(eventually([&] { return calls == 20 * 5; }, kPatience));
 }
 
-// The threads that tell losses are all kept by callbacks that block.
+// Callbacks that block occupy every thread that reports losses.
 TEST_F(LatchListener, OfALossMayBeLateButTheQuestionIsAnsweredRightAway) {
   Gate gate;
   const auto latch = leading_latch(*client_);
@@ -173,7 +173,7 @@ TEST_F(LatchListener, OfALossMayBeLateButTheQuestionIsAnsweredRightAway) {
   EXPECT_EQ(first.state(), HoldState::lost);
   EXPECT_TRUE(first.ended().stop_requested());
   EXPECT_FALSE(latch->await(Deadline::passed()));
-  EXPECT_EQ(heard_.size(), 1U);  // nobody was told
+  EXPECT_EQ(heard_.size(), 1U);  // the listener was not called
   gate.open();
   EXPECT_TRUE(leads_after(*latch, first.token()));
   ASSERT_TRUE(heard_.reaches(3));
@@ -181,7 +181,7 @@ TEST_F(LatchListener, OfALossMayBeLateButTheQuestionIsAnsweredRightAway) {
   callbacks.clear();
 }
 
-// An executor whose tasks run when the test says so.
+// An executor that runs its tasks when the test asks for it.
 class Later {
  public:
   Executor executor() {
@@ -263,7 +263,7 @@ TEST_F(LatchClosing, AtAnyMomentLeavesNothing) {
   for (int i = 0; i < 100; ++i) {
     const auto latch = start_latch(*client_);
     const auto behind = start_latch(*client_);
-    if (i % 4 == 1) static_cast<void>(nodes());  // a round trip later
+    if (i % 4 == 1) static_cast<void>(nodes());  // one round trip later
     if (i % 4 == 2) static_cast<void>(latch->await(kPatience));
     if (i % 4 == 3) behind->close(CloseMode::notify);
     latch->close(i % 2 == 0 ? CloseMode::notify : CloseMode::silent);
@@ -282,10 +282,10 @@ TEST_F(LatchClosing, SilentlyTellsNobody) {
   std::atomic<int> told{0};
   const std::stop_callback on_end(leadership.ended(), [&told] { ++told; });
   latch->close();
-  EXPECT_EQ(told, 1);  // whoever leads is to know
+  EXPECT_EQ(told, 1);  // the candidate that leads must be notified
   latch->close(CloseMode::notify);
   EXPECT_TRUE(client_->flush(kPatience));
-  client_->close();  // runs what callbacks there are
+  client_->close();  // runs the callbacks that are left
   EXPECT_EQ(heard_.size(), 1U);
 }
 
@@ -307,7 +307,7 @@ TEST_F(LatchClosing, WithNotifyTellsNothingToWhoHasNotHeardOfTheLeadership) {
   std::vector<Subscription> blocking;
   LeaderLatch latch(*client_, kPath);
   LeaderLatch elsewhere(*client_, "/elsewhere");
-  for (int i = 0; i < 8; ++i) {  // all threads for callbacks
+  for (int i = 0; i < 8; ++i) {  // as many as the client has threads for callbacks
     blocking.push_back(elsewhere.add_listener([&gate](const Leadership&) { gate.pass(); }, {}));
   }
   const Gate::Opener opener(gate);
@@ -412,7 +412,7 @@ TEST_F(LatchClosing, WaitsForAListenerThatIsUnderWay) {
   const Gate::Opener opener(gate);
   ASSERT_TRUE(gate.reached_by(1));
   closing = in_thread([&] { latch->close(); });
-  ASSERT_TRUE(becomes_empty());  // it has let go already
+  ASSERT_TRUE(becomes_empty());  // the lock is released already
   EXPECT_FALSE(is_ready(closing));
   gate.open();
   get(closing);

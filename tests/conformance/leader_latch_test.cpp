@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who leads, how leadership passes on, and how one waits for it.
+// LeaderLatch: contention, the change of leaders, and waiting for leadership.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -31,12 +31,12 @@ TEST_F(Latch, LeadsWhenNobodyElseDoes) {
   EXPECT_EQ(latch.leader(), std::nullopt);
   EXPECT_EQ(latch.leadership().state(), HoldState::lost);
   EXPECT_TRUE(latch.leadership().ended().stop_requested());
-  EXPECT_TRUE(chroot_.is_empty());  // nothing before start()
+  EXPECT_TRUE(chroot_.is_empty());  // no znode before start()
 
   latch.start();
   ASSERT_TRUE(latch.await(kPatience));
   EXPECT_TRUE(latch.has_leadership());
-  latch.start();  // it does already
+  latch.start();  // no effect: it is started
   const Leadership leadership = latch.leadership();
   EXPECT_EQ(leadership.state(), HoldState::held);
   EXPECT_GT(leadership.valid_until(), LeaseClock::now());
@@ -109,14 +109,14 @@ TEST_F(Latch, PassesOnWhenTheLeadersSessionExpiresAndItContendsAgain) {
   EXPECT_EQ(lost.state(), HoldState::lost);
   EXPECT_FALSE(first->has_leadership());
 
-  ASSERT_TRUE(reaches_nodes(2));  // it is in the queue again
+  ASSERT_TRUE(reaches_nodes(2));  // it is enqueued again
   second->close();
   EXPECT_TRUE(leads_after(*first, token));
   ASSERT_TRUE(heard.reaches(3));
   EXPECT_TRUE(heard.is_in_order());
   EXPECT_EQ(heard.all()[0].token, lost.token());
   EXPECT_EQ(heard.all()[2].token, first->token());
-  EXPECT_EQ(lost.state(), HoldState::lost);  // an old leadership stays what it was
+  EXPECT_EQ(lost.state(), HoldState::lost);  // an old leadership stays lost
 }
 
 TEST_F(Latch, LeadsAgainWhenItsNodeWasDeleted) {
@@ -162,7 +162,7 @@ class TenLatches : public Latch {
     return leader;
   }
 
-  // Each time somebody leads, and has been told so.
+  // Ends both sessions. After each end, one latch leads and its listener has been called.
   LeaderLatch* after_both_sessions_expired(const Latches& latches,
                                            const Chronicle<FencingToken>& told) {
     const std::size_t candidates = nodes().size();
@@ -180,8 +180,8 @@ class TenLatches : public Latch {
   }
 };
 
-// Each leads once and is closed then. Whoever is told that it leads writes to a resource that
-// refuses lower tokens; none must be refused, and at no time do two lead.
+// Each latch leads once and is closed then. The listener of each leader writes to a resource that
+// refuses lower tokens. No write may be refused, and at no time may two latches lead.
 TEST_F(TenLatches, ExactlyOneLeadsAtAnyTime) {
   Chronicle<FencingToken> writes;
   Latches latches;
@@ -287,7 +287,7 @@ TEST_F(LatchWaiting, ManyMayWait) {
   for (auto& one : waiting) EXPECT_TRUE(get(one));
 }
 
-// ---- servers that are not there -----------------------------------------------------------------
+// ---- unreachable servers ------------------------------------------------------------------------
 
 class LatchOnItsServer : public LeaderTest<OwnServerTest> {
  protected:
@@ -310,7 +310,7 @@ TEST_F(LatchOnItsServer, StartsBeforeTheServerIsUpAndLeadsLater) {
   latch.start();
   EXPECT_FALSE(latch.await(100ms));
   ASSERT_TRUE(fails_to_contend());
-  EXPECT_EQ(latch.error(), std::nullopt);  // it passes
+  EXPECT_EQ(latch.error(), std::nullopt);  // a transient failure is no error
   EXPECT_EQ(error_of([&] { return latch.leader(); }), Errc::not_connected);
   start_again();
   EXPECT_TRUE(latch.await(kPatience));
@@ -331,7 +331,7 @@ TEST_F(LatchOnItsServer, IsClosedBeforeTheServerIsUp) {
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   server_.start();
   ASSERT_TRUE(client.wait_until_connected(kPatience));
-  EXPECT_TRUE(is_free());  // a request of this client after it would have come first
+  EXPECT_TRUE(is_free());  // a create of `client` would have come first
   EXPECT_TRUE(client.flush(kPatience));
   EXPECT_TRUE(nodes().empty());
 }
@@ -346,7 +346,7 @@ TEST_F(LatchOnItsServer, AClientThatIsClosedDuringAPauseEndsAwait) {
   client.close();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_EQ(latch.error()->errc(), Errc::closed);
-  start_again();  // for the fixture, which tidies up
+  start_again();  // the fixture needs a server to clean up
 }
 
 TEST_F(LatchOnItsServer, LeadsAfterTheServerWasKilled) {
@@ -363,7 +363,7 @@ TEST_F(LatchOnItsServer, LeadsAfterTheServerWasKilled) {
   second.start();
   ASSERT_TRUE(reaches_nodes(2));
   kill_and_restart();
-  // The session may have survived, or not: one leads, and both are in the queue.
+  // The session may have survived or ended. One latch leads, and both are enqueued.
   ASSERT_TRUE(
       eventually([&] { return first.has_leadership() || second.has_leadership(); }, kPatience));
   ASSERT_TRUE(reaches_nodes(2));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On which thread the user's callbacks hear of the end of a leadership.
+// The threads on which the user's callbacks for the end of a leadership run.
 #include <functional>
 #include <future>
 #include <memory>
@@ -13,7 +13,7 @@
 namespace zklock::testing {
 namespace {
 
-// Keeps the thread that ran the callback on Leadership::ended().
+// Records the thread that ran the callback on Leadership::ended().
 class Ending {
  public:
   explicit Ending(const Leadership& leadership)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// After any amount of use there is as much of everything as before.
+// Use of any kind leaks no znode, watch, descriptor, thread or memory.
 #include <cstddef>
 #include <exception>
 #include <filesystem>
@@ -26,7 +26,7 @@ std::size_t entries(const char* directory) {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// What this process has open, and how many threads.
+// The open descriptors and the threads of this process.
 struct Resources {
   std::size_t descriptors = entries("/proc/self/fd");
   std::size_t threads = entries("/proc/self/task");
@@ -49,13 +49,13 @@ class Leak : public LockTest {
  protected:
   bool no_watches() const {
     const ZooKeeperServer* const server = SharedServer::server();
-    if (server == nullptr) return true;  // others watch there too
+    if (server == nullptr) return true;  // other users of that server may have watches
     return eventually(
         [&] { return ask_server(*server, "wchs").find("Total watches:0") != std::string::npos; },
         kPatience);
   }
 
-  // One of everything: granted, timed out, stopped, interrupted, dropped, thrown, asynchronous.
+  // Acquires in every way: granted, timed out, stopped, interrupted, dropped, thrown, asynchronous.
   static void use(Client& client, int turn) {
     ReentrantMutex mutex(client, kPath);
     ReentrantMutex elsewhere(client, kPath + std::to_string(turn % 7));
@@ -120,7 +120,7 @@ TEST_F(Leak, AWaiterThatLeavesLeavesNoWatch) {
   ReentrantMutex mutex(*client, kPath);
   std::ostringstream session;
   session << "0x" << std::hex << client->session_id();
-  const auto watches = [&] {  // paths, and below each the sessions that watch it
+  const auto watches = [&] {  // wchp lists each path with the sessions that watch it
     return ask_server(*server, "wchp").find(session.str()) != std::string::npos;
   };
   for (int i = 0; i < 5; ++i) {
@@ -202,7 +202,7 @@ TEST_F(Leak, FlushWaitsForWhatWasBegun) {
     ASSERT_TRUE(nodes().empty());
   }
   Hold hold = mutex.acquire();
-  EXPECT_TRUE(client->flush(kPatience));  // a hold is no unfinished work
+  EXPECT_TRUE(client->flush(kPatience));  // a hold is no pending work
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node that the contenders of one client share, and one that is kept when idle.
+// A znode that contenders of one client share (local_batch), and an idle retained znode
+// (keep_idle).
 #include <atomic>
 #include <cstddef>
 #include <future>
@@ -16,7 +17,7 @@
 namespace zklock::testing {
 namespace {
 
-// For as long as any test runs.
+// Longer than any test runs.
 constexpr std::chrono::hours kForLong{1};
 
 class LocalBatch : public LockTest {
@@ -26,8 +27,8 @@ class LocalBatch : public LockTest {
   }
 };
 
-// Never two inside; tokens in the order of the turns; and the other client gets its share, though
-// the threads of the first never leave the lock alone.
+// Holds never overlap, and tokens increase in the order of the grants. The other client is granted
+// too, although the threads of the first always contend.
 TEST_F(LocalBatch, ThreadsOfOneClientLeaveTheOthersTheirShare) {
   constexpr int kThreads = 8;
   constexpr int kBatch = 4;
@@ -141,7 +142,7 @@ TEST_F(LocalBatch, TheNextGetsANewNodeWhenTheSessionEnds) {
 
 class KeepIdle : public LocalBatch {
  protected:
-  // Whether it is the client's, though nobody there holds it.
+  // Returns whether the znode that this client retains is the only contender.
   bool is_kept(const ReentrantMutex& mutex) const {
     const auto all = mutex.participants();
     return all.size() == 1 && all.front().mine && all.front().holds;
@@ -181,7 +182,8 @@ TEST_F(KeepIdle, IsLostWithItsSession) {
   const FencingToken before = mutex.acquire().token();
   expire_session(chroot_.hosts(), client->session_id());
   EXPECT_TRUE(becomes_empty());
-  // Until the client hears of it, its lease is as good as that of a hold.
+  // Until the client learns of the session's end, the retained znode still grants: its lease is
+  // valid.
   const auto held_anew = [&] {
     const Hold hold = mutex.acquire();
     return hold.state() == HoldState::held && hold.token().zxid > before.zxid;

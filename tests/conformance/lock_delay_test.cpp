@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The delay after a loss, on real servers.
+// The lock delay after a loss, on real servers.
 #include <chrono>
 #include <future>
 #include <memory>
@@ -20,7 +20,7 @@ const MutexOptions kDelayed{.lock_delay = kDelay};
 class LockDelay : public LockTest {
  protected:
   void expire() const { expire_session(chroot_.hosts(), client_->session_id()); }
-  // Whether nothing but what the lost holder left is there.
+  // Waits until the path has one child: the delay marker of the lost holder.
   bool only_a_marker_is_left(const std::string& path = kPath) {
     return eventually(
         [&] {
@@ -98,7 +98,7 @@ TEST_F(LockDelay, PassesForOneWhoNeverWaitsThatLong) {
   ASSERT_TRUE(only_a_marker_is_left());
   const auto before = LeaseClock::now();
   const auto try_once = [this] {
-    ReentrantMutex others(*other_, kPath);  // the object is of no account
+    ReentrantMutex others(*other_, kPath);  // each attempt uses a new object
     return static_cast<bool>(others.acquire({.deadline = Deadline::passed()}));
   };
   EXPECT_TRUE(eventually(try_once, kPatience));

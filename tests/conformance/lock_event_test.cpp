@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listeners: what they hear, where, and that they harm nobody.
+// Lock listeners: their events, their threads, and that a blocked listener harms no other code.
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -84,7 +84,7 @@ TEST_F(Listener, HearsNoEndOfOneThatWasNotGranted) {
   stop.request_stop();
   EXPECT_FALSE(get(waiting));
   holder.release();
-  ASSERT_TRUE(becomes_empty());  // there is nobody to wait for
+  ASSERT_TRUE(becomes_empty());  // the next lock() need not wait
   mutex_.lock();
   mutex_.unlock();
   EXPECT_TRUE(log_.reaches({"waiting 1", "acquired", "released"}));
@@ -104,7 +104,7 @@ TEST_F(Listener, HearsOfALossOnce) {
       },
       kPatience));
   Texts texts = log_.texts();
-  // Its connection is taken away first, and may come back before the end.
+  // The takeover first breaks the connection, which can be restored before the session ends.
   std::erase_if(texts, [](const auto& text) { return text == "suspended" || text == "resumed"; });
   EXPECT_EQ(texts, (Texts{"acquired", "lost", "acquired", "released"}));
 }
@@ -134,7 +134,7 @@ TEST_F(Listener, ThatThrowsIsCalledAgain) {
   EXPECT_TRUE(eventually([&] { return calls == 2; }, kPatience));
 }
 
-// A gate that listeners stand at.
+// A gate at which listeners block.
 class Gate {
  public:
   ~Gate() { open(); }
@@ -161,14 +161,14 @@ class Gate {
   bool open_ = false;
 };
 
-// More of them than the client has threads for callbacks.
+// More listeners than the client has threads for callbacks.
 TEST_F(Listener, ThatBlockHarmNobodyElse) {
   constexpr int many = 12;
   Gate gate;
   std::vector<std::unique_ptr<ReentrantMutex>> blocked;
   struct Opener {
     Gate& gate;
-    ~Opener() { gate.open(); }  // before the mutexes wait for their listeners
+    ~Opener() { gate.open(); }  // before the mutexes' destructors wait for their listeners
   } const opener{gate};
   std::vector<Hold> holds;
   for (int i = 0; i < many; ++i) {
@@ -184,7 +184,7 @@ TEST_F(Listener, ThatBlockHarmNobodyElse) {
   std::atomic<bool> handled{false};
   mutex_.async_acquire({}, [&](const Hold&, const std::exception_ptr&) { handled = true; });
   EXPECT_TRUE(eventually([&] { return handled.load(); }, kPatience));
-  // The leases of what they listen to go on.
+  // The leases of the holds are still extended while the listeners block.
   const auto later = LeaseClock::now() + kSessionTimeout;
   for (const Hold& hold : holds) {
     EXPECT_TRUE(eventually([&] { return hold.valid_until() > later; }, kPatience));

@@ -21,7 +21,7 @@
 namespace zklock::testing {
 namespace {
 
-// What a listener was told.
+// Records the states that its listener receives.
 class Told {
  public:
   LockObserver::Listener listener() {
@@ -40,7 +40,7 @@ class Told {
   [[nodiscard]] bool last_becomes_free() {
     return wait_until_last([](const LockState& s) { return s.is_free() && s.waiting == 0; });
   }
-  // Held by the node of this hold.
+  // Waits until the last state has one holder, the one with the token of `hold`.
   [[nodiscard]] bool last_becomes(const Hold& hold, std::size_t waiting = 0) {
     return wait_until_last([&](const LockState& s) {
       return s.holders.size() == 1 && s.holders.front().token == hold.token() &&
@@ -97,7 +97,7 @@ TEST_F(LockObserverTest, SaysWhoHoldsAndHowManyWait) {
   EXPECT_TRUE(observer.state().is_free()) << "there is the path, and nobody in the queue";
 }
 
-// What participants() say of those who hold.
+// Returns the participants that hold.
 std::vector<Participant> holders_among(std::vector<Participant> participants) {
   std::erase_if(participants, [](const Participant& p) { return !p.holds; });
   return participants;
@@ -155,7 +155,7 @@ TEST_F(LockObserverTest, TellsWhoHasPermitsAndHowMany) {
   EXPECT_EQ(observer.state().holders[0].permits, 3);
 }
 
-// Who waits at a PriorityMutex may have come before the holder's node did.
+// A contender that waits at a PriorityMutex can have a lower sequence number than the holder.
 TEST_F(LockObserverTest, OfAPriorityMutexTheHolderIsToldAndNotWhoCameFirst) {
   PriorityMutex mutex(*client_, kPath);
   Hold hold = mutex.acquire({.owner = Owner::unique()});
@@ -190,7 +190,7 @@ TEST_F(LockObserverTest, CallsTheListenerOnItsExecutor) {
   EXPECT_FALSE(elsewhere);
 }
 
-// The client's own executor does nothing any more; the observer has one of its own.
+// The client's executor drops its tasks. The observer has an executor of its own.
 TEST_F(LockObserverTest, GoesOnWithANewSessionWhateverTheClientsExecutorDoes) {
   ClientOptions dropping = options();
   dropping.executor = [](const std::function<void()>&) {};
@@ -219,7 +219,7 @@ TEST_F(LockObserverTest, TellsOfEveryChangeFromTheFirstStateOn) {
   auto third = mutex_.async_acquire();
   ASSERT_TRUE(told.last_becomes(hold, 2));
 
-  Told late;  // begins with what is known
+  Told late;  // its first state is the current one
   const Subscription another = observer.add_listener(late.listener());
   ASSERT_TRUE(late.last_becomes(hold, 2));
   EXPECT_EQ(late.count(), 1U);
@@ -289,7 +289,7 @@ TEST_F(LockObserverTest, SurvivesTheEndOfItsSession) {
           return next != 0 && next != session;
         },
         kPatience));
-    // What changes on the new session is told as well.
+    // Changes on the new session are reported too.
     hold.release();
     ASSERT_TRUE(told.last_becomes_free());
     hold = acquire();
@@ -337,7 +337,8 @@ TEST_F(LockObserverTest, AListenerThatThrowsHarmsNobody) {
   EXPECT_TRUE(told.last_becomes(hold));
 }
 
-// Neither Subscription nor observer goes while a call is under way, and none comes later.
+// Neither cancel() nor the destructor of the observer returns during a call, and no call begins
+// later.
 TEST_F(LockObserverTest, RemovalWaitsForTheCallUnderWay) {
   for (const bool by_destructor : {false, true}) {
     auto observer = std::make_unique<LockObserver>(*observers_client_, kPath);
@@ -366,7 +367,7 @@ TEST_F(LockObserverTest, RemovalWaitsForTheCallUnderWay) {
     Hold hold = acquire();
     ASSERT_TRUE(witness.last_becomes(hold));
     EXPECT_EQ(calls, 1);
-    // The next observer begins with what does not change any more.
+    // The next observer starts with a lock that does not change any more.
     hold.release();
     ASSERT_TRUE(becomes_empty());
   }
@@ -380,7 +381,7 @@ TEST_F(LockObserverTest, AListenerMayRemoveItselfAndTheObserver) {
   std::mutex mutex;
   std::unique_lock lock(mutex);
   subscription = observer->add_listener([&](const LockState&) {
-    { const std::lock_guard guard(mutex); }  // the subscription is there
+    { const std::lock_guard guard(mutex); }  // blocks until the subscription has been assigned
     subscription.cancel();
     observer.reset();
     done.set_value();

@@ -22,7 +22,7 @@
 
 namespace zklock {
 
-// For the messages of failed expectations.
+// Used in the messages of failed expectations.
 inline void PrintTo(Errc code, std::ostream* out) {
   *out << make_error_code(code).message() << " (" << static_cast<int>(code) << ')';
 }
@@ -33,12 +33,13 @@ namespace zklock::testing {
 
 using namespace std::chrono_literals;
 
-// Longer than anything takes that works, also on a busy machine under a sanitizer.
+// The timeout of every wait: longer than a successful call takes on a busy machine under a
+// sanitizer.
 inline constexpr std::chrono::seconds kPatience{60};
 
 inline const std::string kPath = "/lock";
 
-// What the future brings. Throws when it brings nothing.
+// Returns the result of the future. Throws if there is none after kPatience.
 template <class T>
 T get(std::future<T>& future) {
   if (future.wait_for(kPatience) != std::future_status::ready) {
@@ -52,7 +53,7 @@ bool is_ready(const std::future<T>& future) {
   return future.wait_for(0s) == std::future_status::ready;
 }
 
-// The code of the Error that `call` throws; nothing when it throws none.
+// Returns the code of the Error that `call` throws, or nullopt.
 template <class Call>
 std::optional<Errc> error_of(Call&& call) {
   try {
@@ -63,7 +64,7 @@ std::optional<Errc> error_of(Call&& call) {
   return std::nullopt;
 }
 
-// The same, its text; empty when it throws none.
+// Returns the text of the Error that `call` throws, or an empty string.
 template <class Call>
 std::string error_text_of(Call&& call) {
   try {
@@ -74,17 +75,17 @@ std::string error_text_of(Call&& call) {
   return {};
 }
 
-// Runs `call` in a thread of its own.
+// Runs `call` in a new thread.
 template <class Call>
 auto in_thread(Call call) {
   return std::async(std::launch::async, std::move(call));
 }
 
-// A chroot on real servers, the clients that live in it, and a second opinion of what is there.
+// A chroot on real servers with the clients in it, and a raw client that reads the true state.
 class Realm {
  public:
-  // No hold is lost because the machine, the server or this process stands still for some seconds.
-  // Tests in which a session or a lease is to run out take a shorter one.
+  // Long enough that a pause of some seconds loses no hold. Tests that need an expired session or
+  // lease set a shorter timeout.
   static constexpr std::chrono::milliseconds kSessionTimeout{10000};
 
   explicit Realm(const std::string& hosts) : chroot_(hosts) {}
@@ -93,12 +94,12 @@ class Realm {
     ClientOptions options;
     options.hosts = chroot_.hosts();
     options.session_timeout = kSessionTimeout;
-    options.connection_timeout = kPatience;  // a server may take long to start
+    options.connection_timeout = kPatience;  // a server may start slowly
     options.application = "conformance";
     return options;
   }
 
-  // A connected client.
+  // Returns a client after its connection is up.
   std::unique_ptr<Client> connect(const ClientOptions& options) const {
     auto client = std::make_unique<Client>(options);
     if (!client->wait_until_connected(kPatience)) throw std::runtime_error("not connected");
@@ -106,18 +107,18 @@ class Realm {
   }
   std::unique_ptr<Client> connect() const { return connect(options()); }
 
-  // What the servers say. Its paths are those of the clients.
+  // Returns the raw client. It uses paths below the chroot, as the clients do.
   RawClient& raw() {
     if (!raw_) raw_.emplace(chroot_.hosts());
     return *raw_;
   }
 
-  // The answer of the servers to an administration word; needs a server of this kit.
+  // Returns the answer to a four-letter word. REQUIRES: a server of this kit.
   static std::string ask_server(const ZooKeeperServer& server, std::string_view word) {
     return server.four_letter_word(word).value_or("");
   }
 
-  // Whether somebody watches the node, which is named without the chroot.
+  // Returns whether a session watches the znode. `node` is the path below the chroot.
   bool watched(const ZooKeeperServer& server, const std::string& node) const {
     return ask_server(server, "wchp").find(chroot_.path() + node) != std::string::npos;
   }
@@ -126,7 +127,7 @@ class Realm {
   std::optional<RawClient> raw_;
 };
 
-// A test whose clients live in a chroot of their own.
+// The base of tests whose clients have their own chroot.
 class LockTest : public ::testing::Test, protected Realm {
  protected:
   LockTest() : LockTest(SharedServer::hosts()) {}
@@ -140,7 +141,7 @@ class LockTest : public ::testing::Test, protected Realm {
   }
   bool becomes_empty(const std::string& path = kPath) { return reaches_nodes(0, path); }
 
-  // Whether somebody else than the clients of the test could lock now.
+  // Returns whether a new client can acquire the lock without waiting.
   bool is_free(const std::string& path = kPath) const {
     const auto client = connect();
     ReentrantMutex mutex(*client, path);
@@ -159,9 +160,10 @@ struct StartedServer {
   ZooKeeperServer server_;
 };
 
-// Starts a server for clients that wait for it. One that has its port, but not yet its data, fails to
-// close the connections that it refuses, and a client that met that waits for two thirds of its
-// session timeout, as long as a lease. Then the server is killed, which closes them.
+// Starts the server until `connected` is true. A server that listens before it has loaded its data
+// does not close the connections that it refuses. A client that meets such a server waits for two
+// thirds of its session timeout, as long as a lease. In that case the server is killed, which
+// closes the connection, and started again.
 template <class Fact>
 void start_until(ZooKeeperServer& server, Fact connected) {
   for (int attempt = 0; attempt < 4; ++attempt) {
@@ -173,13 +175,13 @@ void start_until(ZooKeeperServer& server, Fact connected) {
   throw std::runtime_error("clients have not come back");
 }
 
-// A test with a server that it may stop, pause or configure.
+// The base of tests that stop, pause or configure their own server.
 class OwnServerTest : protected StartedServer, public LockTest {
  protected:
   explicit OwnServerTest(ZooKeeperOptions options = {})
       : StartedServer(std::move(options)), LockTest(server_.hosts()) {}
 
-  // As a crash; the data stay.
+  // Kills the server as a crash would; its data stay.
   void kill_and_restart() {
     server_.kill_hard();
     start_again();
@@ -188,7 +190,7 @@ class OwnServerTest : protected StartedServer, public LockTest {
     start_server();
     raw_.reset();  // its connection broke too
   }
-  // For a client whose lease is to outlast it.
+  // Starts the server and waits until `client` is connected, so that its lease survives.
   void start_again(const Client& client) {
     start_until(server_, [&] { return client.is_connected(); });
     raw_.reset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReentrantMutex is a lockable of the standard library and of Boost.
+// ReentrantMutex meets the lockable requirements of the standard library and of Boost.
 #include <atomic>
 #include <chrono>
 #include <concepts>
@@ -19,7 +19,7 @@
 namespace zklock::testing {
 namespace {
 
-// [thread.req.lockable] of the standard.
+// [thread.req.lockable] of the C++ standard.
 template <class L>
 concept Cpp17BasicLockable = requires(L& l) {
   { l.lock() } -> std::same_as<void>;
@@ -38,7 +38,7 @@ concept Cpp17TimedLockable = Cpp17Lockable<L> &&
   { l.try_lock_until(std::chrono::system_clock::now()) } -> std::same_as<bool>;
   { l.try_lock_until(LeaseClock::now()) } -> std::same_as<bool>;
 };
-// What boost::unique_lock and boost::lock_guard ask for, with the clocks of Boost.
+// The requirements of boost::unique_lock and boost::lock_guard, with the clocks of Boost.
 template <class L>
 concept BoostTimedLockable = Cpp17Lockable<L> &&
     requires(L& l, boost::chrono::steady_clock::time_point at) {
@@ -66,7 +66,7 @@ static_assert(std::regular<FencingToken> && std::totally_ordered<FencingToken>);
 static_assert(std::copyable<Owner> && std::totally_ordered<Owner>);
 static_assert(std::derived_from<Error, std::system_error>);
 
-// What must not compile.
+// These expressions must not compile.
 template <class M>
 concept LockableForANumber = requires(M& m) {
   m.try_lock_for(5);
@@ -211,7 +211,7 @@ TEST_F(Lockable, BoostUniqueLock) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// A template, so that the test fails, and not the build, where the clocks of Boost are not taken.
+// A template: if the clocks of Boost are not accepted, the test fails instead of the build.
 template <class Mutex>
 void use_boost_clocks(Mutex& mutex, const std::function<void()>& unblock) {
   if constexpr (BoostTimedLockable<Mutex>) {
@@ -246,7 +246,7 @@ TEST_F(Lockable, BoostLockTakesTwo) {
   mutex_.unlock();
 
   block();
-  EXPECT_EQ(boost::try_lock(second, mutex_), 1);  // the second of the two
+  EXPECT_EQ(boost::try_lock(second, mutex_), 1);  // index of the second one
   EXPECT_FALSE(second.is_held_by_this_thread());
   EXPECT_TRUE(becomes_empty("/second"));
 }

@@ -13,14 +13,14 @@
 
 namespace zklock::testing {
 
-// A logger whose every line, of any level, is kept.
+// A logger that keeps every line of every level.
 class LogCapture {
  public:
   LogCapture() { logger_->set_level(spdlog::level::trace); }
 
   std::shared_ptr<spdlog::logger> logger() const { return logger_; }
 
-  // One for each that was written, without the ends of lines that the sink has put there.
+  // Returns the lines without the line ends that the sink has added.
   std::vector<std::string> lines() const {
     std::vector<std::string> all = sink_->last_formatted();
     for (std::string& line : all)

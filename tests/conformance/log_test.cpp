@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What zklock writes to the user's logger, and what it never does.
+// The lines that zklock writes to the user's logger, and the text that it never writes.
 #include <memory>
 #include <string>
 
@@ -78,7 +78,7 @@ TEST_F(Log, NoSecretIsWrittenAtAnyLevel) {
 
 TEST_F(Log, TheCClientWritesToTheUsersLogger) {
   const auto client = connect(logged());
-  // The C client's own words for a connection that is up.
+  // The C client logs this text for an established connection.
   EXPECT_TRUE(eventually([this] { return log_.contains("session establishment complete"); }))
       << log_.text();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loss is told although every thread that runs handlers is busy, or there is none to be had.
+// Losses are reported even if all callback threads are busy or no thread can be created.
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -26,11 +26,10 @@ namespace {
 
 constexpr int kHandlers = 12;
 
-// Handlers that do not return before they are told that their hold is lost. It outlives the client
-// whose handlers they are.
+// Handlers that block until their hold is lost. REQUIRES: outlives the client.
 class BusyHandlers {
  public:
-  // When it returns all locks are granted, although few of the handlers may run yet.
+  // Returns when all locks are granted; some handlers may not have started yet.
   void start(Client& client, int count) {
     for (int i = 0; i < count; ++i) {
       mutexes_.push_back(std::make_unique<ReentrantMutex>(client, "/busy-" + std::to_string(i)));
@@ -39,7 +38,7 @@ class BusyHandlers {
                                        if (error == nullptr) wait_for_loss_of(hold);
                                      });
     }
-    // What a session asks for is answered in order: a grant asked for later comes later.
+    // Requests of one session are answered in order, so this last grant comes after the others.
     ReentrantMutex last(client, "/asked-for-last");
     const std::lock_guard granted(last);
   }
@@ -61,7 +60,7 @@ class BusyHandlers {
   std::vector<std::unique_ptr<ReentrantMutex>> mutexes_;
 };
 
-// A hold that no handler has, and whoever listens for its loss.
+// A hold outside the handlers, and a callback that counts its loss.
 struct Listened {
   explicit Listened(ReentrantMutex& mutex)
       : hold_(mutex.acquire({.owner = Owner::unique()})),
@@ -76,7 +75,7 @@ struct Listened {
 
 class LossNotice : public LockTest {
  protected:
-  // Handlers run, but not one of them has come to its end.
+  // Waits until a handler has started. Returns whether that is so and no handler has returned.
   static bool become_busy(const BusyHandlers& handlers) {
     return eventually([&] { return handlers.entered() > 0; }, kPatience) && handlers.told() == 0;
   }
@@ -109,7 +108,7 @@ TEST_F(LossNotice, ThirtyCallbacksOfOtherTokensBlock_ComesAllTheSame) {
     });
   }
   ReentrantMutex mutex(*client, kPath);
-  const Listened listened(mutex);  // the last to be told
+  const Listened listened(mutex);  // notified last
   expire_session(chroot_.hosts(), client->session_id());
   EXPECT_TRUE(listened.is_told());
   EXPECT_TRUE(eventually([&] { return blocked == kBlocking; }, kPatience));
@@ -143,7 +142,7 @@ TEST_F(LossNotice, OfACloseComesWhileAllHandlersBlock) {
   EXPECT_TRUE(handlers.all_are_told());
 }
 
-// While it is there, no thread can be made in this process: none has so much room for its stack.
+// During its lifetime this process cannot create a thread: the default stack size is too large.
 class NoThreads {
  public:
   NoThreads() {
@@ -167,8 +166,8 @@ class NoThreads {
 
 class LossNoticeWithoutThreads : public LossNotice {
  protected:
-  // Whether who holds was told of the close before its node was gone. There are threads again as soon
-  // as there was none for that.
+  // Returns whether the loss callback ran while the znode still existed. Threads can be created
+  // again as soon as the client has failed to create its thread for that callback.
   bool is_told_before_the_session_ends() {
     const LogCapture log;
     ClientOptions logged = options();
@@ -176,7 +175,7 @@ class LossNoticeWithoutThreads : public LossNotice {
     const auto client = connect(logged);
     ReentrantMutex mutex(*client, kPath);
     const Hold hold = mutex.acquire();
-    raw();  // it has threads of its own
+    raw();  // creates its threads before they are forbidden
     std::atomic<bool> was_there{false};
     const std::stop_callback on_loss(hold.lost(),
                                      [&] { was_there = raw().exists(hold.node()).rc == ZOK; });
@@ -194,7 +193,7 @@ class LossNoticeWithoutThreads : public LossNotice {
   }
 };
 
-// close() is patient for a second, which may pass on a busy machine.
+// close() waits at most one second for the loss callbacks, which is too short on a busy machine.
 TEST_F(LossNoticeWithoutThreads, OfACloseComesBeforeTheSessionEnds) {
   bool told = false;
   for (int attempt = 0; !told && attempt < 8; ++attempt) told = is_told_before_the_session_ends();
@@ -211,7 +210,7 @@ TEST_F(LossNoticeOfAFrozenServer, ComesWhileAllHandlersBlock) {
   handlers.start(*client, kHandlers);
   ASSERT_TRUE(eventually([&] { return handlers.entered() > 0; }, kPatience));
   EXPECT_EQ(handlers.told(), 0);
-  server_.pause();  // nothing tells that the session has ended: the leases run out
+  server_.pause();  // no event reports the session's end; the leases expire
   EXPECT_TRUE(listened.is_told());
   EXPECT_TRUE(handlers.all_are_told());
   server_.resume();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds with an end: told before and after, renewed by hand.
+// Holds with a maximum time: the events before and at their end, and renew().
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -28,7 +28,7 @@ class MaxHold : public LockTest {
 };
 
 TEST_F(MaxHold, EndsAHoldAndPassesTheLockOn) {
-  // Told long before the end: whoever is held up until the end hears of that alone.
+  // A long warning time: an event that is delayed until the end would be dropped.
   ReentrantMutex mutex(*client_, kPath,
                        {.listener = log_.listener(), .max_hold = 4s, .expiring_before = 3900ms});
   ReentrantMutex others(*other_, kPath);
@@ -57,7 +57,7 @@ TEST_F(MaxHold, HoldsForLock) {
               return 0;
             }),
             Errc::lock_lost);
-  mutex.unlock();  // quiet
+  mutex.unlock();  // no error: it undoes the lost lock()
   EXPECT_EQ(error_of([&] {
               mutex.unlock();
               return 0;
@@ -164,7 +164,7 @@ TEST_F(MaxHold, OfAMultiMutexHoldsForLock) {
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
   mutex.lock();
   EXPECT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
-  mutex.unlock();  // quiet
+  mutex.unlock();  // no error: it undoes the lost lock()
   EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
 }
 
@@ -174,7 +174,7 @@ TEST_F(MaxHold, OfAMultiMutexCountsFromTheGrantOfTheWhole) {
   auto waiting = mutex.async_acquire();
   ASSERT_TRUE(reaches_nodes(2, "/b"));
   const std::string first = nodes("/a").at(0);
-  // Longer than the hold may last, by the same clock: still it is the same node.
+  // The timer hold outlasts max_hold by the same clock. The waiting part still has its first znode.
   const Hold timer = ReentrantMutex(*other_, "/timer").acquire({.max_hold = 800ms});
   EXPECT_TRUE(is_lost(timer));
   EXPECT_EQ(nodes("/a"), std::vector<std::string>{first});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MultiMutex: bad input, the guards of std and Boost, handlers, futures and coroutines, many at once.
+// MultiMutex: invalid arguments, guards of std and Boost, handlers, futures, coroutines,
+// contention.
 #include <array>
 #include <atomic>
 #include <coroutine>
@@ -139,7 +140,7 @@ TEST_F(MultiFaces, ScopedLockTakesTwoThatOverlapInOppositeOrders) {
   for (const std::string path : {"/a", "/b", "/c", "/d"}) EXPECT_TRUE(becomes_empty(path));
 }
 
-// ---- without a thread that waits ----------------------------------------------------------------
+// ---- asynchronous calls -------------------------------------------------------------------------
 
 TEST_F(MultiFaces, AHandlerGetsTheHoldOrTheError) {
   Chronicle<std::string> told;
@@ -173,11 +174,11 @@ TEST_F(MultiFaces, ManyWaitWithoutAThreadEachAndAreGrantedInOrder) {
   EXPECT_TRUE(all_become_empty());
 }
 
-// What the handler owns, the client itself perhaps, dies where the handler runs.
+// Objects that the handler owns, even the Client, are destroyed on the thread of the handler.
 TEST_F(MultiFaces, AHandlerDestroysTheClientThatItOwns) {
   struct Belongings {
     std::unique_ptr<Client> client;
-    std::unique_ptr<MultiMutex> mutex;  // goes first
+    std::unique_ptr<MultiMutex> mutex;  // destroyed first
     std::promise<std::thread::id>* destroyed = nullptr;
     ~Belongings() {
       mutex.reset();
@@ -225,7 +226,7 @@ TEST_F(MultiFaces, ABlockingCallOnTheExecutorsOnlyThreadNeedsNoOther) {
   EXPECT_TRUE(get(result));
 }
 
-// A coroutine that runs by itself; what it returns or throws comes to the future.
+// A coroutine that starts at once. Its future receives the return value or the exception.
 template <class T>
 struct Task {
   struct promise_type {
@@ -261,7 +262,7 @@ Task<MultiHold> acquire_with(MultiMutex::Awaitable awaitable) {
   co_return std::move(hold);
 }
 
-// Nothing of the object is left that could be looked at.
+// The memory of the mutex is overwritten: the awaitable must not use it.
 TEST_F(MultiFaces, ACoroutineMayAwaitWhenTheMutexIsGone) {
   alignas(MultiMutex) std::array<std::byte, sizeof(MultiMutex)> place{};
   auto* const mutex = ::new (place.data()) MultiMutex(*client_, {"/a", "/b"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MultiMutex: what is lost while the rest is waited for, and what is lost while all is held.
+// MultiMutex: losses while other parts are still waited for, and losses after the grant.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -28,7 +28,7 @@ class MultiLoss : public LockTest {
     return eventually([&] { return hold.state() == HoldState::lost; }, kPatience);
   }
   bool waits_for_b() { return reaches_nodes(1, "/a") && reaches_nodes(2, "/b"); }
-  // The only node of /a, when it has lived long enough to be watched by its owner.
+  // Returns the only znode of /a after its owner has set a watch on it.
   std::string settled_node_of_a() {
     const std::string node = "/a/" + nodes("/a").at(0);
     EXPECT_TRUE(eventually([&] { return watched(*SharedServer::server(), node); }, kPatience));
@@ -67,12 +67,12 @@ TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingIsAnErrorByPolicy) {
   const auto old_session = client_->session_id();
   expire();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::lock_lost);
-  // The lease may have run out before the client heard of the end.
+  // The lease may have expired before the client learned of the session's end.
   ASSERT_TRUE(eventually([&] { return client_->session_id() != old_session; }, kPatience));
   ASSERT_TRUE(client_->wait_until_connected(kPatience));
   EXPECT_TRUE(becomes_empty("/a"));
   EXPECT_TRUE(reaches_nodes(1, "/b"));
-  EXPECT_FALSE(failing.try_lock());  // it goes on; the other holds still
+  EXPECT_FALSE(failing.try_lock());  // false, and no error: the other client still holds
 
   auto closed = failing.async_acquire();
   ASSERT_TRUE(waits_for_b());
@@ -83,7 +83,7 @@ TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingIsAnErrorByPolicy) {
 TEST_F(MultiLoss, TheDeadlineHoldsOverASessionThatExpires) {
   const Hold b = others_b_.acquire();
   static_cast<void>(raw());                      // connects
-  const auto deadline = LeaseClock::now() + 6s;  // it is in the queue by then
+  const auto deadline = LeaseClock::now() + 6s;  // enqueued well before that
   auto waiting = in_thread([&] { return mutex_.try_lock_until(deadline); });
   ASSERT_TRUE(waits_for_b());
   expire();
@@ -93,7 +93,8 @@ TEST_F(MultiLoss, TheDeadlineHoldsOverASessionThatExpires) {
   EXPECT_TRUE(reaches_nodes(1, "/b"));
 }
 
-// What was lost is somebody else's by the time the rest comes: that must not be a grant.
+// The lost part has a new holder when the last part is granted. That must not be a grant of the
+// whole.
 TEST_F(MultiLoss, APartOfTheLocksIsNeverGranted) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   Hold b = others_b_.acquire();
@@ -105,7 +106,7 @@ TEST_F(MultiLoss, APartOfTheLocksIsNeverGranted) {
   ASSERT_EQ(raw().delete_node(node), ZOK);
   Hold a = get(behind);
   b.release();
-  ASSERT_TRUE(reaches_nodes(2, "/a"));  // it has given back all, and queues for /a again
+  ASSERT_TRUE(reaches_nodes(2, "/a"));  // it released all parts and enqueued at /a again
   ASSERT_TRUE(becomes_empty("/b"));
   EXPECT_FALSE(is_ready(waiting));
   a.release();
@@ -127,8 +128,8 @@ TEST_F(MultiLoss, AnEvictedPartIsAnErrorByPolicy) {
   EXPECT_TRUE(reaches_nodes(1, "/b"));
 }
 
-// The thread has /a already, by a lock() of its own, which is lost: it must be told, as by a
-// ReentrantMutex, and not be let in beside it.
+// The thread holds /a by its own lock(), and loses it. The MultiMutex must throw, as a
+// ReentrantMutex would, and must not acquire /a for that thread.
 TEST_F(MultiLoss, WhatTheOwnerHadBeforeAndLostMustBeUnlockedFirst) {
   ReentrantMutex a(*client_, "/a");
   Hold b = others_b_.acquire();
@@ -159,7 +160,7 @@ TEST_F(MultiLoss, ASessionThatExpiresWhileHoldingIsToldOnce) {
   EXPECT_TRUE(static_cast<bool>(hold));
   EXPECT_EQ(mutex_.hold_count(), 0);
   EXPECT_EQ(error_of([this] { return mutex_.acquire(); }), Errc::lock_lost);
-  hold.release();  // quiet
+  hold.release();  // no effect
   EXPECT_EQ(mutex_.acquire().state(), HoldState::held);
   EXPECT_EQ(fired, 1);
 }
@@ -173,7 +174,7 @@ TEST_F(MultiLoss, TheFirstPartThatIsLostTakesTheWhole) {
   EXPECT_TRUE(becomes_lost(hold));
   EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
   EXPECT_EQ(hold[1].state(), HoldState::lost);  // /a
-  EXPECT_EQ(hold[0].state(), HoldState::held);  // /b is kept until the release
+  EXPECT_EQ(hold[0].state(), HoldState::held);  // /b is held until the release
   EXPECT_FALSE(is_free("/b"));
   expire();
   EXPECT_TRUE(eventually([&] { return hold[0].state() == HoldState::lost; }, kPatience));
@@ -186,7 +187,7 @@ TEST_F(MultiLoss, ALostLockMustBeUnlockedBeforeItIsLockedAgain) {
   expire();
   EXPECT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }, kPatience));
   EXPECT_EQ(error_of([this] { mutex_.lock(); }), Errc::lock_lost);
-  mutex_.unlock();  // quiet
+  mutex_.unlock();  // no error: it undoes the lost lock()
   EXPECT_EQ(error_of([this] { mutex_.unlock(); }), Errc::not_owner);
   mutex_.lock();
   EXPECT_EQ(mutex_.hold_count(), 1);
@@ -195,7 +196,7 @@ TEST_F(MultiLoss, ALostLockMustBeUnlockedBeforeItIsLockedAgain) {
   EXPECT_TRUE(becomes_empty("/b"));
 }
 
-// The callback of a loss may release the very hold, and release() does not wait for callbacks.
+// A loss callback may release its own hold: release() does not wait for callbacks.
 TEST_F(MultiLoss, TheCallbackOfALossReleasesTheHold) {
   MultiHold hold = mutex_.acquire();
   std::promise<void> released;

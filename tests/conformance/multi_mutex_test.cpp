@@ -40,7 +40,7 @@ class Multi : public LockTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();
   MultiMutex mutex_{*client_, {"/c", "/a", "/b"}};
-  // Somebody else.
+  // Another client, which holds single paths.
   const std::unique_ptr<Client> other_ = connect();
 
   Hold take(const std::string& path) const {
@@ -49,7 +49,7 @@ class Multi : public LockTest {
   bool all_become_empty() {
     return becomes_empty("/a") && becomes_empty("/b") && becomes_empty("/c");
   }
-  // The mutex has been granted /a, and waits for /b behind the other.
+  // Waits until the mutex holds /a and waits for /b behind the other client.
   bool waits_for_b() { return reaches_nodes(1, "/a") && reaches_nodes(2, "/b"); }
 };
 
@@ -66,7 +66,7 @@ TEST_F(Multi, HoldsAllOfThemInTheOrderOfTheCaller) {
     EXPECT_EQ(raw().exists(single.node()).rc, ZOK);
     EXPECT_GE(single.valid_until(), hold.valid_until());
   }
-  EXPECT_LT(hold[1].token(), hold[2].token());  // taken in the order of the paths
+  EXPECT_LT(hold[1].token(), hold[2].token());  // acquired in the order of the paths
   EXPECT_LT(hold[2].token(), hold[0].token());
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_GT(hold.valid_until(), LeaseClock::now());
@@ -82,7 +82,7 @@ TEST_F(Multi, HoldsAllOfThemInTheOrderOfTheCaller) {
   EXPECT_TRUE(all_become_empty());
 }
 
-// Whoever gets /a, and goes on, finds the others free.
+// A contender that is granted /a finds the other paths free.
 TEST_F(Multi, ReleasesLastWhatItTookFirst) {
   SingleThread executor;
   ClientOptions in_order = options();
@@ -95,7 +95,8 @@ TEST_F(Multi, ReleasesLastWhatItTookFirst) {
     const auto& single = singles.emplace_back(std::make_unique<ReentrantMutex>(*waiter, path));
     single->async_acquire({}, [&granted, path](const Hold&, const auto&) { granted.add(path); });
     ASSERT_TRUE(reaches_nodes(2, path));
-    // What it asks first is answered before the first of these ends, and then asks for the watch.
+    // The waiter's first requests are answered before the first query, and it sets its watch before
+    // the second one is answered.
     for (int i = 0; i < 2; ++i) ASSERT_EQ(single->participants().size(), 2U);
   }
   hold.release();
@@ -192,7 +193,7 @@ TEST_F(Multi, OneDeadlineHoldsForAll) {
   Hold a = take("/a");
   const Hold b = take("/b");
   static_cast<void>(raw());                      // connects
-  const auto deadline = LeaseClock::now() + 5s;  // it is in the queue by then
+  const auto deadline = LeaseClock::now() + 5s;  // enqueued well before that
   auto waiting = mutex_.async_acquire(AcquireOptions{.deadline = deadline});
   ASSERT_TRUE(reaches_nodes(2, "/a"));
   a.release();
@@ -310,7 +311,7 @@ TEST_F(Multi, IsReentrantPathByPath) {
   mutex_.lock();
   MultiMutex two(*client_, {"/c", "/b"});
   two.lock();
-  EXPECT_EQ(mutex_.hold_count(), 2);  // of the path that has the fewest
+  EXPECT_EQ(mutex_.hold_count(), 2);  // the lowest count of its paths
   EXPECT_EQ(two.hold_count(), 3);
   {
     const MultiHold nested = mutex_.acquire();
@@ -321,7 +322,7 @@ TEST_F(Multi, IsReentrantPathByPath) {
   mutex_.unlock();
   EXPECT_TRUE(mutex_.is_held_by_this_thread());
   EXPECT_FALSE(is_free("/c"));
-  MultiMutex(*client_, mutex_.paths()).unlock();  // the counts belong to the paths
+  MultiMutex(*client_, mutex_.paths()).unlock();  // counts belong to the paths, not to the object
   EXPECT_FALSE(mutex_.is_held_by_this_thread());
   EXPECT_TRUE(all_become_empty());
 }
@@ -359,12 +360,12 @@ TEST_F(Multi, AnotherThreadReleasesAndOwnersExclude) {
   const Owner request = Owner::unique();
   MultiHold hold = mutex_.acquire({.owner = request});
   EXPECT_EQ(hold.owner(), request);
-  EXPECT_EQ(mutex_.hold_count(), 0);  // not this thread's
+  EXPECT_EQ(mutex_.hold_count(), 0);  // the hold does not belong to this thread
   EXPECT_FALSE(mutex_.try_lock());
   auto elsewhere = in_thread([&] { return mutex_.acquire({.owner = request}); });
   const MultiHold nested = get(elsewhere);
   EXPECT_EQ(nested[0].token(), hold[0].token());
-  auto unnamed = mutex_.async_acquire();  // an owner of its own
+  auto unnamed = mutex_.async_acquire();  // each call without an owner gets a new owner
   ASSERT_TRUE(reaches_nodes(2, "/a"));
   EXPECT_FALSE(is_ready(unnamed));
 }

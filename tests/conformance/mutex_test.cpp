@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutex that belongs to no thread.
+// Mutex: the lock that belongs to no thread.
 #include <concepts>
 #include <exception>
 #include <future>
@@ -120,12 +120,12 @@ TEST_F(MutexTest, TheOwnerOfAHoldIsForPeople) {
   EXPECT_EQ(get(again).owner(), owner);
 }
 
-// After a loss there may be two: the lost one, and one that was granted since.
+// After a loss, a Mutex can have two locks: the lost one and a newer grant.
 TEST_F(MutexTest, ALostLockIsUnlockedApartFromTheNext) {
   mutex_.lock();
   expire_session(chroot_.hosts(), client_->session_id());
   ASSERT_TRUE(eventually([&] { return !mutex_.is_locked(); }, kPatience));
-  // Another thread locks; this one's was lost.
+  // This thread's lock was lost; another thread locks.
   auto locks = in_thread([&] { return mutex_.try_lock_for(kPatience); });
   ASSERT_TRUE(get(locks));
   EXPECT_TRUE(mutex_.is_locked());
@@ -139,7 +139,7 @@ TEST_F(MutexTest, ALostLockIsUnlockedApartFromTheNext) {
   others_mutex_.unlock();
 }
 
-// The oldest goes first where none is the calling thread's.
+// If the calling thread has no lock of its own, unlock() undoes the oldest.
 TEST_F(MutexTest, AStrangerUnlocksTheOldest) {
   std::thread([&] { mutex_.lock(); }).join();
   expire_session(chroot_.hosts(), client_->session_id());
@@ -213,8 +213,8 @@ TEST_F(MutexTest, Asynchronously) {
   EXPECT_EQ(error_of([&] { return Mutex(*client_, "lock").path(); }), Errc::invalid_path);
 }
 
-// The grant races with the end of the object: either lock() was faster, and the destructor gives it
-// back, or it throws; nothing stays locked.
+// The grant races with the destructor. lock() returns first and the destructor releases the lock,
+// or lock() throws. In both cases the path becomes free.
 TEST_F(MutexTest, DestroyedWhileTheGrantComes) {
   for (int round = 0; round < 30; ++round) {
     std::unique_ptr<Mutex> mutex;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor that one object was given is called no more when the object's destructor has returned.
+// An executor that belongs to one object is not called after the destructor of that object.
 #include <atomic>
 #include <functional>
 #include <latch>
@@ -16,7 +16,7 @@ namespace {
 
 class ObjectExecutor : public LockTest {
  protected:
-  // Its first call does not return before let_go().
+  // Returns an executor whose first call blocks until let_go().
   Executor blocking() {
     return [this](std::function<void()> task) {
       if (!entered_.exchange(true)) go_on_.wait();
@@ -27,7 +27,7 @@ class ObjectExecutor : public LockTest {
     has_let_go_ = true;
     go_on_.count_down();
   }
-  // The executor is being called for `object`.
+  // Checks that the destructor of `object` waits for the executor call that is under way.
   template <class Object>
   void expect_destruction_waits_for_the_call(std::unique_ptr<Object> object) {
     EXPECT_TRUE(eventually([this] { return entered_.load(); }, kPatience));

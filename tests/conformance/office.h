@@ -9,10 +9,10 @@
 
 namespace zklock::testing {
 
-// What several elections on one path do: no two functions may run at a time.
+// Detects whether functions of several elections on one path overlap.
 class Office {
  public:
-  // One call of a function.
+  // The lifetime of one function call.
   class Term {
    public:
     Term(Office& office, FencingToken token) : office_(office) {

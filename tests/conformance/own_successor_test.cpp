@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for a node of its own client is granted when that is let go of: no server is asked.
+// A contender queued directly behind a znode of its own client is granted at the release, without a
+// request.
 #include <future>
 #include <memory>
 
@@ -15,7 +16,8 @@ class OwnSuccessor : public OwnServerTest {
   const std::unique_ptr<Client> client_ = connect();
   ReentrantMutex mutex_{*client_, kPath};
 
-  /// Waits for the node of the only one there, and knows whose that is.
+  /// Enqueues behind the only znode, and returns when the client knows that its own session owns
+  /// it.
   std::future<Hold> wait() {
     const auto before = raw().children(kPath).names;
     auto own = mutex_.async_acquire({.owner = Owner::unique()});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who locks a path again and again knows by the number that its node is the first: but not in
-// another path of the same name.
+// A client that locks a path repeatedly knows from the sequence number that its znode is the first.
+// It must not conclude that after the path was recreated.
 #include <future>
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ class OwnTurn : public OwnServerTest {
   const std::unique_ptr<Client> client_ = connect();
   ReentrantMutex mutex_{*client_, kPath};
 
-  /// The name of the last node, which is gone.
+  /// Locks 20 times and returns the name of the last znode, which is deleted.
   std::string lock_again_and_again() {
     std::string node;
     for (int i = 0; i < 20; ++i) {
@@ -27,8 +27,8 @@ class OwnTurn : public OwnServerTest {
     EXPECT_TRUE(client_->flush(kPatience));
     return node;
   }
-  /// By a path of the same name, in which somebody else has made `last`: this client's next node has
-  /// the number after that.
+  /// Recreates the path, and creates the znode `last` there on another client. The next znode of
+  /// this client gets the following sequence number.
   void replace_path(const std::string& last, const ACL_vector& acl) {
     ASSERT_EQ(raw().delete_node(kPath), ZOK);
     ASSERT_EQ(raw().create(kPath, "", ZOO_CONTAINER, acl).rc, ZOK);
@@ -39,7 +39,7 @@ class OwnTurn : public OwnServerTest {
     }
     ASSERT_EQ(raw().create(kPath + "/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL).path, last);
   }
-  /// What comes of it when that has gone.
+  /// Contends while the stranger's znode is ahead, deletes that znode, and returns the future.
   std::future<Hold> wait_for(const std::string& stranger) {
     auto own = mutex_.async_acquire(AcquireOptions{});
     EXPECT_TRUE(eventually([&] { return watched(server_, stranger) || is_ready(own); }));
@@ -63,13 +63,14 @@ TEST_F(OwnTurn, PathIsWatchedOnlyWhileItIsUsed) {
 
 TEST_F(OwnTurn, AnotherPathOfTheSameNameIsAnother) {
   const std::string last = lock_again_and_again();
-  // On a machine that stands still it may be over already: then it counts, and is right as well.
+  // On a slow machine the client may have stopped relying on the sequence number. Then it reads the
+  // queue, and the result is correct too.
   replace_path(last, ZOO_OPEN_ACL_UNSAFE);
   auto own = wait_for(last);
   EXPECT_EQ(get(own).state(), HoldState::held);
 }
 
-// The servers tell no events of a path that one may not read.
+// The server sends no watch events of a path that the client may not read.
 TEST_F(OwnTurn, PathThatItMayNotReadIsNotTrusted) {
   static char world[] = "world";
   static char anyone[] = "anyone";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is in the queue, and where.
+// The participants of a queue and their positions.
 #include <array>
 #include <chrono>
 #include <string>
@@ -34,11 +34,11 @@ class Participants : public LockTest {
 TEST_F(Participants, NobodyIsInAQueueThatDoesNotExist) {
   EXPECT_TRUE(mutex_.participants().empty());
   EXPECT_EQ(mutex_.queue_position(), std::nullopt);
-  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);  // asking creates nothing
+  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);  // queries create no znode
 }
 
 TEST_F(Participants, TellsWhoIsWhoInOrder) {
-  // The clock of the leader is this machine's; ZooKeeper rounds to milliseconds.
+  // The leader's clock is this machine's clock; ZooKeeper rounds to milliseconds.
   const auto begun = std::chrono::system_clock::now() - 1s;
   const Owner first = Owner::unique();
   const Owner second = Owner::unique();
@@ -72,7 +72,7 @@ TEST_F(Participants, TellsWhoIsWhoInOrder) {
   EXPECT_EQ(all[0].owner, first.to_string());
   EXPECT_EQ(all[1].owner, second.to_string());
   EXPECT_NE(all[2].owner, first.to_string());
-  // The other client sees the same queue with other eyes.
+  // The other client gets this queue with its own `mine` flags.
   const auto others = others_mutex_.participants();
   ASSERT_EQ(others.size(), 3U);
   EXPECT_FALSE(others[0].mine);
@@ -86,7 +86,7 @@ TEST_F(Participants, QueuePositionCountsWhoStandsBefore) {
   const Owner waiter = Owner::unique();
   Hold hold = others_mutex_.acquire();
   EXPECT_EQ(others_mutex_.queue_position(), 0U);
-  EXPECT_EQ(mutex_.queue_position(), std::nullopt);  // this thread, at the other client
+  EXPECT_EQ(mutex_.queue_position(), std::nullopt);  // this thread holds at the other client only
 
   auto before = others_mutex_.async_acquire(AcquireOptions{});
   ASSERT_TRUE(reaches_nodes(2));

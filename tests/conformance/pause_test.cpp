@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that stands still, or dies, with the lock in its hands.
+// A process that pauses or dies while it holds the lock.
 #include <future>
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace {
 
 class Pause : public LockTest {
  protected:
-  // Short, since it is waited for; but a busy machine does not end it.
+  // Short, because the tests wait for its end; long enough for a busy machine.
   static constexpr std::chrono::milliseconds kShortSession{6000};
 
   const std::unique_ptr<Client> client_ = connect();
@@ -28,7 +28,7 @@ TEST_F(Pause, LongerThanTheSessionTheFirstQuestionSaysLost) {
   ASSERT_TRUE(reaches_nodes(2));
 
   other.process().pause();
-  other.send("state");  // waits in the pipe for the process to go on
+  other.send("state");  // read when the process continues
   Hold hold = get(waiting);
   EXPECT_GT(hold.token().zxid, granted.token);
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -45,7 +45,7 @@ TEST_F(Pause, LongerThanTheSessionTheFirstQuestionSaysLost) {
       },
       kPatience));
 
-  other.send("again");  // it queues behind us, with a new session
+  other.send("again");  // it enqueues behind this process, with a new session
   ASSERT_TRUE(reaches_nodes(2));
   const auto our_token = hold.token().zxid;
   hold.release();
@@ -75,20 +75,21 @@ TEST_F(Pause, ShorterThanTheLeaseNothingIsLost) {
   EXPECT_EQ(status->exit_code, 0);
 }
 
-// The lease is over, the session is not yet: nobody else can have it, and still it is lost.
+// The lease has expired but the session has not. No other client can be granted, and the hold is
+// still lost.
 TEST_F(Pause, LongerThanTheLeaseIsLostEvenIfTheSessionLives) {
   HolderProcess other(chroot_.hosts(), kPath, 8s);
   const auto granted = other.wait_until_held();
   other.process().pause();
   other.send("state");
-  // Two thirds of the session timeout is the most that a lease can last.
+  // A lease lasts at most two thirds of the session timeout.
   const auto lease_is_over = LeaseClock::now() + 8000ms * 2 / 3 + 1ms;
   EXPECT_TRUE(eventually([&] { return LeaseClock::now() > lease_is_over; }, kPatience));
   other.process().resume();
   const auto answer = other.receive_state();
   EXPECT_EQ(answer.state, "lost");
   EXPECT_EQ(answer.token, granted.token);
-  // What is lost is given up, although nobody has taken it away.
+  // The client deletes the znode of its lost hold, although its session lives.
   EXPECT_TRUE(static_cast<bool>(mutex_.acquire({.deadline = kPatience})));
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 class PriorityMutexTest : public LockTest {
  protected:
-  // Waits at the gate before it returns.
+  // Contends, and returns when the contender waits at the gate.
   std::future<Hold> contend(PriorityMutex& mutex, int weight) {
     const std::size_t before = nodes().size();
     auto future = mutex.async_acquire({}, weight);
@@ -56,7 +56,7 @@ TEST_F(PriorityMutexTest, TheAgedAreNotOvertaken) {
   PriorityMutex mutex(*client, kPath, {.ageing = 1});
   Hold hold = mutex.acquire();
   std::vector<std::future<Hold>> waiting;
-  // Two units of weight are two places: the last one overtakes only its predecessor.
+  // Two units of weight are worth two places: the last contender overtakes only its predecessor.
   for (const int weight : {1, 3, 1, 1, 3}) waiting.push_back(contend(mutex, weight));
   hold.release();
   for (const std::size_t i : {1U, 0U, 2U, 4U, 3U}) EXPECT_TRUE(get(waiting[i])) << i;
@@ -138,7 +138,7 @@ TEST_F(PriorityMutexTest, WhoPassesIsSeenOnce) {
   }
 }
 
-// Its nodes are not among those who queue for the lock.
+// Znodes at the gate are not part of the lock's queue.
 TEST_F(PriorityMutexTest, WhoWaitsAtTheGateStandsBeforeNobodyElse) {
   const auto client = connect();
   PriorityMutex weighted(*client, kPath);
@@ -204,7 +204,7 @@ TEST_F(PriorityMutexTest, WhoTurnsAwayLeavesTheGate) {
   EXPECT_TRUE(get(light));
 }
 
-// Whoever has overtaken others holds, though they came before.
+// The heavy contender overtook the light one, so it holds although it arrived later.
 TEST_F(PriorityMutexTest, WhoHoldsIsAskedToLetGoAndNotWhoWaitsAtTheGate) {
   const auto client = connect();
   const auto asker = connect();
@@ -232,7 +232,7 @@ TEST_F(PriorityMutexTest, CallsOfOneOwnerNest) {
   EXPECT_EQ(one.token(), two.token());
 }
 
-// Not queueing at the gate before.
+// The error comes at once, without waiting at the gate first.
 TEST_F(PriorityMutexTest, WhoLostItHearsSoAtOnce) {
   const auto client = connect();
   const auto other = connect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QuorumMutex: a majority of three independent servers, which are killed one after the other.
+// QuorumMutex over three independent servers, of which the tests kill some.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -23,17 +23,17 @@ namespace zklock::testing {
 namespace {
 
 constexpr std::size_t kEnsembles = 3;
-// Nothing is passed over because of it within a test.
+// Longer than a test: no ensemble is skipped because of this timeout.
 constexpr std::chrono::milliseconds kLong = std::chrono::hours(1);
-// Long for an ensemble that is up, also on a busy machine, and even a third of it: of a deadline each
-// gets its share, and one that has not answered by then counts as down.
+// A third of it is enough for a running ensemble, even on a busy machine. Each ensemble gets a
+// share of the deadline, and counts as down if it has not answered by then.
 constexpr std::chrono::milliseconds kShort{5000};
 
 class Quorum : public ::testing::Test {
  protected:
   static constexpr std::size_t kNone = kEnsembles;
 
-  // A process with its clients; one ensemble may be out of its reach.
+  // A process with its clients; one ensemble may be unreachable for it.
   struct Contender {
     std::array<std::unique_ptr<Client>, kEnsembles> clients;
     std::unique_ptr<QuorumMutex> mutex;
@@ -54,7 +54,7 @@ class Quorum : public ::testing::Test {
     for (std::size_t i = 0; i < kEnsembles; ++i) {
       ClientOptions client;
       client.hosts = i == unreachable ? nowhere_.hosts() : servers_.at(i).hosts();
-      client.session_timeout = session_timeout;  // three servers load the machine
+      client.session_timeout = session_timeout;  // long: three servers load the machine
       client.connection_timeout = kLong;
       c.clients.at(i) = std::make_unique<Client>(client);
     }
@@ -70,7 +70,7 @@ class Quorum : public ::testing::Test {
   std::size_t nodes(std::size_t ensemble) {
     return RawClient(servers_.at(ensemble).hosts()).children(kPath).names.size();
   }
-  // How many nodes there are on each of the servers that run.
+  // Waits for these counts of children of the lock path. Servers that are down are skipped.
   bool reaches_nodes(const std::array<std::size_t, kEnsembles>& counts) {
     for (std::size_t i = 0; i < kEnsembles; ++i) {
       if (!servers_.at(i).running()) continue;
@@ -88,7 +88,7 @@ class Quorum : public ::testing::Test {
   static bool becomes(const Hold& hold, HoldState state) {
     return eventually([&] { return hold.state() == state; }, kPatience);
   }
-  // Returns when the client knows.
+  // Ends the session, and waits until the client has a new one.
   void expire(const Contender& c, std::size_t ensemble) {
     const Client& client = *c.clients.at(ensemble);
     const auto session = client.session_id();
@@ -98,7 +98,7 @@ class Quorum : public ::testing::Test {
   }
 
   std::array<ZooKeeperServer, kEnsembles> servers_;
-  ZooKeeperServer nowhere_;  // never started: nothing listens on its port
+  ZooKeeperServer nowhere_;  // never started, so unreachable
 };
 
 // ---- with all ensembles up ----------------------------------------------------------------------
@@ -174,7 +174,7 @@ TEST_F(Quorum, ASingleEnsembleThatOthersHoldIsNotWaitedFor) {
   QuorumHold hold = c->acquire({.deadline = kPatience});
   EXPECT_EQ(taken(hold), "xx-");
   EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_TRUE(reaches_nodes({1, 1, 1}));  // the attempt at the last one has left no node
+  EXPECT_TRUE(reaches_nodes({1, 1, 1}));  // the attempt at the last one left no znode
 }
 
 // ---- ensembles that are down --------------------------------------------------------------------
@@ -192,7 +192,7 @@ TEST_F(Quorum, AMinorityThatIsDownIsPassedOver) {
 
 TEST_F(Quorum, EachGetsItsShareOfTheTimeAndIsPassedOverAtOnceFromThenOn) {
   servers_[1].kill_hard();
-  const Contender c = contender();  // it would be waited for very long
+  const Contender c = contender();  // kLong: it would wait too long
   EXPECT_EQ(taken(c->acquire({.deadline = 3 * kShort})), "x-x");
   auto again = c->async_acquire();  // without a deadline
   EXPECT_EQ(taken(get(again)), "x-x");
@@ -227,7 +227,7 @@ TEST_F(Quorum, AMajorityThatIsDownIsAnError) {
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 
-// Connected, but it does not answer.
+// The server accepts connections but does not answer.
 TEST_F(Quorum, AFrozenEnsembleIsPassedOverAndItsNodeGoesLater) {
   const Contender c = contender({.ensemble_timeout = kShort});
   servers_[0].pause();
@@ -238,13 +238,13 @@ TEST_F(Quorum, AFrozenEnsembleIsPassedOverAndItsNodeGoesLater) {
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 
-// The sessions are so long that the client stays connected to the frozen server.
+// The session timeout is so long that the client stays connected to the paused server.
 TEST_F(Quorum, FrozenButConnected_IsPassedOverAtOnceUntilItAnswers) {
   const Contender c = contender({.ensemble_timeout = kLong}, kNone, std::chrono::seconds(60));
   servers_[0].pause();
   EXPECT_EQ(taken(c->acquire({.deadline = 3 * kShort})), "-xx");
   for (int i = 0; i < 4; ++i) {
-    auto again = c->async_acquire();  // without a deadline: it would wait for kLong
+    auto again = c->async_acquire();  // without a deadline, it would wait for kLong
     EXPECT_EQ(taken(get(again)), "-xx");
   }
   EXPECT_TRUE(c->try_lock());
@@ -316,7 +316,7 @@ TEST_F(Quorum, KilledWhileWaitedForItIsPassedOver) {
   auto waiting = waiter->async_acquire();
   ASSERT_TRUE(reaches_nodes({2, 1, 1}));
   servers_[0].kill_hard();
-  ASSERT_TRUE(reaches_nodes({0, 2, 1}));  // the queue that it waits in now
+  ASSERT_TRUE(reaches_nodes({0, 2, 1}));  // the queue in which it waits now
   EXPECT_FALSE(is_ready(waiting));
   EXPECT_EQ(hold.state(), HoldState::held);
   hold.release();
@@ -366,10 +366,10 @@ TEST_F(Quorum, AMajorityLostWhileWaitingIsNeverGranted) {
   ASSERT_TRUE(reaches_nodes({1, 2, 1}));
   expire(c, 0);
   ASSERT_TRUE(reaches_nodes({0, 2, 1}));
-  block.release();  // now it holds the second and waits for the last
+  block.release();  // it holds the second and waits for the last
   ASSERT_TRUE(reaches_nodes({0, 1, 2}));
   expire(c, 1);
-  ASSERT_TRUE(eventually([&] { return nodes(0) == 1; }, kPatience));  // it has begun anew
+  ASSERT_TRUE(eventually([&] { return nodes(0) == 1; }, kPatience));  // it started again
   const QuorumHold hold = get(waiting);
   EXPECT_EQ(taken(hold), "xx-");
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -408,7 +408,7 @@ TEST_F(Quorum, AListenerHearsOfEachEnsemble) {
     for (const LockEvent& event : log.all()) {
       EXPECT_EQ(event.path, kPath);
       EXPECT_EQ(event.token, tokens.at(event.place));
-      // Of a session that ends one may be told in between.
+      // A session that ends may add a `suspended` or `resumed` event.
       const std::string text = describe(event);
       if (text != "suspended" && text != "resumed") heard.at(event.place).push_back(text);
     }
@@ -437,10 +437,10 @@ TEST_F(Quorum, AMaximumHoldEndsTheWhole) {
 TEST_F(Quorum, UnlockUndoesWhatItsLockTook) {
   servers_[0].kill_hard();
   const Contender c = contender();
-  ASSERT_TRUE(c->try_lock_for(3 * kShort));  // the second and the third
+  ASSERT_TRUE(c->try_lock_for(3 * kShort));  // the second and the third ensemble
   servers_[0].start();
   ASSERT_TRUE(c.clients[0]->wait_until_connected(kPatience));
-  c->lock();  // all
+  c->lock();  // all three
   EXPECT_EQ(c->hold_count(), 2);
   ASSERT_TRUE(reaches_nodes({1, 1, 1}));
   c->unlock();
@@ -471,7 +471,7 @@ TEST_F(Quorum, AnyTwoMajoritiesExcludeEachOther) {
   }
 }
 
-// Each of the three has another ensemble out of its reach, so that each takes another majority.
+// Each contender has another unreachable ensemble, so each acquires another majority.
 TEST_F(Quorum, ContendersThatPassOverOthersExcludeEachOtherAndDoNotDeadlock) {
   constexpr int kRounds = 15;
   std::atomic<int> inside{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers without a quorum that serve reads: they take no client that would write.
+// A server without a quorum in read-only mode refuses clients that need to write.
 #include <cstddef>
 #include <memory>
 #include <stop_token>

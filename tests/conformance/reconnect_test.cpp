@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection that breaks and comes back: the session, and what it holds, stays.
+// Connections that break and come back: the session and its holds survive.
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 
 class Reconnect : public OwnServerTest {
  protected:
-  // The lease is to outlast a restart of the server.
+  // A long session timeout: the lease outlasts a restart of the server.
   static ClientOptions patient(ClientOptions options) {
     options.session_timeout = 60s;
     return options;
@@ -36,7 +36,7 @@ TEST_F(Reconnect, AHoldSurvivesARestartWithinItsLease) {
   EXPECT_TRUE(told.has(ConnectionState::suspended));
   EXPECT_FALSE(client->is_connected());
   EXPECT_TRUE(mutex.is_held_by_this_thread());  // the lease is valid
-  EXPECT_EQ(mutex.acquire().token(), token);    // it nests without a server
+  EXPECT_EQ(mutex.acquire().token(), token);    // nests without a server
   const auto lease = hold.valid_until();
   EXPECT_GT(lease, LeaseClock::now());
 
@@ -53,7 +53,7 @@ TEST_F(Reconnect, AHoldSurvivesARestartWithinItsLease) {
   EXPECT_TRUE(nodes().empty());
 }
 
-// A server that stands still is a connection that is broken, although nobody says so.
+// A paused server is a broken connection that no side has closed.
 TEST_F(Reconnect, AHoldIsLostByItselfWhenTheServerStandsStill) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
@@ -62,7 +62,7 @@ TEST_F(Reconnect, AHoldIsLostByItselfWhenTheServerStandsStill) {
   const std::stop_callback on_loss(hold.lost(), [&] { lost.set_value(); });
   server_.pause();
   const auto session_ends = LeaseClock::now() + client->session_timeout();
-  // Until when it held: a busy machine lets us hear of the loss late.
+  // The end of the lease. On a busy machine the test may notice the loss later.
   auto lease_ends = hold.valid_until();
   ASSERT_TRUE(eventually(
       [&] {
@@ -74,7 +74,7 @@ TEST_F(Reconnect, AHoldIsLostByItselfWhenTheServerStandsStill) {
   auto loss = lost.get_future();
   get(loss);
   server_.resume();
-  EXPECT_TRUE(becomes_empty());  // also if the session turns out to live
+  EXPECT_TRUE(becomes_empty());  // also if the session still lives
 }
 
 TEST_F(Reconnect, NoServerForTheTimeout_TellsLost) {
@@ -110,7 +110,7 @@ TEST(ReconnectElsewhere, AnotherTimeoutLater_IsAWarning) {
   EXPECT_TRUE(eventually([&] { return log.contains(warning); }, kPatience)) << log.text();
 }
 
-// Such a server has a lower zxid than the client has seen, and refuses the session without a word.
+// An emptied server has a lower zxid than the client, and refuses its session without an answer.
 TEST_F(Reconnect, AnEmptiedServer_GrantsAgain) {
   ClientOptions without_chroot = options();
   without_chroot.hosts = server_.hosts();
@@ -130,7 +130,7 @@ TEST_F(Reconnect, AnEmptiedServer_GrantsAgain) {
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
 
-// Calls that begin without a server wait for one until their deadline.
+// Calls that begin without a server wait for a connection until their deadline.
 TEST_F(Reconnect, CallsWaitForTheServer) {
   ClientOptions impatient = patient(options());
   impatient.connection_timeout = 300ms;  // a longer deadline takes precedence

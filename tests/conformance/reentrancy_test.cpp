@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners nest; different owners exclude each other; what is released belongs to who releases it.
+// One owner nests, different owners exclude each other, and a release affects only its own hold.
 #include <future>
 #include <optional>
 #include <utility>
@@ -19,7 +19,7 @@ class Reentrancy : public LockTest {
   static AcquireOptions at_once(const Owner& owner) {
     return {.owner = owner, .deadline = Deadline::passed()};
   }
-  // In another thread, with its own lock().
+  // Returns whether another thread can lock.
   bool another_thread_gets_it() {
     auto attempt = in_thread([this] { return mutex_.try_lock(); });
     return get(attempt);
@@ -52,7 +52,7 @@ TEST_F(Reentrancy, TwoObjectsOnOnePathNest) {
   EXPECT_EQ(mutex_.hold_count(), 2);
   EXPECT_EQ(second.hold_count(), 2);
   EXPECT_EQ(nodes().size(), 1U);
-  // What the one locked, the other may unlock.
+  // One object may undo the lock() of the other: counts belong to client and path.
   mutex_.unlock();
   mutex_.unlock();
   EXPECT_EQ(error_of([&] { second.unlock(); }), Errc::not_owner);
@@ -65,7 +65,7 @@ TEST_F(Reentrancy, TwoPathsAndTwoClientsDoNotNest) {
   ReentrantMutex of_other_client(*other, kPath);
   mutex_.lock();
   EXPECT_EQ(elsewhere.hold_count(), 0);
-  EXPECT_FALSE(of_other_client.try_lock());  // its registry is its client's
+  EXPECT_FALSE(of_other_client.try_lock());  // each client has its own registry of holds
   EXPECT_TRUE(elsewhere.try_lock());
   elsewhere.unlock();
   mutex_.unlock();
@@ -118,9 +118,9 @@ TEST_F(Reentrancy, TwoThreadsWaitForOneOwnerWithOneNode) {
   const auto acquire = [&] { return mutex_.acquire({.owner = owner}); };
   auto first = in_thread(acquire);
   auto second = in_thread(acquire);
-  ASSERT_TRUE(reaches_nodes(2));  // the other's and one for both
+  ASSERT_TRUE(reaches_nodes(2));  // one of the holder, one shared by both calls
   auto third = in_thread([&] { return mutex_.acquire({.owner = owner, .deadline = 100ms}); });
-  EXPECT_FALSE(static_cast<bool>(get(third)));  // one of them may leave
+  EXPECT_FALSE(static_cast<bool>(get(third)));  // a call of one owner can time out alone
   EXPECT_EQ(nodes().size(), 2U);
 
   others_hold.release();
@@ -219,7 +219,7 @@ TEST_F(Reentrancy, AMovedFromHoldIsEmptyAndSafe) {
   EXPECT_EQ(target.state(), HoldState::held);
   EXPECT_EQ(mutex_.hold_count(), 1);
 
-  target = std::move(empty);  // releases what it had
+  target = std::move(empty);  // releases its former hold
   EXPECT_EQ(mutex_.hold_count(), 0);
   EXPECT_TRUE(becomes_empty());
 }

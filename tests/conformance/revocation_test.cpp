@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking a holder to let go, and making it.
+// request_release(): the request to a holder, and the forced release.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -160,7 +160,7 @@ TEST_F(Revoke, AMarkerStandsInNobodysWay) {
   ASSERT_TRUE(reaches_nodes(3));
   hold.release();
   EXPECT_TRUE(get(next));
-  // Alone but for the marker.
+  // The marker is the only other child.
   const Hold again = others.acquire({.owner = Owner::unique()});
   EXPECT_TRUE(again);
 }
@@ -206,7 +206,7 @@ class RevokeAtAFrozenServer : public OwnServerTest {
   const std::unique_ptr<Client> asker_ = connect();
   ReentrantMutex mutex_{*client_, kPath};
 
-  // The holder's node, so that the queue is not read first.
+  // Names the holder's znode, so that request_release() does not list the queue first.
   static RevocationOptions asking(const Hold& hold, Deadline deadline) {
     return {.node = hold.node().substr(kPath.size() + 1), .deadline = deadline};
   }
@@ -224,11 +224,11 @@ TEST_F(RevokeAtAFrozenServer, WhoIsInterruptedLeavesNoMarker) {
       interrupted = true;
     }
   });
-  thread.interrupt();  // at its first wait, which is for the reply to the marker's creation
+  thread.interrupt();  // at its first wait, for the reply to the marker's create
   thread.join();
   server_.resume();
   EXPECT_TRUE(interrupted);
-  // What was sent is answered in order.
+  // Requests of one session are executed and answered in order.
   EXPECT_EQ(ReentrantMutex(*asker_, kPath).participants(kPatience).size(), 1U);
   EXPECT_TRUE(asker_->flush(kPatience));
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stranger on the network cannot do to a lock, and what he can: README, "Security".
+// Attacks on a lock by a stranger on the network, failed and successful ones: README, "Security".
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -18,7 +18,7 @@ namespace {
 
 const std::string kTop = "/guarded";
 
-// The node with all below it.
+// Returns the path and all paths below it.
 std::vector<std::string> tree(RawClient& client, const std::string& path) {
   std::vector<std::string> all{path};
   for (const std::string& name : client.children(path).names) {
@@ -66,7 +66,8 @@ TEST_F(Security, ByDefaultNobodyElseWritesALockNodeAndAnybodyMayDeleteIt) {
   ASSERT_TRUE(reaches_nodes(2));
   const DataReply before = raw().get_data(hold.node());
 
-  // All but reading is the creator's: so nobody else can announce a release, or change the ACL.
+  // Only the creator has more than READ. So no other client can announce a release or change the
+  // ACL.
   const AclReply acl = raw().get_acl(hold.node());
   ASSERT_EQ(acl.entries.size(), 2U);
   EXPECT_EQ(acl.entries[0].perms, ZOO_PERM_ALL);
@@ -82,11 +83,11 @@ TEST_F(Security, ByDefaultNobodyElseWritesALockNodeAndAnybodyMayDeleteIt) {
   const DataReply after = raw().get_data(hold.node());
   EXPECT_EQ(after.data, before.data);
   EXPECT_EQ(after.stat.version, before.stat.version);
-  EXPECT_EQ(others_mutex.participants().size(), 2U);  // a round trip
+  EXPECT_EQ(others_mutex.participants().size(), 2U);  // one round trip
   EXPECT_FALSE(is_ready(waiting));
   EXPECT_EQ(hold.state(), HoldState::held);
 
-  // Deleting is checked on the parent, which is open. The holder hears of it.
+  // The parent's ACL decides about deletes, and it is open. The holder is notified.
   EXPECT_EQ(raw().delete_node(hold.node()), ZOK);
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
   EXPECT_TRUE(static_cast<bool>(get(waiting)));
@@ -103,7 +104,8 @@ class CreateOnly : public Security {
     EXPECT_EQ(user.create(kPath, "", 0, {std::size(entries), entries}).rc, ZOK);
   }
 
-  // The znode of a stranger is queued between a holder and a waiter, and promises an announcement.
+  // Queues a stranger's znode between a holder and a waiter. Its data claim that it will announce
+  // its release.
   template <class Lock>
   void expect_forgery_grants_nothing(const std::string& prefix) {
     const auto client = connect(credential("right", AclPolicy::open()));
@@ -119,10 +121,10 @@ class CreateOnly : public Security {
     auto waiting = others_lock.async_acquire();
     ASSERT_TRUE(reaches_nodes(3));
     const auto round_trip = [&] { EXPECT_EQ(others_lock.participants().size(), 3U); };
-    for (int i = 0; i < 4; ++i) round_trip();  // the waiter watches, and has read the ACL
+    for (int i = 0; i < 4; ++i) round_trip();  // the waiter has set its watch and read the ACL
 
     EXPECT_EQ(stranger.set_data(forged.path, "released").rc, ZOK);
-    round_trip();  // the event came before
+    round_trip();  // the watch event arrives before this reply
     EXPECT_FALSE(is_ready(waiting));
     EXPECT_EQ(hold.state(), HoldState::held);
     hold.release();
@@ -141,7 +143,7 @@ TEST_F(CreateOnly, ForgedReleaseGrantsNoWriter) {
   expect_forgery_grants_nothing<SharedMutex>("__WRIT__");
 }
 
-// A node of every kind that zklock makes, each of them as a stranger meets it.
+// A znode of every kind that zklock creates, as a stranger sees it.
 class CreatorAll : public Security {
  protected:
   static constexpr std::string_view kKinds[] = {"lock-",    "delay-",      "__READ__",
@@ -208,14 +210,15 @@ TEST_F(CreatorAll, NobodyElseListsReadsWritesOrDeletesAnyNodeOrParent) {
       EXPECT_EQ(stranger.get_acl(path).rc, ZNOAUTH);
       EXPECT_EQ(stranger.set_data(path, "released").rc, ZNOAUTH);
       EXPECT_NE(stranger.create(path + "/below").rc, ZOK);
-      // The topmost is in a directory of somebody else's, who lets everybody delete in it.
+      // The parent of the topmost path belongs to another user, and everyone may delete in it.
       EXPECT_EQ(stranger.delete_node(path), path == kTop ? ZNOTEMPTY : ZNOAUTH);
     }
     EXPECT_EQ(stranger.create(kTop + "/mutex/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL).rc, ZNOAUTH);
   }
   EXPECT_EQ(tree(colleague_, kTop), nodes_);
   EXPECT_TRUE(all_is_held());
-  // Who has the credential reads; and writes parents, but no lock node that is another client's.
+  // A client with the credential may read everything and write parents, but no lock znode of
+  // another client.
   EXPECT_EQ(colleague_.get_data(hold_.node()).rc, ZOK);
   EXPECT_EQ(colleague_.set_data(hold_.node(), "released").rc, ZNOAUTH);
 }
@@ -223,7 +226,7 @@ TEST_F(CreatorAll, NobodyElseListsReadsWritesOrDeletesAnyNodeOrParent) {
 TEST_F(CreatorAll, ButAnybodyLearnsTheSessionOfANodeAndMayEndIt) {
   RawClient stranger = raw_with("");
   const StatReply seen = stranger.exists(hold_.node());
-  ASSERT_EQ(seen.rc, ZOK);  // ZooKeeper asks no ACL for it
+  ASSERT_EQ(seen.rc, ZOK);  // ZooKeeper checks no ACL for exists
   ASSERT_EQ(seen.stat.ephemeralOwner, owner_->session_id());
   expire_session(chroot_.hosts(), seen.stat.ephemeralOwner);
   EXPECT_TRUE(eventually([&] { return hold_.state() == HoldState::lost; }, kPatience));
@@ -233,7 +236,7 @@ TEST_F(CreatorAll, AWrongSecretIsAnErrorOfEveryCallAndMakesNoNode) {
   const auto before = everything();
   for (const AclPolicy& acl : {AclPolicy::creator_all(), AclPolicy::open()}) {
     const auto stranger = connect(credential("wrong", acl));
-    // Who is let in is not waited for again and again.
+    // A refused call throws at once: it is not retried until the deadline.
     const auto refused = [](auto call) {
       if (HasFailure()) return;
       EXPECT_EQ(error_of(call), Errc::no_auth);
@@ -279,7 +282,8 @@ TEST_F(CreatorAll, AWrongSecretIsAnErrorOfEveryCallAndMakesNoNode) {
 }
 
 TEST_F(Security, WithCreatorAllNoNodeIsEverOpenToTheWorld) {
-  // Whoever comes first owns the path, also with the wrong secret; the other is then the stranger.
+  // The first client owns the path, even with the wrong secret. The second client is the stranger
+  // then.
   const auto first = connect(credential("wrong"));
   const Hold hold = ReentrantMutex(*first, kTop + "/a/b", {.lock_delay = 1s}).acquire();
   Semaphore semaphore(*first, kTop + "/a/c", SharedCount{2});
@@ -385,7 +389,7 @@ TEST_F(WithoutDelete, EndOfTheSession_EndsIt) {
   mutex_.unlock();
 }
 
-// Servers that do not know the scheme refuse the credential that every client has.
+// A server without the digest scheme refuses the credential that every client adds.
 class RefusedCredential : public OwnServerTest {
  protected:
   static ZooKeeperOptions refusing() {

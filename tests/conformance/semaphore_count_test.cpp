@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semaphores whose number of permits is shared and changeable, and permits that expire.
+// Semaphores with a shared, changeable count, and permits that expire.
 #include <atomic>
 #include <future>
 #include <limits>
@@ -21,7 +21,7 @@ const std::string kCount = kPath + "/count";
 
 class SemaphoreCount : public LockTest {
  protected:
-  // Contenders; the number has a node too.
+  // Waits for `count` contenders; the path also has the `count` znode.
   bool reaches_contenders(std::size_t count) { return reaches_nodes(count + 1); }
   std::string said() { return raw().get_data(kCount).data; }
   void say(const std::string& data) { ASSERT_EQ(raw().set_data(kCount, data).rc, ZOK); }
@@ -228,7 +228,7 @@ TEST_F(SemaphoreCount, WhoMayNotReadItGetsAnError) {
   EXPECT_EQ(semaphore.permits(), 2);
   EXPECT_TRUE(semaphore.acquire(2));
 
-  // Where only that node is the owner's.
+  // Here only the `count` znode is unreadable for other clients.
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   Semaphore here(*owner, kPath, SharedCount{.initial = 2});
   here.set_permits(2);
@@ -241,7 +241,7 @@ TEST_F(SemaphoreCount, TheEndOfTheSessionInBetweenQueuesAgain) {
   const Permit held = semaphore_.acquire(2);
   auto waits = others_semaphore_.async_acquire();
   ASSERT_TRUE(reaches_contenders(2));
-  const std::string old = nodes().at(1);  // behind count, before the one that wants two
+  const std::string old = nodes().at(1);  // behind `count`, ahead of the contender for two permits
   expire_session(chroot_.hosts(), other_->session_id());
   ASSERT_TRUE(eventually([&] { return nodes().size() == 3 && nodes().at(1) != old; }, kPatience));
   semaphore_.set_permits(3);

@@ -23,7 +23,7 @@ static_assert(!std::copy_constructible<Semaphore> && !std::move_constructible<Se
 
 class SemaphoreTest : public LockTest {
  protected:
-  // Those who wait for no more than one round.
+  // Returns options with a deadline after `time`.
   static AcquireOptions at_most(std::chrono::milliseconds time) { return {.deadline = time}; }
 
   const std::unique_ptr<Client> client_ = connect();
@@ -50,7 +50,7 @@ TEST_F(SemaphoreTest, GrantsAsManyAsThereAre) {
 }
 
 TEST_F(SemaphoreTest, AllOrNothing) {
-  // Two who each want two of three never hold a part of it.
+  // Each thread acquires two of three permits. No thread ever holds only one of them.
   std::vector<std::future<void>> threads;
   for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
     threads.push_back(in_thread([each] {
@@ -153,7 +153,7 @@ TEST_F(SemaphoreTest, Asynchronously) {
   EXPECT_EQ(get(got), 2);
 }
 
-// ---- who is in the queue ------------------------------------------------------------------------
+// ---- queries of the queue -----------------------------------------------------------------------
 
 TEST_F(SemaphoreTest, TellsWhoHoldsAndHowManyAreLeft) {
   EXPECT_EQ(semaphore_.permits(), 3);
@@ -244,7 +244,8 @@ TEST_F(SemaphoreWatches, AWaiterWatchesAsManyAsStandInItsWay) {
     text << "0x" << std::hex << of.session_id();
     return text.str();
   };
-  // How many paths the session watches: those who wait for less than a tick watch no own node.
+  // Returns how many paths the session watches. A contender watches its own znode only after one
+  // tick.
   const auto watches = [&](const Client& of) {
     const std::string answer = ask_server(server_, "wchp");
     std::size_t count = 0;

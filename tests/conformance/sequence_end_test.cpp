@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence counter of a lock path at its end, and below a name that was made by hand, on a real
-// server.
+// On a real server: a lock path whose sequence counter is at its end, and a hand-made znode with a
+// name ahead of the counter.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -24,9 +24,9 @@ class SequenceEnd : public OwnServerTest {
  protected:
   SequenceEnd() : OwnServerTest({.extra_jvm_flags = {"-Dzookeeper.digest.enabled=false"}}) {}
 
-  // The server starts anew with it; clients are to connect afterwards.
+  // Restarts the server with this counter of the lock path. REQUIRES: clients connect afterwards.
   void set_counter(std::int32_t counter) {
-    server_.restart();  // it writes a snapshot as it starts
+    server_.restart();  // the server writes a snapshot at its start
     ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
     server_.stop();
     set_sequence_counter(server_.directory(), chroot_.path() + kPath, counter);
@@ -62,7 +62,7 @@ TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
   const auto other = connect();
   ReentrantMutex mutex(*client, kPath);
   ReentrantMutex others_mutex(*other, kPath);
-  // More than once: the counter sticks, and each node would have the name of the one before.
+  // Repeated, because the counter stays at its end: each znode would get the name of the last one.
   for (int attempt = 0; attempt < 3; ++attempt) {
     auto others = others_mutex.async_acquire();
     EXPECT_EQ(error_text_of([&] { mutex.lock(); }),
@@ -115,7 +115,7 @@ TEST_F(SequenceEnd, ContenderIsThere_OthersWaitUntilItIsDeleted) {
   EXPECT_EQ(get(waits).node(), kPath + "/lock-0000000000");
 }
 
-// Half of the calls are made by objects of their own, so that nothing is remembered with the object.
+// Half of the threads use a new object for each call, so no state of an object carries over.
 TEST_F(SequenceEnd, CallsAreRepeatedEveryMillisecond_PathIsMadeAnew) {
   constexpr int kClients = 4;
   constexpr int kEnough = 50;

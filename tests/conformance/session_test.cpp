@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a holder is told when its session goes. The rest is in suite/loss_test.cpp.
+// The end of a holder's session, as the holder sees it. suite/loss_test.cpp tests the rest.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -39,17 +39,17 @@ TEST_F(Session, ExpiredIsLostAndToldOnce) {
   expire(*client_);
   EXPECT_TRUE(becomes_lost(hold));
   EXPECT_TRUE(told.has(ConnectionState::lost));
-  EXPECT_TRUE(told.has(ConnectionState::connected));  // a new session
+  EXPECT_TRUE(told.has(ConnectionState::connected));  // the new session
   EXPECT_TRUE(eventually([&] { return fired == 1; }, kPatience));
   EXPECT_TRUE(hold.lost().stop_requested());
-  EXPECT_TRUE(static_cast<bool>(hold));  // it has its count still
+  EXPECT_TRUE(static_cast<bool>(hold));  // the lost hold still has its count
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
   EXPECT_EQ(hold.token(), token);
   EXPECT_EQ(hold.node(), node);
   EXPECT_EQ(mutex_.hold_count(), 0);
   EXPECT_FALSE(mutex_.is_held_by_this_thread());
 
-  hold.release();  // quiet
+  hold.release();  // no effect
   EXPECT_EQ(mutex_.acquire().state(), HoldState::held);
   EXPECT_EQ(hold.state(), HoldState::lost);
   EXPECT_EQ(fired, 1);
@@ -68,10 +68,10 @@ TEST_F(Session, LostMustBeUnlockedBeforeItIsLockedAgain) {
     if (locked) mutex_.unlock();
     return locked;
   });
-  EXPECT_TRUE(get(other_thread));  // the loss is this owner's only
+  EXPECT_TRUE(get(other_thread));  // only this owner has a lost lock
 
   mutex_.unlock();
-  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::lock_lost);  // one lock() is not undone yet
+  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::lock_lost);  // one lock() is still to be undone
   mutex_.unlock();
   EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);
   mutex_.lock();

@@ -26,7 +26,7 @@
 namespace zklock::testing {
 namespace {
 
-// [thread.sharedtimedmutex.requirements] of the standard, as far as std::shared_lock asks.
+// The part of [thread.sharedtimedmutex.requirements] that std::shared_lock needs.
 template <class L>
 concept SharedTimedLockable = requires(L& l, std::chrono::duration<double, std::ratio<3, 7>> odd) {
   { l.lock_shared() } -> std::same_as<void>;
@@ -292,7 +292,7 @@ TEST_F(SharedMutexTest, AsynchronousReads) {
   EXPECT_FALSE(get(writer));
 }
 
-// ---- who is in the queue ------------------------------------------------------------------------
+// ---- queries of the queue -----------------------------------------------------------------------
 
 TEST_F(SharedMutexTest, TellsReadersFromWriters) {
   const Hold first = mutex_.acquire_shared(somebody());
@@ -355,7 +355,7 @@ TEST_F(SharedWithCurator, ItsWritersKeepEverybodyOut) {
   EXPECT_TRUE(get(reader));
 }
 
-// It orders by the number behind the marker, and looks for the marker itself.
+// Curator orders znodes by the sequence number behind the marker, and reads the marker itself.
 TEST_F(SharedWithCurator, OurNodesCarryItsMarkers) {
   const Hold reading = mutex_.acquire_shared();
   const std::string theirs = enqueue("__WRIT__");
@@ -375,7 +375,7 @@ TEST_F(SharedWithCurator, OurNodesCarryItsMarkers) {
 
 class SharedMutexWatches : public OwnServerTest {
  protected:
-  // How many other sessions watch each node of the queue, in its order.
+  // Returns for each znode, in the order of the queue, how many other sessions watch it.
   std::vector<std::size_t> watchers(const SharedMutex& mutex) {
     std::map<std::string, std::set<std::string>> sessions;
     std::istringstream answer(ask_server(server_, "wchp"));
@@ -390,7 +390,7 @@ class SharedMutexWatches : public OwnServerTest {
       std::ostringstream own;
       own << "0x" << std::hex << each.session_id;
       auto others = sessions[chroot_.path() + kPath + "/" + each.node];
-      others.erase(own.str());  // who holds for long watches its own
+      others.erase(own.str());  // a long hold watches its own znode
       counts.push_back(others.size());
     }
     return counts;

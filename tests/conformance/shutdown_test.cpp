@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closing and destroying, at any moment and from any thread.
+// Closing and destroying at any moment and from any thread.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -26,7 +26,8 @@ class Shutdown : public LockTest {
   const std::unique_ptr<Client> other_ = connect();
   ReentrantMutex others_mutex_{*other_, kPath};
 
-  // Of a client that may end it first, being told that its connection was taken over.
+  // Ends the session of the client. The client itself may end it first, when its connection is
+  // taken over.
   void end_session(const Client& client) const {
     try {
       expire_session(chroot_.hosts(), client.session_id());
@@ -91,7 +92,7 @@ TEST_F(Shutdown, CloseLosesWhatIsHeld) {
   EXPECT_EQ(hold.state(), HoldState::lost);
   EXPECT_EQ(fired, 1);
   EXPECT_GT(get(waiting).token(), token);
-  mutex_.unlock();  // quiet
+  mutex_.unlock();  // no effect
   EXPECT_EQ(hold.token(), token);
   hold.release();
   EXPECT_EQ(fired, 1);
@@ -110,7 +111,7 @@ TEST_F(Shutdown, DestroyingTheClientWhileItHoldsIsHarmless) {
   hold.release();
 }
 
-// It may go right after the client, with what it refers to.
+// The executor and the objects that it refers to may be destroyed directly after the client.
 TEST_F(Shutdown, TheExecutorIsNotBeingCalledWhenCloseReturns) {
   SingleThread single;
   std::promise<void> entered;
@@ -131,7 +132,7 @@ TEST_F(Shutdown, TheExecutorIsNotBeingCalledWhenCloseReturns) {
   ReentrantMutex mutex(*client, "/heard", {.listener = [](const LockEvent&) {}});
   ASSERT_TRUE(eventually([&] { return inside == 0; }, kPatience));
   armed = true;
-  Hold hold = mutex.acquire();  // which is told to the listener
+  Hold hold = mutex.acquire();  // the listener is notified of this grant
   auto has_entered = entered.get_future();
   get(has_entered);
   client->close();
@@ -141,7 +142,8 @@ TEST_F(Shutdown, TheExecutorIsNotBeingCalledWhenCloseReturns) {
   hold.release();
 }
 
-// The first close() waits for the listener, which must not wait for the first.
+// The first close() waits for the listener, so a close() in the listener must not wait for the
+// first.
 TEST_F(Shutdown, AgainFromAListenerWhileItIsClosing) {
   std::promise<void> entered;
   std::atomic<bool> closed{false};
@@ -169,7 +171,8 @@ TEST_F(Shutdown, AgainFromAListenerWhileItIsClosing) {
   hold.release();
 }
 
-// Says that its thread is about to end: the library hears of that after all thread_local objects.
+// Counts that its thread is about to end. The library learns of that end after all thread_local
+// objects are destroyed.
 struct LastWord {
   std::atomic<int>* heard = nullptr;
   ~LastWord() {
@@ -177,8 +180,7 @@ struct LastWord {
   }
 };
 
-// Each of these threads ends at the moment when the lock that it has, of a client that is closed, is
-// destroyed.
+// Each thread ends at the moment at which its lock, of a closed client, is destroyed.
 TEST_F(Shutdown, ThreadsEndWhileTheirLocksGo) {
   constexpr int kThreads = 64;
   std::vector<std::unique_ptr<ReentrantMutex>> mutexes;
@@ -306,10 +308,10 @@ TEST_F(Shutdown, DestroyingAMutexWakesItsWaiters) {
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
   EXPECT_TRUE(reaches_nodes(2));
-  EXPECT_FALSE(is_ready(of_another_object));  // the calls of another object wait on
+  EXPECT_FALSE(is_ready(of_another_object));  // calls of other objects continue to wait
 }
 
-// The callback runs because of the close that it calls once more.
+// The close() runs the callback, which calls close() again.
 TEST_F(Shutdown, FromTheLossThatCloseTells) {
   std::promise<void> closed_by_loss;
   const Hold hold = mutex_.acquire();
@@ -339,7 +341,8 @@ TEST_F(Shutdown, FromALossWhileOthersClose) {
       client->close();
       closed_by_loss.set_value();
     });
-    // One that closes whatever happens, and one that does when the callback is about to.
+    // This thread closes when the callback is about to. The main thread ends the session in even
+    // rounds, and closes in odd rounds.
     const bool expire = round % 2 == 0;
     auto behind = in_thread([&] {
       EXPECT_TRUE(eventually([&] { return told.load(); }, kPatience, 0ms));
@@ -378,7 +381,7 @@ TEST_F(Shutdown, WakesWhoFlushes) {
   Hold hold = mutex.acquire();
   server.pause();
   hold.release();
-  EXPECT_FALSE(client->flush(Deadline::passed()));  // nobody confirms
+  EXPECT_FALSE(client->flush(Deadline::passed()));  // no server confirms
   auto flushing = in_thread([&] { return client->flush(); });
   auto closing = in_thread([&] { client->close(); });
   get(closing);
@@ -468,7 +471,7 @@ TEST_F(Shutdown, WithoutAServerIsBounded) {
   elsewhere.hosts = server.hosts();
   auto client = connect(elsewhere);
   Hold hold = ReentrantMutex(*client, kPath).acquire();
-  server.pause();  // takes everything and answers nothing
+  server.pause();  // accepts everything and answers nothing
   const auto begun = LeaseClock::now();
   client.reset();
   EXPECT_LT(LeaseClock::now() - begun, 20s);

@@ -11,7 +11,7 @@
 
 namespace zklock::testing {
 
-// An executor with a single thread.
+// An executor with one thread.
 class SingleThread {
  public:
   SingleThread() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -39,7 +39,7 @@ class SingleThread {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::function<void()>> tasks_;  // guarded by mutex_
-  std::jthread thread_;                      // last: it uses the others
+  std::jthread thread_;                      // last: it uses the other members
 };
 
 }  // namespace zklock::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stop_token ends the wait, and only the wait.
+// A stop token ends the waiting and nothing else.
 #include <future>
 #include <stop_token>
 #include <thread>

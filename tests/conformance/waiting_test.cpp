@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call that waits ends without the lock, and that nothing of it is left.
+// Calls that end without the lock, and leave no znode or watch.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -40,7 +40,7 @@ TEST_F(Waiting, ZeroAndNegativeTimeoutsAreOneAttempt) {
       [this] { return mutex_.try_lock_until(std::chrono::system_clock::time_point{}); },
       [this] { return mutex_.try_lock_until(LeaseClock::time_point::min()); }};
   for (const auto& attempt : attempts) {
-    EXPECT_TRUE(attempt());  // the lock is free: the attempt succeeds
+    EXPECT_TRUE(attempt());  // the lock is free
     mutex_.unlock();
     ASSERT_TRUE(becomes_empty());
   }
@@ -63,14 +63,14 @@ TEST_F(Waiting, HugeTimeoutsWaitUntilTheLockIsFree) {
     EXPECT_FALSE(is_ready(waiting));
     unblock();
     EXPECT_TRUE(get(waiting));
-    ASSERT_TRUE(becomes_empty());  // by the end of the thread
+    ASSERT_TRUE(becomes_empty());  // released at the end of the thread
   }
 }
 
 class Interruption : public Waiting {
  protected:
-  // Runs `wait` in a boost::thread, and interrupts it when it is in the queue. Returns whether
-  // boost::thread_interrupted came out of it.
+  // Runs `wait` in a boost::thread and interrupts it when it is enqueued. Returns whether `wait`
+  // threw boost::thread_interrupted.
   bool interrupted(const std::function<void()>& wait) {
     std::atomic<bool> thrown{false};
     std::promise<void> ended;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build of zklock to a temporary prefix, builds the project of this folder against it,
-# once with find_package and once with make and pkg-config, and runs both on a server:
+# Installs a build of zklock to a temporary prefix. Builds the project of this folder against it,
+# once with find_package and once with make and pkg-config. Then runs both programs on a server.
+#
 #   tests/consumer/run.sh BUILD_DIR
 set -euo pipefail
 
@@ -13,7 +14,7 @@ build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$here/../..
 
-# Compiler and sanitizers as the library was built with.
+# The library's own compiler and sanitizers.
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 CXX=$(cached CMAKE_CXX_COMPILER)
 generator=$(cached CMAKE_GENERATOR)
@@ -36,7 +37,7 @@ if find "$prefix/include" ! -type d ! -path '*/include/zklock/*.h' | grep -q .; 
   exit 1
 fi
 
-# CMake. What find_package finds in the system must not stand in for what was installed.
+# CMake. find_package must find the installed zklock, not another one in the system.
 cmake -S "$here" -B "$work/cmake" -G "$generator" -DCMAKE_BUILD_TYPE="$build_type" \
   -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_PREFIX_PATH="$prefix"
 grep "^zklock_DIR:PATH=$prefix/" "$work/cmake/CMakeCache.txt"
@@ -49,6 +50,6 @@ libdir=$(dirname "$(find "$prefix" -name 'libzklock.*' | head -n 1)")
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 CXXFLAGS=$flags LDFLAGS=$flags make -C "$work/make"
 
-# A shared zklock is found through the run path by the first, through the environment by the second.
+# The first program finds a shared zklock by its run path, the second by the environment.
 "$root/examples/with_server.sh" "$work/cmake/consumer" {}
 LD_LIBRARY_PATH=$libdir "$root/examples/with_server.sh" "$work/make/consumer" {}

@@ -25,7 +25,7 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
 /// How often each reply and event was observed.
 using Coverage = std::map<std::string, std::size_t>;
 
-// With fewer scripts chance decides whether each of these is observed.
+// With fewer scripts, chance decides whether each of these is observed.
 constexpr std::uint64_t kEnoughForAll = 200;
 constexpr std::array kImportant{"CreateContender: ok",
                                 "CreateContender: no such node",
@@ -104,7 +104,7 @@ class Differential : public ::testing::Test {
     return {to_lines(simulated), to_lines(real)};
   }
 
-  // Drops steps as long as the two sides still differ.
+  // Drops steps as long as the two sides still differ. Returns the rest in words.
   std::string smallest_difference(Script script, Outcome outcome) {
     std::size_t runs = 0;
     for (bool dropped = true; dropped;) {
@@ -126,7 +126,8 @@ class Differential : public ::testing::Test {
 
   const std::uint64_t scripts_ = setting("ZKLOCK_DIFFERENTIAL_SCRIPTS", 600);
   const std::uint64_t first_ = setting("ZKLOCK_DIFFERENTIAL_SEED", 1);
-  // A sixth of the scripts has an end, a third of those each; and what is left is for shrinking.
+  // A sixth of the scripts has an /end: a third of those for each distance. 60 more are for
+  // shrinking.
   const std::size_t ends_ = static_cast<std::size_t>(scripts_ / 12) + 60;
   SimSide simulated_;
   RealSide real_{{ends_, ends_, ends_}};

@@ -41,7 +41,7 @@ class Player {
   }
 
  private:
-  // The server sends a client the events of a change before the reply to a later request of it.
+  // The server sends the events of a change before its reply to a later request of that client.
   bool fence() {
     for (std::size_t c = 0; c < kClients; ++c) {
       if (!watches_[c]) continue;
@@ -71,12 +71,12 @@ class Player {
       }
       case ScriptStep::Kind::close:
         side_.close(step.client);
-        // Their ids are those of another client now.
+        // Their ids now belong to another client.
         std::erase_if(requests_, [&](const auto& r) { return owner(r.first) == step.client; });
         return {};
       case ScriptStep::Kind::expire:
-        // The real session is ended over another connection, which takes it from its client: the
-        // client does not see the events of its own nodes. In an expiry by timeout it may.
+        // The real session is ended by another connection that takes it over. So the client does
+        // not receive the events of its own znodes. In an expiry by timeout it may receive them.
         side_.journal().ignore_events(step.client);
         side_.expire(step.client);
         return {};
@@ -185,7 +185,7 @@ class Player {
   std::array<bool, kClients> watches_{};
   std::map<OperationRef, client::RequestId> requests_;
   std::map<OperationRef, std::size_t> owners_;
-  std::map<OperationRef, std::string> parents_;  ///< of what the operation creates
+  std::map<OperationRef, std::string> parents_;  ///< parents of the created znodes
   Transcript transcript_;
 };
 

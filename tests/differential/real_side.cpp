@@ -13,12 +13,12 @@
 namespace zklock::differential {
 namespace {
 
-// Below which everything is, so that the clients have a chroot.
+// The parent of all paths, so that the clients have a chroot.
 const std::string kRoot = "/differential";
 
 testing::ZooKeeperOptions server_options() {
-  // With digests the server would refuse the counters. Containers are not deleted behind the
-  // scripts' backs.
+  // With digests the server would refuse the changed counters. The large interval prevents the
+  // deletion of containers during a script.
   return {.extra_jvm_flags = {"-Dzookeeper.digest.enabled=false",
                               "-Dznode.container.checkIntervalMs=2000000000"}};
 }
@@ -31,7 +31,7 @@ void check(bool done, const std::string& what) {
   if (!done) throw std::runtime_error(what);
 }
 
-/// Gives everyone these permissions.
+/// An ACL that gives everyone these permissions.
 class EveryoneAcl {
  public:
   explicit EveryoneAcl(std::int32_t everyone) : entry_{everyone, {scheme_, id_}} {}
@@ -76,7 +76,7 @@ void RealSide::make_end_directories(const std::array<std::size_t, 3>& ends) {
       }
     }
   }
-  server_.restart();  // it writes a snapshot as it starts
+  server_.restart();  // the server writes a snapshot at its start
   check(server_.wait_until_serving(), "no server: " + server_.log());
   server_.stop();
   for (std::size_t left = 0; left < ends.size(); ++left) {
@@ -99,7 +99,7 @@ void RealSide::connect_operator() {
 void RealSide::connect(std::size_t client) {
   zklock::ClientOptions options;
   options.hosts = server_.hosts() + kRoot;
-  // After an expiry the C client may wait two thirds of it for a server's word.
+  // After an expiry the C client may wait two thirds of this time for a server's answer.
   options.session_timeout = std::chrono::seconds(9);
   options.connection_timeout = std::chrono::seconds(60);
   options.retry_delay_min = std::chrono::milliseconds(1);
@@ -141,14 +141,14 @@ void RealSide::begin(const Script& script) {
 }
 
 void RealSide::end() {
-  journal_.begin_script();  // what the deletion causes is not recorded
+  journal_.begin_script();  // events of the deletion are not recorded
   check(operator_->delete_recursive(directory_), "delete " + directory_);
 }
 
 void RealSide::close(std::size_t client) {
   Client& closing = clients_.at(client);
   closing.coordinator->close();
-  // The servers may end the session after the client has stopped to wait for it.
+  // The server may end the session only after the client has stopped waiting for that.
   check(testing::eventually([&] { return operator_->exists(closing.sign_of_life).rc == ZNONODE; },
                             std::chrono::seconds(60), std::chrono::milliseconds(1)),
         "a closed session does not end");

@@ -13,14 +13,14 @@
 
 namespace zklock::differential {
 
-/// A real server. Its clients live on from one script to the next, for to connect takes long.
+/// A real server. Its clients are used for all scripts, because connecting is slow.
 class RealSide final : public Side {
  public:
-  /// `ends[n]`: how many scripts may have a counter n below its end.
+  /// `ends[n]`: how many scripts may have a counter that is n below its end.
   explicit RealSide(const std::array<std::size_t, 3>& ends);
   ~RealSide() override;
 
-  /// False: the directories whose counter is at this place are used up.
+  /// Returns false if no directory with such a counter is left.
   bool can_begin(const Script& script) const;
   void begin(const Script& script) override;
   void end() override;
@@ -37,7 +37,7 @@ class RealSide final : public Side {
  private:
   struct Client {
     std::unique_ptr<Coordinator> coordinator;
-    std::string sign_of_life;  ///< an ephemeral node of its session
+    std::string sign_of_life;  ///< an ephemeral znode of its session
   };
   void make_end_directories(const std::array<std::size_t, 3>& ends);
   void start_server();
@@ -46,12 +46,12 @@ class RealSide final : public Side {
   void make_sign_of_life(std::size_t client);
 
   testing::ZooKeeperServer server_;
-  std::array<std::vector<std::string>, 3> end_directories_;  ///< by what is left of the counter
+  std::array<std::vector<std::string>, 3> end_directories_;  ///< by distance to the end
   std::unique_ptr<testing::RawClient> operator_;
   std::array<Witness, kClients> witnesses_{Witness{journal_, 0}, Witness{journal_, 1},
                                            Witness{journal_, 2}};
   std::array<Client, kClients> clients_;
-  std::uint64_t made_ = 0;  ///< directories and signs of life
+  std::uint64_t made_ = 0;  ///< count of directories and signs of life
 };
 
 }  // namespace zklock::differential

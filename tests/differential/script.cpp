@@ -52,7 +52,7 @@ class Generator {
     }
   }
 
-  // At the end the script reads the nodes that it may have changed.
+  // At the end the script reads the znodes that it may have changed.
   void add_reads() {
     for (const char* path : {"", "/a", "/a/x", "/b", "/end"}) {
       if (std::string(path) == "/end" && !script_.left_to_end) continue;
@@ -76,7 +76,7 @@ class Generator {
 
   PathRef node() {
     if (!created_.empty() && !one_in(3)) {
-      // A recent one is more likely to exist.
+      // A recent znode is more likely to exist.
       const std::size_t back = pick(std::min<std::size_t>(created_.size(), 6));
       return {created_[created_.size() - 1 - back], one_in(12) ? "/kid" : ""};
     }
@@ -139,7 +139,7 @@ class Generator {
       add(ScriptStep::Kind::remove_subtree).path = one_in(2) ? parent() : node();
       return;
     }
-    // An expiry takes a second on a real server: the C client waits before it connects again.
+    // An expiry takes a second on a real server: the C client waits before it reconnects.
     add(one_in(4) ? ScriptStep::Kind::expire : ScriptStep::Kind::close, client);
   }
 
@@ -151,14 +151,14 @@ class Generator {
 
   void add_requests(std::size_t client) {
     ScriptStep& step = add(ScriptStep::Kind::submit, client);
-    // The numbers that a counter's end gives in a batch depend on timing.
+    // At a counter's end, the sequence numbers of a batch depend on timing.
     const std::size_t count = !script_.left_to_end && one_in(5) ? 2 + pick(3) : 1;
     std::vector<OperationRef> created;
     for (std::size_t i = 0; i < count; ++i) {
       const OperationRef self{step.id, i};
       RequestStep request = make_request(count > 1);
-      // The coordinator makes a second round trip for a node that it may not read. Whether the server
-      // handles the next request of the batch before it depends on timing.
+      // The coordinator makes a second round trip for a znode that it may not read. Whether the
+      // server handles the next request of the batch before it depends on timing.
       if (request.kind == OperationKind::get_and_watch && i + 1 < count) {
         request.kind = OperationKind::exists_and_watch;
       }
@@ -197,7 +197,7 @@ class Generator {
                                       OperationKind::transaction};
     RequestStep request;
     request.kind = kinds.at(pick(kinds.size()));
-    // Those that are refused at once are answered out of turn.
+    // Requests that are refused at once are answered out of order.
     if (!in_batch && one_in(8)) {
       request.session = one_in(2) ? RequestStep::Session::current : RequestStep::Session::first;
     }
@@ -246,7 +246,7 @@ class Generator {
       }
       request.writes.push_back(std::move(write));
     }
-    // The client refuses an empty one at once, out of turn.
+    // The client refuses an empty transaction at once, out of order.
     if (in_batch && request.writes.empty() && !request.guarded) {
       request.guarded = true;
       request.path = node();

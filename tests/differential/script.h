@@ -13,20 +13,20 @@ namespace zklock::differential {
 
 using model::OperationKind;
 
-/// How many clients a script has.
+/// The number of clients of a script.
 inline constexpr std::size_t kClients = 3;
 
-/// Names an operation of a script. The ids of steps stay when other steps are dropped.
+/// Identifies an operation of a script. Step ids do not change when other steps are dropped.
 struct OperationRef {
   std::size_t step = 0;
   std::size_t index = 0;  ///< within the batch
   friend auto operator<=>(const OperationRef&, const OperationRef&) = default;
 };
 
-/// A path of a script: a fixed one, or one that begins with the node that an operation created.
+/// A path of a script: a fixed one, or one that begins with a znode that an operation created.
 struct PathRef {
   std::optional<OperationRef> made_by;
-  std::string text;  ///< below the script's directory, or below the created node
+  std::string text;  ///< below the script's directory, or below that znode
 };
 
 struct WriteOperation {
@@ -53,15 +53,15 @@ struct RequestStep {
 
 struct ScriptStep {
   enum class Kind {
-    submit,         ///< `requests`, without waiting for a reply in between
-    unwatch,        ///< `watch`
-    close,          ///< the client ends its session; another client takes its place
-    expire,         ///< the session ends, and the client opens another
-    create,         ///< the operator creates `path`, with `everyone` in its list
+    submit,         ///< sends `requests` without waiting in between
+    unwatch,        ///< cancels `watch`
+    close,          ///< the session ends; another client replaces this one
+    expire,         ///< the session expires; the client opens another
+    create,         ///< the operator creates `path` with the permissions `everyone`
     set_data,       ///< the operator sets the data of `path`
-    set_acl,        ///< the operator sets the list of `path` to `everyone`
+    set_acl,        ///< the operator sets the permissions of `path` to `everyone`
     remove,         ///< the operator deletes `path`
-    remove_subtree  ///< the operator deletes `path` and everything below it
+    remove_subtree  ///< the operator deletes `path` and all znodes below
   };
   std::size_t id = 0;
   Kind kind{};
@@ -75,15 +75,15 @@ struct ScriptStep {
 
 struct Script {
   std::uint64_t seed = 0;
-  /// By how much the counter of /end is below its end. None: the script has no /end.
+  /// The distance of the counter of /end to its end. nullopt: the script has no /end.
   std::optional<std::int32_t> left_to_end;
   std::vector<ScriptStep> steps;
 };
 
-/// Makes the script of a seed.
+/// Returns the script of a seed.
 Script make_script(std::uint64_t seed);
 
-/// Returns the script in words, one line a step.
+/// Return a step or an operation in words.
 std::string to_text(const ScriptStep& step);
 std::string to_text(OperationKind kind);
 

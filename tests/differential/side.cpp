@@ -25,7 +25,8 @@ const char* to_text(WatchEvent event) {
   return "?";
 }
 
-/// The two sides name their digests differently: only whether the secret part is hidden is compared.
+/// The two sides name their digests differently. So only whether the secret part is hidden is
+/// compared.
 std::string to_text(const std::vector<AclEntry>& acl) {
   std::string text;
   for (const AclEntry& entry : acl) {
@@ -88,8 +89,8 @@ void Journal::event(std::uint64_t script, std::size_t client, const OperationAt&
   const std::lock_guard guard(mutex_);
   Seen& seen = seen_.at(client);
   if (script != script_ || seen.ignores_events) return;
-  // The server does not send the events of a node that the client may not read. The real coordinator
-  // asks every second whether the node still exists: when it learns that it does not is by chance.
+  // The server sends no events of a znode that the client may not read. The real coordinator polls
+  // such a znode every second, so the time at which it learns of the deletion varies.
   if (event == WatchEvent::deleted && seen.mute_paths.contains(watch.path)) return;
   seen.facts.push_back(
       {"watch " + watch.tag + ' ' + to_text(event), {}, watch.kind + ": event " + to_text(event)});
@@ -182,7 +183,7 @@ std::string Journal::label(SessionId session) const {
   return found == labels_.end() ? "unknown" : found->second;
 }
 
-// The detail is not compared: it is for people, and the simulated side has few words.
+// The detail is not compared: it is text for people, and the simulated side has little of it.
 Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) {
   const std::string status(core::to_string(reply.status));
   Fact fact{operation.tag + ' ' + status + ", session " + label(reply.session),
@@ -199,7 +200,7 @@ Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) 
   if (!reply.name.empty()) add("name", reply.name);
   add_zxid("czxid", reply.token);
   if (reply.token != FencingToken{}) {
-    // The clocks differ, but all replies agree on the time of one node.
+    // The clocks differ, but all replies must agree on the time of one znode.
     const auto known = created_ms_.emplace(reply.token.zxid, reply.created_ms).first;
     add("ctime", reply.created_ms == 0               ? "none"
                  : reply.created_ms == known->second ? "set"
@@ -208,7 +209,7 @@ Fact Journal::fact_of(const client::Reply& reply, const OperationAt& operation) 
   add_zxid("pzxid", reply.last_child);
   if (reply.child_count != 0) add("children", std::to_string(reply.child_count));
   if (!reply.children.empty()) {
-    std::vector<std::string> names = reply.children;  // in no order
+    std::vector<std::string> names = reply.children;  // order is not defined
     std::sort(names.begin(), names.end());
     std::string list;
     for (const std::string& name : names) list += '[' + name + ']';

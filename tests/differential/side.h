@@ -19,28 +19,28 @@ using client::Coordinator;
 using core::SessionId;
 using core::Status;
 
-/// One comparable observation. Each '#' of the text stands for a zxid, in order: the two sides number
-/// their changes differently, so only the order of zxids and their equality is compared.
+/// One comparable observation. Each '#' of the text stands for a zxid, in order. The two sides have
+/// different zxids, so only their order and equality are compared.
 struct Fact {
   std::string text;
   std::vector<std::int64_t> zxids = {};
-  std::string kind = {};  ///< for counting: which reply or event it is
+  std::string kind = {};  ///< for counting: the reply or event
 };
 
-/// An operation of a script, as it is carried out on one side.
+/// An operation of a script with its path on one side.
 struct OperationAt {
   std::string tag;   ///< its step and its index
   std::string kind;  ///< in words
-  std::string path;  ///< of the side
+  std::string path;  ///< on this side
 };
 
-/// Records what the clients of one side observe.
+/// Records the observations of the clients of one side.
 ///
 /// Thread-safety: all members, from any thread.
 class Journal {
  public:
-  /// Forgets everything but the current session of every client. Later events and replies of earlier
-  /// scripts are not recorded.
+  /// Forgets everything except the current session of every client. Events and replies of earlier
+  /// scripts are no longer recorded.
   void begin_script();
   std::uint64_t script() const;
 
@@ -58,7 +58,7 @@ class Journal {
                const OperationAt& operation);
   void replied_to_fence();
 
-  /// Waits until every expected reply has arrived. False: it has not in time.
+  /// Blocks until every expected reply has arrived. Returns false if that takes too long.
   bool wait_for_replies() const;
   bool has_all_replies() const;
   /// Waits until `client` has had more than `count` sessions.
@@ -66,10 +66,10 @@ class Journal {
   std::size_t sessions(std::size_t client) const;
   SessionId current_session(std::size_t client) const;
   SessionId first_session(std::size_t client) const;
-  /// From now on, until take(), no events of this client are recorded.
+  /// Records no events of this client until take().
   void ignore_events(std::size_t client);
 
-  /// Returns the name that the servers chose in the reply of that tag; empty without one.
+  /// Returns the name that the server chose in the reply of that tag; empty if there is none.
   std::string name_of(const std::string& tag) const;
 
   /// Returns the facts of all clients since the last call.
@@ -93,18 +93,18 @@ class Journal {
   std::size_t expected_ = 0;
   std::array<Seen, kClients> seen_;
   std::map<SessionId, std::string> labels_;
-  std::map<std::string, std::string> names_;         ///< chosen by the servers, by tag
+  std::map<std::string, std::string> names_;         ///< chosen by the server, by tag
   std::map<std::int64_t, std::int64_t> created_ms_;  ///< by czxid
 };
 
-/// Writes what one coordinator tells of its sessions into the journal.
+/// Records the session events of one coordinator in the journal.
 class Witness final : public client::SessionObserver {
  public:
   Witness(Journal& journal, std::size_t client) : journal_(journal), client_(client) {}
   void connected(const client::SessionInfo& session) override {
     if (session.is_new) journal_.connected(client_, session.id);
   }
-  // How often a connection breaks while a session is ended from outside is not compared.
+  // The number of broken connections while a session is ended from outside is not compared.
   void suspended(SessionId /*session*/) override {}
   void ended(SessionId /*session*/, Status why) override { journal_.ended(client_, why); }
   void answered(SessionId /*session*/, core::Instant /*sent_at*/, bool by_quorum) override {
@@ -116,33 +116,34 @@ class Witness final : public client::SessionObserver {
   const std::size_t client_;
 };
 
-/// One implementation of ZooKeeper, with the clients of a script: the simulated one or a real server.
+/// One implementation of ZooKeeper with the clients of a script: the simulated one or a real
+/// server.
 class Side {
  public:
   virtual ~Side() = default;
 
-  /// Makes an empty directory for a script, and sees to it that all clients are connected.
+  /// Creates an empty directory for a script. All clients are connected afterwards.
   virtual void begin(const Script& script) = 0;
   virtual void end() = 0;
   virtual Coordinator& coordinator(std::size_t client) = 0;
-  /// Runs until every expected reply has arrived. False: it did not.
+  /// Runs until every expected reply has arrived. Returns false if one did not arrive.
   virtual bool settle() = 0;
   /// Closes the client, and connects another one in its place.
   virtual void close(std::size_t client) = 0;
-  /// Ends the session of the client from outside, and returns when the client has another one.
+  /// Ends the session of the client from outside. Returns when the client has a new one.
   virtual void expire(std::size_t client) = 0;
 
-  // Requests of an operator. No access control list binds it.
+  // Requests of an operator, which no ACL restricts.
   virtual Status create(const std::string& path, const std::string& data,
                         std::int32_t everyone) = 0;
   virtual Status set_data(const std::string& path, const std::string& data) = 0;
   virtual Status set_acl(const std::string& path, std::int32_t everyone) = 0;
   virtual Status remove(const std::string& path) = 0;
-  /// The names of the children, sorted.
+  /// Returns the names of the children, sorted.
   virtual std::vector<std::string> children(const std::string& path) = 0;
 
   Journal& journal() noexcept { return journal_; }
-  /// The path of this side for a path of the script.
+  /// Returns the path of this side for a path of the script.
   std::string path(const std::string& text) const {
     return text.starts_with("/end") ? end_directory_ + text.substr(4) : directory_ + text;
   }
@@ -150,7 +151,7 @@ class Side {
  protected:
   Journal journal_;
   std::string directory_;
-  std::string end_directory_;  ///< its counter is near its end
+  std::string end_directory_;  ///< the parent whose counter is near its end
 };
 
 }  // namespace zklock::differential

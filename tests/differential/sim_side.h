@@ -12,8 +12,8 @@
 
 namespace zklock::differential {
 
-/// The simulated ensemble, a new one for every script. Each client that takes the place of a closed
-/// one is another client of the world.
+/// The simulated ensemble; each script has a new one. A client that replaces a closed one is a
+/// further client of the world.
 class SimSide final : public Side {
  public:
   void begin(const Script& script) override;
@@ -35,7 +35,7 @@ class SimSide final : public Side {
   std::array<Witness, kClients> witnesses_{Witness{journal_, 0}, Witness{journal_, 1},
                                            Witness{journal_, 2}};
   std::optional<model::World> world_;
-  std::array<std::size_t, kClients> at_{};  ///< which client of the world
+  std::array<std::size_t, kClients> at_{};  ///< index of each client in the world
   std::size_t started_ = 0;
 };
 

@@ -59,7 +59,7 @@ void Asker::step() {
   event();
 }
 
-// ---- what happens -------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
 void Asker::event() {
   lease_ = false;
@@ -75,7 +75,7 @@ void Asker::event() {
       const bool lease = choose_lease();
       return take(fsm_.predecessor_changed(fired.node, lease));
     }
-    case 2:  // too late
+    case 2:  // the watch is no longer armed
       if (!armed_.empty() || fsm_.state() == State::arming) return;
       return take(fsm_.predecessor_deleted(choose_name()));
     case 3: {
@@ -104,7 +104,7 @@ void Asker::give_up() {
   take(fsm_.give_up());
 }
 
-/// The servers want no more of it.
+/// Gives up, and answers every request with `closed` until the machine ends.
 void Asker::come_to_an_end() {
   give_up();
   refused_ = true;
@@ -114,7 +114,7 @@ void Asker::come_to_an_end() {
   require(granted_ || fsm_.over(), "it comes to its end");
 }
 
-// ---- what it is answered ------------------------------------------------------------------------
+// ---- answers ------------------------------------------------------------------------------------
 
 Status Asker::choose_status() {
   constexpr Status all[] = {Status::unknown,          Status::session_ended, Status::not_connected,
@@ -124,12 +124,12 @@ Status Asker::choose_status() {
                             Status::quota_exceeded,   Status::read_only,     Status::too_many_nodes,
                             Status::too_many_watches, Status::server_error,  Status::not_sent};
   if (refused_) return Status::closed;
-  // What overtakes others has never been sent.
+  // An answer out of order implies that the request was never sent.
   if (out_of_turn_) return choices_.one_in(2) ? Status::closed : Status::not_connected;
   const unsigned which = choices_.byte();
   if (which >= 64) return Status::ok;
   const Status status = all[which % std::size(all)];
-  // Only who has abandoned is told so.
+  // `not_sent` answers only an abandoned request.
   if (status == Status::not_sent && !abandoned_) return Status::unknown;
   return status;
 }
@@ -142,7 +142,7 @@ FencingToken Asker::choose_token() {
   return {static_cast<std::int64_t>(choices_.below(8)) + 1};
 }
 
-/// Of a node that may be its own, if it wants; or of any.
+/// Returns the name of a znode that could be the machine's own, or of any child.
 std::string Asker::choose_name() {
   if (choices_.one_in(3)) return choose_child(choices_);
   return NodeName::make(fsm_.present_rule().prefix(), choose_sequence(choices_)).text;
@@ -159,7 +159,7 @@ std::string Asker::choose_data() {
   return data.encode();
 }
 
-/// The own node, by that answer to what was asked of it.
+/// Records that this answer implies the deletion of the own znode.
 void Asker::said_gone(Status status) {
   const StatusSort sort = sort_of(status);
   const bool gone = sort == StatusSort::session || sort == StatusSort::over ||
@@ -314,7 +314,7 @@ void Asker::answer_watched(const AcquireEffect& request) {
   take(fsm_.watched(request.text, {status, token, data, "said"}));
 }
 
-// ---- what it asks for ---------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 void Asker::take(const AcquireEffects& effects) {
   require(!granted_ || effects.empty(), "after the grant nothing is asked for");

@@ -11,20 +11,20 @@
 
 namespace zklock::fuzz {
 
-/// The driver of one acquire machine, whose every answer is what the input says: any status, name,
-/// number, token, session, data and list, in any order in which answers may come. It holds against
-/// the machine what is promised however the servers lie:
+/// Drives one acquire machine with answers that the input decides: any status, name, sequence
+/// number, token, session, data and list, in any possible order. The promises hold for arbitrary
+/// answers:
 ///
 /// | promise                                                                                 |
 /// |-----------------------------------------------------------------------------------------|
-/// | a grant is of a node that an answer has said is its own, with that token and session     |
-/// | the answer before it says that nobody is in the way, and that no delay runs              |
-/// | and it comes with a valid lease; never after the caller has given up                     |
-/// | one end: after it nothing is asked for, and one error at most is told                    |
-/// | a node that it was told of is asked to be removed, once, or was said to be gone          |
-/// | no attempt is used twice; no request is repeated before its answer                       |
-/// | no watch is left but where it waits                                                      |
-/// | given up, and refused by all servers, it comes to its end within a few answers           |
+/// | a grant is of a znode that an answer named as its own, with that token and session      |
+/// | the answer before the grant showed no contender in the way and no running delay         |
+/// | a grant needs a valid lease; no grant follows after the caller has given up             |
+/// | the machine ends once: no request follows, and at most one error was reported           |
+/// | each znode that an answer named is deleted once, or an answer has shown its deletion    |
+/// | no attempt id is used twice; no request is repeated before its answer                   |
+/// | watches are armed only while the machine waits                                          |
+/// | after give_up(), with every request refused, the machine ends within a few answers      |
 class Asker {
  public:
   explicit Asker(Choices& choices);
@@ -36,12 +36,13 @@ class Asker {
     std::string name;
     core::SessionId session;
     FencingToken token;
-    bool gone = false;  ///< somebody has said so, or it was asked to be removed
+    /// An answer has shown its deletion, or its deletion was requested.
+    bool gone = false;
     bool removed = false;
   };
   struct Armed {
     std::string node;
-    bool is_release = false;  ///< when it changes
+    bool is_release = false;  ///< whether a change of its data grants
   };
 
   static core::AcquireFsm::Policy choose_policy(Choices& choices);
@@ -81,18 +82,18 @@ class Asker {
   core::AcquireFsm fsm_;
   std::vector<core::AcquireEffect> outstanding_;
   std::vector<Armed> armed_;
-  std::size_t watches_ = 0;  ///< that were asked for together
+  std::size_t watches_ = 0;  ///< requested together
   std::set<std::string> attempts_;
   std::string attempt_;
   std::optional<Node> own_;
-  core::SessionId asked_;  ///< by its last create
-  bool first_ = false;     ///< by the last answer that could say so
-  bool lease_ = false;     ///< by the last answer
+  core::SessionId asked_;  ///< the session of its last create
+  bool first_ = false;     ///< the last answer on the queue showed no contender ahead
+  bool lease_ = false;     ///< the last answer gave a lease
   bool gave_up_ = false;
   bool abandoned_ = false;
   bool failed_ = false;
-  bool refused_ = false;      ///< whatever it asks for
-  bool out_of_turn_ = false;  ///< what is being answered
+  bool refused_ = false;      ///< every request
+  bool out_of_turn_ = false;  ///< of the request being answered
   bool granted_ = false;
 };
 

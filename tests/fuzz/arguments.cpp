@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of the tests are told: the simulator's command line and plans, the benchmark's
-// commands. What is accepted makes sense and means the same when it is said again; the rest is
-// refused, by an answer or by the one exception that is promised.
+// Command lines of the test programs: the simulator's options and plans, and the benchmark's
+// commands. Accepted text is valid and parses to an equal value when it is printed again. Other
+// text is refused by a return value or by the one promised exception.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -15,7 +15,7 @@
 
 namespace zklock::fuzz {
 
-/// Small numbers, so that they meet, and those at the end of the counter.
+/// Returns a small sequence number, so that collisions happen, or one at the end of the counter.
 inline core::Sequence choose_sequence(Choices& choices) {
   using Limits = std::numeric_limits<std::int32_t>;
   switch (const unsigned which = choices.byte()) {
@@ -29,14 +29,14 @@ inline core::Sequence choose_sequence(Choices& choices) {
   }
 }
 
-/// A number of permits or an ageing.
+/// Returns a count of permits, or an ageing.
 inline std::int32_t choose_count(Choices& choices) {
   const unsigned which = choices.byte();
   return which == 255 ? std::numeric_limits<std::int32_t>::max()
                       : static_cast<std::int32_t>(which % 6) + 1;
 }
 
-/// A name of any kind that there may be below a lock's path.
+/// Returns a name of any kind that can occur below a lock path.
 inline std::string choose_child(Choices& choices) {
   std::string prefix;
   switch (choices.below(14)) {
@@ -72,7 +72,7 @@ inline std::string choose_child(Choices& choices) {
   return core::NodeName::make(prefix, choose_sequence(choices)).text;
 }
 
-/// All different, as the servers' are.
+/// Returns distinct names, as a server does.
 inline std::vector<std::string> choose_children(Choices& choices, std::size_t most) {
   std::vector<std::string> children;
   for (std::size_t left = choices.below(most + 1); left > 0; --left) {

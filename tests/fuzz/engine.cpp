@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock engine, unchanged, on servers that say anything: see LyingServers. Whatever they say,
+// The unchanged lock engine with servers that answer arbitrarily: see LyingServers. Promises:
 //
 // | promise                                                                                 |
 // |-----------------------------------------------------------------------------------------|
 // | every call ends once, with a hold, an error, or neither                                  |
-// | a hold has a token that the servers have told, a node and an owner                       |
-// | nothing is held whose session has ended, nor later than a timeout after the quorum was   |
-// |   last heard of; once lost it stays lost, its stop_token fires, and fires once           |
+// | a hold has a token that the servers have sent, a znode and an owner                      |
+// | no hold is held after its session has ended, or longer than a timeout after the last     |
+// |   answer of the quorum; a lost hold stays lost, and its stop token fires once            |
 // | its owner's counts are above 0 exactly while it is held                                  |
-// | when the client has been closed, all calls have ended, all holds are lost, and nothing    |
-// |   keeps it alive                                                                         |
+// | after the client was closed, all calls have ended, all holds are lost, and no reference  |
+// |   to the engine is left                                                                  |
 //
-// Whether two clients exclude each other is not asked here: that servers which lie can do both, no
-// library can help; with servers that fail, and tell the truth, tests/model asks it.
+// Exclusion of two clients is not checked here, because no library can ensure it with servers that
+// lie. The tests in tests/model check it, with servers that fail but do not lie.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -161,7 +161,7 @@ class Client {
     call.told.emplace(call.hold.lost(), Told{&call.losses});
     require(servers_.have_told({call.hold.token().zxid}), "the servers have told of its node");
     require(call.hold.owner() == call.owner, "its owner");
-    // Of a hold that was asked for its node the next one waits until that is gone.
+    // A hold whose node() was called prevents the next local grant until its znode is deleted.
     const bool asks = choices_.below(4) == 0;
     const std::string node = asks ? call.hold.node() : outcome.contender->tenure().node();
     require(node.starts_with("/locks/a/"), "its node");

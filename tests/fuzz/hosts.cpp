@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection strings: what is accepted has servers that can be asked for, means the same when it is
-// written again, and becomes what the C client can use; the rest is refused by a typed error.
+// Connection strings. An accepted one names servers that can be resolved, parses to an equal value
+// when it is written again, and converts to a string for the C client. Others are refused with a
+// typed error.
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -41,12 +42,12 @@ void check_written_again(const ConnectionString& hosts) {
   require(ConnectionString::parse(text + "/").chroot().empty(), "the root is no chroot");
 }
 
-/// By its name: none, one, two or three; and no host can be called so.
+/// Returns 0 to 3 addresses, chosen by the length of the name. No host can have such a name.
 std::vector<std::string> addresses(const std::string& host) {
   return std::vector<std::string>(host.size() % 4, "!" + std::to_string(host.size()));
 }
 
-/// As the C client reads it: the port is what follows the last colon.
+/// Parses as the C client does: the port follows the last colon.
 void check_for_c_client(const ConnectionString& hosts) {
   const std::string text = hosts.for_c_client(addresses);
   const bool none = std::ranges::all_of(

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t most_children = 5;
 
-/// Its event, where it is a request with a watch.
+/// Returns the event handler of a request with a watch, or an empty one.
 ops::OnWatchEvent watch_in(const Operation& operation) {
   if (const auto* get = std::get_if<ops::GetAndWatch>(&operation)) return get->on_event;
   if (const auto* list = std::get_if<ops::ListAndWatch>(&operation)) return list->on_event;
@@ -27,7 +27,7 @@ ops::OnWatchEvent watch_in(const Operation& operation) {
   return {};
 }
 
-/// What the leader has to be asked for.
+/// Returns whether the leader must answer this request.
 bool is_by_quorum(const Operation& operation) {
   return std::holds_alternative<ops::CreateContender>(operation) ||
          std::holds_alternative<ops::CreateParents>(operation) ||
@@ -37,7 +37,7 @@ bool is_by_quorum(const Operation& operation) {
          std::holds_alternative<ops::Transaction>(operation);
 }
 
-/// No server's.
+/// Returns a reply that no server has sent.
 Reply unasked(Status status) {
   Reply reply;
   reply.status = status;
@@ -45,7 +45,7 @@ Reply unasked(Status status) {
   return reply;
 }
 
-/// Of the contender that is being made.
+/// Returns the data of the contender that the request creates.
 std::string data_of_contender(const Operation& operation) {
   if (const auto* create = std::get_if<ops::CreateContender>(&operation)) return create->data;
   const auto* all = std::get_if<ops::Transaction>(&operation);
@@ -72,7 +72,7 @@ RequestId LyingServers::submit(Request request, ReplyHandler handler) {
 
 bool LyingServers::abandon(RequestId request) noexcept {
   const auto found = std::ranges::find(pending_, request, &Pending::id);
-  if (found == pending_.end() || connected_) return false;  // it has been sent
+  if (found == pending_.end() || connected_) return false;  // the request was sent
   abandoned_.push_back(std::move(*found));
   pending_.erase(found);
   return true;
@@ -102,7 +102,7 @@ void LyingServers::end_session() {
   observer_->ended(ended, Status::session_ended);
 }
 
-/// Where it is the coordinator's to give, and no server's.
+/// Returns the status of an answer that the coordinator itself must give.
 std::optional<Status> LyingServers::own_answer(const Pending& pending) const {
   if (closed_) return Status::closed;
   const SessionId bound = pending.request.session;
@@ -145,7 +145,7 @@ Reply LyingServers::make_reply(Status status, const Operation& operation) {
   }
   reply.token = {static_cast<std::int64_t>(choices_.below(24)) + 1};
   reply.child_count = static_cast<std::int32_t>(choices_.below(3)) + 1;
-  // Often what would make it alone.
+  // Often a value that shows no other contender.
   reply.last_child = choices_.one_in(4)
                          ? FencingToken{static_cast<std::int64_t>(choices_.below(24))}
                          : last_contender_;

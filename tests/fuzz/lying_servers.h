@@ -18,10 +18,10 @@
 
 namespace zklock::fuzz {
 
-/// A coordinator whose servers say whatever the input says: any status, name, token, data, children,
-/// events of watches. What the coordinator itself promises it keeps: one reply to each request, in
-/// order, of the session that it was bound to; the observer told before; no word of a watch that was
-/// called off.
+/// A coordinator whose servers answer as the input decides: any status, name, token, data, children
+/// and watch events. It keeps the coordinator's own promises: one reply to each request, in order,
+/// and only from the session to which the request was bound. The observer is notified before. No
+/// event of a cancelled watch is delivered.
 ///
 /// Thread-safety: none.
 class LyingServers final : public client::Coordinator {
@@ -36,7 +36,7 @@ class LyingServers final : public client::Coordinator {
   void close() override;
   std::string trouble() const override { return "they lie"; }
 
-  /// What may happen next. Each does nothing where there is nothing to do.
+  /// Possible next actions. An action without pending work has no effect.
   void connect();
   void disconnect();
   void end_session();
@@ -46,9 +46,9 @@ class LyingServers final : public client::Coordinator {
 
   static constexpr std::chrono::seconds timeout{6};
   client::SessionId session() const noexcept { return session_; }
-  /// When the last request was sent of that session that has been answered by the quorum.
+  /// Returns when the last request was sent that the quorum has answered on that session.
   std::optional<core::Instant> heard_by_quorum(client::SessionId session) const;
-  /// A contender's node is known to be made by that: as they have said.
+  /// Returns whether an answer has named a contender's znode with this token.
   bool have_told(FencingToken token) const { return told_.contains(token); }
   std::size_t unanswered() const noexcept { return pending_.size(); }
 
@@ -81,7 +81,7 @@ class LyingServers final : public client::Coordinator {
   std::deque<std::function<void()>> soon_;
   std::map<client::SessionId, core::Instant> quorum_;
   std::set<FencingToken> told_;
-  std::string attempt_;  ///< of the last contender's node that was asked for
+  std::string attempt_;  ///< of the last contender that was requested
   FencingToken last_contender_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in a node, whoever wrote it: what is read is fit to be shown, says the same when it is
-// written and read again, and no value can forge a line.
+// Data of a znode by any writer. Parsed data are printable and parse to equal values when they are
+// written again. No value can forge a line.
 #include "zklock/core/node_data.h"
 
 #include <cstddef>
@@ -32,7 +32,7 @@ std::string utf8_of(char32_t code) {
           byte(0x80U | (code >> 6U & 0x3FU)), byte(0x80U | (code & 0x3FU))};
 }
 
-/// One that the input says is read as what it is, whatever follows.
+/// A character of the input's code point is parsed correctly, regardless of the bytes behind it.
 void check_character(std::string_view bytes) {
   char32_t code = 0;
   for (const char c : bytes.substr(0, 3)) code = code << 8U | static_cast<unsigned char>(c);
@@ -86,7 +86,7 @@ void check_read(std::string_view text) {
   require(again->encode() == written, "written the same");
 }
 
-/// Fields of any bytes.
+/// Writes fields that contain arbitrary bytes, and reads them again.
 void check_written(std::string_view bytes) {
   Choices choices(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   NodeData data;

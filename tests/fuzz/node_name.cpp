@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One child's name, as it is: what is read from it is what it says, and what is written is read
-// again; no name is of two kinds.
+// The name of one child. A parsed name has the meaning of its text, and a written name parses
+// again. No name is of two kinds.
 #include "zklock/core/node_name.h"
 
 #include <algorithm>
@@ -97,7 +97,7 @@ std::string prefix_of(unsigned kind, std::int32_t count, std::int32_t other) {
   }
 }
 
-/// What is written with numbers that the input says.
+/// Writes a name with numbers of the input, and reads it again.
 void check_written(std::string_view bytes) {
   std::uint64_t said = 0;
   for (const char c : bytes.substr(0, 8)) said = said << 8U | static_cast<unsigned char>(c);

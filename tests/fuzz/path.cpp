@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths: accepted is what ZooKeeper's servers take, by their rules written here a second time, on
-// UTF-16 as there; what is refused is refused by a typed error that is fit to be shown; parents,
-// names and chroots are put together and taken apart again.
+// Paths. The accepted paths are those that ZooKeeper's servers accept; the target has a second
+// version of their rules, on UTF-16 as in the servers. A refused path causes a typed, printable
+// error. Parents, names and chroots can be joined and split again.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace core;
 
-/// Nothing when it is not UTF-8.
+/// Returns nullopt if the text is not UTF-8.
 std::optional<std::u16string> utf16_of(std::string_view text) {
   std::u16string result;
   while (!text.empty()) {
@@ -98,7 +98,7 @@ void check_lock(const std::string& text) {
   require(client::parent_of(child) == text, "its child is below it");
   require(client::name_of(child) == "lock-0000000001", "by that name");
   require(client::join(text, "lock-0000000001") == child, "however it is put together");
-  // As a chroot of itself.
+  // The path as a chroot of itself.
   const std::string full = client::full_path(text, text);
   require(full == text + text && client::is_valid_path(full), "below its chroot");
   require(client::full_path(text, "/") == text, "the root of a chroot");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of children: who comes before whom is an order, holders never exclude each other, and a
-// contender watches enough of those in its way and none too many; all of it judged by the table of
-// QueueRule, written here a second time.
+// A list of children. The order of contenders is a strict order, holders never exclude each other,
+// and each contender watches exactly the necessary ones ahead of it. The target has a second
+// version of QueueRule's table and compares with it.
 #include "zklock/core/queue.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using Verdict = Decision::Verdict;
 constexpr std::size_t most_children = 9;
 constexpr std::size_t most_compared = 4;
 
-/// What who made that node wants.
+/// Returns the rule of the contender that created this znode.
 QueueRule rule_of(const Contention& it, std::int32_t all) {
   switch (it.access) {
     case Access::exclusive: return QueueRule::mutex();
@@ -45,7 +45,7 @@ bool stands_before(const Contention& a, const Contention& b) {
   return is_weighted(a) ? precedes(a, b) : a.before(b);
 }
 
-/// By one order of them all; of some, to be quick.
+/// Checks that `before` is a strict total order, on a prefix of the list to save time.
 template <class Before>
 void check_order(std::span<const Contention> all, Before before) {
   all = all.first(std::min(all.size(), most_compared));
@@ -61,7 +61,7 @@ void check_order(std::span<const Contention> all, Before before) {
   }
 }
 
-/// Of the room of `own`, which `other` stands before.
+/// Returns how much of the room of `own` the contender `other`, which is ahead, takes.
 std::int64_t taken_by(const Contention& other, const Contention& own) {
   constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
   if (own.access != Access::permits) {
@@ -98,7 +98,7 @@ Verdict check_decision(const std::vector<std::string>& children,
                        const std::vector<Contention>& all_there, const Contention& own,
                        std::int32_t all) {
   const Decision said = decide(children, own.name, rule_of(own, all));
-  const Contention* front = nullptr;  // of its kind
+  const Contention* front = nullptr;  // the first of its kind
   std::size_t before = 0;
   std::int64_t taken = 0;
   for (const Contention& other : all_there) {
@@ -118,7 +118,7 @@ Verdict check_decision(const std::vector<std::string>& children,
   return said.verdict;
 }
 
-/// All of these hold at the same time.
+/// Checks that these contenders may hold together.
 void check_together(const std::vector<Contention>& holders, std::int32_t all) {
   std::int64_t permits = 0;
   for (const Contention& it : holders) {
@@ -158,7 +158,8 @@ std::vector<Contention> first_of(const std::vector<std::string>& children,
   return first;
 }
 
-/// Ours that have their numbers from a counter at its end go, wherever they stand.
+/// Returns the queue without zklock's contenders whose sequence numbers are unusable: they
+/// withdraw, wherever they are.
 std::vector<Contention> first_of_those_that_stay(const std::vector<Contention>& there,
                                                  std::int32_t all) {
   std::vector<std::string> children;

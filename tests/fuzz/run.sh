@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fuzzes with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, with one command on a fresh
-# Debian 12: installs what is missing, builds the targets in build/fuzz, and runs one after the other.
+# Fuzzes with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, with one command on a
+# fresh Debian 12. Installs missing packages, builds the targets in build/fuzz, and runs them in
+# turn.
+#
 #   tests/fuzz/run.sh [--runs N] [--seconds N] [--keep] [TARGET...]
-#     --runs N      inputs for each target; 10000000, and 200000 for the engine, which is no function
-#     --seconds N   or as long for each, if that is less
-#     --keep        what was found to be new goes to corpus/TARGET, merged and minimized
-#     TARGET        node_name queue node_data path hosts arguments acquire engine; all by default
-# Ends with a table. What breaks a promise is kept as build/fuzz/found/TARGET-crash-..., and the exit
-# status is 1 then. To run such a file again: build/fuzz/tests/fuzz/fuzz_TARGET FILE
+#
+# - --runs N: inputs for each target; default 10000000, and 200000 for the engine
+# - --seconds N: ends each target after this time, if that is earlier
+# - --keep: adds new inputs to corpus/TARGET, merged and minimized
+# - TARGET: node_name queue node_data path hosts arguments acquire engine; default: all
+#
+# Ends with a table. An input that breaks a promise is stored as build/fuzz/found/TARGET-crash-...,
+# and the exit status is 1. To run it again: build/fuzz/tests/fuzz/fuzz_TARGET FILE
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -61,7 +65,7 @@ for target in "${targets[@]}"; do
   program=build/fuzz/tests/fuzz/fuzz_$target
   mkdir -p "$work/$target"
   verdict=passed
-  # What is new goes to the first folder.
+  # libFuzzer writes new inputs to the first folder.
   "$program" -runs="$wanted" -max_total_time="$seconds" -max_len="$longest" -timeout=10 \
     -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$found/$target-" \
     "$work/$target" "$corpus" >"build/fuzz/$target.log" 2>&1 || verdict=BROKEN

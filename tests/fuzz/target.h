@@ -9,13 +9,12 @@
 
 #include "zklock/core/node_data.h"
 
-/// What a fuzzing target defines: called with one input after the other. It checks what is
-/// promised of it, by require().
+/// Each fuzzing target defines this function. It checks its promises on one input by require().
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace zklock::fuzz {
 
-/// Ends the program when a promise is broken; libFuzzer keeps the input then.
+/// Ends the program if a promise is broken; libFuzzer then stores the input.
 inline void require(bool kept, const char* promise, std::string_view about = {}) {
   if (kept) return;
   std::fprintf(stderr, "BROKEN: %s %.*s\n", promise, static_cast<int>(about.size()), about.data());
@@ -26,7 +25,7 @@ inline std::string_view as_text(const std::uint8_t* data, std::size_t size) noex
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// As core::printable() would leave it; most texts are plain, and found to be so quickly.
+/// Returns whether core::printable() would not change the text. Plain ASCII is checked fast.
 inline bool is_fit_to_be_shown(std::string_view text) {
   for (const char c : text) {
     if (c < 0x20 || c > 0x7E) return core::printable(text, text.size()) == text;
@@ -34,7 +33,7 @@ inline bool is_fit_to_be_shown(std::string_view text) {
   return true;
 }
 
-/// An input that is taken for choices, from its front to its end; behind that all are 0.
+/// Reads an input as choices, from front to end. After its end every choice is 0.
 ///
 /// Thread-safety: none.
 class Choices {
@@ -50,7 +49,7 @@ class Choices {
   }
   unsigned below(std::size_t n) noexcept { return byte() % static_cast<unsigned>(n); }
   bool one_in(unsigned n) noexcept { return byte() % n == n - 1; }
-  /// So many bytes as the next one says.
+  /// Returns as many bytes as the next byte says.
   std::string_view text() noexcept {
     const std::string_view taken = left_.substr(0, byte_before_text());
     left_.remove_prefix(taken.size());

@@ -17,10 +17,10 @@ namespace zklock::client {
 
 namespace rq = request;
 
-/// How long a test waits for what must happen.
+/// The timeout of every wait.
 inline constexpr std::chrono::seconds kPatience{60};
 
-/// One thing that the coordinator told, in order.
+/// One call of the coordinator to its observers and handlers.
 struct Event {
   enum class Kind { connected, suspended, ended, answered, reply, watch };
   Kind kind{};
@@ -33,7 +33,7 @@ struct Event {
   rq::WatchEvent change{};
 };
 
-/// What was told, for questions and for waiting.
+/// Records the events in their order, and waits for them.
 class Journal : public SessionObserver {
  public:
   void add(const Event& event) {
@@ -103,7 +103,7 @@ class Journal : public SessionObserver {
   std::vector<Event> events_;  // guarded by mutex_
 };
 
-/// A coordinator with a journal of all that it tells, and calls that wait for their reply.
+/// A coordinator whose events are recorded in a journal, and calls that block until their reply.
 class Probe {
  public:
   explicit Probe(ClientOptions options)
@@ -126,13 +126,13 @@ class Probe {
   Coordinator* operator->() { return coordinator_.get(); }
   Journal& journal() { return journal_; }
 
-  /// The session after the first connection.
+  /// Returns the session of the latest connection. Blocks until there is one.
   SessionId session() {
     if (!journal_.wait(1, Event::Kind::connected)) throw std::runtime_error("not connected");
     return journal_.last(Event::Kind::connected).session;
   }
 
-  /// Sends and does not wait; the reply is in the journal under `tag`.
+  /// Sends a request and does not wait. The journal records the reply with `tag`.
   RequestId send(int tag, Operation operation, SessionId session = {}, bool at_once = false) {
     return coordinator_->submit({std::move(operation), session, at_once},
                                 [this, tag](const Reply& reply) {
@@ -167,14 +167,14 @@ class Probe {
     return {id, std::move(box->reply)};
   }
 
-  /// A contender below `parent`; its path.
+  /// Creates a contender below `parent` and returns its path.
   std::string contend(const std::string& parent, const std::string& data = "x") {
     const Reply reply = call(rq::CreateContender{parent, "lock-", data});
     if (reply.status != Status::ok) throw std::runtime_error("create: " + reply.detail);
     return parent + "/" + reply.name;
   }
 
-  /// Watches a node; its events are in the journal under `tag`.
+  /// Returns a watch request for a znode. The journal records its events with `tag`.
   template <typename Operation = rq::GetAndWatch>
   Operation watch(int tag, const std::string& path) {
     return {path, [this, tag](SessionId session, rq::WatchEvent change) {
@@ -191,7 +191,7 @@ class Probe {
   std::unique_ptr<Coordinator> coordinator_;
 };
 
-/// A server of its own, up and serving.
+/// Returns a new server that serves.
 inline std::unique_ptr<testing::ZooKeeperServer> serving(testing::ZooKeeperOptions options = {}) {
   auto server = std::make_unique<testing::ZooKeeperServer>(std::move(options));
   server->start();

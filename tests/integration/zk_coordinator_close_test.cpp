@@ -47,8 +47,8 @@ TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
   const TestChroot chroot(SharedServer::hosts());
   ASSERT_EQ(RawClient(chroot.hosts()).create("/p").rc, ZOK);
   constexpr int kRequests = 200;
-  // Closing waits for a second for what is on its way; when that has not been enough, the servers may
-  // not hear of the session's end.
+  // close() waits up to one second for requests under way. If that is too short, the servers may
+  // not receive the end of the session.
   std::set<std::int64_t> slow_sessions;
   for (int round = 0; round < 50; ++round) {
     ClientOptions options = Probe::with(chroot.hosts());
@@ -66,7 +66,7 @@ TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
           if (reply.status != Status::ok && reply.status != Status::closed) ++late;
           if (closed) ++late;
         });
-        // Somewhere between "all are waiting" and "all are answered".
+        // Between "no reply has arrived" and "all replies have arrived".
         if (i == round * 4) (void)probe->trouble();
       }
       const Instant begun = LeaseClock::now();
@@ -79,7 +79,7 @@ TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
     EXPECT_EQ(late, 0);
   }
   EXPECT_EQ(RequestRegistry::instance().size(), 0U);
-  // The sessions were ended, not left to time out.
+  // The sessions were closed; they did not expire.
   RawClient raw(chroot.hosts());
   const auto left = [&] {
     const auto names = raw.children("/p").names;
@@ -187,7 +187,8 @@ TEST(ZkCoordinatorClose, LeavesNoThreadAndNoDescriptor) {
   EXPECT_LE(entries("/proc/self/fd"), descriptors);
 }
 
-// Whoever submits too late may be gone when the reply comes, and all else with him.
+// A submitter that is too late may be destroyed before its reply, and its handler may hold the last
+// reference.
 TEST(ZkCoordinatorClose, ALateReplyMayHoldTheLastReference) {
   struct Told {
     std::promise<void> alone;
@@ -196,7 +197,7 @@ TEST(ZkCoordinatorClose, ALateReplyMayHoldTheLastReference) {
   const auto told = std::make_shared<Told>();
   Journal journal;
   auto coordinator =
-      std::shared_ptr(make_zookeeper_coordinator(Probe::with("127.0.0.1:1")));  // nobody is there
+      std::shared_ptr(make_zookeeper_coordinator(Probe::with("127.0.0.1:1")));  // no server
   coordinator->start(journal);
   coordinator->close();
   const auto replies = std::make_shared<std::atomic<int>>(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs started by exec inherit nothing of the connection.
+// Programs that exec starts inherit no descriptor of the connection.
 #include <array>
 #include <cstddef>
 #include <cstdio>
@@ -26,7 +26,7 @@ void PrintTo(const Inherited& inherited, std::ostream* out) {
   *out << inherited.sockets << " sockets, " << inherited.pipes << " pipes";
 }
 
-// Counts the descriptors that a program started by this process finds open.
+// Counts the open descriptors of a program that this process starts.
 Inherited inherited() {
   const std::unique_ptr<FILE, int (*)(FILE*)> listing(::popen("ls -l /proc/self/fd", "r"),
                                                       &::pclose);

@@ -33,14 +33,14 @@ std::vector<Event> of_kind(const Journal& journal, Kind kind) {
   return chosen;
 }
 
-// A connection attempt that meets the session's end may hang for two thirds of its timeout.
+// A connection attempt at the moment of the session's end can block for two thirds of this timeout.
 ClientOptions with_short_sessions(const testing::ZooKeeperServer& server) {
   ClientOptions options = Probe::with(server.hosts());
   options.session_timeout = std::chrono::seconds(6);
   return options;
 }
 
-// However long a restart takes on a busy machine, the session survives it.
+// The session survives a restart, even on a busy machine.
 ClientOptions outlasting_a_restart(const testing::ZooKeeperServer& server) {
   ClientOptions options = Probe::with(server.hosts());
   options.session_timeout = std::chrono::seconds(60);
@@ -202,7 +202,7 @@ TEST(ZkCoordinatorFaults, WhatIsBoundToASessionEndsWithItAndTheRestGoesOn) {
     probe.send(i, rq::CreateContender{"/", "lock-", ""}, old);
     probe.send(i + 1, rq::CountChildren{"/"});
   }
-  // Servers that know nothing of the session.
+  // The restarted server does not know the session.
   std::filesystem::remove_all(server->directory() / "data" / "version-2");
   restart(*server);
   ASSERT_TRUE(probe.journal().wait(20, Kind::reply));
@@ -327,8 +327,8 @@ TEST(ZkCoordinatorFaults, AnUnreadableNodeIsAskedForAfterAReconnectToo) {
   EXPECT_EQ(probe.journal().last(Kind::watch).change, rq::WatchEvent::deleted);
 }
 
-// Servers (since 3.8.4) do not tell of a node who may not read it: the C client does not learn that its
-// watch is gone.
+// Servers since 3.8.4 send no event of a znode to a client that may not read it. So the C client
+// does not learn that its watch no longer exists.
 TEST(ZkCoordinatorFaults, WhatEndedWithoutAnEventIsNotWatchedAfterAReconnect) {
   const auto server = serving();
   const testing::Forwarder forwarder(server->port(), testing::Forwarder::Events::swallowed);
@@ -340,7 +340,7 @@ TEST(ZkCoordinatorFaults, WhatEndedWithoutAnEventIsNotWatchedAfterAReconnect) {
   const auto make = [&](const std::string& node) {
     EXPECT_EQ(raw.create(node, "x", 0, ACL_vector{1, nothing}).rc, ZOK);
   };
-  const auto settle = [&] {  // behind a question and the two removals around it
+  const auto settle = [&] {  // behind a query and the two removals around it
     for (int i = 0; i < 4; ++i) EXPECT_EQ(probe.call(rq::Check{"/"}).status, Status::ok);
   };
   for (const char* node : {"/waited-for", "/given-up", "/comes-again"}) make(node);
@@ -357,7 +357,7 @@ TEST(ZkCoordinatorFaults, WhatEndedWithoutAnEventIsNotWatchedAfterAReconnect) {
   settle();
   make("/waited-for");
   make("/given-up");
-  settle();  // so that the C client knows of a time when they were there
+  settle();  // so that the C client has a zxid at which they existed
   server->kill_hard();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   restart(*server);
@@ -415,7 +415,7 @@ TEST(ZkCoordinatorFaults, WhatFindsNoMemoryToBeAbandonedIsSent) {
   }
 }
 
-// Of what waits for its turn, and then for the connection.
+// Requests that wait for their turn, and then for the connection.
 TEST(ZkCoordinatorFaults, OfWhatIsHeldEachIsAnsweredAsItsKindIsAndTheRestInOrder) {
   constexpr int kOfEach = 100;
   constexpr int kEvery = 10;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session events that the completion thread takes long after the C client has moved on.
+// Session events that the completion thread handles long after the C client's state has changed.
 #include <algorithm>
 #include <cstddef>
 #include <future>
@@ -18,7 +18,8 @@ namespace {
 using testing::eventually;
 using Kind = Event::Kind;
 
-/// A reply handler that blocks the completion thread until release(): the C client goes on.
+/// A reply handler that blocks the completion thread until release(). The C client's other thread
+/// continues.
 class BlockedCompletions {
  public:
   explicit BlockedCompletions(Probe& probe) {
@@ -45,7 +46,7 @@ class ZkCoordinatorLateEvents : public ::testing::Test {
   }
   void SetUp() override { (void)probe_.session(); }
 
-  /// Returns when the C client has the answer to its handshake.
+  /// Restarts the server, and returns when the C client has the answer to its handshake.
   void reconnect() {
     const std::size_t before = logged("session establishment complete");
     server_->kill_hard();
@@ -53,14 +54,14 @@ class ZkCoordinatorLateEvents : public ::testing::Test {
     ASSERT_TRUE(server_->wait_until_serving()) << server_->log();
     ASSERT_TRUE(eventually([&] { return logged("session establishment complete") > before; }));
   }
-  /// Returns when an attempt to connect again has been refused. The C client is then between two
-  /// attempts for nearly all the time.
+  /// Kills the server, and returns when an attempt to reconnect was refused. From then on the C
+  /// client is between two attempts for nearly all the time.
   void disconnect() {
     const std::size_t before = logged("refused to accept the client");
     server_->kill_hard();
     ASSERT_TRUE(eventually([&] { return logged("refused to accept the client") > before; }));
   }
-  /// The number of lines of the C client's log with `text`.
+  /// Returns the number of lines of the C client's log that contain `text`.
   std::size_t logged(const std::string& text) const {
     const auto lines = log_.lines();
     return static_cast<std::size_t>(std::ranges::count_if(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is submitted where memory runs out.
+// Requests that are submitted while memory runs out.
 #include <cstddef>
 #include <new>
 #include <string>
@@ -33,12 +33,12 @@ class ZkCoordinatorMemory : public ::testing::Test {
 
   ClientOptions options() const {
     ClientOptions options = Probe::with(chroot_.hosts());
-    options.max_node_bytes = (chroot_.path() + "/p/lock-0000000000").size();  // for one
+    options.max_node_bytes = (chroot_.path() + "/p/lock-0000000000").size();  // enough for one
     return options;
   }
 
-  // Submits with memory for so many allocations, and waits for the reply where that was done: it
-  // comes without another request. Returns whether memory ran out.
+  // Submits with memory for `memory` allocations. If that succeeded, waits for the reply, which
+  // must arrive without another request. Returns whether memory ran out.
   bool submit(std::size_t memory, Operation operation) {
     submitted_ = true;
     bool ran_out = false;
@@ -64,7 +64,7 @@ class ZkCoordinatorMemory : public ::testing::Test {
     });
   }
 
-  // There is one exactly if it was submitted; it goes.
+  // Checks that a contender exists exactly if its request was submitted, and deletes it.
   void expect_a_contender(std::size_t memory) {
     const auto names = raw_.children("/p").names;
     EXPECT_EQ(names.size(), submitted_ ? 1U : 0U) << memory;
@@ -79,7 +79,7 @@ class ZkCoordinatorMemory : public ::testing::Test {
   Probe probe_{options()};
   bool submitted_ = false;
   std::size_t replies_ = 0;
-  std::size_t starved_ = 0;  // submitted, and not sent at once
+  std::size_t starved_ = 0;  // submitted, but not sent at once
 };
 
 TEST_F(ZkCoordinatorMemory, AContenderIsMadeExactlyWhenItsRequestIsSubmitted) {

@@ -40,7 +40,7 @@ TEST(ZkCoordinatorOutage, NoServerForTheTimeout_EndsTheSession) {
   EXPECT_EQ(probe.journal().count(Kind::ended), 1U);
 }
 
-// A server refuses a session whose client has seen a later zxid than its own last one.
+// A server refuses a session whose client has seen a later zxid than the server's last one.
 TEST(ZkCoordinatorOutage, AnEmptiedServer_GetsANewSession) {
   const auto server = serving();
   Probe probe(with_timeout_of_two_seconds(*server));
@@ -57,7 +57,8 @@ TEST(ZkCoordinatorOutage, AnEmptiedServer_GetsANewSession) {
   EXPECT_EQ(probe.journal().count(Kind::ended), 1U);
 }
 
-// The first lease counts from there: with an older time it would have ended before the first grant.
+// The first lease counts from attempt_began. With an earlier time it would expire before the first
+// grant.
 TEST(ZkCoordinatorOutage, NoServerAtFirst_AttemptBeganIsLate) {
   const auto server = serving();
   server->kill_hard();

@@ -91,7 +91,7 @@ TEST(ZkCoordinator, ListedChildren_TellTheNextSequenceNumber) {
   EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 2);
   ASSERT_EQ(probe.call(rq::Delete{first}).status, Status::ok);
   EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 2);
-  // Neither a create that fails nor a delete counts. In a transaction a create does.
+  // Failed creates and deletes do not raise the counter. A create in a transaction does.
   const rq::Transaction skip{{}, {rq::write::Create{"/p/x"}, rq::write::Remove{"/p/x"}}};
   ASSERT_EQ(probe.call(skip).status, Status::ok);
   EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 3);
@@ -155,7 +155,8 @@ TEST(ZkCoordinator, TellsOfSessionsAndAnswersBeforeReplies) {
   probe.send(2, rq::Get{"/p"});
   ASSERT_TRUE(probe.journal().wait(2, Kind::reply));
   const auto events = probe.journal().events();
-  // Two creates' worth of parts: the create and the check that follows; then the read.
+  // CreateParents has two parts with an answer each: the create and an existence check, which is a
+  // read. Then comes the Get.
   std::vector<Kind> kinds;
   for (const Event& event : events) kinds.push_back(event.kind);
   EXPECT_EQ(kinds, (std::vector<Kind>{Kind::connected, Kind::answered, Kind::answered, Kind::reply,
@@ -300,7 +301,7 @@ TEST(ZkCoordinator, ABurstIsSentInOrderAndNeverTooMuchAtOnce) {
       changed.notify_all();
     });
   }
-  // The servers' own count of requests that wait for them stays below the cap.
+  // The server's own count of outstanding requests stays below the cap.
   std::unique_lock lock(mutex);
   EXPECT_TRUE(changed.wait_for(lock, 2 * kPatience, [&] { return next == kBurst; })) << next;
   EXPECT_EQ(wrong, 0);

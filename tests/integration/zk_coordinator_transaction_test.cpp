@@ -59,7 +59,7 @@ TEST_F(ZkCoordinatorTransaction, ChangesNothingWhereOneFailsAndSaysWhich) {
   const std::vector<std::pair<rq::Write, Status>> failing = {
       {rq::write::Create{"/old"}, Status::node_exists},
       {rq::write::Create{"/none/x"}, Status::no_node},
-      {rq::write::Create{own_ + "/x"}, Status::server_error},  // ephemerals have no children
+      {rq::write::Create{own_ + "/x"}, Status::server_error},  // ephemeral znodes have no children
       {rq::write::Set{"/old", "3", 7}, Status::bad_version},
       {rq::write::Set{"/none", ""}, Status::no_node},
       {rq::write::Remove{"/p"}, Status::not_empty},

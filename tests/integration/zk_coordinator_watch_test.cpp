@@ -21,7 +21,7 @@ using testing::RawClient;
 using testing::ScarceMemory;
 using Kind = Event::Kind;
 
-// What the server says of watches is said of all its clients: a server for these tests alone.
+// The server reports the watches of all its clients together, so these tests have their own server.
 class ZkCoordinatorWatch : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { server_ = serving().release(); }
@@ -39,12 +39,12 @@ class ZkCoordinatorWatch : public ::testing::Test {
   }
 
   static std::string hosts() { return server_->hosts(); }
-  // Whether the server keeps a watch on the path.
+  // Returns whether the server has a watch on the path.
   static bool server_watches(const std::string& path) {
     const auto answer = server_->four_letter_word("wchp");
     return answer && ("\n" + *answer + "\n").find("\n" + path + "\n") != std::string::npos;
   }
-  // How many watches the server keeps, of both kinds.
+  // Returns how many watches of both kinds the server has.
   static int watch_count() {
     const auto answer = server_->four_letter_word("mntr");
     const std::string key = "zk_watch_count\t";
@@ -60,7 +60,7 @@ class ZkCoordinatorWatch : public ::testing::Test {
     return chosen;
   }
 
-  // Everything that was told of before is in the journal when this returns: same session, in order.
+  // When this returns, the journal has all earlier events: they come on one session, in order.
   void settle() { (void)probe().call(rq::CountChildren{"/"}); }
 
   const std::string parent_ = "/watched";
@@ -159,7 +159,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReply) {
   ASSERT_TRUE(probe().journal().wait(50, Kind::reply));
   settle();
   EXPECT_FALSE(server_watches(node));
-  // And with one that stays, between two that go.
+  // And one watch that stays, between two that are cancelled.
   const RequestId before = probe().send(100, probe().watch(100, node));
   probe().send(101, probe().watch(101, node));
   const RequestId after = probe().send(102, probe().watch(102, node));
@@ -174,7 +174,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReply) {
   EXPECT_EQ(probe().journal().last(Kind::watch).tag, 101);
 }
 
-// The servers' watch may stay then. Its event is for who has watched since, and for nobody else.
+// The server's watch may remain then. Its event is delivered only to a watch that was set since.
 TEST_F(ZkCoordinatorWatch, UnwatchNeedsNoMemoryToKeepItsWord) {
   std::size_t watched_again = 0;
   const std::size_t failures = at_every_allocation([&](std::size_t memory) {
@@ -216,7 +216,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReplyNeedsNoMemory) {
   EXPECT_FALSE(server_watches(node));
 }
 
-// What could not be sent for want of memory is sent with the next, and counts once.
+// A removal that could not be sent for lack of memory is sent with the next one, and counts once.
 TEST_F(ZkCoordinatorWatch, AWatchThatFoundNoMemoryLeavesNothing) {
   auto options = Probe::with(hosts());
   options.max_watch_bytes = parent_.size() + 2;  // for one
@@ -270,7 +270,7 @@ TEST_F(ZkCoordinatorWatch, ANodeThatMayNotBeReadIsWatchedAllTheSame) {
   ASSERT_TRUE(probe().journal().wait(1, Kind::watch));
   EXPECT_EQ(probe().journal().last(Kind::watch).change, rq::WatchEvent::deleted);
 
-  // It may go between the two questions; the watch on a missing node must not stay.
+  // The znode may be deleted between the two queries. The watch on a missing znode must not remain.
   for (int i = 0; i < 50; ++i) {
     const auto next = raw.create(parent_ + "/lock-", "theirs", ZOO_EPHEMERAL_SEQUENTIAL, acl);
     ASSERT_EQ(next.rc, ZOK);
@@ -321,7 +321,7 @@ TEST_F(ZkCoordinatorWatch, AListIsToldOfItsChildrenOnceAndOfItsOwnEnd) {
 
   const Reply reply = probe().call(probe().watch<rq::ListAndWatch>(2, list));
   EXPECT_EQ(reply.children.size(), 2U);
-  // What the children say is nobody's business here.
+  // Data of the children cause no event here.
   ASSERT_EQ(probe().call(rq::Transaction{child, {rq::write::Set{child, "new"}}}).status,
             Status::ok);
   settle();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //   CuratorWorker KIND HOSTS PATH GUARD
-// One Curator process that contends for PATH; see README.md.
+// One Curator process that contends for PATH: see README.md.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -28,7 +28,7 @@ public final class CuratorWorker {
   private static boolean holds;
   private static FileChannel guard;
 
-  /** "hold" keeps the next section until "go"; the end of standard input ends the process. */
+    /** "hold" keeps the next section until "go". The end of standard input ends the process. */
   private static void readCommands() {
     try (BufferedReader input = new BufferedReader(new InputStreamReader(System.in))) {
       for (String line = input.readLine(); line != null; line = input.readLine()) {

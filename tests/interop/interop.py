@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """interop.py --worker PROGRAM [--grants N] CASE
 
-Whether zklock and the recipes of Curator and Kazoo exclude each other on one path: see README.md.
-Starts a ZooKeeper server and the contenders, one process each. The exit status is 0 if the case is as
-README.md says, 77 if what it needs is not installed.
+Checks whether zklock and the recipes of Curator and Kazoo exclude each other on one path: see
+README.md. Starts a ZooKeeper server and the contenders, one process each. Exit status 0: the case
+is as README.md says. 77: a needed package is not installed.
 """
 import argparse
 import importlib.util
@@ -24,10 +24,10 @@ from contestants import CURATOR_JARS, MORE_JARS, jar  # noqa: E402
 from server import Server, dies_with_us, end, java  # noqa: E402
 
 PATH = "/interop/a"
-PATIENCE = 120  # longer than anything takes that works, also on a busy machine
+PATIENCE = 120  # the timeout of every wait, enough for a busy machine
 SKIPPED = 77
 
-# Kinds of contenders: "library:recipe". Each row has a test of its own; see README.md.
+# Kinds of contenders: "library:recipe". Each row has its own test: see README.md.
 SHARES = {
     "mutex-curator": ("zklock:mutex", "curator:mutex"),
     "mutex-kazoo": ("zklock:mutex", "kazoo:lock"),
@@ -35,7 +35,7 @@ SHARES = {
     "election-curator": ("zklock:election", "curator:selector"),
     "latch-curator": ("zklock:latch", "curator:selector"),
 }
-# The first holds, and the second is granted all the same.
+# The second kind is granted although the first one holds.
 DOES_NOT_SHARE = {
     "not-latch-curator": ("zklock:latch", "curator:latch"),
     "not-semaphore-curator": ("zklock:semaphore", "curator:semaphore"),
@@ -54,7 +54,7 @@ class Failure(Exception):
 
 
 class Libraries:
-    """How a contender of each library is started."""
+    """Starts contenders of each library."""
 
     def __init__(self, program, directory):
         self.program = program
@@ -62,7 +62,7 @@ class Libraries:
         self.class_path = ""
 
     def prepare(self, library):
-        """Why contenders of that library cannot be started; nothing if they can."""
+        """Returns why contenders of that library cannot be started; empty if they can."""
         if library == "kazoo" and importlib.util.find_spec("kazoo") is None:
             return "no python3-kazoo"
         if library != "curator":
@@ -90,7 +90,7 @@ class Libraries:
 
 
 class Contender:
-    """One process. What it says is counted by a thread."""
+    """One process. A thread counts its output."""
 
     def __init__(self, scene, kind):
         self.scene = scene
@@ -101,7 +101,7 @@ class Contender:
             dies_with_us([*command, recipe, scene.hosts, PATH, scene.guard]),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.grants = 0
-        self.words = queue.Queue()  # all but the grants
+        self.words = queue.Queue()  # all output except the grants
         threading.Thread(target=self._listen, daemon=True).start()
         self.expect("ready")
 
@@ -128,7 +128,7 @@ class Contender:
             raise Failure(f"{self.kind}: said \"{said}\", not \"{word}\"")
 
     def hold(self):
-        """Returns when it holds; it does so until go()."""
+        """Blocks until the contender holds. It holds until go()."""
         self.tell("hold")
         self.expect("held")
 
@@ -141,7 +141,7 @@ class Contender:
 
 
 class Scene:
-    """The contenders of one case; killed when it ends."""
+    """The contenders of one case. They are killed when it ends."""
 
     def __init__(self, libraries, hosts, guard):
         self.libraries = libraries
@@ -185,13 +185,13 @@ class Scene:
             time.sleep(0.01)
 
     def all_are_granted(self, count, what):
-        """Every contender is granted so many times from now on."""
+        """Waits until every contender was granted `count` more times."""
         goal = [(each, each.grants + count) for each in self.contenders]
         self.wait_until(what, lambda: all(each.grants >= wanted for each, wanted in goal))
 
 
 def shares(scene, kinds, grants):
-    """They exclude each other, whatever is killed; and nobody waits forever."""
+    """Checks that they exclude each other, even after kills, and that none waits forever."""
     for kind in (*kinds, *kinds):
         scene.add(kind)
     scene.wait_until("grants", lambda: scene.grants() >= grants)
@@ -217,7 +217,7 @@ def shares(scene, kinds, grants):
 
 
 def does_not_share(scene, kinds):
-    """What README.md warns of: the second is granted although the first holds."""
+    """Demonstrates a warning of README.md: the second is granted although the first holds."""
     scene.add(kinds[0]).hold()
     other = scene.add(kinds[1])
     scene.wait_until(f"{kinds[1]} is granted while {kinds[0]} holds", lambda: other.grants > 0)

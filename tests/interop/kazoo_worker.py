@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kazoo_worker.py KIND HOSTS PATH GUARD
 
-One Kazoo process that contends for PATH; see README.md.
+One Kazoo process that contends for PATH: see README.md.
 """
 import fcntl
 import os
@@ -15,7 +15,7 @@ PATTERNS = ["lock-"]
 
 
 class Commands:
-    """"hold" keeps the next section until "go"; the end of standard input ends the process."""
+    """"hold" keeps the next section until "go". The end of standard input ends the process."""
 
     def __init__(self):
         self.changed = threading.Condition()
@@ -39,7 +39,7 @@ def say(word):
 
 
 def enter(guard):
-    """A lock of the kernel's on a file, which excludes what must not be granted together."""
+    """Takes a kernel lock on a file. It excludes holders that must not hold together."""
     if guard is None:
         return True
     try:
@@ -71,7 +71,7 @@ def main():
         election = client.Election(path)
         while True:
             election.run(section)
-    # One object for each attempt: after a loss of the session an object cannot be used again.
+    # A new object for each attempt: an object cannot be used again after its session is lost.
     locks = {"lock": lambda: client.Lock(path, extra_lock_patterns=PATTERNS),
              "lock-without-patterns": lambda: client.Lock(path),
              "read": lambda: client.ReadLock(path),

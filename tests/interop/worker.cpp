@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //   zklock_interop_worker KIND HOSTS PATH GUARD
-// One zklock process that contends for PATH; see README.md.
+// One zklock process that contends for PATH: see README.md.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -25,7 +25,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The commands on standard input: "hold" keeps the next section until "go"; its end ends the process.
+/// Commands on standard input. "hold" keeps the next section until "go"; end of file ends the
+/// process.
 class Commands {
  public:
   void read() {
@@ -51,7 +52,7 @@ class Commands {
   bool holds_ = false;
 };
 
-/// A lock of the kernel's on a file, which excludes what must not be granted together.
+/// A kernel lock on a file. It excludes holders that must not hold together.
 class Guard {
  public:
   explicit Guard(const char* path) {

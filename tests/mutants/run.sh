@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Shows that the tests notice broken code, with one command on a fresh Debian 12: installs what is
-# missing, copies the sources to build/mutants, and there, for every patch of this folder, breaks the
-# library by it, builds, and runs the simulator, and if that notices nothing the test that the patch
-# names. One of them has to fail.
+# Shows that the tests detect broken code, with one command on a fresh Debian 12. Installs missing
+# packages and copies the sources to build/mutants. There, for every patch of this folder, it
+# applies the patch, builds, and runs the simulator. If the simulator passes, it runs the test that
+# the patch names. One of the two must fail.
+#
 #   tests/mutants/run.sh [--seeds N] [NAME...]
-#     --seeds N   of the simulator, for each; 20000
-#     NAME        of a patch, without .patch; all by default
-# Before that the same is run of the library as it is, and has to pass. Ends with a table; the exit
-# status is 1 if a mutant survives, or its patch does not apply.
+#
+# - --seeds N: seeds of the simulator for each patch; default 20000
+# - NAME: a patch without .patch; default: all
+#
+# First, the unchanged library must pass these tests. Ends with a table. The exit status is 1 if a
+# mutant survives or its patch does not apply.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 patches=$PWD/tests/mutants
@@ -42,8 +45,8 @@ source tests/support/install_packages.sh
 zklock_install "${zklock_tests_packages[@]}" git
 
 unset ZKLOCK_HOSTS
-# The compiler's cache knows most of the sources from other builds: where this one lies in its
-# sources, and how it is configured, is as there.
+# This build has the relative paths and the configuration of other builds, so that the compiler's
+# cache has most of its objects.
 source=$PWD/build/mutants
 work=$source/build/dev
 mkdir -p "$work"
@@ -51,10 +54,10 @@ find "$source" -mindepth 1 -maxdepth 1 ! -name build -exec rm -r -- {} +
 while IFS= read -r -d '' file; do
   if [[ -e $file ]]; then printf '%s\0' "$file"; fi
 done < <(git ls-files -z --cached --others --exclude-standard) |
-  tar -c --null -T - | tar -x -m -C "$source"  # as new, or what a mutant was built of would stay
+  tar -c --null -T - | tar -x -m -C "$source"  # new times: the last mutant is rebuilt
 apply() (
   cd "$source"
-  export GIT_CEILING_DIRECTORIES=${source%/*}  # this is no part of the repository around it
+  export GIT_CEILING_DIRECTORIES=${source%/*}  # not a part of the surrounding repository
   git apply -C1 "$@"
 )
 
@@ -66,7 +69,7 @@ fi
 cmake -S "$source" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DZKLOCK_WERROR=ON \
   -DZKLOCK_BUILD_EXAMPLES=OFF "${launcher[@]}" >"$work/configure.log"
 
-# build TARGET: a mutant that does not compile shows nothing.
+# build TARGET: ends the script if the mutant does not compile, since that shows nothing.
 build() {
   if cmake --build "$work" --parallel 2 --target "$1" >"$work/build.log" 2>&1; then
     program=$(find "$work" -type f -name "$1" -perm -u+x -print -quit)
@@ -77,7 +80,7 @@ build() {
   exit 3
 }
 
-# The simulator; true when it has found something, which is in $found then.
+# Runs the simulator. True if it has found a violation; $found describes it.
 simulator_fails() {
   build simulate
   if timeout 600 "$program" --seeds "$seeds" >"$work/run.log" 2>&1; then return 1; fi
@@ -86,7 +89,7 @@ simulator_fails() {
   found=$(cut -c -118 <<<"$found")
 }
 
-# test_fails TARGET FILTER: the same of these tests.
+# test_fails TARGET FILTER: runs these tests. True if one failed; $found names it.
 test_fails() {
   build "$1"
   if timeout 240 "$program" --gtest_filter="$2" >"$work/run.log" 2>&1; then return 1; fi
@@ -95,7 +98,7 @@ test_fails() {
   found="$1, ${failed:-$2 did not end}"
 }
 
-# The line of a patch that says which test is meant for what the simulator cannot see.
+# Prints the test that a patch names for faults that the simulator cannot see.
 test_of() {
   sed -n 's/^Else caught by: //p' "$patches/$1.patch"
 }
@@ -120,7 +123,7 @@ for name in "${names[@]}"; do
       by=$found
     fi
     apply -R "$patches/$name.patch"
-    # A test that fails in any case shows nothing.
+    # A test that also fails without the patch shows nothing.
     if [[ $by != SURVIVED && $by != simulate,* ]] && test_fails "$target" "$filter"; then
       by="FAILS WITHOUT IT AS WELL"
     fi

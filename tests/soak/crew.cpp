@@ -9,7 +9,7 @@
 namespace zklock::soak {
 namespace {
 
-// What may come of servers and sessions that go, and of nothing else.
+// Returns whether the loss of a server or session explains this error.
 bool is_of_trouble(Errc code) {
   return code == Errc::not_connected || code == Errc::lock_lost || code == Errc::closed ||
          code == Errc::outcome_unknown;

@@ -17,23 +17,22 @@
 
 namespace zklock::soak {
 
-// What was done.
+// The counts of a run.
 struct Tally {
   std::uint64_t cycles = 0;
   std::map<std::string, std::uint64_t> by_kind = {};
   std::map<Errc, std::uint64_t> errors = {};
-  std::vector<std::string> unexpected = {};  // that no trouble with servers or sessions explains
+  std::vector<std::string> unexpected = {};  // errors that no trouble explains
 
   void add(const Tally& other);
 };
 
-// Threads that do one cycle after the other, of all kinds, until they are told to stop. While it
-// lives, all its clients must.
+// Threads that run cycles of all kinds until stop(). REQUIRES: all clients outlive it.
 //
 // Thread-safety: cycles() from any thread, the rest from one.
 class Crew {
  public:
-  // Each thread works at one of the clients, and with the next one as its rival.
+  // Each thread uses one of the clients, and the next client as its rival.
   Crew(const std::vector<Client*>& clients, const ClientOptions& options, std::size_t threads,
        unsigned first_number);
   ~Crew();
@@ -42,10 +41,10 @@ class Crew {
 
   std::uint64_t cycles() const { return cycles_; }
 
-  // Ends the threads, each after its cycle. False when some have not come back by then: what they
-  // wait for never comes.
+  // Ends each thread after its current cycle. Returns false if some still run after `longest`: they
+  // wait for an event that never comes.
   bool stop(std::chrono::seconds longest);
-  // After stop().
+  // REQUIRES: stop() has returned true.
   Tally tally() const;
 
  private:
@@ -54,7 +53,7 @@ class Crew {
   std::atomic<std::uint64_t> cycles_{0};
   std::atomic<std::size_t> working_{0};
   std::atomic<bool> stopped_{false};
-  std::vector<std::unique_ptr<Tally>> tallies_;  // of one thread each
+  std::vector<std::unique_ptr<Tally>> tallies_;  // one for each thread
   std::vector<std::jthread> threads_;
 };
 

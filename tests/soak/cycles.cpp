@@ -112,7 +112,7 @@ void listened_to(Site& site) {
   const Hold hold = mutex.acquire(somebody());
 }
 
-// ---- calls that end otherwise -------------------------------------------------------------------
+// ---- calls that end without a grant -------------------------------------------------------------
 
 void timed_out(Site& site) {
   const std::string path = site.path("out");
@@ -207,7 +207,7 @@ void awaited(Site& site) {
   if (error) throw Error(*error, "lock", mutex.path());
 }
 
-// ---- leaders and onlookers ----------------------------------------------------------------------
+// ---- leaders and observers ----------------------------------------------------------------------
 
 void latch(Site& site) {
   LeaderLatch latch(site.client, site.path("latch"));
@@ -257,7 +257,7 @@ void connection_heard(Site& site) {
   const Hold hold = ReentrantMutex(site.client, site.path("heard")).acquire(somebody());
 }
 
-// A client with a session of its own; it goes with a hold, a waiter, or neither.
+// A client with its own session. It is destroyed with a hold, a waiter, or neither.
 void client(Site& site) {
   Client brief(site.options);
   if (!brief.wait_until_connected(kTurn)) return;

@@ -12,27 +12,27 @@
 
 namespace zklock::soak {
 
-// Longer than any cycle waits for somebody else's turn; servers are away for less than that.
+// Longer than any cycle waits for another holder. A server is down for less than that.
 inline constexpr std::chrono::seconds kTurn{5};
 
-// Where one thread works.
+// The environment of one thread.
 //
 // Thread-safety: none; each thread has its own.
 class Site {
  public:
-  // The clients outlive it. `number` is unlike that of every other.
+  // REQUIRES: the clients outlive it, and no other Site has this `number`.
   Site(Client& at, Client& beside, ClientOptions of_new_ones, unsigned number)
       : client(at), rival(beside), options(std::move(of_new_ones)), number_(number) {}
 
-  // A lock of that kind: mostly one that others want too, at times one that nobody has ever named.
+  // Returns a path for that kind: usually a shared one, sometimes one that was never used before.
   std::string path(const char* kind);
-  // From 0 to below `end`.
+  // Returns a random number from 0 to `end` - 1.
   unsigned dice(unsigned end) {
     return std::uniform_int_distribution<unsigned>(0, end - 1)(random_);
   }
 
   Client& client;
-  Client& rival;  // another one
+  Client& rival;  // another client
   const ClientOptions options;
 
  private:
@@ -41,11 +41,11 @@ class Site {
   std::mt19937 random_{number_};
 };
 
-// One way of using the library, from making the object to destroying it.
+// One way to use the library, from the construction of the object to its destruction.
 struct Kind {
   const char* name;
-  unsigned weight;     // how often, among the others
-  void (*run)(Site&);  // throws what the library throws
+  unsigned weight;     // relative frequency
+  void (*run)(Site&);  // throws the errors of the library
 };
 
 std::span<const Kind> all_kinds();

@@ -27,14 +27,14 @@ double resident_now() {
   return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
 }
 
-// All but the numbers of semaphores, which stay, and what is above those.
+// Adds all znodes without children, except the `count` znodes of semaphores, which stay.
 void add_nodes(testing::RawClient& raw, const std::string& path, std::vector<std::string>& nodes) {
   const auto below = raw.children(path);
   if (below.rc == ZOK && below.names.empty() && !path.ends_with("/count")) nodes.push_back(path);
   for (const std::string& name : below.names) add_nodes(raw, path + "/" + name, nodes);
 }
 
-// "cons" has a line for every connection; those with a session name it.
+// Counts the connections with a session: "cons" has a line with "sid=0x" for each.
 std::size_t count_sessions(const std::string& connections) {
   std::size_t count = 0;
   for (auto at = connections.find("sid=0x"); at != std::string::npos;

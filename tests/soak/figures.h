@@ -10,27 +10,27 @@
 
 namespace zklock::soak {
 
-// What this process has. Memory is read after malloc_trim(): what has been freed and is merely kept
-// by the allocator does not count as resident.
+// The resources of this process. Memory is read after malloc_trim(), so memory that was freed does
+// not count as resident.
 struct ProcessFigures {
   std::size_t descriptors = 0;
   std::size_t threads = 0;
   double resident_kb = 0;
-  double heap_kb = 0;  // what malloc() has given out
+  double heap_kb = 0;  // memory that malloc() has allocated
 
   static ProcessFigures now();
 };
 
-// What a server has of its clients.
+// The state that a server has of its clients.
 struct ServerFigures {
   std::size_t sessions = 0;
   std::size_t connections = 0;  // with a session
   std::size_t watches = 0;
-  // All below /soak, but the numbers of semaphores, which stay, and their parents. Empty containers
-  // count until the servers have taken them away.
+  // All leaves below /soak, except the `count` znodes of semaphores. An empty container counts
+  // until the server deletes it.
   std::vector<std::string> nodes = {};
 
-  // Nothing when the server does not answer.
+  // Returns nullopt if the server does not answer.
   static std::optional<ServerFigures> of(const testing::ZooKeeperServer& server);
 };
 

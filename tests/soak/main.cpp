@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //   zklock_soak [--minutes N] [--cycles N] [--threads N] [--seed N] [--json FILE]
-// Locks and unlocks in every way there is, with trouble, and looks at every rest for what is left.
-// See README.md. The exit status is 1 when a bound is broken, 2 when it was called wrongly.
+// Locks and unlocks in every way, with troubles, and looks for leaks at every rest. See README.md.
+// Exit status 1: a bound is broken. 2: wrong arguments.
 #include <cstdlib>
 #include <exception>
 #include <fstream>

@@ -26,7 +26,7 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
-// The largest of a figure over all rests, which may be `most`.
+// A bound for the largest value of a figure over all rests.
 Bound at_rest(std::string name, double found, double most) {
   return {std::move(name), number(found), "at most " + number(most), found <= most};
 }
@@ -66,7 +66,7 @@ std::optional<double> Record::slope_of(double ProcessFigures::*figure) const {
     points.push_back(
         {static_cast<double>(samples_[i].cycles) / 100'000, samples_[i].process.*figure});
   }
-  // Over fewer cycles it says more of the allocator than of leaks.
+  // Fewer cycles would show more of the allocator than of leaks.
   constexpr double kEnough = 0.1;
   if (points.empty() || points.back().x - points.front().x < kEnough) return std::nullopt;
   return slope(points);

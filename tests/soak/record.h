@@ -13,9 +13,9 @@
 
 namespace zklock::soak {
 
-// What was found at one rest. The first is the measure of the descriptors and threads of the others.
+// The figures of one rest. Descriptors and threads are compared with those of the first rest.
 struct Sample {
-  std::string trouble;  // before it
+  std::string trouble;  // before this rest
   double seconds = 0;
   std::uint64_t cycles = 0;  // so far
   ProcessFigures process;
@@ -23,12 +23,12 @@ struct Sample {
   std::size_t clients = 0;  // that live
 };
 
-// What is demanded of a whole run.
+// The demands on a whole run.
 struct Demands {
   double cycles_per_minute = 200'000.0 / 30;
   double slope_kb = 1024;    // per 100,000 cycles, over the second half
-  bool of_memory = true;     // not with a sanitizer, which keeps what was freed
-  bool of_speed = true;      // the same
+  bool of_memory = true;     // off with a sanitizer, which retains freed memory
+  bool of_speed = true;      // off with a sanitizer
   std::uint64_t cycles = 0;  // at least
 };
 
@@ -39,7 +39,7 @@ struct Bound {
   bool kept = false;
 };
 
-// A run, as it was seen.
+// The samples and counts of a run.
 //
 // Thread-safety: none.
 class Record {
@@ -48,7 +48,8 @@ class Record {
   void add(const Tally& tally) { tally_.add(tally); }
   std::uint64_t cycles() const { return tally_.cycles; }
 
-  // Of resident memory and of the heap: kB per 100,000 cycles. Nothing over less than 10,000.
+  // Returns the growth of a figure in kB per 100,000 cycles. Returns nullopt for less than 10,000
+  // cycles.
   std::optional<double> slope_of(double ProcessFigures::*figure) const;
   std::vector<Bound> judge(const Demands& demands) const;
 

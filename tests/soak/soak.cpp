@@ -14,17 +14,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The shortest that the servers of this kit grant comfortably: losses take seconds.
+// The shortest timeout that the servers of this kit grant reliably: losses take seconds.
 constexpr std::chrono::milliseconds kSession{4000};
 constexpr std::chrono::seconds kRound{8};
-// Longer than any cycle takes, and than any session that nobody owns any more lasts.
+// Longer than any cycle takes, and longer than an abandoned session lives.
 constexpr std::chrono::seconds kPatience{90};
 
 testing::ZooKeeperOptions server_options() {
   testing::ZooKeeperOptions options;
-  // Empty containers go at once, also while somebody is on the way into one; those that were made
-  // for a contender that then could not come, too. And no snapshots but at the start: from one that was written while clients came and went, some servers cannot start
-  // again ("Failed to fetch acls", ZOOKEEPER-4846).
+  // The server deletes empty containers at once, even while a contender is about to create a znode
+  // there, and containers that were never used. It writes no snapshots except at its start. Some
+  // servers cannot restart from one that was written while clients came and went ("Failed to fetch
+  // acls", ZOOKEEPER-4846).
   options.extra_jvm_flags = {"-Dznode.container.checkIntervalMs=1000",
                              "-Dznode.container.maxNeverUsedIntervalMs=1000",
                              "-Dzookeeper.snapCount=100000000"};
@@ -74,7 +75,8 @@ void Soak::run() {
 
 const char* Soak::work(std::size_t round) {
   const Trouble& trouble = all_troubles()[round % all_troubles().size()];
-  // Both for this round only: what the forwarder keeps of old connections is not to be measured.
+  // For this round only: the forwarder retains memory of old connections, which must not be
+  // measured.
   testing::Forwarder forwarder(server_.port());
   Client behind(options(forwarder.port()));
   std::vector<Client*> all{&behind};
@@ -94,8 +96,8 @@ const char* Soak::work(std::size_t round) {
   return trouble.name;
 }
 
-// Threads that the library has for callbacks end when there was nothing to do for some seconds, and
-// so the first that is seen is not the least.
+// The library's callback threads end after some idle seconds. So the first figures are not the
+// lowest.
 void Soak::settle_base() {
   ProcessFigures least = ProcessFigures::now();
   const auto until = std::chrono::steady_clock::now() + 10s;
@@ -128,7 +130,7 @@ void Soak::rest(const char* after) {
         return server && is_at_rest(*server);
       },
       kPatience, 250ms);
-  static_cast<void>(answered);  // the figures say what is not as it should be
+  static_cast<void>(answered);  // the figures show what is wrong
   sample.trouble = after;
   sample.seconds = seconds();
   sample.cycles = record_.cycles();

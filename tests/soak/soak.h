@@ -18,12 +18,13 @@ namespace zklock::soak {
 
 struct Plan {
   std::chrono::seconds time{1800};
-  std::uint64_t cycles = 0;  // ends when so many are done; 0: when the time is over
+  std::uint64_t cycles = 0;  // the end of the run; 0: after `time`
   std::size_t threads = 6;
   unsigned seed = 1;
 };
 
-// Rounds of work, each with one trouble in it, and of rest, at which all is looked at.
+// Rounds of work with one trouble each. After each round comes a rest, at which the figures are
+// read.
 //
 // Thread-safety: none.
 class Soak {
@@ -31,7 +32,7 @@ class Soak {
   // Starts a server, and clients that live as long as this object.
   explicit Soak(const Plan& plan);
 
-  // Throws when a server does not come back; ends the process when a thread does not.
+  // Throws if a server does not restart. Ends the process if a thread does not return.
   void run();
   const Record& record() const { return record_; }
 

@@ -12,8 +12,8 @@ struct Point {
   double y = 0;
 };
 
-// The slope of the straight line that fits best by least squares; nothing where the points have not
-// two values of x. Pure.
+// Returns the slope of the least-squares line. Returns nullopt if all points have one value of x.
+// Pure.
 inline std::optional<double> slope(std::span<const Point> points) {
   const auto n = static_cast<double>(points.size());
   double mean_x = 0;

@@ -21,7 +21,7 @@ TEST(Trend, IsTheSlopeOfTheBestLine) {
 
 class Judged : public ::testing::Test {
  protected:
-  // Ten rests of one client, 20,000 cycles each, at which nothing is left.
+  // Ten rests of one client, after 20,000 cycles each, without any leak.
   static Sample clean(std::size_t i) {
     Sample sample;
     sample.cycles = 20'000 * (i + 1);
@@ -31,7 +31,7 @@ class Judged : public ::testing::Test {
     sample.clients = 1;
     return sample;
   }
-  // The names of the bounds that are broken when each sample is changed so.
+  // Returns the names of the bounds that are broken after `change` was applied to each sample.
   template <class Change>
   static std::vector<std::string> broken(Change change, const Tally& tally = {.cycles = 200'000}) {
     Record record;
@@ -74,7 +74,7 @@ TEST_F(Judged, MemoryThatGrowsIsBroken) {
   EXPECT_EQ(broken([](Sample& s, double i) { s.process.resident_kb += 210 * i; }).size(), 1U);
   EXPECT_EQ(broken([](Sample& s, double i) { s.process.heap_kb += 210 * i; }).size(), 1U);
   EXPECT_EQ(broken([](Sample& s, double i) { s.process.resident_kb += 200 * i; }), Names{});
-  // The first half is for getting warm.
+  // The first half is the warm-up and does not count.
   EXPECT_EQ(broken([](Sample& s, double i) { s.process.heap_kb += i < 5 ? 999 * i : 9999; }),
             Names{});
 }

@@ -20,7 +20,7 @@ void serve_again(testing::ZooKeeperServer& server) {
   if (!server.wait_until_serving(kStarting)) throw std::runtime_error("no server: " + server.log());
 }
 
-// Nothing is carried, and nobody is told: for less than a lease, or for longer than a session.
+// No bytes pass, and the ends are not notified: for less than a lease, or longer than a session.
 void cut(const Scene& scene) {
   scene.forwarder.cut();
   std::this_thread::sleep_for(scene.random() % 2 == 0 ? 1s : 6s);
@@ -32,7 +32,7 @@ void expire(const Scene& scene) {
     if (!client->wait_until_connected(20s)) continue;
     try {
       testing::expire_session(scene.server.hosts(), client->session_id());
-    } catch (const testing::ConnectError&) {  // it has another one by now
+    } catch (const testing::ConnectError&) {  // the client has a new one by now
     }
   }
 }
@@ -53,7 +53,7 @@ void pause(const Scene& scene) {
   scene.server.resume();
 }
 
-// Under those who hold, and who wait.
+// Deletes lock paths while contenders hold and wait there.
 void delete_paths(const Scene& scene) {
   testing::RawClient raw(scene.server.hosts());
   for (const char* kind : {"reentrant", "shared", "priority", "latch"}) {

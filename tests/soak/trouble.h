@@ -13,10 +13,10 @@
 
 namespace zklock::soak {
 
-// How long a server may take to start, also on a machine that has much else to do.
+// The longest time that a server may take to start, even on a busy machine.
 inline constexpr std::chrono::minutes kStarting{5};
 
-// What trouble can be made with.
+// The objects that a trouble acts on.
 struct Scene {
   testing::ZooKeeperServer& server;
   testing::Forwarder& forwarder;        // one of the clients is behind it
@@ -24,10 +24,10 @@ struct Scene {
   std::mt19937& random;
 };
 
-// Something that happens while the crew works; all is in order again when make() has returned.
+// A fault during the work of the crew. It is over when make() returns.
 struct Trouble {
   const char* name;
-  void (*make)(const Scene& scene);  // throws when a server does not come back
+  void (*make)(const Scene& scene);  // throws if a server does not restart
 };
 
 std::span<const Trouble> all_troubles();

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# For scripts that are one command on a fresh Debian 12. To be sourced, in the top folder.
+# For scripts that run with one command on a fresh Debian 12. Source this file in the top folder.
 # shellcheck shell=bash
 
 # shellcheck source=tests/support/install_packages.sh
 source tests/support/install_packages.sh
 
-# zklock_build_optimized DIR JOBS TARGET: installs what is missing, and builds that target there.
+# zklock_build_optimized DIR JOBS TARGET: installs missing packages, and builds TARGET in DIR.
 zklock_build_optimized() {
   zklock_install "${zklock_demo_packages[@]}" libgtest-dev
   local launcher=()

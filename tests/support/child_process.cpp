@@ -25,7 +25,7 @@ ChildProcess::ChildProcess(const ChildOptions& options)
     : owner_(::getpid()), pid_(spawn_process(options)) {}
 
 ChildProcess::~ChildProcess() {
-  // In a copy of this process made by fork (a death test) the child is somebody else's.
+  // A fork of this process, such as a death test, must not kill the child.
   if (::getpid() == owner_) kill();
 }
 
@@ -34,7 +34,7 @@ bool ChildProcess::reap() {
   int wait_status = 0;
   const pid_t got = ::waitpid(pid_, &wait_status, WNOHANG);
   if (got == pid_) status_ = decode(wait_status);
-  // Reaped behind our back, for example because SIGCHLD is ignored.
+  // Other code has reaped the child already, for example because SIGCHLD is ignored.
   if (got < 0 && errno == ECHILD) status_ = ExitStatus{};
   return status_.has_value();
 }
@@ -51,7 +51,7 @@ bool ChildProcess::stopped_or_ended() {
   const std::lock_guard guard(mutex_);
   if (reap()) return true;
   siginfo_t info{};
-  // WNOWAIT keeps the report, so that a second pause() finds it too.
+  // WNOWAIT retains the report, so that a second pause() finds it too.
   const int flags = WSTOPPED | WNOHANG | WNOWAIT;
   return ::waitid(P_PID, static_cast<id_t>(pid_), &info, flags) == 0 && info.si_pid == pid_;
 }

@@ -13,14 +13,14 @@ namespace zklock::testing {
 
 struct ExitStatus {
   int exit_code = -1;  // -1: ended by a signal
-  int signal = 0;      // 0: exited by itself
+  int signal = 0;      // 0: ended by exit
 };
 
-// A running child of this process. The destructor kills and reaps it; if this process dies first,
-// the kernel kills it (see spawn_process). All members may be called from any thread.
+// A running child of this process. The destructor kills and reaps it. If this process dies first,
+// the kernel kills the child (see spawn_process). All members may be called from any thread.
 class ChildProcess {
  public:
-  // Throws std::system_error when the program cannot be started.
+  // Throws std::system_error if the program cannot be started.
   explicit ChildProcess(const ChildOptions& options);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
@@ -28,25 +28,26 @@ class ChildProcess {
 
   pid_t pid() const noexcept { return pid_; }
 
-  // SIGSTOP; returns when the whole process stands still (or has ended).
+  // Sends SIGSTOP. Blocks until all threads of the process are stopped, or until it has ended.
   void pause();
-  // SIGCONT.
+  // Sends SIGCONT.
   void resume();
-  // SIGKILL; returns when the process is gone and reaped.
+  // Sends SIGKILL. Blocks until the process is reaped.
   void kill();
-  // SIGTERM, without waiting. A paused process sees it only once it is resumed.
+  // Sends SIGTERM and does not wait. A paused process receives the signal only after resume().
   void terminate();
 
   bool running();
   bool paused();
 
-  // Empty when the process still runs after `timeout`.
+  // Blocks until the process ends. Returns nullopt if it still runs after `timeout`.
   std::optional<ExitStatus> wait(std::chrono::milliseconds timeout);
 
  private:
-  // Returns whether the process has ended. Requires mutex_.
+  // Returns whether the process has ended. REQUIRES: mutex_ is held.
   bool reap();
-  // A pid is signalled only while it is not reaped: until then it cannot belong to anybody else.
+  // Sends a signal only while the process is not reaped. Until then no other process can have its
+  // pid.
   void send(int signal_number);
   bool stopped_or_ended();
 

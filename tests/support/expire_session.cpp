@@ -53,8 +53,8 @@ void expire_session(const std::string& hosts, std::int64_t session_id,
   options.session = &session;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     try {
-      // The owner reconnects at once when its session is taken and may have it back before the
-      // close arrives. So ask again, until the server says that the session is gone.
+      // The owner reconnects as soon as its session is taken over, and may take it back before the
+      // close arrives. So this is repeated until the server answers that the session has expired.
       RawClient(hosts, options).close();
     } catch (const ConnectError& error) {
       if (attempt > 0 && error.session_expired()) return;

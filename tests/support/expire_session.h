@@ -7,18 +7,18 @@
 
 namespace zklock::testing {
 
-// Ends a live session for real, as a timeout would: another connection takes it over with its
-// password and closes it. Returns when the server no longer knows the session, although its owner
-// may try to take it back meanwhile. Throws ConnectError when the session does not exist or the
-// password is wrong (the server does not tell which), std::runtime_error when the owner keeps
-// winning.
+// Ends a live session as a timeout would: another connection takes the session over with its
+// password and closes it. Blocks until the server no longer knows the session, even if its owner
+// tries to take it back.
+// Throws ConnectError if the session does not exist or the password is wrong; the server does not
+// say which. Throws std::runtime_error if the owner takes the session back too often.
 void expire_session(const std::string& hosts, std::int64_t session_id,
                     const std::array<char, 16>& password);
 
-// The same, with the password the server derives from the id.
+// Uses the password that the server derives from the session id.
 void expire_session(const std::string& hosts, std::int64_t session_id);
 
-// The password that a ZooKeeper server gives the session.
+// Returns the password that a ZooKeeper server assigns to the session.
 std::array<char, 16> session_password(std::int64_t session_id);
 
 }  // namespace zklock::testing

@@ -22,9 +22,9 @@
 namespace zklock::testing {
 namespace {
 
-constexpr int kTurnMs = 20;  // how soon cut(), mend() and the destructor take effect
+constexpr int kTurnMs = 20;  // reaction time of cut(), mend() and the destructor
 
-// A socket, closed with the last of its two threads.
+// A socket of two threads. The last of them closes it.
 class Socket {
  public:
   explicit Socket(int fd) : fd_(fd) {}
@@ -65,7 +65,7 @@ bool send_all(int fd, std::string_view bytes) {
   return true;
 }
 
-// Bytes that have arrived, until they are due.
+// Bytes that have arrived but are not due yet.
 class Delayed {
  public:
   using Clock = std::chrono::steady_clock;
@@ -78,7 +78,7 @@ class Delayed {
         std::chrono::ceil<std::chrono::milliseconds>(chunks_.front().due - Clock::now()).count();
     return static_cast<int>(std::clamp<decltype(left)>(left, 0, kTurnMs));
   }
-  // False: the connection is closed.
+  // Returns false if the connection is closed.
   bool send_due(int fd) {
     while (!chunks_.empty() && chunks_.front().due <= Clock::now()) {
       if (!send_all(fd, chunks_.front().bytes)) return false;
@@ -96,10 +96,10 @@ class Delayed {
   std::deque<Chunk> chunks_;
 };
 
-// Takes the watch events out of what a server sends.
+// Removes the watch events from the bytes that a server sends.
 class EventFilter {
  public:
-  // What of it goes on, now that more has come.
+  // Adds arrived bytes. Returns all complete frames that are no watch events.
   std::string through(std::string_view more) {
     arrived_ += more;
     std::string rest;
@@ -113,7 +113,7 @@ class EventFilter {
   }
 
  private:
-  static constexpr std::uint32_t kEvent = 0xffffffff;  // in the place of a request's number
+  static constexpr std::uint32_t kEvent = 0xffffffff;  // xid of a watch event
 
   std::uint32_t number_at(std::size_t place) const {
     std::uint32_t number = 0;
@@ -157,7 +157,7 @@ void Forwarder::accept_all() {
     const auto there = std::make_shared<Socket>(tcp_socket());
     const sockaddr_in address = loopback(target_);
     if (::connect(there->fd(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-      continue;  // refused there: ended here
+      continue;  // the target refuses: ends the connection here too
     }
     threads_.emplace_back([this, here, there] { pass(here->fd(), there->fd(), Events::passed); });
     threads_.emplace_back([this, here, there] { pass(there->fd(), here->fd(), events_); });

@@ -9,14 +9,15 @@
 
 namespace zklock::testing {
 
-// Passes on the bytes of every connection to 127.0.0.1:port() to another port of this machine, and
-// back, each `delay` after it arrived. After cut() the connections stay open, and nothing comes
-// through any more. mend() lets everything through that has come meanwhile.
+// Forwards the bytes of every connection to 127.0.0.1:port() to another port of this machine, and
+// back. Each byte is sent `delay` after its arrival. After cut() the connections stay open but no
+// bytes pass. mend() sends all bytes that arrived meanwhile.
 class Forwarder {
  public:
   enum class Events {
     passed,
-    swallowed,  // a ZooKeeper server's, of its watches; nothing but its clients may connect then
+    // Drops the watch events of a ZooKeeper server. Only ZooKeeper clients may connect then.
+    swallowed,
   };
   // Throws std::system_error.
   explicit Forwarder(std::uint16_t target, Events events = Events::passed,
@@ -40,7 +41,7 @@ class Forwarder {
   std::uint16_t port_ = 0;
   std::atomic<bool> cut_{false};
   std::atomic<bool> ended_{false};
-  std::list<std::jthread> threads_;  // of the accepting thread, then of the destructor
+  std::list<std::jthread> threads_;  // added by the accepting thread; last used by the destructor
   std::jthread accepting_;
 };
 

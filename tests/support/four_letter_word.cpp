@@ -25,7 +25,8 @@ class Connection {
     timeval limit{};
     limit.tv_sec = micros / 1000000;
     limit.tv_usec = micros % 1000000;
-    // Bounds connect() too: a paused server whose backlog is full does not answer a SYN.
+    // The limit applies to connect() too: a paused server with a full backlog does not answer a
+    // SYN.
     (void)::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   }
   ~Connection() {

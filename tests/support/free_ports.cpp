@@ -20,16 +20,16 @@ constexpr std::uint32_t kFirstPort = 20000;
 constexpr std::uint32_t kPortCount =
     12000;  // ends below 32768, where Linux's ephemeral range starts
 
-// Each call gives the next candidate. The walk starts at random and does not come back to a port
-// soon: a client left over from an earlier test must not meet a new server on its old port.
+// Returns the next candidate. The sequence starts at a random port, and repeats a port only after
+// all others. A client of an earlier test must not meet a new server on its old port.
 std::uint16_t next_candidate() {
   static std::atomic<std::uint32_t> counter{std::random_device{}()};
   return static_cast<std::uint16_t>(kFirstPort + counter.fetch_add(1) % kPortCount);
 }
 
-// Claims are names of abstract Unix sockets: the kernel gives each to one process at a time and
-// frees it when that process dies, nothing stays on disk, and they are scoped to the network
-// namespace just as ports are. Returns -1 when the port is claimed already.
+// Claims a port by binding an abstract Unix socket named after it. Only one process can bind a
+// name; the kernel frees it when that process dies, and no file is left. Network namespaces
+// separate these names as they separate ports. Returns -1 if the port is claimed already.
 int claim(std::uint16_t port) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -46,7 +46,7 @@ int claim(std::uint16_t port) {
 bool can_bind(std::uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
-  // As the servers do: a port in TIME_WAIT counts as free, one being listened on does not.
+  // The servers set this option too: a port in TIME_WAIT is free, a listening one is not.
   const int on = 1;
   (void)::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address{};

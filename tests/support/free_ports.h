@@ -7,9 +7,9 @@
 
 namespace zklock::testing {
 
-// Loopback TCP ports that nobody else uses and that no other FreePorts object, in this process or
-// another, hands out while this one lives. They lie below the ephemeral range, so that an outgoing
-// connection cannot take one either. Throws std::runtime_error when there are not enough.
+// Loopback TCP ports that are not in use. During its lifetime, no other FreePorts object of any
+// process returns them. The ports lie below the ephemeral range, so no outgoing connection takes
+// one. Throws std::runtime_error if there are not enough.
 class FreePorts {
  public:
   explicit FreePorts(std::size_t count);
@@ -25,7 +25,7 @@ class FreePorts {
   void release() noexcept;
 
   std::vector<std::uint16_t> ports_;
-  std::vector<int> claims_;  // one open descriptor per port; closing it gives the port back
+  std::vector<int> claims_;  // a descriptor per port; closing it frees the port
 };
 
 }  // namespace zklock::testing

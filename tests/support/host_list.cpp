@@ -10,7 +10,7 @@
 namespace zklock::testing {
 namespace {
 
-// Resolves as the C client does. An unresolvable name counts 0: the client will report it.
+// Resolves the name as the C client does. Returns 0 for an unknown name, which the client reports.
 std::size_t address_count(const std::string& entry) {
   const auto colon = entry.rfind(':');
   addrinfo hints{};
@@ -30,7 +30,7 @@ std::string with_odd_address_count(const std::string& hosts) {
   const auto slash = std::min(hosts.find('/'), hosts.size());
   const std::string servers = hosts.substr(0, slash);
   std::size_t total = 0;
-  std::string repeatable;  // repeating an entry of two addresses would keep the total even
+  std::string repeatable;  // an entry with an odd number of addresses
   for (std::size_t start = 0; start <= servers.size();) {
     const auto end = std::min(servers.find(',', start), servers.size());
     const std::string entry = servers.substr(start, end - start);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages that zklock needs, and a function that installs those that are missing. To be
-# sourced; run as a program it installs everything that is named on its command line:
-#   tests/support/install_packages.sh demo     what the library, the examples and the demo need
-#   tests/support/install_packages.sh tests    that, and what tests/run.sh needs on top
+# The Debian packages that zklock needs, and a function that installs the missing ones. Scripts
+# source this file. If run as a program, it installs the groups of packages on its command line.
+#
+#   tests/support/install_packages.sh demo     packages of the library, the examples and the demo
+#   tests/support/install_packages.sh tests    those, and the packages of tests/run.sh
 
 zklock_demo_packages=(
   g++ cmake ninja-build
@@ -16,9 +17,9 @@ zklock_tests_packages=(
   libcurator-recipes-java openjdk-17-jdk-headless python3 python3-kazoo
 )
 
-# zklock_install PACKAGE...: installs those that are missing. Asks apt-get for nothing, and needs no
-# rights, when nothing is missing. Where there is no dpkg the tools may still be there: then it only
-# says what is needed, and leaves it to the build to find out.
+# zklock_install PACKAGE...: installs the missing packages. If none is missing, it does not call
+# apt-get and needs no rights. Without dpkg it only prints the list of packages, and the build shows
+# which are missing.
 zklock_install() {
   if ! command -v dpkg-query >/dev/null; then
     echo "This is not Debian: please see to it that the equivalents of these are installed: $*" >&2

@@ -22,7 +22,7 @@ inline std::string to_string(LockEvent::Kind kind) {
   return "?";
 }
 
-// "waiting 2", "acquired", ...
+// Returns "waiting 2", "acquired", ...
 inline std::string describe(const LockEvent& event) {
   std::string text = to_string(event.kind);
   if (event.kind == LockEvent::Kind::waiting) text += " " + std::to_string(event.position);

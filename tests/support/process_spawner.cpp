@@ -22,8 +22,8 @@
 namespace zklock::testing {
 namespace {
 
-// Everything the child touches between fork and exec, allocated beforehand: the caller has many
-// threads, so only async-signal-safe calls are allowed there.
+// All memory that the child uses between fork and exec, allocated before the fork. The process has
+// many threads, so only async-signal-safe calls are permitted in the child.
 struct ExecPlan {
   std::string program;
   std::vector<std::string> argv_text;
@@ -73,7 +73,7 @@ void mark_close_on_exec(int fd_limit) {
   for (int fd = 3; fd < fd_limit; ++fd) (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-// The caller may ignore or block signals (SIGPIPE most often); a child would inherit that.
+// The caller may ignore or block signals, most often SIGPIPE. A child would inherit that.
 void reset_signals() {
   for (const int signal_number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGQUIT}) {
     (void)std::signal(signal_number, SIG_DFL);
@@ -94,7 +94,7 @@ bool redirect_streams(const ExecPlan& plan) {
 [[noreturn]] void run_child(const ExecPlan& plan) {
   reset_signals();
   bool ready = ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
-  // The parent may have died before prctl: nobody would send the signal any more.
+  // If the parent died before prctl, the kernel no longer sends the signal.
   if (::getppid() != plan.parent) ::_exit(127);
   ready = ready && redirect_streams(plan);
   ready = ready && (plan.working_dir.empty() || ::chdir(plan.working_dir.c_str()) == 0);
@@ -119,7 +119,7 @@ pid_t fork_and_exec(ExecPlan& plan) {
   ::close(ends[1]);
   int error = pid < 0 ? fork_error : 0;
   if (pid > 0) {
-    // End of file means that exec closed the pipe, that is, succeeded.
+    // End of file implies that exec closed the pipe, so it succeeded.
     ssize_t got = 0;
     do {
       got = ::read(ends[0], &error, sizeof error);
@@ -136,7 +136,7 @@ pid_t fork_and_exec(ExecPlan& plan) {
 
 class Spawner {
  public:
-  // Never destroyed: its thread must not end before the process does.
+  // Never destroyed: its thread must live as long as the process.
   static Spawner& instance() {
     static auto* const spawner = new Spawner();
     return *spawner;

@@ -43,8 +43,8 @@ struct RawClient::State {
 
 namespace {
 
-// The log level is global to the process and belongs to the code under test; this client has no
-// say in it and drops its own lines.
+// The log level is global to the process and belongs to the code under test. So this client does
+// not change it, and drops its own lines.
 void drop_log(const char*) {}
 
 std::string join(const std::string& parent, const std::string& name) {
@@ -76,7 +76,7 @@ RawClient::RawClient(const std::string& hosts, const RawClientOptions& options)
     throw ConnectError("connect to " + hosts + ": " + cause, false);
   }
   (void)zoo_set_servers_resolution_delay(state_->zh, -1);
-  // Kept from the moment it was seen: a session taken over may be taken back right afterwards.
+  // The state is stored when it is seen: an owner may take its session back right afterwards.
   int reached = 0;
   const auto settled = [&] {
     reached = state_->session_state;
@@ -152,11 +152,12 @@ int RawClient::list_tree(const std::string& path, std::vector<std::string>& leav
 int RawClient::delete_recursive(const std::string& path) {
   int rc = ZOK;
   for (int attempt = 0; attempt < 20; ++attempt) {
-    // Leaves are the most: try before listing.
+    // Most znodes are leaves: try to delete before listing.
     rc = delete_node(path);
     if (rc == ZNONODE) return ZOK;
     if (rc != ZNOTEMPTY) return rc;
-    // At one moment: whoever lost his node alone would have made another before the parent goes.
+    // Deletes the tree in one multi. Otherwise a contender that lost its znode would create another
+    // before the parent is deleted.
     std::vector<std::string> tree;
     rc = list_tree(path, tree);
     if (rc == ZOK) {
@@ -182,8 +183,8 @@ StatReply RawClient::set_data(const std::string& path, const std::string& data, 
 DataReply RawClient::get_data(const std::string& path) {
   DataReply reply;
   if (handle() == nullptr) return {ZINVALIDSTATE, {}, {}};
-  // The C client cuts what does not fit; the stat tells the true length. The node may grow between
-  // two reads.
+  // The C client truncates data that do not fit; the stat has the true length. The data may grow
+  // between two reads.
   int capacity = 4096;
   for (int attempt = 0; attempt < 5; ++attempt) {
     reply.data.resize(static_cast<std::size_t>(capacity));

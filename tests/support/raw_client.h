@@ -2,7 +2,7 @@
 #pragma once
 
 #ifndef THREADED
-#define THREADED  // zookeeper.h hides the synchronous calls without it
+#define THREADED  // without it zookeeper.h hides the synchronous calls
 #endif
 #include <array>
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace zklock::testing {
 
-// A failed connect. It knows whether the server said that the session does not exist.
+// A failed connect. session_expired(): the server answered that the session does not exist.
 class ConnectError : public std::runtime_error {
  public:
   ConnectError(const std::string& what, bool session_expired)
@@ -60,12 +60,12 @@ struct AclReply {
 struct RawClientOptions {
   std::chrono::milliseconds session_timeout{10000};
   std::chrono::milliseconds connect_timeout{60000};
-  const clientid_t* session = nullptr;  // take over this session instead of opening one
+  const clientid_t* session = nullptr;  // the session to take over; null: a new one
 };
 
-// A second, synchronous opinion of what is on the server: the raw C client and nothing else. All
-// members return the C client's codes (ZOK, ZNONODE, ...); only connecting throws. The calls may be
-// made from any thread, but none while close() or the destructor runs.
+// A synchronous client for a second opinion of the servers' state, made of the C client only.
+// Members return the codes of the C client (ZOK, ZNONODE, ...); only the constructor throws. They
+// may be called from any thread, but not during close() or the destructor.
 class RawClient {
  public:
   // Connects to "host:port,host:port[/chroot]". Throws ConnectError.
@@ -74,7 +74,7 @@ class RawClient {
   RawClient(RawClient&&) noexcept;
   RawClient& operator=(RawClient&&) noexcept;
 
-  // Ends the session on the server, and with it its ephemeral nodes. Later calls give
+  // Ends the session on the server, which deletes its ephemeral znodes. Later calls return
   // ZINVALIDSTATE.
   int close();
 
@@ -87,7 +87,8 @@ class RawClient {
   CreateReply create(const std::string& path, const std::string& data = {}, int flags = 0,
                      const ACL_vector& acl = ZOO_OPEN_ACL_UNSAFE);
   int delete_node(const std::string& path, int version = -1);
-  // The node with all below it, also while others still create there. ZOK when it is gone already.
+  // Deletes the znode with all znodes below it, even while other clients create some. Returns ZOK
+  // if it does not exist.
   int delete_recursive(const std::string& path);
   StatReply set_data(const std::string& path, const std::string& data, int version = -1);
   DataReply get_data(const std::string& path);
@@ -95,7 +96,7 @@ class RawClient {
   ChildrenReply children(const std::string& path);
   AclReply get_acl(const std::string& path);
   int set_acl(const std::string& path, const ACL_vector& acl);
-  // "user:password"; returns when the server has taken it.
+  // Adds "user:password". Blocks until the server has accepted it.
   int add_digest(const std::string& credential);
 
  private:

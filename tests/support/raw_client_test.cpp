@@ -150,7 +150,7 @@ TEST(ExpireSession, UnknownSessionOrWrongPasswordThrows) {
   std::array<char, 16> wrong = owner.session_password();
   wrong[3] = static_cast<char>(wrong[3] ^ 1);
   EXPECT_THROW(expire_session(hosts, owner.session_id(), wrong), ConnectError);
-  // The server drops the owner's connection before it looks at the password.
+  // The server closes the owner's connection before it checks the password.
   EXPECT_TRUE(eventually([&] { return owner.exists("/").rc == ZOK; }))
       << "a wrong password must not touch the session";
   expire_session(hosts, owner.session_id(), owner.session_password());

@@ -47,7 +47,7 @@ bool ScarceMemory::ran_out() const noexcept {
 using zklock::testing::allocate;
 using zklock::testing::allocate_or_throw;
 
-// All of them: a sanitizer's would not know the memory of the others.
+// Replaces all operators: a sanitizer's own delete does not know memory from these.
 void* operator new(std::size_t size) {
   return allocate_or_throw(size);
 }

@@ -5,10 +5,11 @@
 
 namespace zklock::testing {
 
-/// While it lives, its thread gets memory from operator new so many times, and then std::bad_alloc.
-/// For programs that scarce_memory.cpp is compiled into: it replaces operator new.
+/// During its lifetime, operator new succeeds `allocations` times on this thread, and then throws
+/// std::bad_alloc. REQUIRES: scarce_memory.cpp, which replaces operator new, is compiled into the
+/// program.
 ///
-/// Thread-safety: for the thread that made it; one at a time.
+/// Thread-safety: for the thread that created it; one object at a time.
 class ScarceMemory {
  public:
   explicit ScarceMemory(std::size_t allocations) noexcept;
@@ -16,12 +17,13 @@ class ScarceMemory {
   ScarceMemory(const ScarceMemory&) = delete;
   ScarceMemory& operator=(const ScarceMemory&) = delete;
 
-  /// Whether more was wanted.
+  /// Returns whether an allocation has failed.
   bool ran_out() const noexcept;
 };
 
-/// Calls `step` with memory for no allocation, then for one, and so on, until it has enough; returns
-/// how often it had not. `step(memory)` is to make a ScarceMemory of that, and to say whether it ran out.
+/// Calls `step(memory)` with memory for 0 allocations, then 1, and so on, until that is enough.
+/// `step` creates a ScarceMemory(memory) and returns whether it ran out. Returns how often it ran
+/// out.
 template <class Step>
 std::size_t at_every_allocation(Step step) {
   std::size_t memory = 0;

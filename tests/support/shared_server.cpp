@@ -12,7 +12,7 @@ std::string given_hosts() {
   return hosts != nullptr ? hosts : "";
 }
 
-// Before main, so that a binary with GoogleTest's own main has it too. GoogleTest owns it.
+// Registered before main(), so that GoogleTest's own main() works too. GoogleTest owns the object.
 SharedServer& instance() {
   static auto* const environment = new SharedServer();
   return *environment;

@@ -11,16 +11,16 @@
 
 namespace zklock::testing {
 
-// One standalone server for all tests of a binary, started when the first of them asks for it and
-// stopped after the last. When the environment variable ZKLOCK_HOSTS is set, the tests use those
-// servers instead. It registers itself with GoogleTest; a test only calls hosts(). Tests that stop,
-// pause or overload a server take a ZooKeeperServer of their own. Thread-safe.
+// One standalone server for all tests of a binary. The first test that needs it starts it; it stops
+// after the last test. If the environment variable ZKLOCK_HOSTS is set, the tests use those servers
+// instead. The class registers itself with GoogleTest; a test only calls hosts(). Tests that stop,
+// pause or overload a server use their own ZooKeeperServer. Thread-safe.
 class SharedServer : public ::testing::Environment {
  public:
-  // A connect string without a chroot; tests put theirs in a TestChroot. Throws std::runtime_error
-  // when the server does not come up.
+  // Returns a connect string without a chroot; tests add theirs with a TestChroot. Throws
+  // std::runtime_error if the server does not start.
   static std::string hosts();
-  // Null when the tests use ZKLOCK_HOSTS.
+  // Returns null if the tests use ZKLOCK_HOSTS.
   static ZooKeeperServer* server();
 
   void TearDown() override;

@@ -15,9 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file as ZooKeeper writes it: everything big-endian, a string is its length and its bytes. A
-// node: its path, its data, the number of its ACL (8 bytes), and its stat: czxid, mzxid, ctime, mtime
-// (8 each), version, cversion, ... At the end the Adler-32 of all before it (8), and the string "/".
+// ZooKeeper's file format. All integers are big-endian; a string is its length and its bytes. A
+// znode has its path, its data, the index of its ACL (8 bytes), and its stat. The stat begins with
+// czxid, mzxid, ctime, mtime (8 bytes each), version, cversion. The file ends with the Adler-32 of
+// all bytes before it (8 bytes) and the string "/".
 constexpr std::size_t kAcl = 8;
 constexpr std::size_t kBeforeCounter = 4 * 8 + 4;
 constexpr std::size_t kSeal = 8 + 4 + 1;
@@ -45,7 +46,7 @@ std::uint32_t adler32(std::string_view content) {
   return b << 16 | a;
 }
 
-// "snapshot.<zxid>", the zxid in hexadecimal.
+// Parses "snapshot.<zxid>" with a hexadecimal zxid.
 std::optional<std::uint64_t> zxid_of(const fs::path& file) {
   const std::string digits = file.extension().string();
   std::uint64_t zxid = 0;

@@ -7,10 +7,10 @@
 
 namespace zklock::testing {
 
-// Sets the counter from which `path` (with the chroot) numbers its sequential children, in the newest
-// snapshot of a server that is stopped: nobody can make two thousand million nodes. The server must
-// have started since the node was made, and run with zookeeper.digest.enabled=false. Throws
-// std::runtime_error where there is no such node.
+// Sets the sequence counter of `path` (with the chroot) in the newest snapshot of a server. A test
+// cannot create the two thousand million children that would be needed otherwise. Throws
+// std::runtime_error if there is no such znode. REQUIRES: the server is stopped, was started after
+// the znode was created, and runs with zookeeper.digest.enabled=false.
 void set_sequence_counter(const std::filesystem::path& server_directory, const std::string& path,
                           std::int32_t counter);
 

@@ -30,7 +30,7 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// 'R', 'S', 'T', 'Z', ...; 0 when there is no such process.
+// Returns 'R', 'S', 'T', 'Z', ...; 0 if there is no such process.
 char process_state(pid_t pid) {
   const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
   const auto name_end = stat.rfind(')');
@@ -56,7 +56,7 @@ ChildOptions shell(const std::string& script, const TempDir& dir) {
   return options;
 }
 
-// Runs this binary as something else than the tests: see main.
+// Returns options that run this binary in another mode: see main().
 ChildOptions this_binary(const std::string& mode, const std::filesystem::path& file) {
   ChildOptions options;
   options.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), mode, file.string()};
@@ -114,7 +114,7 @@ TEST(ChildProcess, PauseResumeTerminate) {
   const auto status = child.wait(seconds(60));
   ASSERT_TRUE(status);
   EXPECT_EQ(status->signal, SIGTERM);
-  child.pause();  // quiet on a process that has ended
+  child.pause();  // no error on a process that has ended
   child.resume();
 }
 
@@ -177,7 +177,7 @@ TEST(FreePorts, AreDistinctWithinAndAcrossObjects) {
   }
 }
 
-// Descriptors are short, not ports: other tests need ports meanwhile.
+// The test makes descriptors scarce instead of ports, as other tests need ports meanwhile.
 TEST(FreePorts, AreGivenBackWhenThereAreNotEnough) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -189,7 +189,7 @@ TEST(FreePorts, AreGivenBackWhenThereAreNotEnough) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-// Another process, this binary with --list-ports, walks the whole range.
+// Another process, this binary with --list-ports, claims the whole range.
 TEST(FreePorts, AreNotGivenToAnotherProcessMeanwhile) {
   const TempDir dir;
   auto mine = std::make_unique<FreePorts>(200);
@@ -212,7 +212,7 @@ void write_at_once(const std::string& file, const std::string& text) {
   std::filesystem::rename(file + ".part", file);
 }
 
-// Leaves a child to the kernel: the test kills this process.
+// Starts a child and never kills it: the test kills this process, and the kernel the child.
 int hold_child(const std::string& file) {
   std::unique_ptr<ChildProcess> child;
   std::thread([&] { child = std::make_unique<ChildProcess>(sleeper()); }).join();

@@ -5,7 +5,8 @@
 
 namespace zklock::testing {
 
-// A new directory under the system's temporary directory, removed with all it holds at the end.
+// A new directory under the system's temporary directory. The destructor removes it with its
+// content.
 class TempDir {
  public:
   TempDir();  // throws std::system_error
@@ -16,7 +17,7 @@ class TempDir {
   const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
-  int owner_;  // the process that made it; a forked copy must not remove it
+  int owner_;  // pid of the creator; a forked copy must not remove it
   std::filesystem::path path_;
 };
 

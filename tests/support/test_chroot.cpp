@@ -19,7 +19,7 @@ namespace {
 
 std::string unique_path() {
   static std::atomic<int> counter{0};
-  // The random part tells apart processes with one pid on different machines or namespaces.
+  // The random part distinguishes processes with equal pids on different machines or namespaces.
   std::string path = "/zklock-test-" + std::to_string(::getpid()) + "-" +
                      std::to_string(counter.fetch_add(1)) + "-" +
                      std::to_string(std::random_device{}() % 1000000);

@@ -9,26 +9,25 @@
 
 namespace zklock::testing {
 
-// A persistent node of its own for a test, named after the running test, and removed with all that
-// is below it at the end (whatever the ACLs, on the servers of this kit). It keeps no connection
-// open, so that servers may go and come back during the test; they must be up at the end, or the
-// node stays.
+// A persistent znode for one test, named after the running test. The destructor deletes it with all
+// znodes below it; on the servers of this kit, their ACLs do not matter. No connection stays open,
+// so servers may stop and restart during the test. If they are down at the end, the znode stays.
 class TestChroot {
  public:
-  // `hosts` without a chroot. Throws ConnectError or std::runtime_error.
+  // REQUIRES: `hosts` has no chroot. Throws ConnectError or std::runtime_error.
   explicit TestChroot(std::string hosts);
   ~TestChroot();
   TestChroot(const TestChroot&) = delete;
   TestChroot& operator=(const TestChroot&) = delete;
 
   const std::string& path() const noexcept { return path_; }  // "/zklock-test-..."
-  // A connect string whose "/" is this node.
+  // Returns a connect string whose "/" is this znode.
   std::string hosts() const { return hosts_ + path_; }
 
-  // A "user:password" that the removal needs on servers that are not this kit's.
+  // Adds a "user:password" that the deletion needs on servers that are not of this kit.
   void also_remove_as(std::string credential) { credentials_.push_back(std::move(credential)); }
 
-  // EXPECT_TRUE(chroot.is_empty()) names what is left.
+  // Returns whether no child is left; the message of a failed EXPECT_TRUE names the rest.
   ::testing::AssertionResult is_empty() const;
 
  private:

@@ -7,9 +7,9 @@
 
 namespace zklock::testing {
 
-// Polls `predicate` until it holds or `timeout` has passed; returns whether it held. It is asked at
-// least once, and once more at the end, so that a slow machine does not turn a fact into a failure.
-// The only place in the tests that sleeps.
+// Polls `predicate` until it is true or `timeout` has passed. Returns whether it became true. Calls
+// it at least once, and once more at the end, so that a slow machine causes no false failure. No
+// other code of the tests sleeps.
 template <typename Predicate>
 [[nodiscard]] bool eventually(Predicate&& predicate,
                               std::chrono::milliseconds timeout = std::chrono::seconds(60),

@@ -9,8 +9,8 @@ namespace zklock::testing {
 
 ZooKeeperEnsemble::ZooKeeperEnsemble(const ZooKeeperOptions& options, std::size_t size)
     : peer_ports_(2 * size) {
-  // The caller's lines come last, so that they win.
-  // Members stay together while a busy machine holds one of them up for some seconds.
+  // The caller's lines come last, so they take precedence. The high limits keep members connected
+  // if a busy machine delays one of them for some seconds.
   std::vector<std::string> config = {"initLimit=40", "syncLimit=12"};
   for (std::size_t i = 0; i < size; ++i) {
     config.push_back("server." + std::to_string(i + 1) +

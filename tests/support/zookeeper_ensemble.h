@@ -14,13 +14,13 @@
 namespace zklock::testing {
 
 // Real ZooKeeper servers that form one quorum, each with the controls of ZooKeeperServer. Members
-// count from 0. Thread-safety is that of ZooKeeperServer.
+// count from 0. Thread-safety: that of ZooKeeperServer.
 class ZooKeeperEnsemble {
  public:
   // `options` applies to every member; its my_id is ignored.
   explicit ZooKeeperEnsemble(const ZooKeeperOptions& options = {}, std::size_t size = 3);
 
-  // Each on all members; start() does not wait.
+  // Start or stop all members; start() does not wait until they serve.
   void start();
   void stop();
 
@@ -28,23 +28,23 @@ class ZooKeeperEnsemble {
   ZooKeeperServer& operator[](std::size_t index) { return *members_.at(index); }
   const ZooKeeperServer& operator[](std::size_t index) const { return *members_.at(index); }
 
-  // Waits until every member that runs and is not paused serves, and exactly one of them leads.
+  // Waits until every running, unpaused member serves, and exactly one of them leads.
   [[nodiscard]] bool wait_until_serving(
       std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
 
-  // The member that serves as leader; empty while there is none, or two say so. Paused members are
-  // not asked.
+  // Returns the member that serves as leader. Returns nullopt if there is none, or if two claim it.
+  // Paused members are not queried.
   std::optional<std::size_t> leader() const;
-  // The first member that serves as follower.
+  // Returns the first member that serves as follower.
   std::optional<std::size_t> follower() const;
 
-  // "127.0.0.1:a,127.0.0.1:b,...": all members.
+  // Returns the addresses of all members: "127.0.0.1:a,127.0.0.1:b,...".
   std::string hosts() const;
-  // The logs of all members, for a failure message.
+  // Returns the logs of all members, for a failure message.
   std::string log() const;
 
  private:
-  // Per member; empty: not asked, or not serving.
+  // Returns the mode of each member; nullopt if it is paused or does not serve.
   std::vector<std::optional<std::string>> modes() const;
 
   FreePorts peer_ports_;  // two per member: quorum, election

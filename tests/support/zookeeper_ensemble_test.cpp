@@ -31,7 +31,7 @@ TEST_F(Ensemble, ElectsOneLeader) {
   EXPECT_NE(leader, follower);
   EXPECT_EQ(ensemble_[*leader].mode(), "leader");
 
-  // What is written through one member is seen through another.
+  // A write through one member is visible through another.
   RawClient at_leader(ensemble_[*leader].hosts());
   RawClient at_follower(ensemble_[*follower].hosts());
   ASSERT_EQ(at_leader.create("/shared", "x").rc, ZOK);

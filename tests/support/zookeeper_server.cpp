@@ -16,14 +16,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long one question waits for its answer. A server that begins to serve lets some go unanswered.
+// The timeout of one four-letter word. A server that is starting does not answer all of them.
 constexpr milliseconds kPatience{1000};
-// How often a healthy server is asked, on a busy machine.
+// How often a healthy server is queried before it counts as down.
 constexpr int kQuestions = 20;
 
 constexpr const char* kDefaultClassPath =
     "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar";
-// kSuperDigest as the server wants it: user:base64(sha1("user:password")).
+// kSuperDigest in the form of the server: user:base64(sha1("user:password")).
 constexpr const char* kSuperDigestFlag =
     "-Dzookeeper.DigestAuthenticationProvider.superDigest=super:GTvXID4KgrBNvIYRGOvRjN2lsFw=";
 
@@ -32,7 +32,7 @@ std::string java() {
   return home != nullptr && *home != '\0' ? std::string(home) + "/bin/java" : "java";
 }
 
-// What "srvr" says; empty while the server does not serve.
+// Returns the mode in the answer to "srvr", or nullopt if the server does not serve.
 std::optional<std::string> mode_of(const std::string& answer) {
   constexpr std::string_view kKey = "\nMode: ";
   const auto key = answer.find(kKey);
@@ -71,8 +71,9 @@ std::vector<std::string> ZooKeeperServer::command_line() const {
   std::string class_path;
   for (const std::string& jar : options_.extra_class_path) class_path += jar + ":";
   class_path += kDefaultClassPath;
-  // UsePerfData leaves a file under /tmp when the process is killed. Without forceSync nothing waits
-  // for the disk, which may be busy for seconds; what a killed process had written is there still.
+  // UsePerfData leaves a file under /tmp when the process is killed. Without forceSync the server
+  // does not wait for a disk that may be busy for seconds. The writes of a killed process are not
+  // lost, as the kernel has them.
   std::vector<std::string> command = {java(),
                                       "-Xms32m",
                                       "-Xmx128m",
@@ -101,7 +102,7 @@ void ZooKeeperServer::start() {
 void ZooKeeperServer::stop() {
   if (!process_) return;
   process_->terminate();
-  process_->resume();  // a paused process would not see the signal
+  process_->resume();  // a paused process would not receive the signal
   if (!process_->wait(std::chrono::seconds(10))) process_->kill();
 }
 
@@ -135,7 +136,7 @@ bool ZooKeeperServer::paused() const {
 }
 
 bool ZooKeeperServer::wait_until_serving(milliseconds timeout) const {
-  // A paused server does not answer: one question must not outlast the whole wait.
+  // A paused server does not answer: one query must not use up the whole timeout.
   const auto patience = std::clamp(timeout, milliseconds(20), kPatience);
   bool up = false;
   (void)eventually(

@@ -18,22 +18,22 @@
 
 namespace zklock::testing {
 
-// A digest credential that may do anything on the servers of this kit, whatever the ACLs say.
+// A digest credential with all permissions on the servers of this kit, regardless of ACLs.
 inline constexpr std::string_view kSuperDigest = "super:zklock";
 
 struct ZooKeeperOptions {
   std::chrono::milliseconds tick_time{500};
   std::chrono::milliseconds min_session_timeout{1000};
   std::chrono::milliseconds max_session_timeout{60000};
-  std::vector<std::string> extra_config = {};      // lines for zoo.cfg; a later line wins
+  std::vector<std::string> extra_config = {};      // lines of zoo.cfg; the last one counts
   std::vector<std::string> extra_class_path = {};  // jars, in front of the defaults
   std::vector<std::string> extra_jvm_flags = {};
   int my_id = 0;  // the member number in an ensemble; 0: standalone
 };
 
-// One real ZooKeeper server, a child process on 127.0.0.1. Its port and data live as long as this
-// object, over any number of starts. The controls are for one thread at a time; hosts(), port(),
-// four_letter_word(), mode() and serving() may be called from any.
+// One real ZooKeeper server: a child process on 127.0.0.1. Its port and data live as long as this
+// object, over any number of starts. One thread at a time may use the controls. hosts(), port(),
+// four_letter_word(), mode() and serving() may be called from any thread.
 class ZooKeeperServer {
  public:
   explicit ZooKeeperServer(ZooKeeperOptions options = {});
@@ -41,16 +41,16 @@ class ZooKeeperServer {
   ZooKeeperServer(const ZooKeeperServer&) = delete;
   ZooKeeperServer& operator=(const ZooKeeperServer&) = delete;
 
-  // Starts the process; does not wait for it to serve. Nothing happens when it runs already.
+  // Starts the process and does not wait until it serves. No effect if it runs already.
   void start();
-  // Asks the process to end and waits for it; kills it when it does not within 10 s.
+  // Sends SIGTERM and waits for the end; after 10 s kills the process.
   void stop();
-  // stop() and start(): same port, same data.
+  // stop() and start() with the old port and data.
   void restart();
-  // SIGKILL, as a crash. start() brings the server back with its data.
+  // Sends SIGKILL, which is like a crash. After start() the server still has its data.
   void kill_hard();
-  // Deletes all nodes, sessions and transaction logs of a server that does not run. REQUIRES: its
-  // process has ended. The server that start() brings up then counts its zxids from the beginning.
+  // Deletes all znodes, sessions and transaction logs. REQUIRES: the server's process has ended.
+  // After start(), zxids count from the beginning.
   void erase_data();
   // SIGSTOP and SIGCONT.
   void pause();
@@ -59,11 +59,11 @@ class ZooKeeperServer {
   bool running() const;
   bool paused() const;
 
-  // False when the server does not serve after `timeout`, or has ended; log() then says why.
+  // Returns false if the server has ended or does not serve after `timeout`; log() shows why.
   [[nodiscard]] bool wait_until_serving(
       std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
   bool serving() const;
-  // "standalone", "leader" or "follower"; empty while not serving.
+  // Returns "standalone", "leader" or "follower"; nullopt while the server does not serve.
   std::optional<std::string> mode() const;
   std::optional<std::string> four_letter_word(
       std::string_view word, std::chrono::milliseconds timeout = std::chrono::seconds(20)) const;
@@ -72,7 +72,7 @@ class ZooKeeperServer {
   std::string hosts() const { return "127.0.0.1:" + std::to_string(port()); }
   pid_t pid() const { return process_ ? process_->pid() : 0; }
   const std::filesystem::path& directory() const noexcept { return dir_.path(); }
-  // What the server has written to stdout and stderr, at most the last 8 KiB.
+  // Returns the last 8 KiB at most of stdout and stderr.
   std::string log() const;
 
  private:
@@ -82,7 +82,7 @@ class ZooKeeperServer {
   ZooKeeperOptions options_;
   TempDir dir_;
   FreePorts ports_;
-  std::unique_ptr<ChildProcess> process_;  // after dir_: ends before its files go
+  std::unique_ptr<ChildProcess> process_;  // after dir_: destroyed before its files
 };
 
 }  // namespace zklock::testing

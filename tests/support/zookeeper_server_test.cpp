@@ -74,7 +74,7 @@ TEST(ZooKeeperServer, RestartAndCrashKeepDataAndPort) {
   EXPECT_EQ(RawClient(hosts).get_data("/kept").data, "value");
 
   server.pause();
-  server.stop();  // also a paused one
+  server.stop();  // works on a paused server too
   EXPECT_FALSE(server.running());
 }
 

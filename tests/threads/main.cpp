@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //   zklock_threads [--operations N] [--threads N]
-// Many threads on the same objects, with calls that send nothing: re-entry, questions, and the
-// hand-over of a kept or shared node. It is for ThreadSanitizer and helgrind, which see what is
-// wrong; what it can see itself are counts that are not what they must be. See README.md.
-// The exit status is 1 when something is wrong, 2 when it was called wrongly.
+// Many threads use shared objects with calls that send no request: re-entry, queries, and hand-offs
+// of a retained or shared znode. ThreadSanitizer and helgrind look for races; the program itself
+// checks the counts. See README.md. Exit status 1: an error was found. 2: wrong arguments.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -29,7 +28,7 @@ void demand(bool fact, const char* what) {
   if (!fact) throw std::runtime_error(what);
 }
 
-// What all threads use, and what the locks are there for: numbers that nothing else guards.
+// The objects that all threads use, and the numbers that only their locks protect.
 struct Shared {
   explicit Shared(Client& client)
       : kept(client, "/threads/kept", {.keep_idle = 60s}),
@@ -50,14 +49,14 @@ struct Shared {
   SharedMutex shared;
   LeaderLatch latch;
   Leadership leadership;
-  Hold hold;     // asked by all, const
-  Hold reading;  // of another thread's
+  Hold hold;     // queried by all threads; const
+  Hold reading;  // of another thread
   std::uint64_t in_kept = 0;
   std::uint64_t in_batch = 0;
   std::uint64_t in_passed_on = 0;
 };
 
-// One thread's work; counts the calls.
+// The work of one thread. Counts its calls.
 class Worker {
  public:
   explicit Worker(Shared& shared) : shared_(shared) {}
@@ -77,7 +76,7 @@ class Worker {
  private:
   void count(std::uint64_t calls) { operations_ += calls; }
 
-  // Nothing of it is this thread's.
+  // Queries of objects that this thread does not hold.
   void ask() {
     for (int i = 0; i < 5; ++i) {
       demand(!shared_.batch.is_held_by_this_thread(), "another thread's lock is held");
@@ -115,7 +114,7 @@ class Worker {
     count(2 + kDepth * 4 + 5);
   }
 
-  // Locked here, unlocked by whoever comes.
+  // Locks and unlocks, so that each release hands the lock off to another thread.
   void pass_on() {
     shared_.passed_on.lock();
     ++shared_.in_passed_on;
@@ -159,7 +158,7 @@ int run(const Arguments& arguments) {
   demand(server.wait_until_serving(), "there is no server");
   ClientOptions options;
   options.hosts = server.hosts();
-  options.session_timeout = 30s;  // nothing is to be lost here, however slow the machine
+  options.session_timeout = 30s;  // no loss here, even on a slow machine
   Client client(options);
   Shared shared(client);
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Many threads on the same objects, with one command on a fresh Debian 12: installs what is missing,
-# builds, and runs on servers of its own
-#   tsan      under ThreadSanitizer: a million local operations, and 20,000 cycles of the soak
-#   helgrind  under valgrind's helgrind: a short run of the local operations
-#   tests/threads/run.sh [tsan | helgrind]     both without a word
-# Builds go to build/tsan and build/helgrind. ZKLOCK_THREADS_JOBS says how many jobs compile, 2 by
-# default; ZKLOCK_OPERATIONS, ZKLOCK_CYCLES and ZKLOCK_HELGRIND_OPERATIONS change the numbers. Takes
-# about 20 minutes. The exit status is 1 when something was reported. See README.md.
+# Many threads on shared objects, with one command on a fresh Debian 12. Installs missing packages,
+# builds, and runs on its own servers:
+#
+# - tsan: a million local operations, and 20,000 cycles of the soak, under ThreadSanitizer
+# - helgrind: a short run of the local operations under valgrind's helgrind
+#
+#   tests/threads/run.sh [tsan | helgrind]     without an argument: both
+#
+# Builds in build/tsan and build/helgrind, and takes about 20 minutes. ZKLOCK_THREADS_JOBS: how many
+# compile jobs run, 2 by default. ZKLOCK_OPERATIONS, ZKLOCK_CYCLES and ZKLOCK_HELGRIND_OPERATIONS:
+# the lengths of the runs. Exit status 1: a tool has reported an error. See README.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -31,7 +34,7 @@ zklock_install "${zklock_demo_packages[@]}" libgtest-dev valgrind libc6-dbg
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 
-# As in tests/run.sh: the sanitizers of g++ 12 cannot work where addresses are spread very widely.
+# As in tests/run.sh: sanitizers of g++ 12 fail if the kernel randomizes addresses widely.
 without_aslr=(setarch "$(uname -m)" --addr-no-randomize)
 
 run_tsan() {
@@ -43,7 +46,7 @@ run_tsan() {
 }
 
 run_helgrind() {
-  # Not inlined and not optimized: the suppressions name functions.
+  # Neither inlined nor optimized, because the suppressions name functions.
   cmake -S . -B build/helgrind -G Ninja -DCMAKE_BUILD_TYPE=Debug -DZKLOCK_BUILD_EXAMPLES=OFF \
     -DCMAKE_CXX_FLAGS="-O0 -include $PWD/tests/threads/happens_before.h" "${launcher[@]}" >&2
   cmake --build build/helgrind --parallel "$jobs" --target zklock_threads >&2

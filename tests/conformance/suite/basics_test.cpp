@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds, who waits, and who may let go; for every class, on servers and on the simulation.
+// Holding, waiting and releasing, for every class, on servers and on the simulation.
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(, Basics,
 TEST_P(Basics, AFreeLockIsGrantedWithOneNodeAndARisingToken) {
   Client& client = connect();
   const auto lock = make(client);
-  EXPECT_FALSE(stage().exists(kPath));  // constructing sends nothing
+  EXPECT_FALSE(stage().exists(kPath));  // the constructor sends no request
   FencingToken last;
   for (int round = 0; round < 3; ++round) {
     auto hold = acquire(*lock);
@@ -111,7 +111,7 @@ TEST_P(Basics, WaitersAreGrantedInTheOrderOfTheirArrival) {
   std::vector<GrantFuture> waiting;
   for (std::size_t i = 0; i < kWaiters; ++i) {
     waiting.push_back(rival_async_acquire(i % 2 == 0 ? *others : *lock));
-    ASSERT_TRUE(reaches_nodes(i + 2));  // it has arrived
+    ASSERT_TRUE(reaches_nodes(i + 2));  // it is enqueued
   }
   for (std::size_t i = 0; i < kWaiters; ++i) {
     const FencingToken before = hold.token();
@@ -194,7 +194,7 @@ TEST_P(Basics, LockAndUnlock) {
     EXPECT_EQ(refused, std::nullopt);
   }
   EXPECT_FALSE(lock->is_locked());
-  EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);  // once too often
+  EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);  // one unlock() too many
   EXPECT_TRUE(becomes_empty());
   EXPECT_TRUE(lock->try_lock());
   lock->unlock();
@@ -324,13 +324,13 @@ TEST_P(Basics, DestroyingTheLockWakesItsWaiters) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-// Every rival adds to what no other may touch meanwhile; who only reads finds both halves equal.
+// Each rival increments two numbers under the lock; each reader must find them equal.
 TEST_P(Basics, AHundredThreadsNeverMeet) {
   constexpr int kThreads = 100;
   constexpr int kRounds = 2;
   const auto lock = make(connect());
   const auto others = make(connect());
-  // Updated in two steps, so that whoever comes in between spoils them.
+  // Updated in two steps, so that overlapping holds lose an update.
   std::atomic<int> one{0};
   std::atomic<int> two{0};
   std::atomic<int> torn{0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is no lock itself, beside every class: LockObserver, ElectionObserver, GuardedTransaction.
+// The classes that do not lock, beside every lock class: LockObserver, ElectionObserver,
+// GuardedTransaction.
 #include <cstddef>
 #include <optional>
 #include <ostream>
@@ -16,9 +17,9 @@ namespace {
 
 // ---- observers ----------------------------------------------------------------------------------
 
-// What a listener was told, in short.
+// The state that a listener received, reduced.
 struct Seen {
-  FencingToken first;  // of those who hold; 0: nobody does
+  FencingToken first;  // token of the first holder; 0: none
   std::size_t waiting = 0;
   std::optional<std::string> value = std::nullopt;
   friend bool operator==(const Seen&, const Seen&) = default;
@@ -38,12 +39,12 @@ Seen seen(const ElectionState& state) {
 
 class Observed : public SuiteTest {
  protected:
-  // An observer, and what it was told.
+  // An observer and the states that its listener received.
   template <class Observer>
   struct Watch {
     Watch(Stage& where, Client& client) : stage(where), observer(client, kPath) {}
 
-    // As the last, so far. What the observer says when it is asked is the same.
+    // Waits until `last` is the last state received. Returns whether that is so and state() agrees.
     bool comes_to(const Seen& last) const {
       return stage.comes_in_time([&] { return told.size() > 0 && told.all().back() == last; }) &&
              seen(observer.state()) == last;
@@ -61,9 +62,9 @@ class Observed : public SuiteTest {
 
 class Observers : public Observed {
  protected:
-  // Whoever comes through a gate has two nodes there for a moment, or counts as waiting, and so does
-  // whoever has to say a shared number first; so others are counted between. Only the order of the
-  // holders is certain.
+  // Two kinds of contenders make the count of waiting contenders uncertain. A contender that passes
+  // a gate has two znodes for a moment, or counts as waiting. The first contender at a shared count
+  // writes that count before it holds. For both, only the order of the holders is compared.
   void expect_told(const Chronicle<Seen>& told, const std::vector<Seen>& expected) {
     if (face().keeps_node && !face().seeds_count) {
       EXPECT_EQ(told.all(), expected);
@@ -166,7 +167,7 @@ class Guarded : public SuiteTest {
  protected:
   void SetUp() override { stage().create("/there"); }
 
-  // Writes that are seen, all of them.
+  // Writes whose effect all_written() and nothing_written() check.
   static GuardedTransaction writes(const Grant& hold) {
     GuardedTransaction transaction = hold.guarded();
     transaction.create("/new").remove("/there");
@@ -178,7 +179,7 @@ class Guarded : public SuiteTest {
     auto committed = transaction.async_commit();
     return error_of([&] { get_in_time(committed); });
   }
-  // Those of a hold that is lost are refused, those of the next are not.
+  // Commits of the lost hold are refused; a commit of the next hold succeeds.
   void expect_refused_but_for_the_next(Grant lost, const GuardedTransaction& stale,
                                        GrantFuture& waiting) {
     EXPECT_TRUE(nothing_written());
@@ -205,7 +206,7 @@ TEST_P(Guarded, IsWrittenWhileHeldAndNotAfterTheRelease) {
   EXPECT_EQ(commit(transaction), std::nullopt);
   EXPECT_TRUE(all_written());
   EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_EQ(commit(transaction), Errc::node_exists);  // the hold is not the reason
+  EXPECT_EQ(commit(transaction), Errc::node_exists);  // the hold is still valid
   auto late = hold.guarded();
   late.remove("/new");
   hold.release();
@@ -213,7 +214,7 @@ TEST_P(Guarded, IsWrittenWhileHeldAndNotAfterTheRelease) {
   EXPECT_TRUE(all_written());
 }
 
-// The client may not have heard of it yet: the servers check.
+// The client may not know of the deletion yet: the server checks.
 TEST_P(Guarded, IsRefusedWhenTheNodeIsGone) {
   auto hold = acquire(*lock_);
   auto waiting = rival_async_acquire(*others_);
@@ -231,7 +232,8 @@ TEST_P(Guarded, IsRefusedWhenTheSessionIsOver) {
   const auto transaction = writes(hold);
   stage().expire(client_);
   ASSERT_TRUE(becomes_lost(hold));
-  // Of several ensembles one may not know yet, and close the connection on what was sent.
+  // If there are several ensembles, a client may not know yet. It then closes the connection while
+  // the commit is under way.
   const auto refused = commit(transaction);
   const bool unknown = face().on_ensembles && refused == Errc::outcome_unknown;
   EXPECT_TRUE(unknown || refused == Errc::lock_lost);

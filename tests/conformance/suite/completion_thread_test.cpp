@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completion thread of the ZooKeeper client may be the last to release a Client.
+// The completion thread of the C client can be the thread that releases a Client last.
 #include <functional>
 #include <future>
 #include <memory>
@@ -14,7 +14,7 @@ namespace {
 
 class CompletionThreadOnServers : public LockTest {
  protected:
-  // Runs `task` in the handler of a reply, and waits until it has returned.
+  // Runs `task` in the handler of a reply, and blocks until it has returned.
   static void run(recipes::ClientCore& core, std::function<void()> task) {
     const auto returned = std::make_shared<std::promise<void>>();
     auto done = returned->get_future();
@@ -32,7 +32,7 @@ TEST_F(CompletionThreadOnServers, Close_IsDoneByAnotherThread) {
   const auto core = recipes::ClientCore::of(*client);
   run(*core, [&] { client->close(); });
   EXPECT_TRUE(eventually([&] { return core->closed(); }, kPatience));
-  client->close();  // waits for that one
+  client->close();  // blocks until that close has ended
   EXPECT_FALSE(client->is_connected());
 }
 

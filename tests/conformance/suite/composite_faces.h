@@ -17,8 +17,8 @@
 
 namespace zklock::testing {
 
-// A CompositeHold that answers like a Hold: token and node are those of the part `first`, which
-// everybody queues for before the others; on ensembles, the parts behind it are on the others.
+// Makes a CompositeHold answer like a Hold. token() and node() are those of the part `first`, at
+// which every contender queues first. On ensembles, `first` is the part on the first ensemble.
 template <class Mutex, std::size_t first>
 class CompositeGrant {
  public:
@@ -53,7 +53,7 @@ class CompositeGrant {
   CompositeHold hold_;
 };
 
-// Several ReentrantMutexes as one.
+// Several ReentrantMutexes used as one lock.
 template <class Mutex, std::size_t first>
 struct CompositeFace : UsualFace {
   struct Lock {
@@ -80,7 +80,7 @@ struct CompositeFace : UsualFace {
                                (*shared)(Grant(std::move(hold)), std::move(error));
                              });
   }
-  // A composite does not say; its parts share the queues of the mutexes on their paths.
+  // A composite has no participants(). Its parts share the queues of the mutexes on their paths.
   static std::vector<Participant> participants(const Lock& lock) {
     return ReentrantMutex(lock.client, lock.path).participants();
   }
@@ -106,9 +106,9 @@ struct MultiOf1Face : CompositeFace<MultiMutex, 0> {
 struct MultiOf3Face : CompositeFace<MultiMutex, 1> {
   using Rival = MultiOf3Face;
   static constexpr const char* name = "MultiMutexOf3";
-  // The other two are still held.
+  // The other two parts are still held.
   static constexpr bool frees_all_by_loss = false;
-  // One for each path.
+  // One delay for each path.
   static constexpr int delays = 3;
   static std::vector<std::string> paths(const std::string& path) {
     return {path, path + "-1", path + "-2"};
@@ -124,14 +124,14 @@ struct QuorumFace : CompositeFace<QuorumMutex, 0> {
   using Rival = QuorumFace;
   static constexpr const char* name = "QuorumMutex";
   static constexpr bool on_ensembles = true;
-  // An ensemble that fails is passed over, and the next one waited for: the policy is seen only
-  // when a majority fails at once; see quorum_mutex_test.cpp.
+  // A failed ensemble is skipped and the next one waited for. The policy shows only if a majority
+  // fails at once: see quorum_mutex_test.cpp.
   static constexpr bool fails_by_policy = false;
-  // Passes over the ensembles early enough for each to get its share of the time.
+  // Skips unreachable ensembles early enough for each to get its share of the time.
   static constexpr bool waits_without_servers = false;
-  // One for each ensemble of a majority; the last is tried once.
+  // One delay for each ensemble of a majority; the last is tried once.
   static constexpr int delays = 2;
-  // No ensemble is slow because the machine is.
+  // No ensemble is skipped because the machine is slow.
   static constexpr std::chrono::milliseconds kPatient = std::chrono::hours(1);
 
   static std::unique_ptr<Lock> make(const std::vector<Client*>& clients, const std::string& path,

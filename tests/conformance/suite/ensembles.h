@@ -15,10 +15,10 @@ namespace zklock::testing {
 
 inline constexpr std::size_t kEnsembles = 3;
 
-// Three stages as one, for what needs several ensembles: simulated ones that know nothing of each
-// other, or three chroots of one server, with sessions of their own. The process that connects has
-// a client on each, and goes by the first. What happens, happens on all; what is asked, is asked of
-// the first.
+// Three stages as one, for classes that need several ensembles. On the simulation they are three
+// independent ensembles, on servers three chroots of one server with separate sessions. A process
+// has a client on each stage; connect() returns the one on the first. Actions apply to all stages,
+// queries to the first.
 class Ensembles : public Stage {
  public:
   explicit Ensembles(const std::function<std::unique_ptr<Stage>()>& make);
@@ -45,7 +45,7 @@ class Ensembles : public Stage {
   bool exists(const std::string& node) override { return stages_[0]->exists(node); }
   RawClient& raw() override { return stages_[0]->raw(); }
   void create(const std::string& path) override;
-  // Under different numbers; it goes by its name in the first.
+  // The znodes of the stages have different sequence numbers. Returns the name on the first stage.
   std::string enqueue(const std::string& prefix) override;
   void change(const std::string& node) override;
   void remove(const std::string& node) override;
@@ -58,7 +58,7 @@ class Ensembles : public Stage {
  private:
   template <class Connect>
   Client& keep(Connect connect);
-  // What others enqueued is everywhere; every other node is of one ensemble.
+  // Calls `act` on each stage if enqueue() created the znode, otherwise on the first stage only.
   template <class Act>
   void on_each(const std::string& node, Act act);
 

@@ -17,8 +17,8 @@
 
 namespace zklock::testing {
 
-// Between the faces, which are types, and the tests, which are compiled once. This is compiled for
-// each face; so it only passes on.
+// Connects the faces, which are types, with the tests, which are compiled once. This file is
+// compiled for each face, so it contains only forwarding functions.
 
 template <class G>
 struct Grant::Of final : Grant::Any {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a listener hears of a lock: this, in this order, and nothing more.
+// The events of a lock listener: exactly these, in this order.
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -18,13 +18,13 @@ class Events : public SuiteTest {
  protected:
   using Texts = std::vector<std::string>;
 
-  // What was heard last is all, also when everything has gone.
+  // Checks that no event followed the last expected one, also after the lock was destroyed.
   void TearDown() override {
     SuiteTest::TearDown();
     lock_.reset();
     EXPECT_TRUE(heard_.exactly_but_for_the_connection(last_, elsewhere_)) << heard_;
   }
-  // By an object that the listener listens to.
+  // Acquires by a lock object with the listener.
   Grant acquire_heard(SuiteLock& lock, AcquireOptions options = {}) {
     return heard_.granted(acquire(lock, std::move(options)));
   }
@@ -113,7 +113,8 @@ TEST_P(Events, OfNoGrantAreNoEnd) {
 
 TEST_P(Events, OfAMaximumHoldAreTheWarningAndTheEnd) {
   if (!face().calls) GTEST_SKIP() << "a leadership has none";
-  // On servers the warning comes long before the end: who is held up until then misses it.
+  // On servers the warning comes long before the end. An event that is delayed until the end is
+  // dropped.
   const auto lock = listened({.max_hold = stage().simulated() ? 400ms : 1000ms,
                               .expiring_before = stage().simulated() ? 100ms : 950ms});
   auto hold = acquire_heard(*lock);

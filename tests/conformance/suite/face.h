@@ -10,17 +10,17 @@
 
 namespace zklock::testing {
 
-// What a listener is told: everything that that of a ReentrantMutex is, or less.
+// The events that a listener receives: all of a ReentrantMutex, or only the first and the last.
 enum class Hears { all, begin_and_end };
 
-// One way to use a lock class, as a table of facts; faces.h says what they mean.
+// One way to use a lock class, as a table of facts. faces.h describes the members.
 struct Face {
   const char* name;
   bool nests;
   bool shares;
   bool named;
   bool keeps_node;
-  bool seeds_count;  // whoever comes first says how many permits there are, and then holds
+  bool seeds_count;  // the first contender writes the count, then holds
   bool calls;
   bool fails_by_policy;
   bool waits_without_servers;
@@ -34,13 +34,13 @@ struct Face {
   bool thread_owns;
   Hears hears;
   std::vector<std::string> paths;  // of the lock on kPath
-  // For the clients that a process has, one for each ensemble.
+  // Makes the lock for the clients of one process, which has one client for each ensemble.
   std::function<std::unique_ptr<SuiteLock>(const std::vector<Client*>&, const std::string& path,
                                            const MutexOptions&)>
       make;
 };
 
-// The classes under the suite.
+// All classes under the suite.
 const std::vector<Face>& all_faces();
 
 }  // namespace zklock::testing

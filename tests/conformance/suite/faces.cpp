@@ -16,8 +16,8 @@ std::vector<Face> table() {
 
 }  // namespace
 
-// What locks or leads. LockObserver, ElectionObserver and GuardedTransaction do neither: each is run
-// beside every one of these, in companions_test.cpp.
+// Classes that lock or lead. companions_test.cpp runs LockObserver, ElectionObserver and
+// GuardedTransaction beside each of them.
 const std::vector<Face>& all_faces() {
   static const auto faces = table<ReentrantMutexFace,  //
                                   MutexFace,           //

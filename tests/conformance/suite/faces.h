@@ -11,63 +11,63 @@
 
 namespace zklock::testing {
 
-// A face is one way to use a lock class, in the few words that the suite knows. To put a class
-// under the suite, write one of these structs, and add it to the list in faces.cpp. The tests see
-// it as a Face and a SuiteLock, which erased_face.h makes of it.
+// A face describes one way to use a lock class, in the vocabulary of the suite. To add a class to
+// the suite, write such a struct and add it to the list in faces.cpp. The header erased_face.h
+// converts it to a Face and a SuiteLock, which the tests use.
 //
 // | member                                 | meaning                                              |
 // |----------------------------------------|------------------------------------------------------|
-// | name                                   | in the names of the tests                            |
-// | Lock, make(client, path, options)      | what it makes for one client                         |
-// | Rival                                  | the face (of the same Lock) that excludes this one   |
-// |                                        | and is excluded by it: itself, but for readers       |
-// | Grant                                  | what it gets: a Hold, or what answers like one       |
-// | nests                                  | equal owners hold together                           |
-// | shares                                 | several owners hold together, until a rival comes    |
-// | what UsualFace has                     | where the class is unlike the others, and why        |
-// | acquire, async_acquire (both)          | as those of ReentrantMutex                           |
-// | participants(lock)                     |                                                      |
-// | lock, lock_until, unlock, is_locked    | only where the class has them: see the concept below |
-// | thread_owns                            | with them: what a thread locked, no other unlocks    |
+// | name                                   | part of the test names                               |
+// | Lock, make(client, path, options)      | the lock object, and its maker for one client        |
+// | Rival                                  | the face of this Lock that excludes this face and is |
+// |                                        | excluded by it: itself, except for readers           |
+// | Grant                                  | result of an acquire: a Hold or a similar type       |
+// | nests                                  | whether equal owners hold together                   |
+// | shares                                 | whether several owners hold until a rival arrives    |
+// | members of UsualFace                   | the differences from most classes                    |
+// | acquire, async_acquire (both)          | have the contract of ReentrantMutex                  |
+// | participants(lock)                     | the contenders in the queue                          |
+// | lock, lock_until, unlock, is_locked    | optional: see the concept below                      |
+// | thread_owns                            | whether only the locking thread may unlock           |
 
 template <class F>
 concept HasLockAndUnlock = requires(typename F::Lock& lock) {
   F::unlock(lock);
 };
 
-// What most classes have in common. A face that says otherwise says why.
+// The facts that hold for most classes. A face that overrides one says why.
 struct UsualFace {
-  // It is made for one client; where not, make() gets those of a process, one for each ensemble.
+  // Whether the class needs several ensembles. If so, make() gets one client for each ensemble.
   static constexpr bool on_ensembles = false;
-  // An owner may be given, and is who the node names.
+  // AcquireOptions::owner is accepted, and the znode names it.
   static constexpr bool named = true;
-  // The node that waits is the one that will hold.
+  // The znode that waits is the znode that holds.
   static constexpr bool keeps_node = true;
   static constexpr bool seeds_count = false;
-  // It contends in calls, which have a deadline and a stop, may be a single attempt, and end with
-  // an error when there is no server.
+  // The lock contends in calls. A call takes a deadline and a stop token, can be a single attempt,
+  // and fails if there is no server.
   static constexpr bool calls = true;
-  // OnNodeLost::fail ends a call whose node has gone.
+  // OnNodeLost::fail ends a call whose znode was deleted.
   static constexpr bool fails_by_policy = true;
-  // A call waits until its deadline, also when the servers are gone.
+  // A call waits until its deadline, even if the servers are unreachable.
   static constexpr bool waits_without_servers = true;
-  // When one of its nodes goes, all that it held is free for others, before it is released.
+  // The loss of one znode frees all that was held, before the release.
   static constexpr bool frees_all_by_loss = true;
-  // Its grants are leaderships: they proclaim, and end when the program says so, or by a loss.
+  // A grant is a leadership. It can proclaim a value, and ends by a call or by a loss.
   static constexpr bool leads = false;
-  // Waiting in its calls is an interruption point of Boost.Thread.
+  // A waiting call is an interruption point of Boost.Thread.
   static constexpr bool interrupts = true;
-  // MutexOptions::lock_delay: refused; else how many of them add up for who is next after a loss.
+  // MutexOptions::lock_delay: whether it is refused, and how many delays add up after a loss.
   static constexpr bool refuses_delay = false;
   static constexpr int delays = 1;
-  // What MutexOptions::listener is told.
+  // The events that MutexOptions::listener receives.
   static constexpr Hears hears = Hears::all;
-  // The paths that it takes nodes on; the first is where others queue.
+  // The paths at which the lock creates znodes. Other locks queue at the first.
   static std::vector<std::string> paths(const std::string& path) { return {path}; }
 };
 
-// What is the same for all that are made from client, path and options, and acquire with
-// AcquireOptions alone.
+// Common to all classes whose constructor takes client, path and options, and whose acquire takes
+// only AcquireOptions.
 template <class L>
 struct PlainFace : UsualFace {
   using Lock = L;
@@ -88,7 +88,7 @@ struct PlainFace : UsualFace {
   static std::vector<Participant> participants(const Lock& lock) { return lock.participants(); }
 };
 
-// With lock() and unlock() besides.
+// Adds lock() and unlock().
 template <class L>
 struct LockableFace : PlainFace<L> {
   static void lock(L& lock) { lock.lock(); }
@@ -130,7 +130,7 @@ struct ReaderFace : PlainFace<SharedMutex> {
   static constexpr bool nests = true;
   static constexpr bool shares = true;
   static constexpr bool thread_owns = true;
-  // Readers leave none.
+  // A reader leaves no delay.
   static constexpr int delays = 0;
   static Hold acquire(Lock& lock, AcquireOptions options) {
     return lock.acquire_shared(std::move(options));
@@ -156,7 +156,8 @@ struct PriorityMutexFace : LockableFace<PriorityMutex> {
   static constexpr bool nests = true;
   static constexpr bool shares = false;
   static constexpr bool thread_owns = true;
-  // Who waits stands at the gate; the node that holds is made when it passes.
+  // A contender waits with a znode at the gate. The znode that holds is created when it passes the
+  // gate.
   static constexpr bool keeps_node = false;
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
                                     MutexOptions options = {}) {
@@ -165,13 +166,13 @@ struct PriorityMutexFace : LockableFace<PriorityMutex> {
   static bool is_locked(const Lock& lock) { return lock.is_held_by_this_thread(); }
 };
 
-// More than half of the permits: two exclude each other.
+// `wanted` is more than half of the permits, so two such acquires exclude each other.
 template <int wanted, int all>
 struct SemaphoreFace : PlainFace<Semaphore> {
   using Rival = SemaphoreFace;
   static constexpr bool nests = false;
   static constexpr bool shares = false;
-  // It is for what excludes all others.
+  // lock_delay is only for exclusive locks.
   static constexpr bool refuses_delay = true;
   static_assert(2 * wanted > all);
 
@@ -189,7 +190,7 @@ struct SemaphoreFace : PlainFace<Semaphore> {
     lock.async_acquire(wanted, std::move(options), std::move(handler));
   }
 };
-// Where the number of permits is shared, whoever comes first says that there is one.
+// The count is shared. The first contender writes that there is one permit.
 struct SharedCountFace : SemaphoreFace<1, 1> {
   static constexpr bool seeds_count = true;
   using Rival = SharedCountFace;

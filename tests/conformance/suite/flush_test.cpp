@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// flush(), for every class, with a network on which a reply takes longer than a call waits: true
-// means that the server has nothing left of the call.
+// flush() of every class, on a network on which a reply takes longer than a call waits. A return of
+// true implies that the server has no znode of the call.
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -34,7 +34,7 @@ class SlowFlush : public SuiteTest {
   void flush() {
     for (Client* const each : stage().clients_of(client_)) EXPECT_TRUE(each->flush(kPatience));
   }
-  // At once: there is no waiting here.
+  // Compares without waiting.
   void expect_nothing_but(const std::string& holders) { EXPECT_EQ(nodes_of_client(), holders); }
 };
 INSTANTIATE_TEST_SUITE_P(, SlowFlush, ::testing::ValuesIn(every_class_on({Scene::servers})),
@@ -50,14 +50,14 @@ class SlowWithdrawal : public SlowFlush {
     blocking_.release();
     SlowFlush::TearDown();
   }
-  // A quorum of slow ensembles may be given up before the deadline.
+  // A call at a quorum of slow ensembles may fail before the deadline.
   void expect_no_lock(const std::function<bool()>& call) {
     bool granted = false;
     const auto error = error_of([&] { return granted = call(); });
     EXPECT_FALSE(granted);
     EXPECT_TRUE(!error || (error == Errc::not_connected && !face().waits_without_servers));
   }
-  // `call` gives up while the reply to its create is on its way.
+  // `call` must end before the reply to its create arrives.
   void expect_flushed(const std::function<void()>& call) {
     for (Client* const each : stage().clients_of(other_)) EXPECT_TRUE(each->flush(kPatience));
     const std::string before = nodes_of_client();
@@ -119,7 +119,7 @@ TEST_P(SlowFlush, AfterEndOfMaxHold_LeavesNoNode) {
   if (!face().calls) GTEST_SKIP() << "a leadership has no maximum time";
   const auto lock = make(client_, {.max_hold = 300ms});
   const auto hold = acquire(*lock);
-  // The delete begins with the loss, which state() may report a moment earlier.
+  // The delete begins with the loss callbacks, which may run a moment after state() has changed.
   ASSERT_TRUE(stage().comes_in_time([&] { return hold.lost().stop_requested(); }));
   flush();
   expect_nothing_but("");

@@ -15,12 +15,12 @@
 
 namespace zklock::testing {
 
-// What the listener of a lock object hears, on each of its paths and ensembles. Expectations are
-// those of a ReentrantMutex; Face::hears says how much of them comes.
+// Records the events of a lock listener, for each path and each ensemble. Tests expect the events
+// of a ReentrantMutex; Face::hears says which of them a class delivers.
 //
-// On further paths it does not wait for others. On a further ensemble it may, where a release is
-// heard of sooner or later than on the first; so the places there are left out. And a grant that has
-// its majority gets the others only where they are free by then: granted() says where it is.
+// `waiting` events are expected only on kPath of the first ensemble. On further paths the lock does
+// not wait. On further ensembles it may wait or not, so their `waiting` events are ignored. A
+// quorum grant need not hold on every ensemble: granted() records on which it does.
 class Heard {
  public:
   using Texts = std::vector<std::string>;
@@ -36,26 +36,27 @@ class Heard {
       logs_.at({event.path, ensembles_ > 1 ? event.place : 0}).listener()(event);
     };
   }
-  // To be told of each that was waited for; the others are everywhere.
+  // Records on which ensembles a grant that waited holds. A grant that is not recorded holds on
+  // all.
   Grant granted(Grant hold) {
     std::vector<bool> there;
     for (std::size_t i = 0; i < ensembles_; ++i) there.push_back(hold.holds_on(i));
     grants_.push_back(std::move(there));
     return hold;
   }
-  // Whether this, and nothing else, has come, or does. On its further paths it is `elsewhere` that
-  // comes.
+  // Waits for the expected events, and returns whether no others arrived. `elsewhere` are the
+  // events on the further paths.
   bool exactly(const Texts& expected) const { return exactly(expected, expected); }
   bool exactly(const Texts& expected, const Texts& elsewhere) const {
     return comes(expected, elsewhere, false);
   }
-  // The same, whatever the connection went through in between: a session that expires may be told
-  // of after its connection was lost, or was back.
+  // Like exactly(), but ignores `suspended` and `resumed`. The connection may break and be restored
+  // before a session expires.
   bool exactly_but_for_the_connection(const Texts& expected, const Texts& elsewhere) const {
     return comes(expected, elsewhere, true);
   }
   std::vector<LockEvent> events() const { return logs_.at({kPath, 0}).all(); }
-  // For the message of a failure.
+  // Used in the messages of failed expectations.
   friend std::ostream& operator<<(std::ostream& out, const Heard& heard) {
     for (const auto& [place, log] : heard.logs_) {
       out << place.first << '(' << place.second << "):";
@@ -65,7 +66,7 @@ class Heard {
   }
 
  private:
-  using Place = std::pair<std::string, std::size_t>;  // a path, on an ensemble
+  using Place = std::pair<std::string, std::size_t>;  // a path on an ensemble
 
   static bool is_place(const std::string& text) { return text.starts_with("waiting"); }
   static bool is_of_connection(const std::string& text) {

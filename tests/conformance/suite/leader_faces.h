@@ -21,12 +21,12 @@
 
 namespace zklock::testing {
 
-// Until it is elected, or closed.
+// Whether a candidate still waits: neither elected nor closed.
 struct Waiting {
   std::atomic<bool> waits{true};
 };
 
-// One candidate of a LeaderLatch: acquiring is start() and await(), releasing close().
+// One candidate of a LeaderLatch. An acquire is start() and await(); a release is close().
 class LatchCandidate : public Waiting {
  public:
   LatchCandidate(Client& client, const std::string& path, const MutexOptions& options)
@@ -62,8 +62,8 @@ class LatchCandidate : public Waiting {
   std::optional<Subscription> subscription_;
 };
 
-// The same of a LeaderElection: acquiring is to be elected, and the function leads until the
-// leadership ends.
+// One candidate of a LeaderElection. An acquire waits for the election; the function leads until
+// the leadership ends.
 class ElectionCandidate : public Waiting {
  public:
   ElectionCandidate(Client& client, const std::string& path, const MutexOptions& options)
@@ -73,7 +73,7 @@ class ElectionCandidate : public Waiting {
         election_(client, path, [this](const Leadership& leadership) { lead(leadership); },
                   {.auto_requeue = false, .lock_delay = options.lock_delay}) {}
   void start() { election_.requeue(); }
-  // An election does not tell those who wait for it; the function does.
+  // LeaderElection has no await(). The function notifies the waiting thread.
   bool await(Deadline deadline, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -111,10 +111,10 @@ class ElectionCandidate : public Waiting {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<Leadership> elected_;  // guarded by mutex_
-  LeaderElection election_;            // last: its function uses the others
+  LeaderElection election_;            // last: its function uses the other members
 };
 
-// One leadership, with the candidate whose it is.
+// One leadership and its candidate.
 template <class Candidate>
 class LeaderGrant {
  public:
@@ -148,7 +148,7 @@ class LeaderGrant {
   Leadership leadership_;
 };
 
-// Where candidates come from. Each call that acquires is a candidate of its own.
+// The lock object of a leader class. Each call that acquires creates a new candidate.
 template <class Candidate>
 class Candidates {
  public:
@@ -162,7 +162,7 @@ class Candidates {
         asker_(client_, path_, {}) {}
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;
-  // Whoever waits for a leadership hears `closed`.
+  // Closes the candidates that still wait; their calls end with `closed`.
   ~Candidates() {
     {
       const std::lock_guard guard(mutex_);
@@ -175,7 +175,7 @@ class Candidates {
   }
 
   Grant acquire(const AcquireOptions& options) { return await(begin(), options); }
-  // As a class that waits in a thread is made to wait without one.
+  // Runs the blocking call in a thread.
   std::future<Grant> async_acquire(AcquireOptions options) {
     std::packaged_task<Grant()> task([options = std::move(options), candidate = try_begin()] {
       return await(candidate(), options);
@@ -205,11 +205,12 @@ class Candidates {
     const std::lock_guard guard(mutex_);
     std::erase_if(waiting_, [](const auto& each) { return each.expired(); });
     waiting_.push_back(candidate);
-    // Who is destroyed is told nothing more, not even what was under way.
+    // A destroyed candidate is not notified, even of events under way. So candidates with a
+    // listener are retained.
     if (options_.listener) listening_.push_back(candidate);
     return candidate;
   }
-  // The candidate, or what beginning threw.
+  // Returns a function that returns the new candidate, or throws the exception of begin().
   std::function<std::shared_ptr<Candidate>()> try_begin() {
     try {
       return [candidate = begin()] { return candidate; };
@@ -253,15 +254,15 @@ template <class Candidate>
 struct LeaderFace : UsualFace {
   using Lock = Candidates<Candidate>;
   using Grant = typename Lock::Grant;
-  static constexpr bool nests = false;  // each candidate is an owner of its own
+  static constexpr bool nests = false;  // each candidate is a new owner
   static constexpr bool shares = false;
-  static constexpr bool named = false;  // the same
-  // A candidate contends until it is closed, and tries again after every error that may pass. The
-  // deadline, the stop and the single attempt are those of await(), which only asks.
+  static constexpr bool named = false;  // a candidate takes no owner
+  // A candidate contends until it is closed, and retries after every transient error. Deadline,
+  // stop token and single attempt apply to await() only.
   static constexpr bool calls = false;
   static constexpr bool fails_by_policy = false;
   static constexpr bool leads = true;
-  // The listeners of a latch, and the function of an election, hear of nothing else.
+  // The listeners of a latch and the function of an election learn only of begin and end.
   static constexpr Hears hears = Hears::begin_and_end;
 
   static std::unique_ptr<Lock> make(Client& client, const std::string& path,
@@ -281,14 +282,14 @@ struct LeaderFace : UsualFace {
 struct LeaderLatchFace : LeaderFace<LatchCandidate> {
   using Rival = LeaderLatchFace;
   static constexpr const char* name = "LeaderLatch";
-  // Contends again at once, and may be the next leader, until it is closed.
+  // The latch contends again at once until it is closed, and may be the next leader.
   static constexpr bool frees_all_by_loss = false;
 };
 
 struct LeaderElectionFace : LeaderFace<ElectionCandidate> {
   using Rival = LeaderElectionFace;
   static constexpr const char* name = "LeaderElection";
-  // No call of an election waits: a thread of its own does.
+  // The election waits in its own thread, so none of its calls does.
   static constexpr bool interrupts = false;
 };
 

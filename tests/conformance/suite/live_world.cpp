@@ -97,7 +97,7 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
       const RequestId id{++last_id_};
       return std::pair(id, std::function<void()>(
                                [this, id, asked = std::move(request), answer = std::move(handler)] {
-                                 // The simulation counts as this does.
+                                 // The simulation must assign the id that was returned here.
                                  if (inner_.submit(asked, answer) != id) std::terminate();
                                }));
     });
@@ -112,7 +112,7 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
     live_.ask([&] {
       return std::pair(0, std::function<void()>([this, request] { inner_.abandon(request); }));
     });
-    return false;  // not known here; the reply says it
+    return false;  // unknown here; the reply tells
   }
   void unwatch(RequestId get_and_watch) noexcept override {
     live_.ask([&] {
@@ -124,7 +124,7 @@ class LiveWorld::CoordinatorPort final : public client::Coordinator {
     const Turn turn(live_);
     inner_.close();
   }
-  // Asked by whoever tells an error, within the client's locks: no waiting for the turn.
+  // Called when an error is built, with the client's locks held, so it must not wait for the turn.
   std::string trouble() const override { return live_.has_turn() ? inner_.trouble() : "simulated"; }
 
  private:
@@ -165,7 +165,7 @@ class LiveWorld::SchedulerPort final : public client::Scheduler {
   LiveWorld& live_;
   client::Scheduler& inner_;
   std::uint64_t last_id_ = 0;                    // guarded by the inbox's mutex
-  std::unordered_map<TimerId, TimerId> timers_;  // by whoever has the turn
+  std::unordered_map<TimerId, TimerId> timers_;  // used only in a turn
 };
 
 class LiveWorld::DispatcherPort final : public client::Dispatcher {

@@ -18,23 +18,23 @@
 
 namespace zklock::testing {
 
-// The only maker of clients that are not connected to real servers.
+// Makes clients that are not connected to real servers.
 struct ClientFactory {
   static std::unique_ptr<Client> make(std::shared_ptr<recipes::ClientCore> core) {
     return std::unique_ptr<Client>(new Client(std::move(core)));
   }
 };
 
-// A simulated world for programs with threads, so that calls may block. Whatever the clients ask of
-// their ports goes into an inbox; a thread of its own takes it out, and moves the world until
-// nothing is left to do at this time. Time stands still but for pass(): so leases and deadlines
-// are exact, and nothing lapses because the machine is busy.
+// A simulated world for programs with threads, so that calls may block. The ports put each command
+// of a client into an inbox. A thread of the world executes these commands and runs the world until
+// no work is left at this time. Only pass() moves the time. So leases and deadlines are exact, and
+// a busy machine makes nothing expire.
 //
-// The world is moved by one thread at a time, which has the turn. Ports never wait for the turn
-// (but for start() and close()), since their callers may hold what the world's handlers need.
+// One thread at a time moves the world: it has the turn. Ports do not wait for the turn, except in
+// start() and close(), because their callers may hold locks that the world's handlers need.
 //
-// Thread-safety: all members, from any thread; but handlers run in a turn, so they must not wait
-// for other threads.
+// Thread-safety: all members may be called from any thread. Handlers run in a turn, so they must
+// not wait for other threads.
 class LiveWorld {
  public:
   explicit LiveWorld(std::size_t clients, model::ClientOptions options = {});
@@ -42,14 +42,14 @@ class LiveWorld {
   LiveWorld(const LiveWorld&) = delete;
   LiveWorld& operator=(const LiveWorld&) = delete;
 
-  // The ports of a client, for one ClientCore.
+  // Returns the ports of a client. REQUIRES: one ClientCore uses them.
   recipes::Ports ports(std::size_t client);
 
   core::Instant now() const noexcept;
-  // Moves time on by `duration`; all that falls due happens at its very time.
+  // Moves the time by `duration`. Each event on the way happens at its exact time.
   void pass(core::Duration duration);
 
-  // Calls `look(world)` in a turn, then lets everything happen that follows from it at this time.
+  // Calls `look(world)` in a turn, and then executes all work that follows from it at this time.
   template <class Look>
   auto with(Look look) {
     Turn turn(*this);
@@ -61,7 +61,7 @@ class LiveWorld {
   class SchedulerPort;
   class DispatcherPort;
 
-  // Comes to rest before and after.
+  // A turn. Executes all pending work at its begin and at its end.
   class Turn {
    public:
     explicit Turn(LiveWorld& live);
@@ -76,15 +76,16 @@ class LiveWorld {
   };
 
   bool has_turn() const noexcept { return turn_of_ == std::this_thread::get_id(); }
-  // What `command` returns is fixed when it is put in, its effect comes with the next turn; at
-  // once, if the caller has the turn. Commands keep their order.
+  // Enqueues the command that `make` returns, and returns the result that `make` chose for it. The
+  // command runs in the next turn, or at once if the caller has the turn. Commands keep their
+  // order.
   template <class Make>
   auto ask(Make make);
   void take_inbox();
   void settle();
   void live();
 
-  // Whose turn it is.
+  // Locked by the thread that has the turn.
   std::recursive_mutex turn_;
   std::atomic<std::thread::id> turn_of_{};
   model::World world_;

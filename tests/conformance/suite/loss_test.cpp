@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions, nodes and servers that go, under those who wait and those who hold.
+// Losses of sessions, znodes and servers, for waiting calls and for holds.
 #include <future>
 #include <optional>
 #include <string>
@@ -32,10 +32,10 @@ TEST_P(Loss, OfTheSessionWhileHoldingIsToldOnceAndTheNextIsGranted) {
   EXPECT_TRUE(becomes_lost(hold));
   EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
   EXPECT_TRUE(hold.lost().stop_requested());
-  EXPECT_TRUE(hold);  // it has its count still
+  EXPECT_TRUE(hold);  // the lost hold still has its count
   EXPECT_EQ(hold.token(), token);
   EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
-  hold.release();  // quiet, and nobody else's
+  hold.release();  // affects neither this lock nor the next hold
   EXPECT_TRUE(client.flush(kPatience));
   EXPECT_EQ(next.state(), HoldState::held);
   EXPECT_TRUE(stage().exists(next.node()));
@@ -52,7 +52,7 @@ TEST_P(Loss, OfTheSessionMustBeReleasedBeforeTheOwnerNestsAgain) {
   std::optional<Grant> newer;
   if (face().nests) {
     EXPECT_EQ(error_of([&] { return acquire(*lock, {.owner = owner}); }), Errc::lock_lost);
-    newer = acquire(*lock);  // the loss is that owner's only
+    newer = acquire(*lock);  // only that owner has a lost lock
     old.release();
   } else if (face().frees_all_by_loss) {
     newer = acquire(*lock, {.owner = owner});
@@ -79,7 +79,7 @@ TEST_P(Loss, OfTheSessionIsOfLockToo) {
     EXPECT_EQ(error_of([&] { lock->lock(); }), Errc::lock_lost);
     EXPECT_EQ(error_of([&] { return lock->try_lock(); }), Errc::lock_lost);
   }
-  lock->unlock();  // quiet
+  lock->unlock();  // no error: it undoes the lost lock()
   EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);
   lock->lock();
   EXPECT_TRUE(lock->is_locked());
@@ -151,7 +151,7 @@ TEST_P(Loss, OfTheNodeWhileWaitingIsQueuedAgainOrAnErrorByPolicy) {
     const auto failing = make(client, kFail);
     auto waiting = async_acquire(*failing);
     ASSERT_TRUE(reaches_nodes(2));
-    EXPECT_EQ(failing->participants().size(), 2U);  // it has seen who is before it
+    EXPECT_EQ(failing->participants().size(), 2U);  // the contender has read its queue
     stage().remove(node_at(1));
     EXPECT_EQ(error_of([&] { return get_in_time(waiting); }), Errc::node_deleted);
     EXPECT_TRUE(reaches_nodes(1));
@@ -180,15 +180,16 @@ TEST_P(Loss, OfTheParentUnderHolderAndWaiterIsALossAndANewQueue) {
   EXPECT_TRUE(becomes_lost(hold));
   EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
   if (!face().frees_all_by_loss) hold.release();
-  // Though the sequence may begin again. The node may have gone too, just after the grant.
+  // The token increases even if the sequence numbers restart. The znode may also be deleted just
+  // after the grant.
   auto next = get_in_time(waiting);
   EXPECT_GT(next.token(), token);
   next.release();
   EXPECT_EQ(acquire(*others).state(), HoldState::held);
 }
 
-// The new queue counts from 0: the names of the old one come again, and are not taken for its own.
-// The waiter may queue again before, between or behind the strangers.
+// The new queue starts at sequence number 0, so strangers can get names that the old queue had. The
+// waiter must not take them for its own. It may enqueue ahead of, between or behind them.
 TEST_P(Loss, OfTheParentIsSeenThoughStrangersGetTheSameNames) {
   const auto lock = make(connect());
   const auto others = make(connect());
@@ -219,7 +220,7 @@ TEST_P(Loss, OfTheParentBetweenUsesGoesUnnoticed) {
   }
 }
 
-// ---- a server that dies and comes back ----------------------------------------------------------
+// ---- a server that is killed and restarted ------------------------------------------------------
 
 class Outage : public SuiteTest {
  protected:
@@ -241,7 +242,8 @@ TEST_P(Outage, HolderAndWaiterKeepTheirPlaces) {
   const auto before = stage().nodes();
   stage().stop_servers();
   EXPECT_EQ(hold.state(), HoldState::suspended);
-  // What begins meanwhile waits for a server, and leaves nothing when it does not come in time.
+  // A call that begins during the outage waits for a server. If none comes in time, it leaves
+  // nothing behind.
   auto hopeless = rival_async_acquire(*lock, {.deadline = stage().in(100ms)});
   if (face().calls) {
     EXPECT_EQ(error_of([&] { return get_in_time(hopeless); }), Errc::not_connected);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every lock may be given besides: an end, a delay after a loss; and request_release().
+// Options of every lock: max_hold and lock_delay; and request_release().
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -25,7 +25,7 @@ class MaximumHold : public SuiteTest {
   void SetUp() override {
     if (!face().calls) GTEST_SKIP() << "a leadership has none";
   }
-  // It lasts for so long from now on; exactly, where that can be seen.
+  // Checks that the hold ends `limit` from now. On the simulation, checks the exact moment.
   void expect_to_end_after(std::chrono::milliseconds limit, const Grant& hold) {
     if (stage().simulated()) {
       const Told told(hold);
@@ -54,7 +54,7 @@ TEST_P(MaximumHold, EndsAHoldThatIsNotGivenBack) {
   auto waiting = rival_async_acquire(*others_);
   const auto next = get_in_time(waiting);
   EXPECT_GT(next.token(), hold.token());
-  EXPECT_TRUE(hold);  // it has its count still
+  EXPECT_TRUE(hold);  // the lost hold still has its count
   hold.release();
   EXPECT_EQ(next.state(), HoldState::held);
   EXPECT_EQ(told.lost(), 1);
@@ -65,7 +65,7 @@ TEST_P(MaximumHold, OfACallComesFirstAndIsRenewed) {
   EXPECT_EQ(error_of([&] { return acquire(*lock, {.max_hold = 0ms}); }), Errc::invalid_option);
   auto refused = async_acquire(*lock, {.max_hold = -1ms});
   EXPECT_EQ(error_of([&] { return get(refused); }), Errc::invalid_option);
-  EXPECT_FALSE(stage().exists(kPath));  // nothing was sent
+  EXPECT_FALSE(stage().exists(kPath));  // no request was sent
   auto hold = acquire(*lock, {.max_hold = 2h});
   EXPECT_TRUE(hold.renew());
   EXPECT_TRUE(hold.renew(3h));
@@ -83,15 +83,15 @@ TEST_P(MaximumHold, EndsALockToo) {
   EXPECT_TRUE(stage().comes_in_time([&] { return !lock->is_locked(); }));
   auto waiting = rival_async_acquire(*others_);
   EXPECT_EQ(get_in_time(waiting).state(), HoldState::held);
-  lock->unlock();  // quiet
+  lock->unlock();  // no error: it undoes the lost lock()
   EXPECT_EQ(error_of([&] { lock->unlock(); }), Errc::not_owner);
 }
 
-// ---- being asked to let go ----------------------------------------------------------------------
+// ---- requests to release ------------------------------------------------------------------------
 
 class Revocation : public SuiteTest {
  protected:
-  // By an operator, on each ensemble.
+  // Sends the request of an operator to each ensemble.
   std::vector<std::future<bool>> ask_all() {
     std::vector<std::future<bool>> asked;
     for (Client* const each : operators_) {
@@ -138,7 +138,7 @@ TEST_P(Revocation, WhoIsForcedIsLostFirstAndTheNextIsGranted) {
     auto forced =
         in_thread([&, i] { return request_release(*operators_[i], kPath, {.force = true}); });
     const bool ended = stage().comes_in_time([&] { return is_ready(forced); });
-    if (!ended) hold.release();  // or it waits for ever
+    if (!ended) hold.release();  // or the request never ends
     ASSERT_TRUE(ended);
     EXPECT_TRUE(get(forced));
     const bool lost = i + 1 >= majority;
@@ -169,8 +169,9 @@ class LockDelay : public SuiteTest {
              }) == count;
     });
   }
-  // The time that is counted begins with what happens at the end of the last: on one ensemble at
-  // the same moment, on the next when its own clock is moved, so up to the last step earlier.
+  // Delays follow each other: each begins when the last has ended. On one ensemble that is at this
+  // very moment. On the next ensemble it is when its clock is moved, so up to one step of 1 ns
+  // earlier.
   void expect_delayed(int delays, const GrantFuture& waiting) {
     for (int i = 0; i < delays; ++i) {
       stage().pass(kDelay - 2ns);
@@ -210,7 +211,7 @@ TEST_P(LockDelay, KeepsTheNextOutAfterALoss) {
   EXPECT_GT(next.token(), hold.token());
   hold.release();
   next.release();
-  EXPECT_TRUE(becomes_empty());  // of what was left, too
+  EXPECT_TRUE(becomes_empty());  // the delay markers were deleted too
 }
 
 TEST_P(LockDelay, IsNoneAfterARelease) {

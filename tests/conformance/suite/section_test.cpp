@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// While the engine's mutex is held, every call on another thread ends by its deadline, its stop or its
-// interruption. No call both returns without the lock and holds it.
+// Calls on other threads while the engine's mutex is held: each still ends at its deadline, by its
+// stop token or by an interruption. No call returns without the lock and holds it nevertheless.
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -30,8 +30,8 @@ class WithinSection : public BlockableTest {
  protected:
   WithinSection() { block(); }
 
-  // `call` runs on a thread of `Thread` and returns, while this thread holds the mutex of the engine.
-  // The thread's end takes that mutex too, so it is joined afterwards.
+  // Checks that `call`, on another thread, returns while this thread holds the engine's mutex. The
+  // end of that thread locks the mutex too, so the thread is joined after the mutex is released.
   template <class Thread = std::thread, class Call>
   void expect_returns(Call call, const std::function<void(Thread&)>& meanwhile = {}) {
     std::promise<void> returned;
@@ -109,8 +109,7 @@ TEST_F(WithinSection, DeadlineOfCoroutine_BringsNothing) {
   });
 }
 
-// The call waits with its node before the mutex is taken.
-// The call waits with its node before the mutex is taken.
+// The call waits with its znode before the mutex is locked.
 TEST_F(WithinSection, StopOfWaitingCall_BringsNothing) {
   std::stop_source stop;
   auto waits = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
@@ -123,7 +122,8 @@ TEST_F(WithinSection, StopOfWaitingCall_BringsNothing) {
 
 // ---- many threads ---------------------------------------------------------------------------------
 
-// Each counts up while it holds. After a grant that is not released, the last call would not end.
+// Each thread increments a number while it holds. If a grant were never released, the last call
+// would not end.
 TEST_F(LockTest, TimedCallsOfManyThreads_ReturnFalseOrHold) {
   constexpr int kThreads = 200;
   constexpr int kCalls = 5;

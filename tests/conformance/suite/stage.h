@@ -13,43 +13,44 @@
 
 namespace zklock::testing {
 
-// Where the suite plays: on real servers, or on simulated ones.
+// The environment in which the suite runs: real servers or simulated ones.
 //
 // | member                       | meaning                                                        |
 // |------------------------------|----------------------------------------------------------------|
 // | connect(session timeout)     | a connected client, which lives as long as the stage           |
-// | clients_of(client)           | those of its process, one for each ensemble; it is the first   |
-// | close(client)                |                                                                |
-// | now(), in(d)                 | this moment, and the one d later, by the clock of the clients  |
+// | clients_of(client)           | the clients of its process, one for each ensemble              |
+// | close(client)                | closes the client                                              |
+// | now(), in(d)                 | the time now, and d later, by the clock of the clients         |
 // | comes(fact)                  | waits for a fact that needs no time to pass                    |
-// | comes_in_time(fact)          | the same, while time passes: also the simulated one            |
-// | let_time_pass()              | a little of it, if it does not by itself                       |
-// | nodes(path), exists(node)    | what there is, in the order of the sequence numbers; but not   |
-// |                              | the node that says how many permits there are                  |
-// | create, enqueue, remove, ... | what others write; enqueue adds a lasting, sequential node     |
+// | comes_in_time(fact)          | waits for a fact while time passes, also on the simulation     |
+// | let_time_pass()              | on the simulation, moves the time a little                     |
+// | nodes(path), exists(node)    | the children in the order of their sequence numbers, without   |
+// |                              | the `count` znode of a semaphore                               |
+// | create, enqueue, remove, ... | writes of another client; enqueue creates a persistent,        |
+// |                              | sequential znode                                               |
 // | expire(client)               | ends its session as a timeout would                            |
-// | ensemble(i)                  | one of them; what does not name one is of all, or the first    |
-// | nothing_left()               | no lock node, watch, or unfinished work of any client          |
+// | ensemble(i)                  | one ensemble; other members act on all, or query the first     |
+// | nothing_left()               | no lock znode, watch or pending work of any client is left     |
 //
-// What only some have throws std::logic_error on the others:
+// Some members throw std::logic_error on other stages than these:
 //
-// | member                       | where, and what                                                |
+// | member                       | stages and meaning                                             |
 // |------------------------------|----------------------------------------------------------------|
-// | stop_servers, start_servers  | all but Scene::servers. As a crash; data and sessions stay     |
-// | pass(d)                      | simulated. Time is what the test makes it                      |
-// | settle()                     | simulated. Whatever needs no time is done, as far as it has    |
-// |                              | been asked for by other threads                                |
-// | lose_reply_to_create(client) | simulated. The reply to the next is lost, with the connection  |
-// | connect_with(edit)           | real servers. With options that `edit` has changed             |
-// | connect_slowly(delay)        | real servers of this kit. What the client and the server send  |
-// |                              | takes so long on its way                                       |
-// | raw()                        | real servers. What they say                                    |
+// | stop_servers, start_servers  | all but Scene::servers. Like a crash; data and sessions stay   |
+// | pass(d)                      | simulated. Moves the time by d                                 |
+// | settle()                     | simulated. Executes all requests of other threads so far, and  |
+// |                              | all work that needs no time to pass                            |
+// | lose_reply_to_create(client) | simulated. The next create loses its reply and the connection  |
+// | connect_with(edit)           | real servers. `edit` changes the options first                 |
+// | connect_slowly(delay)        | real servers of this kit. Delays all bytes of the connection   |
+// |                              | in both directions                                             |
+// | raw()                        | real servers. A client that reads the true state               |
 class Stage {
  public:
   using Fact = std::function<bool()>;
 
   static constexpr std::chrono::milliseconds kSessionTimeout = Realm::kSessionTimeout;
-  // Lives, and what it holds too, through the death of a server until that has started again.
+  // A session of this timeout, and its holds, survive the death of a server until its restart.
   static constexpr std::chrono::seconds kLongSession{60};
 
   Stage() = default;
@@ -93,10 +94,10 @@ class Stage {
 
 enum class Scene { servers, mortal_servers, simulation };
 
-// "OnServers" or "OnSimulation"; CMakeLists.txt runs each by this.
+// "OnServers" or "OnSimulation". CMakeLists.txt selects tests by this suffix.
 const char* name_of(Scene scene);
 
-// On one ensemble, or on several that know nothing of each other.
+// Makes a stage of one ensemble, or of several independent ensembles.
 std::unique_ptr<Stage> make_stage(Scene scene, bool on_ensembles);
 
 }  // namespace zklock::testing

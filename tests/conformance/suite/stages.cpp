@@ -300,7 +300,7 @@ void FakeStage::remove_all(const std::string& path) {
     return parent == nullptr ? std::vector<std::string>() : parent->children;
   });
   for (const std::string& child : children) remove_all(path + "/" + child);
-  // Whoever loses its node queues again; so the parent may not be empty.
+  // A contender that loses its znode enqueues again, so the parent may not be empty.
   live_.with([&](model::World& w) { static_cast<void>(w.ensemble().remove(path)); });
 }
 
@@ -350,7 +350,7 @@ std::string FakeStage::remains() {
     names = remains();
     return names.empty() && all_idle();
   };
-  // Enough for every pause and second attempt.
+  // Long enough for every pause and retry.
   if (comes_in_time(nothing)) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "left:" << names << (all_idle() ? "" : " work");
 }

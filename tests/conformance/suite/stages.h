@@ -13,14 +13,14 @@
 
 namespace zklock::testing {
 
-// Clients of one ensemble, and what is the same of all of them.
+// Common to all stages of one ensemble: the list of its clients.
 class SingleStage : public Stage {
  public:
   void close(Client& client) override { client.close(); }
 
  protected:
   Client& keep(std::unique_ptr<Client> client);
-  // Of all clients.
+  // Whether this is true of all clients.
   bool all_connected() const;
   bool all_idle() const;
   void close_all();
@@ -65,11 +65,11 @@ class RealStage : public SingleStage, private Realm {
 
  private:
   void add_ephemerals(const std::string& path, std::string& names);
-  ZooKeeperServer* server_;  // null: not of this kit
+  ZooKeeperServer* server_;  // null: a server of another kind
   std::list<Forwarder> forwarders_;
 };
 
-// On a server that may be killed. One for all tests of the process, which run one after the other.
+// A stage on a server that may be killed. All tests of the process share it, one after the other.
 class MortalStage : public RealStage {
  public:
   MortalStage();

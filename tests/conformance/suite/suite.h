@@ -20,23 +20,23 @@
 
 namespace zklock::testing {
 
-// What a test runs on: one face on one stage.
+// The parameter of a test: one face on one stage.
 struct Pairing {
   const Face* face;
   Scene scene;
 };
-// For the messages of failed tests.
+// Used in the messages of failed tests.
 void PrintTo(const Pairing& pairing, std::ostream* out);
 
-// Every class, on each of the scenes.
+// Returns every class on each of the scenes.
 std::vector<Pairing> every_class_on(std::initializer_list<Scene> scenes);
-// Those that have this.
+// Returns the classes for which `has` is true.
 std::vector<Pairing> classes_on(std::initializer_list<Scene> scenes, bool Face::*has);
 
-// "ReaderOnServers", the last part of the names of the tests.
+// Returns the last part of a test name, such as "ReaderOnServers".
 std::string pairing_name(const ::testing::TestParamInfo<Pairing>& info);
 
-// Counts how often a loss is told.
+// Counts how often the loss callback runs.
 class Told {
  public:
   explicit Told(const Grant& hold)
@@ -52,10 +52,9 @@ class Told {
   std::stop_callback<Count> on_loss_;
 };
 
-// A test of one face on one stage. At the end of each, whatever it did, nothing is left.
+// A test of one face on one stage. TearDown() checks that nothing is left.
 //
-// Each is compiled once; which face and which stage it gets is known when it runs. A suite is put
-// under tests by
+// Each test is compiled once and gets its face and stage as a parameter. A suite is instantiated by
 //   INSTANTIATE_TEST_SUITE_P(, TheSuite, ::testing::ValuesIn(every_class_on({...})), pairing_name);
 class SuiteTest : public ::testing::TestWithParam<Pairing> {
  protected:
@@ -76,7 +75,7 @@ class SuiteTest : public ::testing::TestWithParam<Pairing> {
     return face().make(stage_->clients_of(client), path, options);
   }
 
-  // In the way of the face under test, for a new owner unless one is given.
+  // Acquires as the face under test, for a new owner unless one is given.
   static Grant acquire(SuiteLock& lock, AcquireOptions options = {}) {
     return lock.acquire(somebody(std::move(options)));
   }
@@ -86,7 +85,7 @@ class SuiteTest : public ::testing::TestWithParam<Pairing> {
   static GrantFuture async_acquire(SuiteLock& lock, AcquireOptions options = {}) {
     return lock.async_acquire(somebody(std::move(options)));
   }
-  // As what it excludes.
+  // Acquires as the face that excludes the face under test.
   static Grant rival_acquire(SuiteLock& lock, AcquireOptions options = {}) {
     return lock.rival_acquire(somebody(std::move(options)));
   }
@@ -102,26 +101,26 @@ class SuiteTest : public ::testing::TestWithParam<Pairing> {
   }
   bool becomes_empty() { return reaches_nodes(0); }
   std::string node_at(std::size_t place) { return kPath + "/" + stage_->nodes().at(place); }
-  // Another node than `old` stands last of two.
+  // Waits until two znodes exist and neither is `old`.
   bool queues_again(const std::string& old);
-  // Takes away as much of it as lets it be lost, by the hand of an operator.
+  // Deletes, as an operator would, as many znodes of the hold as make it lost.
   void remove_nodes_of(const Grant& hold);
   void remove_parents();
   bool becomes_lost(const Grant& hold) {
     return stage_->comes_in_time([&] { return hold.state() == HoldState::lost; });
   }
-  // What the future brings, while time passes.
+  // Returns the result of the future, while time passes.
   template <class Future>
   auto get_in_time(Future& future) {
     static_cast<void>(stage_->comes_in_time([&] { return is_ready(future); }));
     return get(future);
   }
-  // Without any more time passing.
+  // Waits for the future while no time passes.
   bool becomes_ready(const GrantFuture& future) {
     return stage_->comes([&] { return is_ready(future); });
   }
 
-  // Runs `call` in a thread that is joined at the end of the test.
+  // Runs `call` in a thread, which is joined at the end of the test.
   template <class Call>
   auto in_thread(Call call) {
     std::packaged_task<decltype(call())()> task(std::move(call));

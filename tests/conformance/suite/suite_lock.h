@@ -17,8 +17,8 @@
 
 namespace zklock::testing {
 
-// What a class under the suite gives: its Hold, or what answers like one. Everything is done to the
-// grant within, moves too: one that was moved from holds what the class leaves of it.
+// The grant of a class under the suite: its Hold or a similar type. Every call goes to that object,
+// also a move. So a moved-from Grant holds the moved-from object of the class.
 class Grant {
  public:
   template <class G>
@@ -32,25 +32,25 @@ class Grant {
 
   explicit operator bool() const { return any_->granted(); }
   FencingToken token() const { return any_->token(); }
-  // That which it holds on an ensemble; where there is one, the node that others queue behind.
+  // The znode on an ensemble. If a lock has several, it is the one that others queue behind.
   std::string node(std::size_t ensemble = 0) const { return any_->node(ensemble); }
   bool holds_on(std::size_t ensemble) const { return any_->holds_on(ensemble); }
   HoldState state() const { return any_->state(); }
   std::stop_token lost() const { return any_->lost(); }
-  // By those who ask on that ensemble.
+  // Stopped by a request on that ensemble.
   std::stop_token release_requested(std::size_t ensemble = 0) const {
     return any_->release_requested(ensemble);
   }
   LeaseClock::time_point valid_until() const { return any_->valid_until(); }
-  // Only where Face::named.
+  // REQUIRES: Face::named.
   Owner owner() const { return any_->owner(); }
-  // By all that it holds on the first ensemble.
+  // Guarded by all that is held on the first ensemble.
   GuardedTransaction guarded() const { return any_->guarded(); }
-  // Only where Face::calls; for as long as before, unless it is said.
+  // Renews for `length`, or for the last length. REQUIRES: Face::calls.
   bool renew(std::optional<std::chrono::milliseconds> length = std::nullopt) {
     return any_->renew(length);
   }
-  // Only where Face::leads.
+  // REQUIRES: Face::leads.
   void proclaim(const std::string& value) const { any_->proclaim(value); }
   void release() { any_->release(); }
 
@@ -79,7 +79,7 @@ class Grant {
   std::unique_ptr<Any> any_;
 };
 
-// The same of its future.
+// The future of a Grant.
 struct GrantFuture {
   std::function<Grant()> get;
   std::function<bool()> is_ready;
@@ -91,7 +91,7 @@ inline bool is_ready(const GrantFuture& future) {
   return future.is_ready();
 }
 
-// A lock of a class under the suite. The calls are those of ReentrantMutex.
+// A lock of a class under the suite. Its calls have the contracts of ReentrantMutex.
 class SuiteLock {
  public:
   using Handler = std::function<void(Grant, std::exception_ptr)>;
@@ -104,12 +104,12 @@ class SuiteLock {
   virtual Grant acquire(AcquireOptions options) = 0;
   virtual GrantFuture async_acquire(AcquireOptions options) = 0;
   virtual void async_acquire(AcquireOptions options, Handler handler) = 0;
-  // As what excludes the others, and is excluded by them: the same, but for readers.
+  // Acquires as the rival face, which equals this one except for readers.
   virtual Grant rival_acquire(AcquireOptions options) = 0;
   virtual GrantFuture rival_async_acquire(AcquireOptions options) = 0;
   virtual std::vector<Participant> participants() const = 0;
 
-  // Only where Face::has_lock; elsewhere they throw std::logic_error.
+  // Throw std::logic_error unless Face::has_lock.
   virtual void lock() { no_lock(); }
   virtual bool lock_until(Deadline) { no_lock(); }
   virtual bool try_lock() { no_lock(); }

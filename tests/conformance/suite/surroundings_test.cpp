@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What else is there: nodes of others, namespaces, access control lists.
+// Foreign znodes, namespaces and access control lists.
 #include <future>
 #include <memory>
 #include <string>
@@ -44,7 +44,7 @@ TEST_P(Foreign, ContendersAreWaitedForAndTheirChangesReleaseNothing) {
     auto waiting = async_acquire(*lock);
     ASSERT_TRUE(reaches_nodes(2));
     stage().change(foreign);
-    EXPECT_EQ(lock->participants().size(), 2U);  // a round trip
+    EXPECT_EQ(lock->participants().size(), 2U);  // one round trip
     EXPECT_FALSE(is_ready(waiting));
     stage().remove(foreign);
     EXPECT_EQ(get(waiting).state(), HoldState::held);
@@ -64,11 +64,11 @@ TEST_P(Foreign, ContendersBehindAreNoHindrance) {
   EXPECT_FALSE(all[1].holds);
   EXPECT_EQ(hold.state(), HoldState::held);
   hold.release();
-  EXPECT_FALSE(try_acquire(*lock));  // it is the foreign one's turn
+  EXPECT_FALSE(try_acquire(*lock));  // the foreign contender is ahead of it
   stage().remove(foreign);
 }
 
-// ---- what only servers have ---------------------------------------------------------------------
+// ---- only on servers ----------------------------------------------------------------------------
 
 class Namespaces : public SuiteTest {};
 INSTANTIATE_TEST_SUITE_P(, Namespaces, ::testing::ValuesIn(every_class_on({Scene::servers})),
@@ -98,7 +98,7 @@ class Permissions : public SuiteTest {
       options.acl = acl;
     });
   }
-  // A rival is granted in its turn.
+  // Checks that a rival waits for the release and is then granted.
   void expect_in_turn(Client& first, Client& second) {
     const auto lock = make(first);
     const auto others = make(second);
@@ -154,8 +154,8 @@ TEST_P(Permissions, AListOfOnesOwnIsUsedAndAnnouncesNothing) {
   EXPECT_EQ(stage().raw().get_acl(hold.node()).entries, std::vector{open});
   auto waiting = async_acquire(*others);
   ASSERT_TRUE(reaches_nodes(2));
-  stage().change(hold.node());                   // anybody may, so it is no release
-  EXPECT_EQ(others->participants().size(), 2U);  // a round trip
+  stage().change(hold.node());                   // all may write, so no release
+  EXPECT_EQ(others->participants().size(), 2U);  // one round trip
   EXPECT_FALSE(is_ready(waiting));
   hold.release();
   EXPECT_EQ(get(waiting).state(), HoldState::held);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call that waits ends without the lock, and that nothing of it is left.
+// Calls that end without the lock, and leave nothing behind.
 #include <atomic>
 #include <exception>
 #include <functional>
@@ -31,7 +31,7 @@ class Waits : public SuiteTest {
     blocking_.release();
     SuiteTest::TearDown();
   }
-  // The lock is as it was before the call.
+  // Checks that only the holder's znode is left.
   void expect_only_the_holder() {
     EXPECT_TRUE(reaches_nodes(1));
     EXPECT_EQ(node_at(0), blocking_.node());
@@ -120,7 +120,7 @@ TEST_P(Waits, AnInterruptionTakesItOutOfTheQueue) {
     EXPECT_TRUE(reaches_nodes(2));
     waiting.interrupt();
     auto end = interrupted.get_future();
-    if (!stage().comes([&] { return is_ready(end); })) blocking_.release();  // or it waits for ever
+    if (!stage().comes([&] { return is_ready(end); })) blocking_.release();  // or it never ends
     waiting.join();
     EXPECT_TRUE(get(end));
     expect_only_the_holder();
@@ -161,7 +161,7 @@ TEST_P(Waits, AStopAtTheMomentOfTheGrantIsAHoldOrNoNode) {
   }
 }
 
-// One in the middle goes: the one behind it must not take that for its turn.
+// A contender in the middle leaves. The one behind it must not take that for a grant.
 TEST_P(Waits, WhoLeavesMakesNobodyJumpTheQueue) {
   std::stop_source stop;
   auto leaving = rival_async_acquire(*lock_, {.stop = stop.get_token()});
@@ -172,7 +172,7 @@ TEST_P(Waits, WhoLeavesMakesNobodyJumpTheQueue) {
   EXPECT_FALSE(get(leaving));
   ASSERT_TRUE(reaches_nodes(2));
   EXPECT_TRUE(client_.flush(kPatience));
-  EXPECT_EQ(lock_->participants().size(), 2U);  // a round trip
+  EXPECT_EQ(lock_->participants().size(), 2U);  // one round trip
   EXPECT_FALSE(is_ready(behind));
   blocking_.release();
   expected_ = HoldState::lost;
@@ -199,7 +199,7 @@ TEST_P(Waits, AHandlerHearsOnceOfAnEndWithoutTheLock) {
 
 class ExactTime : public Waits {
  protected:
-  // Queues with a deadline 300 ms from now.
+  // Enqueues with a deadline 300 ms from now.
   auto queue() {
     auto waiting = async_acquire(*lock_, {.deadline = stage().in(300ms)});
     EXPECT_TRUE(reaches_nodes(2));
@@ -261,7 +261,7 @@ TEST_P(ExactTime, OfADeadlineThatOutlivesASession) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-// A hold outlives what is left of its lease, to the nanosecond, and nobody else is granted within.
+// A hold lasts until its lease expires, to the nanosecond. No other contender is granted before.
 TEST_P(ExactTime, OfALease) {
   stage().pass(1s);
   stage().stop_servers();
@@ -279,7 +279,7 @@ TEST_P(ExactTime, OfALease) {
   stage().start_servers();
 }
 
-// The servers carried the create out, and the client does not hear of it.
+// The server executes the create, but the client never receives the reply.
 TEST_P(ExactTime, OneNodeForEachCallWhenRepliesAreLost) {
   stage().lose_reply_to_create(client_);
   auto waiting = async_acquire(*lock_, {});
