@@ -129,6 +129,21 @@ TEST_F(FlushTest, EndOfMaxHoldWhileCutOff_WaitsForDelete) {
   expect_rest();
 }
 
+// A hold tells its end by the clock; the timer that acts on it can come later.
+TEST_F(FlushTest, EndOfMaxHoldBeforeItsTimer_WaitsForDelete) {
+  const std::size_t call = granted(0, {.limit = {.longest = 1s}});
+  lock_.world().clock().hold(1);
+  run_for(1s);
+  ASSERT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+  EXPECT_FALSE(flushed());
+  lock_.world().clock().release(1);
+  run();
+  EXPECT_EQ(nodes_of_client(), 0U);
+  EXPECT_TRUE(flushed());
+  lock_.release(call);
+  expect_rest();
+}
+
 // ---- a downgrade ----------------------------------------------------------------------------------
 
 TEST_F(FlushTest, RefusedDowngrade_WaitsForDeleteOfDelayMarker) {

@@ -87,7 +87,7 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
   if (auto elsewhere = not_queued()) return *std::move(elsewhere);
   if (present_rule().shares_count()) return list();
   const bool known = answer.status == Status::ok && answer.session == session_;
-  // The own node was the last to come, and none has gone since: it is the one that is counted.
+  // No child was created or deleted after the own node: it is the one that is counted.
   if (known && answer.children == 1) {
     return answer.last_child == token() ? first(lease_valid) : list();
   }

@@ -104,9 +104,10 @@ void LateCreates::inspected(const client::Reply& reply) {
   const bool own = reply.status == core::Status::ok && reply.ephemeral_owner == session_;
   const auto data = own ? core::NodeData::parse(reply.data) : std::nullopt;
   if (data && contains(data->attempt)) {
-    engine_.core().warn("lock " + engine_.path().str() + ": the servers created znode " + node +
-                        " late, after its create had been abandoned; it is being deleted, no action "
-                        "is needed");
+    engine_.core().warn(
+        "lock " + engine_.path().str() + ": the servers created znode " + node +
+        " late, after its create had been abandoned; it is being deleted, no action "
+        "is needed");
     // It looks first: the name may be another znode's by then.
     engine_.core().remove(session_, {.path = engine_.path().child(node), .token = reply.token},
                           client::Deleter::Manner::with_care);

@@ -108,7 +108,10 @@ LockEngine::Section::~Section() {
 
 void LockEngine::settle() {
   const Section section(*this);
-  for (const auto& [owner, contender] : by_owner()) contender->sweep();
+  for (const auto& [owner, contender] : by_owner()) {
+    contender->look_at_the_clock();  // its timer may come a moment later
+    contender->sweep();
+  }
 }
 
 void LockEngine::sweep_soon(const Owner& owner) noexcept {
