@@ -31,6 +31,7 @@ AcquireCall::AcquireCall(std::shared_ptr<LockEngine> engine, Wanted& wanted)
       owner_(wanted.owner),
       kind_(wanted.kind),
       began_(engine_->core().scheduler().now()),
+      nodes_made_before_(engine_->nodes_made()),
       waits_(!wanted.deadline.has_passed(began_)),
       blocks_(wanted.blocks),
       on_behalf_(wanted.on_behalf.get()),
@@ -61,7 +62,7 @@ void AcquireCall::expire() noexcept {
 
 Outcome AcquireCall::timed_out() const {
   ClientCore& core = engine_->core();
-  if (waits_ && (core.keeper().is_connected() || engine_->node_made_at() >= began_)) return {};
+  if (waits_ && (core.keeper().is_connected() || engine_->nodes_made() != nodes_made_before_)) return {};
   const auto waited =
       std::chrono::duration_cast<std::chrono::milliseconds>(core.scheduler().now() - began_);
   std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -98,8 +99,9 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
   const Owner owner_;
   const core::CountKind kind_;
   const core::Instant began_;
-  const bool waits_;   ///< not a single attempt
-  const bool blocks_;  ///< a thread waits, and calls expire()
+  const std::uint64_t nodes_made_before_;  ///< nodes_made() of the engine at began_
+  const bool waits_;                       ///< not a single attempt
+  const bool blocks_;                      ///< a thread waits, and calls expire()
   const void* const on_behalf_;
   const Deadline deadline_;
   const core::Seldom<Terms> terms_;

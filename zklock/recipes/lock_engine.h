@@ -90,9 +90,9 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Without
   /// memory for that it stays until its grant, which is released, or until flush().
   void sweep_soon(const Owner& owner) noexcept;
-  /// When a server last answered that it made a node of this client here.
-  core::Instant node_made_at() const noexcept { return node_made_at_; }
-  void node_made(core::Instant now) noexcept { node_made_at_ = now; }
+  /// Returns how many lock znodes of this client the servers have confirmed on this path.
+  std::uint64_t nodes_made() const noexcept { return nodes_made_; }
+  void node_made() noexcept { ++nodes_made_; }
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
@@ -230,7 +230,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   const core::LockPath path_;
   Recursion recursion_;
 
-  std::atomic<core::Instant> node_made_at_{core::Instant::min()};
+  std::atomic<std::uint64_t> nodes_made_ = 0;
   std::atomic<int> deferred_{0};  ///< calls to be begun or swept soon
   std::timed_mutex mutex_;
   // guarded by mutex_

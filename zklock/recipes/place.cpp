@@ -168,7 +168,7 @@ void Place::ask_for_node() {
 
 void Place::node_made() {
   had_node_ = true;
-  engine_->node_made(core().scheduler().now());
+  engine_->node_made();
 }
 
 void Place::count() {
