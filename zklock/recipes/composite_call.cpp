@@ -68,7 +68,7 @@ void CompositeCall::Look::operator()() const {
   if (alive && !alive->composite_->forked()) alive->post([](CompositeCall&) {});
 }
 
-// ---- the line of events -------------------------------------------------------------------------
+// ---- the queue of events ------------------------------------------------------------------------
 
 void CompositeCall::post(std::function<void(CompositeCall&)> event) {
   {
@@ -192,7 +192,7 @@ void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::Par
   carry_out(gathering_.answered(how, late()));
 }
 
-// ---- what is out of reach -----------------------------------------------------------------------
+// ---- unreachable parts --------------------------------------------------------------------------
 
 core::Duration CompositeCall::patience_with(core::Instant now, std::size_t parts_left) const {
   const core::Duration most = *composite_->rule().patience;

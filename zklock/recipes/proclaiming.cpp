@@ -79,7 +79,8 @@ void Proclaiming::send() {
                                      }));
 }
 
-/// Registers the commit before it can be sent: after give_up() nothing is.
+/// Registers the commit before it can be sent. So give_up() reaches it, and nothing is sent after
+/// that.
 void Proclaiming::begin(std::shared_ptr<GuardedCommit>& registered,
                         const std::shared_ptr<GuardedCommit>& commit) {
   bool given_up = false;

@@ -14,7 +14,7 @@ namespace recipes {
 Tenure::Tenure(Number number, std::shared_ptr<Contender> leader, Hold hold)
     : number_(number),
       token_(hold.token()),
-      node_(hold.node()),  // for the user: so the next is to be granted once it is gone
+      node_(hold.node()),  // the user may check it: delete it before the next grant
       lost_(hold.lost()),
       requested_(hold.release_requested()),
       rostrum_(std::make_shared<Rostrum>(std::move(leader))),
