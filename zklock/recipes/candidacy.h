@@ -102,7 +102,7 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
 
  private:
   using Fsm = core::LeadershipFsm;
-  /// What ends a leadership. Decides on which thread the user's stop callbacks run.
+  /// Cause of the end of a leadership. It decides on which thread the user's stop callbacks run.
   enum class By { caller, loss };
 
   void run(const core::LeadershipEffects& effects, By by = By::caller);
