@@ -58,7 +58,7 @@ Candidacy::Section::~Section() {
   for (const auto& task : outbox) {
     try {
       task();
-    } catch (const std::exception& e) {  // no thread or no memory: skip this task only
+    } catch (const std::exception& e) {  // no thread or memory: only this task
       candidacy_.warn(e.what());
     }
   }

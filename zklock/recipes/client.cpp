@@ -90,7 +90,7 @@ recipes::Ports open(const ClientOptions& options) {
     log_escaped(logger, e);
   };
   const auto timers = std::make_shared<client::TimerThread>();
-  timers->at(LeaseClock::now(), [] {});  // starts its thread here, where a failure can throw
+  timers->at(LeaseClock::now(), [] {});  // starts its thread, while a failure can throw
   const recipes::BorrowedExecutor executor(options.executor);
   const auto callbacks = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.executor = executor.lent(),

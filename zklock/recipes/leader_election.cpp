@@ -76,7 +76,7 @@ class ElectionCandidacy final : public Candidacy {
 
   void work() {
     while (const auto tenure = next()) finished(tenure->number(), !lead(*tenure));
-    // What the function owns is destroyed here, not on a thread that keeps sessions alive.
+    // Destroys what the function owns here, not on a thread that keeps sessions alive.
     function_ = nullptr;
     const std::lock_guard guard(thread_mutex_);
     over_ = true;

@@ -72,7 +72,7 @@ void QueueObserver::stop() {
   executor_.give_back();
 }
 
-// ---- steps ----------------------------------------------------------------------------------------
+// ---- steps -------------------------------------------------------------------------------------
 
 template <class Step>
 client::RequestId QueueObserver::submit(client::Operation operation, Step step) {
@@ -132,7 +132,7 @@ void QueueObserver::begin_turn() {
 // Called when there is no listener.
 void QueueObserver::be_idle() {
   state_ = State::idle;
-  known_.reset();  // so that the next listener gets no outdated view
+  known_.reset();  // outdated when the next listener is added
 }
 
 void QueueObserver::caught_up(const client::Reply& reply) {

@@ -25,32 +25,32 @@ namespace zklock::recipes {
 
 /// Follows a queue with watches, as long as it has listeners.
 ///
-/// | state       | under way       | event                         | becomes                       |
-/// |-------------|-----------------|-------------------------------|-------------------------------|
-/// | idle        | nothing         | add()                         | catching_up (1)               |
-/// | catching_up | Check           | ok, no_node, no_auth          | listing                       |
-/// | listing     | ListAndWatch    | ok, and no contender holds    | resting; reports no holder    |
-/// |             |                 | ok, and contenders hold       | describing the holders        |
-/// |             |                 | ok, and holders depend on a   | describing the permit count   |
-/// |             |                 | permit count                  |                               |
-/// |             |                 | no_node                       | awaiting                      |
-/// | describing  | GetAndWatch of  | any reply but a failure that  | describing the holders, or    |
-/// |             | the count       | may pass                      | resting, as after listing     |
-/// |             | Get of each     | all replies are ok, or        | resting; reports the holders  |
-/// |             | holder, and     | no_auth for a holder          | and the value                 |
-/// |             | GetAndWatch of  | no_auth for the value         | pausing; a new leader is      |
-/// |             | a leader's      |                               | reported without a value      |
-/// |             | value           | no_node                       | pausing (2)                   |
-/// | awaiting    | ExistsAndWatch  | no_node                       | resting; reports no holder    |
-/// |             |                 | ok                            | pausing (2)                   |
-/// | resting     | watches         | a watch fires, or has fired   | pausing (2)                   |
-/// |             |                 | while describing              |                               |
-/// |             |                 | a listener got no thread      | pausing                       |
-/// | (all above  |                 | any other reply               | pausing                       |
-/// | but idle)   |                 | replies closed, auth_failed   | over                          |
-/// | pausing     | timer           | the timer                     | catching_up (1)               |
-/// | (any)       |                 | new session                   | catching_up (1)               |
-/// |             |                 | stop()                        | over (final)                  |
+/// | state       | under way       | event                        | becomes                       |
+/// |-------------|-----------------|------------------------------|-------------------------------|
+/// | idle        | nothing         | add()                        | catching_up (1)               |
+/// | catching_up | Check           | ok, no_node, no_auth         | listing                       |
+/// | listing     | ListAndWatch    | ok, and no contender holds   | resting; reports no holder    |
+/// |             |                 | ok, and contenders hold      | describing the holders        |
+/// |             |                 | ok, and holders depend on a  | describing the permit count   |
+/// |             |                 | permit count                 |                               |
+/// |             |                 | no_node                      | awaiting                      |
+/// | describing  | GetAndWatch of  | any reply but a failure that | describing the holders, or    |
+/// |             | the count       | may pass                     | resting, as after listing     |
+/// |             | Get of each     | all replies are ok, or       | resting; reports the holders  |
+/// |             | holder, and     | no_auth for a holder         | and the value                 |
+/// |             | GetAndWatch of  | no_auth for the value        | pausing; a new leader is      |
+/// |             | a leader's      |                              | reported without a value      |
+/// |             | value           | no_node                      | pausing (2)                   |
+/// | awaiting    | ExistsAndWatch  | no_node                      | resting; reports no holder    |
+/// |             |                 | ok                           | pausing (2)                   |
+/// | resting     | watches         | a watch fires, or has fired  | pausing (2)                   |
+/// |             |                 | while describing             |                               |
+/// |             |                 | a listener got no thread     | pausing                       |
+/// | (all above  |                 | any other reply              | pausing                       |
+/// | but idle)   |                 | replies closed, auth_failed  | over                          |
+/// | pausing     | timer           | the timer                    | catching_up (1)               |
+/// | (any but    |                 | new session                  | catching_up (1)               |
+/// | over)       |                 | stop()                       | over (final)                  |
 ///
 /// (1) Idle instead, if there is no listener. Otherwise listing, if the Check of the session has
 /// been answered.

@@ -98,13 +98,13 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     }
   }
 
-  /// Drops the queued events. Blocks until no call is under way on another thread. After it returns,
-  /// no call begins.
+  /// Drops the queued events. Blocks until no call is under way on another thread. After it
+  /// returns, no call begins.
   void remove() {
     fall_silent();
     // The executor may have dropped its task. Then the queued tasks would retain this object.
     line_.clear();
-    Call over;  // the user's function, destroyed last, with no lock held
+    Call over;  // destroyed last, with no lock held
     std::unique_lock lock(mutex_);
     wait(lock);
     if (running_on_ == std::thread::id()) over.swap(call_);
