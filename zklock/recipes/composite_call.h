@@ -44,7 +44,8 @@ struct CompositeWanted {
   std::function<void(CompositeOutcome)> done = {};
 };
 
-/// One call that acquires the parts of a composite, blocking or not: drives core::Gathering.
+/// One blocking or asynchronous call that acquires the parts of a composite. It drives
+/// core::Gathering.
 ///
 /// No thread waits for a call. Each event is appended to a queue. If no thread is processing the
 /// queue, the thread that appended the event processes it until it is empty.

@@ -53,8 +53,8 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   using Done = std::function<void(std::optional<Error>)>;
 
   /// Checks the holds and sends the transaction. Does not block. `done` is called once, with no
-  /// lock held, before start() returns or on a thread that must not be blocked. Throws Error(closed
-  /// | forked); then `done` is not called. REQUIRES: `done` runs no user code.
+  /// lock held, before start() returns or on a thread that must not be blocked. If start() throws
+  /// Error(closed | forked), `done` is not called. REQUIRES: `done` runs no user code.
   static std::shared_ptr<GuardedCommit> start(const GuardedWrites& writes, Deadline deadline,
                                               Done done);
   /// start() in two steps, so that the caller can register the commit before anything is sent.

@@ -13,9 +13,9 @@
 
 namespace zklock::recipes {
 
-/// The znode in which one leader proclaims; see core/proclamation.h. The first value creates it,
-/// guarded by the lock znode. It is deleted together with the lock znode, in one transaction. So no
-/// client sees the leader without the value that it has proclaimed.
+/// A rostrum: the znode in which one leader proclaims; see core/proclamation.h. The first value
+/// creates it, guarded by the lock znode. It is deleted together with the lock znode, in one
+/// transaction. So no client sees the leader without the value that it has proclaimed.
 ///
 /// Thread-safety: all members, from any thread.
 class Rostrum {

@@ -45,6 +45,7 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   const std::string& node() const noexcept { return node_; }
   HoldState state() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
+  /// See Leadership::ended().
   std::stop_token over() const noexcept;
   std::stop_token release_requested() const noexcept { return requested_; }
   /// Returns the znode in which this leader proclaims. Throws Error(lock_lost) if the leadership
