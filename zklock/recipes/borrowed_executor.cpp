@@ -35,7 +35,7 @@ struct BorrowedExecutor::State {
   std::mutex mutex;
   // guarded by mutex
   std::condition_variable returned;
-  std::vector<std::thread::id> calls;  ///< that are under way
+  std::vector<std::thread::id> calls;  ///< threads that call the executor now
   bool over = false;
 };
 

@@ -8,25 +8,28 @@
 
 namespace zklock::recipes {
 
-/// The executor that the user gave to one object, until that object goes: what it stands for may go
-/// with it, while a thread of a dispatcher is still on its way there.
+/// The executor that the user gave to one object. It is used only until that object is destroyed:
+/// what the executor refers to may be destroyed then. At that moment, a dispatcher's thread may be
+/// about to call it.
 ///
-/// Thread-safety: all members, and what lent() gives, from any thread.
+/// Thread-safety: all members, and the result of lent(), from any thread.
 class BorrowedExecutor {
  public:
   explicit BorrowedExecutor(Executor executor);
 
-  /// For a dispatcher. Empty when none was given. Once it was given back, tasks are dropped there.
+  /// Returns the executor for a dispatcher; empty if none was given. After give_back() it drops
+  /// tasks.
   Executor lent() const;
-  /// Once it returns, the executor is called no more, and no call of it is under way but for that of
-  /// the calling thread. What it has taken it may still run.
+  /// Blocks until no call of the executor is under way on another thread. After it returns, the
+  /// executor is not called any more. It may still run the tasks that it has accepted.
   void give_back() const noexcept { give_back_for(LeaseClock::duration::max()); }
-  /// The same; but waits no longer than that for calls that are under way. False: there still are.
+  /// Does what give_back() does, but waits at most for `patience`. Returns false if calls are still
+  /// under way.
   bool give_back_for(LeaseClock::duration patience) const noexcept;
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  ///< null when none was given
+  std::shared_ptr<State> state_;  ///< null if none was given
 };
 
 }  // namespace zklock::recipes

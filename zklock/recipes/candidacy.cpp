@@ -58,7 +58,7 @@ Candidacy::Section::~Section() {
   for (const auto& task : outbox) {
     try {
       task();
-    } catch (const std::exception& e) {  // no thread, no memory: of this one task, not of all
+    } catch (const std::exception& e) {  // no thread or memory: only this task
       candidacy_.warn(e.what());
     }
   }
@@ -87,7 +87,7 @@ void Candidacy::carry_out(LeadershipEffect effect, By by) {
     case LeadershipEffect::release:
       later([tenure = std::exchange(tenure_, nullptr)] { tenure->release(); });
       return;
-    case LeadershipEffect::begin:  // answered() sees to these two: it has the hold
+    case LeadershipEffect::begin:  // answered() does these two: it has the hold
     case LeadershipEffect::give_back: return;
   }
 }
@@ -103,7 +103,7 @@ void Candidacy::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
     AcquireCall::start(engine_, std::move(wanted), stop);
   } catch (const Error& error) {
     answered(attempt, {.error = error});
-  } catch (const std::exception& e) {  // no thread, no memory
+  } catch (const std::exception& e) {  // no thread or no memory
     warn(e.what());
     answered(attempt, {});
   }
@@ -111,7 +111,8 @@ void Candidacy::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
 
 void Candidacy::answered(Fsm::Attempt attempt, const Outcome& outcome) {
   Hold hold = outcome.contender ? outcome.contender->make_hold(core::CountKind::hold) : Hold();
-  const Section section(*this);  // what is not wanted is given back after it, outside of the lock
+  // An unwanted hold is released after the Section, without the mutex.
+  const Section section(*this);
   if (hold) {
     const auto effects = fsm_.granted(attempt);
     if (effects.front() == LeadershipEffect::begin) {
@@ -132,7 +133,7 @@ void Candidacy::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
   if (!settings_.until_finished) backoff_.reset();
   tenure_ = std::make_shared<Tenure>(fsm_.attempt(), leader, std::move(hold));
   began(tenure_);
-  later([leader] { leader->watch_node(); });  // it is to last: the watch is worth its request
+  later([leader] { leader->watch_node(); });  // the leadership lasts: worth a request
   later([tenure = tenure_, candidacy = weak_from_this()] {
     tenure->tell_loss([candidacy, number = tenure->number()] {
       if (const auto alive = candidacy.lock()) alive->lost(number);
@@ -145,7 +146,8 @@ void Candidacy::end(By by) {
   ended(tenure_);
   later([self = shared_from_this(), tenure = tenure_, by] {
     if (by == By::caller) return tenure->stop();
-    // The thread that brings the loss goes on to contend again: the user's callbacks may block.
+    // The thread that notifies the loss then contends again, so it must not run the user's
+    // callbacks: they may block.
     auto& client = self->core();
     Delivery::send(client.shared_from_this(), client.losses(), operation + (" " + self->path()),
                    [tenure, until = tenure->being_told()] { tenure->stop(); });
@@ -172,7 +174,7 @@ void Candidacy::lost(Tenure::Number number) {
   run(fsm_.lost(number), By::loss);
 }
 
-// ---- the candidate's wishes ---------------------------------------------------------------------
+// ---- requests of the user -----------------------------------------------------------------------
 
 bool Candidacy::want() {
   core().check_usable(operation, path());
@@ -209,7 +211,7 @@ void Candidacy::close() {
   run(fsm_.closed());
 }
 
-// ---- questions ----------------------------------------------------------------------------------
+// ---- queries ------------------------------------------------------------------------------------
 
 bool Candidacy::is_closed() const noexcept {
   return fsm_.state() == LeadershipState::closing || fsm_.state() == LeadershipState::closed;
@@ -261,7 +263,7 @@ bool Candidacy::await(Deadline deadline, const std::stop_token& stop) {
     if (const auto error = reason()) throw *error;
     const auto now = core().scheduler().now();
     if (stop.stop_requested() || deadline.has_passed(now)) return false;
-    // Nobody tells of a client that is closed during a pause between two attempts.
+    // No event reports that the client was closed during a pause between two attempts.
     const auto slice = slice_before(deadline, now, std::chrono::milliseconds(200));
     const auto micros = std::chrono::ceil<std::chrono::microseconds>(slice).count();
     changed_.timed_wait(lock, boost::posix_time::microseconds(micros));
@@ -274,7 +276,7 @@ std::vector<Participant> Candidacy::participants(Deadline deadline) const {
 
 std::optional<Participant> Candidacy::leader(Deadline deadline) const {
   auto all = participants(deadline);
-  // The first may have to wait for the end of a delay.
+  // The first contender may still wait for the end of a lock delay.
   if (all.empty() || !all.front().holds) return std::nullopt;
   return std::move(all.front());
 }

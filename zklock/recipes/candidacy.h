@@ -23,15 +23,17 @@
 
 namespace zklock::recipes {
 
-/// One candidate at one path: contends on the path's lock engine, as core::LeadershipFsm says, and
-/// keeps the leadership that comes of it. What leading means is the business of derived classes.
+/// One candidate for the leadership at one path. Contends through the path's lock engine, driven by
+/// core::LeadershipFsm, and owns the Tenure that a grant begins. Derived classes define what a
+/// leadership does.
 ///
-/// Thread-safety: all members, from any thread; to be made by std::make_shared.
+/// Thread-safety: all members, from any thread. REQUIRES: made by std::make_shared.
 class Candidacy : public std::enable_shared_from_this<Candidacy> {
  public:
   struct Settings {
-    bool again = true;            ///< contends again by itself after a leadership
-    bool until_finished = false;  ///< a leadership is over when finished() says so; else when told
+    bool again = true;  ///< contends again after each leadership
+    /// Whether a leadership lasts until finished(). Otherwise a loss or the user ends it at once.
+    bool until_finished = false;
     std::chrono::milliseconds retry_delay_min{};
     std::chrono::milliseconds retry_delay_max{};
     std::chrono::milliseconds lock_delay{};
@@ -43,24 +45,29 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
   Candidacy& operator=(const Candidacy&) = delete;
   virtual ~Candidacy();
 
-  /// Contends, unless it does, or leads; then it will afterwards. False when that was so already.
-  /// Throws Error(closed | forked).
+  /// Begins to contend if it is idle or has failed. If it leads, it will contend again afterwards.
+  /// Returns false if it contends, or would contend again, anyway. Throws Error(closed | forked).
   bool want();
+  /// See LeaderElection::interrupt() and withdraw().
   void interrupt();
   void withdraw();
-  /// Whoever led has returned; `failed` makes it wait a little before it contends again.
+  /// Reports that the leader's function has returned, which ends leadership `number`. If `failed`,
+  /// the candidate pauses before it contends again.
   void finished(Tenure::Number number, bool failed);
+  /// Reports that the leader's function was not called in leadership `number`. So the candidate
+  /// contends again, unless it is withdrawn or closed.
   void had_no_turn(Tenure::Number number);
-  /// Nothing is begun any more. A leadership that goes on `until_finished` does.
+  /// Begins no further attempt, and ends the leadership. With `until_finished`, the lock is
+  /// released when finished() is called.
   void close();
 
-  /// As LeaderLatch::await().
+  /// See LeaderLatch::await().
   bool await(Deadline deadline, const std::stop_token& stop);
   bool leads() const;
-  /// The present one; null when there is none.
+  /// Returns the current leadership, or null.
   std::shared_ptr<Tenure> tenure() const;
   bool wants() const;
-  /// Why it contends no more.
+  /// Returns why it does not contend any more, or nullopt.
   std::optional<Error> error() const;
   std::vector<Participant> participants(Deadline deadline) const;
   std::optional<Participant> leader(Deadline deadline) const;
@@ -70,7 +77,8 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
   void warn(const std::string& text) const noexcept;
 
  protected:
-  /// Holds the mutex; on its end runs what was put into the outbox, with the mutex released.
+  /// Holds the mutex. The destructor wakes await(), unlocks the mutex and then runs the tasks of
+  /// the outbox.
   class Section {
    public:
     explicit Section(Candidacy& candidacy) : candidacy_(candidacy), lock_(candidacy.mutex_) {}
@@ -83,17 +91,18 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
     boost::unique_lock<boost::mutex> lock_;
   };
 
-  /// Within a Section: a leadership begins; it is over. They do not block, and run no user code.
+  /// Called when a leadership begins, and when it is over. They do not block and run no user code.
+  /// REQUIRES: within a Section.
   virtual void began(const std::shared_ptr<Tenure>& tenure) noexcept = 0;
   virtual void ended(const std::shared_ptr<Tenure>& tenure) noexcept = 0;
 
-  /// Within a Section.
+  /// REQUIRES: within a Section.
   const std::shared_ptr<Tenure>& present() const noexcept { return tenure_; }
   bool is_closed() const noexcept;
 
  private:
   using Fsm = core::LeadershipFsm;
-  /// Who ends a leadership, and so on which thread the user's stop callbacks run.
+  /// Cause of the end of a leadership. It decides on which thread the user's stop callbacks run.
   enum class By { caller, loss };
 
   void run(const core::LeadershipEffects& effects, By by = By::caller);
@@ -115,7 +124,7 @@ class Candidacy : public std::enable_shared_from_this<Candidacy> {
   boost::condition_variable changed_;
   Fsm fsm_;
   client::Backoff backoff_;
-  std::stop_source asking_;  ///< of the present attempt
+  std::stop_source asking_;  ///< stops the current attempt
   std::shared_ptr<Tenure> tenure_;
   std::optional<Error> error_;
   std::vector<std::function<void()>> outbox_;

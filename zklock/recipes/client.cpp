@@ -45,7 +45,8 @@ ClientOptions with_defaults(std::string hosts) {
   return options;
 }
 
-/// The threads of listeners, one pool for each, that only hand over to the client's executor.
+/// The threads of listeners, one pool for each listener, that only pass calls to the client's
+/// executor.
 ///
 /// Thread-safety: all members, from any thread.
 class ListenerThreads {
@@ -55,7 +56,7 @@ class ListenerThreads {
     std::erase_if(all_, [](const auto& each) { return each.expired(); });
     all_.push_back(threads);
   }
-  // These two are called by close(), and allocate nothing.
+  // These two are called by close(), and do not allocate memory.
   void drain_until(LeaseClock::time_point end) noexcept {
     for (std::size_t i = 0; i < size(); ++i) {
       if (const auto threads = at(i)) threads->drain_for(end - LeaseClock::now());
@@ -73,7 +74,7 @@ class ListenerThreads {
     const std::lock_guard guard(mutex_);
     return all_.size();
   }
-  // Null if the pool was destroyed, or removed from the list since.
+  // Returns null if the pool was destroyed, or removed from the list meanwhile.
   std::shared_ptr<client::CallbackThreads> at(std::size_t i) noexcept {
     const std::lock_guard guard(mutex_);
     return i < all_.size() ? all_[i].lock() : nullptr;
@@ -89,7 +90,7 @@ recipes::Ports open(const ClientOptions& options) {
     log_escaped(logger, e);
   };
   const auto timers = std::make_shared<client::TimerThread>();
-  timers->at(LeaseClock::now(), [] {});  // its thread starts here, where failing is an exception
+  timers->at(LeaseClock::now(), [] {});  // starts its thread, while a failure can throw
   const recipes::BorrowedExecutor executor(options.executor);
   const auto callbacks = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.executor = executor.lent(),
@@ -115,7 +116,7 @@ recipes::Ports open(const ClientOptions& options) {
       .finish_losses =
           [losses](recipes::BackgroundWork& untold) {
             const auto until = LeaseClock::now() + patience_with_losses;
-            untold.wait(until);  // a drain takes no more
+            untold.wait(until);  // first, because a drain accepts no more tasks
             losses->drain_for(until - LeaseClock::now());
           },
       .stop_threads =
@@ -133,8 +134,9 @@ recipes::Ports open(const ClientOptions& options) {
   };
 }
 
-/// On another thread: the calling one is one that close() would wait for. When no thread can be
-/// started, the connection stays open until the process ends.
+/// Closes the client on another thread, because close() would wait for the calling one. The
+/// connection stays open until a thread can be started or, if there is no memory, until the process
+/// ends.
 void close_elsewhere(const std::shared_ptr<recipes::ClientCore>& core) noexcept {
   try {
     recipes::Delivery::send(core, core->losses(), "close", [core] { core->close(); });

@@ -23,8 +23,9 @@ std::string join(const std::set<std::string>& names) {
   return text;
 }
 
-/// Returns whether the servers have answered, or the request was never sent: then no answer comes that
-/// would end the silence. After any other reply the next connection decides.
+/// Returns whether the reply to the quorum request clears the mark of an unreachable part. It does
+/// if the servers have answered. It also does if the request was never sent, because no later reply
+/// can clear the mark. After any other reply, only a new connection clears the mark.
 bool ends_silence(core::Status status) noexcept {
   switch (core::sort_of(status)) {
     case core::StatusSort::done:
@@ -126,7 +127,7 @@ void Composite::set_silent(std::size_t i) {
                                   alive->silent_.at(i).compare_exchange_strong(expected, 0);
                                 }
                               });
-  } catch (const std::exception&) {  // no memory, so no answer to wait for
+  } catch (const std::exception&) {  // no memory: no reply will clear the mark
     set_in_reach(i);
   }
 }
@@ -162,7 +163,7 @@ void Composite::dismiss(const CompositeCall& call) noexcept {
 }
 
 void Composite::close() {
-  // In the order in which they began, so that a simulated run can be repeated.
+  // In the order in which the calls began, so that a simulated run is reproducible.
   std::map<std::uint64_t, std::shared_ptr<CompositeCall>> calls;
   {
     const std::lock_guard guard(mutex_);
@@ -174,7 +175,7 @@ void Composite::close() {
   if (rule_.listener) rule_.listener->remove();
 }
 
-// The parts give back what the thread had locked; here only the notes of it go.
+// The parts release the locks of the thread. Only the record of them is deleted here.
 void Composite::thread_exits(Owner owner) noexcept {
   if (forked()) return;
   const std::lock_guard guard(mutex_);

@@ -23,22 +23,23 @@ namespace zklock::recipes {
 
 class CompositeCall;
 
-/// The locks of a MultiMutex or a QuorumMutex, in the order in which everybody takes them, and what
-/// is to be known of them between the calls.
+/// The parts of a MultiMutex or a QuorumMutex, in the order in which all processes acquire them,
+/// and the state that outlives a call.
 ///
-/// Thread-safety: all members, from any thread. To be made by std::make_shared.
+/// Thread-safety: all members, from any thread. REQUIRES: made by std::make_shared.
 class Composite : public ThreadExitListener, public std::enable_shared_from_this<Composite> {
  public:
   struct Part {
     std::unique_ptr<CompositePart> lock;
-    std::size_t place = 0;  ///< in the caller's order
+    std::size_t place = 0;  ///< index in the caller's order
   };
   struct Rule {
     std::size_t needed = 1;
     bool queue_again = true;
     core::HoldLimit limit = {};
-    std::shared_ptr<LockLine> listener = {};  ///< that all parts tell; null without one
-    /// How long a part may be out of reach; only where not all of them are needed.
+    std::shared_ptr<LockLine> listener = {};  ///< gets the events of all parts; null: none
+    /// How long a part may be unreachable before it is skipped. Set only if not all parts are
+    /// needed.
     std::optional<std::chrono::milliseconds> patience = std::nullopt;
   };
 
@@ -48,34 +49,38 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   std::size_t size() const noexcept { return parts_.size(); }
   CompositePart& part(std::size_t i) const { return *parts_.at(i).lock; }
   std::size_t place(std::size_t i) const { return parts_.at(i).place; }
-  /// For the texts of errors: each path once.
+  /// Returns the paths for error texts, each path once.
   std::string paths() const;
 
   bool forked() const noexcept;
-  /// Throws Error(forked), or Error(closed) when too few parts are left.
+  /// Throws Error(forked), or Error(closed) if fewer than `needed` parts have an open client.
   void check_usable(const char* operation) const;
 
-  /// What a lock() of the calling thread takes is given back when the thread ends.
+  /// Arranges that each lock() of the calling thread is released when the thread ends.
   void unlock_at_thread_exit();
-  /// A lock() of `owner` took these parts.
+  /// Records which parts a lock() of `owner` acquired.
   void locked(const Owner& owner, std::vector<std::size_t> taken);
-  /// Gives back the last lock() of `owner`, in all its parts. Throws Error(not_owner), which names
-  /// those that refused, after the others have been unlocked.
+  /// Releases the last lock() of `owner`, in all parts that it acquired. Throws Error(not_owner),
+  /// which names the parts that refused, after the others have been unlocked. Throws Error(forked).
   void unlock(const Owner& owner);
+  /// Returns the largest number of counts that `owner` has in each of `needed` parts.
   int count(const Owner& owner) const;
 
-  /// Notes that the part is out of reach. If it is connected, sends it a request that needs its
-  /// quorum: the part counts as silent until that is answered, or until it is connected anew.
+  /// Marks part `i` unreachable. If its client is connected, also sends a quorum request. The reply
+  /// to it, or a new connection, clears the mark.
   void set_silent(std::size_t i);
+  /// Clears the mark of part `i`.
   void set_in_reach(std::size_t i) { silent_.at(i) = 0; }
+  /// Returns whether part `i` is marked.
   bool still_silent(std::size_t i) const;
-  /// Whether the silent parts can all be passed over at once: enough others are left.
+  /// Returns whether enough parts remain without the unreachable ones.
   bool enough_in_reach() const;
 
-  /// Runs user code: as a callback of the first client that is open.
+  /// Runs `task` as a user callback of the first client that is open. Does not block.
   void post(std::function<void()> task);
 
-  /// Calls that are under way are told when the public object goes.
+  /// Adds a call that is under way, until dismiss(). close() ends these calls with Error(closed)
+  /// and removes the listener.
   void enroll(const std::shared_ptr<CompositeCall>& call);
   void dismiss(const CompositeCall& call) noexcept;
   void close();
@@ -88,18 +93,18 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
 
   const std::vector<Part> parts_;
   const Rule rule_;
-  /// For each silent part: 1 + the count of its connections at that time. Else 0.
+  /// Per part: 0 if it is reachable, otherwise 1 + its connection count when it was marked.
   std::vector<std::atomic<std::uint64_t>> silent_;
 
   std::mutex mutex_;
   // guarded by mutex_
   struct Enrolled {
-    std::uint64_t number;  ///< rises
+    std::uint64_t number;  ///< rising, in the order of enroll()
     std::weak_ptr<CompositeCall> call;
   };
   std::unordered_map<const CompositeCall*, Enrolled> calls_;
   std::uint64_t last_call_ = 0;
-  /// The parts of each lock() that is not undone; not kept where it is always all of them.
+  /// The parts of each lock() that has not been unlocked yet. Unused if all parts are needed.
   std::unordered_map<Owner, std::vector<std::vector<std::size_t>>> locked_;
 };
 

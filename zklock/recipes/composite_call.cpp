@@ -45,7 +45,7 @@ std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> c
   std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(wanted)));
   call->composite_->enroll(call);
   const std::stop_token stop = call->wanted_.stop;
-  // A stop that was requested already is carried out here, before the start.
+  // If a stop was requested before, it takes effect here, before the start.
   if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
   call->post([](CompositeCall& c) { c.carry_out(c.gathering_.start()); });
   return call;
@@ -68,7 +68,7 @@ void CompositeCall::Look::operator()() const {
   if (alive && !alive->composite_->forked()) alive->post([](CompositeCall&) {});
 }
 
-// ---- the line of events -------------------------------------------------------------------------
+// ---- the queue of events ------------------------------------------------------------------------
 
 void CompositeCall::post(std::function<void(CompositeCall&)> event) {
   {
@@ -192,7 +192,7 @@ void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::Par
   carry_out(gathering_.answered(how, late()));
 }
 
-// ---- what is out of reach -----------------------------------------------------------------------
+// ---- unreachable parts --------------------------------------------------------------------------
 
 core::Duration CompositeCall::patience_with(core::Instant now, std::size_t parts_left) const {
   const core::Duration most = *composite_->rule().patience;
@@ -218,14 +218,15 @@ void CompositeCall::look_no_more() {
 
 void CompositeCall::look_at_silence(std::uint64_t request) {
   if (request != request_ || gathering_.state() != GatheringState::asking) return;
-  // A single attempt at what is not needed has no deadline of its own.
+  // The request for a spare part is a single attempt, which has no deadline. So the deadline of the
+  // call is checked here.
   if (spare_ && late()) return carry_out(gathering_.silent());
   const std::size_t part = gathering_.asked();
   CompositePart& lock = composite_->part(part);
   const auto now = lock.core().scheduler().now();
   if (lock.in_touch(wanted_.owner)) {
     last_sign_ = now;
-    errors_[part] = nullptr;  // of an earlier round
+    errors_[part] = nullptr;  // from an earlier round
   } else if (now - last_sign_ >= patience_) {
     composite_->set_silent(part);
     errors_[part] = std::make_exception_ptr(Error(
@@ -251,7 +252,8 @@ void CompositeCall::drop(std::size_t part) {
   taken->outcome.contender->release(wanted_.kind);
 }
 
-// Not while the others are waited for. What the owner had before has its time already.
+// The maximum hold time begins at the grant of the whole, not while the call waits for other parts.
+// If the owner already held the part, that hold's time continues.
 void CompositeCall::begin_time_of(std::size_t part) {
   if (!wanted_.limit.longest || composite_->part(part).count(wanted_.owner) != 1) return;
   taken_[part]->outcome.contender->renew(wanted_.limit.longest);

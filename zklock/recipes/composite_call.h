@@ -23,43 +23,47 @@
 
 namespace zklock::recipes {
 
-/// How a call that gathers several locks ended: with a grant, or with an error, or with neither
-/// (the deadline passed, others hold, or it was stopped).
+/// How a call that acquires several locks ended: with a grant, with an error, or with neither. It
+/// ends with neither if the deadline passed, others hold the locks, or a stop was requested.
 struct CompositeOutcome {
   bool granted = false;
-  std::shared_ptr<HeldParts> held =
-      {};  ///< of a grant to acquire(); what lock() took has no holder
+  /// The holds of a grant to acquire(); null after a lock().
+  std::shared_ptr<HeldParts> held = {};
   std::exception_ptr error = {};
 };
 
-/// One call that wants the locks.
+/// The request of one call.
 struct CompositeWanted {
   Owner owner;
   Deadline deadline;
   core::CountKind kind = core::CountKind::hold;
-  core::HoldLimit limit = {};  ///< from the grant of the whole on
+  core::HoldLimit limit = {};  ///< counted from the grant of the whole
   std::stop_token stop = {};
-  /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
+  /// Called once, with no lock held, on a thread that must not be blocked. REQUIRES: it runs no
+  /// user code.
   std::function<void(CompositeOutcome)> done = {};
 };
 
-/// One call that gathers the parts of a composite, whatever its face: drives the rule of
-/// core::Gathering. No thread waits for it: what happens is put in line, and the thread that finds
-/// nobody at work works the line off.
+/// One blocking or asynchronous call that acquires the parts of a composite. It drives
+/// core::Gathering.
+///
+/// No thread waits for a call. Each event is appended to a queue. If no thread is processing the
+/// queue, the thread that appended the event processes it until it is empty.
 ///
 /// Thread-safety: all members, from any thread.
 class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
  public:
   static std::shared_ptr<CompositeCall> start(std::shared_ptr<Composite> composite,
                                               CompositeWanted wanted);
-  /// The call will end soon, without a grant and without an error, unless it has ended.
+  /// Ends the call soon, without a grant and without an error, unless it has ended.
   void cancel();
-  /// As AcquireCall's: none, for it waits for several.
+  /// Returns 0: a thread that waits for several locks does not spin. See AcquireCall::stay_awake().
   static std::chrono::microseconds stay_awake() noexcept { return {}; }
-  /// Its parts keep the deadline.
+  /// Returns no deadline: the requests to the parts have it. See AcquireCall::deadline().
   static Deadline deadline() noexcept { return Deadline::never(); }
   static void expire() noexcept {}
-  /// The same, with Error(closed): the public object is being destroyed.
+  /// Ends the call soon, with Error(closed), unless it has ended: the public object is being
+  /// destroyed.
   void close();
 
  private:
@@ -75,7 +79,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
     std::weak_ptr<CompositeCall> call;
     void operator()() const;
   };
-  /// A part that is held, or that was lost and not given back yet.
+  /// A part that is held, or that was lost and is not released yet.
   struct Taken {
     Outcome outcome;
     std::unique_ptr<std::stop_callback<Look>> on_loss;
@@ -84,7 +88,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void post(std::function<void(CompositeCall&)> event);
   bool take_event(std::function<void(CompositeCall&)>& event);
 
-  /// By the thread that works the line off.
+  /// REQUIRES: called by the thread that processes the queue of events.
   void look_for_losses();
   void carry_out(const core::GatheringEffects& effects);
   void carry_out(const core::GatheringEffect& effect);
@@ -105,19 +109,19 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
 
   const std::shared_ptr<Composite> composite_;
   CompositeWanted wanted_;
-  const bool waits_;  ///< not a single attempt
+  const bool waits_;  ///< false: a single attempt
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
-  // used by the thread that works the line off
+  // used only by the thread that processes the queue of events
   core::Gathering gathering_;
   std::vector<std::optional<Taken>> taken_;
   std::vector<std::exception_ptr> errors_;
   std::function<void()> call_off_;
-  bool spare_ = false;         ///< the asked part is tried beyond the needed ones
-  std::uint64_t request_ = 0;  ///< counts the asked parts, so that a timer knows its own
-  core::Instant last_sign_{};  ///< of life, of the asked part
-  core::Duration patience_{};  ///< with the asked part
-  client::TimerId look_{};     ///< at its silence
+  bool spare_ = false;         ///< the awaited part exceeds the needed number
+  std::uint64_t request_ = 0;  ///< count of requests, to recognise stale timers
+  core::Instant last_sign_{};  ///< when the awaited part was last reachable
+  core::Duration patience_{};  ///< how long the awaited part may be unreachable
+  client::TimerId look_{};     ///< timer for look_at_silence()
   bool closed_ = false;
   bool finished_ = false;
 

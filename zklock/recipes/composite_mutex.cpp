@@ -18,7 +18,7 @@ using recipes::CompositeWanted;
 
 namespace {
 
-/// What `options` ask for on behalf of `owner`. Throws Error(invalid_option).
+/// Returns the request for `options` on behalf of `owner`. Throws Error(invalid_option).
 CompositeWanted wanted_of(const Composite& composite, const Owner& owner, AcquireOptions options,
                           core::CountKind kind = core::CountKind::hold) {
   return {

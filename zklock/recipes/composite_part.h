@@ -13,11 +13,11 @@
 
 namespace zklock::recipes {
 
-/// One lock among several that are taken as one: what can be asked for a count, and brings it to a
-/// callback. The seam between the composites and the single locks.
+/// One lock of several that a composite acquires together. The interface between the composites and
+/// the single locks. Outcomes are passed to a callback.
 ///
-/// It calls back on the threads that bring the answers, not on the user's executor: a user who
-/// waits for a composite on the executor's only thread would wait for ever.
+/// The callback runs on the thread that handles the reply, not on the user's executor. Otherwise a
+/// blocking acquire on the only thread of the executor would never return.
 ///
 /// Thread-safety: all members, from any thread.
 class CompositePart {
@@ -28,22 +28,24 @@ class CompositePart {
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;
     core::HoldLimit limit = {};
-    /// Called once, perhaps before ask() returns, with no lock held; it must not keep the thread.
+    /// Called once, possibly before ask() returns, with no lock held. REQUIRES: it does not block.
     std::function<void(Outcome)> done = {};
   };
 
   virtual ~CompositePart() = default;
 
-  /// Returns what calls the request off; it is answered all the same. Throws when there is no
-  /// request: Error(closed), or that the system gives no more.
+  /// Requests a count for the owner. Returns a function that cancels the request; `done` is called
+  /// in that case too. Throws Error(closed), or the exception of a system that has no memory or
+  /// thread left; then `done` is not called.
   virtual std::function<void()> ask(Request request) = 0;
-  /// Gives back one lock() of `owner`; false if there is none.
+  /// Releases one lock() of `owner`. Returns false if `owner` has none.
   virtual bool unlock(const Owner& owner) = 0;
-  /// Exclusive counts of a valid hold; 0 otherwise.
+  /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.
   virtual int count(const Owner& owner) = 0;
-  /// Whether `owner` stands in the queue, of servers that have a quorum.
+  /// Returns whether `owner` has a znode in the queue and the client is connected with a valid
+  /// lease. A valid lease shows that the ensemble's quorum has answered recently.
   virtual bool in_touch(const Owner& owner) = 0;
-  /// What the calling thread locks is given back when it ends.
+  /// Arranges that the locks of the calling thread are released when the thread ends.
   virtual void unlock_at_thread_exit() = 0;
 
   virtual ClientCore& core() noexcept = 0;

@@ -17,7 +17,7 @@ using core::Status;
 using core::StatusSort;
 namespace write = client::request::write;
 
-// The servers drop the connection, and with it every lock of the client, at 1 MiB.
+// A server drops the connection at 1 MiB, and the client would lose all its locks.
 constexpr std::size_t max_request_bytes = 1'000'000;
 constexpr std::size_t bytes_around_a_write = 128;
 
@@ -41,8 +41,9 @@ std::size_t size_of(const client::request::Write& w) {
       w);
 }
 
-/// While it is kept, what the guards' nodes stand for is not passed on to others of this client,
-/// neither with the node nor before that is gone: the servers would let the transaction go through.
+/// While it exists, the guards' locks are not handed off within this client: neither on their
+/// znodes, nor before these are deleted. Otherwise the ensemble would execute the transaction
+/// although another contender holds the lock.
 class OnItsWay {
  public:
   explicit OnItsWay(std::vector<std::shared_ptr<Contender>> guards) : guards_(std::move(guards)) {
@@ -54,7 +55,8 @@ class OnItsWay {
   OnItsWay(const OnItsWay&) = delete;
   OnItsWay& operator=(const OnItsWay&) = delete;
 
-  /// It may be carried out yet, whoever holds by then: so the nodes are never passed on.
+  /// The transaction may still be executed at any later time. So the locks are never handed off on
+  /// these znodes.
   void stays() noexcept { guards_.clear(); }
 
  private:
@@ -124,7 +126,7 @@ void GuardedCommit::submit() {
   transaction.writes.insert(transaction.writes.end(), what_.writes.begin(), what_.writes.end());
 
   auto on_its_way = std::make_shared<OnItsWay>(what_.guards);
-  // Whoever has released it since may have passed the node on already.
+  // If a guard was released meanwhile, its znode may already belong to another contender.
   const bool all_hold =
       std::ranges::all_of(what_.guards, [](const auto& g) { return g->tenure().holds(); });
   const core::Instant now = core().scheduler().now();
@@ -154,7 +156,7 @@ void GuardedCommit::submit() {
                                        way = std::move(on_its_way)](const auto& reply) mutable {
                                         if (core::sort_of(reply.status) == StatusSort::doubtful)
                                           way->stays();
-                                        way.reset();  // whoever is told may release at once
+                                        way.reset();  // before the caller may release
                                         self->answered(reply, nodes);
                                       });
     }
@@ -162,8 +164,8 @@ void GuardedCommit::submit() {
   if (refused) finish(std::move(refused));
 }
 
-// A downgrade gives a node another name: what was refused for the old one has changed nothing, and
-// is sent again.
+// A downgrade renames the znode. A transaction that was refused for the old name has changed
+// nothing, and is sent again.
 void GuardedCommit::answered(const client::Reply& reply, const std::vector<std::string>& nodes) {
   const auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (reply.status != Status::no_node || failed >= nodes.size()) return finish(verdict(reply));
@@ -202,7 +204,7 @@ bool GuardedCommit::withdraw(Errc why) {
     if (unsent) withdrawn_ = why;
     if (!refused_) return unsent;
   }
-  // No reply will say so.
+  // No request is outstanding, so no reply will end the commit.
   finish(Error(why, what_.operation, lock_path(),
                why == Errc::lock_lost ? "the hold is lost; nothing was written"
                                       : "the deadline has passed; nothing was written"));
@@ -215,7 +217,7 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
   const auto error = [&](Errc code, std::string_view cause) {
     return Error(code, what_.operation, lock_path(), cause);
   };
-  // What outlives its session may have been written before that ended.
+  // If it was sent before its session ended, the writes may have been executed.
   const bool sent = reply.session != SessionId{};
   switch (core::sort_of(reply.status)) {
     case StatusSort::doubtful: return error(Errc::outcome_unknown, {});
@@ -243,7 +245,7 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
 
 std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& reply) const {
   const Errc code = core::error_of(reply.status);
-  // The others say it in words of their own.
+  // The other codes have a text of their own.
   std::string_view cause;
   if (code == Errc::server_error) cause = reply.detail;
   auto failed = static_cast<std::size_t>(reply.failed_operation);

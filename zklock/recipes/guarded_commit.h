@@ -18,49 +18,54 @@
 
 namespace zklock::recipes {
 
-/// What a GuardedTransaction consists of.
+/// The contents of a GuardedTransaction.
 struct GuardedWrites {
-  std::vector<std::shared_ptr<Contender>> guards;  ///< of one client; at least one
+  std::vector<std::shared_ptr<Contender>> guards;  ///< contenders of one client; at least one
   std::vector<client::request::Write> writes;
-  const char* operation = "commit";  ///< for the texts of errors
+  const char* operation = "commit";  ///< for error texts
 
   const std::string& lock_path() const noexcept { return guards.front()->engine().path().str(); }
 };
 
-/// One commit, from the look at the holds to the answer.
+/// One commit, from the check of the holds to the outcome.
 ///
-/// | state     | event                         | becomes                                    |
-/// |-----------|-------------------------------|--------------------------------------------|
-/// | new       | a hold is lost, or was        | over: lock_lost                            |
-/// |           | else                          | submitted                                  |
-/// | submitted | a guard's node is not there   | refused                                    |
-/// |           | any other reply               | over: what it says                         |
-/// |           | deadline or loss, not sent    | withdrawn                                  |
-/// |           | deadline, sent                | over: outcome_unknown                      |
-/// |           | loss, sent                    | (the servers know better)                  |
-/// | withdrawn | the reply (not_sent)          | over: not_connected or lock_lost           |
-/// | refused   | the node has another name     | submitted anew; once given up: over        |
-/// |           | it is known to have none      | over: lock_lost                            |
-/// |           | deadline or loss              | over: not_connected or lock_lost           |
+/// | state     | event                              | becomes                               |
+/// |-----------|------------------------------------|---------------------------------------|
+/// | new       | refusal() returns an error         | over: that error                      |
+/// |           | the commit must not be sent (*)    | over: not_connected or lock_lost      |
+/// |           | otherwise                          | submitted                             |
+/// | submitted | reply: a guard's znode is missing  | refused                               |
+/// |           | any other reply                    | over: the outcome in the reply        |
+/// |           | not sent: deadline, loss, give_up()| withdrawn                             |
+/// |           | sent: deadline                     | over: outcome_unknown                 |
+/// |           | sent: loss, give_up()              | submitted: the reply decides          |
+/// | withdrawn | reply: not_sent                    | over: not_connected or lock_lost      |
+/// | refused   | the znode was renamed              | submitted, or over as if new (*)      |
+/// |           | the znode was deleted              | over: lock_lost                       |
+/// |           | deadline, loss, give_up()          | over: not_connected or lock_lost      |
+///
+/// (*) The commit must not be sent after give_up() or the deadline (not_connected), nor after a
+/// hold was lost or released (lock_lost).
 ///
 /// Thread-safety: all members, from any thread.
 class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
  public:
   using Done = std::function<void(std::optional<Error>)>;
 
-  /// `done` is called once, with no lock held, on a thread that must not be kept, or before start()
-  /// returns; it runs no user code. Throws Error(closed | forked); then it is not called.
+  /// Checks the holds and sends the transaction. Does not block. `done` is called once, with no
+  /// lock held, before start() returns or on a thread that must not be blocked. If start() throws
+  /// Error(closed | forked), `done` is not called. REQUIRES: `done` runs no user code.
   static std::shared_ptr<GuardedCommit> start(const GuardedWrites& writes, Deadline deadline,
                                               Done done);
-  /// start() in two steps: the caller can register the commit before anything is sent. make() throws
-  /// as start(). begin() sends and does not block. After give_up(), begin() sends nothing and calls
-  /// `done`.
+  /// start() in two steps, so that the caller can register the commit before anything is sent.
+  /// make() throws what start() throws. begin() sends and does not block. After give_up(), begin()
+  /// sends nothing and calls `done`.
   static std::shared_ptr<GuardedCommit> make(const GuardedWrites& writes, Deadline deadline,
                                              Done done);
   void begin();
-  /// Nobody waits any more: what has not been sent will not be.
+  /// Withdraws the transaction if it has not been sent yet. `done` is still called.
   void give_up();
-  /// What start() would not send.
+  /// Returns the error for which begin() would send nothing: `what` is invalid, or a hold is lost.
   static std::optional<Error> refusal(const GuardedWrites& what);
 
  private:
@@ -87,16 +92,16 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
 
   const GuardedWrites what_;
   const Deadline deadline_;
-  std::list<std::stop_callback<OnLoss>> on_loss_;  // of start(), then of finish()
+  std::list<std::stop_callback<OnLoss>> on_loss_;  // used by begin(), then by finish()
 
   std::mutex mutex_;
   // guarded by mutex_
   Done done_;
   client::RequestId request_{};
   client::TimerId timer_{};
-  std::optional<Errc> withdrawn_;  ///< why
-  bool refused_ = false;           ///< nothing is under way
-  bool given_up_ = false;          ///< nothing is sent any more
+  std::optional<Errc> withdrawn_;  ///< the reason
+  bool refused_ = false;           ///< no request is outstanding
+  bool given_up_ = false;          ///< nothing may be sent
   bool over_ = false;
 };
 

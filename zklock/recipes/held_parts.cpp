@@ -37,8 +37,8 @@ void HeldParts::release(std::shared_ptr<HeldParts> parts) noexcept {
   }
 }
 
-// On a thread of the client that tells losses. The user's callbacks get a task of their own there:
-// release() waits for this function, and must not wait for them.
+// Runs on a thread of the client that notifies losses. release() blocks until this function has
+// returned, and must not wait for the user's callbacks. So they run in a separate task.
 void HeldParts::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
   auto source = tally->source;
@@ -72,8 +72,8 @@ std::stop_token HeldParts::lost() const noexcept {
   return stopped_token();
 }
 
-// The latest moment until which enough holds are valid. They are asked again for each candidate: a
-// lease that is extended meanwhile does no harm, and one that lapses is not counted.
+// Returns the latest time until which enough holds are valid. For each candidate, all holds are
+// read again: a lease that was extended meanwhile does no harm, and a lapsed lease is not counted.
 LeaseClock::time_point HeldParts::valid_until() const noexcept {
   auto latest = LeaseClock::time_point::min();
   for (const Hold& candidate : holds_) {

@@ -18,33 +18,35 @@
 
 namespace zklock::recipes {
 
-/// The single holds of one grant of a composite, of which `needed` must be valid.
+/// The holds of the parts in one grant of a composite. The grant is valid while `needed` of them
+/// are.
 ///
 /// Thread-safety: the const members, from any thread.
 class HeldParts {
  public:
   struct Part {
     Hold hold;
-    std::shared_ptr<ClientCore> core;  ///< where its loss is told
-    std::size_t place;                 ///< among holds()
+    std::shared_ptr<ClientCore> core;  ///< client that notifies its loss
+    std::size_t place;                 ///< index in holds()
   };
 
-  /// `taken`: in the order in which they were, which is everybody's. Of `places` in the caller's
-  /// order, those of no part stay empty.
+  /// `taken`: the parts in the order of their acquisition, which all processes share. `places`: the
+  /// number of all parts. A part that was not taken has an empty hold in holds().
   HeldParts(const Owner& owner, std::vector<Part> taken, std::size_t places, std::size_t needed);
-  /// Gives back everything, what was taken last first: so whoever gets a part and goes on to the
-  /// next finds that one free.
+  /// Releases all holds, the last acquired first. So a contender that is granted a part and goes on
+  /// to the next part finds that one free.
   ~HeldParts();
   HeldParts(const HeldParts&) = delete;
   HeldParts& operator=(const HeldParts&) = delete;
 
-  /// As destruction; in a fork()ed child nothing is touched.
+  /// Does what the destructor does. In a fork()ed child, leaks the object instead.
   static void release(std::shared_ptr<HeldParts> parts) noexcept;
 
   HoldState state() const noexcept;
   std::stop_token lost() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
-  /// Whether `renew` said so of enough parts.
+  /// Calls `renew` for each hold. Returns whether it returned true for enough holds. If the grant
+  /// is lost, returns false and calls nothing.
   template <class Renew>
   bool renew(Renew renew) {
     if (state() == HoldState::lost) return false;
@@ -55,7 +57,8 @@ class HeldParts {
   const Owner& owner() const noexcept { return owner_; }
 
  private:
-  /// Counts the losses; outlives the holds while one is being told.
+  /// Counts the holds that are not lost. Shared, so that it outlives the holds while a loss is
+  /// being notified.
   struct Tally {
     Tally(std::size_t parts_needed, std::size_t parts_held)
         : needed(parts_needed), left(parts_held) {}
@@ -72,8 +75,8 @@ class HeldParts {
 
   const Owner owner_;
   const std::size_t needed_;
-  std::vector<std::shared_ptr<ClientCore>> cores_;  ///< of what was taken
-  std::vector<std::size_t> order_;                  ///< the places, as they were taken
+  std::vector<std::shared_ptr<ClientCore>> cores_;  ///< clients of the taken parts
+  std::vector<std::size_t> order_;                  ///< places, in the order of acquisition
   std::vector<Hold> holds_;
   std::shared_ptr<Tally> tally_;
   std::list<std::stop_callback<OnLoss>> on_loss_;

@@ -14,8 +14,8 @@ namespace zklock {
 
 namespace recipes {
 
-/// A candidate whose leaderships are calls of a function, on a thread that start() makes and
-/// close() waits for.
+/// A candidate whose leadership is a call of a function. The function runs on a thread that start()
+/// begins and close() waits for.
 class ElectionCandidacy final : public Candidacy {
  public:
   ElectionCandidacy(const std::shared_ptr<ClientCore>& core, std::string path,
@@ -33,7 +33,7 @@ class ElectionCandidacy final : public Candidacy {
   }
 
   ~ElectionCandidacy() override {
-    if (thread_.joinable()) thread_.detach();  // it is the thread that destroys this object
+    if (thread_.joinable()) thread_.detach();  // this runs on that thread
   }
 
   bool requeue() {
@@ -76,7 +76,7 @@ class ElectionCandidacy final : public Candidacy {
 
   void work() {
     while (const auto tenure = next()) finished(tenure->number(), !lead(*tenure));
-    // What the function owns goes here, and not on a thread that keeps sessions alive.
+    // Destroys what the function owns here, not on a thread that keeps sessions alive.
     function_ = nullptr;
     const std::lock_guard guard(thread_mutex_);
     over_ = true;
@@ -89,7 +89,7 @@ class ElectionCandidacy final : public Candidacy {
     return std::exchange(next_, nullptr);
   }
 
-  /// False when the function threw.
+  /// Returns false if the function threw.
   bool lead(const Tenure& tenure) {
     if (tenure.over().stop_requested()) {
       had_no_turn(tenure.number());
@@ -112,10 +112,11 @@ class ElectionCandidacy final : public Candidacy {
 
   void keep(std::exception_ptr failure) {
     const std::lock_guard guard(thread_mutex_);
-    std::swap(last_failure_, failure);  // what it was is the user's: it dies outside of the lock
+    // The previous exception is the user's, so it is destroyed after the lock.
+    std::swap(last_failure_, failure);
   }
 
-  LeaderElection::Function function_;  // the thread's, once it runs
+  LeaderElection::Function function_;  // used only by the thread, once it runs
 
   mutable std::mutex thread_mutex_;
   // guarded by thread_mutex_

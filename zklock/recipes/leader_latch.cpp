@@ -16,20 +16,21 @@ namespace recipes {
 
 namespace {
 
-/// A leadership that began, or that has ended.
+/// The event that a leadership began or ended.
 struct LeadershipNews {
   std::shared_ptr<Tenure> tenure;
   bool gained;
 };
 
-/// Whoever heard of a leadership hears of its end, which is the next in line.
+/// Returns whether `next` is the end of a leadership whose beginning was delivered. In the queue,
+/// the end follows the beginning directly.
 bool is_an_end_to_hear_of(const std::optional<LeadershipNews>& told, const LeadershipNews& next) {
   return told && told->gained && !next.gained;
 }
 
 }  // namespace
 
-/// A candidate whose leaderships are told to listeners.
+/// A candidate that notifies listeners of its leaderships.
 class LatchCandidacy final : public Candidacy {
  public:
   LatchCandidacy(const std::shared_ptr<ClientCore>& core, std::string path, LatchOptions options)
@@ -68,7 +69,8 @@ class LatchCandidacy final : public Candidacy {
     }
     listeners_.wait();
   }
-  /// The public object goes, and what the listeners own may go with it.
+  /// Called when the public object is destroyed. After it returns, no listener is called: what the
+  /// listeners refer to may be destroyed then.
   void finish_listeners() {
     listeners_.finish([this] { warn("an exception left a listener"); });
     executor_.give_back();

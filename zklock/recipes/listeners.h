@@ -18,7 +18,7 @@
 
 namespace zklock::recipes {
 
-/// Tells news to the user's listeners: each in order, one call at a time.
+/// Delivers events (News) to listeners of the user: to each in order, one call at a time.
 ///
 /// Thread-safety: all members, from any thread.
 template <class News, Telling telling = Telling::every>
@@ -29,7 +29,7 @@ class Listeners {
   explicit Listeners(std::shared_ptr<client::Dispatcher> dispatcher)
       : dispatcher_(std::move(dispatcher)), list_(std::make_shared<List>()) {}
 
-  /// With `first`: that is what the listener is told before all others.
+  /// Adds a listener. If `first` is set, it is the first event that the listener receives.
   Subscription add(typename Listener::Call listener,
                    const std::optional<News>& first = std::nullopt) {
     auto added = std::make_shared<Listener>(std::move(listener), dispatcher_);
@@ -52,11 +52,11 @@ class Listeners {
     });
   }
 
-  /// False when the system had no thread or no memory for one of them: that one hears of it with
-  /// the next news.
+  /// Queues an event for every listener. Returns false if there was no thread or no memory for one
+  /// of them. That listener receives it with the next event.
   bool tell(const News& news) {
     bool all = true;
-    // Under the mutex, so that all listeners hear of the news in one order.
+    // Under the mutex, so that all listeners receive the events in one order.
     const std::lock_guard guard(list_->mutex);
     for (const auto& listener : list_->listeners) {
       try {
@@ -72,18 +72,19 @@ class Listeners {
     return list_->listeners.empty();
   }
 
-  /// No call begins any more, but for what each listener keeps; see SerialListener.
+  /// Drops the queued events; no call begins any more. `keep` makes exceptions; see SerialListener.
   void fall_silent(typename Listener::Keep keep = nullptr) {
     for (const auto& listener : copy()) listener->fall_silent(keep);
   }
-  /// Until no call is under way; on a thread that runs one: for none.
+  /// Blocks until no call is under way. Does not wait at all on a thread that runs such a call.
   void wait() {
     const auto listeners = copy();
     if (std::ranges::any_of(listeners, [](const auto& l) { return l->runs_here(); })) return;
     for (const auto& listener : listeners) listener->wait();
   }
-  /// As that of SerialListener, for each; then lets go of them. On a thread that runs one, nothing
-  /// is waited for, or told. `failed` is called within a handler, for what a call throws.
+  /// Calls SerialListener::finish() for each listener, then removes all. On a thread that runs a
+  /// call of one of them, waits for none and drops the queued events. `failed` is called in the
+  /// catch block of an exception from a listener.
   template <class Failed>
   void finish(Failed failed) {
     const auto listeners = copy();
@@ -102,7 +103,7 @@ class Listeners {
     }
     forget();
   }
-  /// Lets go of them all; what is in line is told.
+  /// Removes all listeners. Queued events are still delivered.
   void forget() {
     std::vector<std::shared_ptr<Listener>> forgotten;  // destroyed after the lock
     const std::lock_guard guard(list_->mutex);

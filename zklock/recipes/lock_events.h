@@ -11,17 +11,18 @@
 
 namespace zklock::recipes {
 
-/// The listener of one object, on what that has for it.
+/// The listener of one object, with a queue of its events.
 ///
 /// Thread-safety: all members, from any thread.
 class LockLine : public SerialListener<LockEvent> {
  public:
-  /// `executor`: on which the dispatcher runs it.
+  /// `executor`: the one on which `dispatcher` runs the listener.
   LockLine(Call call, std::shared_ptr<client::Dispatcher> dispatcher,
            BorrowedExecutor executor = BorrowedExecutor({}))
       : SerialListener(std::move(call), std::move(dispatcher)), executor_(std::move(executor)) {}
 
-  /// The object goes: as SerialListener::remove(), and the executor is called no more.
+  /// Called when the object is destroyed. Calls SerialListener::remove(); after it returns, the
+  /// executor is not called either.
   void remove() {
     SerialListener::remove();
     executor_.give_back();
@@ -31,7 +32,8 @@ class LockLine : public SerialListener<LockEvent> {
   const BorrowedExecutor executor_;
 };
 
-/// Whom a contender tells its events: the listener of the object that made it, if that has one.
+/// Receiver of a contender's events: the listener of the object that created the contender. Empty
+/// if the object has none.
 ///
 /// Thread-safety: a value.
 struct LockAudience {

@@ -7,7 +7,7 @@ namespace zklock::recipes {
 
 core::Instant LossSightings::first_seen(const std::string& marker, core::Instant now) {
   const std::lock_guard guard(mutex_);
-  // Those that somebody else has removed. One that was not was forgotten by everybody.
+  // Another client has deleted the marker of such an old record, or no contender waits for it.
   std::erase_if(seen_, [&](const auto& each) {
     return each.first != marker && now - each.second > 2 * core::longest_lock_delay;
   });

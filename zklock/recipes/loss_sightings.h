@@ -9,17 +9,17 @@
 
 namespace zklock::recipes {
 
-/// When this client first saw of a marker (core/lock_delay.h) that its holder was gone. Who is lost
-/// does not come back, and no two markers of a path have one name: so from then on the delay passes
-/// whether or not anybody waits, and whoever asks again and again, for less time than that, is
-/// granted the lock in the end.
+/// When this client first saw that the holder of a delay marker (core/lock_delay.h) was lost. A
+/// lost holder never holds again, and no two markers of a path have the same name. So the delay
+/// elapses from then on, whether or not a contender waits. A caller that repeats calls shorter than
+/// the delay is granted the lock in the end.
 ///
 /// Thread-safety: all members, from any thread.
 class LossSightings {
  public:
-  /// Now, unless it was before. `marker`: the full path.
+  /// Returns when `marker` (its full path) was first seen. If it is new, records and returns `now`.
   core::Instant first_seen(const std::string& marker, core::Instant now);
-  /// It was removed.
+  /// Deletes the record of a marker that was deleted.
   void forget(const std::string& marker);
 
  private:

@@ -28,8 +28,8 @@ struct Mutex::State {
   const std::shared_ptr<Lockable> lockable;
   std::mutex mutex;
   // guarded by mutex
-  std::deque<Hold> locked;  ///< by lock(), the oldest first
-  bool destroyed = false;   ///< the public object
+  std::deque<Hold> locked;  ///< acquired by lock(), the oldest first
+  bool destroyed = false;   ///< the public object is destroyed
 };
 
 Mutex::Mutex(Client& client, std::string path, MutexOptions options)
@@ -38,7 +38,8 @@ Mutex::Mutex(Client& client, std::string path, MutexOptions options)
 
 Mutex::~Mutex() {
   if (state_->lockable->engine().core().forked()) {
-    recipes::keep_for_ever(std::move(state_));  // its mutex may be locked by a thread that is gone
+    // Its mutex may be locked by a thread that does not exist in the fork()ed child.
+    recipes::keep_for_ever(std::move(state_));
     return;
   }
   std::deque<Hold> left;
@@ -55,7 +56,7 @@ bool Mutex::lock_until(Deadline deadline, std::stop_token stop) {
   Hold hold = state->lockable->acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
   if (!hold) return false;
   const std::lock_guard guard(state->mutex);
-  if (state->destroyed) {  // the grant was faster than the destructor's word; it is given back
+  if (state->destroyed) {  // granted before the destructor ended the call: released
     throw Error(Errc::closed, "lock", state->lockable->path(), "the mutex was destroyed meanwhile");
   }
   state->locked.push_back(std::move(hold));
@@ -108,7 +109,7 @@ Awaitable Mutex::co_acquire(const AcquireOptions& options) {
 }
 
 bool Mutex::is_locked() const {
-  if (state_->lockable->engine().core().forked()) return false;  // all that there was is lost
+  if (state_->lockable->engine().core().forked()) return false;  // a fork()ed child holds nothing
   const std::lock_guard guard(state_->mutex);
   return std::ranges::any_of(state_->locked,
                              [](const Hold& hold) { return hold.state() != HoldState::lost; });

@@ -8,7 +8,7 @@ namespace zklock::recipes {
 
 namespace {
 
-/// Nothing is sent when it throws.
+/// Throws Error(invalid_option) if `time` is set and not positive. Called before anything is sent.
 void check_positive(std::optional<std::chrono::milliseconds> time, const char* what,
                     const std::string& path) {
   if (!time || *time > std::chrono::milliseconds::zero()) return;

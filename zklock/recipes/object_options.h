@@ -14,27 +14,29 @@
 
 namespace zklock::recipes {
 
-/// How long holds last by an object's options. Throws Error(invalid_option) for a time that is not
-/// positive.
+/// Returns the limits of the holds of an object with these options. Throws Error(invalid_option)
+/// for a time that is not positive.
 core::HoldLimit checked_limit(const MutexOptions& options, const std::string& path);
 
-/// The same for one call, which may say otherwise.
+/// Returns the limits for one call. If `of_call` is set, it replaces the maximum hold time of the
+/// object. Throws Error(invalid_option) if it is not positive.
 core::HoldLimit checked_limit(core::HoldLimit of_object,
                               std::optional<std::chrono::milliseconds> of_call,
                               const std::string& path);
 
-/// Throws Error(invalid_option) for a delay that is negative, or longer than a day.
+/// Returns `lock_delay`. Throws Error(invalid_option) if it is negative or longer than a day.
 std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
                                         const std::string& path);
 
-/// What contenders of one client share by an object's options. Throws Error(invalid_option) for a
-/// batch below 1, and for a negative time.
+/// Returns the terms on which contenders of an object share a znode with others of the client.
+/// Throws Error(invalid_option) for a batch below 1 or a negative time.
 core::LocalTerms checked_local(const MutexOptions& options, const std::string& path);
 
-/// Of objects that share nothing: throws Error(invalid_option) where they are to.
+/// For classes whose contenders do not share a znode: throws Error(invalid_option) if the options
+/// request it.
 void check_not_local(const MutexOptions& options, const std::string& path);
 
-/// The listener of an object; null without one.
+/// Returns the listener of an object with these options, or null if there is none.
 std::shared_ptr<LockLine> make_line(const ClientCore& core, const MutexOptions& options);
 
 }  // namespace zklock::recipes

@@ -16,15 +16,15 @@ std::uint64_t next_serial() noexcept {
   return last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// 0: not asked yet. Without a destructor, so that it keeps its value while the thread's other
-// objects are destroyed, in whatever order.
+// 0: not assigned yet. It has no destructor, so it keeps its value while the thread's other objects
+// are destroyed, in any order.
 constinit thread_local std::uint64_t thread_serial = 0;
 
 }  // namespace
 
 Owner Owner::this_thread() noexcept {
   if (thread_serial == 0) thread_serial = next_serial();
-  // In a fork()ed child the serial goes on, and the process is another.
+  // In a fork()ed child the serial continues, but the process differs.
   return {recipes::process_id(), thread_serial};
 }
 

@@ -12,7 +12,8 @@
 
 namespace zklock::recipes {
 
-/// A reentrant mutex as a part: it shares counts and queue with the ReentrantMutexes on its path.
+/// A reentrant mutex as a part of a composite. It shares counts and queue with the ReentrantMutexes
+/// on its path.
 ///
 /// Thread-safety: all members, from any thread.
 class PathPart final : public CompositePart {

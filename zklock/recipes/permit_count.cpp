@@ -22,7 +22,7 @@ struct Count {
   std::int32_t version;
 };
 
-/// One call that reads or changes the number.
+/// One call that reads or changes the permit count.
 ///
 /// Thread-safety: none.
 class Asked {
@@ -32,7 +32,7 @@ class Asked {
         question_(engine, operation, deadline),
         node_(engine.path().child(core::count_node)) {}
 
-  /// Nothing when nobody has put it there.
+  /// Returns the stored count, or nullopt if none is stored.
   std::optional<Count> read() {
     for (;;) {
       const client::Reply reply = question_.ask(client::request::Get{node_});
@@ -47,7 +47,7 @@ class Asked {
     }
   }
 
-  /// What came of one attempt to write it.
+  /// Outcome of one attempt to write the count.
   enum class Written { yes, no, unknown };
 
   Written set(std::int32_t number, std::int32_t version = -1) {
@@ -75,7 +75,8 @@ class Asked {
   Written written(client::request::Write what, bool* no_node = nullptr) {
     auto replies = question_.try_ask({client::request::Transaction{{}, {std::move(what)}}});
     if (!replies) {
-      // Without a connection nothing is on its way: that would have been answered.
+      // While the client is disconnected, no request is outstanding: those that were sent have been
+      // answered.
       const bool sent = asked_in_vain_ || engine_.core().keeper().is_connected();
       if (sent) question_.fail(Errc::outcome_unknown);
       question_.fail_in_time();
@@ -101,7 +102,7 @@ class Asked {
   LockEngine& engine_;
   Question question_;
   const std::string node_;
-  bool asked_in_vain_ = false;  ///< an earlier attempt may have been carried out
+  bool asked_in_vain_ = false;  ///< an earlier attempt may have been executed
 };
 
 }  // namespace
@@ -112,7 +113,8 @@ std::int32_t read_permit_count(const std::shared_ptr<LockEngine>& engine, std::i
   return count ? count->number : initial;
 }
 
-// What is set once more is the same: so an answer that was lost does no harm.
+// Writing the count twice has the effect of writing it once. So the write is repeated if its
+// outcome is unknown.
 void set_permit_count(const std::shared_ptr<LockEngine>& engine, std::int32_t number,
                       Deadline deadline) {
   Asked asked(*engine, "set the permits of", deadline);
@@ -136,7 +138,7 @@ std::int32_t add_to_permit_count(const std::shared_ptr<LockEngine>& engine, std:
     const auto number = static_cast<std::int32_t>(sum);
     switch (count ? asked.set(number, count->version) : asked.create(number)) {
       case Asked::Written::yes: return number;
-      case Asked::Written::no: break;  // somebody was faster
+      case Asked::Written::no: break;  // another client was faster
       case Asked::Written::unknown: asked.fail(Errc::outcome_unknown);
     }
   }

@@ -9,19 +9,18 @@
 
 namespace zklock::recipes {
 
-/// The number of a semaphore's permits where that is shared: reads and changes it; see
-/// core/permit_count.h. These calls block, at most until `deadline` or for
-/// ClientOptions::connection_timeout, whichever comes first, and throw Error. `initial` is the
-/// number for who comes first.
+/// These functions read and change the shared permit count of a semaphore; see core/permit_count.h.
+/// They block, at most until `deadline` or for ClientOptions::connection_timeout, whichever comes
+/// first. They throw Error. `initial`: the count if none is stored yet.
 
 std::int32_t read_permit_count(const std::shared_ptr<LockEngine>& engine, std::int32_t initial,
                                Deadline deadline);
 
-/// Puts it there if nobody has.
+/// Stores the count. Creates its znode if it does not exist.
 void set_permit_count(const std::shared_ptr<LockEngine>& engine, std::int32_t number,
                       Deadline deadline);
 
-/// Returns the new number. Of changes at the same time none gets lost.
+/// Adds `change` and returns the new count. Concurrent changes are all applied.
 std::int32_t add_to_permit_count(const std::shared_ptr<LockEngine>& engine, std::int32_t change,
                                  std::int32_t initial, Deadline deadline);
 

@@ -21,7 +21,7 @@ std::string node_beside(const Contender& leader) {
 
 }  // namespace
 
-// ---- Rostrum --------------------------------------------------------------------------------------
+// ---- Rostrum -----------------------------------------------------------------------------------
 
 Rostrum::Rostrum(std::shared_ptr<Contender> leader)
     : leader_(std::move(leader)), node_(node_beside(*leader_)) {}
@@ -47,7 +47,7 @@ GuardedWrites Rostrum::guarded(client::request::Write write) const {
   return {.guards = {leader_}, .writes = {std::move(write)}, .operation = "proclaim"};
 }
 
-// ---- Proclaiming ----------------------------------------------------------------------------------
+// ---- Proclaiming -------------------------------------------------------------------------------
 
 Proclaiming::Proclaiming(std::shared_ptr<Rostrum> rostrum, std::string value, Deadline deadline,
                          Done done)
@@ -79,7 +79,8 @@ void Proclaiming::send() {
                                      }));
 }
 
-/// Registers the commit before it can be sent: after give_up() nothing is.
+/// Registers the commit before it can be sent. So give_up() reaches it, and nothing is sent after
+/// that.
 void Proclaiming::begin(std::shared_ptr<GuardedCommit>& registered,
                         const std::shared_ptr<GuardedCommit>& commit) {
   bool given_up = false;

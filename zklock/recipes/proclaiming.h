@@ -13,14 +13,14 @@
 
 namespace zklock::recipes {
 
-/// Where one leader proclaims; see core/proclamation.h. The node is made by the first value, guarded
-/// by the lock node, and goes with that, in one transaction: nobody sees the leader go on without its
-/// value.
+/// A rostrum: the znode in which one leader proclaims; see core/proclamation.h. The first value
+/// creates it, guarded by the lock znode. It is deleted together with the lock znode, in one
+/// transaction. So no client sees the leader without the value that it has proclaimed.
 ///
 /// Thread-safety: all members, from any thread.
 class Rostrum {
  public:
-  /// `leader` leads.
+  /// REQUIRES: `leader` leads.
   explicit Rostrum(std::shared_ptr<Contender> leader);
   Rostrum(const Rostrum&) = delete;
   Rostrum& operator=(const Rostrum&) = delete;
@@ -29,9 +29,11 @@ class Rostrum {
   ClientCore& core() const noexcept { return leader_->engine().core(); }
   const std::shared_ptr<Contender>& leader() const noexcept { return leader_; }
   const std::string& node() const noexcept { return node_; }
-  /// From now on the node goes with the leader's. False: that one leads no more.
+  /// Arranges that the znode is deleted together with the lock znode. Returns false if the leader
+  /// does not lead any more.
   bool bind_to_leader() const;
-  /// Of that leader, and guarded by its lock node.
+  /// Return the writes that create the znode and that write `value` into it, guarded by the lock
+  /// znode.
   GuardedWrites to_be_there() const;
   GuardedWrites to_say(std::string value) const;
 
@@ -42,26 +44,27 @@ class Rostrum {
   const std::string node_;
 };
 
-/// One value on its way. Two requests go out back to back, each guarded by the lock node: one that
-/// creates the rostrum, and is mostly refused because it is there, and one that writes the value.
-/// So values are written in the order of the calls, whatever is known of earlier ones.
+/// The write of one value. Two transactions are sent back to back, each guarded by the lock znode.
+/// The first creates the rostrum. It usually fails, because the rostrum exists. The second writes
+/// the value. So values are written in the order of the calls, even if the outcome of earlier calls
+/// is not known yet.
 ///
-/// | what the second one answers                  | then                                         |
-/// |----------------------------------------------|----------------------------------------------|
-/// | no rostrum, and the first failed for good    | over: what the first one answered            |
-/// | no rostrum (the first was lost on the way,   | both again, a few times                      |
-/// | or somebody deletes them)                    |                                              |
-/// | all else                                     | over: that                                   |
+/// | outcome of the second transaction                  | becomes                                |
+/// |----------------------------------------------------|----------------------------------------|
+/// | no rostrum, and a permanent error of the first one | over: error of the first transaction   |
+/// | no rostrum otherwise: the first one was lost, or   | both are sent again; at most three     |
+/// | another client deletes the rostrum                 | times in all                           |
+/// | anything else                                      | over: that outcome                     |
 ///
 /// Thread-safety: all members, from any thread.
 class Proclaiming : public std::enable_shared_from_this<Proclaiming> {
  public:
   using Done = GuardedCommit::Done;
 
-  /// As GuardedCommit::start().
+  /// See GuardedCommit::start().
   static std::shared_ptr<Proclaiming> start(std::shared_ptr<Rostrum> rostrum, std::string value,
                                             Deadline deadline, Done done);
-  /// Nobody waits any more: what has not been sent will not be.
+  /// Withdraws what has not been sent yet. `done` is still called.
   void give_up();
 
  private:
@@ -70,7 +73,7 @@ class Proclaiming : public std::enable_shared_from_this<Proclaiming> {
   void begin(std::shared_ptr<GuardedCommit>& registered,
              const std::shared_ptr<GuardedCommit>& commit);
   void said(std::optional<Error> error);
-  /// What the creation failed for, if that is why there is no rostrum.
+  /// Returns the error of the first transaction if it explains why there is no rostrum.
   std::optional<Error> creation_failure() const;
 
   const std::shared_ptr<Rostrum> rostrum_;

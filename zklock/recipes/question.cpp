@@ -54,7 +54,7 @@ void Question::fail(Errc code, std::string_view cause) const {
   throw Error(code, operation_, engine_.path().str(), cause);
 }
 
-// Not with a timer of the client's: there are none any more when it is closed.
+// Not with a timer of the client: a closed client has none.
 void Question::pause() {
   BlockingCall<bool> nothing;
   nothing.wait_for(pause_between_turns);

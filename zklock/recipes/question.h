@@ -11,26 +11,29 @@
 
 namespace zklock::recipes {
 
-/// What blocking calls that ask the servers about one lock have in common: who asks gets answers,
-/// or an Error in the name of `operation`. Ends at `deadline`, or when the servers could not be
-/// reached for ClientOptions::connection_timeout; one that has passed means a single attempt.
+/// A blocking query about one lock: for calls that read or write znodes at the lock's path. Its
+/// functions return replies, or throw an Error that names `operation`. Its time limit is `deadline`
+/// or ClientOptions::connection_timeout, whichever comes first. A deadline that has passed means a
+/// single attempt, with the second limit only.
 ///
-/// Thread-safety: none; for one call.
+/// Thread-safety: none; each call makes its own.
 class Question {
  public:
   /// Throws Error(closed | forked).
   Question(LockEngine& engine, const char* operation, Deadline deadline);
 
-  /// The replies in the order of the requests; nothing when the time was up. An interruption point.
+  /// Sends the requests and blocks until all replies have arrived. Returns them in the order of the
+  /// requests, or nullopt at the time limit. An interruption point.
   std::optional<std::vector<client::Reply>> try_ask(std::vector<client::Operation> operations);
-  /// Throws Error(not_connected) when the time was up.
+  /// Do what try_ask() does, but throw Error(not_connected) at the time limit.
   std::vector<client::Reply> ask(std::vector<client::Operation> operations);
   client::Reply ask(client::Operation operation);
+  /// Throw Error: not_connected, the error in the reply, or `code`.
   [[noreturn]] void fail_in_time() const;
   [[noreturn]] void fail(const client::Reply& reply) const;
   [[noreturn]] void fail(Errc code, std::string_view cause = {}) const;
 
-  /// A little; an interruption point.
+  /// Blocks for a short time; an interruption point.
   static void pause();
 
  private:

@@ -44,7 +44,7 @@ Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) 
   const std::lock_guard guard(mutex_);
   Subscription added = listeners_.add(std::move(listener), known_);
   if (state_ == State::idle) {
-    // The watches of a session go with it, without a word.
+    // The watches of a session end with it, without an event.
     if (turn_ == 0) core().tell_of_sessions(shared_from_this());
     begin_turn();
   }
@@ -72,7 +72,7 @@ void QueueObserver::stop() {
   executor_.give_back();
 }
 
-// ---- steps ----------------------------------------------------------------------------------------
+// ---- steps -------------------------------------------------------------------------------------
 
 template <class Step>
 client::RequestId QueueObserver::submit(client::Operation operation, Step step) {
@@ -93,7 +93,8 @@ request::OnWatchEvent QueueObserver::on_watch() {
     if (!self) return;
     const std::lock_guard guard(self->mutex_);
     if (self->turn_ != turn) return;
-    // What is being read is told first: a queue that never rests would never be told of.
+    // The view that is being read is reported first. Otherwise a queue that changes all the time
+    // would never be reported.
     if (self->state_ == State::describing) {
       self->fired_ = true;
     } else if (self->state_ == State::resting) {
@@ -128,10 +129,10 @@ void QueueObserver::begin_turn() {
   submit(request::Check{path()}, std::mem_fn(&QueueObserver::caught_up));
 }
 
-// Nobody listens any more.
+// Called when there is no listener.
 void QueueObserver::be_idle() {
   state_ = State::idle;
-  known_.reset();  // or the next listener would be told what is long past
+  known_.reset();  // outdated when the next listener is added
 }
 
 void QueueObserver::caught_up(const client::Reply& reply) {
@@ -187,7 +188,8 @@ void QueueObserver::describe(bool proclaimed) {
   missing_ = holders_.size() + (proclaimed ? 1 : 0);
   if (missing_ == 0) return all_described();
   if (proclaimed) {
-    // First: the leader whose node is found after it was the leader at that time.
+    // The value first: if a later reply still has the leader's znode, it led when the value was
+    // read.
     const auto node = core::proclamation_node(holders_.front().sequence);
     watches_.push_back(submit(request::GetAndWatch{engine_->path().child(node), on_watch()},
                               [](QueueObserver& self, const client::Reply& reply) {
@@ -218,7 +220,8 @@ void QueueObserver::all_described() {
   QueueView view = view_of(*engine_, sight_, queue_.contenders, holders_, replies_,
                            proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view());
   if (!proclaimed_ || proclaimed_->status == Status::ok) return rest(std::move(view));
-  // Of a leader that is told of already, it would look as if it had said nothing.
+  // Only a new leader is reported without its value. A known leader would seem to have withdrawn
+  // it.
   const bool same_leader =
       known_ && !known_->holders.empty() && known_->holders.front() == view.holders.front();
   const bool unreadable = proclaimed_->status == Status::no_auth;

@@ -23,43 +23,45 @@
 
 namespace zklock::recipes {
 
-/// Follows a queue by watches, while there are listeners.
+/// Follows a queue with watches, as long as it has listeners.
 ///
-/// | state      | under way      | answered, or told          | becomes                         |
-/// |------------|----------------|----------------------------|---------------------------------|
-/// | idle       | nothing        | the first listener         | catching up                     |
-/// | catching up| Check          | ok, no_node, no_auth       | listing                         |
-/// | listing    | ListAndWatch   | nobody is there            | resting; free                   |
-/// |            |                | somebody is                | describing                      |
-/// |            |                | no_node                    | awaiting                        |
-/// | describing | Gets, after    | ok, no_auth                | resting; held                   |
-/// |            | that of a      |                            |                                 |
-/// |            | shared number, |                            |                                 |
-/// |            | and beside     | no_auth                    | pausing; of another leader than |
-/// |            | that of a      |                            | before is told, without a value |
-/// |            | proclamation   |                            |                                 |
-/// |            |                | no_node                    | pausing                         |
-/// | awaiting   | ExistsAndWatch | no_node                    | resting; free                   |
-/// |            |                | ok                         | pausing                         |
-/// | resting    | watches        | one fires, or has meanwhile| pausing                         |
-/// |            |                | no thread to tell on       | pausing                         |
-/// | (the five) |                | any other answer           | pausing                         |
-/// |            |                | a new session              | catching up                     |
-/// |            |                | answers closed,auth_failed | over                            |
-/// | pausing    | a timer        | the timer                  | listing; catching up, if the    |
-/// |            |                |                            | session's Check is not answered |
-/// |            |                | a new session              | catching up                     |
-/// | pausing or | no listener    | as above                   | idle                            |
-/// | resting    |                |                            |                                 |
-/// | (any)      |                | stop()                     | over                            |
+/// | state       | under way       | event                        | becomes                       |
+/// |-------------|-----------------|------------------------------|-------------------------------|
+/// | idle        | nothing         | add()                        | catching_up (1)               |
+/// | catching_up | Check           | ok, no_node, no_auth         | listing                       |
+/// | listing     | ListAndWatch    | ok, and no contender holds   | resting; reports no holder    |
+/// |             |                 | ok, and contenders hold      | describing the holders        |
+/// |             |                 | ok, and holders depend on a  | describing the permit count   |
+/// |             |                 | permit count                 |                               |
+/// |             |                 | no_node                      | awaiting                      |
+/// | describing  | GetAndWatch of  | any reply but a failure that | describing the holders, or    |
+/// |             | the count       | may pass                     | resting, as after listing     |
+/// |             | Get of each     | all replies are ok, or       | resting; reports the holders  |
+/// |             | holder, and     | no_auth for a holder         | and the value                 |
+/// |             | GetAndWatch of  | no_auth for the value        | pausing; a new leader is      |
+/// |             | a leader's      |                              | reported without a value      |
+/// |             | value           | no_node                      | pausing (2)                   |
+/// | awaiting    | ExistsAndWatch  | no_node                      | resting; reports no holder    |
+/// |             |                 | ok                           | pausing (2)                   |
+/// | resting     | watches         | a watch fires, or has fired  | pausing (2)                   |
+/// |             |                 | while describing             |                               |
+/// |             |                 | a listener got no thread     | pausing                       |
+/// | (all above  |                 | any other reply              | pausing                       |
+/// | but idle)   |                 | replies closed, auth_failed  | over                          |
+/// | pausing     | timer           | the timer                    | catching_up (1)               |
+/// | (any but    |                 | new session                  | catching_up (1)               |
+/// | over)       |                 | stop()                       | over (final)                  |
 ///
-/// A pause after which all is well lasts until a list is due again: the servers are asked for one
-/// no more often than least_between_lists, however often the queue changes; what changes meanwhile
-/// is in the next one. After a rest it is due at once, without a pause.
+/// (1) Idle instead, if there is no listener. Otherwise listing, if the Check of the session has
+/// been answered.
 ///
-/// The Check is a quorum operation, and what follows is bound to its session. A new session may
-/// begin at a server that lags behind; what that one says after it is no older than what was told
-/// before.
+/// (2) Until the next list is due. The time between two lists is at least least_between_lists,
+/// however often the queue changes. All changes meanwhile are in the next list. If that is due
+/// already, there is no pause.
+///
+/// The Check is a quorum operation, and all later requests are bound to its session. A new session
+/// may begin at a server that lags behind. After the Check, the views from that server are no older
+/// than those that were reported before.
 ///
 /// Thread-safety: all members, from any thread.
 class QueueObserver final : public NewSessionListener,
@@ -70,27 +72,28 @@ class QueueObserver final : public NewSessionListener,
   /// Throws Error(invalid_path | closed | forked).
   static std::shared_ptr<QueueObserver> make(Client& client, std::string path, Sight sight,
                                              Executor executor);
-  /// `executor` runs the listeners, where it is set.
+  /// `executor` runs the listeners, if it is set.
   QueueObserver(std::shared_ptr<LockEngine> engine, Sight sight, Executor executor);
 
   Subscription add(std::function<void(const QueueView&)> listener);
   void stop();
   void session_began() override;
-  /// The public object goes.
+  /// Stops the observer of a public object that is being destroyed. In a fork()ed child, leaks it.
   static void object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept;
 
-  /// Asks the servers, on its own.
+  /// Reads the view from a server, independently of the watches; see read_view().
   QueueView read(Deadline deadline) const { return read_view(engine_, sight_, deadline); }
   const std::string& path() const noexcept { return engine_->path().str(); }
 
  private:
   enum class State { idle, catching_up, listing, describing, awaiting, resting, pausing, over };
-  /// Names the latest turn of listing; what belongs to an earlier one is not heard any more.
+  /// Number of the current round: one list and the reads that follow it. Replies and events of
+  /// earlier rounds are ignored.
   using Turn = std::uint64_t;
 
   ClientCore& core() const noexcept { return engine_->core(); }
 
-  // All below require mutex_.
+  // REQUIRES, for all below: mutex_ is held.
   void begin_turn();
   void be_idle();
   void list();
@@ -103,7 +106,7 @@ class QueueObserver final : public NewSessionListener,
   void pause_until(core::Instant when);
   void rest(QueueView view);
   bool goes_on(const client::Reply& reply);
-  /// A failure that the next attempt may not meet.
+  /// Returns whether the next attempt may succeed.
   static bool passes(const client::Reply& reply) noexcept;
   template <class Step>
   client::RequestId submit(client::Operation operation, Step step);
@@ -124,19 +127,18 @@ class QueueObserver final : public NewSessionListener,
   // guarded by mutex_
   State state_ = State::idle;
   Turn turn_ = 0;
-  SessionId session_{};  ///< whose Check has been answered; 0: none's
+  SessionId session_{};  ///< session whose Check was answered; 0: none
   core::Instant listed_at_{};
   std::vector<client::RequestId> watches_;
   std::vector<client::RequestId> requests_;
   client::TimerId timer_{};
-  bool fired_ = false;  ///< a watch, while describing
+  bool fired_ = false;  ///< a watch fired while describing
   bool warned_ = false;
   Queue queue_;
   std::vector<core::NodeName> holders_;
-  std::vector<client::Reply> replies_;  ///< of the holders
-  std::optional<client::Reply>
-      proclaimed_;           ///< of the first holder's proclamation, where it has one
-  std::size_t missing_ = 0;  ///< replies
+  std::vector<client::Reply> replies_;       ///< to the Gets of the holders
+  std::optional<client::Reply> proclaimed_;  ///< reply for the first holder's proclamation, if any
+  std::size_t missing_ = 0;                  ///< outstanding replies
   std::optional<QueueView> known_;
 };
 

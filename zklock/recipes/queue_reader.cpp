@@ -21,7 +21,7 @@ using core::Status;
 constexpr const char* operation = "read the queue of";
 
 Queue read_queue_now(LockEngine& engine, Question& question) {
-  // Each turn waits for a connection, or comes to the deadline.
+  // Each iteration waits for a connection, or throws at the deadline.
   for (;;) {
     const client::Reply reply = question.ask(client::request::ListChildren{engine.path().str()});
     if (reply.status == Status::no_node) return {};
@@ -31,8 +31,9 @@ Queue read_queue_now(LockEngine& engine, Question& question) {
   }
 }
 
-/// This client's nodes in this queue: those of its session, and, where it may not be read whose they
-/// are, those of its contenders' numbers. A name may just be changing.
+/// Recognises this client's znodes in a queue. A readable znode is one of them if the client's
+/// session created it. An unreadable znode is one of them if a contender of the client has its
+/// sequence number. Names are not compared: a downgrade may be changing one.
 class Own {
  public:
   explicit Own(LockEngine& engine) : session_(engine.core().keeper().session()) {
@@ -52,7 +53,7 @@ class Own {
   std::vector<core::Sequence> numbers_;
 };
 
-/// All but whether it holds.
+/// Returns all but Participant::holds.
 Participant describe(const core::NodeName& name, const client::Reply& reply, const Own& own) {
   const auto wish = *core::parse_contention(name.text);
   Participant p;
@@ -62,7 +63,7 @@ Participant describe(const core::NodeName& name, const client::Reply& reply, con
   p.mine = own.has(name, reply);
   p.node = core::printable(name.text, 128);
   p.sequence = name.sequence.value;
-  // At a gate: of a node that nothing is granted by.
+  // A znode at a gate is never granted.
   if (wish.access != Access::weighted) p.token = reply.token;
   p.session_id = reply.ephemeral_owner.value;
   std::int64_t since_ms = reply.created_ms;
@@ -79,7 +80,8 @@ Participant describe(const core::NodeName& name, const client::Reply& reply, con
   return p;
 }
 
-/// Writers that have gone meanwhile may read on, under another name: the name, and what is said of it.
+/// If a writer's znode was deleted meanwhile, the writer may have downgraded, and hold as a reader
+/// under another name. Then replaces the name and the reply.
 void follow_downgrades(LockEngine& engine, Question& question, std::vector<core::NodeName>& queue,
                        std::vector<client::Reply>& replies) {
   for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -94,9 +96,9 @@ bool is_at_gate(const core::NodeName& name) {
   return core::parse_contention(name.text)->access == Access::weighted;
 }
 
-/// Those that have gone from a gate meanwhile may have passed it: then the queue is read once more,
-/// and holds; what was said of a node that is still in it need not be asked again. Only who came to
-/// the gate since the first list may be missed, if it passes at once.
+/// If a contender at a gate was deleted meanwhile, it may have passed the gate. Then reads the
+/// queue once more, and replaces it. Replies for znodes that are still in it are reused. A
+/// contender may be missed if it came to the gate after the first list and passed it at once.
 void follow_passing(LockEngine& engine, Question& question, Queue& queue,
                     std::vector<client::Reply>& replies) {
   std::map<std::string, client::Reply> known;
@@ -149,7 +151,7 @@ std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine
 std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engine,
                                          const Owner& owner, Deadline deadline) {
   const auto queue = read_queue(engine, deadline);
-  // Its name may just be changing, its number does not.
+  // A downgrade may be changing the name; the sequence number stays.
   const auto standing = engine->standing_of(owner);
   const auto node = core::NodeName::parse(standing.node);
   if (!node) return std::nullopt;
@@ -244,7 +246,8 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
     }
     const auto holders = holders_in(sight, queue, count_in(count));
     const bool with_value = sight == Sight::leadership && !holders.empty();
-    // The value first: the leader whose node is found after it was the leader at that time.
+    // The value first: if a later reply still has the leader's znode, it led when the value was
+    // read.
     std::vector<client::Operation> reads;
     if (with_value) {
       reads.emplace_back(get(core::proclamation_node(holders.front().sequence)));
@@ -265,7 +268,7 @@ QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Dead
       replies.erase(replies.begin());
     }
     queue.settle(replies);
-    if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // it has just gone
+    if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // deleted since the list
     const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
     if (bad != replies.end()) question.fail(*bad);
     return view_of(*engine, sight, queue.contenders, holders, replies, value);

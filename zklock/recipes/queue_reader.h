@@ -16,41 +16,43 @@
 
 namespace zklock::recipes {
 
-/// Reads a lock's queue without contending. These calls block, at most until `deadline` or for
-/// ClientOptions::connection_timeout, whichever comes first, and throw Error.
+/// The read_...() functions read a lock's queue without contending. They block, at most until
+/// `deadline` or for ClientOptions::connection_timeout, whichever comes first. They throw Error.
 
-/// What a list of the children tells.
+/// Content of a list of children.
 struct Queue {
   std::vector<core::NodeName> contenders;  ///< in the order of core::contenders()
-  bool delayed = false;                    ///< nobody holds yet: see core/lock_delay.h
-  FencingToken as_of;                      ///< by which a child came or went last
+  bool delayed = false;                    ///< no holder yet: see core/lock_delay.h
+  FencingToken as_of;                      ///< zxid of the last change of the children
 
   static Queue of(const client::Reply& list);
-  /// Of replies to Gets of some of them: what is newer than the list has got the name of one that has
-  /// gone, in a path that was made anew. Then it says so.
+  /// Corrects the replies to Gets of znodes in the list. If a znode is newer than the list, the
+  /// path was deleted and recreated, and the listed znode does not exist any more. Its reply
+  /// becomes no_node.
   void settle(std::vector<client::Reply>& nodes) const;
 };
 
-/// The contenders' nodes, in the same order.
+/// Returns the names of the contenders, in the order of core::contenders().
 std::vector<core::NodeName> read_queue(const std::shared_ptr<LockEngine>& engine,
                                        Deadline deadline);
 
-/// How many contenders stand before this client's contender of `owner`; nothing without one.
+/// Returns how many contenders are ahead of this client's contender of `owner`, or nullopt if there
+/// is no such contender.
 std::optional<std::size_t> read_position(const std::shared_ptr<LockEngine>& engine,
                                          const Owner& owner, Deadline deadline);
 
-/// The contenders with what their nodes say; those that vanish meanwhile are left out.
-/// `all_permits`: of a semaphore whose contenders' names do not say how many there are.
+/// Returns the contenders, as described by their znodes. Omits those that are deleted meanwhile.
+/// `all_permits`: the permits of a semaphore if the names of its contenders do not contain them.
 std::vector<Participant> read_participants(const std::shared_ptr<LockEngine>& engine,
                                            Deadline deadline, std::int32_t all_permits = 0);
 
-/// What of a queue is looked at.
+/// Part of a queue that a view shows.
 enum class Sight {
-  lock,        ///< all holders, and how many wait
-  leadership,  ///< the first holder, and what it has proclaimed
+  lock,        ///< all holders; number of waiting contenders
+  leadership,  ///< first holder and its proclaimed value
 };
 
-/// A queue, as it looks from outside.
+/// State of a queue, as an observer sees it.
 struct QueueView {
   std::vector<Participant> holders;
   std::size_t waiting = 0;
@@ -60,16 +62,17 @@ struct QueueView {
 
 QueueView read_view(const std::shared_ptr<LockEngine>& engine, Sight sight, Deadline deadline);
 
-/// Who holds there depends on a number that no name says; see core/permit_count.h.
+/// Returns whether the holders depend on a permit count that is not in the names; see
+/// core/permit_count.h.
 bool shares_count(const std::vector<core::NodeName>& queue) noexcept;
-/// What the node says that has it; 0, which nobody is granted by, when it is not there, no number,
-/// or not to be read.
+/// Returns the permit count in the reply to a Get of its znode. Returns 0 if the znode is missing,
+/// unreadable or contains no number: then no contender holds.
 std::int32_t count_in(const client::Reply& reply) noexcept;
-/// The holders that a view tells of. `count`: where it is shared.
+/// Returns the holders that a view shows. `count`: the permit count, if it is shared.
 std::vector<core::NodeName> holders_in(Sight sight, const Queue& queue, std::int32_t count);
 
-/// Of the replies to a Get of each of these holders' nodes: ok, or no_auth; and of the data of what
-/// the first one may have proclaimed.
+/// Returns the view. `replies`: the reply to a Get of each of `holders`, ok or no_auth.
+/// `proclaimed`: the data of the first holder's proclamation; empty if there is none.
 QueueView view_of(LockEngine& engine, Sight sight, const std::vector<core::NodeName>& queue,
                   const std::vector<core::NodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed);

@@ -27,13 +27,13 @@ using core::StatusSort;
 namespace request = client::request;
 
 constexpr const char* operation = "ask for the release of";
-/// How often it is seen to that the marker is there: its session may end, and another asker's take
-/// its place and go.
+/// Interval at which a call makes sure that its marker exists. The session of the marker may end.
+/// If another call created the marker, that call may delete it.
 constexpr std::chrono::seconds most_between_rounds{1};
 constexpr std::chrono::milliseconds least_between_rounds{50};
 
-/// What one asker has put beside the contender's node, until it is taken back: when the asker goes,
-/// or when the reply to its creation comes after that.
+/// The marker that one call puts beside the contender's znode. It is deleted when the call ends. If
+/// a create is unanswered then, the marker is deleted again when the reply arrives.
 ///
 /// Thread-safety: all members, from any thread.
 class Marker {
@@ -42,7 +42,8 @@ class Marker {
       : core_(core), path_(std::move(path)) {}
 
   const std::string& path() const noexcept { return path_; }
-  /// One create, until its reply was handled or it is certain that it has none.
+  /// One create of the marker. Exists until its reply was handled, or until no reply can come any
+  /// more.
   class Creation {
    public:
     explicit Creation(std::shared_ptr<Marker> marker) : marker_(std::move(marker)) {
@@ -97,15 +98,15 @@ class Marker {
   const std::string path_;
   std::mutex mutex_;
   // guarded by mutex_
-  core::SessionId session_;  ///< whose it is, or may be
+  core::SessionId session_;  ///< session that created it, or may have
   bool abandoned_ = false;
-  int unanswered_ = 0;                  ///< creates
-  recipes::BackgroundWork::Id work_{};  ///< one part for each of them, once abandoned
+  int unanswered_ = 0;                  ///< creates without a reply
+  recipes::BackgroundWork::Id work_{};  ///< a part per unanswered create, once abandoned
 };
 
-/// One asker.
+/// One call of request_release().
 ///
-/// Thread-safety: none; its callbacks come from any thread.
+/// Thread-safety: none. Its callbacks run on any thread.
 class Asking {
  public:
   Asking(std::shared_ptr<recipes::ClientCore> core, const core::LockPath& path,
@@ -123,7 +124,9 @@ class Asking {
 
   enum class Outcome { gone, there, unknown };
 
-  /// Its node is gone. A writer may read on, under another name: then that is whom to ask.
+  /// Called when the contender's znode is deleted. If it was a writer's, the writer may have
+  /// downgraded, and hold as a reader under another name. In that case selects that name and
+  /// returns true.
   bool reads_on() {
     auto reader = whom_.reading_on();
     if (!reader) return false;
@@ -132,7 +135,9 @@ class Asking {
     return true;
   }
 
-  /// Sees to it that the marker is there, if the contender's node is. Throws Error.
+  /// Creates the marker if it is missing and the contender's znode exists. With `force`, also
+  /// changes the data of an existing marker. Returns whether the contender's znode is there, if
+  /// known. Throws Error.
   Outcome put(Deadline limit) {
     const auto data = std::string(force_ ? core::revocation_forces : core::revocation_asks);
     const auto creation = std::make_shared<const Marker::Creation>(marker_);
@@ -143,12 +148,12 @@ class Asking {
     return outcome(ask(request::write::Set{.path = marker_->path(), .data = data}, limit));
   }
 
-  /// Waits for the contender's node to go; for a while at most.
+  /// Blocks until the contender's znode is deleted, but not longer than `longest` or `deadline`.
   Outcome wait(Deadline deadline, core::Duration longest) {
     const auto woken = std::make_shared<recipes::BlockingCall<Outcome>>();
     request::ExistsAndWatch watch{
         .path = node_, .on_event = [woken](core::SessionId, request::WatchEvent event) {
-          // Changed: it announces its release, and is gone when it is looked for again.
+          // NODE_DATA_CHANGED announces a release: the next round finds the znode deleted.
           woken->set(event == request::WatchEvent::deleted ? Outcome::gone : Outcome::there);
         }};
     const auto id = core_->coordinator().submit({.operation = std::move(watch)},
@@ -167,7 +172,7 @@ class Asking {
     const core::Instant now = core_->scheduler().now();
     if (deadline.has_passed(now)) return Outcome::there;
     const auto until = std::min(deadline, Deadline::after(now, longest));
-    // Not with a timer of the client's: there are none any more when it is closed.
+    // Not with a timer of the client: a closed client has none.
     const auto most = std::chrono::ceil<std::chrono::milliseconds>(until.at() - now);
     return woken->wait_for(most).value_or(Outcome::there);
   }
@@ -207,7 +212,7 @@ class Asking {
   const bool force_;
 };
 
-/// Nothing when nobody queues for the lock.
+/// Returns the contender to ask, or nullopt if none queues for the lock.
 std::optional<core::NodeName> whom_to_ask(recipes::ClientCore& core, const core::LockPath& path,
                                           const RevocationOptions& options, Deadline limit) {
   if (options.node) {
@@ -221,7 +226,7 @@ std::optional<core::NodeName> whom_to_ask(recipes::ClientCore& core, const core:
   constexpr std::int32_t as_the_names_say = 0;
   const auto holders = core::holders(queue, as_the_names_say);
   if (!holders.empty()) return holders.front();
-  // All wait at a gate where the first one does.
+  // If the first contender is at a gate, all of them are.
   const bool at_gate = core::parse_contention(queue.front().text)->access == Access::weighted;
   return at_gate ? std::nullopt : std::optional(queue.front());
 }
@@ -234,7 +239,8 @@ bool ask_and_wait(const std::shared_ptr<recipes::ClientCore>& core, const core::
   const bool once = options.deadline.has_passed(core->scheduler().now());
   const Deadline last = once ? recipes::for_one_round(*core, options.deadline) : options.deadline;
   for (;;) {
-    // There may be another round after the deadline, about a former writer: it gets no time.
+    // After the deadline there may be one more round, for a writer that downgraded. It does not
+    // wait.
     auto outcome = asking.put(std::min(last, recipes::for_one_round(*core, options.deadline)));
     if (outcome != Asking::Outcome::gone) {
       const core::Duration longest = outcome == Asking::Outcome::there

@@ -23,7 +23,8 @@ int at_least(int least, int permits, const char* operation, const std::string& p
               "it must have at least " + enough + ", not " + std::to_string(permits));
 }
 
-/// Permits are held side by side: that one of them was lost keeps nobody from the others.
+/// Returns `options`, or throws Error(invalid_option) for a lock delay. Contenders can use the
+/// other permits while one is lost, so a delay would not exclude them.
 MutexOptions without_delay(MutexOptions options, const std::string& path) {
   if (options.lock_delay.count() == 0) return options;
   throw Error(Errc::invalid_option, making, path, "a semaphore has no lock delay");

@@ -16,15 +16,16 @@
 namespace zklock::recipes {
 
 enum class Telling {
-  every,   ///< news, however far behind a listener is
-  newest,  ///< news, when the listener is ready for them, if they are not what it was told last
+  every,  ///< every event, even if the listener is slow
+  /// Only the latest event when the listener is ready, unless it equals the one delivered last.
+  newest,
 };
 
-/// A listener of the user's and its place in line: news come in order, one call at a time. A call
-/// that is under way names its thread, so that whoever removes the listener can wait for it, except
-/// on that thread. What a call throws is the dispatcher's.
+/// A listener of the user, with a queue of events (News). Delivers them in order, one call at a
+/// time. Other threads can wait for the end of a running call; the thread that runs it does not
+/// wait. An exception that leaves a call is passed to the dispatcher, or thrown by finish().
 ///
-/// Thread-safety: all members, from any thread, calls of the listener included. To be made by
+/// Thread-safety: all members, from any thread, also from a call of the listener. REQUIRES: made by
 /// std::make_shared.
 template <class News, Telling telling = Telling::every>
 class SerialListener : public std::enable_shared_from_this<SerialListener<News, telling>> {
@@ -33,8 +34,8 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   SerialListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher)
       : call_(std::move(call)), line_(std::move(dispatcher)) {}
 
-  /// Does not block, and calls nobody. When it throws (no thread, no memory) the news are told with
-  /// the next ones, or are lost.
+  /// Queues an event. Does not block and does not call the listener. If it throws (no thread or no
+  /// memory), the event is delivered with the next one, or is lost.
   void tell(News news) {
     bool in_line = false;
     {
@@ -44,7 +45,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
       news_.push_back(std::move(news));
       in_line = std::exchange(has_turn_, true) && telling == Telling::newest;
     }
-    if (in_line) return line_.urge();  // its turn will find these
+    if (in_line) return line_.urge();  // the queued task delivers it
     try {
       line_.post([self = this->shared_from_this()] { self->tell_next(); });
     } catch (...) {
@@ -54,11 +55,12 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     }
   }
 
-  /// No call begins any more; but for the next in line, if `keep` says so: what it is, and what
-  /// was told last, where that was anything.
+  /// Drops the queued events; no call begins any more. If `keep` returns true, the oldest queued
+  /// event is retained, and is still delivered. `keep` gets the event that was delivered last, if
+  /// any, and the oldest queued event.
   using Keep = bool (*)(const std::optional<News>& told, const News& next);
   void fall_silent(Keep keep = nullptr) {
-    std::deque<News> dropped;  // after the lock
+    std::deque<News> dropped;  // destroyed after the lock
     const std::lock_guard guard(mutex_);
     silent_ = true;
     news_.swap(dropped);
@@ -72,14 +74,16 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     return running_on_ == std::this_thread::get_id();
   }
 
-  /// Until no call is under way, but for that of the calling thread.
+  /// Blocks until no call is under way on another thread.
   void wait() {
     std::unique_lock lock(mutex_);
     wait(lock);
   }
 
-  /// Once it returns, no call begins any more, and none is under way but for that of the calling
-  /// thread. What fall_silent() kept is told here; from within a call, it is dropped.
+  /// Delivers the queued events on the calling thread. After fall_silent(), that is only the event
+  /// that it retained. Within a call of the listener, drops them instead. Blocks until no call is
+  /// under way on another thread. After it returns, no call begins. Throws what the listener
+  /// throws.
   void finish() {
     std::unique_lock lock(mutex_);
     silent_ = true;
@@ -94,11 +98,13 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     }
   }
 
-  /// No call begins any more, and none is under way, but for that of the calling thread.
+  /// Drops the queued events. Blocks until no call is under way on another thread. After it
+  /// returns, no call begins.
   void remove() {
     fall_silent();
-    line_.clear();  // the executor may have dropped its turn, and what is in line keeps this object
-    Call over;      // what it owns goes last, with no lock held
+    // The executor may have dropped its task. Then the queued tasks would retain this object.
+    line_.clear();
+    Call over;  // destroyed last, with no lock held
     std::unique_lock lock(mutex_);
     wait(lock);
     if (running_on_ == std::thread::id()) over.swap(call_);
@@ -135,15 +141,15 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     if (call_) call_(*news);
   }
 
-  Call call_;  ///< constant until it is removed
+  Call call_;  ///< constant until remove()
   client::Serial line_;
 
   mutable std::mutex mutex_;
   // guarded by mutex_
   std::condition_variable idle_;
   std::deque<News> news_;
-  bool has_turn_ = false;     ///< the line has one for what was told last
-  std::optional<News> told_;  ///< last
+  bool has_turn_ = false;     ///< a task for the latest event is queued
+  std::optional<News> told_;  ///< event delivered last
   std::thread::id running_on_;
   bool silent_ = false;
 };

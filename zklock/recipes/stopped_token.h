@@ -5,8 +5,8 @@
 
 namespace zklock::recipes {
 
-/// For who asks after a loss that the thread which stops the true token has not come to yet: the
-/// asker is to know.
+/// Returns a stopped token. A query returns it if the hold is lost, but the library has not stopped
+/// the hold's own token yet. So the caller learns of the loss at once.
 inline std::stop_token stopped_token() {
   std::stop_source stopped;
   stopped.request_stop();

@@ -14,7 +14,8 @@ namespace recipes {
 Tenure::Tenure(Number number, std::shared_ptr<Contender> leader, Hold hold)
     : number_(number),
       token_(hold.token()),
-      node_(hold.node()),  // for the user: so the next is to be granted once it is gone
+      // The call marks the znode as known to the user: it is deleted before the next grant.
+      node_(hold.node()),
       lost_(hold.lost()),
       requested_(hold.release_requested()),
       rostrum_(std::make_shared<Rostrum>(std::move(leader))),

@@ -18,25 +18,26 @@
 
 namespace zklock::recipes {
 
-/// One leadership: the hold behind it, and the signal that it is over.
+/// One leadership: its hold, and the stop token that reports its end.
 ///
-/// Thread-safety: all members, from any thread; tell_loss() once.
+/// Thread-safety: all members, from any thread; tell_loss() at most once.
 class Tenure : public std::enable_shared_from_this<Tenure> {
  public:
   using Number = core::LeadershipFsm::Attempt;
 
-  /// `hold` is one of `leader`.
+  /// REQUIRES: `hold` is a hold of `leader`.
   Tenure(Number number, std::shared_ptr<Contender> leader, Hold hold);
 
   Number number() const noexcept { return number_; }
-  /// Calls `on_loss` once, when the hold is lost; at once if it is lost already. It is not called
-  /// any more when this object is destroyed.
+  /// Calls `on_loss` once, when the hold is lost. If it is lost already, calls `on_loss` before
+  /// returning. Never calls it after this object is destroyed.
   void tell_loss(std::function<void()> on_loss);
-  /// While it is kept after a loss, the lock waits with passing on: as Contender::being_told().
+  /// Returns an object, or null. While the caller retains it after a loss, the lock znode is not
+  /// deleted yet; see Contender::being_told().
   std::shared_ptr<void> being_told() const;
-  /// From now on it is `lost` for the user, although the lock may be held until release().
+  /// Makes state() return `lost` from now on. The lock is retained until release().
   void end() noexcept { ended_ = true; }
-  /// Stops the token; its callbacks are the user's.
+  /// Stops the token that over() returns. The user's callbacks run on this thread.
   void stop() { over_.request_stop(); }
   void release() noexcept;
 
@@ -44,20 +45,21 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
   const std::string& node() const noexcept { return node_; }
   HoldState state() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
+  /// See Leadership::ended().
   std::stop_token over() const noexcept;
   std::stop_token release_requested() const noexcept { return requested_; }
-  /// Where it proclaims. Throws Error(lock_lost), of that operation, when it has ended, or
-  /// Error(forked).
+  /// Returns the znode in which this leader proclaims. Throws Error(lock_lost) if the leadership
+  /// has ended, or Error(forked). The error names `operation`.
   std::shared_ptr<Rostrum> rostrum(const char* operation) const;
 
-  /// For the user.
+  /// Returns the public object for this leadership.
   Leadership leadership() const { return Leadership(shared_from_this()); }
 
  private:
   struct OnLoss {
     Tenure& tenure;
     std::function<void()> call;
-    // A copy: the call may end this tenure, and this object with it.
+    // A copy: the call may destroy the tenure, and this object with it.
     void operator()() const {
       const auto copy = call;
       tenure.is_lost();
@@ -65,7 +67,7 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
     }
   };
   void is_lost();
-  /// Then the mutex may be held for ever.
+  /// Returns whether this is a fork()ed child, in which the mutex may be locked for ever.
   bool forked() const noexcept { return fork_generation() != birth_; }
   std::string path() const { return node_.substr(0, node_.rfind('/')); }
 
@@ -80,11 +82,12 @@ class Tenure : public std::enable_shared_from_this<Tenure> {
 
   mutable std::mutex mutex_;
   // guarded by mutex_
-  std::shared_ptr<Rostrum> rostrum_;  // null: it is over
+  std::shared_ptr<Rostrum> rostrum_;  // null after release()
   Hold hold_;
   std::shared_ptr<void> being_told_;
 
-  std::optional<std::stop_callback<OnLoss>> on_loss_;  // last: nothing is called any more
+  // Last, so that it is destroyed first: no call begins after that.
+  std::optional<std::stop_callback<OnLoss>> on_loss_;
 };
 
 }  // namespace zklock::recipes
