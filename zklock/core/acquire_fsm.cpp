@@ -87,32 +87,32 @@ AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid
   if (auto elsewhere = not_queued()) return *std::move(elsewhere);
   if (present_rule().shares_count()) return list();
   const bool known = answer.status == Status::ok && answer.session == session_;
-  // No child was created or deleted after the own node: it is the one that is counted.
+  // No child was created or deleted after the own znode, so the counted child is the own znode.
   if (known && answer.children == 1) {
     return answer.last_child == token() ? first(lease_valid) : list();
   }
   return known && guesses() ? guess() : list();
 }
 
-// Of the mutexes only: the others cannot know what kind of contender stands before them.
+// Only mutexes: to all others the kind of the predecessor matters, and they do not know it.
 bool AcquireFsm::guesses() const noexcept {
   return policy_.wait && !policy_.lists && present_rule().is_mutex();
 }
 
-// That the one before it is there. If it is not, the watch's answer says so, and a list who is.
+// Predicts that the preceding sequence number is the predecessor's. If not, a list follows.
 AcquireEffects AcquireFsm::guess() {
   if (own_.sequence.value <= 0 || at_end()) return list();
   return arm({.watch = {NodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
               .follows_release = true});
 }
 
-/// Nothing when its node stands in the queue.
+/// Returns nothing if the own znode is in the queue or at the gate, else the effects to go on with.
 std::optional<AcquireEffects> AcquireFsm::not_queued() {
   if (!has_node()) return create_failed();
   if (giving_up_) return end(remove_node());
   if (own_deleted_) return node_lost(Errc::node_deleted);
   parents_made_ = 0;
-  if (!parse_contention(own_.text)) return exhausted();  // nor does any list show it
+  if (!parse_contention(own_.text)) return exhausted();  // lists ignore such a name
   return std::nullopt;
 }
 
@@ -131,7 +131,7 @@ AcquireEffects AcquireFsm::create_failed() {
   return answer_failed(create_status_, doubts_->detail);
 }
 
-/// Only after an operation through the quorum does a list show all that the session had done.
+/// After a quorum operation, a list shows all earlier writes of the session.
 AcquireEffects AcquireFsm::prove() {
   state_ = AcquireState::proving;
   return {effect(Kind::check_parent)};
@@ -149,7 +149,7 @@ AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_
   if (state_ == AcquireState::proving) {
     if (status == Status::unknown) return repeat();
     if (status == Status::session_ended) return node_lost(Errc::session_expired);
-    // Whatever the quorum said of the parent, it has answered.
+    // Each of these replies came from the quorum.
     if (status != Status::ok && status != Status::no_node && status != Status::no_auth) {
       return answer_failed(status, detail);
     }
@@ -159,7 +159,7 @@ AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_
   if (state_ != AcquireState::confirming) return {};
   if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
   if (status != Status::ok) return answer_failed(status, detail);
-  // By now there may be another number of permits.
+  // The permit count may have changed meanwhile.
   if (lease_valid && policy_.rule.shares_count()) return list();
   return lease_valid ? first(true) : pause();
 }
@@ -188,7 +188,7 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
 
 AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
   if (is_gone_with(answer.parent)) return node_lost(Errc::node_deleted);
-  // They were seen before this list, and so in this path.
+  // They were seen before this list, so they are in this path, not in a deleted one.
   if (!doubts_->misfits.empty()) doubts_.write().known_misfits = doubts_->misfits;
   if (!at_end()) {
     if (auto elsewhere = count_unknown(answer.permits)) return *std::move(elsewhere);
@@ -209,7 +209,7 @@ AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_vali
 }
 
 AcquireEffects AcquireFsm::inspect_next() {
-  // What was not carried out before the quorum operation never will be.
+  // A create that was not executed before the quorum operation is never executed.
   if (doubts_->candidates.empty()) return not_created();
   state_ = AcquireState::inspecting;
   return {effect(Kind::inspect, doubts_->candidates.back().text)};
@@ -223,7 +223,7 @@ AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   NodeName name = std::move(candidates.back());
   candidates.pop_back();
   const auto data = is_other ? std::nullopt : NodeData::parse(answer.data);
-  // A node of an older session is about to vanish: it is never ours, whatever it says.
+  // A znode of an older session will be deleted with that: it is never the own one.
   if (!data || data->attempt != attempt() || answer.ephemeral_owner != asked_session_) {
     return inspect_next();
   }
@@ -268,14 +268,14 @@ bool AcquireFsm::watches(std::string_view node) const noexcept {
   return std::ranges::find(watched_, node) != watched_.end();
 }
 
-// Whether it came before the own node by its zxid, if it did by its number. Else one of both is of a
-// path that is gone, or it was made by hand.
+// Returns false if `node` has a lower sequence number but a newer zxid than the own znode. Then the
+// path was recreated, or one of the two was made by hand.
 bool AcquireFsm::fits_its_number(std::string_view node, FencingToken token) const noexcept {
   const auto other = parse_contention(node);
   return token <= this->token() || !other || own_.sequence <= other->sequence;
 }
 
-// Of a watch nothing is left when it has failed or fired; others may be.
+// A watch that failed or fired does not remain, but other watches may.
 AcquireEffects AcquireFsm::instead_of_watching(AcquireEffects next) {
   if (std::exchange(armed_, 0) > 0) next.insert(next.begin(), {.kind = Kind::unwatch});
   return next;
@@ -310,19 +310,19 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
 }
 
 AcquireEffects AcquireFsm::predecessor_changed(std::string_view node, bool lease_valid) {
-  // Only its creator can write such a node, and only to announce that it held and let go.
+  // Only its creator can write such a znode, and only to announce that it held and released.
   if (waits_for_release() && watches(node)) return predecessor_let_go(lease_valid);
   return predecessor_deleted(node);
 }
 
 AcquireEffects AcquireFsm::predecessor_let_go(bool lease_valid) {
   assert(waits_for_release());
-  armed_ = 0;  // there is but one when this is so
+  armed_ = 0;  // a contender that waits for a release has one watch only
   return first(lease_valid);
 }
 
 AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
-  // Else it is of an earlier watch, and just too late to be called off.
+  // Otherwise the event is of an earlier watch that was removed too late.
   if (armed_ == 0 || !watches(node)) return {};
   --armed_;
   out_of_date_ = true;
@@ -341,31 +341,31 @@ AcquireEffects AcquireFsm::first(bool lease_valid) {
   return {effect(Kind::grant)};
 }
 
-/// Past its end the counter prints a negative number.
+/// A counter past its end gives negative sequence numbers.
 bool AcquireFsm::at_end() const noexcept {
   return !is_usable(own_.sequence);
 }
 
-/// Nothing is under way: what it waits for is an event.
+/// Returns whether no request is outstanding, so that only an event changes the state.
 bool AcquireFsm::is_idle() const noexcept {
   return state_ == AcquireState::waiting || state_ == AcquireState::pausing ||
          state_ == AcquireState::delaying;
 }
 
 AcquireEffects AcquireFsm::session_ended(SessionId session) {
-  // Everywhere else an answer is on its way, which will say the same.
+  // In all other states a reply is outstanding, which will have the status session_ended.
   if (!is_idle() || !has_node() || session != session_) return {};
   return node_lost(Errc::session_expired);
 }
 
 AcquireEffects AcquireFsm::own_node_deleted() {
   if (!has_node()) return {};
-  own_deleted_ = true;  // an answer under way may not know it yet
+  own_deleted_ = true;  // an outstanding reply may be older than the deletion
   return is_idle() ? node_lost(Errc::node_deleted) : AcquireEffects{};
 }
 
 AcquireEffects AcquireFsm::node_lost(Errc error) {
-  // It has not held, and so leaves nothing behind. With its session that cannot be helped.
+  // It has not held, so it must leave no delay. If the session ended, the marker cannot be deleted.
   if (error == Errc::node_deleted && leaves_delay()) {
     AcquireEffects effects{effect(Kind::remove_node, unmark())};
     std::ranges::move(node_lost(error), std::back_inserter(effects));

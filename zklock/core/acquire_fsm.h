@@ -24,124 +24,116 @@
 
 namespace zklock::core {
 
-/// Where one contender's way to the lock stands. "Requests" are the answers it waits for there: it
-/// leaves a state only when they are all in, so no answer can be mistaken for another's.
+/// The states of one contender from start() to its grant. Unless it is given up, it leaves a state
+/// only after all replies to the requests of that state. So no reply is taken for another's.
 ///
-/// | state             | requests           | answer or event            | next                      |
-/// |-------------------|--------------------|----------------------------|---------------------------|
-/// | idle              |                    | start()                    | enqueuing                 |
-/// | enqueuing         | create, count      | alone                      | granted or confirming     |
-/// |                   |                    | others, predecessor known  | arming (sequence - 1)     |
-/// |                   |                    | others, not known; or one, | listing                   |
-/// |                   |                    | but not sure whose         |                           |
-/// |                   |                    | create: no node            | making_parents            |
-/// |                   |                    | create: unknown            | proving                   |
-/// |                   |                    | create: node exists        | draining                  |
-/// |                   |                    | counter at its end, alone  | removing_parent           |
-/// | enqueuing without | create             | ok, first by its number    | granted or confirming     |
-/// | a count           |                    | ok, predecessor known      | arming (sequence - 1)     |
-/// |                   |                    | ok, not known              | listing                   |
-/// |                   |                    | any other                  | as above                  |
-/// | enqueuing, with a | create, list,      | ok                         | as in listing, at once    |
-/// | shared number     | number             | any other                  | as above; else listing    |
-/// | making_parents    | create parents     | ok                         | enqueuing                 |
-/// | proving           | check              | answered by the quorum     | recovering                |
-/// | recovering        | list               | candidates                 | inspecting                |
-/// |                   |                    | none: it was never created | enqueuing                 |
-/// | inspecting        | get a candidate    | it is ours                 | listing                   |
-/// |                   |                    | it is not; the last one    | inspecting; enqueuing     |
-/// | listing           | list               | first                      | granted or confirming     |
-/// |                   |                    | behind                     | arming                    |
-/// |                   |                    | vanished, or the parent is | enqueuing, or ended       |
-/// |                   |                    | another one                |                           |
-/// |                   |                    | at odds                    | ended (settings_mismatch) |
-/// |                   |                    | counter at its end         | removing_parent           |
-/// | enqueuing and     | (the same)         | alone, or first            | moving                    |
-/// | listing at a gate |                    | any other                  | as above                  |
-/// | moving            | move               | ok                         | listing                   |
-/// |                   |                    | no node                    | enqueuing, or ended       |
-/// |                   |                    | unknown                    | proving                   |
-/// |                   |                    | node exists                | draining                  |
-/// |                   |                    | counter at its end         | removing_parent           |
-/// | proving ... after | (the same)         | it has not moved           | listing at the gate       |
-/// | moving            |                    | any other                  | as above                  |
-/// | listing, with a   | list, number       | ok                         | as above, by that number  |
-/// | shared number     |                    | there is no number         | seeding                   |
-/// |                   |                    | it is no number            | ended (bad_data)          |
-/// | seeding           | create the number  | ok, or it exists           | listing                   |
-/// | arming            | get and watch each | all ok                     | waiting                   |
-/// |                   |                    | no node, a younger node    | listing                   |
-/// |                   |                    | (the first time), another  |                           |
-/// |                   |                    | number, or an event        |                           |
-/// | waiting           |                    | released (trusted), or let | granted or confirming     |
-/// |                   |                    | go of by its own client    |                           |
-/// |                   |                    | changed, deleted           | listing                   |
-/// |                   |                    | session or own node lost   | enqueuing, or ended       |
-/// | confirming        | check own node     | ok, lease valid            | granted                   |
-/// |                   |                    | ok, with a shared number   | listing                   |
-/// |                   |                    | ok, lease not yet valid    | pausing                   |
-/// |                   |                    | no node                    | enqueuing, or ended       |
-/// | pausing           | (timer)            | resume()                   | where it paused           |
-/// | marking           | create the marker  | ok, or it exists           | granted or confirming     |
-/// |                   |                    | no node                    | enqueuing, or ended       |
-/// | delaying          | (timer)            | delay_over()               | clearing                  |
-/// |                   |                    | delay_lasts()              | delaying; ended, if a     |
-/// |                   |                    |                            | single attempt            |
-/// |                   |                    | session or own node lost   | enqueuing, or ended       |
-/// | clearing          | delete an orphan   | ok, no node                | clearing; listing         |
-/// | removing_parent   | delete parent, or  | ok, no node                | enqueuing                 |
-/// |                   | make it anew       | not empty, bad version     | draining                  |
-/// | draining          | list               | no parent, or the counter  | enqueuing; skipping, if a |
-/// |                   |                    | is not at its end          | child has the next name   |
-/// |                   |                    | at its end: no children,   | removing_parent           |
-/// |                   |                    | or the shared number alone |                           |
-/// |                   |                    | contenders                 | pausing; ended, if a      |
-/// |                   |                    |                            | single attempt            |
-/// |                   |                    | only orphans of delays     | enqueuing                 |
-/// |                   |                    | other children             | ended (sequence_exhausted)|
-/// | skipping          | create and delete  | ok, no parent              | enqueuing                 |
-/// |                   | a child            |                            |                           |
-/// | granted, ended    |                    |                            | (final)                   |
+/// The first row of a state that applies decides. `[...]` refers to the rows at the end. A name
+/// behind a colon is the Errc that the caller gets. "Number" is the sequence number.
 ///
-/// Where the number of permits is shared, the node that says it is one more to watch. It is read
-/// after the list: those who stand before a contender become only fewer, so at the moment of the
-/// reading there was room for it. And so nothing is granted by a number that is not known.
+/// | state           | requests            | reply or event                     | next            |
+/// |-----------------|---------------------|------------------------------------|-----------------|
+/// | idle            |                     | start()                            | enqueuing       |
+/// |                 |                     | start(), counter was at its end    | draining        |
+/// | enqueuing       | create              | own name is not a contender's      | removing_parent |
+/// |                 |                     | unknown                            | proving         |
+/// |                 |                     | no node                            | making_parents  |
+/// |                 |                     | node exists (name taken)           | draining        |
+/// |                 |                     | session ended                      | enqueuing       |
+/// |                 | then count          | alone, or first by its number      | [first]         |
+/// |                 |                     | one child, perhaps not its own     | listing         |
+/// |                 |                     | predecessor predictable            | arming          |
+/// |                 |                     | otherwise                          | listing         |
+/// |                 | or, with a shared   | list ok, both in the own session   | as in listing   |
+/// |                 | count, list and get | otherwise                          | listing         |
+/// | making_parents  | create the parents  | ok, session ended                  | enqueuing       |
+/// |                 |                     | no node: no_chroot                 | ended           |
+/// | proving         | check the path      | ok, no node, no auth               | recovering      |
+/// | recovering      | list                | candidates                         | inspecting      |
+/// |                 |                     | no candidate, no node              | [not created]   |
+/// | inspecting      | get a candidate     | it is the own znode                | listing         |
+/// |                 |                     | it is not, others are left         | inspecting      |
+/// |                 |                     | it is not, none is left            | [not created]   |
+/// | listing         | list; with a        | no node, own znode missing, or     | [lost]          |
+/// |                 | shared count, get   | path newer than the own znode      |                 |
+/// |                 | permit count        | permit count (6): no node          | seeding         |
+/// |                 |                     | permit count (6): bad_data         | ended           |
+/// |                 |                     | mismatch: settings_mismatch        | ended           |
+/// |                 |                     | first, orphaned delay markers (1)  | delaying        |
+/// |                 |                     | first, otherwise                   | [first]         |
+/// |                 |                     | behind, own number unusable        | removing_parent |
+/// |                 |                     | behind, single attempt             | ended           |
+/// |                 |                     | behind, otherwise                  | arming          |
+/// | seeding         | create the count    | ok, node exists, no node           | listing         |
+/// | moving          | move                | ok                                 | listing         |
+/// |                 |                     | ok, name is not a contender's      | removing_parent |
+/// |                 |                     | unknown                            | proving         |
+/// |                 |                     | no node                            | [lost]          |
+/// |                 |                     | node exists (name taken)           | draining        |
+/// | arming          | get and watch each  | a failed reply                     | see all states  |
+/// |                 |                     | an event, no node, another permit  | listing         |
+/// |                 |                     | count, newer predecessor (2)       |                 |
+/// |                 |                     | otherwise, all ok                  | waiting         |
+/// | waiting         | (event)             | predecessor's release (3)          | [first]         |
+/// |                 |                     | any other watch event              | listing         |
+/// | confirming      | check own znode     | no node                            | [lost]          |
+/// |                 |                     | ok, lease not valid                | pausing         |
+/// |                 |                     | ok, with a shared count            | listing         |
+/// |                 |                     | ok, otherwise                      | [first]         |
+/// | pausing         | (timer)             | resume(): repeats the requests     | state before it |
+/// | marking         | create the marker   | ok, node exists                    | [first]         |
+/// |                 |                     | no node                            | [lost]          |
+/// | delaying        | (timer)             | delay_over()                       | clearing        |
+/// |                 |                     | delay_lasts(), single attempt      | ended           |
+/// |                 |                     | delay_lasts(), otherwise           | delaying        |
+/// | clearing        | delete a marker     | ok, no node; others are left       | clearing        |
+/// |                 |                     | ok, no node; none is left          | listing         |
+/// | removing_parent | delete the path; or | ok, no node, session ended         | enqueuing       |
+/// |                 | recreate it         | not empty, bad version             | draining        |
+/// | draining        | list                | no node, session ended             | enqueuing       |
+/// |                 |                     | next number usable, name taken     | skipping        |
+/// |                 |                     | next number usable, otherwise      | enqueuing       |
+/// |                 |                     | no child, or permit count alone    | removing_parent |
+/// |                 |                     | contenders or their siblings (4)   | pausing         |
+/// |                 |                     | orphaned delay markers             | enqueuing       |
+/// |                 |                     | others: sequence_exhausted         | ended           |
+/// | skipping        | add, delete a child | ok, no node, session ended         | enqueuing       |
+/// | all states      | any requests        | any other reply: unknown           | repeats them    |
+/// |                 |                     | any other reply: session ended     | [lost]          |
+/// |                 |                     | any other reply: throttled         | pausing         |
+/// |                 |                     | any other reply: not sent          | ended           |
+/// |                 |                     | any other reply: an error          | ended, or (5)   |
+/// | granted, ended  |                     |                                    | (final)         |
+/// | [first]         |                     | own number unusable                | removing_parent |
+/// |                 |                     | at the gate                        | moving          |
+/// |                 |                     | lease not valid                    | confirming      |
+/// |                 |                     | lock delay, its marker not created | marking         |
+/// |                 |                     | otherwise                          | granted         |
+/// | [lost]          |                     | Policy::queue_again                | enqueuing       |
+/// |                 |                     | otherwise: an error                | ended           |
+/// | [not created]   |                     | reply to create was lost           | enqueuing       |
+/// |                 |                     | reply to move was lost             | listing         |
 ///
-/// Where there is a gate, every node is made there first, and judged by the rule of the gate. Who
-/// is first by that moves: one transaction puts a node that queues for the lock in the place of the
-/// other. So there is one node, always; and as its number is given when it moves, it stands behind
-/// all who moved before. Whose answer is lost looks for the new node as for every other, and if
-/// there is none it has not left the gate. A lock delay is the lock's business: at the gate nobody
-/// looks for one.
+/// 1. At the gate only if the own sequence number is unusable; see acquire_fsm_delay.cpp.
+/// 2. It has a lower sequence number and a newer czxid, and was not yet found so; see Doubts.
+/// 3. The announcement of one that waits_for_release(), or its release by this client.
+/// 4. Revocation markers and proclamations. A single attempt ends instead of pausing.
+/// 5. In proving, recovering and inspecting, the error is reported, and the search goes on after
+///    pausing. Only a closed client or a refused credential ends it.
+/// 6. It is ignored if the own sequence number is unusable.
 ///
-/// A contender with a lock delay comes to marking before it is granted, once for each node; see
-/// core/lock_delay.h. One that is first by a list in which a marker is left of somebody who is not
-/// there any more, comes to delaying: it waits until it has been known of each of those for as long
-/// as it says, takes them away, and lists again. Where the counter is at its end that is done too,
-/// at the gate as well, if nobody is before it: else the path could not go.
+/// If the own znode is deleted or its session ends, [lost] follows: at once in waiting, pausing and
+/// delaying, else at the last reply. In arming, a failed reply or an event comes first.
 ///
-/// If the counter is at its end, the parent must be deleted, which the server does only when it has
-/// no children. So a contender has no node while it drains: it lists until the others' nodes are
-/// deleted. A shared number of permits outlives it: one transaction makes both anew. If start() is told
-/// that the counter is at its end, it creates no node before that, so that calls that are repeated
-/// without end cannot keep the parent alive.
+/// The 17th own znode without a usable sequence number leads to sequence_exhausted. The 17th
+/// making_parents or seeding in a row leads to an error: other clients keep deleting that znode.
 ///
-/// A create answers "node exists" if the counter has stuck, or if a node that was made by hand has
-/// the next sequence number. The counter is the number of children that were ever created below
-/// the parent; a create that fails does not raise it. Then creating and deleting any other child
-/// raises it past that node (skipping), which from then on is a contender like every other.
+/// give_up() deletes the own znode and ends the contender. That happens at once in idle, and in the
+/// states from listing to clearing. In all other states, in moving, and in a pause of the search
+/// for a lost znode, it happens at a later reply. The contender enqueues no more. If the create was
+/// not sent, withdrawn() ends it.
 ///
-/// Only a node with the prefix of the contender's own name is met in this way. A node that was made by
-/// hand ahead of the counter with another prefix of parse_contention() is seen by lists alone. A mutex
-/// that finds its predecessor by its sequence number, or is first by that, sends no list: it is granted
-/// although such a node is ahead of it. A mutex whose predecessor by number is not there, and every
-/// contender of another kind, lists the children and waits for the node.
-///
-/// From every state: an answer "session ended" leads to enqueuing (or ended, by policy); "unknown"
-/// repeats what is idempotent; any other failure ends with an error; give_up() deletes the node and
-/// ends, at once if the node is known or was never asked for (of one that is enqueuing, withdrawn()
-/// says so), else as soon as its fate is known (after a failure in proving, recovering and inspecting
-/// too: the caller is told, the search goes on).
+/// acquire_fsm_count.cpp explains the shared permit count, acquire_fsm_gate.cpp the gate,
+/// acquire_fsm_delay.cpp the lock delay, acquire_fsm_sequence.cpp the end of the sequence counter.
 enum class AcquireState : std::uint8_t {
   idle,
   enqueuing,
@@ -166,56 +158,61 @@ enum class AcquireState : std::uint8_t {
   ended,
 };
 
-/// What the machine asks of its driver. `text` is what the comment names.
+/// A request or notification that the driver carries out. The comment of each kind says what `text`
+/// and `companion` are; otherwise they are empty.
 struct AcquireEffect {
   enum class Kind {
-    create,  ///< a contender whose data carry the attempt `text`, which is attempt() until there is
-             ///< an answer; and then count, if counts(), or, with a shared number, do what `list`
-             ///< says. It may be put off, and be withdrawn() then
-    move,  ///< in one transaction: delete the own node, and create a contender whose data carry the
-           ///< attempt `text`
+    /// Create a contender's znode with the attempt `text` in its data. Then, if counts(), count the
+    /// children; with a shared permit count, do what `list` says instead. attempt() returns `text`
+    /// until the reply. The driver may delay this effect; then it may call withdrawn().
+    create,
+    /// In one transaction: delete the own znode and create one with the attempt `text` in its data.
+    move,
     create_parents,
     check_parent,   ///< a quorum operation on the lock path
-    list,           ///< and then, with a shared number, get the child count_node
-    seed_count,     ///< create the child count_node with the data `text`
+    list,           ///< with a shared count, then get count_node
+    seed_count,     ///< create the child count_node with data `text`
     inspect,        ///< get the child `text`
-    watch,          ///< get and watch the child `text`; one of several, perhaps
-    unwatch,        ///< forget all of these watches
-    check_own,      ///< a quorum operation on the own node, that makes sure that it is this one
-    remove_parent,  ///< delete the lock path, if empty; if `text` is a child, make both anew
-    skip,           ///< create the child `text` and delete it, in one transaction
-    remove_node,    ///< delete the child `text` in the background, until that is certain; and the
-                    ///< child `companion` with it, if there is one
-    mark,           ///< create the child `text`, if the own node is there
-    clear,          ///< delete the child `text`, if the own node is there
-    delay,          ///< call delay_over() when it is for all orphans(), unless there is another
-                    ///< node by then; or delay_lasts() now
-    pause,          ///< call resume() a little later
-    abandon,        ///< whatever has not been sent needs not be
-    not_created,    ///< the search for the znode of the attempt `text` has ended without one: it is
-                    ///< not claimed any more, even if its create is carried out after all
-    grant,          ///< it holds: own_name(), token(), session()
-    fail,           ///< it never will: `error`, and the cause in `text` (may be empty); once
+    watch,          ///< get and watch the child `text`
+    unwatch,        ///< remove all watches set by `watch`
+    check_own,      ///< quorum operation; verifies the own znode's czxid
+    remove_parent,  ///< delete the empty path; or recreate it with `text`
+    skip,           ///< create and delete `text`, in one transaction
+    /// Delete the children `text` and `companion` (if not empty) in the background, until that is
+    /// confirmed.
+    remove_node,
+    mark,   ///< create the child `text` if the own znode exists
+    clear,  ///< delete the child `text` if the own znode exists
+    /// Call delay_over() when every marker of orphans() has been known for its length, unless a
+    /// create comes first. For a single attempt, call delay_lasts() if that is not yet so.
+    delay,
+    pause,    ///< call resume() a little later
+    abandon,  ///< requests that are not yet sent may be dropped
+    /// The search for the znode of the attempt `text` found none. The contender never claims that
+    /// znode, even if the create is executed later.
+    not_created,
+    grant,  ///< it holds: own_name(), token(), session()
+    fail,   ///< no grant: `error`, cause `text`; emitted once
   };
   Kind kind;
   std::string text = {};
-  SessionId session = {};  ///< to which the request is bound; 0: whichever is current
+  SessionId session = {};  ///< session of the request; 0: the current
   Errc error = Errc::server_error;
   std::string companion = {};
 };
 
 using AcquireEffects = std::vector<AcquireEffect>;
 
-/// The answers, as far as the machine looks at them.
+/// The replies, reduced to the fields that the machine reads.
 struct CreatedAnswer {
   Status status;
   SessionId session;
   std::string_view name;
   FencingToken token;
   std::string_view detail;
-  bool first = false;  ///< nobody stands before it: that is known by its number
+  bool first = false;  ///< its sequence number proves it first
 };
-/// `last_child`: the zxid by which a child came or went last.
+/// `last_child`: the zxid of the last create or delete of a child (pzxid).
 struct CountedAnswer {
   Status status;
   SessionId session;
@@ -228,21 +225,21 @@ struct WatchedAnswer {
   std::string_view data;
   std::string_view detail;
 };
-/// Of the node that says how many permits there are.
+/// The reply to the get of count_node.
 struct PermitsAnswer {
   Status status = Status::ok;
   SessionId session = {};
   std::string_view data = {};
   std::string_view detail = {};
 };
-/// `parent`: the zxid that made the lock's path. What is younger than the own node has taken the
-/// place of the path that this was in: the node is gone, whoever has its name.
+/// `parent`: the czxid of the lock path. If it is newer than the own znode, the path was recreated.
+/// Then the own znode is deleted, even if a child has its name.
 struct ListedAnswer {
   Status status;
   FencingToken parent;
   std::span<const std::string> children;
   std::string_view detail;
-  PermitsAnswer permits = {};  ///< where the number is shared
+  PermitsAnswer permits = {};  ///< with a shared permit count
   Sequence next = {};          ///< sequence number of the next child
 };
 struct InspectedAnswer {
@@ -253,71 +250,75 @@ struct InspectedAnswer {
   std::string_view detail;
 };
 
-/// The way of one contender from its create to its grant: pure, one call in, effects out.
+/// Leads one contender from its create to its grant. Pure: each input returns effects.
 ///
-/// Thread-safety: none; its driver calls it under one mutex and carries out the effects in order
-/// before the next call, but for a create that it puts off.
+/// Thread-safety: none. The driver calls it under one mutex. It carries out the effects in order,
+/// and before the next input; only a create may be delayed.
 class AcquireFsm {
  public:
   struct Policy {
     QueueRule rule = QueueRule::mutex();
-    /// By which it waits for its turn to queue by `rule`; without one it queues at once.
+    /// Rule of the gate at which it waits for permission to queue; empty: it queues at once.
     Seldom<QueueRule> gate = {};
-    bool wait = true;  ///< false: a single attempt; ended, without error, if others stand before
-    bool queue_again = true;  ///< after losing the node; else an error
-    bool lists = false;       ///< rather than guess who stands before it: for its position
-    bool counts = true;       ///< whether it is alone; else it goes by its number, if it can
-    /// That it leaves to the next when it is lost; of exclusive access only. 0: none.
+    /// false: a single attempt. It ends without an error if it is not first.
+    bool wait = true;
+    bool queue_again = true;  ///< after losing its znode; false: an error
+    /// It lists the children to learn its position, and never predicts its predecessor.
+    bool lists = false;
+    /// It counts the children to learn whether it is alone. false: it goes by its sequence number
+    /// if it may predict its predecessor.
+    bool counts = true;
+    /// How long the lock stays blocked after its loss; exclusive access only. 0: not at all.
     std::chrono::milliseconds lock_delay = {};
   };
 
-  /// `number` must be unlike that of every other contender of the client, and `client` unlike that
-  /// of every other client, at most 32 printable bytes, and no digit the last of them; its text must
-  /// outlive the machine.
+  /// REQUIRES: no other contender of the client has this `number`; no other client has this
+  /// `client`. `client` has at most 32 printable bytes, the last no digit; it outlives the machine.
   AcquireFsm(const char* client, std::uint64_t number, Policy policy);
 
   AcquireState state() const noexcept { return state_; }
   const std::string& own_name() const noexcept { return own_.text; }
   Sequence sequence() const noexcept { return own_.sequence; }
   FencingToken token() const noexcept { return {.zxid = zxid_}; }
-  /// The session of the own node; 0 while there is none.
+  /// The session of the own znode; 0 while there is none.
   SessionId session() const noexcept { return session_; }
-  /// And it is known which one: not while it moves.
+  /// Returns whether the own znode exists and its name is known; false while moving.
   bool has_node() const noexcept { return session_.value != 0 && stage_ != Stage::moving; }
-  /// What keeps it from holding; while delaying.
+  /// The orphaned delay markers that block its grant; while delaying and clearing.
   const std::vector<DelayMarker>& orphans() const noexcept { return doubts_->orphans; }
-  /// It leaves a delay behind, if it goes now without a release.
+  /// Returns whether its delay marker was requested and not yet taken by unmark().
   bool leaves_delay() const noexcept { return !doubts_->delay_marker.empty(); }
-  /// How many stood before it when that was last decided; while arming, waiting and delaying.
+  /// Number of contenders ahead of it in the last list; while arming, waiting and delaying. 0 if
+  /// its predecessor was predicted.
   std::size_t position() const noexcept { return position_; }
   bool over() const noexcept { return state_ == AcquireState::ended; }
-  /// Whether a create is followed by a count.
+  /// Returns whether a create is followed by a count of the children.
   bool counts() const noexcept { return !uncounted_ && (policy_.counts || !guesses()); }
-  /// Whom it waits for, in the order in which it asked for the watches; while arming and waiting.
+  /// The children that it watches, in the order of the requests; while arming and waiting.
   const Few<std::string>& watched() const noexcept { return watched_; }
-  /// It waits, and is the first as soon as the one whom it watches lets go.
+  /// Returns whether it waits for one predecessor whose announced release makes it first.
   bool waits_for_release() const noexcept {
     return state_ == AcquireState::waiting && release_is_grant_;
   }
-  /// Somebody else stood before it, and was watched.
+  /// Returns true once it has waited behind another contender.
   bool waited() const noexcept { return waited_; }
-  /// Its rule with the number of permits, where that is shared.
+  /// A shared permit count is in `rule.all`, as last read.
   const Policy& policy() const noexcept { return policy_; }
   const QueueRule& rule() const noexcept { return policy_.rule; }
   bool at_gate() const noexcept { return stage_ == Stage::gate; }
-  /// Of the node that it has, or that is being made.
+  /// The rule of the own znode, which exists or is being created.
   const QueueRule& present_rule() const noexcept { return at_gate() ? *policy_.gate : rule(); }
   std::uint64_t number() const noexcept { return number_; }
-  /// What the own node's data carry.
+  /// The attempt id in the own znode's data.
   std::string attempt() const {
     return std::string(client_) + std::to_string(number_) + "." + std::to_string(attempts_);
   }
 
-  /// `counter_ended`: the sequence counter of the path was at its end when it was last seen.
+  /// `counter_ended`: the sequence counter of the path was at its end when last read.
   AcquireEffects start(bool counter_ended = false);
-  /// What was to follow the create that was asked for has not been asked, and will not be.
+  /// The count that should follow the requested create was not sent and will not be.
   void not_counted() noexcept { uncounted_ = true; }
-  /// Answers. `lease_valid`: whether the session's lease is valid at this moment; a grant needs it.
+  /// Replies. `lease_valid`: the session's lease is valid now; a grant requires it.
   AcquireEffects created(const CreatedAnswer& answer, bool lease_valid);
   AcquireEffects moved(const CreatedAnswer& answer);
   AcquireEffects counted(const CountedAnswer& answer, bool lease_valid);
@@ -334,19 +335,19 @@ class AcquireFsm {
   /// Events.
   AcquireEffects predecessor_changed(std::string_view node, bool lease_valid);
   AcquireEffects predecessor_deleted(std::string_view node);
-  /// It was a node of the same session, and its holder has let go; while waits_for_release().
+  /// This client released the predecessor, a znode of its session. REQUIRES: waits_for_release().
   AcquireEffects predecessor_let_go(bool lease_valid);
   AcquireEffects session_ended(SessionId session);
   AcquireEffects own_node_deleted();
   AcquireEffects resume();
   AcquireEffects delay_over();
   AcquireEffects delay_lasts();
-  /// It is about to let go, or to want what leaves no delay. Its marker, which the caller takes away
-  /// with the node, or now; empty when there is none.
+  /// From now on no delay follows a loss. Returns the name of the delay marker, empty if there is
+  /// none. The caller deletes it, with the own znode or at once.
   std::string unmark();
-  /// The caller waits no longer: after this there is no grant.
+  /// Withdraws the contender: no grant follows.
   AcquireEffects give_up();
-  /// Nothing of what it asked for by `create` was asked, or will be. Of one that was given up.
+  /// No request of the last `create` was sent or will be. REQUIRES: enqueuing, and given up.
   void withdrawn() noexcept {
     assert(state_ == AcquireState::enqueuing && giving_up_);
     state_ = AcquireState::ended;
@@ -354,7 +355,7 @@ class AcquireFsm {
 
  private:
   using Kind = AcquireEffect::Kind;
-  /// Where the own node is: when moving, it may be in either place.
+  /// Where the own znode is. moving: it may be at the gate or in the queue.
   enum class Stage : std::uint8_t { gate, moving, queue };
 
   AcquireEffects enqueue();
@@ -403,54 +404,53 @@ class AcquireFsm {
   AcquireEffects remove_node();
   AcquireEffect effect(Kind kind, std::string text = {}) const;
 
-  /// What is of no use to most: of a request that failed, of nodes that should not be there, while
-  /// it finds out, and of a delay.
+  /// State that few contenders need, allocated at its first use.
   struct Doubts {
-    /// A count that was answered before the create: what was never sent can overtake.
+    /// A reply to the count that came before the create's: unsent requests fail out of order.
     std::optional<CountedAnswer> early_count = {};
-    std::string detail = {};  ///< of the create, or the first watch, that failed
-    /// What made those that it had to watch whose number says that they came before it, and whose
-    /// zxid says that they did not; and of those, the ones that a list showed afterwards, in the
-    /// path of the own node: somebody has made them by hand, and they are waited for like all
-    /// others.
+    std::string detail = {};  ///< of the failed create or first failed watch
+    /// Zxids by which watched predecessors entered the queue, if newer than the own one although
+    /// their sequence number is lower. Either the path was recreated, or they were made by hand.
     std::vector<FencingToken> misfits = {};
+    /// Those of them that were seen before a list of the own znode's path. So they were made by
+    /// hand in that path, and are waited for like other contenders.
     std::vector<FencingToken> known_misfits = {};
     std::vector<NodeName> candidates = {};  ///< newest last
-    std::string delay_marker = {};          ///< of the own node; empty: none was asked for
-    std::vector<DelayMarker> orphans = {};  ///< while delaying and clearing: those that are left
+    std::string delay_marker = {};          ///< of the own znode; empty: none requested
+    std::vector<DelayMarker> orphans = {};  ///< not yet deleted; while delaying and clearing
   };
 
-  // Tens of thousands may wait: what is small stands together.
+  // Tens of thousands of machines may wait: small members are adjacent to save memory.
   const char* const client_;
   const std::uint64_t number_;
-  Policy policy_;                 ///< constant but for the number of permits, where that is shared
-  const std::int32_t seed_;       ///< what that is if nobody has said it
-  int attempts_ = 0;              ///< creates so far; each has its own id
-  std::int32_t armed_ = 0;        ///< watches that neither have fired nor were called off
-  std::int32_t unanswered_ = 0;   ///< while arming
-  std::int8_t seeds_ = 0;         ///< in a row: bounds the race with whoever deletes the number
-  std::int8_t parents_made_ = 0;  ///< in a row: bounds the race with whoever deletes the parent
-  std::int8_t ends_ = 0;          ///< own nodes without a usable number; bounded
+  Policy policy_;                 ///< constant except a shared permit count
+  const std::int32_t seed_;       ///< initial value of a shared count
+  int attempts_ = 0;              ///< creates and moves requested
+  std::int32_t armed_ = 0;        ///< watches neither fired nor removed
+  std::int32_t unanswered_ = 0;   ///< watch requests without reply; while arming
+  std::int8_t seeds_ = 0;         ///< creates of the count in a row
+  std::int8_t parents_made_ = 0;  ///< creates of the path in a row
+  std::int8_t ends_ = 0;          ///< own znodes without a usable number
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
   Stage stage_ = Stage::queue;
   Status create_status_ = Status::ok;
-  Status arming_status_ = Status::ok;  ///< the first that failed
+  Status arming_status_ = Status::ok;  ///< the first failure
   bool giving_up_ = false;
   bool create_answered_ = false;
-  bool uncounted_ = false;  ///< the create, for once
+  bool uncounted_ = false;  ///< no count follows this create
   bool own_deleted_ = false;
-  bool follows_release_ = false;   ///< the one that it waits for is exclusive; see Decision
-  bool release_is_grant_ = false;  ///< the same, and what it writes can be trusted
-  bool out_of_date_ = false;       ///< something has happened since
+  bool follows_release_ = false;   ///< Decision::follows_release of the last decision
+  bool release_is_grant_ = false;  ///< so, and the predecessor announces it
+  bool out_of_date_ = false;       ///< the last list is outdated
   bool waited_ = false;
-  bool marked_ = false;      ///< its delay marker is there
-  SessionId asked_session_;  ///< on which the create was sent
+  bool marked_ = false;      ///< its delay marker exists
+  SessionId asked_session_;  ///< session of the last create
   SessionId session_;
   NodeName own_;
-  std::int64_t zxid_ = 0;     ///< that made it
-  Few<std::string> watched_;  ///< whom it waits for
-  std::size_t position_ = 0;  ///< how many stand before it
+  std::int64_t zxid_ = 0;     ///< czxid of the own znode
+  Few<std::string> watched_;  ///< see watched()
+  std::size_t position_ = 0;  ///< see position()
   Seldom<Doubts> doubts_;
 };
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the machine that is about a shared number of permits.
+// The shared permit count of a semaphore, in the acquire machine.
+//
+// The count is read after the list. Contenders ahead become only fewer, so the list shows at least
+// as many as there are when the count is read. If they fit into the count, there is room at that
+// moment. The znode of the count is watched like a predecessor. No grant is made by an unknown
+// count.
 #include <string>
 #include <utility>
 
@@ -19,13 +24,13 @@ AcquireEffects AcquireFsm::listed_with_create(const ListedAnswer& answer, bool l
     return {};
   }
   if (auto elsewhere = not_queued()) return *std::move(elsewhere);
-  // What was asked last is of the session of the node; so is what was asked in between.
+  // If the last of the three requests was answered in the own znode's session, so was the list.
   if (answer.status != Status::ok || answer.permits.session != session_) return list();
   state_ = AcquireState::listing;
   return decide_by(answer, lease_valid);
 }
 
-/// Nothing when the number is known, or it needs none.
+/// Returns nothing if the count is known or not needed, else the effects to go on with.
 std::optional<AcquireEffects> AcquireFsm::count_unknown(const PermitsAnswer& count) {
   if (!present_rule().shares_count()) return std::nullopt;
   if (count.status == Status::no_node) {
@@ -51,7 +56,8 @@ AcquireEffects AcquireFsm::seed_count() {
 AcquireEffects AcquireFsm::count_seeded(Status status, std::string_view detail) {
   if (state_ != AcquireState::seeding) return {};
   if (own_deleted_) return node_lost(Errc::node_deleted);
-  // Whoever has put it there; and of a path that is gone the list will tell.
+  // Another client may have created the count. After "no node" the list shows whether the path was
+  // deleted.
   const bool is_there = status == Status::ok || status == Status::node_exists;
   return is_there || status == Status::no_node ? list() : answer_failed(status, detail);
 }

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the machine that is about the delay after a loss.
+// The delay after a loss, in the acquire machine. core/lock_delay.h explains the markers.
 //
-// Who may hold alone says, before it does, that it would leave a delay behind (marking); whoever
-// comes first finds what was left, and waits (delaying, clearing). Where a grant needs no list,
-// nothing was left: who is alone has counted the children, markers too; and a release is announced
-// by who takes its own marker away with its node, and found no other when it was granted.
+// A contender with a lock delay creates its delay marker before it is granted (marking), once for
+// each znode. A contender that is first by a list looks for orphaned markers: those of lost
+// holders. It waits until each of them has been known for its length (delaying). Then it deletes
+// them (clearing) and lists again.
+//
+// At the gate, markers are ignored: the delay concerns the lock. There is one exception. If the own
+// sequence number is unusable, the first contender clears them there too, because the path must be
+// deleted, and it cannot be while it has children.
+//
+// A grant without a list overlooks no orphaned marker. A contender that is alone has counted the
+// children, and markers are children. A holder that announces its release found no orphaned marker
+// at its own grant, and deletes its own marker in the transaction of the release.
 #include <string>
 #include <utility>
 
@@ -12,7 +20,7 @@
 
 namespace zklock::core {
 
-// ---- what it leaves behind ----------------------------------------------------------------------
+// ---- the own delay marker -----------------------------------------------------------------------
 
 bool AcquireFsm::marks() const noexcept {
   return policy_.rule.access == Access::exclusive && policy_.lock_delay.count() > 0;
@@ -28,7 +36,7 @@ AcquireEffects AcquireFsm::mark() {
 AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_view detail) {
   if (state_ != AcquireState::marking) return {};
   if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
-  // It exists where an answer was lost: nobody else makes one of this token.
+  // It exists if a reply was lost: no other contender's marker has this token.
   if (status != Status::ok && status != Status::node_exists) return answer_failed(status, detail);
   marked_ = true;
   return first(lease_valid);
@@ -38,9 +46,9 @@ std::string AcquireFsm::unmark() {
   return leaves_delay() ? std::exchange(doubts_.write().delay_marker, {}) : std::string();
 }
 
-// ---- what others have left ----------------------------------------------------------------------
+// ---- the markers of lost holders ----------------------------------------------------------------
 
-/// First by a list, which may show that somebody was lost.
+/// The list shows it first. The list may have orphaned delay markers.
 AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decision decision,
                                     bool lease_valid) {
   if (at_gate() && !at_end()) return move();
@@ -61,7 +69,7 @@ AcquireEffects AcquireFsm::delay_lasts() {
   return ends ? end(remove_node()) : AcquireEffects{};
 }
 
-/// One at a time: somebody else may be at it too, and what is gone already is no reason to fail.
+/// Deletes one marker at a time. Another contender may delete it first: that is no failure.
 AcquireEffects AcquireFsm::clear_next() {
   if (orphans().empty()) return list();
   state_ = AcquireState::clearing;
@@ -71,7 +79,7 @@ AcquireEffects AcquireFsm::clear_next() {
 AcquireEffects AcquireFsm::cleared(Status status, std::string_view detail) {
   if (state_ != AcquireState::clearing) return {};
   if (own_deleted_) return node_lost(Errc::node_deleted);
-  // If it is the own node that is gone, the list will tell.
+  // "no node" may also mean that the own znode is deleted: the next list shows it.
   if (status != Status::ok && status != Status::no_node) return answer_failed(status, detail);
   doubts_.write().orphans.pop_back();
   return clear_next();

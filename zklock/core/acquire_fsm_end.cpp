@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the machine comes to its end: given up, or by a failure.
+// The ends of the acquire machine without a grant: given up, or failed.
 #include <string>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace zklock::core {
 
 namespace {
 
-/// Where it is not known whether there is a node.
+/// The states in which it is unknown whether the own znode exists.
 bool looks_for_node(AcquireState state) {
   return state == AcquireState::proving || state == AcquireState::recovering ||
          state == AcquireState::inspecting;
@@ -56,7 +56,7 @@ AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail)
     case StatusSort::session: return node_lost(Errc::session_expired);
     case StatusSort::later: return pause();
     case StatusSort::unsent: return end(remove_node());
-    case StatusSort::over: return fail(error_of(status), detail);  // and the session goes
+    case StatusSort::over: return fail(error_of(status), detail);  // the session ends too
     case StatusSort::done:
     case StatusSort::tree:
     case StatusSort::refused: break;
@@ -64,7 +64,7 @@ AcquireEffects AcquireFsm::answer_failed(Status status, std::string_view detail)
   const bool says_enough = !detail.empty() || error_of(status) != Errc::server_error;
   const std::string_view cause = says_enough ? detail : to_string(status);
   if (!looks_for_node(state_)) return fail(error_of(status), cause);
-  // The caller need not wait, but a node may be there, and is looked for until that is known.
+  // The caller gets the error now. The znode may exist, so the search for it goes on.
   AcquireEffects effects;
   if (!std::exchange(giving_up_, true)) effects.push_back(failure(error_of(status), cause));
   effects.push_back(pause().front());
@@ -75,14 +75,14 @@ AcquireEffect AcquireFsm::failure(Errc error, std::string_view cause) {
   return {.kind = Kind::fail, .text = std::string(cause), .error = error};
 }
 
-/// If there is one; and what it would leave behind.
+/// Deletes the own znode, if there is one, and its delay marker.
 AcquireEffects AcquireFsm::remove_node() {
   AcquireEffects effects;
   const bool has_one = session_.value != 0;
   if (has_one && !own_deleted_) {
     effects.push_back(effect(Kind::remove_node, own_.text));
     effects.back().companion = unmark();
-  } else if (has_one && leaves_delay()) {  // the name may be another's by now
+  } else if (has_one && leaves_delay()) {  // the name may be another znode's by now
     effects.push_back(effect(Kind::remove_node, unmark()));
   }
   session_ = {};

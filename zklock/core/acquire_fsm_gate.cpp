@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the machine that is about the way from the gate to the queue.
+// The move from the gate to the queue, in the acquire machine.
+//
+// With a gate, a contender creates its znode at the gate first, and is judged there by the gate's
+// rule. The first contender there moves: one transaction deletes its znode at the gate and creates
+// one in the queue. So it has exactly one znode at any time. The move gives that znode its sequence
+// number, so it is behind all contenders that moved earlier.
+//
+// If the reply to the move is lost, the contender searches for the new znode as after a lost
+// create. If the search finds none, the contender is still at the gate.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -32,7 +40,7 @@ AcquireEffects AcquireFsm::moved(const CreatedAnswer& answer) {
   return answer_failed(answer.status, answer.detail);
 }
 
-/// The create was not carried out. So there is no own node, or only the one at the gate.
+/// The create or move was not executed. So there is no own znode, or only the one at the gate.
 AcquireEffects AcquireFsm::not_created() {
   AcquireEffects effects{effect(Kind::not_created, attempt())};
   const auto go_on = [this] {

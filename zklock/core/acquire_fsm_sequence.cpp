@@ -1,6 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the machine that is about the parent's sequence counter: at its end, and below a name
-// that was made by hand.
+// The sequence counter of the lock path in the acquire machine: at its end, or at a number that a
+// znode made by hand already has.
+//
+// If the counter is at its end, the path must be deleted; the server does that only if the path has
+// no children. So a draining contender has no znode: it lists until the other znodes are deleted. A
+// shared permit count outlives the path: one transaction deletes and recreates both. If start()
+// learns that the counter was at its end, the contender drains before its first create. Otherwise
+// endlessly repeated calls would keep the path alive.
+//
+// A create is answered "node exists" in two cases: the counter is stuck at its end, or a znode made
+// by hand has the next name. The counter is the number of children ever created below the path; a
+// failed create does not raise it. In the second case the contender creates and deletes another
+// child (skipping). That raises the counter past the znode, which is then a contender like any
+// other.
+//
+// A create meets only a znode with the prefix of the contender's own name. A znode made by hand
+// ahead of the counter with another prefix of parse_contention() is seen by lists only. A mutex
+// sends no list if its predecessor is where it predicted it, or if it is first by its sequence
+// number. Then it can be granted although such a znode is ahead of it. A mutex whose predicted
+// predecessor does not exist, and every contender of another kind, lists the children and waits for
+// that znode.
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -17,17 +36,17 @@ namespace zklock::core {
 namespace {
 
 constexpr int most_ends = 16;
-/// A transaction deletes it again, so no other client ever sees it.
+/// The transaction that creates it deletes it, so no other client ever sees it.
 constexpr std::string_view skipped_name = "skipped";
 
-/// Contenders, and what is deleted with them.
+/// Contenders, and the siblings that are deleted with them.
 bool is_transient(std::string_view child) {
   return parse_contention(child) || child.starts_with(revocation_prefix) ||
          child.starts_with(proclamation_prefix);
 }
 
 std::string way_out(std::span<const std::string> children) {
-  const bool first_is_count = children.front() == count_node;  // a number of permits can stay
+  const bool first_is_count = children.front() == count_node;  // a permit count may remain
   const std::string& child = children[first_is_count ? 1 : 0];
   return "the sequence counter of the path is exhausted, and the path cannot be recreated while it "
          "has the child \"" +
@@ -36,7 +55,7 @@ std::string way_out(std::span<const std::string> children) {
 
 }  // namespace
 
-/// The own node has no usable sequence number.
+/// The own znode has no usable sequence number.
 AcquireEffects AcquireFsm::exhausted() {
   if (++ends_ > most_ends) {
     return fail(Errc::sequence_exhausted,
@@ -48,15 +67,15 @@ AcquireEffects AcquireFsm::exhausted() {
   return effects;
 }
 
-/// A child has the name that the own node was to get.
+/// Another child has the name that the own znode should have got.
 AcquireEffects AcquireFsm::name_taken() {
-  AcquireEffects effects = remove_node();  // at a gate it has one
+  AcquireEffects effects = remove_node();  // in a move: the znode at the gate
   create_status_ = Status::node_exists;
   std::ranges::move(drain(), std::back_inserter(effects));
   return effects;
 }
 
-/// With the parent the counter starts again; the tokens go on rising.
+/// A recreated path starts its counter at 0; the tokens go on rising.
 AcquireEffects AcquireFsm::remove_parent() {
   state_ = AcquireState::removing_parent;
   return {{.kind = Kind::remove_parent}};
@@ -91,7 +110,7 @@ AcquireEffects AcquireFsm::drained(const ListedAnswer& answer) {
     return effects;
   }
   if (std::ranges::any_of(answer.children, is_transient)) return policy_.wait ? pause() : end();
-  // Only a contender that has a node clears them.
+  // Only a contender that has a znode clears them.
   if (!core::orphans(answer.children).empty()) return enqueue();
   return fail(Errc::sequence_exhausted, way_out(answer.children));
 }
