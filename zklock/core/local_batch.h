@@ -6,7 +6,8 @@
 
 namespace zklock::core {
 
-/// How the contenders of one client share a node; those that agree on it do.
+/// Settings by which contenders of one client share a znode. Contenders with equal settings share
+/// one.
 struct LocalTerms {
   int batch = 1;
   std::chrono::milliseconds keep_idle{0};
@@ -15,28 +16,29 @@ struct LocalTerms {
   friend bool operator==(const LocalTerms&, const LocalTerms&) = default;
 };
 
-/// How often a node may still be passed on from one contender of a client to the next.
+/// Counts how often one znode may still be handed off from one contender of a client to the next.
 ///
-/// `served` is the number of grants since the last proof that nobody waited outside:
+/// `served` is the number of grants since the last proof that no other client waited:
 ///
-/// | event                             | served                     | may ask again            |
-/// |-----------------------------------|----------------------------|--------------------------|
-/// | (a new node)                      | 0                          | yes                      |
-/// | granted()                         | one more                   | as before                |
-/// | asks(): how many nodes are there? | the same                   | not before the answer    |
-/// | answered(alone)                   | the grants since asks()    | yes                      |
-/// | answered(others), others_found()  | the same                   | no: others wait          |
-/// | nobody_known(): a watch is armed  | 0                          | as before                |
+/// | event                              | served                     | may count again         |
+/// |------------------------------------|----------------------------|-------------------------|
+/// | (a new znode)                      | 0                          | yes                     |
+/// | granted()                          | plus 1                     | unchanged               |
+/// | asks(): the children are counted   | unchanged                  | not before the reply    |
+/// | answered(alone)                    | the grants since asks()    | yes                     |
+/// | answered(others), others_found()   | unchanged                  | no: other clients wait  |
+/// | nobody_known(): the watch is armed | 0                          | unchanged               |
 ///
-/// Why at most `batch` grants are made in a row while somebody outside waits, as long as
-/// nobody_known() is not called: let its node be there from some moment on, as the server sees it
-/// that answers (one that lags behind the others sees it late: to ask a quorum would take a write
-/// for each question). The last answer `alone` was given before, for it did not count that node, and
-/// asked before that. So every grant from that moment on is among those that `served` counts, and
-/// left() allows only `batch` of these. A wrong `others` costs a node too many, and breaks nothing.
+/// Without nobody_known(), at most `batch` grants are made in a row while another client waits.
+/// Proof: take the moment from which the server that answers sees that client's znode. The last
+/// answer "alone" was requested before it, because that answer did not count the znode. So `served`
+/// counts every grant since that moment, and left() allows only `batch` of them. A lagging server
+/// sees the znode late; a quorum request would cost one write per count. A wrong answer "others"
+/// costs one superfluous znode, and breaks nothing.
 ///
-/// A watch says less than an answer: that nobody has come, as far as the servers have told. What is
-/// granted until they tell is not bounded by number, but by the time that takes, or the lease.
+/// An armed watch is weaker than an answer: no other contender has arrived as far as the server has
+/// told this client. The number of grants until the event comes is not bounded. Their time is: by
+/// the delay of the event, or by the lease.
 ///
 /// Thread-safety: none; pure.
 class LocalAllowance {
@@ -46,8 +48,9 @@ class LocalAllowance {
   bool left() const noexcept { return served_ < batch_; }
   bool others_wait() const noexcept { return others_; }
   bool asking() const noexcept { return asking_; }
-  /// Late, for a question takes the processors as long as a dozen grants do; but at the end the lock
-  /// is nobody's until the answer comes. Of a batch of one, nothing depends on it.
+  /// Returns whether the children should be counted now: late in a batch, because a count takes as
+  /// much processor time as a dozen grants. But before its end, because then the lock is idle until
+  /// the reply. A batch of one needs no count.
   bool worth_asking() const noexcept {
     return batch_ > 1 && !asking_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
   }
@@ -68,7 +71,7 @@ class LocalAllowance {
  private:
   int batch_;
   int served_ = 0;
-  int served_before_ = 0;  ///< when it was asked last
+  int served_before_ = 0;  ///< `served` at the last asks()
   bool asking_ = false;
   bool others_ = false;
 };

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view delay_prefix = "delay-";
 
-/// Takes a number and `end` from the front. Of its form only as much is asked as it takes to have
-/// one: it is printed again, and compared.
+/// Takes a number and `end` from the front. Accepts every form of the number: the caller prints the
+/// whole name again and compares.
 std::optional<std::int64_t> take(std::string_view& text, std::string_view end) noexcept {
   std::int64_t number = 0;
   const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -42,7 +42,7 @@ std::optional<DelayMarker> DelayMarker::parse(std::string_view name) {
   const auto number = token ? take(text, "") : std::nullopt;
   constexpr std::int64_t last = std::numeric_limits<std::int32_t>::max();
   if (!number || *number < 0 || *number > last) return std::nullopt;
-  // Compared as what they are: in other units the longest would be out of range.
+  // Compared in milliseconds: converted to a finer unit, the largest length would overflow.
   if (*length < 1 || *length > std::chrono::milliseconds(longest_lock_delay).count()) {
     return std::nullopt;
   }

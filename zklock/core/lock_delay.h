@@ -13,29 +13,31 @@
 
 namespace zklock::core {
 
-/// What a contender with a lock delay puts beside its node before it holds, and takes away with it
-/// when it lets go: in one transaction, so that nobody sees one of them without the other. It is
-/// persistent: when the node goes in any other way, the marker stays behind, and says to whoever is
-/// next how long to wait. It is none of a contender; among Curator's contenders
-/// it sorts last.
+/// The delay marker of a contender with a lock delay: a persistent child of the lock path. The
+/// contender creates it before it holds. On release, one transaction deletes the marker and the
+/// contender's znode, so no client sees only one of them. If the znode is deleted in any other way,
+/// the marker remains: it is orphaned, and says how long the next contender must wait. Its name is
+/// not a contender's; Curator's contenders sort it last.
 ///
-/// "delay-<milliseconds>-<token>-<number>", both of the contender's node: the number to find that
-/// among the children, the token because the numbers begin again where the path is made anew. So
-/// nobody takes another's marker for his own, to keep it or to remove it.
+/// Name: "delay-<milliseconds>-<token>-<sequence number>", the last two of the contender's znode.
+/// The sequence number finds that znode among the children. The token is there because sequence
+/// numbers start again if the path is recreated. So no contender mistakes another's marker for its
+/// own, to keep it or to delete it.
 struct DelayMarker {
   std::string name;
   std::chrono::milliseconds length{};
   Sequence of;
 
   static DelayMarker make(std::chrono::milliseconds length, FencingToken token, Sequence of);
-  /// Nothing for every name that make() does not make, or of a length that is none.
+  /// Returns nothing for every name that make() does not make, and for a length out of range.
   static std::optional<DelayMarker> parse(std::string_view name);
 };
 
-/// What is longer is a mistake, and would keep everybody waiting for it.
+/// The largest length. A longer one is taken for a mistake: every contender would wait for it.
 inline constexpr std::chrono::hours longest_lock_delay{24};
 
-/// The markers whose contender is not among the children: it was lost, not released.
+/// Returns the markers whose contender's znode is not among the children: it was lost, not
+/// released.
 std::vector<DelayMarker> orphans(std::span<const std::string> children);
 
 }  // namespace zklock::core

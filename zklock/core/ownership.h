@@ -7,7 +7,7 @@
 
 namespace zklock::core {
 
-/// How a count was taken, and so how it is given back: lock() by unlock(), lock_shared() by
+/// How a count was taken, and so how it is released: lock() by unlock(), lock_shared() by
 /// unlock_shared(), a Hold by its release.
 enum class CountKind { lock, hold, shared_lock, shared_hold };
 inline constexpr std::size_t count_kinds = 4;
@@ -16,17 +16,17 @@ constexpr bool is_shared(CountKind kind) noexcept {
   return kind == CountKind::shared_lock || kind == CountKind::shared_hold;
 }
 
-/// One owner's standing on one path: whether it waits or holds, and how many times.
+/// The state of one owner on one path: whether it waits or holds, and how many times.
 ///
-/// | state   | granted()  | lose()  | add(k)      | drop(k), more left | drop(k), the last | withdraw() |
-/// |---------|------------|---------|-------------|--------------------|-------------------|------------|
-/// | waiting | -> held    |   -     |   -         |   -                |   -               | -> over    |
-/// | held    |   -        | -> lost | count + 1   | count - 1          | -> over           |   -        |
-/// | lost    |   -        | lost    | refused     | count - 1          | -> over           |   -        |
-/// | over    |   -        | over    | refused     | refused            | refused           |   -        |
+/// | state   | granted() | lose()  | add(k)    | drop(k), more left | drop(k), last | withdraw() |
+/// |---------|-----------|---------|-----------|--------------------|---------------|------------|
+/// | waiting | -> held   | -       | -         | -                  | -             | -> over    |
+/// | held    | -         | -> lost | count + 1 | count - 1          | -> over       | -          |
+/// | lost    | -         | lost    | refused   | count - 1          | -> over       | -          |
+/// | over    | -         | over    | refused   | refused            | refused       | -          |
 ///
-/// "-" never happens. The counts are above zero exactly in `held` and `lost`, once the waiting
-/// calls have got theirs.
+/// "-": never happens. When the waiting calls have added their counts, count() is above
+/// 0 in held and lost, and 0 in waiting and over.
 ///
 /// Thread-safety: none; pure.
 class Ownership {
@@ -36,13 +36,13 @@ class Ownership {
   State state() const noexcept { return state_; }
   int count() const noexcept { return std::accumulate(counts_.begin(), counts_.end(), 0); }
   int count(CountKind kind) const noexcept { return counts_[static_cast<std::size_t>(kind)]; }
-  /// Those that exclude everybody else.
+  /// Returns the number of counts that exclude all other contenders.
   int exclusive_count() const noexcept { return count(CountKind::lock) + count(CountKind::hold); }
 
   void granted() noexcept {
     if (state_ == State::waiting) state_ = State::held;
   }
-  /// True if this call made it lost.
+  /// Returns true if this call changed held to lost.
   bool lose() noexcept {
     if (state_ != State::held) return false;
     state_ = State::lost;

@@ -12,7 +12,7 @@ namespace {
 
 struct Rival {
   Contention place;
-  std::int64_t weight;  // never above 32 bits: sums fit
+  std::int64_t weight;  // at most 32 bits, so sums fit
 };
 
 bool stands_before(const Contention& other, const Contention& own) noexcept {
@@ -21,7 +21,7 @@ bool stands_before(const Contention& other, const Contention& own) noexcept {
   return own.access == Access::weighted ? precedes(other, own) : other.before(own);
 }
 
-/// How much of the room `other`, standing before, takes from a contender of that rule.
+/// Returns the weight of `other`, which is ahead, for a contender with `rule`; see QueueRule.
 std::int64_t weight_of(const Contention& other, const QueueRule& rule) noexcept {
   constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
   switch (rule.access) {
@@ -39,7 +39,7 @@ std::int64_t room_of(const QueueRule& rule) noexcept {
   return rule.access == Access::permits ? std::int64_t{rule.all} - rule.wanted : 0;
 }
 
-/// What contenders of one kind must agree on; 0 where there is nothing.
+/// Returns the setting that contenders of one kind of access must agree on; 0: none.
 std::int32_t agreed(Access access, std::int32_t of, std::int32_t ageing) noexcept {
   switch (access) {
     case Access::permits: return of;
@@ -50,12 +50,13 @@ std::int32_t agreed(Access access, std::int32_t of, std::int32_t ageing) noexcep
   return 0;
 }
 
-/// Of `rivals`, nearest first, those that suffice to take more than the room; none too many.
+/// Returns the nearest of `rivals` whose weights together exceed `room`, without superfluous ones.
+/// REQUIRES: the nearest rival comes first.
 std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_t room) {
   std::size_t count = 0;
   std::int64_t taken = 0;
   while (taken <= room && count < rivals.size()) taken += rivals[count++].weight;
-  // The last one is needed, but it may be so heavy that some before it are not.
+  // The last one is needed. But it may be so heavy that some nearer ones are not.
   std::int64_t spare = taken - room - 1;
   std::vector<std::string> names;
   for (std::size_t i = count; i-- > 0;) {
@@ -109,7 +110,7 @@ Decision decide(std::span<const std::string> children, std::string_view own,
   bool seen = false;
   std::vector<Rival> rivals;
   std::int64_t taken = 0;
-  std::optional<Contention> front;  // of those that want the like
+  std::optional<Contention> front;  // the first with this kind of access
   for (const std::string& child : children) {
     seen = seen || child == own;
     const auto other = parse_contention(child);
@@ -139,7 +140,7 @@ Decision decide(std::span<const std::string> children, std::string_view own,
     return decision;
   }
   decision.verdict = Decision::Verdict::behind;
-  // Nearest first: they are the last to go, so they wake this contender least often in vain.
+  // Nearest first: they will be deleted last, so their events are seldom too early for a grant.
   std::ranges::sort(rivals,
                     [](const Rival& a, const Rival& b) { return stands_before(b.place, a.place); });
   const bool one_at_a_time = rule.access == Access::exclusive || rule.access == Access::shared;
@@ -150,7 +151,7 @@ Decision decide(std::span<const std::string> children, std::string_view own,
 }
 
 bool Holders::next_holds(const Contention& next) {
-  // One of ours that has its number from a counter at its end will go, wherever that has put it.
+  // A zklock contender with an unusable number deletes its znode, wherever that is in the queue.
   if (!is_usable(next.sequence) && next.is_of_zklock()) return false;
   switch (next.access) {
     case Access::weighted: return false;

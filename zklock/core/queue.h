@@ -12,91 +12,101 @@
 
 namespace zklock::core {
 
-/// What one contender wants: the rule by which a list of children is judged.
+/// The rule of one contender: it judges a list of children, and says whether the contender is
+/// first.
 ///
-/// Contenders are served in the order of arrival. One may be granted when those before it that are
-/// in its way weigh no more than there is room:
+/// Contenders are served in the order of arrival. Each contender that is ahead has a weight for
+/// this one. This one is first if the sum of the weights is at most its room:
 ///
-/// | access    | in its way: exclusive | shared | permits(k) | room                         |
-/// |-----------|-----------------------|--------|------------|------------------------------|
-/// | exclusive | 1                     | 1      | 1          | 0                            |
-/// | shared    | 1                     | -      | 1          | 0                            |
-/// | permits(k)| all                   | all    | k          | all permits less the own     |
+/// | own access | weight of exclusive | of shared | of permits(k) | room                     |
+/// |------------|---------------------|-----------|---------------|--------------------------|
+/// | exclusive  | 1                   | 1         | 1             | 0                        |
+/// | shared     | 1                   | 0         | 1             | 0                        |
+/// | permits(n) | infinite            | infinite  | k (1)         | total of the permits - n |
 ///
-/// Weighted access is another matter: it is the leave to queue for the lock, for which the others
-/// wait at a gate. It goes to the first in the order of weight, as long as nobody has the lock or
-/// queues for it; so `before` means, for a weighted contender: all that are not weighted, and the
-/// weighted ones that precede() it. To the others the weighted are no contenders.
+/// (1) Infinite if it names another total.
 ///
-/// So classes that meet at one path exclude each other, whichever they are. All that stand before
-/// count, waiting or holding: who wants much is not overtaken by those who want little.
+/// So all classes that meet at one path exclude each other. All contenders that are ahead count,
+/// whether they wait or hold. So a request for many permits is not overtaken by requests for few.
 ///
-/// How many permits there are is said by the first contender that wants some. Who says another
-/// number is refused, and as long as its node is there it is in the way of those behind it: so
-/// nobody else is refused on its account, and holders never count on different numbers.
+/// Weighted access is the permission to queue for the lock. Weighted contenders wait for it at a
+/// gate. The first of them in the order of precedes() gets it, but only while no other contender
+/// exists. So "ahead of" a weighted contender are all contenders that are not weighted, and the
+/// weighted ones that precede() it. All other contenders ignore the weighted ones.
+///
+/// The first contender that requests permits sets their total. A later one with another total is
+/// refused. Until its znode is deleted, it blocks the contenders behind it, which compare their
+/// total with that of the first only. So holders never count on different totals.
 struct QueueRule {
   Access access = Access::exclusive;
-  bool beside_readers = false;  ///< of exclusive access: its node's name says so
-  std::int32_t wanted = 1;      ///< permits
-  std::int32_t all = 1;         ///< permits that there are
-  std::int32_t of = 0;  ///< the number that all contenders must agree on; 0: see shares_count()
+  bool beside_readers = false;  ///< a writer; its znode's name says so
+  std::int32_t wanted = 1;      ///< permits that it requests
+  std::int32_t all = 1;         ///< total of the permits
+  std::int32_t of = 0;          ///< agreed total; 0: see shares_count()
   std::int32_t weight = 0;
-  std::int32_t ageing = 0;  ///< that all contenders must agree on; 0: none
+  std::int32_t ageing = 0;  ///< agreed by all contenders; 0: none
 
   static QueueRule mutex() noexcept { return {}; }
   static QueueRule writer() noexcept { return {.beside_readers = true}; }
   static QueueRule reader() noexcept { return {.access = Access::shared}; }
-  /// `shared`: `all` is only for who comes first, and says it to the others; see permit_count.h.
+  /// `shared`: `all` is only the initial value of the shared permit count; see permit_count.h.
   static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept;
   static QueueRule weighted(std::int32_t weight, std::int32_t ageing) noexcept;
 
-  /// Of the own node's name.
+  /// Returns the own znode's name without the sequence number.
   std::string prefix() const;
   bool is_mutex() const noexcept { return access == Access::exclusive && !beside_readers; }
   bool is_writer() const noexcept { return access == Access::exclusive && beside_readers; }
-  /// How many permits there are is read from the servers, and may change while it waits.
+  /// Returns whether the total is read from the ensemble. It may change while the contender waits.
   bool shares_count() const noexcept { return access == Access::permits && of == 0; }
 
   friend bool operator==(const QueueRule&, const QueueRule&) = default;
 };
 
-/// The order in which weighted contenders that agree on the ageing are served: the heavier first,
-/// those of equal weight in the order of arrival; and nobody is overtaken for ever. For each unit
-/// by which a later one is heavier it has `ageing` places of advance, a place being a number of the
-/// parent's counter. At equality the earlier one goes first. So a contender of weight w is overtaken
-/// only by those that arrive fewer than (heaviest - w) * ageing places after it. The order depends on
-/// the names alone, not on time, so all contenders agree on it.
+/// Returns whether `a` is served before `b`, both weighted. Heavier contenders are served first,
+/// and those of equal weight in the order of arrival.
+///
+/// For each unit of extra weight, a later contender may overtake `ageing` places; a place is one
+/// sequence number. At equality the earlier contender is first. So a contender of weight w is
+/// overtaken only by those that arrive fewer than (heaviest - w) * ageing places later. With an
+/// ageing of 0 there is no such limit. The order depends only on the names, so all contenders agree
+/// on it.
 bool precedes(const Contention& a, const Contention& b) noexcept;
 
-/// What a list of children says about one contender.
+/// The result of judging a list of children for one contender.
 ///
-/// | verdict  | meaning                                                                   |
-/// |----------|---------------------------------------------------------------------------|
-/// | first    | nobody is in its way: it may be granted                                    |
-/// | behind   | it waits until one of `watch` goes; while all are there it is not granted  |
-/// | vanished | its own node is not in the list; never to be taken for a grant            |
-/// | at_odds  | the first that wants the like counts on other settings: `rival`            |
+/// | verdict  | meaning                                                                     |
+/// |----------|-----------------------------------------------------------------------------|
+/// | first    | no contender ahead blocks it: it may be granted                             |
+/// | behind   | blocked until one of `watch` is deleted                                     |
+/// | vanished | its own znode is not in the list; never a grant                             |
+/// | at_odds  | the first contender of its kind of access has the other setting `rival`     |
 struct Decision {
   enum class Verdict { first, behind, vanished, at_odds };
   Verdict verdict = Verdict::vanished;
-  /// The nearest before it that suffice to be in its way, and none too many: one, or as many as
-  /// permits at most. Empty when more is wanted than there is: only a change of that can help.
+  /// The nearest contenders ahead whose weights together exceed the room; none of them is
+  /// superfluous. One, or at most as many as there are permits. Empty if it requests more permits
+  /// than exist: then only a change of the permit count can help.
   std::vector<std::string> watch = {};
-  /// The one to watch is exclusive: when it held, nobody else did, and so its release is a grant.
+  /// The contender to watch is exclusive. While it held, no other contender did, so its announced
+  /// release is a grant.
   bool follows_release = false;
-  std::size_t position = 0;  ///< how many contenders stand before it
-  std::int32_t rival = 0;
+  std::size_t position = 0;  ///< number of contenders ahead
+  std::int32_t rival = 0;    ///< with at_odds: the other setting
 };
 
-/// Pure. Children that are not contenders count for nothing.
+/// Returns the decision for the contender `own`. Pure. Children that are not contenders are
+/// ignored.
 Decision decide(std::span<const std::string> children, std::string_view own, const QueueRule& rule);
 
-/// Who, of contenders that come in the order of arrival, may hold at the same time: nobody before
-/// them is in their way. One object for one queue, asked from the front to the back.
+/// Tells which contenders of one queue may hold at the same time: those that no contender ahead
+/// blocks. One object for one queue; ask from its front to its back. For contenders in the order of
+/// arrival; weighted ones never hold.
 class Holders {
  public:
-  /// `all`: how many permits there are, where the names do not say.
+  /// `all`: the total of the permits, if the names do not say it.
   explicit Holders(std::int32_t all) : all_(all) {}
+  /// Returns whether `next` may hold, given all contenders of the earlier calls ahead of it.
   bool next_holds(const Contention& next);
 
  private:
@@ -104,16 +114,16 @@ class Holders {
   std::size_t exclusive_ = 0;
   std::size_t shared_ = 0;
   std::int64_t permits_ = 0;
-  std::int32_t of_ = 0;  ///< what the first of those says
+  std::int32_t of_ = 0;  ///< total named by the first of them
   bool at_odds_ = false;
 };
 
-/// The contenders among `children`, in the order in which they will be served as it stands now:
-/// those who queue in the order of arrival, and behind them those at a gate as they precede() each
-/// other.
+/// Returns the contenders among `children`, in the order in which they would be served now. First
+/// those that queue in the order of arrival, then those at a gate in the order of precedes().
 std::vector<NodeName> contenders(std::span<const std::string> children);
 
-/// Of all contenders in that order: those who may hold. `all_permits` as in Holders.
+/// Returns those contenders that may hold. `queue`: all contenders, as contenders() orders them.
+/// `all_permits`: as in Holders.
 std::vector<NodeName> holders(std::span<const NodeName> queue, std::int32_t all_permits);
 
 }  // namespace zklock::core
