@@ -109,7 +109,8 @@ GatheringEffects Gathering::end(Kind kind, std::size_t part) {
   return effects;
 }
 
-// The last one first, so that nobody is granted one of them only to wait for the next.
+// Releases the last part first. Otherwise another call could be granted one part only to wait for
+// the part after it.
 GatheringEffects Gathering::drop_all() {
   GatheringEffects effects;
   for (std::size_t part = standings_.size(); part-- > 0;) {

@@ -6,44 +6,55 @@
 
 namespace zklock::core {
 
-/// Where a call stands that gathers several locks, its parts, one after the other.
+/// The states of one call that takes several locks, its parts, one after the other.
 ///
-/// | state       | waits for          | event                       | next                          |
-/// |-------------|--------------------|-----------------------------|-------------------------------|
-/// | idle        |                    | start()                     | asking the first part         |
-/// |             |                    | stop()                      | ended                         |
-/// | asking      | the part's answer  | any; enough, none untried   | granted                       |
-/// |             |                    | any; enough still possible  | asking the next part          |
-/// |             |                    | any; enough not possible    | asking the first part, if a   |
-/// |             |                    |                             | part was lost, or enough can  |
-/// |             |                    |                             | come into reach; else ended   |
-/// |             |                    | any; late                   | granted if enough, else ended |
-/// |             |                    | silent(), stop()            | calling_off                   |
-/// |             |                    | lost(): enough not possible | calling_off                   |
-/// | calling_off | the part's answer, | any, after stop()           | ended                         |
-/// |             | all the same       | any, otherwise              | as from asking                |
-/// | granted     |                    |                             | (final)                       |
-/// | ended       |                    |                             | (final)                       |
+/// | state       | waits for        | event                       | next                   |
+/// |-------------|------------------|-----------------------------|------------------------|
+/// | idle        |                  | start()                     | asking, the first part |
+/// |             |                  | stop()                      | ended                  |
+/// | asking      | the part's reply | reply: too few parts left   | asking, the first part |
+/// |             |                  |                             | (1); otherwise ended   |
+/// |             |                  | reply: enough held; late or | granted                |
+/// |             |                  | no part untried             |                        |
+/// |             |                  | reply: late                 | ended                  |
+/// |             |                  | reply, otherwise            | asking, the next part  |
+/// |             |                  | silent(), stop()            | calling_off            |
+/// |             |                  | lost(): too few parts left  | calling_off            |
+/// | calling_off | the part's reply | reply, after stop()         | ended                  |
+/// |             |                  | reply, otherwise            | as from asking         |
+/// | granted     |                  |                             | (final)                |
+/// | ended       |                  |                             | (final)                |
 ///
-/// Whatever is not granted is dropped: what was taken is given back before it ends, or begins anew.
+/// "Too few parts left": those held and those not yet tried are fewer than needed.
+///
+/// (1) Only if the call waits and is not late. Either a part was lost and Rule::queue_again is set;
+/// or none was lost, and enough parts may become reachable.
+///
+/// Before the call ends without a grant, or begins again, it releases all parts that it holds.
 enum class GatheringState { idle, asking, calling_off, granted, ended };
 
-/// How a part answered: it is held now; it is not (its time ran out, others hold it, the request
-/// was called off); it is out of reach, which may pass; it was not asked, because it was out of reach
-/// before; it failed.
+/// The reply of a part.
+///
+/// | reply        | meaning                                                                    |
+/// |--------------|----------------------------------------------------------------------------|
+/// | granted      | the part is held now                                                       |
+/// | none         | not held: its time ran out, other contenders hold it, or it was called off |
+/// | out_of_reach | not reachable now; that may change                                         |
+/// | not_asked    | skipped, because it was not reachable before                               |
+/// | failed       | an error                                                                   |
 enum class PartAnswer { granted, none, out_of_reach, not_asked, failed };
 
-/// What the rule asks of its driver.
+/// A request or notification that the driver carries out.
 struct GatheringEffect {
   enum class Kind {
-    ask,        ///< `part`, waiting until the deadline of the call
-    ask_once,   ///< `part`, a single attempt
-    call_off,   ///< the request to `part`, whose answer comes all the same
-    drop,       ///< `part` is held, or was lost: give it back
-    grant,      ///< enough is held
-    end,        ///< without a grant: time has run out, others hold, or it was stopped
-    fail_lost,  ///< `part` was lost while others were waited for, by policy an error
-    fail,       ///< too many parts failed
+    ask,        ///< acquire `part`, until the call's deadline
+    ask_once,   ///< acquire `part` by a single attempt
+    call_off,   ///< cancel the request to `part`; its reply still comes
+    drop,       ///< release `part`, which is held or lost
+    grant,      ///< enough parts are held
+    end,        ///< no grant: late, busy or stopped
+    fail_lost,  ///< `part` was lost; Rule::queue_again is false
+    fail,       ///< too many parts failed or are unreachable
   };
   Kind kind;
   std::size_t part = 0;
@@ -52,32 +63,32 @@ struct GatheringEffect {
 
 using GatheringEffects = std::vector<GatheringEffect>;
 
-/// The rule by which one call takes `needed` of several parts: one after the other in their order,
-/// which is the same for everybody. Pure, one call in, effects out.
+/// The rule by which one call takes `needed` of its parts. It requests them one after the other, in
+/// their order, which is equal for all calls. Pure: each input returns effects.
 ///
-/// Why no two calls wait for each other: a call waits only for a part that comes after all it
-/// holds. So along any chain of calls, each waiting for a part that the next one holds, the awaited
-/// parts come later and later, and the chain cannot close. It does not matter which parts a call
-/// has passed over, since it never goes back to one without having dropped everything. What it
-/// asks for beyond the needed ones it does not wait for.
+/// Why no two calls wait for each other: a call waits only for a part that comes after all parts
+/// that it holds. Take a chain of calls, each of which waits for a part that the following call
+/// holds. Along it, the awaited parts come later and later, so it cannot close to a circle. Parts
+/// that a call has passed over do not matter: before it requests them again, it releases
+/// everything. It does not wait for parts beyond the needed ones.
 ///
-/// If too few parts are in reach, the call begins anew when it `persists`. A part that was not asked
-/// is a reason to begin anew also without that: it may have come into reach. From then on the call is
-/// in_earnest(): its driver asks every part, so this happens once.
+/// If too few parts are reachable, a call that `persists` begins again until it is late. A call
+/// that skipped a part begins again once even without that, because the part may be reachable now.
+/// From then on in_earnest() is true, and the driver requests every part.
 ///
-/// All parts are tried, also when enough are held already (in a single attempt): what is held
-/// beyond the needed can be lost without harm.
+/// The call tries all parts, by single attempts once enough are held. Parts held beyond the needed
+/// number can be lost without harm.
 ///
-/// Thread-safety: none; its driver calls it in turn and carries out the effects, in order, before
-/// the next call.
+/// Thread-safety: none. The driver calls it in turn. It carries out the effects in order, and
+/// before the next input.
 class Gathering {
  public:
   struct Rule {
     std::size_t parts = 1;
     std::size_t needed = 1;   ///< 1 to `parts`
     bool wait = true;         ///< false: a single attempt at each part
-    bool queue_again = true;  ///< begin anew when too many taken parts were lost
-    bool persists = false;    ///< begin anew, until it is late, when too few parts are in reach
+    bool queue_again = true;  ///< begin again after losses; false: fail_lost
+    bool persists = false;    ///< begin again while too few are reachable
   };
 
   explicit Gathering(Rule rule) : rule_(rule), standings_(rule.parts, Standing::untried) {}
@@ -86,20 +97,20 @@ class Gathering {
   bool over() const noexcept {
     return state_ == GatheringState::granted || state_ == GatheringState::ended;
   }
-  /// The part whose answer is awaited.
+  /// The part whose reply is outstanding.
   std::size_t asked() const noexcept { return asked_; }
-  /// Returns true once the call has begun anew because too few parts were in reach.
+  /// Returns true once the call has begun again because too few parts were reachable.
   bool in_earnest() const noexcept { return in_earnest_; }
   bool holds(std::size_t part) const { return standings_.at(part) == Standing::taken; }
 
   GatheringEffects start();
-  /// The part asked() answers. `late`: the deadline of the call has passed.
+  /// The reply of the part asked(). `late`: the deadline of the call has passed.
   GatheringEffects answered(PartAnswer answer, bool late);
-  /// The part asked() has been out of reach for too long.
+  /// The part asked() has been unreachable for too long.
   GatheringEffects silent();
-  /// A part that is held was lost; to be told before the next answer.
+  /// The held `part` was lost. REQUIRES: called before the next answered().
   GatheringEffects lost(std::size_t part);
-  /// The caller waits no longer: after this there is no grant.
+  /// Ends the call: no grant follows.
   GatheringEffects stop();
 
  private:
@@ -120,7 +131,7 @@ class Gathering {
   GatheringState state_ = GatheringState::idle;
   std::vector<Standing> standings_;
   std::size_t asked_ = 0;
-  bool passed_over_ = false;  ///< the request was called off by silent()
+  bool passed_over_ = false;  ///< silent() has called the request off
   bool stopped_ = false;
   bool in_earnest_ = false;
 };

@@ -14,7 +14,7 @@ bool ends_contention(Errc error) noexcept {
     case Errc::lock_lost:
     case Errc::quota_exceeded:
     case Errc::read_only:
-    case Errc::sequence_exhausted:  // until the others have left
+    case Errc::sequence_exhausted:  // until the path has no other children
     case Errc::too_many_nodes:
     case Errc::too_many_watches:
     case Errc::outcome_unknown:

@@ -9,39 +9,42 @@
 
 namespace zklock::core {
 
-/// Where one candidate for leadership stands. A leadership begins with a grant, is told to stop
-/// once, and is over when whoever leads has finished: only then may the next one begin.
+/// The states of one candidate for leadership. A leadership begins with a grant. It is stopped
+/// exactly once, and it is over when the leader's function has finished. Only then the following
+/// one begins.
 ///
-/// | state       | event                        | then                         | effects         |
-/// |-------------|------------------------------|------------------------------|-----------------|
-/// | idle        | wanted                       | contending                   | contend         |
-/// | contending  | granted                      | leading                      | begin           |
-/// |             | failed, may pass             | backing_off                  | pause           |
-/// |             | failed, for good             | failed                       |                 |
-/// |             | withdrawn                    | idle                         | cancel          |
-/// |             | closed                       | closed                       | cancel          |
-/// | backing_off | due                          | contending                   | contend         |
-/// |             | withdrawn                    | idle                         |                 |
-/// |             | closed                       | closed                       |                 |
-/// | leading     | lost, interrupted, withdrawn | ending                       | stop            |
-/// |             | closed                       | closing                      | stop            |
-/// |             | finished                     | contending or idle (*)       | stop, release.. |
-/// |             | had no turn                  | the same, and wanted         |                 |
-/// | ending      | closed                       | closing                      |                 |
-/// |             | had no turn                  | the same, and wanted         |                 |
-/// |             | finished                     | contending or idle (*)       | release..       |
-/// | closing     | finished                     | closed                       | release         |
-/// | failed      | wanted                       | contending                   | contend         |
-/// |             | withdrawn                    | idle                         |                 |
-/// | idle, failed| closed                       | closed                       |                 |
-/// | closed      |                              | (final)                      |                 |
+/// | state          | event                        | next                   | effects           |
+/// |----------------|------------------------------|------------------------|-------------------|
+/// | idle           | wanted                       | contending             | contend           |
+/// | contending     | granted                      | leading                | begin             |
+/// |                | failed, may pass             | backing_off            | pause             |
+/// |                | failed, for good             | failed                 |                   |
+/// |                | withdrawn                    | idle                   | cancel            |
+/// |                | closed                       | closed                 | cancel            |
+/// | backing_off    | due                          | contending             | contend           |
+/// |                | withdrawn                    | idle                   |                   |
+/// |                | closed                       | closed                 |                   |
+/// | leading        | lost, interrupted, withdrawn | ending                 | stop              |
+/// |                | closed                       | closing                | stop              |
+/// |                | finished                     | contending or idle (1) | stop, release (1) |
+/// |                | had_no_turn                  | leading; wanted (2)    |                   |
+/// | ending         | closed                       | closing                |                   |
+/// |                | had_no_turn                  | ending; wanted (2)     |                   |
+/// |                | finished                     | contending or idle (1) | release (1)       |
+/// | closing        | finished                     | closed                 | release           |
+/// | failed         | wanted                       | contending             | contend           |
+/// |                | withdrawn                    | idle                   |                   |
+/// | idle or failed | closed                       | closed                 |                   |
+/// | closed         |                              | (final)                |                   |
 ///
-/// (*) contending, with the effect `contend` at the end, if it was wanted since the grant and not
-/// withdrawn later, or if nothing was said and the policy is `again`; else idle. When whoever led
-/// has failed: backing_off, with the effect `pause`, instead of contending.
+/// 1. contending, with the further effect `contend`, if wanted() was called since the grant and
+///    withdrawn() not later. So too if neither was called, and the policy is `again`. Otherwise
+///    idle. If the leader's function failed, backing_off and `pause` replace contending and
+///    `contend`.
+/// 2. As if wanted() were called, unless withdrawn() was called since the grant.
 ///
-/// Every attempt to be elected has a number, and so has the leadership that comes of it: answers
-/// and events of an earlier one change nothing. A grant that comes too late is given back.
+/// Every attempt to be elected has a number, and its leadership has that number too. Replies and
+/// events of an earlier attempt change nothing. A grant of an earlier attempt is released.
 enum class LeadershipState {
   idle,
   contending,
@@ -53,52 +56,53 @@ enum class LeadershipState {
   closed,
 };
 
-/// What the machine asks of its driver, in this order.
+/// Requests and notifications that the driver carries out in this order.
 enum class LeadershipEffect {
-  contend,    ///< ask for the lock, as attempt()
-  cancel,     ///< do not ask any more
+  contend,    ///< acquire the lock, as attempt()
+  cancel,     ///< cancel the acquire
   pause,      ///< call due(attempt()) a little later
-  begin,      ///< it leads: leadership number attempt()
-  stop,       ///< tell whoever leads that it is over
-  release,    ///< let go of the lock
-  give_back,  ///< the grant that came is not wanted: release it
+  begin,      ///< begin the leadership attempt()
+  stop,       ///< notify the leader that its leadership ends
+  release,    ///< release the lock
+  give_back,  ///< release this late grant
 };
 
 using LeadershipEffects = std::vector<LeadershipEffect>;
 
-/// Whether there is no use in trying again: nothing that others do can mend it.
+/// Returns whether trying again is useless: the cause does not pass without the user's help.
 bool ends_contention(Errc error) noexcept;
 
-/// Contends, leads and contends again: pure, one event in, effects out.
+/// Contends, leads and contends again. Pure: each event returns effects.
 ///
-/// Thread-safety: none; its driver calls it under one mutex.
+/// Thread-safety: none. The driver calls it under one mutex.
 class LeadershipFsm {
  public:
   using Attempt = std::uint64_t;
 
-  /// `again`: after a leadership it contends for the next one by itself.
+  /// `again`: after a leadership it contends again without wanted().
   explicit LeadershipFsm(bool again) noexcept : again_(again) {}
 
   LeadershipState state() const noexcept { return state_; }
   /// The number of the last attempt; 0 before the first.
   Attempt attempt() const noexcept { return attempt_; }
-  /// Whether it is in the queue, leads, or will contend after the present leadership.
+  /// Returns whether it contends, or will contend after the present leadership or pause.
   bool wants() const noexcept;
 
-  /// Nothing when there is nothing to do.
+  /// The candidate is to contend. All inputs return no effects if there is nothing to do.
   LeadershipEffects wanted();
   LeadershipEffects granted(Attempt attempt);
   LeadershipEffects failed(Attempt attempt, bool for_good);
   LeadershipEffects due(Attempt attempt);
   LeadershipEffects lost(Attempt attempt);
-  /// The leadership ended, lost or interrupted, before the leader's function could begin. So it does
-  /// not count: the candidate contends once more, unless it was withdrawn or closed.
+  /// The leadership was lost or interrupted before the leader's function began. The candidate
+  /// contends once more, unless it was withdrawn or closed.
   void had_no_turn(Attempt attempt) noexcept;
-  /// Whoever led has returned, or `failed`.
+  /// The leader's function has returned. `failed`: it ended with an error.
   LeadershipEffects finished(Attempt attempt, bool failed = false);
-  /// The present leadership is to end; what follows is as after a loss.
+  /// Ends the present leadership as a loss does.
   LeadershipEffects interrupted();
-  /// As interrupted(), and it leaves the queue until it is wanted again.
+  /// Ends the present leadership or acquire. The candidate does not contend until wanted() is
+  /// called.
   LeadershipEffects withdrawn();
   LeadershipEffects closed();
 
@@ -111,7 +115,7 @@ class LeadershipFsm {
   const bool again_;
   LeadershipState state_ = LeadershipState::idle;
   Attempt attempt_ = 0;
-  /// While leading or ending: whether it contends afterwards, where that was said.
+  /// While leading or ending: whether it contends afterwards; empty: the policy decides.
   std::optional<bool> afterwards_;
 };
 

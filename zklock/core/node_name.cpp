@@ -44,7 +44,7 @@ bool is_uuid(std::string_view text) noexcept {
   return text.size() == 12 && is_hex(text);
 }
 
-/// Whether `text` is "_c_<id>-", with an id that `is_id` accepts.
+/// Returns whether `text` is "_c_<id>-", with an id that `is_id` accepts.
 template <class IsId>
 bool is_protection(std::string_view text, IsId is_id) noexcept {
   constexpr std::string_view begin = "_c_";
@@ -65,7 +65,7 @@ bool is_gos(std::string_view before) noexcept {
   return is_protection(before, is_hex_id);
 }
 
-/// The table in the header, without the counted names.
+/// The table of parse_contention(), without the names that have counts.
 struct Format {
   bool (*accepts)(std::string_view before) noexcept;  ///< the text ahead of the marker
   std::string_view marker;
@@ -81,7 +81,8 @@ constexpr std::array<Format, 9> formats{{{is_unprotected, lock_prefix, Access::e
                                          {is_hex_id, "__lock__", Access::exclusive},
                                          {is_hex_id, "__rlock__", Access::shared}}};
 
-/// Takes "<count>-" from the front; nothing unless it is as std::to_string prints a count above 0.
+/// Takes "<count>-" from the front. Returns nothing unless std::to_string prints the count so, and
+/// it is above 0.
 std::optional<std::int32_t> take_count(std::string_view& text) noexcept {
   std::int32_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -119,7 +120,7 @@ std::string print_counts(const Counted& format, Counts counts) {
   return text;
 }
 
-/// What the prefix says, all but the sequence.
+/// Returns the content of the name, without the sequence number.
 std::optional<Contention> parse_prefix(std::string_view prefix) noexcept {
   Contention result{.prefix = prefix};
   for (const Format& format : formats) {
@@ -193,7 +194,7 @@ std::optional<NodeName> NodeName::parse(std::string_view text) {
 
 NodeName NodeName::make(std::string_view prefix, Sequence sequence) {
   char buffer[std::numeric_limits<std::int64_t>::digits10 + 2];
-  // 64 bits: the smallest number has no opposite in 32.
+  // 64 bits: the smallest 32-bit number cannot be negated in 32.
   const std::int64_t value = sequence.value;
   const auto end = std::to_chars(std::begin(buffer), std::end(buffer), value < 0 ? -value : value);
   const std::string_view digits(buffer, static_cast<std::size_t>(end.ptr - buffer));
