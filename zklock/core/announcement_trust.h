@@ -12,45 +12,45 @@
 namespace zklock::core {
 
 /// Returns whether every identity that may create children of a znode with this ACL may also delete
-/// them. An empty ACL permits everything to everybody.
+/// them. An empty ACL permits everything to all clients.
 ///
-/// Each entry that permits CREATE must itself permit DELETE, unless world:anyone may delete. Entries
-/// of equal scheme and id are not combined: servers hide the secret part of digest ids from clients
-/// without ADMIN, so different ids can look equal.
+/// Each entry that permits CREATE must itself permit DELETE, unless world:anyone may delete.
+/// Entries of equal scheme and id are not combined. Servers hide the secret part of digest ids from
+/// clients without ADMIN, so different ids can look equal.
 bool creators_may_delete(std::span<const AclEntry> acl) noexcept;
 
-/// Decides whether the announced release of a predecessor is believed: whether an event
-/// NODE_DATA_CHANGED of its znode is taken for a release without a list.
+/// Decides whether a NODE_DATA_CHANGED event of a predecessor counts as its release without a list.
 ///
-/// A contender with CREATE on the lock path can make a znode whose data promise an announcement, and
-/// can write that znode while another contender holds the lock. If it may also delete below the path,
-/// it could have deleted the znode of the holder, so a forged announcement gives it no new power. So
-/// an announcement is believed only if all creators were permitted to delete when the predecessor was
-/// created. Otherwise the successor lists the children.
+/// A contender with CREATE on the lock path can make a znode that promises an announcement. It can
+/// write that znode while another contender holds the lock. If it also has DELETE, it could have
+/// deleted the holder's znode, so a forged announcement gives it no new power. So an announcement
+/// is believed only if all creators had DELETE when the predecessor was created. Otherwise the
+/// successor lists the children.
 ///
-/// The ACL is read once per path. Every stat of the path shows whether that ACL is still the current
-/// one: its czxid names the path, its aversion counts the changes of the ACL.
+/// The ACL is read once per path. Every stat of the path shows whether that ACL is still current:
+/// its czxid identifies the path, and its aversion counts the changes of the ACL.
 ///
-/// | verdict | event                                  | next                                       |
-/// |---------|----------------------------------------|--------------------------------------------|
-/// | unknown | the ACL was read                       | safe or unsafe                             |
-/// | unknown | the ACL may not be read                | unsafe                                     |
-/// | any     | a stat shows another czxid or aversion | unknown                                    |
-/// | any     | the ACL is wanted, and the last stat   | unknown                                    |
-/// |         | is older than max_age                  |                                            |
-/// | any     | a new session has begun: emptied       | unknown                                    |
-/// |         | servers give czxids a second time      |                                            |
+/// | verdict | event                                  | next           |
+/// |---------|----------------------------------------|----------------|
+/// | unknown | the ACL was read                       | safe or unsafe |
+/// | unknown | the ACL may not be read                | unsafe         |
+/// | any     | a stat shows another czxid or aversion | unknown        |
+/// | any     | the ACL is wanted, and the last stat   | unknown        |
+/// |         | is older than max_age                  |                |
+/// | any     | a new session has begun: an ensemble   | unknown        |
+/// |         | that lost its data repeats czxids      |                |
 ///
-/// If the aversion is 0, the ACL is as old as the path. If not, predecessors that were there when this
-/// version of the ACL was first read may have been created under an earlier ACL, and are not believed.
+/// If the aversion is 0, the ACL is as old as the path. Otherwise some predecessors may have been
+/// created under an earlier ACL: those that existed when this version of the ACL was first read.
+/// They are not believed.
 ///
-/// A stat is as old as the request that got it: `sent_at` is when that was sent.
+/// A stat is as old as its request. `sent_at` is the sending time of that request.
 ///
 /// Thread-safety: none.
 class AnnouncementTrust {
  public:
-  /// A contender that goes by its sequence number gets no stat of the path. So a change of the ACL
-  /// can go unnoticed for this long.
+  /// How long a change of the ACL can go unnoticed: contenders that use only their sequence number
+  /// read no stat of the path.
   static constexpr std::chrono::seconds max_age{1};
 
   /// The czxid and the aversion in a stat of the path.
@@ -60,22 +60,22 @@ class AnnouncementTrust {
     friend bool operator==(const Version&, const Version&) = default;
   };
 
-  /// A stat of the path was read.
+  /// Records a stat of the path.
   void seen(const Version& version, Instant sent_at) noexcept;
-  /// A contender waits for an announcement. Returns whether the ACL has to be read now; then exactly
-  /// one of the next three calls must follow.
+  /// Called when a contender waits for an announcement. Returns true if the caller must read the
+  /// ACL now, and then call exactly one of acl_read(), acl_refused() and acl_not_read().
   bool wants_acl(Instant now) noexcept;
-  /// The ACL was read, with this stat of the path. `last_child`: its pzxid.
+  /// The ACL was read together with this stat of the path. `last_child`: the stat's pzxid.
   void acl_read(const Version& version, FencingToken last_child, std::span<const AclEntry> acl,
                 Instant sent_at) noexcept;
-  /// The servers refused to show the ACL.
+  /// The server refused to show the ACL.
   void acl_refused(Instant sent_at) noexcept;
-  /// The request has failed; the ACL is read when it is wanted again.
+  /// The request failed. The ACL is read when wants_acl() is called again.
   void acl_not_read() noexcept { reading_ = false; }
   /// A new session has begun.
   void forget() noexcept { verdict_ = Verdict::unknown; }
 
-  /// `predecessor`: the czxid of its znode.
+  /// Returns whether the announcement is believed. `predecessor`: the czxid of its znode.
   bool believes(FencingToken predecessor) const noexcept {
     return verdict_ == Verdict::safe && predecessor > since_;
   }
@@ -84,7 +84,7 @@ class AnnouncementTrust {
   enum class Verdict : std::uint8_t { unknown, safe, unsafe };
 
   Version version_;
-  Version read_;  ///< of the last ACL that was read
+  Version read_;  ///< version of the last ACL read
   Instant seen_at_{};
   FencingToken since_;  ///< predecessors up to this one are not believed
   Verdict verdict_ = Verdict::unknown;

@@ -65,7 +65,7 @@ std::string sentence(Errc code, std::string_view operation, std::string_view pat
   return result;
 }
 
-// A path may be quoted that nobody has checked yet, and terminals would obey what it holds.
+// The path may be unchecked, and terminals would execute its control characters.
 std::string shown(std::string_view text) {
   return core::printable(text, text.size());
 }
@@ -73,7 +73,7 @@ std::string shown(std::string_view text) {
 }  // namespace
 
 const std::error_category& error_category() noexcept {
-  // Never destroyed: an error_code may be compared while static objects are.
+  // Never destroyed: error codes may be compared while static objects are destroyed.
   static const Category& category = *new Category;
   return category;
 }

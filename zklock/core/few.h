@@ -11,10 +11,10 @@
 
 namespace zklock::core {
 
-/// A vector that mostly has one element, and then keeps it within itself; and is small. What was moved
-/// from is good for nothing but being assigned to.
+/// A small vector that stores a single element in itself, because it usually has one. A moved-from
+/// Few may only be assigned to or destroyed.
 ///
-/// Thread-safety: as a vector.
+/// Thread-safety: as std::vector.
 template <class T>
 class Few {
  public:
@@ -61,7 +61,7 @@ class Few {
   void clear() noexcept { all_ = Many(); }
 
  private:
-  using Many = Seldom<std::vector<T>>;  ///< or none
+  using Many = Seldom<std::vector<T>>;  ///< several elements, or none
 
   const T* only() const noexcept { return std::get_if<T>(&all_); }
   const std::vector<T>& many() const noexcept { return **std::get_if<Many>(&all_); }

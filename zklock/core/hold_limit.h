@@ -8,18 +8,18 @@
 
 namespace zklock::core {
 
-/// How long a hold may last, and how long before its end that is told.
+/// The maximum time of a hold, and the time of the warning before its end.
 ///
 /// Thread-safety: a value; pure.
 struct HoldLimit {
-  std::optional<Duration> longest = std::nullopt;  ///< none: until it is given back
-  std::optional<Duration> notice = std::nullopt;   ///< none: a quarter of the whole time
+  std::optional<Duration> longest = std::nullopt;  ///< empty: until the release
+  std::optional<Duration> notice = std::nullopt;   ///< empty: a quarter of `longest`
 
-  /// Of a time that begins at `start`: Instant::max() when it is not limited.
+  /// Returns the end of a hold that begins at `start`; Instant::max() if it is not limited.
   Instant end(Instant start) const noexcept {
     return longest ? Deadline::after(start, *longest).at() : Instant::max();
   }
-  /// Not before `start`; Instant::max() when there is nothing to tell.
+  /// Returns the time of the warning, not before `start`; Instant::max() if there is none.
   Instant warning(Instant start) const noexcept {
     const Instant over = end(start);
     if (over == Instant::max()) return over;

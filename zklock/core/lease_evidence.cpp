@@ -17,8 +17,8 @@ void LeaseEvidence::answered(Instant sent, Instant now, bool by_quorum) {
   if (now - sent > lateness_) paused_until_ = now + lateness_;
   remember(packets_, {sent, now});
   if (by_quorum) remember(acknowledged_, {sent, now});
-  // Later operations are sent at or after `sent`, and a lease that counts from more than T ago has
-  // ended. So lease() looks no further back than to the first of these packets.
+  // Later operations are sent at or after `sent`. A lease that counts from more than T ago has
+  // ended. So lease() needs no packet before the first of these.
   while (acknowledged_.size() > 1 && acknowledged_[1].answered <= sent - lateness_) {
     acknowledged_.pop_front();
   }
@@ -26,7 +26,7 @@ void LeaseEvidence::answered(Instant sent, Instant now, bool by_quorum) {
   while (packets_.size() > 1 && surely_relayed(packets_[1], earliest)) packets_.pop_front();
 }
 
-// A third packet between two that are closer together than T/48 proves nothing more.
+// If two packets are closer together than T/48, a third one between them proves nothing more.
 void LeaseEvidence::remember(std::deque<Packet>& packets, const Packet& packet) const {
   const std::size_t kept = packets.size();
   if (kept > 1 && packet.sent - packets[kept - 2].sent < timeout_ / 48) packets.pop_back();
@@ -54,8 +54,9 @@ bool LeaseEvidence::surely_relayed(const Packet& packet, Instant by) const {
   return packet.answered <= by - relay_ - relay_ / 48 - lateness_;
 }
 
-// Walks back over the gaps that the last question before the operation may have fallen into. Questions
-// came regularly until `by`. lateness_ of the gap's moment is part of the T/12 that lease() subtracts.
+// Walks back over the gaps into which the last question before the operation may have fallen.
+// Questions came regularly until `by`. lateness_ of the gap's time is part of the T/12 that lease()
+// subtracts.
 Instant LeaseEvidence::leaders_news(Instant by, Instant sent) const {
   Instant news = by - relay_;
   Instant next_arrived_by = sent;
@@ -65,7 +66,7 @@ Instant LeaseEvidence::leaders_news(Instant by, Instant sent) const {
     if (surely_relayed(*packet, by)) return news;
     next_arrived_by = packet->answered;
   }
-  // Not even the first packet was surely relayed: the last news may be the handshake.
+  // Not even the first packet was surely relayed: the leader may know the handshake only.
   return std::min(news, handshake_);
 }
 

@@ -6,11 +6,11 @@
 
 namespace zklock::core {
 
-/// The time in which one session's lease is valid, shared by all holds that were granted within it. The
-/// quorum's answers extend it; a reconnect with a shorter session timeout may end it earlier. Once it
-/// has lapsed it stays so, and later grants of the session belong to a new term.
+/// The time in which one session's lease is valid. All holds granted in it share it. Quorum answers
+/// extend it. A reconnect with a shorter session timeout may shorten it. A lapsed term never
+/// becomes valid again; later grants of the session belong to a new term.
 ///
-/// Thread-safety: all members, from any thread; lock-free.
+/// Thread-safety: all members may be called by any thread; lock-free.
 class LeaseTerm : public Term {
  public:
   explicit LeaseTerm(SessionId session, Instant valid_until) noexcept

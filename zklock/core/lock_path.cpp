@@ -15,7 +15,7 @@ constexpr std::size_t max_path_bytes = 1024;
 constexpr std::size_t max_shown_bytes = 128;
 constexpr std::string_view reserved = "/zookeeper";
 
-/// What is wrong with the characters; empty when nothing is.
+/// Returns the fault of the characters; empty if there is none.
 std::string_view fault_of_characters(std::string_view path) noexcept {
   while (!path.empty()) {
     const auto character = first_character(path);
@@ -24,7 +24,7 @@ std::string_view fault_of_characters(std::string_view path) noexcept {
     if (is_control(code)) return "the path has a control character";
     const bool private_use = code >= 0xE000 && code <= 0xF8FF;
     const bool special = code >= 0xFFF0 && code <= 0xFFFF;
-    // The servers look at UTF-16: there these characters are pairs of refused surrogates.
+    // Servers check UTF-16, in which these characters are pairs of refused surrogates.
     const bool outside_plane_0 = code > 0xFFFF;
     if (private_use || special || outside_plane_0) {
       return "the path has a character that ZooKeeper does not allow";
@@ -34,7 +34,7 @@ std::string_view fault_of_characters(std::string_view path) noexcept {
   return {};
 }
 
-/// What is wrong with a path that begins with a slash; empty when nothing is.
+/// Returns the fault of a path that begins with a slash; empty if there is none.
 std::string_view fault_of_components(std::string_view path) noexcept {
   if (path == "/") return {};
   while (!path.empty()) {

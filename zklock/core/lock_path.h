@@ -9,10 +9,14 @@ namespace zklock::core {
 /// A checked lock path: absolute, below the chroot, usable as the parent of contenders.
 class LockPath {
  public:
-  /// Throws Error(Errc::invalid_path) whose text says what is wrong with the path (shown printable).
-  /// Refused: empty, relative, "/", "/zookeeper" and below, empty / "." / ".." components, a
-  /// trailing slash, control characters and the ranges that ZooKeeper refuses (U+0000..001F,
-  /// U+007F..009F, U+D800..F8FF, U+FFF0..FFFF), invalid UTF-8, more than 1024 bytes.
+  /// Throws: Error(Errc::invalid_path). Its text names the fault and shows the path printable.
+  ///
+  /// Refused are:
+  /// - the empty path, relative paths, "/", "/zookeeper" and paths below that
+  /// - empty components, "." and "..", a trailing slash
+  /// - control characters and the ranges that ZooKeeper refuses: U+0000..001F, U+007F..009F,
+  ///   U+D800..F8FF and U+FFF0..FFFF; also all characters above U+FFFF
+  /// - invalid UTF-8, and more than 1024 bytes
   explicit LockPath(std::string path);
 
   const std::string& str() const noexcept { return path_; }
@@ -22,8 +26,8 @@ class LockPath {
   std::string path_;
 };
 
-/// Of any node: as LockPath, but "/", "/zookeeper" and what is below that will do. The text of the
-/// Error begins with `operation`.
+/// Checks the path of any znode. Throws as LockPath does, but accepts "/", "/zookeeper" and paths
+/// below that. The text of the Error begins with `operation`.
 void check_path(std::string_view operation, std::string_view path);
 
 }  // namespace zklock::core

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::string_view first_line = "zklock 1";
 constexpr std::size_t max_value_bytes = 64;
-/// More than any version will write; whatever else lies in a node is not read to its end.
+/// More than any version will write. Longer data of other programs are not read to the end.
 constexpr std::size_t max_text_bytes = 8192;
 
-/// The keys of a new node, and its process.
+/// Size of the keys of a new znode, and of its process id.
 constexpr std::size_t usual_key_bytes = 80;
 
-/// Most texts are: they need not be looked at one character after the other.
+/// Returns whether the text is printable ASCII. Most texts are; they need no further check.
 bool is_plain(std::string_view text) noexcept {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
 }
@@ -89,7 +89,7 @@ void assign(NodeData& data, std::string_view key, std::string_view value) {
 
 std::string NodeData::encode() const {
   std::string text;
-  std::size_t size = usual_key_bytes;  // no more: tens of thousands may wait to be sent
+  std::size_t size = usual_key_bytes;  // small: tens of thousands may wait to be sent
   for (const auto* value : {&attempt, &owner, &host, &thread, &application}) {
     size += std::min(value->size(), max_value_bytes);
   }

@@ -12,13 +12,13 @@
 
 namespace zklock::core {
 
-/// The child of a semaphore's path that says how many permits there are, where that number is
-/// shared and may be changed. It is no contender's, it is persistent (so the number outlives all
-/// who use it, and the servers never take the path for an empty one), and it is the decimal number
-/// and nothing else: people may read it, and write it.
+/// The child of a semaphore's path whose data are the shared permit count. It belongs to no
+/// contender. It is persistent, so the count outlives all clients that use it. Servers do not
+/// delete the path, because it is never empty. The data are a decimal number and nothing else:
+/// people may read and write it.
 inline constexpr std::string_view count_node = "count";
 
-/// Nothing for what is no number from 0 to 2147483647.
+/// Returns nothing unless the data are a number from 0 to 2147483647.
 inline std::optional<std::int32_t> parse_permit_count(std::string_view data) noexcept {
   if (data.empty() || data.front() == '-') return std::nullopt;
   std::int32_t number = 0;
@@ -27,7 +27,7 @@ inline std::optional<std::int32_t> parse_permit_count(std::string_view data) noe
   return number;
 }
 
-/// What is wrong with data that are none, for the text of an error.
+/// Returns the cause of an error: `data` are not a permit count.
 inline std::string bad_permit_count(std::string_view data) {
   return "its node " + std::string(count_node) + " says \"" + printable(data, 32) +
          "\", which is no number of permits";

@@ -10,25 +10,26 @@
 
 namespace zklock::core {
 
-/// Where a leader says its value: an ephemeral node beside its lock node, which has the lock node's
-/// number in its name. So no two leaders of a path share one, it goes with the leader's session,
-/// and nobody has to clear away what a dead one said. It is none of a contender; among Curator's
-/// contenders it sorts last.
+/// The prefix of the znode in which a leader publishes its value: an ephemeral sibling of its lock
+/// znode, with that znode's sequence number in its name. So no two leaders of a path share one. It
+/// is deleted with the leader's session, so no client has to remove a dead leader's value. Its name
+/// is not a contender's; Curator's contenders sort it last.
 inline constexpr std::string_view proclamation_prefix = "proclaimed-";
 inline std::string proclamation_node(Sequence leader) {
   return NodeName::make(proclamation_prefix, leader).text;
 }
 
-/// What stands in that node: the value, and whose it is. The numbers begin again when the path was
-/// deleted meanwhile, the tokens do not: the value counts for the leader with this token alone.
+/// The data of that znode: the value, and the token of its leader. Sequence numbers start again if
+/// the path is recreated, but tokens do not. So the value is valid only for the leader with this
+/// token.
 ///
-/// A line "zklock 1 proclaimed <token>", then the value as it is.
+/// The text is a line "zklock 1 proclaimed <token>", and then the unchanged value.
 struct Proclamation {
   FencingToken leader;
   std::string value;
 
   std::string encode() const;
-  /// Nothing where the text does not begin as above.
+  /// Returns nothing unless the text begins with that line.
   static std::optional<Proclamation> parse(std::string_view text);
 };
 

@@ -8,10 +8,11 @@
 
 namespace zklock::core {
 
-/// Who wants a contender to let go puts a marker beside its node, which the contender watches for:
-/// nobody but its creator may write a lock node, and deleting it from outside would pass the lock
-/// on before the holder knows. The name holds the contender's number, and is none of a contender;
-/// among Curator's contenders it sorts last. The data say how it is meant.
+/// The prefix of a revocation marker. A client that wants a contender to release creates the marker
+/// beside the contender's znode, and the contender watches for it. Only its creator can write a
+/// lock znode. Deleting that from outside would hand off the lock before the holder is notified.
+/// The marker's name has the contender's sequence number. It is not a contender's name; Curator's
+/// contenders sort it last. The data are `revocation_asks` or `revocation_forces`.
 inline constexpr std::string_view revocation_prefix = "revoke-";
 inline constexpr std::string_view revocation_asks = "ask";
 inline constexpr std::string_view revocation_forces = "force";

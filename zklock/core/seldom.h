@@ -7,9 +7,9 @@
 
 namespace zklock::core {
 
-/// A T that most of its owners never need: made when it is first written to, T{} until then.
+/// A T that most of its owners never need. It is T{} until the first write, which allocates it.
 ///
-/// Thread-safety: as a T.
+/// Thread-safety: as T.
 template <class T>
 class Seldom {
  public:
@@ -25,10 +25,10 @@ class Seldom {
   ~Seldom() = default;
 
   const T& operator*() const noexcept {
-    static const T& none = *new T{};  // never destroyed: static objects may have some of these
+    static const T& none = *new T{};  // never destroyed: static objects may contain a Seldom
     return value_ ? *value_ : none;
   }
-  /// Whether it is anything but T{}, or was once written to.
+  /// Returns whether it has a value of its own: one other than T{}, or one made by write().
   explicit operator bool() const noexcept { return value_ != nullptr; }
   const T* operator->() const noexcept { return &**this; }
   T& write() {

@@ -11,8 +11,8 @@ namespace zklock::core {
 using Instant = LeaseClock::time_point;
 using Duration = LeaseClock::duration;
 
-/// Which session: every request, reply and event names its own, so that what is left of an older
-/// one is never mistaken for news of the current one. 0: none.
+/// The id of a session; 0: none. Every request, reply and event names its session. So a late one of
+/// an older session is not taken for one of the current session.
 struct SessionId {
   std::int64_t value = 0;
   friend auto operator<=>(const SessionId&, const SessionId&) = default;

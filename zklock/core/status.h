@@ -10,20 +10,20 @@ namespace zklock::core {
 
 /// How a request ended, as far as the lock protocol needs to know.
 ///
-/// | status          | was it carried out?          | what to do                                |
+/// | status          | was it executed?             | what to do                                |
 /// |-----------------|------------------------------|-------------------------------------------|
 /// | ok              | yes                          |                                           |
-/// | unknown         | perhaps (the reply was lost) | find out, or repeat what is idempotent    |
-/// | session_ended   | no; or, if sent before:      | start afresh on the next session          |
+/// | unknown         | perhaps (reply lost)         | find out, or repeat idempotent requests   |
+/// | session_ended   | no; or, if sent before:      | begin again on another session            |
 /// |                 | perhaps. Ephemeral znodes    |                                           |
 /// |                 | are deleted at the expiry,   |                                           |
 /// |                 | other writes remain          |                                           |
 /// | not_sent        | no (abandoned before)        |                                           |
-/// | not_connected   | no (no server in time)       | tell the caller                           |
-/// | throttled       | no                           | again, a little later                     |
-/// | closed,         | as session_ended             | tell the caller                           |
+/// | not_connected   | no (no server in time)       | report to the caller                      |
+/// | throttled       | no                           | repeat a little later                     |
+/// | closed,         | as session_ended             | report to the caller                      |
 /// | auth_failed     |                              |                                           |
-/// | (all others)    | no                           | decide, or tell the caller                |
+/// | (all others)    | no                           | decide, or report to the caller           |
 enum class Status : std::uint8_t {
   ok,
   unknown,
@@ -71,19 +71,19 @@ constexpr std::string_view to_string(Status s) noexcept {
   return "";
 }
 
-/// What an answer means to whoever asked, whatever that was.
+/// The meaning of a status for every kind of request.
 ///
-/// | sort     | statuses                | meaning                                                   |
-/// |----------|-------------------------|-----------------------------------------------------------|
-/// | done     | ok                      |                                                           |
-/// | doubtful | unknown                 | perhaps done: repeat what is idempotent, or find out      |
-/// | later    | throttled               | not now: again, a little later                            |
-/// | session  | session_ended           | the session has gone: on the next one, if at all          |
-/// | unsent   | not_sent                | whoever asked has abandoned it                            |
-/// | over     | closed, auth_failed     | the session goes, and there will be no other              |
-/// | tree     | no_node, node_exists,   | what is there, or is not, stands in the way               |
-/// |          | not_empty, bad_version  |                                                           |
-/// | refused  | all others              | repeating it at once will not help                        |
+/// | sort     | statuses               | meaning                                              |
+/// |----------|------------------------|------------------------------------------------------|
+/// | done     | ok                     |                                                      |
+/// | doubtful | unknown                | perhaps executed: find out, or repeat if idempotent  |
+/// | later    | throttled              | not now: repeat a little later                       |
+/// | session  | session_ended          | the session has ended: only another session can help |
+/// | unsent   | not_sent               | abandoned before it was sent                         |
+/// | over     | closed, auth_failed    | the session ends, and there will be no other         |
+/// | tree     | no_node, node_exists,  | an existing or missing znode prevents it             |
+/// |          | not_empty, bad_version |                                                      |
+/// | refused  | all others             | repeating it at once does not help                   |
 enum class StatusSort { done, doubtful, later, session, unsent, over, tree, refused };
 
 constexpr StatusSort sort_of(Status s) noexcept {
@@ -111,14 +111,14 @@ constexpr StatusSort sort_of(Status s) noexcept {
   return StatusSort::refused;
 }
 
-/// Asked again, a little later, the same may be answered otherwise.
+/// Returns whether the request may succeed if it is repeated a little later.
 constexpr bool passes(Status s) noexcept {
   const StatusSort sort = sort_of(s);
   return sort == StatusSort::doubtful || sort == StatusSort::session || sort == StatusSort::later;
 }
 
-/// What a caller is told of an answer that decides his call. Answers after which a call goes on
-/// have no code of their own here.
+/// Returns the error that the caller gets if this status ends its call. A status after which a call
+/// goes on has no code of its own.
 constexpr Errc error_of(Status s) noexcept {
   switch (s) {
     case Status::not_connected: return Errc::not_connected;

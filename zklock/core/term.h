@@ -7,16 +7,17 @@
 
 namespace zklock::core {
 
-/// One period of validity. Its end may be moved, later or earlier, until it has passed.
+/// One period of validity. Until it lapses, its end may be moved, later or earlier.
 ///
-/// | state   | question, in time | question, too late | extend, renew, limit | lapse()  |
-/// |---------|-------------------|--------------------|----------------------|----------|
-/// | valid   | valid             | -> lapsed          | valid                | -> lapsed|
-/// | lapsed  | lapsed            | lapsed             | lapsed (refused)     | lapsed   |
+/// | state   | valid() in time | valid() too late | extend, renew, limit | lapse()   |
+/// |---------|-----------------|------------------|----------------------|-----------|
+/// | valid   | valid           | -> lapsed        | valid                | -> lapsed |
+/// | lapsed  | lapsed          | lapsed           | lapsed (refused)     | lapsed    |
 ///
-/// Whoever asks too late makes it lapse: nobody can be told "over" and later "valid".
+/// A call of valid() that is too late makes the term lapse. So no caller gets `false` first and
+/// `true` later. A renew() that is too late makes it lapse too.
 ///
-/// Thread-safety: all members, from any thread; lock-free.
+/// Thread-safety: all members may be called by any thread; lock-free.
 class Term {
  public:
   explicit Term(Instant valid_until) noexcept : valid_until_(valid_until) {}
@@ -30,7 +31,7 @@ class Term {
     return false;
   }
 
-  /// False when it has lapsed. Never shortens.
+  /// Moves the end to `until` if that is later. Returns false if the term has lapsed.
   bool extend(Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
     while (current != lapsed_mark) {
@@ -41,8 +42,8 @@ class Term {
     return false;
   }
 
-  /// Ends the term at `until` if it would end later, and returns whether it did. A lapsed term stays
-  /// as it is.
+  /// Moves the end to `until` if that is earlier, and returns whether it did. Does not change a
+  /// lapsed term.
   bool limit(Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
     while (until < current) {
@@ -52,7 +53,8 @@ class Term {
     return false;
   }
 
-  /// False when it has lapsed, or is over at `now`. May shorten.
+  /// Moves the end to `until`, later or earlier. Returns false, and makes the term lapse, if it has
+  /// ended at `now`. Returns false if it has lapsed.
   bool renew(Instant now, Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
     while (current != lapsed_mark) {
@@ -66,7 +68,7 @@ class Term {
 
   void lapse() noexcept { valid_until_.store(lapsed_mark, std::memory_order_release); }
 
-  /// Instant::min() when it has lapsed.
+  /// Returns the end; Instant::min() if the term has lapsed.
   Instant valid_until() const noexcept { return valid_until_.load(std::memory_order_acquire); }
 
  private:

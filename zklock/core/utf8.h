@@ -6,15 +6,15 @@
 
 namespace zklock::core {
 
-/// The first character of a text. What is not UTF-8 is taken one byte at a time.
+/// The first character of a text. Invalid UTF-8 is split into single bytes.
 struct Utf8Character {
-  char32_t code = 0;       ///< meaningful when valid
+  char32_t code = 0;       ///< meaningful if valid
   std::size_t length = 1;  ///< in bytes
   bool valid = false;
 };
 
-/// Pure; strict: refuses overlong forms, surrogates and what lies beyond U+10FFFF. `text` is not
-/// empty.
+/// Returns the first character. Pure. Takes overlong forms, surrogates and values above U+10FFFF
+/// for invalid. REQUIRES: `text` is not empty.
 constexpr Utf8Character first_character(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -42,7 +42,7 @@ constexpr Utf8Character first_character(std::string_view text) noexcept {
   return {code, length, true};
 }
 
-/// C0, DEL and C1.
+/// Returns whether it is a control character: C0, DEL or C1.
 constexpr bool is_control(char32_t code) noexcept {
   return code < 0x20 || (code >= 0x7F && code <= 0x9F);
 }

@@ -9,21 +9,22 @@
 
 namespace zklock::core {
 
-/// Whether threads that wait for a moment may stay awake, and let others run meanwhile. Where those
-/// want the processor for long, the moment becomes milliseconds, for who gives way comes last; while
-/// who sleeps is given the processor soon after it is woken. So about a twentieth of the time may be
-/// lost like that, and 10 ms of it be saved up; where more is lost, none stays awake until it is
-/// earned.
-/// A moment now and then is no reason to sleep: a virtual machine has several a second.
+/// Decides whether blocked threads may spin for a moment, yielding the processor, before they
+/// sleep. If other threads need the processor for long, a yield takes milliseconds: a thread that
+/// yields is scheduled last. A thread that sleeps is scheduled soon after it is woken.
 ///
-/// Thread-safety: all members, from any thread; lock-free.
+/// So threads may lose about one twentieth of the time by yielding. Up to 10 ms of that can be
+/// saved up. If more is lost, no thread spins until the time has been earned. A rare short loss
+/// does not stop the spinning: a virtual machine has several a second.
+///
+/// Thread-safety: all members may be called by any thread; lock-free.
 class Vigil {
  public:
   bool is_allowed(Instant now) const noexcept {
     return now.time_since_epoch().count() >= not_before_.load(std::memory_order_relaxed);
   }
-  /// Between these two a thread that is awake let others run. What several lose at once is counted
-  /// once: what came before the end of a loss that has been told is not counted any more.
+  /// Records that a spinning thread yielded from `from` to `until`. Losses of several threads at
+  /// one time count once: the part before the end of an earlier recorded loss is not counted.
   void gave_way(Instant from, Instant until) noexcept {
     if (until - from <= std::chrono::milliseconds(1)) return;
     const Duration::rep end = until.time_since_epoch().count();
@@ -32,7 +33,7 @@ class Vigil {
       if (counted >= end) return;
     } while (!counted_until_.compare_exchange_weak(counted, end, std::memory_order_relaxed));
     const Duration lost = until - std::max(from, Instant(Duration(counted)));
-    // What takes longer is no other thread: the process or the machine stood still. So not in full.
+    // A longer loss has another cause: the process or the machine was stopped. It counts as 50 ms.
     const Duration pause = price * std::min<Duration>(lost, std::chrono::milliseconds(50));
     Duration::rep before = not_before_.load(std::memory_order_relaxed);
     while (!not_before_.compare_exchange_weak(
@@ -42,12 +43,12 @@ class Vigil {
   }
 
  private:
-  static constexpr int price = 20;  ///< how many times as long it takes to earn what is lost
+  static constexpr int price = 20;  ///< time to earn, per time lost
   static constexpr Duration most_saved = price * std::chrono::milliseconds(10);
 
-  /// As far as it is in the past, that is saved up, but no more than most_saved.
+  /// If it is in the past, the time since then is saved up, at most most_saved.
   std::atomic<Duration::rep> not_before_{0};
-  std::atomic<Duration::rep> counted_until_{0};  ///< the end of the last loss that was counted
+  std::atomic<Duration::rep> counted_until_{0};  ///< end of the last counted loss
 };
 
 }  // namespace zklock::core
