@@ -25,10 +25,9 @@
 namespace zklock::core {
 
 /// The states of one contender from start() to its grant. Unless it is given up, it leaves a state
-/// only after all replies to the requests of that state. So no reply is taken for another's.
-///
-/// The first row of a state that applies decides. `[...]` refers to the rows at the end. A name
-/// behind a colon is the Errc that the caller gets. "Number" is the sequence number.
+/// only after all replies to the requests of that state. So no reply is taken for another's. The
+/// first row of a state that applies decides. `[...]` refers to the rows at the end. A name behind
+/// a colon is the Errc that the caller gets. "Number" is the sequence number.
 ///
 /// | state           | requests            | reply or event                     | next            |
 /// |-----------------|---------------------|------------------------------------|-----------------|
@@ -40,7 +39,7 @@ namespace zklock::core {
 /// |                 |                     | node exists (name taken)           | draining        |
 /// |                 |                     | session ended                      | enqueuing       |
 /// |                 | then count          | alone, or first by its number      | [first]         |
-/// |                 |                     | one child, perhaps not its own     | listing         |
+/// |                 |                     | count failed or inconclusive (7)   | listing         |
 /// |                 |                     | predecessor predictable            | arming          |
 /// |                 |                     | otherwise                          | listing         |
 /// |                 | or, with a shared   | list ok, both in the own session   | as in listing   |
@@ -57,7 +56,7 @@ namespace zklock::core {
 /// |                 | shared count, get   | path newer than the own znode      |                 |
 /// |                 | permit count        | permit count (6): no node          | seeding         |
 /// |                 |                     | permit count (6): bad_data         | ended           |
-/// |                 |                     | mismatch: settings_mismatch        | ended           |
+/// |                 |                     | at_odds: settings_mismatch         | ended           |
 /// |                 |                     | first, orphaned delay markers (1)  | delaying        |
 /// |                 |                     | first, otherwise                   | [first]         |
 /// |                 |                     | behind, own number unusable        | removing_parent |
@@ -120,9 +119,10 @@ namespace zklock::core {
 /// 5. In proving, recovering and inspecting, the error is reported, and the search goes on after
 ///    pausing. Only a closed client or a refused credential ends it.
 /// 6. It is ignored if the own sequence number is unusable.
+/// 7. One child, but perhaps not its own: children were created or deleted meanwhile.
 ///
 /// If the own znode is deleted or its session ends, [lost] follows: at once in waiting, pausing and
-/// delaying, else at the last reply. In arming, a failed reply or an event comes first.
+/// delaying, else at the last reply. In arming, a failed reply or an event counts first.
 ///
 /// The 17th own znode without a usable sequence number leads to sequence_exhausted. The 17th
 /// making_parents or seeding in a row leads to an error: other clients keep deleting that znode.

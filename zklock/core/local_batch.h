@@ -6,8 +6,7 @@
 
 namespace zklock::core {
 
-/// Settings by which contenders of one client share a znode. Contenders with equal settings share
-/// one.
+/// Settings by which contenders of one client share a znode: only those with equal settings do.
 struct LocalTerms {
   int batch = 1;
   std::chrono::milliseconds keep_idle{0};

@@ -11,12 +11,10 @@ class LockPath {
  public:
   /// Throws: Error(Errc::invalid_path). Its text names the fault and shows the path printable.
   ///
-  /// Refused are:
-  /// - the empty path, relative paths, "/", "/zookeeper" and paths below that
-  /// - empty components, "." and "..", a trailing slash
-  /// - control characters and the ranges that ZooKeeper refuses: U+0000..001F, U+007F..009F,
-  ///   U+D800..F8FF and U+FFF0..FFFF; also all characters above U+FFFF
-  /// - invalid UTF-8, and more than 1024 bytes
+  /// Refused are the empty path, relative paths, "/", "/zookeeper" and paths below that. Components
+  /// may not be empty, "." or "..". The path may not end with a slash or exceed 1024 bytes. Control
+  /// characters and invalid UTF-8 are refused, and the characters that ZooKeeper refuses:
+  /// U+0000..001F, U+007F..009F, U+D800..F8FF, U+FFF0..FFFF and those above U+FFFF.
   explicit LockPath(std::string path);
 
   const std::string& str() const noexcept { return path_; }

@@ -25,8 +25,8 @@ constexpr bool is_shared(CountKind kind) noexcept {
 /// | lost    | -         | lost    | refused   | count - 1          | -> over       | -          |
 /// | over    | -         | over    | refused   | refused            | refused       | -          |
 ///
-/// "-": never happens. When the waiting calls have added their counts, count() is above
-/// 0 in held and lost, and 0 in waiting and over.
+/// "-": never happens. Once the waiting calls have added their counts, count() is above 0 in held
+/// and lost, and 0 in waiting and over.
 ///
 /// Thread-safety: none; pure.
 class Ownership {

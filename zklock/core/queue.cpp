@@ -151,7 +151,7 @@ Decision decide(std::span<const std::string> children, std::string_view own,
 }
 
 bool Holders::next_holds(const Contention& next) {
-  // A zklock contender with an unusable number deletes its znode, wherever that is in the queue.
+  // A zklock contender with an unusable number never holds: it deletes its znode.
   if (!is_usable(next.sequence) && next.is_of_zklock()) return false;
   switch (next.access) {
     case Access::weighted: return false;
