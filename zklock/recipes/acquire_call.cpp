@@ -62,7 +62,8 @@ void AcquireCall::expire() noexcept {
 
 Outcome AcquireCall::timed_out() const {
   ClientCore& core = engine_->core();
-  if (waits_ && (core.keeper().is_connected() || engine_->nodes_made() != nodes_made_before_)) return {};
+  if (waits_ && (core.keeper().is_connected() || engine_->nodes_made() != nodes_made_before_))
+    return {};
   const auto waited =
       std::chrono::duration_cast<std::chrono::milliseconds>(core.scheduler().now() - began_);
   std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
