@@ -12,7 +12,7 @@ AclEntry world(AclEntry::Permission permissions) {
   return {permissions, "world", "anyone"};
 }
 
-// By name and not as "auth": the servers would put every credential of the connection in its place.
+// Names one credential. The scheme "auth" would stand for every credential of the connection.
 AclEntry digest(AclEntry::Permission permissions, const DigestCredential& credential) {
   return {permissions, "digest", digest_id(credential)};
 }

@@ -10,9 +10,9 @@
 
 namespace zklock::client {
 
-/// An access control list in the form of the C client.
+/// An ACL (access control list) in the form of the C client.
 ///
-/// Thread-safety: a constant value.
+/// Thread-safety: immutable after construction.
 class Acl {
  public:
   explicit Acl(std::vector<AclEntry> entries);
@@ -28,11 +28,12 @@ class Acl {
   ACL_vector view_{};
 };
 
-/// What AclPolicy's table says of lock nodes, for a client whose own credential is `own`.
+/// Returns the ACL of lock znodes by the table of AclPolicy, for a client whose own credential is
+/// `own`.
 std::vector<AclEntry> node_acl(const AclPolicy& policy, const DigestCredential& own,
                                const std::optional<DigestCredential>& user);
 
-/// What AclPolicy's table says of the parents that zklock creates.
+/// Returns the ACL of the parents that zklock creates, by the table of AclPolicy.
 std::vector<AclEntry> parent_acl(const AclPolicy& policy,
                                  const std::optional<DigestCredential>& user);
 

@@ -18,16 +18,16 @@ class AnswerThread::Line {
   void run(std::function<void()> task);
   void poke();
   void wait_idle();
-  /// Within a task: runs those behind it.
+  /// Runs the queued tasks. REQUIRES: the calling thread runs a task.
   void run_rest();
-  /// The thread is to end, when nothing is left.
+  /// Makes the thread end when the queue is empty.
   void end();
-  /// What the thread does.
+  /// The body of the thread.
   void work();
 
  private:
   void hand_out(std::unique_lock<std::mutex>& lock);
-  // Waits for something to do, at the longest until `when`; false: to end.
+  // Blocks until there is work, or until `when`. Returns false if the thread is to end.
   bool wait(std::unique_lock<std::mutex>& lock, std::optional<Instant> when);
 
   const std::function<std::optional<Instant>()> overdue_;
@@ -37,7 +37,7 @@ class AnswerThread::Line {
   std::condition_variable idle_;
   // Guarded by mutex_:
   std::deque<std::function<void()>> tasks_;
-  bool running_ = false;  // a task, or `overdue`
+  bool running_ = false;  // a task or `overdue` is running
   bool poked_ = false;
   bool stopping_ = false;
 };
@@ -75,7 +75,8 @@ void AnswerThread::Line::end() {
 bool AnswerThread::Line::wait(std::unique_lock<std::mutex>& lock, std::optional<Instant> when) {
   const auto awaited = [this] { return stopping_ || poked_ || !tasks_.empty(); };
   if (when) {
-    // The condition variable knows no boot time: after a sleep of the machine it is asked late.
+    // The condition variable has no clock like CLOCK_BOOTTIME, so `overdue` is called late after a
+    // suspend of the machine.
     changed_.wait_for(lock, *when - LeaseClock::now(), awaited);
   } else {
     changed_.wait(lock, awaited);
@@ -90,7 +91,7 @@ void AnswerThread::Line::hand_out(std::unique_lock<std::mutex>& lock) {
     tasks_.pop_front();
     lock.unlock();
     task();
-    task = nullptr;  // what it holds may end here, and take locks
+    task = nullptr;  // destroys its captures unlocked: they may acquire locks
     lock.lock();
   }
 }
@@ -101,7 +102,7 @@ void AnswerThread::Line::work() {
   while (wait(lock, when)) {
     running_ = true;
     hand_out(lock);
-    // Once it is stopping, the owner of `overdue` may have been destroyed by a task.
+    // After end(), a task may have destroyed the owner of `overdue`.
     if (!stopping_) {
       lock.unlock();
       when = overdue_();
@@ -125,8 +126,8 @@ AnswerThread::~AnswerThread() {
     thread_.join();
     return;
   }
-  line_->run_rest();  // while there still is what the handlers may refer to
-  thread_.detach();   // it ends with the task that is here
+  line_->run_rest();  // while the objects that the handlers use still exist
+  thread_.detach();   // it ends after the calling task
 }
 
 void AnswerThread::post(ReplyHandler&& handler, Reply&& reply) {

@@ -10,30 +10,33 @@
 
 namespace zklock::client {
 
-/// Hands out the replies that come from no server (not connected, abandoned, session ended), in
-/// order, on a thread of its own: submit() must not, and the session thread may be stuck in the
-/// resolver at the very time when a caller has waited long enough.
+/// Calls handlers with the replies that need no server (not_connected, not_sent, session_ended), in
+/// order, on a thread of its own. submit() must not call handlers. The session thread cannot: it
+/// may be blocked in the resolver when a request has waited long enough.
 ///
-/// Thread-safety: all members, from any thread, tasks included; destruction as usual, also from a
-/// task: one that comes late may hold the last reference to whoever owns this.
+/// Thread-safety: all members, from any thread, also from a task. REQUIRES for the destructor: no
+/// other call is running. A task may call it, because a late task may hold the last reference to
+/// the owner of this object.
 class AnswerThread {
  public:
-  /// `overdue()` answers what has waited too long, and says when to be asked again; it is called
-  /// with no lock held.
+  /// Starts the thread. `overdue()` answers the requests that have waited too long, and returns
+  /// when it must be called again. It is called on the thread, with no lock held.
   explicit AnswerThread(std::function<std::optional<Instant>()> overdue);
-  /// Hands out what is left, `overdue` being asked no more. From a task: on its thread, here.
+  /// Runs the tasks that are left, without a further call of `overdue`, and joins the thread. If a
+  /// task calls the destructor, the tasks run within that call, and the thread is detached.
   ~AnswerThread();
   AnswerThread(const AnswerThread&) = delete;
   AnswerThread& operator=(const AnswerThread&) = delete;
 
-  /// They are taken only when it does not throw: std::bad_alloc.
+  /// Queues a call of `handler` with `reply`. Throws std::bad_alloc; then both are unchanged.
   void post(ReplyHandler&& handler, Reply&& reply);
-  /// Any other task, in the same line.
+  /// Queues `task` behind all earlier tasks and replies.
   void run(std::function<void()> task);
-  /// Asks `overdue` anew, soon.
+  /// Makes the thread call `overdue` again, soon.
   void poke();
-  /// Blocks until the queue is empty and neither a handler nor `overdue` runs. If called by a task,
-  /// runs the queued tasks here and does not wait for the calling task.
+  /// Blocks until the queue is empty and neither a handler nor `overdue` is running. If a task
+  /// calls wait_idle(), the queued tasks run within that call, and it does not wait for the calling
+  /// task.
   void wait_idle();
   bool runs_here() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 

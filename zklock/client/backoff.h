@@ -9,15 +9,15 @@
 
 namespace zklock::client {
 
-/// The pauses between attempts: they double from `min` to `max`, and each is shortened at random by
-/// up to a half, so that many clients do not come back at the same moment.
+/// The pauses between attempts. They double from `min` to `max`. Each is shortened at random by up
+/// to a half, so that many clients do not reconnect at the same moment.
 ///
-/// Thread-safety: none, its owner locks.
+/// Thread-safety: none; the caller locks.
 class Backoff {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  /// `random()` is between 0 and 1.
+  /// `random()` returns a number between 0 and 1.
   Backoff(Milliseconds min, Milliseconds max, std::function<double()> random = unlike_all_others())
       : min_(min), max_(max), next_(min), random_(std::move(random)) {}
 

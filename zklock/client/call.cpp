@@ -8,7 +8,7 @@ namespace zklock::client {
 Call::Sent Call::send(const Wire& wire) {
   reply().session = wire.session;
   reply().sent_at = LeaseClock::now();
-  refused_ = false;  // it may have been, with no memory to say so
+  refused_ = false;  // may be set by an earlier send() that ran out of memory
   const int code = issue(wire);
   if (code == ZOK) return Sent::yes;
   reply().session = {};

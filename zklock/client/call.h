@@ -21,23 +21,23 @@ namespace zklock::client {
 
 class Call;
 
-/// One call of the C client that has not been completed.
+/// A request of a call that was passed to the C client and is not completed.
 struct Flight {
   std::shared_ptr<Call> call;
-  std::size_t part = 0;  ///< which of the call's requests it is
+  std::size_t part = 0;  ///< index among the call's requests
 };
 using Flights = std::unordered_map<Ticket, Flight>;
 
-/// What a completion leaves its call's owner to do.
+/// The work that a completion leaves to the coordinator.
 struct Chores {
-  std::vector<Watch> removals;    ///< that are to be removed at the servers
-  std::vector<Watch> departures;  ///< of nodes that were asked for and do not exist any more
-  bool ask_for_nodes = false;     ///< there is a watch whose events may not come
+  std::vector<Watch> removals;    ///< watches to remove at the servers
+  std::vector<Watch> departures;  ///< watches of znodes found deleted by a check
+  bool ask_for_nodes = false;     ///< a watch has become mute
 };
 
-/// What a Call needs to be sent and answered; all of one session.
+/// The parts of one session that a Call needs for sending and completing.
 struct Wire {
-  zhandle_t* handle;  ///< null: it is being closed, and nothing can be sent
+  zhandle_t* handle;  ///< null while closing: nothing can be sent
   SessionId session;
   CompletionSink& sink;
   Flights& flights;
@@ -48,26 +48,26 @@ struct Wire {
   Chores& chores;
 };
 
-/// Where a call comes from.
+/// The request that a call carries out, except for its operation.
 struct Origin {
   RequestId id{};
   SessionId bound_to;    ///< 0: any session
-  ReplyHandler handler;  ///< null for what the client does on its own account
+  ReplyHandler handler;  ///< null: a request of the client itself
   Instant wanted_since;
   bool at_once = false;
 };
 
-/// A request with its handler, from submission to reply: how it is put on the wire, and how its
-/// reply is made of the completions.
+/// A request with its handler, from submission to reply. It passes its requests to the C client,
+/// and composes the reply from the completions.
 ///
-/// Thread-safety: none, its owner locks.
+/// Thread-safety: none; the caller locks.
 class Call : public std::enable_shared_from_this<Call> {
  public:
   enum class Sent {
     yes,
-    /// The session has ended: nothing was sent.
+    /// Nothing was sent, because the session has ended.
     handle_is_dead,
-    /// Nothing was sent and never will be; the reply says why.
+    /// Nothing was sent, and nothing will be. The reply has the cause.
     refused,
   };
 
@@ -82,25 +82,28 @@ class Call : public std::enable_shared_from_this<Call> {
   bool at_once() const noexcept { return origin_.at_once; }
   ReplyHandler& handler() noexcept { return origin_.handler; }
   Reply& reply() { return reply_.write(); }
-  /// Which may be one of what was never sent.
+  /// Returns the reply; the default reply if the call was never sent.
   Reply take_reply() { return reply_.take(); }
 
+  /// Passes the requests to the C client. Throws std::bad_alloc; then nothing was sent, and send()
+  /// may be called again.
   Sent send(const Wire& wire);
-  /// Uses one completion; returns whether the reply is complete.
+  /// Evaluates the completion of a part. Returns whether the reply is complete.
   virtual bool complete(std::size_t part, const Completion& completion, const Wire& wire) = 0;
 
-  /// Whether that part is an operation of the quorum.
+  /// Returns whether that part is a quorum operation.
   virtual bool is_write(std::size_t part) const noexcept = 0;
-  /// Of a read with a watch, before it is sent: be a plain read.
+  /// Makes a read with a watch a plain read. REQUIRES: it has not been sent.
   virtual void forget_watch() noexcept {}
 
  protected:
-  /// Issues the requests of the call. A code other than ZOK: the first one could not be sent. Throws
-  /// std::bad_alloc: nothing was sent; it may be called again.
+  /// Issues the requests of the call. Returns ZOK, or another code if the first request could not
+  /// be sent. Throws std::bad_alloc; then nothing was sent, and issue() may be called again.
   virtual int issue(const Wire& wire) = 0;
 
-  /// `call_c(data)` makes one call of the C client. `undo()` is called exactly when nothing was sent:
-  /// it has refused, or std::bad_alloc is thrown.
+  /// Sends one request by `call_c(data)`, which calls the C client. Returns the code of that call.
+  /// If nothing was sent, calls `undo()`: after a code other than ZOK, and before std::bad_alloc is
+  /// thrown.
   template <typename CallC, typename Undo = void (*)()>
   int request(
       const Wire& wire, std::size_t part, CallC&& call_c, Undo&& undo = [] {}) {
@@ -129,17 +132,18 @@ class Call : public std::enable_shared_from_this<Call> {
 
  private:
   Origin origin_;
-  core::Seldom<Reply> reply_;  ///< none is made for the thousands that wait for their turn
+  core::Seldom<Reply> reply_;  ///< allocated late: thousands may be queued
   bool refused_ = false;
 };
 
-/// `chroot`: empty or a path, below which the operation's paths are.
+/// Makes the call of `operation`, whose paths are below `chroot`: a path, or empty.
 std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, Origin origin);
 
-/// Ends the servers' watch (of a full path), unless somebody wants it when the call is sent.
+/// Makes a call that removes the servers' watch of a full path, unless the watch has an interest
+/// when the call is sent.
 std::shared_ptr<Call> make_watch_removal(Watch watch, Origin origin);
 
-/// Asks whether the full path still exists.
+/// Makes a call that checks whether the full path still exists.
 std::shared_ptr<Call> make_presence_check(std::string path, Origin origin);
 
 }  // namespace zklock::client

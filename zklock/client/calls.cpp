@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the operations of the port are carried out with the C client: creating and deleting.
+// The calls that create and delete znodes.
 #include "zklock/client/calls.h"
 
 #include <exception>
@@ -56,8 +56,8 @@ class CreateContenderCall final : public Call {
   const request::CreateContender op_;
 };
 
-/// All levels are created at once, from the top; an existence check of the last one follows, since
-/// a parent may allow no creating below it and yet have the child.
+/// Creates all levels in one burst, from the top, and then checks that the last exists. The check
+/// is needed because a parent without CREATE permission can have the child already.
 class CreateParentsCall final : public Call {
  public:
   CreateParentsCall(const std::string& chroot, const request::CreateParents& operation,
@@ -78,7 +78,8 @@ class CreateParentsCall final : public Call {
     codes_[part] = completion.code;
     if (--outstanding_ > 0) return false;
     answer(verdict());
-    // Only the chroot is not ours to create; a level that was there a moment ago may be again.
+    // Only a missing chroot is permanent, because zklock does not create it. A level that was
+    // deleted in between can be created again.
     if (reply().status == Status::no_node && codes_.front() != ZNONODE) {
       refuse(Status::throttled, "a parent was deleted meanwhile");
     }
@@ -89,12 +90,13 @@ class CreateParentsCall final : public Call {
   int issue(const Wire& wire) override {
     const int first = ask(wire, 0);
     if (first != ZOK) return first;
-    // That is under way, and the reply waits for it. What cannot be sent now has its result.
+    // The first request is in flight, and the reply waits for it. A part that cannot be sent now is
+    // complete at once.
     for (std::size_t part = 1; part < codes_.size(); ++part) {
       int code = ZINVALIDSTATE;
       try {
         code = ask(wire, part);
-      } catch (const std::exception&) {  // no memory: as if the session had ended in between
+      } catch (const std::exception&) {  // no memory: treated as a session that has just ended
       }
       if (code == ZOK) continue;
       codes_[part] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
@@ -127,7 +129,7 @@ class CreateParentsCall final : public Call {
 
   const std::string last_;
   std::vector<std::string> levels_;
-  std::vector<int> codes_;  // of the levels, and of the existence check
+  std::vector<int> codes_;  // one for each level, and one for the existence check
   std::size_t outstanding_ = 0;
 };
 
@@ -155,7 +157,7 @@ class DeleteCall final : public Call {
   const request::Delete op_;
 };
 
-// Puts the chroot in front of the operation's paths.
+// Prepends the chroot to the operation's paths.
 
 template <typename Op>
 requires requires(Op op) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls behind make_call(), one overload an operation. All paths are full.
+// The calls behind make_call(), one overload for each operation. All paths are full.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace zklock::client {
 
-/// What issue() returns when the call was refused, and the reply already says why: any code but ZOK
-/// and ZINVALIDSTATE.
+/// The code that issue() returns if the call was refused and the reply already has the cause. It
+/// may be any code except ZOK and ZINVALIDSTATE.
 inline constexpr int kRefused = ZSYSTEMERROR;
 
 // calls.cpp

@@ -19,92 +19,97 @@ using core::Instant;
 using core::SessionId;
 using core::Status;
 
-/// The requests that the lock protocol is made of. Paths are absolute, below the chroot.
+/// The requests of the lock protocol. Paths are absolute, below the chroot.
 namespace request {
 
-/// create2, ephemeral and sequential: the reply has name, token, session.
+/// Sends create2 (ephemeral, sequential). Reply: name, token, created_ms, session.
 struct CreateContender {
   std::string parent;
-  std::string prefix;  ///< "lock-"
+  std::string prefix;  ///< such as "lock-"
   std::string data;
 };
-/// exists: the reply has all members of a Get reply except data. Requires no permission.
+/// Sends exists, which requires no permission. Reply: all members of a Get reply except data.
 struct CountChildren {
   std::string path;
 };
-/// The containers from the top to `path`, where they are missing. ok also when all exist already.
-/// no_node: the chroot does not exist.
+/// Creates `path` and its missing ancestors as containers. Reply: ok if all of them exist now, also
+/// if nothing was missing. no_node if the chroot does not exist.
 struct CreateParents {
   std::string path;
 };
-/// get_children2: the reply has children, and all members of a Get reply except data.
+/// Sends getChildren2. Reply: children, and all members of a Get reply except data.
 struct ListChildren {
   std::string path;
 };
-/// get: the reply has data, token (czxid), created_ms, ephemeral_owner, version, child_count,
+/// Sends getData. Reply: data, token (czxid), created_ms, ephemeral_owner, version, child_count,
 /// last_child, acl_version, next.
 struct Get {
   std::string path;
 };
-/// getACL: the reply has acl, and all members of a Get reply except data. Requires READ or ADMIN on
-/// the znode. Servers hide the secret part of digest ids from clients without ADMIN.
+/// Sends getACL, which requires READ or ADMIN on the znode. Reply: acl, and all members of a Get
+/// reply except data. Servers hide the secret part of digest ids from clients without ADMIN.
 struct GetAcl {
   std::string path;
 };
 enum class WatchEvent {
-  created,   ///< the node came to be
+  created,   ///< the znode was created
   changed,   ///< its data was set
-  children,  ///< a child came or went
-  deleted,   ///< the node went
+  children,  ///< a child was created or deleted
+  deleted,   ///< the znode was deleted
 };
+/// A handler of one watch event. Three requests register a handler `on_event`: GetAndWatch,
+/// ListAndWatch, ExistsAndWatch. If the reply arms the watch, `on_event` is called at most once,
+/// and only after the reply's handler has returned. Any other reply leaves nothing registered.
+/// REQUIRES: `on_event` is not empty. (The client stores an empty one for a cancelled watch.)
 using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
-/// For all three that follow: after a reply that arms the watch `on_event` is called at most once,
-/// and not before the reply's handler returned. Any other reply registers nothing. `on_event` is not
-/// empty: that stands for one that has been cancelled.
-///
-/// get with a watch: as Get; ok arms it for changed and deleted. A node that the client may not read
-/// is watched all the same: the reply is then `mute`, and has no data.
+
+/// Sends getData with a watch. Reply: the members of a Get reply; ok arms the watch for changed and
+/// deleted. If the client has no READ permission, it watches the znode by an exists instead. The
+/// reply then has `mute` set, and no data.
 struct GetAndWatch {
   std::string path;
   OnWatchEvent on_event;
 };
-/// get_children with a watch: as ListChildren; ok arms it for children and deleted.
+/// Sends getChildren2 with a watch. Reply: the members of a ListChildren reply; ok arms the watch
+/// for children and deleted.
 struct ListAndWatch {
   std::string path;
   OnWatchEvent on_event;
 };
-/// exists with a watch: as Get but for the data. ok arms it for changed and deleted, no_node for
-/// created. It needs no leave to read the node; but the events of a node that the client may not
-/// read do not come from every server.
+/// Sends exists with a watch. Reply: all members of a Get reply except data; ok arms the watch for
+/// changed and deleted, no_node for created. It requires no permission. But some servers send no
+/// events of a znode on which the client has no READ permission.
 struct ExistsAndWatch {
   std::string path;
   OnWatchEvent on_event;
 };
-/// multi[check(path, any version)]: a quorum operation that changes nothing. Whether the node
-/// exists (ok) or not (no_node), the answer proves contact with the quorum.
+/// Sends multi{check(path, any version)}, a quorum operation that changes nothing. Both ok (the
+/// znode exists) and no_node (it does not) prove contact with the quorum.
 struct Check {
   std::string path;
 };
-/// delete, any version.
+/// Sends delete for any version.
 struct Delete {
   std::string path;
 };
-/// multi{setData(path, "released"), delete(path)}: tells the watcher that the holder let go.
+/// Sends multi{setData(path, "released"), delete(path)}. The setData notifies the watching
+/// contender that the holder has released.
 struct AnnounceAndDelete {
   std::string path;
 };
 
-/// What a transaction does. A version is that of the node's data; -1: any.
+/// The operations of a transaction. `version` is the required data version; -1: any.
 namespace write {
 
-/// An ephemeral one is of the session that sends.
+/// Creates a znode. An ephemeral znode belongs to the session on which the transaction is sent.
 struct Create {
   std::string path;
   std::string data = {};
   bool ephemeral = false;
-  bool contender = false;  ///< with the ACL that CreateContender gives; else with that of parents
-  /// The servers put a number behind the path, as of a CreateContender, and the reply has the name.
-  /// One in a transaction.
+  /// true: the znode gets the ACL of lock znodes. false: it gets the ACL of parents.
+  bool contender = false;
+  /// If true, the servers append a sequence number to the path, and the reply has the name.
+  /// REQUIRES: at most one operation of the transaction is sequential.
   bool sequential = false;
 };
 struct Set {
@@ -124,10 +129,11 @@ struct CheckVersion {
 }  // namespace write
 using Write = std::variant<write::Create, write::Set, write::Remove, write::CheckVersion>;
 
-/// multi{check(guard, any version), writes...}, all or nothing; an empty guard is none, but
-/// something there must be. Where an operation failed, the reply's status is that of the first that
-/// did, and failed_operation says which. What it wrote may outlive the session: session_ended,
-/// auth_failed and closed do not tell whether one that was sent has been carried out.
+/// Sends multi{check(guard, any version), writes...}: all operations or none are executed. An empty
+/// `guard` adds no check. If an operation fails, the reply has the status of the first that failed,
+/// and failed_operation has its index. The writes can outlive the session. So session_ended,
+/// auth_failed and closed leave open whether a transaction that was sent has been executed.
+/// REQUIRES: a guard or at least one write.
 struct Transaction {
   std::string guard;
   std::vector<Write> writes;
@@ -141,131 +147,142 @@ using Operation =
                  request::Delete, request::AnnounceAndDelete, request::ListAndWatch,
                  request::ExistsAndWatch, request::Transaction, request::GetAcl>;
 
-/// One request. With `session` set it is carried out on that session or not at all
-/// (session_ended); else on the one that is current when it is sent. With `at_once` it is not held
-/// back for want of a connection: then it is not carried out at all (not_sent). With `wanted_since`
-/// its wait for a connection counts from then.
+/// A request and the conditions of sending it.
 struct Request {
   Operation operation;
+  /// The session on which the request may be executed. If that session has ended, the request is
+  /// not sent, and its reply is session_ended. 0: the session that is current when the request is
+  /// sent.
   SessionId session = {};
+  /// If true, the request does not wait for a connection. If there is none, the request is not
+  /// sent, and its reply is not_sent.
   bool at_once = false;
-  Instant wanted_since = {};  ///< not set: since it is submitted
+  /// The start of the request's wait for a connection. Not set: the time of submit().
+  Instant wanted_since = {};
 };
 
-/// The answer to any request; which members are filled in is said at the request.
+/// The reply to any request. The comment of the request says which members are set.
 struct Reply {
   Status status = Status::server_error;
-  SessionId session;   ///< on which it was sent; 0 if it never was
-  Instant sent_at;     ///< not later than the first byte left; meaningful when it was sent
-  std::string detail;  ///< the cause in words, for server_error, not_connected and the like
-  std::string name;    ///< the created node's name, without the parent
+  SessionId session;  ///< on which it was sent; 0: never sent
+  /// Not later than the moment when the first byte left. Meaningful only if the request was sent.
+  Instant sent_at;
+  std::string detail;  ///< cause of the status, in words
+  std::string name;    ///< the created znode's name, without its parent
   FencingToken token;
   std::int32_t child_count = 0;
-  FencingToken last_child;  ///< pzxid: what made the last child, or deleted one
+  FencingToken last_child;  ///< pzxid: last create or delete of a child
   std::vector<std::string> children;
   core::Sequence next;  ///< sequence number of the next child
   std::string data;
   SessionId ephemeral_owner;
   std::int64_t created_ms = 0;   ///< ctime, milliseconds since 1970
-  std::int32_t version = 0;      ///< of the data
-  std::int32_t acl_version = 0;  ///< aversion: the number of changes of the ACL
+  std::int32_t version = 0;      ///< data version
+  std::int32_t acl_version = 0;  ///< aversion: count of ACL changes
   std::vector<AclEntry> acl;
-  /// Of a Transaction: the place of the operation that failed, the guard's being 0 where there is
-  /// one; -1: none of them.
+  /// The index of the operation of a Transaction that failed. If there is a guard, its index is 0.
+  /// -1: no operation is known to have failed.
   int failed_operation = -1;
-  /// Of a watch: the servers may keep its events to themselves. Then they come late, if at all: of a
-  /// node that was deleted and made anew meanwhile there is none.
+  /// If true, the servers may withhold the events of this watch. The events then come late, if at
+  /// all. If the znode is deleted and recreated meanwhile, there is no event.
   bool mute = false;
 };
 
 using ReplyHandler = std::function<void(Reply)>;
 
-/// Names a request under way, or a watch. 0: none.
+/// Identifies a pending request or a watch. 0: none.
 enum class RequestId : std::uint64_t {};
 
-/// A connected session, as told by SessionObserver::connected.
+/// A connected session, as passed to SessionObserver::connected().
 struct SessionInfo {
   SessionId id;
-  core::Duration timeout{};  ///< T as negotiated
-  Instant attempt_began;     ///< not later than the connection's handshake was sent
+  core::Duration timeout{};  ///< the negotiated session timeout T
+  Instant attempt_began;     ///< not later than the handshake was sent
   bool is_new = false;       ///< first connection of this session
 };
 
-/// What the coordinator tells of its sessions. Called one at a time, in order, with no lock held,
-/// from threads that must not be kept: implementations do not block and run no user code.
+/// Receives the events of the coordinator's sessions, in order and never concurrently. An
+/// implementation may call every member of the coordinator except start() and close(). It does not
+/// block and runs no user code, because the calling threads must not be blocked.
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
-  /// Told before any request is sent over the connection.
+  /// The session is connected. Called before any request is sent over the connection.
   virtual void connected(const SessionInfo& session) = 0;
-  /// The connection broke. Told before the replies `unknown` of the requests it took along.
+  /// The connection is lost. Called before the `unknown` replies of the requests lost with it.
   virtual void suspended(SessionId session) = 0;
-  /// The session expired (session_ended), was refused (auth_failed: no further session follows) or
-  /// was closed. session_ended also: the client ended it after T without a connection. The servers may
-  /// then keep its znodes until they expire it, and may still execute requests sent before.
-  /// Told before the replies of the requests that were bound to it. Its watches go without a word.
-  /// `session`: 0 for a client that is refused before it has one.
+  /// The session has ended, and its watches with it, without events. Called before the replies to
+  /// the requests that were bound to the session. `why` is one of:
+  /// - session_ended: the session expired, or the client ended it after T without a connection. In
+  ///   the second case the servers may retain its znodes until they expire it. They may also still
+  ///   execute requests sent before.
+  /// - auth_failed: the servers refused a credential; no further session follows. `session` is 0 if
+  ///   the client was refused before it had a session.
+  /// - closed: close() ended the session.
   virtual void ended(SessionId session, Status why) = 0;
-  /// The servers have answered a request that was sent at `sent_at` (the first of them, where it
-  /// took several round trips); told before its reply is handed out. Not told for requests that
-  /// failed without an answer (unknown, session_ended), or were refused by the client itself.
-  /// `by_quorum`: the leader and a majority have seen it: a create, multi or delete that was
-  /// carried out, or refused for what the tree says (no_node, no_auth, ...). Reads, and refusals
-  /// that a single server can make (throttled, read_only, ...), are not.
+  /// The servers have answered a request. Called before the reply is passed to its handler. Not
+  /// called for requests that failed without an answer (unknown, session_ended), or that the client
+  /// itself refused. `sent_at`: a time not later than the sending of the request. If the request
+  /// was sent in several parts at once, it is the time of the first part. `by_quorum`: whether the
+  /// leader and a majority have seen the request. True for a create, multi or delete that was
+  /// executed, or that failed because of the tree (no_node, no_auth, ...). False for reads, and for
+  /// refusals that a single server can make (throttled, read_only, ...).
   virtual void answered(SessionId session, Instant sent_at, bool by_quorum) = 0;
 };
 
-/// The one seam between the lock protocol and ZooKeeper: all I/O goes through it, and the tests
-/// put a simulated ensemble in its place.
+/// The only path of I/O between the lock protocol and ZooKeeper. Tests replace it by a simulated
+/// ensemble.
 ///
-/// It owns the connection: reconnects, opens a new session when the old one ended, and holds back
-/// what is submitted meanwhile. Requests of one session are executed and answered in the order of
-/// submission, with two exceptions. A request that is never sent may be answered out of order. A
-/// GetAndWatch of an unreadable znode takes a second round trip and is answered after requests sent
-/// meanwhile.
+/// It owns the connection. It reconnects, opens a new session when the old one has ended, and
+/// queues the requests submitted meanwhile. Requests of one session are executed and answered in
+/// the order of submission, with two exceptions. A request that is never sent may be answered out
+/// of order. A GetAndWatch of an unreadable znode takes a second round trip and is answered after
+/// requests sent meanwhile.
 ///
 /// Thread-safety: all members, from any thread.
 class Coordinator {
  public:
-  /// After close() also within a handler, of what was submitted since; the others are called first.
+  /// Calls the handlers of the requests submitted since close(). REQUIRES: the calling thread runs
+  /// no handler, or only the handler of such a request.
   virtual ~Coordinator() = default;
 
-  /// Starts connecting; events go to `observer`, which must outlive close().
+  /// Starts connecting. Session events go to `observer`. REQUIRES: `observer` outlives close().
   virtual void start(SessionObserver& observer) = 0;
 
-  /// Every request gets exactly one reply. `handler` is called with no lock held, never from
-  /// within submit(), on a thread that must not be kept; it may call any member but close(). A
-  /// request that is not bound to a session waits for one at most for
-  /// ClientOptions::connection_timeout, then it is answered `not_connected`.
-  /// Throws: std::bad_alloc, and nothing was submitted. What finds no memory only when it is to be sent
-  /// is sent later.
+  /// Submits a request, which gets exactly one reply. Returns its id. `handler` is called with no
+  /// lock held, never from within submit(), on a thread that must not be blocked. It may call any
+  /// member except close(). A request that is not bound to a session waits for a connection for at
+  /// most ClientOptions::connection_timeout. Then its reply is not_connected.
+  /// Throws std::bad_alloc; then nothing was submitted. If memory runs out only at the time of
+  /// sending, the request is sent later.
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;
 
-  /// Calls `task` once, as a handler: what the caller has no time for. What was asked for earlier is
-  /// done earlier.
+  /// Calls `task` once, soon, under the conditions of a handler. It is for work that would block
+  /// the calling thread for too long. Tasks are called in the order of the calls of soon().
   virtual void soon(std::function<void()> task) = 0;
 
-  /// If the request has not been sent yet, it never will be, and is answered `not_sent` soon: then
-  /// true. Where there is no memory for that answer, it is as if it had been sent.
+  /// Cancels a request that has not been sent yet. Returns true if it did: the request will never
+  /// be sent, and its reply is not_sent, soon. Returns false, without effect, if the request was
+  /// sent or if there is no memory for that reply.
   virtual bool abandon(RequestId request) noexcept = 0;
 
-  /// Ends the interest of one request with a watch, whether or not it has been answered: `on_event`
-  /// will not be called any more (a call that has begun may still be running). The servers' watch
-  /// goes when nobody else needs it. Where there is no memory to ask them for that, it stays until its
-  /// event, which is then told to nobody, or until the session ends.
+  /// Cancels the watch of one request, whether or not the request has been answered. `on_event`
+  /// will not be called any more; a call that has begun may still be running. The servers' watch is
+  /// removed when no other request needs it. If there is no memory for the removal request, the
+  /// watch stays until its event, which calls no handler, or until the session ends.
   virtual void unwatch(RequestId request) noexcept = 0;
 
-  /// Ends the session and answers everything that is left with `closed`. Blocks until no handler
-  /// runs any more. Not to be called from a handler. A second call waits for what was submitted
-  /// since, which is answered `closed`.
+  /// Ends the session and answers all pending requests with `closed`. Blocks until no handler is
+  /// running. A second call waits for the handlers of the requests submitted since, which are
+  /// answered `closed`. REQUIRES: the calling thread runs no handler.
   virtual void close() = 0;
 
-  /// Returns whether close() waits for the calling thread, because it runs a handler, a watch event, an
-  /// event of the observer or a task of soon(). The default is for coordinators whose close() waits for
-  /// no thread.
+  /// Returns whether close() would wait for the calling thread, because it runs a handler, a watch
+  /// event, an event of the observer or a task of soon(). The default is for coordinators whose
+  /// close() waits for no thread.
   virtual bool runs_here() const noexcept { return false; }
 
-  /// What stands in the way of a connection, in words; for the texts of errors.
+  /// Returns, in words for error texts, what prevents a connection.
   virtual std::string trouble() const = 0;
 };
 

@@ -35,8 +35,8 @@ struct Deleter::Removal {
   Node node;
   Step step;
   Done done;
-  bool alone = false;                   ///< the node is gone: it is about its companions
-  std::vector<Companion> missing = {};  ///< that were not there before that
+  bool alone = false;                   ///< deletes the companions; the znode is deleted
+  std::vector<Companion> missing = {};  ///< companions that the transaction did not find
 
   static Step first_step(Manner manner) noexcept {
     switch (manner) {
@@ -47,12 +47,13 @@ struct Deleter::Removal {
     return Step::looking;
   }
 
-  /// Of a reply to a Get of its path.
+  /// Returns whether a Get of the path, which replied `there`, found the znode to be deleted.
   bool is_it(const Reply& there) const {
     const bool of_session = there.ephemeral_owner == session;
     if (node.token == FencingToken{}) return of_session || there.ephemeral_owner == SessionId{};
     if (alone) {
-      // One that is empty is made anew by whoever is about to write there.
+      // A companion without a proclamation is deleted if it is of this session. If another holder
+      // was about to write it, that holder creates it again.
       const auto said = core::Proclamation::parse(there.data);
       return said ? said->leader == node.token : of_session;
     }
@@ -60,7 +61,8 @@ struct Deleter::Removal {
     return of_session && core::came_by(core::NodeData::parse(there.data), {}) == node.token;
   }
 
-  /// What `request` does, and the companions with it. They come first: see drops_companion().
+  /// Returns `request` as an operation that also deletes the companions. Their deletes come first:
+  /// see drops_companion().
   template <class R>
   Operation with_companions(R request) const {
     if (alone || node.companions.empty()) return request;
@@ -98,7 +100,8 @@ void Deleter::submit(const std::shared_ptr<Removal>& removal) {
                                      [removal](const Reply& reply) { answered(removal, reply); });
 }
 
-// A server that lags behind would show what has been deleted.
+// The Check goes through the quorum. Without it, a server that lags behind would still show a znode
+// that is deleted.
 void Deleter::look(const std::shared_ptr<Removal>& removal) {
   const std::string& path = removal->node.path;
   submit_then_get(removal->ports->coordinator, request::Check{path}, path, removal->session,
@@ -107,7 +110,8 @@ void Deleter::look(const std::shared_ptr<Removal>& removal) {
                   });
 }
 
-/// One of the companions is gone already, or cannot go.
+/// Drops the companion that made the transaction fail, because it does not exist or cannot be
+/// deleted. Returns false, without effect, if the reply is no such failure.
 bool Deleter::drops_companion(Removal& removal, const Reply& reply) {
   auto& companions = removal.node.companions;
   const auto place = static_cast<std::size_t>(reply.failed_operation);
@@ -125,11 +129,11 @@ bool Deleter::drops_companion(Removal& removal, const Reply& reply) {
 }
 
 void Deleter::deleted(const std::shared_ptr<Removal>& removal) {
-  if (!removal->alone) removal->node.companions.clear();  // in the same transaction
+  if (!removal->alone) removal->node.companions.clear();  // deleted by the same transaction
   gone(removal);
 }
 
-/// The node is: what was to go with it goes now.
+/// The znode no longer exists. Continues with the next companion, or ends.
 void Deleter::gone(const std::shared_ptr<Removal>& removal) {
   auto& companions = removal->node.companions;
   std::ranges::move(std::exchange(removal->missing, {}), std::back_inserter(companions));
@@ -155,7 +159,7 @@ void Deleter::answered(const std::shared_ptr<Removal>& removal, const Reply& rep
     case StatusSort::over:
       return removal->done(removal->alone ? End::gone : End::session_ended, {});
     case StatusSort::doubtful:
-    case StatusSort::unsent:  // another may have the name by the time that the connection is back
+    case StatusSort::unsent:  // another znode may have the name when the connection is back
       removal->step = Removal::Step::looking;
       return submit(removal);
     case StatusSort::tree:

@@ -14,66 +14,76 @@ namespace zklock::client {
 /// Deletes lock znodes in the background and repeats until the ensemble confirms the delete or the
 /// session ends. The only failure is `refused`: the ACL of the parent does not permit DELETE.
 ///
-/// | step       | request           | answer                  | next                     |
-/// |------------|-------------------|-------------------------|--------------------------|
-/// | announcing | AnnounceAndDelete | not allowed             | looking                  |
-/// |            |                   | unknown, or not sent    | looking                  |
-/// | looking    | Check, then Get   | it, or not allowed      | deleting                 |
-/// |            |                   | another node            | as if it were gone       |
-/// | deleting   | Delete            | not allowed             | (done: refused)          |
-/// |            |                   | unknown, or not sent    | looking                  |
-/// | both, for  |                   | not allowed             | (complain) as if it were |
-/// | a companion|                   |                         | gone                     |
-/// | all        |                   | ok, or gone             | the same for a companion |
-/// |            |                   |                         | that is left; or (done)  |
-/// |            |                   | not with this companion | the same without it      |
-/// |            |                   | the session goes        | (done)                   |
-/// |            |                   | any other               | looking, a little later  |
+/// | step       | request           | reply                 | next step                           |
+/// |------------|-------------------|-----------------------|-------------------------------------|
+/// | announcing | AnnounceAndDelete | no permission         | looking                             |
+/// | looking    | Check, then Get   | no permission         | deleting                            |
+/// |            |                   | ok: the wanted znode  | deleting                            |
+/// |            |                   | ok: another znode     | continues as if deleted             |
+/// | deleting   | Delete            | no permission         | ends: refused                       |
+/// | all        |                   | ok, or no_node        | continues as deleted                |
+/// |            |                   | a companion failed    | repeats the step without it         |
+/// |            |                   | unknown, or not sent  | looking                             |
+/// |            |                   | session ended, closed | ends: session_ended                 |
+/// |            |                   | any other             | looking, after 250 ms               |
 ///
-/// What announces and deletes takes the companions along, in one transaction. One that was missing
-/// may have been on its way: it is deleted afterwards, when nothing makes it any more that names the
-/// node. Where that begins with a look, too, the look is for what it says of itself. Only its creator
-/// may announce.
+/// When the znode is deleted, the companions that remain are deleted one by one, from step looking
+/// or deleting. For a companion, no permission means: calls `complain` and continues as if deleted.
+/// A session that ends then means: ends with `gone`.
 ///
-/// A node is deleted by its name, and another one may have got that: when all have gone, the
-/// servers take the empty parent away, and in the next one the numbers begin again. So whatever is
-/// not carried out at once, while it is certain whose the name is, begins with a look: what was
-/// carried out perhaps, what would have had to wait for a connection, and what is tried again.
+/// AnnounceAndDelete and Delete also delete the companions, in the same transaction. A companion
+/// that did not exist may be created late, so it is deleted again after the znode. Creates of
+/// companions check the znode, so they fail from then on. Only the creator of a znode has
+/// permission to announce.
+///
+/// A delete names a path, and the path may have passed to another znode. When all children are
+/// deleted, the servers reap the empty parent, and its successor restarts the sequence numbers. So
+/// only a first attempt that is sent at once may omit the look. These attempts begin with step
+/// looking: after an unknown outcome, after a time without a connection, and every retry.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class Deleter {
  public:
-  /// `complain` is called when a companion cannot be deleted. Both ports must outlive the deletions.
+  /// `complain` is called when a companion cannot be deleted. REQUIRES: both ports outlive the
+  /// deletions.
   Deleter(Coordinator& coordinator, Scheduler& scheduler,
           std::function<void(const std::string& path, Status why)> complain);
 
+  /// The first step.
   enum class Manner {
-    plainly,    ///< a contender that gave up, or a holder whose successor knows that it let go
-    announced,  ///< a holder that let go: its successor may go on without asking
-    with_care   ///< plainly; but the node may have gone unnoticed long ago: looks first
+    /// Deleting: a contender that gave up, or a release that needs no announcement.
+    plainly,
+    /// Announcing: a release. The watching contender may be granted without a further request.
+    announced,
+    /// Looking: the znode may have been deleted long ago without an event.
+    with_care
   };
 
-  /// A node that is to go with another. What is wrong with it keeps that from nothing.
+  /// A znode that is deleted together with another. A failure to delete the companion does not keep
+  /// the other from being deleted.
   struct Companion {
     std::string path;
-    /// It says what the holder with this token has proclaimed; 0: its name is no other's.
+    /// The companion has the proclamation of the holder with this token. 0: the path can belong to
+    /// no other contender, so the companion is deleted without a look.
     FencingToken said_by = {};
   };
   struct Node {
     std::string path;
-    /// By which its contender came: it was made by that, or put by its owner into the place of what
-    /// was. 0: it is no contender's; then it is of the session that deletes it, or of none.
+    /// The contender's token: the czxid of its znode. If the contender has replaced its znode, the
+    /// data of the new znode names this token. 0: the znode is not a contender's. It is then
+    /// ephemeral in the deleting session, or not ephemeral.
     FencingToken token = {};
     std::vector<Companion> companions = {};
   };
   enum class End {
-    gone,           ///< the ensemble has confirmed that the node is deleted
-    session_ended,  ///< the session has ended; servers expire its znodes
-    refused         ///< no DELETE permission; znode stays until session end
+    gone,           ///< the ensemble confirmed that the znode is deleted
+    session_ended,  ///< session ended; the servers expire its znodes
+    refused         ///< no DELETE permission; expires with the session
   };
-  /// Called once, when there is no more to do. `node` is what is left to be deleted if it was refused.
+  /// Called once, at the end. If the end is `refused`, `node` is what remains to be deleted;
+  /// otherwise it is empty.
   using Done = std::function<void(End end, Node node)>;
-  /// Sends at once; does not block.
+  /// Starts a deletion: sends the first request, and calls `done` at the end. Does not block.
   void remove(SessionId session, Node node, Manner manner, Done done);
 
  private:

@@ -22,7 +22,8 @@ NodeLedger::Hash NodeLedger::hash(std::string_view path) noexcept {
   return std::hash<std::string_view>{}(path);
 }
 
-/// The first one that matches. False: none does.
+/// Stops counting the first create with an unknown outcome that matches. Returns false if none
+/// does.
 template <class Matches>
 bool NodeLedger::forget_doubt(const std::string& parent, Matches matches) {
   const auto [first, last] = doubtful_.equal_range(parent);
@@ -44,7 +45,7 @@ bool NodeLedger::reserve(std::string_view parent, std::string_view prefix,
 
 void NodeLedger::created(std::string_view parent, std::string_view prefix, std::string_view name) {
   const std::string path = join(parent, name);
-  missing_here(path);  // an earlier one of that name has gone, or this could not have been created
+  missing_here(path);  // an earlier znode of that name no longer exists
   nodes_[hash(path)] = size_of(parent, prefix);
 }
 
@@ -68,7 +69,7 @@ void NodeLedger::missing(const std::string& path) {
   missing_here(path);
 }
 
-/// Whether it was counted by that very name.
+/// Stops counting the znode at exactly this path. Returns false if none was counted.
 bool NodeLedger::missing_here(const std::string& path) {
   const auto node = nodes_.find(hash(path));
   if (node == nodes_.end()) {

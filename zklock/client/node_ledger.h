@@ -10,50 +10,57 @@
 
 namespace zklock::client {
 
-/// Keeps count of the bytes of path names of a session's ephemeral nodes: ZooKeeper cannot close a
-/// session whose nodes exceed about 1 MB.
+/// Counts the path bytes of a session's ephemeral znodes. ZooKeeper cannot close a session whose
+/// znodes have more than about 1 MB of paths.
 ///
 /// Thread-safety: none, its owner locks.
 class NodeLedger {
  public:
   explicit NodeLedger(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// A create is about to be sent, perhaps with removals that `give_back` so many bytes. False, and
-  /// nothing changed: over the cap.
+  /// Counts the bytes of a create that is about to be sent. `give_back`: the bytes that the deletes
+  /// of its transaction free. Returns false, without effect, if the sum would exceed the cap.
   [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix,
                              std::size_t give_back = 0) noexcept;
-  /// What became of it: the node's name, ...
+
+  // Each reserve() is followed by a call of one of the next three: the outcome of the create.
+
+  /// The znode `name` was created.
   void created(std::string_view parent, std::string_view prefix, std::string_view name);
-  /// ... or that there is none, ...
+  /// No znode was created. Its bytes no longer count.
   void failed(std::string_view parent, std::string_view prefix) noexcept;
-  /// ... or nobody knows: it counts until a node of such a name goes that was not seen created, or
-  /// one of the very name is.
+  /// The outcome is unknown. The bytes count until deleted() of a znode whose name is `prefix` and
+  /// a sequence number, and that is not known from created(). If `prefix` is the whole name, they
+  /// count until created(), deleted() or missing() of that name.
   void unknown(std::string_view parent, std::string_view prefix);
 
-  /// The node was deleted, whosever it was, ...
+  /// The znode was deleted. It may have been one of another session.
   void deleted(const std::string& path);
-  /// ... or was found not to exist.
+  /// The znode was found not to exist.
   void missing(const std::string& path);
-  /// ... or may have been: it counts as one that is unknown.
+  /// The znode may have been deleted. From now on it counts as a create with an unknown outcome.
   void doubted(const std::string& path);
 
-  /// `parent` was listed: no more than so many nodes below it can be there unknown.
+  /// A list of `parent` showed that many children. No more creates with an unknown outcome than
+  /// that can have made a znode, so further ones no longer count.
   void listed(const std::string& parent, std::size_t children);
 
-  /// The session ended, and with it all nodes.
+  /// The session has ended, and its znodes with it.
   void clear() noexcept;
 
   std::size_t bytes() const noexcept { return bytes_; }
-  /// Of what counts by that very name, be it in doubt; 0 of others.
+  /// Returns the bytes that count for exactly this path, also if its outcome is unknown. 0: none.
   std::size_t bytes_of(const std::string& path) const;
 
  private:
+  /// A create with an unknown outcome.
   struct Doubt {
     std::string prefix;
     std::size_t size;
   };
-  /// Stands for a path, which ten thousands would keep else. Should two paths have the same one, a few
-  /// bytes are miscounted until the session ends: the cap leaves room for more than that.
+  /// Replaces the path of a znode, because tens of thousands of paths would take much memory. If
+  /// two paths have equal hashes, a few bytes are miscounted until the session ends. The cap leaves
+  /// room for more than that.
   using Hash = std::uint64_t;
 
   static Hash hash(std::string_view path) noexcept;
@@ -63,8 +70,8 @@ class NodeLedger {
 
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
-  std::unordered_map<Hash, std::size_t> nodes_;  ///< by path
-  std::multimap<std::string, Doubt> doubtful_;   // by parent
+  std::unordered_map<Hash, std::size_t> nodes_;  ///< bytes by hash of path
+  std::multimap<std::string, Doubt> doubtful_;   ///< by parent
 };
 
 }  // namespace zklock::client

@@ -9,8 +9,8 @@
 
 namespace zklock::client {
 
-/// What the servers watch of a path, and are told to watch no more, separately. GetAndWatch and
-/// ExistsAndWatch share one.
+/// The two kinds of watch of a path. Each is set and removed separately. GetAndWatch and
+/// ExistsAndWatch share the kind `data`.
 enum class WatchKind : std::uint8_t { data, children };
 
 struct Watch {
@@ -19,7 +19,7 @@ struct Watch {
   friend auto operator<=>(const Watch&, const Watch&) = default;
 };
 
-/// Whether an event of the path is one for its watch of this kind, which is gone then.
+/// Returns whether `event` fires, and so ends, a watch of this kind on its path.
 constexpr bool concerns(request::WatchEvent event, WatchKind kind) noexcept {
   switch (event) {
     case request::WatchEvent::created:

@@ -51,7 +51,7 @@ std::optional<Watch> WatchRegistry::cancel(RequestId id) noexcept {
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
   if (found->second.link != nullptr) return drop(found);
-  // The watch may be set at any moment: it is removed when the reply tells.
+  // The server may set the watch at any moment. If the reply confirms it, arm() has it removed.
   found->second.on_event = nullptr;
   return std::nullopt;
 }

@@ -17,58 +17,61 @@
 
 namespace zklock::client {
 
-/// Who wants to hear of what, in one session.
+/// The watches of one session, and the interests in them. An interest is the handler that one
+/// request registers for the event of a watch.
 ///
-/// | interest | entered by                | an event for its watch | cancel()    |
+/// | interest | entered by                | an event of its watch  | cancel()    |
 /// |----------|---------------------------|------------------------|-------------|
-/// | expected | expect(): sent            | not for it             | -> unwanted |
-/// | unwanted | cancel() before the reply | not for it             |             |
-/// | armed    | arm(): by the reply       | -> fired               | gone        |
-/// | fired    | fire()                    | not for it (once)      | gone        |
+/// | expected | expect(): before sending  | no effect              | -> unwanted |
+/// | unwanted | cancel() before the reply | no effect              | no effect   |
+/// | armed    | arm(): at the reply       | -> fired               | -> removed  |
+/// | fired    | fire()                    | no effect              | -> removed  |
 ///
-/// The servers' watch serves all the interests in it; it is to be removed when the last one went
-/// without an event.
+/// The servers have one watch for all interests in a path and kind. That watch must be removed when
+/// its last interest ends without an event.
 ///
 /// Thread-safety: none, its owner locks.
 class WatchRegistry {
  public:
   using OnEvent = request::OnWatchEvent;
 
-  /// `max_bytes`: cap on the sum of the lengths of the watches' paths.
+  /// `max_bytes`: the cap on the sum of the path lengths of all watches.
   explicit WatchRegistry(std::size_t max_bytes) : max_bytes_(max_bytes) {}
   WatchRegistry(const WatchRegistry&) = delete;
   WatchRegistry& operator=(const WatchRegistry&) = delete;
 
-  /// A request with a watch is about to be sent. False, and nothing changed: over the cap.
-  /// Throws, and nothing changed: std::bad_alloc.
+  /// Registers the interest of a request that is about to be sent. Returns false, without effect,
+  /// if the watch would exceed the cap. Throws std::bad_alloc, without effect.
   [[nodiscard]] bool expect(RequestId id, const Watch& watch, OnEvent on_event);
 
-  // The next three return the watch that is to be removed at the servers, if one is.
+  // Each of the next three returns the watch that must be removed at the servers, if there is one.
 
-  /// By its reply the servers watch. `mute`: but they may keep the events to themselves, since the
-  /// client may not read the node.
+  /// Arms the interest: the reply to its request confirms the servers' watch. `mute`: the servers
+  /// may withhold the events, because the client has no READ permission on the znode.
   [[nodiscard]] std::optional<Watch> arm(RequestId id, bool mute = false) noexcept;
-  /// Its reply was another. `server_watches`: the servers watch nevertheless.
+  /// Removes the interest: the reply to its request did not confirm the watch. `server_watches`:
+  /// the servers have a watch of this path and kind nevertheless.
   [[nodiscard]] std::optional<Watch> fail(RequestId id, bool server_watches) noexcept;
-  /// Unwatch.
+  /// Cancels the interest: its handler will not be called.
   [[nodiscard]] std::optional<Watch> cancel(RequestId id) noexcept;
 
-  /// The servers told an event of the path, and have ended the watches that it is for. Returns the
-  /// interests that it is for, in the order of their requests; each is then to be taken, and may be
-  /// cancelled until.
+  /// Fires all armed interests in the watches that the event ends. Returns the ids of their
+  /// requests, in the order of the requests. REQUIRES: the caller then calls take_fired() for each
+  /// id. Until then cancel() can remove the interest.
   std::vector<RequestId> fire(const std::string& path, request::WatchEvent event);
-  /// Empty when it was cancelled.
+  /// Removes a fired interest. Returns its handler; empty if the interest was cancelled.
   OnEvent take_fired(RequestId id);
 
-  /// There are paths whose events may not come: to be asked for, as long as they are in the list.
+  /// Returns whether any watch is mute. The client must check repeatedly whether the mute paths
+  /// exist, because the servers may withhold their events.
   bool has_mute_paths() const noexcept { return mute_ > 0; }
   std::vector<std::string> mute_paths() const;
 
-  /// Asked before the removal of the servers' watch is sent. False: somebody wants it again; it
-  /// then stays, and is noted as theirs.
+  /// Called before the removal of the servers' watch is sent. Returns false if the watch has an
+  /// interest again. The watch is then retained, and recorded as one that the servers have.
   [[nodiscard]] bool may_remove(const Watch& watch);
 
-  /// The session ended, and with it all watches.
+  /// Removes all watches and interests, because the session has ended.
   void clear() noexcept;
 
   std::size_t bytes() const noexcept { return bytes_; }
@@ -76,9 +79,10 @@ class WatchRegistry {
 
  private:
   struct Watched;
-  // Ten thousands may wait, each with a watch of its own, and mostly the only interest in it: so the
-  // interests are chained where they are found by their ids. The hash of a path is not worth its room,
-  // nor is a state that can be told from the rest.
+  // Tens of thousands of contenders may wait, each with its own watch and the only interest in it.
+  // So memory is saved. The armed interests of a watch form a list of entries of interests_.
+  // PathHash keeps the standard library from storing the hash of each path. A state that follows
+  // from other members is not stored.
   struct PathHash {
     std::size_t operator()(const std::string& path) const noexcept {
       return std::hash<std::string>{}(path);
@@ -87,33 +91,34 @@ class WatchRegistry {
   using Paths = std::unordered_map<std::string, Watched, PathHash>;
   using Entry = Paths::value_type;
   struct Interest {
-    Entry* entry = nullptr;  ///< that it is in
+    Entry* entry = nullptr;  ///< its watch
     OnEvent on_event;        ///< empty: unwanted
-    // Of those that are armed, a chain that each can leave by itself: ten thousands may be in it.
+    // The list of the watch's armed interests. Removal takes constant time, because tens of
+    // thousands may be in it.
     std::pair<const RequestId, Interest>* next = nullptr;
-    std::pair<const RequestId, Interest>** link = nullptr;  ///< what leads here; null: not armed
+    std::pair<const RequestId, Interest>** link = nullptr;  ///< pointer to this; null: not armed
   };
   using Interests = std::unordered_map<RequestId, Interest>;
   struct Watched {
     WatchKind kind;
     bool server_watches = false;
     bool mute = false;
-    std::uint32_t under_way = 0;             ///< of the interests, how many are not armed
-    Interests::value_type* armed = nullptr;  ///< the first of those that are, in any order
+    std::uint32_t under_way = 0;             ///< count of interests not armed
+    Interests::value_type* armed = nullptr;  ///< list of armed interests, in any order
   };
 
   Paths& of_kind(WatchKind kind) noexcept { return watched_[static_cast<std::size_t>(kind)]; }
   void forget(Interests::iterator interest) noexcept;
-  // The next two return the watch that is to be removed at the servers, if one is.
+  // Both return the watch that must be removed at the servers, if there is one.
   std::optional<Watch> drop(Interests::iterator interest) noexcept;
-  // Nobody may be interested any more.
+  // Removes the watch if it has no interest any more.
   std::optional<Watch> end_if_idle(Entry& entry) noexcept;
 
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
   std::array<Paths, 2> watched_;  ///< by kind
   Interests interests_;
-  std::size_t mute_ = 0;  ///< of those that are watched
+  std::size_t mute_ = 0;  ///< count of mute watches
   std::map<RequestId, OnEvent> fired_;
 };
 

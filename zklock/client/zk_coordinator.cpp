@@ -31,7 +31,7 @@ std::vector<std::string> secrets_of(const ClientOptions& options,
   return secrets;
 }
 
-// Of what the answer thread does again and again.
+// The period of the repeated work of the answer thread.
 constexpr std::chrono::seconds kInterval{1};
 
 std::string seconds_since(Instant then) {
@@ -89,7 +89,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   } else if (at_once && !ready()) {
     answer(call, Status::not_sent, {});
   } else {
-    held_.push_back(call);  // from now on it is submitted, whatever comes
+    held_.push_back(call);  // from here on it is submitted, also if memory runs out
     pump();
     if (!ready() && call->bound_to() == SessionId{}) answers_.poke();
   }
@@ -129,7 +129,7 @@ void ZkCoordinator::close() {
     const std::lock_guard guard(mutex_);
     closing_ = true;
   }
-  session_thread_.stop();  // shuts the handle
+  session_thread_.stop();  // closes the handle
   {
     const std::lock_guard guard(mutex_);
     answer_held(all, Status::closed, {});
@@ -178,11 +178,11 @@ Wire ZkCoordinator::wire(Chores& chores) {
 }
 
 bool ZkCoordinator::send(const CallPtr& call) {
-  // Between a loss and the event that tells of it, the C client would take the request along to the
-  // next connection, before the observer has heard of that; or, when the session has expired,
-  // zoo_amulti would free memory that it has not allocated.
+  // The connection or session may be lost, with the event still to come. After a loss, the C client
+  // would send the request over the next connection, before the observer is notified of that
+  // connection. After an expiry, zoo_amulti would free memory that it has not allocated.
   if (!handle_->connected()) return false;
-  Chores none;  // those come with completions
+  Chores none;  // only completions have chores
   const Call::Sent sent = call->send(wire(none));
   switch (sent) {
     case Call::Sent::yes: return true;
@@ -219,7 +219,7 @@ ZkCoordinator::Held::iterator ZkCoordinator::find_held(RequestId request) {
 void ZkCoordinator::remove(std::span<const Watch> watches) noexcept {
   try {
     for (const Watch& watch : watches) hold(make_watch_removal(watch, own_origin()));
-  } catch (const std::exception&) {  // no memory: they stay, and nobody is told of them
+  } catch (const std::exception&) {  // no memory: the watches stay, without handlers
   }
   pump();
 }
@@ -238,7 +238,7 @@ Instant ZkCoordinator::due(const Call& call) const {
 
 std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
   if (!watches_.has_mute_paths()) return std::nullopt;
-  // What has to wait for its turn would only get longer.
+  // While calls are queued, more calls would only make the queue longer.
   if (!held_.empty()) return now + kInterval;
   if (now < next_presence_check_) return next_presence_check_;
   next_presence_check_ = now + kInterval;
@@ -256,11 +256,11 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   if (starved_) pump();
   if (starved_) return now + kInterval;
   if (ready()) return check_presence(now);
-  // The C client repeats failed attempts without an event. Between two of them the next handshake is
-  // sure to be sent after `now`.
+  // The C client repeats failed attempts to connect without an event. Between two attempts, the
+  // next handshake is certain to be sent after `now`.
   const bool repeats = phase_ == Phase::suspended || phase_ == Phase::connecting;
   if (repeats && handle_->before_handshake()) attempt_began_ = now;
-  // The others wait for their session to come back or to end.
+  // Calls that are bound to a session wait until it reconnects or ends.
   const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };
   answer_held([&](const Call& call) { return may_go(call) && due(call) <= now; },
               Status::not_connected, trouble_text());

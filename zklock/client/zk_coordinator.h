@@ -28,28 +28,28 @@ namespace zklock::client {
 
 /// The coordinator on the ZooKeeper C client.
 ///
-/// | phase      | handle | what is submitted                | left by                         |
-/// |------------|--------|----------------------------------|---------------------------------|
-/// | none       | no     | held                             | open()                          |
-/// | connecting | yes    | held                             | connected event -> greeting     |
-/// | greeting   | yes    | held; the observer is being told | -> connected                    |
-/// | connected  | yes    | sent, max_in_flight at once      | connection lost -> suspended    |
-/// | suspended  | yes    | held                             | connected event -> greeting;    |
-/// |            |        |                                  | timeout T passed -> dead        |
-/// | dead       | yes    | held; what is bound to the dead  | shut() -> none                  |
-/// |            |        | session is answered              |                                 |
+/// | phase      | handle | submitted requests                | left by                         |
+/// |------------|--------|-----------------------------------|---------------------------------|
+/// | none       | no     | queued                            | open() -> connecting            |
+/// | connecting | yes    | queued                            | connected event -> greeting     |
+/// | greeting   | yes    | queued; the observer is notified  | -> connected                    |
+/// | connected  | yes    | sent, at most max_in_flight       | connection lost -> suspended    |
+/// | suspended  | yes    | queued                            | connected event -> greeting;    |
+/// |            |        |                                   | timeout T passed -> dead        |
+/// | dead       | yes    | queued; those bound to the dead   | shut() -> none                  |
+/// |            |        | session are answered              |                                 |
 ///
-/// Expiry, refusal and close() lead from every phase with a handle to dead.
+/// Session expiry, a refused credential and close() lead from every phase with a handle to dead.
 ///
-/// A session whose timeout T has passed without a connection is ended by this client, although it
-/// may still be alive on the servers. Servers that were emptied or restored from a backup never say
-/// that it has expired: they refuse every handle that has seen a later zxid than theirs. They accept
-/// only a new handle, which has seen none.
+/// If T passes without a connection, the client ends the session, although it may still be alive on
+/// the servers. Servers that were emptied or restored from a backup never report the expiry: they
+/// refuse every handle that has seen a later zxid than theirs. They accept only a new handle, which
+/// has seen none.
 ///
-/// Four threads work here: the session thread opens and closes handles, the C client's completion
-/// thread brings events and replies, the answer thread brings the replies that need no server, and
-/// the C client's I/O thread runs none of this code. Order of submission is order on the wire
-/// because every call of the C client is made under mutex_.
+/// Four threads take part. The session thread opens and closes handles. The C client's completion
+/// thread delivers events and replies. The answer thread delivers the replies that need no server.
+/// The C client's I/O thread runs none of this code. Requests reach the wire in the order of
+/// submission, because each is passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
                             private CompletionSink,
                             private ZkHandle::Listener,
@@ -68,7 +68,8 @@ class ZkCoordinator final : public Coordinator,
   std::string trouble() const override;
 
  private:
-  // While it lives, the calling thread is the C client's completion thread, in a call of `owner`.
+  // While an object exists, its thread is the C client's completion thread in a callback of
+  // `owner`.
   class CompletionScope {
    public:
     explicit CompletionScope(const ZkCoordinator& owner) noexcept
@@ -85,14 +86,14 @@ class ZkCoordinator final : public Coordinator,
 
   enum class Phase { none, connecting, greeting, connected, suspended, dead };
   using CallPtr = std::shared_ptr<Call>;
-  // In the order of submission, and so of their ids. Thousands may be held: a map would take more.
+  // Ordered by submission, and so by id. A map would take more memory for thousands of calls.
   using Held = std::deque<CallPtr>;
 
-  // From the session thread.
+  // Called on the session thread.
   bool open() override;
   void shut() override;
 
-  // From the completion thread.
+  // Called on the completion thread.
   void on_session_event(int state) override;
   void on_watch_event(int type, const std::string& path) override;
   void completed(Ticket ticket, const Completion& completion) override;
@@ -104,19 +105,23 @@ class ZkCoordinator final : public Coordinator,
   void end_session(std::unique_lock<std::mutex> lock, Status why, const std::string& cause);
   void tell_of(const std::string& path, request::WatchEvent event);
 
-  // From the answer thread: answers requests that no server could be found for in time, asks for
-  // nodes whose events may not come, and returns when to be called again.
+  // Called on the answer thread. Answers the requests that have waited too long for a connection,
+  // and checks the znodes whose events the servers may withhold. Returns when it must be called
+  // again.
   std::optional<Instant> do_what_is_due();
-  // From the answer thread: ends the session if T has passed without a connection.
+  // Called on the answer thread. Ends the session if T has passed without a connection.
   void end_overdue_session();
 
-  // All below require mutex_.
-  // Sends what is held, as far as may be. What finds no memory is sent with the next, or soon.
+  // REQUIRES, for each member up to session_due(): mutex_ is held.
+
+  // Sends queued calls while the phase and max_in_flight permit. If memory runs out, the rest is
+  // sent by the next pump(), or soon.
   void pump() noexcept;
-  bool send(const CallPtr& call);  // false: it stays held
-  void hold(CallPtr call);         // of the client's own
+  bool send(const CallPtr& call);  // false: not sent, stays queued
+  void hold(CallPtr call);         // queues a call of the client itself
   Held::iterator find_held(RequestId request);
-  void remove(std::span<const Watch> watches) noexcept;  // at the servers; with a pump()
+  // Queues the removal of the watches at the servers, and calls pump().
+  void remove(std::span<const Watch> watches) noexcept;
   void refuse_to_hold();
   RequestId next_id() { return RequestId{++last_id_}; }
   Origin own_origin() { return {next_id(), session_, nullptr, LeaseClock::now()}; }
@@ -136,12 +141,14 @@ class ZkCoordinator final : public Coordinator,
   void answer_leftovers(SessionId session, Status status);
   std::string trouble_text() const;
   bool ready() const noexcept { return phase_ == Phase::connected; }
-  // The end of the wait for a server.
+  // Returns when the call's wait for a connection ends.
   Instant due(const Call& call) const;
-  // When the session is ended unless it is connected before. REQUIRES: the phase is suspended.
+  // Returns when the client ends the session, unless it reconnects before. REQUIRES: the phase is
+  // suspended.
   Instant session_due() const { return disconnected_since_ + timeout_; }
 
-  // Calls the observer, one call at a time; nothing of a session after its end.
+  // Both call the observer, never concurrently, and never for a session that ended() has reported.
+  // REQUIRES: mutex_ is not held.
   template <typename Tell>
   void tell(SessionId session, Tell&& tell_observer);
   void tell_ended(SessionId session, Status why);
@@ -151,7 +158,7 @@ class ZkCoordinator final : public Coordinator,
 
   const ClientOptions options_;
   const ConnectionString hosts_;
-  const std::vector<DigestCredential> credentials_;  // our own, and the user's
+  const std::vector<DigestCredential> credentials_;  // zklock's own, and the user's
   const Acl node_acl_;
   const Acl parent_acl_;
   const LogBridge log_bridge_;
@@ -163,23 +170,23 @@ class ZkCoordinator final : public Coordinator,
   Phase phase_ = Phase::none;
   std::unique_ptr<ZkHandle> handle_;
   SessionId session_;           // 0 before the handle's first connection
-  core::Duration timeout_;      // T: as asked for, from the first connection on as negotiated last
-  Instant connected_since_;     // the session
-  Instant disconnected_since_;  // the client
-  Instant attempt_began_;       // not later than the next handshake
-  Instant heard_of_;            // a time at or before which the servers last heard of the session
+  core::Duration timeout_;      // T: as requested; since the first connection, as negotiated last
+  Instant connected_since_;     // the session's first connection
+  Instant disconnected_since_;  // the last loss of the connection, or start()
+  Instant attempt_began_;       // not later than the next handshake is sent
+  Instant heard_of_;            // not later than the servers last heard of the session
   Held held_;
   Flights flights_;
   WatchRegistry watches_;
   NodeLedger nodes_;
   std::uint64_t last_id_ = 0;
   std::string open_error_;  // why there is no handle
-  bool refused_ = false;    // the servers refused a credential: for ever
+  bool refused_ = false;    // the servers refused a credential: no further session
   bool closing_ = false;
-  bool silenced_ = false;  // completions go to silent_ for shut(), whatever they bring
+  bool silenced_ = false;  // completed calls are collected in silent_, for shut()
   std::map<RequestId, CallPtr> silent_;
   Instant next_presence_check_;
-  bool starved_ = false;  // what is held may be sent, but has found no memory
+  bool starved_ = false;  // memory ran out in pump()
 
   std::mutex telling_;
   // Guarded by telling_:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to sessions: opened and closed by the session thread, connected, lost and expired on
-// the C client's completion thread.
+// The changes of a session. The session thread opens and closes it. The C client's completion
+// thread reports connection, loss and expiry, and delivers watch events and completions.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -27,7 +27,7 @@ std::string in_ms(core::Duration duration) {
 
 template <typename Tell>
 void ZkCoordinator::tell(SessionId session, Tell&& tell_observer) {
-  // Not mutex_: whatever the observer calls here may take that.
+  // Not mutex_: the observer may call members that acquire it.
   const std::lock_guard guard(telling_);
   if (observer_ == nullptr || session == SessionId{} || session == told_ended_) return;
   tell_observer(*observer_);
@@ -36,7 +36,7 @@ void ZkCoordinator::tell(SessionId session, Tell&& tell_observer) {
 void ZkCoordinator::tell_ended(SessionId session, Status why) {
   const std::lock_guard guard(telling_);
   if (observer_ == nullptr) return;
-  // A client may be refused before it has a session.
+  // The servers may refuse a client before it has a session.
   const bool has_one = session != SessionId{};
   if (has_one ? session == told_ended_ : why != Status::auth_failed) return;
   told_ended_ = session;
@@ -48,7 +48,7 @@ void ZkCoordinator::tell_ended(SessionId session, Status why) {
 bool ZkCoordinator::open() {
   const Instant began = LeaseClock::now();
   ZkHandle::Options handle_options;
-  handle_options.servers = hosts_.for_c_client();  // asks the resolver
+  handle_options.servers = hosts_.for_c_client();  // may block in the resolver
   handle_options.session_timeout = options_.session_timeout;
   handle_options.tls = options_.tls;
   handle_options.log = log_bridge_.callback();
@@ -59,8 +59,8 @@ bool ZkCoordinator::open() {
   } else {
     handle = ZkHandle::open(handle_options, *this, why);
   }
-  // Mostly all are taken here. Where the first attempt has failed already they are added on the
-  // connection, by on_connected(): in both cases before any request.
+  // Usually this adds all credentials. If the first attempt to connect has already failed,
+  // on_connected() adds the rest. In both cases they are added before any request.
   if (handle) (void)handle->authenticate(credentials_);
   if (!handle) log_warn(why);
 
@@ -72,7 +72,7 @@ bool ZkCoordinator::open() {
   heard_of_ = began;
   phase_ = Phase::connecting;
   opened_.notify_all();
-  answers_.poke();  // it looks for the handshake from now on
+  answers_.poke();  // the answer thread follows the next handshake from now on
   return true;
 }
 
@@ -83,7 +83,7 @@ void ZkCoordinator::shut() {
   {
     const std::lock_guard guard(mutex_);
     alive = phase_ != Phase::dead;
-    // Only close() ends a living session. What is answered from now on is answered `closed`.
+    // Only close() ends a live session. All replies from now on are `closed`.
     silenced_ = alive;
     phase_ = Phase::dead;
     session = session_;
@@ -111,16 +111,16 @@ void ZkCoordinator::shut() {
 }
 
 void ZkCoordinator::drain(std::unique_lock<std::mutex>& lock) {
-  // With replies still on their way the C client would close its socket on them: the reset that
-  // follows makes the server forget the request to close the session, which then lives on, with all
-  // its nodes, until it times out.
+  // If replies are still in flight, the C client closes its socket before it has read them. The
+  // connection is then reset, and the server drops the request to close the session. The session
+  // would remain, with all its znodes, until its timeout.
   constexpr std::chrono::seconds kPatience{1};
   drained_.wait_for(lock, kPatience, [this] { return flights_.empty() || !handle_->connected(); });
 }
 
 void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
   RequestRegistry::instance().forget_all(*this);
-  // In the order of submission; one call may have many flights.
+  // Ordered by submission. One call may have several flights.
   std::map<RequestId, CallPtr> lost = std::move(silent_);
   silent_.clear();
   for (auto& [ticket, flight] : flights_) lost.emplace(flight.call->id(), flight.call);
@@ -138,7 +138,7 @@ void ZkCoordinator::on_session_event(int state) {
   const CompletionScope scope(*this);
   {
     std::unique_lock lock(mutex_);
-    // The first event may be faster than open().
+    // The first event may precede the end of open().
     opened_.wait(lock, [this] { return phase_ != Phase::none; });
     if (phase_ == Phase::dead) return;
   }
@@ -159,7 +159,7 @@ void ZkCoordinator::on_connected() {
     const std::lock_guard guard(mutex_);
     handle = handle_.get();
   }
-  // Not under mutex_: it looks at every descriptor of the process. The handle is not destroyed
+  // Not under mutex_, because it reads every descriptor of the process. The handle is not destroyed
   // before this thread has returned from the event.
   if (handle != nullptr) handle->mark_close_on_exec();
   SessionInfo info;
@@ -167,12 +167,12 @@ void ZkCoordinator::on_connected() {
   {
     const std::lock_guard guard(mutex_);
     if (phase_ == Phase::dead) return;
-    // It fails when the connection is lost again: the next one brings us back here.
+    // This fails if the connection is lost again. The next connection calls on_connected() again.
     if (!handle_->authenticate(credentials_)) return;
     info.id = handle_->session();
     info.timeout = handle_->timeout();
     info.is_new = session_ == SessionId{};
-    // If that connection is lost already, attempt_began_ may belong to a later one.
+    // If this connection is already lost, attempt_began_ may belong to a later attempt.
     info.attempt_began = info.is_new || handle_->connected() ? attempt_began_ : heard_of_;
     heard_of_ = info.attempt_began;
     session_ = info.id;
@@ -194,7 +194,7 @@ void ZkCoordinator::on_connected() {
   if (phase_ != Phase::greeting) return;
   phase_ = Phase::connected;
   pump();
-  answers_.poke();  // nothing is overdue now, but nodes may have to be asked for again
+  answers_.poke();  // no call is overdue now, but mute paths may need a check
 }
 
 void ZkCoordinator::on_suspended() {
@@ -207,8 +207,8 @@ void ZkCoordinator::on_suspended() {
     disconnected_since_ = noticed;
     session = session_;
     refuse_to_hold();
-    // The event may have waited for this thread while the C client went on: only when it has not
-    // come to the next handshake by now, that one is sure to be sent after `noticed`.
+    // The event may have waited for this thread while the C client continued. Only if the C client
+    // has not yet sent the next handshake is it certain to be sent after `noticed`.
     attempt_began_ = handle_->before_handshake() ? noticed : heard_of_;
   }
   log_warn("session " + hex(session) + " has lost its connection");
@@ -216,7 +216,7 @@ void ZkCoordinator::on_suspended() {
   answers_.poke();
 }
 
-/// What was to be sent at once, and waited for its turn.
+/// Answers not_sent to the queued calls that must not wait for a connection.
 void ZkCoordinator::refuse_to_hold() {
   answer_held([](const Call& call) { return call.at_once(); }, Status::not_sent, {});
 }
@@ -256,7 +256,7 @@ void ZkCoordinator::end_session(std::unique_lock<std::mutex> lock, Status why,
 
 void ZkCoordinator::on_watch_event(int type, const std::string& path) {
   const CompletionScope scope(*this);
-  // The types are variables in the C header, and cannot be cases of a switch.
+  // The types are variables in the C header, so they cannot be cases of a switch.
   if (type == ZOO_CREATED_EVENT) {
     tell_of(path, request::WatchEvent::created);
   } else if (type == ZOO_CHANGED_EVENT) {
@@ -289,13 +289,13 @@ void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) 
 }
 
 void ZkCoordinator::fit_status(Status& status) const {
-  // Where the C client speaks of closing, it was closed because its session had ended, or was never
-  // to be.
+  // The C client reports `closed` when its handle is closed. Without close() the handle is closed
+  // because the session has ended or was refused.
   if (status == Status::closed && !closing_) {
     status = refused_ ? Status::auth_failed : Status::session_ended;
   }
-  // A server can say so before the C client has noticed, which does that on its next connection.
-  // Until the observer has been told, nobody else is.
+  // A server can report the expiry before the C client notices it, on its next connection. No
+  // handler is notified of an expiry before the observer is.
   if (status == Status::session_ended && phase_ != Phase::dead) status = Status::unknown;
 }
 
@@ -327,11 +327,11 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
       heard_of_ = std::max(heard_of_, sent_at);
     }
     complete = call->complete(part, completion, wire(chores));
-    remove(chores.removals);  // be there none: one more may be sent now
+    remove(chores.removals);  // also without removals: its pump() may send another call now
     if (chores.ask_for_nodes) answers_.poke();
     if (complete) fit_status(call->reply().status);
   }
-  // (Tells nothing when the session is 0: not answered.)
+  // (If no server answered, the session is 0, and tell() has no effect.)
   tell(session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
   if (complete && call->handler()) call->handler()(std::move(call->reply()));
   if (chores.departures.empty()) return;
