@@ -32,7 +32,7 @@ using Flights = std::unordered_map<Ticket, Flight>;
 struct Chores {
   std::vector<Watch> removals;    ///< watches to remove at the servers
   std::vector<Watch> departures;  ///< watches of znodes found deleted by a check
-  bool ask_for_nodes = false;     ///< a watch has become mute
+  bool ask_for_nodes = false;     ///< a watch may be mute
 };
 
 /// The parts of one session that a Call needs for sending and completing.
@@ -136,7 +136,7 @@ class Call : public std::enable_shared_from_this<Call> {
   bool refused_ = false;
 };
 
-/// Makes the call of `operation`, whose paths are below `chroot`: a path, or empty.
+/// Makes the call of `operation`. Its paths are below `chroot`, which is a path or empty.
 std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, Origin origin);
 
 /// Makes a call that removes the servers' watch of a full path, unless the watch has an interest

@@ -17,7 +17,7 @@
 namespace zklock::client {
 namespace {
 
-// Added to the present it stays within the clock's range.
+// The current time plus this stays within the clock's range.
 constexpr std::chrono::hours longest_wait{24 * 365};
 
 }  // namespace
@@ -26,7 +26,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
  public:
   Pool(std::function<void(std::exception_ptr)> on_exception, CallbackThreadsOptions options)
       : on_exception_(std::move(on_exception)), options_(std::move(options)) {
-    // Two that hand over to an executor would do it in any order.
+    // Two threads would pass tasks to the executor out of order.
     options_.max_threads = options_.executor ? 1 : std::max<std::size_t>(options_.max_threads, 1);
     options_.idle_time = std::min<std::chrono::milliseconds>(options_.idle_time, longest_wait);
   }
@@ -57,27 +57,27 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   CallbackThreadsOptions options_;  // constant after construction
   const Scheduling scheduling_ = Scheduling::of_this_thread();
 
-  /// The pool whose task the calling thread runs.
+  /// The pool of the task that the calling thread runs; null: none.
   static constinit thread_local const Pool* current_;
 
   mutable std::mutex mutex_;
   std::condition_variable work_;      // the queue is not empty, or draining_ was set
-  std::condition_variable progress_;  // what drain_for() waits for may have come
+  std::condition_variable progress_;  // the condition of drain_for() may have become true
   // Guarded by mutex_:
   std::deque<Task> queue_;
   Threads threads_;
-  Threads ended_;  // past their last task, to be joined
-  std::size_t idle_ = 0;
-  std::size_t awake_ = 0;            // of these
-  std::size_t running_ = 0;          // tasks begun and not ended, on whatever thread
-  std::size_t draining_inside_ = 0;  // of these, the ones that are in drain_for()
+  Threads ended_;                    // to be joined: they run no further task
+  std::size_t idle_ = 0;             // count of threads that wait for a task
+  std::size_t awake_ = 0;            // count of idle threads that spin
+  std::size_t running_ = 0;          // count of tasks begun and not ended, on any thread
+  std::size_t draining_inside_ = 0;  // count of running tasks that are in drain_for()
   bool draining_ = false;
-  bool orphaned_ = false;  // nobody is left to join threads
+  bool orphaned_ = false;  // the owner is destroyed: each thread detaches itself
 };
 
 constinit thread_local const CallbackThreads::Pool* CallbackThreads::Pool::current_ = nullptr;
 
-/// A task on its way through the user's executor, which may copy it, drop it, or run it and throw.
+/// A task passed to the user's executor. The executor may copy it, drop it, or run it and throw.
 class CallbackThreads::Pool::Handover {
  public:
   Handover(std::shared_ptr<Pool> pool, Task task)
@@ -104,15 +104,15 @@ bool CallbackThreads::Pool::post(Task task) {
   std::unique_lock lock(mutex_);
   if (draining_ && current_ != this) return false;
   queue_.push_back(std::move(task));
-  if (queue_.size() <= awake_) return true;  // they look by themselves
+  if (queue_.size() <= awake_) return true;  // spinning threads need no notification
   if (queue_.size() <= idle_) {
-    lock.unlock();  // or who is woken would have to wait for it
+    lock.unlock();  // otherwise the notified thread would wait for the lock
     work_.notify_one();
   } else if (threads_.size() < options_.max_threads) {
     try {
       add_thread();
     } catch (...) {
-      // The threads that there are will come to it; but somebody must.
+      // An existing thread will run the task. Without any thread it cannot run.
       if (!threads_.empty()) return true;
       queue_.pop_back();
       throw;
@@ -125,7 +125,7 @@ void CallbackThreads::Pool::add_thread() {
   const auto self = threads_.emplace(threads_.end());
   try {
     *self = start_thread("zklock-callback", [pool = shared_from_this(), self] {
-      pool->scheduling_.take_on();  // not that of whoever posts
+      pool->scheduling_.take_on();  // instead of the policy of the posting thread
       pool->work(self);
     });
   } catch (...) {
@@ -147,7 +147,7 @@ void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
   leave(lock, self);
 }
 
-/// False: there was none for so long, or there will be none, that the thread is to end.
+/// Returns false if the thread must end: there was no task for idle_time, or the queue is drained.
 bool CallbackThreads::Pool::wait_for_task(std::unique_lock<std::mutex>& lock) {
   const auto is_over = [this] { return !queue_.empty() || draining_; };
   const auto begin = std::chrono::steady_clock::now();
@@ -167,7 +167,7 @@ void CallbackThreads::Pool::leave(std::unique_lock<std::mutex>& lock,
     self->detach();
     threads_.erase(self);
   } else {
-    // Each thread that ends joins those before it, so that at most one is left unjoined.
+    // Each thread that ends joins those that ended before, so at most one remains to be joined.
     others.swap(ended_);
     ended_.splice(ended_.end(), threads_, self);
   }
@@ -202,20 +202,20 @@ void CallbackThreads::Pool::hand_over(Task task) noexcept {
     options_.executor([handover] { handover->run(); });
   } catch (...) {
     report();
-    if (handover) return handover->run();  // nothing, where the executor has begun it
-    run(task);                             // no memory: it has not been moved
+    if (handover) return handover->run();  // no effect if the executor has begun it
+    run(task);                             // no memory: the task has not been moved
   }
 }
 
 void CallbackThreads::Pool::run(Task& task) noexcept {
-  // Restored, not cleared: an executor may run tasks of one pool within those of another.
+  // Restored, not cleared: an executor may run a task of one pool within a task of another.
   const Pool* const before = std::exchange(current_, this);
   try {
     task();
   } catch (...) {
     report();
   }
-  task = nullptr;  // what it owns goes before a drain ends
+  task = nullptr;  // its captures are destroyed before a drain ends
   current_ = before;
   task_ended();
 }
@@ -242,7 +242,7 @@ bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
     ++draining_inside_;
     progress_.notify_all();
   }
-  // Tasks that drain do not wait for each other.
+  // Tasks that call drain_for() do not wait for each other.
   const bool drained = progress_.wait_until(lock, until, [&] {
     const std::size_t excepted = inside ? draining_inside_ : 0;
     return queue_.empty() && running_ <= excepted && threads_.size() <= excepted;

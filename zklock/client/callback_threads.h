@@ -15,44 +15,45 @@ namespace zklock::client {
 
 struct CallbackThreadsOptions {
   std::size_t max_threads = 8;                 ///< at least 1
-  std::chrono::milliseconds idle_time{3'000};  ///< how long a thread without work stays
-  /// Where set, the tasks are only handed over to it, in order, by one thread.
+  std::chrono::milliseconds idle_time{3'000};  ///< lifetime of a thread without tasks
+  /// If set, one thread passes the tasks to it, in order. It runs them.
   Executor executor = {};
-  std::chrono::microseconds stay_awake{0};  ///< as in ClientOptions
+  std::chrono::microseconds stay_awake{0};  ///< see ClientOptions
 };
 
-/// The threads that run user code: none until there is something to run, more while tasks keep the
-/// others busy, and none again when there is nothing to run for a while. The system schedules them
-/// as the thread that has made this object, whoever posts.
+/// The threads that run user code. There is none until the first task. A thread is added while all
+/// others are busy, and each ends after a time without tasks. They have the scheduling policy and
+/// priority of the thread that constructed this object.
 ///
-/// Thread-safety: all members, from any thread, tasks included; destruction as usual, also from a
-/// task.
+/// Thread-safety: all members, from any thread, also from a task. REQUIRES for the destructor: no
+/// other call is running, except that a task may call it.
 class CallbackThreads final : public Dispatcher {
  public:
-  /// `on_exception` gets what a task (or the executor) throws, on the thread where it happened,
-  /// one call at a time or several; it must not throw itself.
+  /// `on_exception` is called with the exception of a task or of the executor, on the thread that
+  /// caught it. Several calls may run concurrently. It must not throw.
   explicit CallbackThreads(std::function<void(std::exception_ptr)> on_exception,
                            CallbackThreadsOptions options = {});
   CallbackThreads(const CallbackThreads&) = delete;
   CallbackThreads& operator=(const CallbackThreads&) = delete;
-  /// Same as drain_for(0): tasks that have not ended then still run to their end, and so do those
-  /// behind them; they need nothing of this object.
+  /// Calls drain_for(0). Running and queued tasks still run to their end. They use nothing of this
+  /// object.
   ~CallbackThreads() override;
 
-  /// A task begins at once while fewer than `max_threads` are busy; else it waits for its turn.
-  /// After drain_for() has begun, only tasks may post; what others post is dropped (false).
-  /// Throws: std::system_error when there is no thread and the system gives none; std::bad_alloc.
+  /// Queues `task`. It begins at once if fewer than `max_threads` threads are busy. Returns false,
+  /// and drops the task, if drain_for() has begun and the calling thread runs no task of this
+  /// object. Throws std::system_error if there is no thread and the system provides none. Throws
+  /// std::bad_alloc.
   bool post(std::function<void()> task) override;
 
-  /// Effects: takes no more tasks, runs what is queued and waits for everything that runs, and for
-  /// the threads to end. From within a task: except for that task. False when `longest` passed
-  /// first; the tasks go on. May be called again.
+  /// Refuses further tasks, and blocks until the queued and running tasks and the threads have
+  /// ended. If called by a task, it does not wait for that task. Returns false if `longest` passes
+  /// first; the tasks then continue. May be called again.
   bool drain_for(core::Duration longest) noexcept;
 
-  /// Whether the calling thread runs one of its tasks.
+  /// Returns whether the calling thread runs a task of this object.
   bool runs_here() const noexcept;
 
-  /// How many threads there are at this moment.
+  /// Returns the current count of threads.
   std::size_t thread_count() const noexcept;
 
  private:

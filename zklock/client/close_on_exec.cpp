@@ -14,8 +14,8 @@
 namespace zklock::client {
 namespace {
 
-/// Calls `visit` with each descriptor of the process and the name of what is open there, such as
-/// "pipe:[4711]"; with none where /proc is not mounted.
+/// Calls `visit` with each descriptor of the process and the name of its file, such as
+/// "pipe:[4711]". Without a mounted /proc it calls nothing.
 template <class Visit>
 void for_each_descriptor(Visit visit) {
   std::error_code error;
@@ -37,8 +37,8 @@ void mark(int descriptor) {
 PipeCloseOnExec::PipeCloseOnExec()
     : turn_(process_mutex(ProcessMutex::handles)), before_(candidates()) {}
 
-// The name is read, not the descriptor asked with fstat(): it may be another thread's, and a race
-// detector in the user's tests would report that.
+// This reads the name instead of calling fstat(). The descriptor may be in use by another thread,
+// and a race detector in the user's tests would report the call.
 std::map<int, std::string> PipeCloseOnExec::candidates() {
   std::map<int, std::string> pipes;
   for_each_descriptor([&pipes](int descriptor, const std::string& name) {

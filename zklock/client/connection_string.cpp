@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxLength = 4096;
 
-// Throws: `text` is the whole connection string.
+// Throws Error(Errc::invalid_hosts). `text` is the whole connection string.
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw Error(Errc::invalid_hosts, "connect", core::printable(text, 256), why);
 }
@@ -108,14 +108,14 @@ ConnectionString ConnectionString::parse(std::string_view text) {
 
 std::string ConnectionString::for_c_client(const Resolver& resolve) const {
   std::string text;
-  std::string duplicate;  // one address, however many its name has
+  std::string duplicate;  // exactly one address, also if its host has several
   std::size_t count = 0;
   for (const Server& server : servers_) {
     const std::vector<std::string> addresses = resolve(server.host);
     if (addresses.empty()) continue;
     if (!text.empty()) text += ',';
-    // Without brackets: the C client takes what follows the last colon for the port, and the rest,
-    // as it is, for the host.
+    // No brackets: the C client reads the port behind the last colon, and all before it as the
+    // host.
     text += with_port(server.host, server.port);
     if (duplicate.empty()) duplicate = with_port(addresses.front(), server.port);
     count += addresses.size();
@@ -142,7 +142,8 @@ std::vector<std::string> resolve_host(const std::string& host) {
   hints.ai_protocol = IPPROTO_TCP;
   addrinfo* found = nullptr;
   int error = EAI_NONAME;
-  // An address first: for a name, glibc takes a lock that a fork() leaves locked in the child.
+  // Numeric addresses are tried first. For a host name, glibc acquires a lock. If another thread
+  // forks meanwhile, the lock stays locked in the child.
   for (const int flags : {AI_NUMERICHOST, AI_ADDRCONFIG, 0}) {
     hints.ai_flags = flags;
     error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);

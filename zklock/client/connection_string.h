@@ -9,13 +9,14 @@
 
 namespace zklock::client {
 
-/// The numeric addresses of a host; empty when it cannot be resolved.
+/// Returns the numeric addresses of a host; none if it cannot be resolved.
 using Resolver = std::function<std::vector<std::string>(const std::string& host)>;
 
-/// Asks the system as the C client will.
+/// The default Resolver: calls getaddrinfo() like the C client.
 std::vector<std::string> resolve_host(const std::string& host);
 
-/// "host:port,host:port/chroot", taken apart and checked. IPv6 addresses stand in brackets.
+/// A parsed and checked connection string: "host:port,host:port/chroot". IPv6 addresses are in
+/// brackets.
 ///
 /// Thread-safety: a value.
 class ConnectionString {
@@ -29,16 +30,17 @@ class ConnectionString {
   static ConnectionString parse(std::string_view text);
 
   const std::vector<Server>& servers() const noexcept { return servers_; }
-  /// Empty, or an absolute path.
+  /// Returns an absolute path; empty: no chroot.
   const std::string& chroot() const noexcept { return chroot_; }
 
-  /// The servers in the form of the C client (without the chroot), with an odd number of resolved
-  /// addresses: with an even one it may never find the live server again (ZOOKEEPER-2466). Servers
-  /// that cannot be resolved are left out, since one of them would keep the C client from opening a
-  /// session at all. Empty when none can. May block in the resolver.
+  /// Returns the servers in the form of the C client, without the chroot. Empty if no server can be
+  /// resolved. May block in the resolver. The count of resolved addresses is odd. With an even
+  /// count the C client may never find the live server again (ZOOKEEPER-2466). Servers that cannot
+  /// be resolved are omitted, because one of them would prevent the C client from opening any
+  /// session.
   std::string for_c_client(const Resolver& resolve = resolve_host) const;
 
-  /// The servers for people: "a:2181, b:2181".
+  /// Returns the servers in the form "a:2181, b:2181", for log and error texts.
   std::string servers_text() const;
 
  private:

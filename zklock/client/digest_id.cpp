@@ -67,7 +67,7 @@ DigestCredential random_credential() {
     text += kHex[byte >> 4];
     text += kHex[byte & 15];
   }
-  // The first 64 bits name the credential, and everybody may read them; the rest is the secret.
+  // The first 64 bits are the public user name. The other 256 bits are the secret.
   return {"zklock-" + text.substr(0, 16), text.substr(16)};
 }
 

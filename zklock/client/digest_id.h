@@ -7,15 +7,15 @@
 
 namespace zklock::client {
 
-/// The id under which ZooKeeper's "digest" scheme knows a credential in an ACL:
+/// Returns the id of a credential in an ACL entry of ZooKeeper's "digest" scheme:
 /// "user:base64(sha1(user:password))".
 std::string digest_id(const DigestCredential& credential);
 
-/// "user:password", as the scheme wants it for authentication. A secret.
+/// Returns "user:password", the form of that scheme for authentication. It is secret.
 std::string digest_secret(const DigestCredential& credential);
 
-/// A credential that nobody can guess (256 bits from the kernel). Throws std::system_error when the
-/// kernel gives none.
+/// Returns a credential with a random password of 256 bits from the kernel. Throws
+/// std::system_error if the kernel provides none.
 DigestCredential random_credential();
 
 }  // namespace zklock::client

@@ -5,14 +5,14 @@
 
 namespace zklock::client {
 
-/// Takes user code off the threads that keep sessions alive.
+/// Runs user code on other threads than those that keep sessions alive.
 ///
 /// Thread-safety: all members, from any thread.
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  /// Runs `task` soon, on a thread that may be kept for a while, never from within post().
-  /// False: no tasks are taken any more, and this one was dropped.
+  /// Runs `task` soon, on a thread that it may block for a while, never from within post(). Returns
+  /// false if the dispatcher accepts no more tasks; then the task was dropped.
   virtual bool post(std::function<void()> task) = 0;
 };
 

@@ -22,7 +22,7 @@ struct Target {
   std::vector<std::string> secrets;
 };
 
-// Leaked: C threads of handles that were never closed may log while the process exits.
+// Never destroyed: the C client's threads of a handle that was not closed may log at process exit.
 class Table {
  public:
   static Table& instance() {
@@ -30,7 +30,7 @@ class Table {
     return *table;
   }
 
-  // The index of the slot taken, or max_slots.
+  // Returns the index of the slot, or max_slots if all are in use.
   std::size_t take(const std::shared_ptr<const Target>& target) {
     const std::lock_guard guard(mutex());
     const auto slot = std::ranges::find(slots_, nullptr);
@@ -52,8 +52,8 @@ class Table {
   }
 
  private:
-  // The C client's level is one for the process: more than its default is asked for only while a
-  // logger wants it.
+  // The log level of the C client is global. It is above its default only while a logger accepts
+  // debug lines.
   void adapt_level() {
     const bool wanted = std::ranges::any_of(slots_, [](const auto& target) {
       return target && target->logger->should_log(spdlog::level::debug);
@@ -75,7 +75,7 @@ struct Line {
   std::string_view text;
 };
 
-// A line reads "2024-01-31 12:00:00,000:4711(0x7f..):ZOO_WARN@function@123: text".
+// The format of a line: "2024-01-31 12:00:00,000:4711(0x7f..):ZOO_WARN@function@123: text".
 Line parse(std::string_view message) {
   constexpr std::pair<std::string_view, spdlog::level::level_enum> kLevels[] = {
       {":ZOO_ERROR@", spdlog::level::err},
@@ -84,7 +84,7 @@ Line parse(std::string_view message) {
       {":ZOO_DEBUG@", spdlog::level::debug},
   };
   Line line{spdlog::level::info, message};
-  auto first = std::string_view::npos;  // the text may quote a marker of its own
+  auto first = std::string_view::npos;  // the text itself may contain a marker
   for (const auto& [marker, level] : kLevels) {
     const auto at = message.find(marker);
     if (at >= first) continue;
@@ -109,7 +109,7 @@ std::string without(std::string text, const std::vector<std::string>& secrets) {
   return text;
 }
 
-// Called by C code: nothing may be thrown.
+// Called by C code, so it must not throw.
 void forward(std::size_t index, const char* message) noexcept {
   try {
     const auto target = Table::instance().target(index);
@@ -118,7 +118,7 @@ void forward(std::size_t index, const char* message) noexcept {
     if (!target->logger->should_log(line.level)) return;
     const std::string text = without(std::string(line.text), target->secrets);
     target->logger->log(line.level, "zookeeper client: {}", core::printable(text, kMaxLine));
-  } catch (...) {  // a line less
+  } catch (...) {  // the line is lost
   }
 }
 
@@ -139,7 +139,7 @@ constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<LogBridg
 
 LogBridge::LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::string> secrets) {
   if (!logger) return;
-  // The longest first: a secret within another must not spoil it.
+  // The longest secret first: a secret may be part of a longer one.
   std::sort(secrets.begin(), secrets.end(),
             [](const auto& a, const auto& b) { return a.size() > b.size(); });
   slot_ =

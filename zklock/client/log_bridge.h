@@ -13,28 +13,28 @@ class logger;
 
 namespace zklock::client {
 
-/// Leads what the C client logs to a spdlog logger.
+/// Passes the log lines of the C client to a spdlog logger.
 ///
-/// The C client calls a plain function with the finished line, so every bridge takes one of a fixed
-/// number of such functions. When all are taken, further bridges are silent and say so once. With a
-/// null logger nothing is logged anywhere.
+/// The C client calls a plain function with the finished line. So every bridge uses one of a fixed
+/// set of such functions. When all are in use, a further bridge logs one warning and then nothing.
+/// With a null logger nothing is logged.
 ///
-/// Thread-safety: callback() may be called by any thread while the object lives; no handle may
-/// outlive it.
+/// Thread-safety: callback(), from any thread. REQUIRES: the object outlives every handle that has
+/// its callback.
 class LogBridge {
  public:
   using Callback = void (*)(const char* message);
 
-  /// `secrets` never appear in the log: where a line contains one, "***" stands in its place.
+  /// `secrets` never appear in the log: each is replaced by "***".
   LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::string> secrets);
   ~LogBridge();
   LogBridge(const LogBridge&) = delete;
   LogBridge& operator=(const LogBridge&) = delete;
 
-  /// For zookeeper_init2; never null.
+  /// Returns the callback for zookeeper_init2. It is never null.
   Callback callback() const noexcept;
 
-  /// How many bridges with a logger can live at once.
+  /// The maximum count of bridges with a logger at a time.
   static constexpr std::size_t max_slots = 64;
 
  private:
