@@ -25,8 +25,8 @@ struct CallbackThreadsOptions {
 /// others are busy, and each ends after a time without tasks. They have the scheduling policy and
 /// priority of the thread that constructed this object.
 ///
-/// Thread-safety: all members, from any thread, also from a task. REQUIRES for the destructor: no
-/// other call is running, except that a task may call it.
+/// Thread-safety: all members, from any thread, also from a task. A task may also run the
+/// destructor. REQUIRES: no member is called during or after the destructor.
 class CallbackThreads final : public Dispatcher {
  public:
   /// `on_exception` is called with the exception of a task or of the executor, on the thread that

@@ -13,15 +13,16 @@ inline std::string join(std::string_view parent, std::string_view name) {
   return path;
 }
 
-/// The servers' name of a path below the chroot (which is empty for none). The C client could put
-/// it in front itself, but frees it twice where a transaction meets the end of the session.
+/// Returns the path on the servers of a path below `chroot`; an empty `chroot` is none. The C
+/// client can prepend a chroot itself, but then frees memory twice if a session ends during a
+/// transaction.
 inline std::string full_path(std::string_view chroot, std::string path) {
   if (path == "/" && !chroot.empty()) path.clear();
   path.insert(0, chroot);
   return path;
 }
 
-/// Whether the C client will take it.
+/// Returns whether the C client accepts the path.
 inline bool is_valid_path(std::string_view path) noexcept {
   if (path.empty() || path.front() != '/') return false;
   while (path.size() > 1) {
@@ -37,7 +38,7 @@ inline bool is_valid_path(std::string_view path) noexcept {
   return true;
 }
 
-/// "/" for the children of the root.
+/// Returns the parent of a path; "/" for a child of the root.
 inline std::string_view parent_of(std::string_view path) noexcept {
   const auto slash = path.rfind('/');
   return slash == 0 || slash == std::string_view::npos ? std::string_view("/")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How reads and watches are carried out with the C client.
+// The calls that read znodes, and set and remove watches.
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,25 +10,26 @@
 namespace zklock::client {
 namespace {
 
-/// Asked by a completion: nothing is to be sent between a loss and the event that tells of it.
+/// Sends exists with a watch from within a completion. Sends nothing if the connection is lost,
+/// also if the event of that loss is still to come.
 int watch_existence(const Wire& wire, const char* path, const void* data) {
   if (wire.handle == nullptr) return ZINVALIDSTATE;
   if (zoo_state(wire.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
   return zoo_aexists(wire.handle, path, 1, &RequestRegistry::on_stat, data);
 }
 
-/// What is wanted of a watch. Without a value: none.
+/// The handler of a watch. Without a value: a read without a watch.
 using Interest = std::optional<WatchRegistry::OnEvent>;
 
-/// The sequence number of the next child is the number of creates below the node. A server's
-/// `cversion` is creates plus deletes: 2 * creates - numChildren, in 32 bits.
+/// Returns the sequence number of the next child, which is the count of creates below the znode.
+/// The `cversion` of a server counts creates and deletes: 2 * creates - numChildren, in 32 bits.
 core::Sequence next_sequence(const Stat& stat) noexcept {
   const auto twice =
       static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.numChildren);
   return {static_cast<std::int32_t>(twice / 2)};
 }
 
-/// A read of one node, with or without a watch.
+/// A read of one znode, with or without a watch.
 class ReadCall : public Call {
  public:
   ReadCall(Watch watch, Interest interest, Origin origin)
@@ -38,21 +39,21 @@ class ReadCall : public Call {
   void forget_watch() noexcept override { interest_.reset(); }
 
  protected:
-  /// What the servers do by their reply.
+  /// The watch that the servers have after the reply.
   enum class Theirs {
     nothing,
-    kept,   ///< they watch, but it is not what was wanted
-    armed,  ///< they watch
-    mute,   ///< they watch, but may keep the events to themselves
+    kept,   ///< a watch, but not the requested one
+    armed,  ///< the requested watch
+    mute,   ///< the requested watch, perhaps without events
   };
 
   const char* path() const noexcept { return watch_.path.c_str(); }
   bool watches() const noexcept { return interest_.has_value(); }
 
-  /// `call_c(watch, data)` makes the first call of the C client.
+  /// Sends the first request by `call_c(watch, data)`, which calls the C client.
   template <typename CallC>
   int issue_read(const Wire& wire, CallC&& call_c) {
-    // A copy: what is not sent after all is sent again later.
+    // interest_ is copied, because the call is issued again later if it cannot be sent now.
     if (watches() && !wire.watches.expect(id(), watch_, *interest_)) {
       refuse(Status::too_many_watches, "the session's watches have reached max_watch_bytes");
       return kRefused;
@@ -141,7 +142,7 @@ class GetCall final : public ReadCall {
       : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(origin)) {}
 
   bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
-    // Whoever may not read the node can still see that it exists: that is never checked.
+    // The client has no READ permission, but exists requires none.
     if (watches() && part == get && completion.code == ZNOAUTH) {
       reply().sent_at = LeaseClock::now();
       const int code = request(
@@ -172,8 +173,9 @@ class GetCall final : public ReadCall {
     });
   }
 
-  // The servers keep a watch on a node that `exists` did not find. Of one that it did find they
-  // tell only who may read the node, since 3.8.4 and 3.9.2 (CVE-2024-23944).
+  // If exists does not find the znode, the servers retain the watch nevertheless. If it finds the
+  // znode, servers since 3.8.4 and 3.9.2 send events only to clients with READ permission
+  // (CVE-2024-23944).
   Theirs theirs(std::size_t part) {
     if (reply().status == Status::ok) return part == exists ? Theirs::mute : Theirs::armed;
     return part == exists && reply().status == Status::no_node ? Theirs::kept : Theirs::nothing;
@@ -213,14 +215,16 @@ class WatchRemovalCall final : public Call {
 
   bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
     answer(completion.code);
-    // Where the servers have ended the watch without a word, the C client still has it, and sets it
-    // again at the next one: it forgets only what they say they have removed. So they watch once more.
+    // The servers have ended the watch without an event. The C client still has it, and would set
+    // it again at the next server: it forgets only watches whose removal a server confirms. So the
+    // call sets the watch again, to remove it then.
     if (completion.code == ZNOWATCHER && watch_.kind == WatchKind::data) {
       return request(wire, exists, [&](const void* data) {
                return watch_existence(wire, watch_.path.c_str(), data);
              }) != ZOK;
     }
-    // Still there, and set again at the next server; or there again.
+    // The removal must be repeated. Either its outcome is unknown, and the C client sets the watch
+    // again at the next server; or the exists has set the watch again.
     const Status status = reply().status;
     const bool watched = status == Status::ok || status == Status::no_node;
     if (part == removal ? status == Status::unknown : watched) {
@@ -238,7 +242,7 @@ class WatchRemovalCall final : public Call {
       return kRefused;
     }
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
-    // Declared with one star too many: the function itself is wanted.
+    // The parameter is declared with one star too many: it must be the function itself.
     auto* const on_void = reinterpret_cast<void_completion_t*>(&RequestRegistry::on_void);
     return request(wire, removal, [&](const void* data) {
       return zoo_aremove_all_watches(wire.handle, watch_.path.c_str(), kind, 0, on_void, data);

@@ -20,7 +20,8 @@ RequestRegistry& RequestRegistry::instance() {
 
 Ticket RequestRegistry::expect(CompletionSink& sink) {
   const std::lock_guard guard(mutex());
-  // 0 is no ticket, and where pointers are short a ticket may still be out after a wrap.
+  // 0 is no ticket. If pointers are short, the counter may wrap while an old ticket is still
+  // awaited.
   while (++last_ == 0 || awaited_.contains(last_)) continue;
   awaited_.emplace(last_, &sink);
   return last_;

@@ -9,16 +9,16 @@
 
 namespace zklock::client {
 
-/// Names one call of the C client while its completion is awaited.
+/// Identifies one request to the C client while its completion is awaited.
 using Ticket = std::uintptr_t;
 
-/// What a completion brings. The pointers live as long as the call; they are null where the call
-/// has no such result, or failed.
+/// The results of a request to the C client. The pointers are valid only during the call of
+/// CompletionSink::completed(). They are null if the request has no such result, or failed.
 struct Completion {
   int code = ZOK;
   const Stat* stat = nullptr;
   const char* value = nullptr;
-  int length = 0;  ///< of value, where it is data; -1: null data
+  int length = 0;  ///< bytes of `value`, if data; -1: null
   const String_vector* strings = nullptr;
   const ACL_vector* acl = nullptr;
 };
@@ -26,20 +26,23 @@ struct Completion {
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;
-  /// On a thread of the C client.
+  /// Receives a completion, on a thread of the C client.
   virtual void completed(Ticket ticket, const Completion& completion) = 0;
 };
 
-/// Leads completions of the C client to whom they belong, by number. A completion carries one
-/// pointer, and some come late, twice or never (ZOOKEEPER-3868): a number that is not awaited any
-/// more is harmless, where a pointer would dangle.
+/// Passes each completion of the C client to the sink of its ticket. The C client returns one
+/// pointer with a completion. Some completions come late, twice or never (ZOOKEEPER-3868). So that
+/// pointer is a number, the ticket: an unknown ticket is harmless, while an object's address would
+/// dangle.
 ///
-/// One for the process, never destroyed. Thread-safety: all members, from any thread.
+/// The process has one registry, which is never destroyed.
+///
+/// Thread-safety: all members, from any thread.
 class RequestRegistry {
  public:
   static RequestRegistry& instance();
 
-  /// `sink` must live until its tickets are completed or forgotten.
+  /// Returns a new ticket. REQUIRES: `sink` lives until its tickets are completed or forgotten.
   Ticket expect(CompletionSink& sink);
   void forget(Ticket ticket);
   void forget_all(const CompletionSink& sink);
@@ -47,7 +50,7 @@ class RequestRegistry {
 
   static const void* as_pointer(Ticket ticket) noexcept;
 
-  /// The C client's completion functions; `data` is as_pointer() of a ticket.
+  /// The completion functions for the C client. `data` is as_pointer() of a ticket.
   static void on_void(int code, const void* data) noexcept;
   static void on_stat(int code, const Stat* stat, const void* data) noexcept;
   static void on_data(int code, const char* value, int length, const Stat* stat,

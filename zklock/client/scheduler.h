@@ -10,19 +10,21 @@ namespace zklock::client {
 
 enum class TimerId : std::uint64_t {};  // 0: none
 
-/// The clock and the timers: the second seam that the tests replace.
+/// The clock and the timers. Tests replace them, as they replace the Coordinator.
 ///
 /// Thread-safety: all members, from any thread.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual core::Instant now() const noexcept = 0;
-  /// Calls `task` once, at `when` or soon after, with no lock held, on a thread that must not be
-  /// kept; never from within at(). Tasks due at different times run in that order.
+  /// Calls `task` once, at `when` or soon after, with no lock held, never from within at(). The
+  /// thread must not be blocked. Tasks run in the order of their times. Returns the id of the
+  /// timer.
   virtual TimerId at(core::Instant when, std::function<void()> task) = 0;
-  /// The task will not be called any more; one that has begun may still be running.
+  /// Cancels a timer: its task will not be called any more. A task that has begun may still be
+  /// running.
   virtual void cancel(TimerId timer) noexcept = 0;
-  /// Returns whether the calling thread runs a task. The default is for schedulers that have no thread
+  /// Returns whether the calling thread runs a task. The default is for schedulers without a thread
   /// for which Client::close() waits.
   virtual bool runs_here() const noexcept { return false; }
 };

@@ -34,7 +34,7 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
   }
 
  private:
-  /// What the dispatcher has for this line: it may run it, or drop it.
+  /// The right to run one task, passed to the dispatcher, which runs or drops it.
   struct Turn {
     explicit Turn(std::shared_ptr<Line> whose) : line(std::move(whose)) {}
     Turn(const Turn&) = delete;
@@ -46,7 +46,7 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
       if (const auto mine = std::exchange(line, nullptr)) mine->run_one();
     }
 
-    std::shared_ptr<Line> line;  ///< null once it was run
+    std::shared_ptr<Line> line;  ///< null after run()
   };
 
   void dispatch() {
@@ -61,21 +61,22 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
   }
 
   void run_one() {
-    // Also after an exception, which goes on to the dispatcher.
+    // Also runs if the task throws; the exception continues to the dispatcher.
     struct Next {
       Line& line;
       ~Next() {
         if (!line.has_more()) return;
         try {
           line.dispatch();
-        } catch (...) {  // no thread, no memory
+        } catch (...) {  // no thread or no memory: the next post() tries again
         }
       }
     } const next{*this};
     if (const auto task = take()) task();
   }
 
-  /// What is in line waits for the next task, which tries again.
+  /// Marks the dispatcher as idle. Queued tasks wait until the next post() or urge() dispatches
+  /// again.
   void stand_idle() {
     const std::lock_guard lock(mutex_);
     busy_ = false;
@@ -83,7 +84,7 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
 
   std::function<void()> take() {
     const std::lock_guard lock(mutex_);
-    if (tasks_.empty()) return {};  // they were called off
+    if (tasks_.empty()) return {};  // removed by clear()
     auto task = std::move(tasks_.front());
     tasks_.pop_front();
     return task;
@@ -99,7 +100,7 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
   std::mutex mutex_;
   // Guarded by mutex_:
   std::deque<std::function<void()>> tasks_;
-  bool busy_ = false;  // the dispatcher has run_one(), or runs it
+  bool busy_ = false;  // the dispatcher has a Turn, or runs it
 };
 
 Serial::Serial(std::shared_ptr<Dispatcher> dispatcher)

@@ -8,25 +8,26 @@
 
 namespace zklock::client {
 
-/// Runs tasks on a dispatcher one after the other, in the order of post(). A task that throws
-/// leaves its exception to the dispatcher, and the next one runs all the same. When the dispatcher
-/// cannot take a task (it throws), or drops it, that stays in line, and goes with the next. When it
-/// is destroyed, the tasks that are left still run.
+/// Runs tasks on a dispatcher one after the other, in the order of post(). If a task throws, the
+/// dispatcher receives the exception, and the next task still runs. If the dispatcher throws or
+/// drops a task, the task stays queued until the next post() or urge(). Tasks that are queued when
+/// this object is destroyed still run.
 ///
-/// Thread-safety: all members, from any thread, tasks included.
+/// Thread-safety: all members, from any thread, also from a task.
 class Serial {
  public:
   explicit Serial(std::shared_ptr<Dispatcher> dispatcher);
 
   void post(std::function<void()> task);
-  /// When tasks stand in line that the dispatcher did not take, it is asked again. Throws as post().
+  /// Dispatches again if tasks are queued that the dispatcher did not accept. Throws the exceptions
+  /// of the dispatcher, like post().
   void urge();
-  /// What stands in line is not run any more.
+  /// Drops all queued tasks.
   void clear() noexcept;
 
  private:
   class Line;
-  std::shared_ptr<Line> line_;  // shared with the task that the dispatcher has
+  std::shared_ptr<Line> line_;  // shared with the dispatched task
 };
 
 }  // namespace zklock::client

@@ -10,28 +10,30 @@
 
 namespace zklock::client {
 
-/// Opens a handle, closes it when it is of no more use, and opens the next, on a thread of its own:
-/// both may block, in the resolver and on the network.
+/// Opens a handle, closes it when it is retired, and opens the next, on a thread of its own. Both
+/// may block, in the resolver and on the network.
 ///
-/// | told      | by                    | then                                                     |
+/// | input     | from                  | effect on the host                                       |
 /// |-----------|-----------------------|----------------------------------------------------------|
-/// | start()   | the owner             | open(), again after a pause while it fails               |
-/// | retire()  | a handle's last event | shut(), then open() after a pause, unless for good       |
+/// | start()   | the owner             | open(), repeated after a pause while it fails            |
+/// | retire()  | a handle's last event | shut(), then open() after a pause, unless Next::never    |
 /// | stop()    | the owner             | shut(), if a handle is open; the thread ends             |
 ///
-/// Thread-safety: all members, from any thread; stop() not from the thread itself.
+/// Thread-safety: all members, from any thread. REQUIRES: stop() is not called by the thread
+/// itself.
 class SessionThread {
  public:
   class Host {
    public:
     virtual ~Host() = default;
-    /// Whether a handle is open now.
+    /// Opens a handle. Returns whether that succeeded.
     virtual bool open() = 0;
     virtual void shut() = 0;
   };
+  /// When the next handle is opened.
   enum class Next {
-    soon,       ///< open the next one after a pause that starts small again
-    with_care,  ///< the handle did not live long: go on with the growing pauses
+    soon,       ///< after the shortest pause
+    with_care,  ///< after a longer pause: the handle was short-lived
     never,
   };
 
@@ -42,17 +44,17 @@ class SessionThread {
 
   void start();
   void retire(Next next);
-  /// Returns when the thread has ended, whoever stopped it.
+  /// Blocks until the thread has ended, also if another call of stop() ends it.
   void stop();
   bool runs_here() const noexcept { return id_.load() == std::this_thread::get_id(); }
 
  private:
   void run();
-  // Waits for `pause`; false: stopped meanwhile.
+  // Blocks for `pause`. Returns false if stop() is called meanwhile.
   bool wait(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds pause);
 
   Host& host_;
-  Backoff backoff_;  // of the thread alone
+  Backoff backoff_;  // used by the thread only
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -61,7 +63,7 @@ class SessionThread {
   bool retired_ = false;
   Next next_ = Next::soon;
 
-  std::atomic<std::thread::id> id_;  // once it runs
+  std::atomic<std::thread::id> id_;  // set by the thread when it starts
 
   std::mutex thread_mutex_;
   std::thread thread_;  // guarded by thread_mutex_

@@ -10,11 +10,10 @@
 
 namespace zklock::client {
 
-/// A thread of the library's own. It takes no signals away from the program: all are blocked in
-/// it, except those that a thread's own instructions raise, so that crash reporters still work.
-/// `name`: at most 15 characters, static.
-///
-/// Throws: std::system_error when the system has no thread left.
+/// Starts a thread of the library that runs `body`. All signals are blocked in the thread, so that
+/// it receives none that the program handles. Signals that a thread's own instructions raise are
+/// not blocked, so crash reporters still work. `name`: a static string of at most 15 characters.
+/// Throws std::system_error if the system provides no thread.
 template <class Body>
 std::thread start_thread(const char* name, Body body) {
   sigset_t blocked;
@@ -23,7 +22,7 @@ std::thread start_thread(const char* name, Body body) {
   for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
     ::sigdelset(&blocked, s);
   }
-  // Blocked before the thread exists, or a signal could find it in its first instructions.
+  // Blocked before the thread starts: otherwise its first instructions could receive a signal.
   ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
   struct Restore {
     const sigset_t& mask;
@@ -35,7 +34,8 @@ std::thread start_thread(const char* name, Body body) {
   });
 }
 
-/// How the system shares the processors out to a thread; it inherits that from whoever starts it.
+/// The scheduling policy and priority of a thread. A thread inherits those of the thread that
+/// starts it.
 ///
 /// Thread-safety: a value.
 struct Scheduling {
@@ -47,13 +47,14 @@ struct Scheduling {
     ::pthread_getschedparam(::pthread_self(), &scheduling.policy, &scheduling.parameters);
     return scheduling;
   }
-  /// Of the calling thread, from now on, where the system allows it.
+  /// Gives the calling thread this policy and priority, if the system permits it.
   void take_on() const noexcept { ::pthread_setschedparam(::pthread_self(), policy, &parameters); }
 };
 
-/// The calling thread, and those that it starts, do not take the processor from whoever wakes them. On
-/// a busy machine they then wait until that is through with its time, which takes milliseconds: it is
-/// for what nobody waits for. Unless the program has given its threads another policy than the usual.
+/// Sets SCHED_BATCH for the calling thread and the threads that it starts later. They then do not
+/// preempt the thread that wakes them. On a busy machine they start only after its time slice,
+/// which takes milliseconds. So this is for work without a waiting caller. No effect if the thread
+/// has another policy than SCHED_OTHER.
 inline void preempt_nobody() noexcept {
   Scheduling own = Scheduling::of_this_thread();
   if (own.policy != SCHED_OTHER) return;

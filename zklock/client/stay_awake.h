@@ -14,9 +14,9 @@ namespace detail {
 inline constinit core::Vigil vigil;
 }
 
-/// Lets other threads run until `done()`, which is asked with `lock` held, as it is when this
-/// returns; for `longest` at most, and not where others want the processor. `pause()` is called each
-/// time with the lock free, and may throw.
+/// Spins (yields) until `done()` returns true, for at most `longest`. Returns early if other
+/// threads need the processor: see core::Vigil. `done()` is called with `lock` held, and `lock` is
+/// held at the return. `pause()` is called after each yield, with the lock released; it may throw.
 template <class Lock, class Done, class Pause>
 void stay_awake(Lock& lock, std::chrono::microseconds longest, const Done& done, const Pause& pause,
                 core::Vigil& vigil = detail::vigil) {

@@ -10,8 +10,8 @@ namespace zklock::client {
 
 namespace {
 
-/// Brings both replies together: the one may be a server's, and the other the client's own, on
-/// another thread and out of turn.
+/// Collects both replies. If only one of them comes from a server, they come on different threads
+/// and in either order.
 ///
 /// Thread-safety: all members, from any thread.
 class Both {
@@ -29,12 +29,12 @@ class Both {
       which = reply;
       if (!first_ || !node_) return;
     }
-    handler_(*first_, *node_);  // which nobody writes any more
+    handler_(*first_, *node_);  // constant from here on
   }
 
   const Handler handler_;
   std::mutex mutex_;
-  // guarded by mutex_, until both are there
+  // Guarded by mutex_ until both have a value:
   std::optional<Reply> first_;
   std::optional<Reply> node_;
 };

@@ -8,14 +8,13 @@
 
 namespace zklock::client {
 
-/// Sends `first`, a quorum operation, and behind it a Get of `path`, which the server makes after
-/// it: so what that shows is no older than what the quorum said. A name says little: where a parent
-/// was deleted, and made anew, another node may have it.
+/// Sends `first`, a quorum operation, and directly after it a Get of `path`. Calls `handler` once,
+/// with both replies, when both have arrived.
 ///
-/// That is so, too, where the Get went over a later connection: a session never goes back behind
-/// what it has been answered.
-///
-/// `handler` is called once, with both replies, when both have come.
+/// The server executes the Get after `first`. So the znode that it shows is no older than the
+/// result of the quorum operation. This also holds if the Get is sent over a later connection,
+/// because a session never sees a state older than its replies. The caller must check the identity
+/// of the znode: after the parent is deleted and recreated, another znode may have the name.
 void submit_then_get(Coordinator& coordinator, Operation first, std::string path, SessionId session,
                      std::function<void(const Reply& first, const Reply& node)> handler);
 
