@@ -14,9 +14,9 @@ namespace zklock::client {
 /// order, on a thread of its own. submit() must not call handlers. The session thread cannot: it
 /// may be blocked in the resolver when a request has waited long enough.
 ///
-/// Thread-safety: all members, from any thread, also from a task. REQUIRES for the destructor: no
-/// other call is running. A task may call it, because a late task may hold the last reference to
-/// the owner of this object.
+/// Thread-safety: all members, from any thread, also from a task. A task may also run the
+/// destructor, because a late task may hold the last reference to the owner of this object.
+/// REQUIRES: no member is called during or after the destructor.
 class AnswerThread {
  public:
   /// Starts the thread. `overdue()` answers the requests that have waited too long, and returns

@@ -16,14 +16,14 @@ namespace zklock::client {
 struct CallbackThreadsOptions {
   std::size_t max_threads = 8;                 ///< at least 1
   std::chrono::milliseconds idle_time{3'000};  ///< lifetime of a thread without tasks
-  /// If set, one thread passes the tasks to it, in order. It runs them.
+  /// If set, the executor runs the tasks. One thread passes them to it, in order.
   Executor executor = {};
   std::chrono::microseconds stay_awake{0};  ///< see ClientOptions
 };
 
-/// The threads that run user code. There is none until the first task. A thread is added while all
-/// others are busy, and each ends after a time without tasks. They have the scheduling policy and
-/// priority of the thread that constructed this object.
+/// The threads that run user code. There is none until the first task. Threads are added while tasks
+/// keep the others busy, up to `max_threads`. A thread without a task for `idle_time` ends. All have
+/// the scheduling policy and priority of the thread that constructed this object.
 ///
 /// Thread-safety: all members, from any thread, also from a task. A task may also run the
 /// destructor. REQUIRES: no member is called during or after the destructor.

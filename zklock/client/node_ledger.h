@@ -13,7 +13,7 @@ namespace zklock::client {
 /// Counts the path bytes of a session's ephemeral znodes. ZooKeeper cannot close a session whose
 /// znodes have more than about 1 MB of paths.
 ///
-/// Thread-safety: none, its owner locks.
+/// Thread-safety: none; the caller locks.
 class NodeLedger {
  public:
   explicit NodeLedger(std::size_t max_bytes) : max_bytes_(max_bytes) {}

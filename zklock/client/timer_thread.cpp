@@ -49,11 +49,13 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-/// `when` as timerfd_settime takes it; zeros, which disarm, for `never`.
+/// Returns `when` in the form of timerfd_settime. For `never` it is all zeros, which disarm the
+/// timer.
 itimerspec expiry(Instant when) noexcept {
   itimerspec spec{};
   if (when == never) return spec;
-  // What lies before the clock's beginning is due: 1 ns is the earliest that arms.
+  // A time before the epoch of the clock is due at once. 1 ns is the earliest time that arms the
+  // timer.
   const auto nanos = std::max<LeaseClock::rep>(when.time_since_epoch().count(), 1);
   spec.it_value.tv_sec = static_cast<std::time_t>(nanos / 1'000'000'000);
   spec.it_value.tv_nsec = static_cast<long>(nanos % 1'000'000'000);
@@ -67,7 +69,7 @@ class TimerThread::Timers {
   TimerId add(Instant when, std::function<void()> task, const std::shared_ptr<Timers>& self);
   void cancel(TimerId timer) noexcept;
   void stop() noexcept;
-  /// No one will join the thread any more.
+  /// Detaches the thread, if it was not joined.
   void abandon() noexcept;
   bool runs_here() noexcept;
 
@@ -116,8 +118,8 @@ TimerId TimerThread::Timers::add(Instant when, std::function<void()> task,
     throw;
   }
   last_id_ = id;
-  // Setting the clock's descriptor wakes nobody: the thread sleeps on until the timer is due. And
-  // before it goes to sleep, it looks for the earliest timer itself.
+  // Arming the timer descriptor does not wake the thread, which sleeps until a timer is due. Before
+  // it sleeps, the thread itself arms the descriptor for the earliest timer.
   if (when < armed_for_) arm(when);
   return TimerId(id);
 }
@@ -134,16 +136,16 @@ void TimerThread::Timers::start(const std::shared_ptr<Timers>& self) {
 void TimerThread::Timers::arm(Instant when) noexcept {
   armed_for_ = when;
   const itimerspec spec = expiry(when);
-  // Also takes back an expiry, which therefore nobody needs to read.
+  // This also clears a pending expiry, so the descriptor need not be read.
   ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
 void TimerThread::Timers::cancel(TimerId timer) noexcept {
-  Queue::node_type cancelled;  // destroyed after the lock: a task may own anything
+  Queue::node_type cancelled;  // destroyed unlocked: a task may own any object
   const std::lock_guard lock(mutex_);
   const auto found = when_.find(static_cast<std::uint64_t>(timer));
   if (found == when_.end()) return;
-  // The descriptor stays armed: one wake-up too many is cheaper than a system call here.
+  // The descriptor stays armed: one needless wake-up is cheaper than a system call here.
   cancelled = queue_.extract(Key{found->second, found->first});
   when_.erase(found);
 }
@@ -168,7 +170,7 @@ void TimerThread::Timers::run_due(std::unique_lock<std::mutex>& lock) noexcept {
     when_.erase(due.key().id);
     lock.unlock();
     due.mapped()();
-    due = {};  // the task goes before the lock is taken, for the same reason as in cancel()
+    due = {};  // destroyed unlocked, see cancel()
     lock.lock();
   }
 }
@@ -202,7 +204,7 @@ TimerThread::TimerThread() : timers_(std::make_shared<Timers>()) {}
 
 TimerThread::~TimerThread() {
   stop();
-  timers_->abandon();  // only from a task is there anything left to abandon
+  timers_->abandon();  // effective only if a task runs this destructor
 }
 
 Instant TimerThread::now() const noexcept {

@@ -7,37 +7,37 @@
 
 namespace zklock::client {
 
-/// Timers on LeaseClock, run by one thread, which is started with the first of them.
+/// Timers on LeaseClock. One thread runs their tasks; it is started with the first timer.
 ///
-/// Timers that fell due while the process or the machine stood still run at once when it goes on,
-/// in the order of their times; equal times in the order of at(). A timer more than half of the
-/// clock's range away (Deadline::never()) never fires, and costs nothing. A task that throws
-/// terminates the process: tasks are the library's own.
+/// Tasks run in the order of their times; those with equal times in the order of at(). If the
+/// process or the machine was suspended, the timers that became due meanwhile run at once
+/// afterwards. A timer above half of the clock's range (Deadline::never()) never fires, and uses no
+/// memory. A task that throws terminates the process: all tasks are part of the library.
 ///
-/// Not to be used in a fork()ed child: the thread stays in the parent.
+/// REQUIRES: not used in a child of fork(), because the thread exists only in the parent.
 ///
-/// Thread-safety: all members, from any thread, tasks included; destruction as usual, also from a
-/// task.
+/// Thread-safety: all members, from any thread, also from a task. A task may also run the
+/// destructor. REQUIRES: no member is called during or after the destructor.
 class TimerThread final : public Scheduler {
  public:
   TimerThread();
   TimerThread(const TimerThread&) = delete;
   TimerThread& operator=(const TimerThread&) = delete;
-  /// Same as stop().
+  /// Calls stop().
   ~TimerThread() override;
 
   core::Instant now() const noexcept override;
 
-  /// Throws: std::system_error when the first call gets no thread or file descriptor; then there
-  /// is no timer. After stop() the task is dropped and the answer is 0.
+  /// Adds a timer. After stop() it drops the task and returns 0. Throws std::system_error if the
+  /// first call cannot get a thread or a file descriptor; then no timer is added.
   TimerId at(core::Instant when, std::function<void()> task) override;
 
   void cancel(TimerId timer) noexcept override;
 
   bool runs_here() const noexcept override;
 
-  /// Effects: drops all timers, and waits for a task that is running; from within a task it does
-  /// not wait, and no other task is begun after it. Once stopped, always stopped.
+  /// Drops all timers and blocks until a running task has ended. If called by a task, it does not
+  /// wait; no other task begins afterwards. A stopped object cannot be started again.
   void stop() noexcept;
 
  private:

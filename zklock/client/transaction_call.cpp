@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How transactions are carried out with the C client.
+// The call that sends a transaction.
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +11,8 @@
 namespace zklock::client {
 namespace {
 
-/// The C client reads the operations and writes the results until the completion: they live in the
-/// call, which lives as long.
+/// A transaction. The C client reads the operations and writes the results until the completion. So
+/// both are members of the call, which exists until then.
 class TransactionCall final : public Call {
  public:
   TransactionCall(request::Transaction operation, Origin origin)
@@ -53,13 +53,13 @@ class TransactionCall final : public Call {
         [&] { give_back(wire, op_.writes.size()); });
   }
 
-  // Returns what is wrong, or null. What finds no memory begins anew: when all else is done there are
-  // results.
+  // Fills operations_ and results_. Returns the fault of the transaction, or null. results_ is set
+  // last: if memory runs out before, the next issue() calls prepare() again.
   const char* prepare(const Wire& wire) {
     const std::size_t count = guards() + op_.writes.size();
     if (count == 0) return "an empty transaction";
     for (std::size_t i = 0; i < count; ++i) {
-      // zoo_amulti would free what it has not allocated.
+      // For such a path, zoo_amulti would free memory that it has not allocated.
       if (!is_valid_path(path(i))) return "not a usable path";
     }
     operations_.clear();
@@ -74,7 +74,7 @@ class TransactionCall final : public Call {
   }
 
   std::size_t guards() const noexcept { return op_.guard.empty() ? 0 : 1; }
-  /// Of an operation.
+  /// Returns the path of the operation with that index.
   const std::string& path(std::size_t operation) const {
     return operation < guards() ? op_.guard : path_of(op_.writes[operation - guards()]);
   }
@@ -99,8 +99,9 @@ class TransactionCall final : public Call {
     zoo_check_op_init(&operation, w.path.c_str(), w.version);
   }
 
-  // The operations before the one that failed have ZOK, those after it ZRUNTIMEINCONSISTENCY; all
-  // have ZOK where no server came to them.
+  // Returns the index of the operation that failed, or the count of operations. Operations before
+  // the failed one have ZOK, those after it ZRUNTIMEINCONSISTENCY. All have ZOK if no server has
+  // executed the transaction.
   std::size_t first_failed() const {
     std::size_t i = 0;
     for (; i < results_.size(); ++i) {
@@ -109,12 +110,12 @@ class TransactionCall final : public Call {
     return i;
   }
 
-  // The ledger of the session's ephemeral nodes.
+  // The count of the session's ephemeral znodes (NodeLedger).
 
-  // Where it throws (bytes_of() does), nothing has been reserved.
+  // Reserves the bytes of all creates, or none: also if bytes_of() throws.
   bool reserve(const Wire& wire) {
-    // What the same transaction removes need not fit beside what it makes; nor what an earlier one,
-    // whose reply was lost, may have made by the same name.
+    // Some znodes need no room beside those that this transaction creates. It may delete them itself.
+    // Or an earlier create of the path, with a lost reply, may have made them.
     std::size_t goes = 0;
     for (const request::Write& write : op_.writes) {
       const auto* const create = as_ephemeral(write);
@@ -169,7 +170,7 @@ class TransactionCall final : public Call {
 
   const request::Transaction op_;
   std::vector<zoo_op_t> operations_;
-  std::vector<char> made_;  // the path of the one that is sequential; empty without one
+  std::vector<char> made_;  // path of the sequential create; empty if there is none
   std::vector<zoo_op_result_t> results_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace zklock::client {
 
-// What the requests that are transactions consist of.
+// Returns the transaction that a request consists of.
 
 inline request::Transaction as_transaction(request::Check request) {
   return {.guard = std::move(request.path), .writes = {}};

@@ -30,7 +30,7 @@ namespace zklock::client {
 /// The servers have one watch for all interests in a path and kind. That watch must be removed when
 /// its last interest ends without an event.
 ///
-/// Thread-safety: none, its owner locks.
+/// Thread-safety: none; the caller locks.
 class WatchRegistry {
  public:
   using OnEvent = request::OnWatchEvent;
@@ -79,10 +79,10 @@ class WatchRegistry {
 
  private:
   struct Watched;
-  // Tens of thousands of contenders may wait, each with its own watch and the only interest in it.
-  // So memory is saved. The armed interests of a watch form a list of entries of interests_.
-  // PathHash keeps the standard library from storing the hash of each path. A state that follows
-  // from other members is not stored.
+  // Tens of thousands of contenders may wait, each with its own watch and the only interest in it. So
+  // the entries must be small. The armed interests of a watch form a list of entries of interests_.
+  // PathHash keeps the standard library from storing the hash of each path. A state that follows from
+  // other members is not stored.
   struct PathHash {
     std::size_t operator()(const std::string& path) const noexcept {
       return std::hash<std::string>{}(path);
@@ -93,10 +93,10 @@ class WatchRegistry {
   struct Interest {
     Entry* entry = nullptr;  ///< its watch
     OnEvent on_event;        ///< empty: unwanted
-    // The list of the watch's armed interests. Removal takes constant time, because tens of
-    // thousands may be in it.
+    // The list of the watch's armed interests, which may have tens of thousands of entries. It is
+    // doubly linked, so that each entry is removed in constant time.
     std::pair<const RequestId, Interest>* next = nullptr;
-    std::pair<const RequestId, Interest>** link = nullptr;  ///< pointer to this; null: not armed
+    std::pair<const RequestId, Interest>** link = nullptr;  ///< what points here; null: not armed
   };
   using Interests = std::unordered_map<RequestId, Interest>;
   struct Watched {

@@ -10,11 +10,11 @@ namespace {
 
 using core::Status;
 
-// Codes that servers send and the C header does not know.
+// A code that servers send and the C header does not define.
 constexpr int kQuotaExceeded = -125;
 
-// The switches below have no default, so that the compiler names a code that a newer header adds;
-// this is for numbers that are in no header.
+// The status of numbers that are in no header. The switches below have no default, so the compiler
+// reports a code that a newer header adds.
 constexpr Status kForeign = Status::server_error;
 
 std::string_view header_name(ZOO_ERRORS code) noexcept {
@@ -63,16 +63,16 @@ Status to_status(int code) noexcept {
   switch (static_cast<ZOO_ERRORS>(code)) {
     case ZOK: return Status::ok;
 
-    // The reply was lost, or the request may have reached the leader by another way.
+    // The reply was lost, or the request may have reached the leader on another path.
     case ZRUNTIMEINCONSISTENCY:
     case ZCONNECTIONLOSS:
     case ZOPERATIONTIMEOUT:
     case ZSESSIONMOVED: return Status::unknown;
 
     case ZSESSIONEXPIRED: return Status::session_ended;
-    // A call refused because the handle is beyond recovery: its session is over.
+    // The C client refused the call, because the session of its handle has ended.
     case ZINVALIDSTATE: return Status::session_ended;
-    // Who closes the handle of a session that had ended before knows better.
+    // The coordinator corrects this if it closed the handle of a session that had ended before.
     case ZCLOSING: return Status::closed;
 
     case ZNONODE: return Status::no_node;

@@ -7,18 +7,21 @@
 
 namespace zklock::client {
 
-/// What a code of the ZooKeeper C client, or of a server behind it, means for the lock protocol.
+/// Returns the status of a code of the ZooKeeper C client, or of a server behind it.
 core::Status to_status(int code) noexcept;
 
-/// The code's name and number for the text of an error: "ZNOAUTH (-102)".
+/// Returns the code's name and value for error texts: "ZNOAUTH (-102)".
 std::string code_name(int code);
 
-/// Who gave the answer to a write. (That to a read is always one server's.)
+/// The origin of the answer to a write. (A read is always answered by one server.)
 enum class AnsweredBy {
-  nobody,  ///< perhaps: the C client has the code too, or the answer is not about the request
-  server,  ///< the connected server, perhaps by itself
-  quorum,  ///< the leader: the request went through the quorum
+  /// No server is known to have answered. The C client also uses the code itself, or the code is not
+  /// about the request.
+  nobody,
+  server,  ///< the connected server, perhaps alone
+  quorum,  ///< the leader: a quorum operation
 };
+/// Returns the origin of an answer to a write that has this code.
 AnsweredBy answered_by(int code) noexcept;
 
 }  // namespace zklock::client

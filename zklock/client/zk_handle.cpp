@@ -8,7 +8,7 @@
 #include "zklock/client/digest_id.h"
 
 #if ZKLOCK_HAS_TLS
-// The header hides it unless told that OpenSSL's headers are there, which nothing here needs.
+// The header declares it only if told that OpenSSL's headers are there, which zklock does not need.
 extern "C" zhandle_t* zookeeper_init_ssl(const char* host, const char* cert, watcher_fn fn,
                                          int recv_timeout, const clientid_t* clientid,
                                          void* context, int flags);
@@ -17,12 +17,13 @@ extern "C" zhandle_t* zookeeper_init_ssl(const char* host, const char* cert, wat
 namespace zklock::client {
 namespace {
 
-// Besides the header's constants, zoo_state() gives 0 between two attempts.
+// zoo_state() returns 0 between two attempts to connect. The header has no constant for it.
 constexpr int kBetweenAttempts = 0;
 
-// The states are variables in the C header, and cannot be cases of a switch.
+// The states are variables in the C header, so they cannot be cases of a switch.
 bool is_before_handshake(int state) noexcept {
-  // Not ZOO_CONNECTING_STATE: the C client leaves that only after it has sent the handshake.
+  // Not in ZOO_CONNECTING_STATE: the C client leaves that state only after it has sent the
+  // handshake.
   return state == kBetweenAttempts || state == ZOO_NOTCONNECTED_STATE;
 }
 
@@ -48,7 +49,8 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
                               options.tls->key_file + "," + options.tls->key_password;
     handle = ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &ZkHandle::on_event,
                                   timeout_ms, nullptr, &listener, ZOO_NO_LOG_CLIENTENV);
-    // It takes no log callback; what it says before this line goes to the C client's own stream.
+    // zookeeper_init_ssl takes no log callback. Its lines before this one go to the C client's
+    // stream.
     if (handle != nullptr) zoo_set_log_callback(handle, options.log);
   } else
 #endif
@@ -61,8 +63,8 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
     return nullptr;
   }
   pipe.mark();
-  // The default looks the names up at every turn of the I/O loop, and a connected client starves
-  // when that fails.
+  // By default the C client resolves the host names in every turn of its I/O loop. If that fails, a
+  // connected client sends nothing any more.
   zoo_set_servers_resolution_delay(handle, -1);
   return std::unique_ptr<ZkHandle>(new ZkHandle(handle));
 }
@@ -85,7 +87,7 @@ void ZkHandle::mark_close_on_exec() const {
   sockaddr_storage peer{};
   socklen_t length = sizeof peer;
   if (zookeeper_get_connected_host(handle_, reinterpret_cast<sockaddr*>(&peer), &length) == nullptr)
-    return;  // the connection is lost again
+    return;  // the connection is already lost
   mark_connections_close_on_exec(peer, length);
 }
 

@@ -18,12 +18,12 @@ namespace zklock::client {
 
 /// Owns one handle of the C client, and with it at most one session.
 ///
-/// Thread-safety: the queries from any thread. Nothing may be called on the handle while it is
-/// destroyed.
+/// Thread-safety: the queries, from any thread. REQUIRES: no member and no call of the C client
+/// uses the handle during its destruction.
 class ZkHandle {
  public:
-  /// Hears of session and watch events, one at a time, on a thread of the C client. The first may
-  /// come before open() has returned.
+  /// Receives session and watch events, never concurrently, on a thread of the C client. The first
+  /// event may come before open() has returned.
   class Listener {
    public:
     virtual ~Listener() = default;
@@ -32,21 +32,22 @@ class ZkHandle {
   };
 
   struct Options {
-    std::string servers;  ///< as of ConnectionString::for_c_client()
+    std::string servers;  ///< from ConnectionString::for_c_client()
     std::chrono::milliseconds session_timeout{};
     std::optional<TlsOptions> tls;
     LogBridge::Callback log = nullptr;
   };
 
-  /// Starts connecting; null, with the reason in `why`, when the C client refuses.
+  /// Starts connecting. Returns null if the C client refuses, with the cause in `why`.
   static std::unique_ptr<ZkHandle> open(const Options& options, Listener& listener,
                                         std::string& why);
-  /// Adds the credentials that have not been added yet; before the first request. False where some
-  /// are left: the C client takes none between two attempts to connect. Not thread-safe.
+  /// Adds the credentials that have not been added yet. Returns false if some remain, because the C
+  /// client accepts none between two attempts to connect. Not thread-safe. REQUIRES: no request was
+  /// sent yet.
   bool authenticate(const std::vector<DigestCredential>& credentials);
 
-  /// Ends the session, if it is connected. Blocks, up to 4.5 s; no callback runs any more when it
-  /// returns. Completions that the C client lost stay in the RequestRegistry.
+  /// Ends the session, if it is connected. Blocks for up to 4.5 s. When it returns, no callback is
+  /// running. Completions that the C client lost remain in the RequestRegistry.
   ~ZkHandle();
   ZkHandle(const ZkHandle&) = delete;
   ZkHandle& operator=(const ZkHandle&) = delete;
@@ -56,9 +57,9 @@ class ZkHandle {
 
   zhandle_t* get() const noexcept { return handle_; }
   core::SessionId session() const noexcept;
-  core::Duration timeout() const noexcept;  ///< as negotiated
+  core::Duration timeout() const noexcept;  ///< the negotiated session timeout
   bool connected() const noexcept;
-  /// Between two connections, and the next one's handshake has not been sent.
+  /// Returns whether there is no connection and the next handshake has not been sent.
   bool before_handshake() const noexcept;
 
  private:
@@ -66,10 +67,10 @@ class ZkHandle {
   static void on_event(zhandle_t* handle, int type, int state, const char* path, void* listener);
 
   zhandle_t* const handle_;
-  std::size_t authenticated_ = 0;  // how many credentials have been added
+  std::size_t authenticated_ = 0;  // count of credentials added
 };
 
-/// Whether the C client that zklock was built with speaks TLS.
+/// Returns whether zklock was built with a C client that supports TLS.
 bool tls_supported() noexcept;
 
 }  // namespace zklock::client

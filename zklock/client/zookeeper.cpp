@@ -17,12 +17,13 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// Every request under way may leave a byte in a pipe of the C client, and when its 64 KiB are full
-// the C client closes the connection.
+// Each request in flight may leave a byte in a pipe of the C client. If that pipe of 64 KiB is
+// full, the C client closes the connection.
 constexpr std::size_t kMostInFlight = 20'000;
 
-// ZooKeeper keeps all nodes of a session in one packet when it closes it, and all watches in one
-// when it reconnects; its limit is 1,048,575 bytes, with four bytes more for each path.
+// When a session ends, ZooKeeper puts the paths of all its znodes into one packet. When a session
+// reconnects, the client puts the paths of all its watches into one packet. A packet has at most
+// 1,048,575 bytes, and each path takes four bytes more than its length.
 constexpr std::size_t kMostPathBytes = 1'000'000;
 
 [[noreturn]] void refuse(Errc code, const std::string& cause) {
@@ -74,7 +75,7 @@ void check_tls(const TlsOptions& tls) {
   if (!tls_supported()) {
     refuse(Errc::unsupported, "the ZooKeeper C client was built without TLS");
   }
-  // The C client gets the four as one text with commas between, and skips empty ones.
+  // The C client receives the four values as one text, separated by commas, and skips empty values.
   for (const std::string* file : {&tls.ca_file, &tls.certificate_file, &tls.key_file}) {
     if (file->empty() || file->find(',') != std::string::npos) {
       refuse(Errc::invalid_option, "the TLS files must be given, without a comma in their names");

@@ -10,10 +10,10 @@
 
 namespace zklock::client {
 
-/// Checks the options that concern the connection; throws Error.
+/// Checks the options that concern the connection. Throws Error if one is invalid.
 void validate(const ClientOptions& options);
 
-/// A coordinator on the ZooKeeper C client. The options have been validated.
+/// Returns a coordinator on the ZooKeeper C client. REQUIRES: validate() accepts the options.
 std::unique_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options);
 
 }  // namespace zklock::client

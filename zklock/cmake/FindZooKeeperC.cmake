@@ -1,5 +1,5 @@
-# Finds the multi-threaded ZooKeeper C client and makes ZooKeeper::mt. ZooKeeperC_HAS_TLS says
-# whether it was built with OpenSSL. The library ships no package file of its own.
+# Finds the multi-threaded ZooKeeper C client and creates the target ZooKeeper::mt. The C client
+# ships no package file of its own. ZooKeeperC_HAS_TLS: whether it was built with OpenSSL.
 find_path(ZooKeeperC_INCLUDE_DIR zookeeper/zookeeper.h)
 find_library(ZooKeeperC_LIBRARY zookeeper_mt)
 

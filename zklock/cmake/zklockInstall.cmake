@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the library, its public headers, and what CMake and pkg-config need to find them.
+# Installs the library, its public headers, and the package files for CMake and pkg-config.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -31,8 +31,8 @@ install(FILES
   ${CMAKE_CURRENT_LIST_DIR}/FindZooKeeperC.cmake
   DESTINATION ${zklock_cmake_dir})
 
-# The prefix is only known when it is installed (cmake --install --prefix): zklock.pc names its
-# directories relative to itself.
+# The prefix is known only at installation (cmake --install --prefix). So zklock.pc names its
+# directories relative to its own location.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
   set(ZKLOCK_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
   set(ZKLOCK_PC_LIBDIR ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -45,8 +45,8 @@ else()
   set(ZKLOCK_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
 
-# What else must be linked with a static zklock: where the libraries are, unless the linker looks
-# there anyway, and their names.
+# The linker options of the libraries that a static zklock needs: their directories, unless the
+# linker searches them anyway, and their names.
 set(zklock_pc_dependencies)
 foreach(library IN ITEMS ${ZooKeeperC_LIBRARY})
   get_filename_component(directory ${library} DIRECTORY)
@@ -64,12 +64,12 @@ endif()
 list(APPEND zklock_pc_dependencies -lzookeeper_mt -lboost_thread -lspdlog)
 get_target_property(zklock_spdlog_needs spdlog::spdlog INTERFACE_LINK_LIBRARIES)
 if(zklock_spdlog_needs MATCHES "fmt::fmt")
-  list(APPEND zklock_pc_dependencies -lfmt)  # it uses a fmt outside itself
+  list(APPEND zklock_pc_dependencies -lfmt)  # spdlog uses an external fmt
 endif()
 list(APPEND zklock_pc_dependencies -pthread)
 string(REPLACE ";" " " ZKLOCK_PC_DEPENDENCIES "${zklock_pc_dependencies}")
 
-# In a static-only installation `pkg-config --libs zklock` is to be enough, without --static.
+# With a static zklock, `pkg-config --libs zklock` must be enough, without --static.
 if(ZKLOCK_IS_STATIC)
   set(ZKLOCK_PC_LIBS "-lzklock ${ZKLOCK_PC_DEPENDENCIES}")
   set(ZKLOCK_PC_LIBS_PRIVATE "")
