@@ -21,9 +21,9 @@ struct CallbackThreadsOptions {
   std::chrono::microseconds stay_awake{0};  ///< see ClientOptions
 };
 
-/// The threads that run user code. There is none until the first task. Threads are added while tasks
-/// keep the others busy, up to `max_threads`. A thread without a task for `idle_time` ends. All have
-/// the scheduling policy and priority of the thread that constructed this object.
+/// The threads that run user code. There is none until the first task. Threads are added while
+/// tasks keep the others busy, up to `max_threads`. A thread without a task for `idle_time` ends.
+/// All have the scheduling policy and priority of the thread that constructed this object.
 ///
 /// Thread-safety: all members, from any thread, also from a task. A task may also run the
 /// destructor. REQUIRES: no member is called during or after the destructor.

@@ -27,19 +27,20 @@ namespace zklock::client {
 /// |            |                   | session ended, closed | ends: session_ended                 |
 /// |            |                   | any other             | looking, after 250 ms               |
 ///
-/// When the znode is deleted, the companions that remain are deleted one by one, from step looking
-/// or deleting. For a companion, no permission means: calls `complain` and continues as if deleted.
-/// A session that ends then means: ends with `gone`.
-///
 /// AnnounceAndDelete and Delete also delete the companions, in the same transaction. A companion
-/// that did not exist may be created late, so it is deleted again after the znode. Creates of
-/// companions check the znode, so they fail from then on. Only the creator of a znode has
-/// permission to announce.
+/// that did not exist may be created late, so it is deleted after the znode. Creates of companions
+/// check the znode, so they fail from then on. Only the creator of a znode has permission to
+/// announce.
 ///
-/// A delete names a path, and the path may have passed to another znode. When all children are
-/// deleted, the servers reap the empty parent, and its successor restarts the sequence numbers. So
-/// only a first attempt that is sent at once may omit the look. These attempts begin with step
-/// looking: after an unknown outcome, after a time without a connection, and every retry.
+/// After the znode, the remaining companions are deleted one by one. A companion with `said_by`
+/// begins with step looking, any other with deleting. If permission is missing, `complain` is
+/// called, and the companion counts as deleted. If the session ends during these deletions, the end
+/// is `gone`.
+///
+/// A delete names a path, and that path may belong to another znode by then. When all children are
+/// deleted, the servers delete the empty parent. A recreated parent restarts the sequence numbers.
+/// So only a first attempt that is sent at once may omit the look. An attempt begins with step
+/// looking after an unknown outcome, after a time without a connection, and at every retry.
 ///
 /// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
 class Deleter {
@@ -55,12 +56,12 @@ class Deleter {
     plainly,
     /// Announcing: a release. The watching contender may be granted without a further request.
     announced,
-    /// Looking: the znode may have been deleted long ago without an event.
+    /// Looking: the znode may have been deleted long ago, unnoticed.
     with_care
   };
 
-  /// A znode that is deleted together with another. A failure to delete the companion does not keep
-  /// the other from being deleted.
+  /// A znode that is deleted together with another. The other is deleted even if the companion
+  /// cannot be.
   struct Companion {
     std::string path;
     /// The companion has the proclamation of the holder with this token. 0: the path can belong to

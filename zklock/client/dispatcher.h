@@ -5,7 +5,7 @@
 
 namespace zklock::client {
 
-/// Runs user code on other threads than those that keep sessions alive.
+/// Runs user code on threads that are not needed to keep sessions alive.
 ///
 /// Thread-safety: all members, from any thread.
 class Dispatcher {

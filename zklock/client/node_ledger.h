@@ -29,8 +29,8 @@ class NodeLedger {
   void created(std::string_view parent, std::string_view prefix, std::string_view name);
   /// No znode was created. Its bytes no longer count.
   void failed(std::string_view parent, std::string_view prefix) noexcept;
-  /// The outcome is unknown. The bytes count until deleted() of a znode whose name is `prefix` and
-  /// a sequence number, and that is not known from created(). If `prefix` is the whole name, they
+  /// The outcome is unknown. The bytes count until deleted() of a name that is `prefix` and a
+  /// sequence number, and that created() has not reported. If `prefix` is the whole name, they
   /// count until created(), deleted() or missing() of that name.
   void unknown(std::string_view parent, std::string_view prefix);
 
@@ -41,8 +41,8 @@ class NodeLedger {
   /// The znode may have been deleted. From now on it counts as a create with an unknown outcome.
   void doubted(const std::string& path);
 
-  /// A list of `parent` showed that many children. No more creates with an unknown outcome than
-  /// that can have made a znode, so further ones no longer count.
+  /// `parent` was found to have that many children. Not more creates with an unknown outcome can
+  /// have made a znode below it, so any others no longer count.
   void listed(const std::string& parent, std::size_t children);
 
   /// The session has ended, and its znodes with it.

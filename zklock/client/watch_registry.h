@@ -79,10 +79,10 @@ class WatchRegistry {
 
  private:
   struct Watched;
-  // Tens of thousands of contenders may wait, each with its own watch and the only interest in it. So
-  // the entries must be small. The armed interests of a watch form a list of entries of interests_.
-  // PathHash keeps the standard library from storing the hash of each path. A state that follows from
-  // other members is not stored.
+  // Tens of thousands of contenders may wait, each with its own watch and the only interest in it.
+  // So the entries must be small. The armed interests of a watch form a list of entries of
+  // interests_. PathHash keeps the standard library from storing the hash of each path. A state
+  // that follows from other members is not stored.
   struct PathHash {
     std::size_t operator()(const std::string& path) const noexcept {
       return std::hash<std::string>{}(path);
