@@ -57,7 +57,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   CallbackThreadsOptions options_;  // constant after construction
   const Scheduling scheduling_ = Scheduling::of_this_thread();
 
-  /// The pool of the task that the calling thread runs; null: none.
+  /// The pool of the task that the calling thread runs, or null.
   static constinit thread_local const Pool* current_;
 
   mutable std::mutex mutex_;
@@ -112,7 +112,7 @@ bool CallbackThreads::Pool::post(Task task) {
     try {
       add_thread();
     } catch (...) {
-      // An existing thread will run the task. Without any thread it cannot run.
+      // An existing thread will run the task. If there is no thread, post() fails.
       if (!threads_.empty()) return true;
       queue_.pop_back();
       throw;
@@ -147,7 +147,8 @@ void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
   leave(lock, self);
 }
 
-/// Returns false if the thread must end: there was no task for idle_time, or the queue is drained.
+/// Blocks until there is a task. Returns false if the thread must end, because there was no task
+/// for idle_time or drain_for() was called.
 bool CallbackThreads::Pool::wait_for_task(std::unique_lock<std::mutex>& lock) {
   const auto is_over = [this] { return !queue_.empty() || draining_; };
   const auto begin = std::chrono::steady_clock::now();

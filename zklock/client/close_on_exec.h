@@ -9,9 +9,9 @@
 
 namespace zklock::client {
 
-// The C client opens its pipe and sockets without FD_CLOEXEC and does not expose the descriptors. So
-// zklock searches the descriptors of the process and sets the flag afterwards. A program that another
-// thread starts in between inherits them.
+// The C client opens its pipe and sockets without FD_CLOEXEC and does not expose the descriptors.
+// So zklock searches the descriptors of the process and sets the flag afterwards. A program that
+// another thread starts in between inherits them.
 
 /// Sets FD_CLOEXEC on the pipe that the C client opens while this object lives. If other threads
 /// create non-blocking pipes without that flag meanwhile, no pipe is marked: one may be meant for a
@@ -27,16 +27,16 @@ class PipeCloseOnExec {
   void mark() const;
 
  private:
-  /// Returns the descriptors that are ends of non-blocking pipes without FD_CLOEXEC, with the name of
-  /// the pipe of each.
+  /// Returns the descriptors that are ends of non-blocking pipes without FD_CLOEXEC, with the name
+  /// of the pipe of each.
   static std::map<int, std::string> candidates();
 
   const std::unique_lock<std::mutex> turn_;
   const std::map<int, std::string> before_;
 };
 
-/// Sets FD_CLOEXEC on every socket of this process connected to `peer`, also those of other libraries.
-/// Errors are ignored.
+/// Sets FD_CLOEXEC on every socket of this process connected to `peer`, also those of other
+/// libraries. Errors are ignored.
 void mark_connections_close_on_exec(const sockaddr_storage& peer, socklen_t length);
 
 }  // namespace zklock::client

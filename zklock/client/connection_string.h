@@ -30,7 +30,7 @@ class ConnectionString {
   static ConnectionString parse(std::string_view text);
 
   const std::vector<Server>& servers() const noexcept { return servers_; }
-  /// Returns an absolute path; empty: no chroot.
+  /// Returns the chroot, an absolute path. Empty: none.
   const std::string& chroot() const noexcept { return chroot_; }
 
   /// Returns the servers in the form of the C client, without the chroot. Empty if no server can be

@@ -57,28 +57,28 @@ enum class WatchEvent {
   children,  ///< a child was created or deleted
   deleted,   ///< the znode was deleted
 };
-/// A handler of one watch event. Three requests register a handler `on_event`: GetAndWatch,
-/// ListAndWatch, ExistsAndWatch. If the reply arms the watch, `on_event` is called at most once,
-/// and only after the reply's handler has returned. Any other reply leaves nothing registered.
-/// REQUIRES: `on_event` is not empty. (The client stores an empty one for a cancelled watch.)
+/// The handler of a watch event. GetAndWatch, ListAndWatch and ExistsAndWatch register it. If the
+/// reply arms the watch, the handler is called at most once, and only after the reply's handler has
+/// returned. Any other reply registers nothing.
+/// REQUIRES: the handler is not empty. (The client stores an empty handler for a cancelled watch.)
 using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
 
-/// Sends getData with a watch. Reply: the members of a Get reply; ok arms the watch for changed and
-/// deleted. If the client has no READ permission, it watches the znode by an exists instead. The
-/// reply then has `mute` set, and no data.
+/// Sends getData with a watch. The reply has the members of a Get reply. ok arms the watch for
+/// changed and deleted. If the client has no READ permission, it watches the znode by an exists
+/// instead. The reply then has `mute` set, and no data.
 struct GetAndWatch {
   std::string path;
   OnWatchEvent on_event;
 };
-/// Sends getChildren2 with a watch. Reply: the members of a ListChildren reply; ok arms the watch
-/// for children and deleted.
+/// Sends getChildren2 with a watch. The reply has the members of a ListChildren reply. ok arms the
+/// watch for children and deleted.
 struct ListAndWatch {
   std::string path;
   OnWatchEvent on_event;
 };
-/// Sends exists with a watch. Reply: all members of a Get reply except data; ok arms the watch for
-/// changed and deleted, no_node for created. It requires no permission. But some servers send no
-/// events of a znode on which the client has no READ permission.
+/// Sends exists with a watch. The reply has all members of a Get reply except data. ok arms the
+/// watch for changed and deleted, no_node arms it for created. It requires no permission. But some
+/// servers send no events of a znode on which the client has no READ permission.
 struct ExistsAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -88,7 +88,7 @@ struct ExistsAndWatch {
 struct Check {
   std::string path;
 };
-/// Sends delete for any version.
+/// Sends delete, with any version.
 struct Delete {
   std::string path;
 };
@@ -106,7 +106,7 @@ struct Create {
   std::string path;
   std::string data = {};
   bool ephemeral = false;
-  /// true: the znode gets the ACL of lock znodes. false: it gets the ACL of parents.
+  /// If true, the znode has the ACL of lock znodes, otherwise the ACL of parents.
   bool contender = false;
   /// If true, the servers append a sequence number to the path, and the reply has the name.
   /// REQUIRES: at most one operation of the transaction is sequential.
@@ -150,9 +150,9 @@ using Operation =
 /// A request and the conditions of sending it.
 struct Request {
   Operation operation;
-  /// The session on which the request may be executed. If that session has ended, the request is
-  /// not sent, and its reply is session_ended. 0: the session that is current when the request is
-  /// sent.
+  /// The session on which the request may be executed. If it is not the current session, the
+  /// request is not sent, and its reply is session_ended. If it is 0, the request is sent on the
+  /// session that is current then.
   SessionId session = {};
   /// If true, the request does not wait for a connection. If there is none, the request is not
   /// sent, and its reply is not_sent.
@@ -277,9 +277,9 @@ class Coordinator {
   /// answered `closed`. REQUIRES: the calling thread runs no handler.
   virtual void close() = 0;
 
-  /// Returns whether close() would wait for the calling thread, because it runs a handler, a watch
-  /// event, an event of the observer or a task of soon(). The default is for coordinators whose
-  /// close() waits for no thread.
+  /// Returns whether close() would wait for the calling thread. That is so in a handler, a watch
+  /// event, an event of the observer and a task of soon(). The default is for coordinators that
+  /// wait in close() for no thread.
   virtual bool runs_here() const noexcept { return false; }
 
   /// Returns, in words for error texts, what prevents a connection.

@@ -52,8 +52,8 @@ struct Deleter::Removal {
     const bool of_session = there.ephemeral_owner == session;
     if (node.token == FencingToken{}) return of_session || there.ephemeral_owner == SessionId{};
     if (alone) {
-      // A companion without a proclamation is deleted if it is of this session. If another holder
-      // was about to write it, that holder creates it again.
+      // A companion without a proclamation is deleted if it belongs to this session. If another
+      // holder was about to write it, that holder creates it again.
       const auto said = core::Proclamation::parse(there.data);
       return said ? said->leader == node.token : of_session;
     }

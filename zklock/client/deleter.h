@@ -64,8 +64,8 @@ class Deleter {
   /// cannot be.
   struct Companion {
     std::string path;
-    /// The companion has the proclamation of the holder with this token. 0: the path can belong to
-    /// no other contender, so the companion is deleted without a look.
+    /// The token of the holder that has written its proclamation into the companion. 0: the path
+    /// can belong to no other contender, so the companion is deleted without a look.
     FencingToken said_by = {};
   };
   struct Node {

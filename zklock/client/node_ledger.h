@@ -34,7 +34,7 @@ class NodeLedger {
   /// count until created(), deleted() or missing() of that name.
   void unknown(std::string_view parent, std::string_view prefix);
 
-  /// The znode was deleted. It may have been one of another session.
+  /// The znode was deleted. It may have belonged to another session.
   void deleted(const std::string& path);
   /// The znode was found not to exist.
   void missing(const std::string& path);

@@ -8,7 +8,7 @@ namespace zklock::client {
 
 /// Names a mutex that outlives every client of the process. Lock order: as declared.
 enum class ProcessMutex : std::uint8_t {
-  handles,   ///< held while a handle of the C client is opened
+  handles,   ///< held while a C client handle is opened
   log,       ///< guards the table of LogBridge
   requests,  ///< guards RequestRegistry
 };

@@ -28,7 +28,7 @@ class Serial::Line : public std::enable_shared_from_this<Line> {
   }
 
   void clear() noexcept {
-    std::deque<std::function<void()>> dropped;  // after the lock
+    std::deque<std::function<void()>> dropped;  // destroyed unlocked
     const std::lock_guard lock(mutex_);
     tasks_.swap(dropped);
   }

@@ -10,8 +10,8 @@ namespace zklock::client {
 
 namespace {
 
-/// Collects both replies. If only one of them comes from a server, they come on different threads
-/// and in either order.
+/// Collects both replies. If only one reply is from a server, they arrive on different threads, in
+/// either order.
 ///
 /// Thread-safety: all members, from any thread.
 class Both {

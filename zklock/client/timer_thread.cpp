@@ -89,7 +89,7 @@ class TimerThread::Timers {
   std::mutex mutex_;
   // Guarded by mutex_:
   Queue queue_;
-  std::unordered_map<std::uint64_t, Instant> when_;  // of each timer in the queue
+  std::unordered_map<std::uint64_t, Instant> when_;  // time of each queued timer, by id
   std::uint64_t last_id_ = 0;
   Instant armed_for_ = awake;
   bool stopping_ = false;
@@ -99,8 +99,9 @@ class TimerThread::Timers {
   FileDescriptor stop_;
   std::thread::id thread_id_;
 
-  std::mutex join_mutex_;  // taken before mutex_; never by the thread itself while it runs tasks
-  std::thread thread_;     // guarded by join_mutex_, except for its start, under mutex_
+  // Acquired before mutex_, and never by the thread itself while it runs tasks.
+  std::mutex join_mutex_;
+  std::thread thread_;  // guarded by join_mutex_; started under mutex_
 };
 
 TimerId TimerThread::Timers::add(Instant when, std::function<void()> task,

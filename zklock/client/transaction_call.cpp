@@ -114,8 +114,8 @@ class TransactionCall final : public Call {
 
   // Reserves the bytes of all creates, or none: also if bytes_of() throws.
   bool reserve(const Wire& wire) {
-    // Some znodes need no room beside those that this transaction creates. It may delete them
-    // itself. Or an earlier create of the path, with a lost reply, may have made them.
+    // The bytes of the znodes that this transaction deletes are free for its creates. So are the
+    // bytes that still count for an earlier create of an equal path, after a lost reply.
     std::size_t goes = 0;
     for (const request::Write& write : op_.writes) {
       const auto* const create = as_ephemeral(write);

@@ -44,7 +44,7 @@ class WatchRegistry {
   /// if the watch would exceed the cap. Throws std::bad_alloc, without effect.
   [[nodiscard]] bool expect(RequestId id, const Watch& watch, OnEvent on_event);
 
-  // Each of the next three returns the watch that must be removed at the servers, if there is one.
+  // Each of the next three returns the watch that must be removed at the servers, or nothing.
 
   /// Arms the interest: the reply to its request confirms the servers' watch. `mute`: the servers
   /// may withhold the events, because the client has no READ permission on the znode.

@@ -207,8 +207,8 @@ void ZkCoordinator::on_suspended() {
     disconnected_since_ = noticed;
     session = session_;
     refuse_to_hold();
-    // The event may have waited for this thread while the C client continued. Only if the C client
-    // has not yet sent the next handshake is it certain to be sent after `noticed`.
+    // The event may have waited for this thread while the C client continued. The next handshake is
+    // certain to be sent after `noticed` only if the C client has not sent it yet.
     attempt_began_ = handle_->before_handshake() ? noticed : heard_of_;
   }
   log_warn("session " + hex(session) + " has lost its connection");

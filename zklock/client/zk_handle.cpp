@@ -8,7 +8,8 @@
 #include "zklock/client/digest_id.h"
 
 #if ZKLOCK_HAS_TLS
-// The header declares it only if told that OpenSSL's headers are there, which zklock does not need.
+// The header declares this function only if a macro says that OpenSSL's headers are present. zklock
+// does not need them.
 extern "C" zhandle_t* zookeeper_init_ssl(const char* host, const char* cert, watcher_fn fn,
                                          int recv_timeout, const clientid_t* clientid,
                                          void* context, int flags);

@@ -10,7 +10,7 @@
 
 namespace zklock::client {
 
-/// Checks the options that concern the connection. Throws Error if one is invalid.
+/// Checks the options that concern the connection. Throws Error if an option is invalid.
 void validate(const ClientOptions& options);
 
 /// Returns a coordinator on the ZooKeeper C client. REQUIRES: validate() accepts the options.
