@@ -56,7 +56,7 @@ void Contender::tell_event(LockEvent::Kind kind, FencingToken token,
                            .token = token,
                            .position = position,
                            .place = audience_->place});
-  } catch (...) {  // no thread or memory: the line retries with its next event
+  } catch (...) {  // no thread or memory: delivered with the next event
   }
 }
 

@@ -187,7 +187,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   const std::shared_ptr<LockEngine> engine_;
   const Owner key_;
   const Owner owner_;
-  const std::shared_ptr<LocalQueue> local_;  ///< of the engine
+  const std::shared_ptr<LocalQueue> local_;  ///< null: its place is not shared
   const core::Seldom<LockAudience> audience_;
   const bool waits_;
 
