@@ -40,8 +40,7 @@ class OwnSuccessors {
   void leave(FencingToken predecessor, const std::weak_ptr<Place>& place) noexcept {
     const auto found = places_.find(predecessor.zxid);
     if (found == places_.end()) return;
-    const std::weak_ptr<Place>& who =
-        found->second;  // no lock(): its result could be the last reference
+    const std::weak_ptr<Place>& who = found->second;  // no lock(): it may be the last reference
     const bool same = !who.owner_before(place) && !place.owner_before(who);
     if (same) places_.erase(found);
   }
