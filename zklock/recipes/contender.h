@@ -25,9 +25,9 @@
 
 namespace zklock::recipes {
 
-/// One owner at one lock path, from its first acquire call to its last unlock. It has the calls
-/// that wait for the grant, and later the counts and the state of the hold. Its place is its lock
-/// znode in the path's queue.
+/// One owner at one lock path, from its first acquire call to its last unlock. A contender has the
+/// calls that wait for the grant, and later the counts and the state of the hold. Its place (Place)
+/// is its lock znode in the path's queue.
 ///
 /// | state   | in the engine's map | in its place            | ends with                          |
 /// |---------|---------------------|-------------------------|------------------------------------|
@@ -45,8 +45,9 @@ namespace zklock::recipes {
 /// within a Section of the engine.
 class Contender : public std::enable_shared_from_this<Contender> {
  public:
-  /// `key`: its key in the engine's map. `requester`: named by its znode and Hold. `local`: the
-  /// queue of the contenders that share its place; null if it has a place of its own.
+  /// `key`: the contender's key in the engine's map. `requester`: named by the znode and the Hold.
+  /// `local`: the queue of the contenders that share a place; null if this contender has a place of
+  /// its own.
   Contender(std::shared_ptr<LockEngine> engine, Owner key, const Requester& requester,
             core::AcquireFsm::Policy policy, LockAudience audience,
             std::shared_ptr<LocalQueue> local);
@@ -54,7 +55,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
 
   /// Begins to wait for the lock.
   void start(const Requester& requester);
-  /// Adds a call: it waits with this contender, or nests if the contender holds.
+  /// Adds a call. The call waits with this contender, or nests if the contender holds.
   void join(const std::shared_ptr<AcquireCall>& call);
   /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
   void sweep();
@@ -64,35 +65,36 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void fail(Errc error, const std::string& cause);
   /// Forgets the waiting calls without completing them: their caller gets an exception instead.
   void drop_calls() noexcept;
-  /// Releases one count. After the last one, the znode is deleted in this manner, or handed off, or
-  /// retained idle.
+  /// Releases one count. After the last count, the znode is deleted in this manner, or the local
+  /// queue hands it off or retains it idle. Returns `refused` if there is no count of this kind.
   core::Ownership::Dropped drop(core::CountKind kind, Place::Manner manner);
   /// Ends the waiting calls with Error(closed), and loses a hold: the client is closing.
   void close();
   const core::Ownership& ownership() const noexcept { return ownership_; }
-  /// Returns whether it holds. If its lease or hold limit has passed by the clock, loses the hold
-  /// first.
+  /// Returns whether the contender holds. If its lease or its hold limit has passed by the clock,
+  /// the hold is lost first.
   bool holds_validly();
-  /// Returns the place that it is in, or behind.
+  /// Returns the place that this contender is in, or behind.
   const Place& place() const noexcept { return *place_; }
-  /// Returns how many contenders of this client are ahead of it in its place.
+  /// Returns how many contenders of this client are ahead of this one in its place.
   std::size_t before_it() const { return local_ ? local_->before(*this) : 0; }
   const Owner& key() const noexcept { return key_; }
 
   // Used by Hold: from any thread, without a Section.
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
-  /// REQUIRES: it was granted.
+  /// REQUIRES: the contender was granted.
   const HoldTenure& tenure() const noexcept { return *tenure_; }
   const Owner& owner() const noexcept { return owner_; }
   std::int32_t permits() const noexcept { return place_->policy().rule.wanted; }
-  /// Returns an object that delays the delete of the lost hold's znode while it exists, but for no
-  /// longer than the loss callbacks may. A recipe keeps it while it runs loss callbacks of its own
-  /// that follow from this loss. Returns null if no loss callbacks of the hold are pending.
+  /// Returns an object for a recipe whose own loss follows from the loss of `hold`. While the
+  /// object exists, the znode of the lost hold is not deleted, but for no longer than loss
+  /// callbacks may take. Returns null if no loss callback of `hold` is pending.
   static std::shared_ptr<void> being_told(const Hold& hold);
-  /// Sets the watch on its znode now instead of at the next tick.
+  /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
   bool renew(std::optional<core::Duration> length);
-  /// The znode at `path` will be deleted with its own znode. Returns false if it holds no more.
+  /// Records that the znode at `path` has to be deleted with the contender's znode. Returns false
+  /// if the contender does not hold.
   bool take_along(std::string path);
   void release(core::CountKind kind) noexcept;
   /// Deletes the znode of the ended hold.
@@ -115,13 +117,13 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void path_began_again() { place_->path_began_again(); }
 
   // Called by its local queue.
-  /// It is in `place` from now on.
+  /// Puts the contender in `place`.
   void stands_in(std::shared_ptr<Place> place);
-  /// It is behind `place` from now on.
+  /// Puts the contender behind `place`.
   void waits_for(std::shared_ptr<Place> place) { place_ = std::move(place); }
-  /// Ends it and all its calls with this error: the shared place has failed.
+  /// Ends the contender and all its calls with this error: the shared place has failed.
   void refused(Errc error, const std::string& cause);
-  /// Returns whether it waits for the lock; if not, it is a single attempt.
+  /// Returns whether the contender waits for the lock. False: it is a single attempt.
   bool waits() const noexcept { return waits_; }
   bool is_heard() const noexcept { return static_cast<bool>(*audience_); }
 

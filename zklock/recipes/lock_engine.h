@@ -68,7 +68,7 @@ struct Wanted {
   std::chrono::milliseconds lock_delay = {};
   core::LocalTerms local = {};  ///< only with the rule of a mutex
   bool blocks = false;          ///< a blocked thread enforces the deadline
-  /// The caller, if another thread than the caller's begins the call.
+  /// Describes the calling thread. Set if a library thread begins the call.
   std::optional<Requester> requester = {};
   /// Called once, with no lock held. REQUIRES: it does not block and runs no user code.
   std::function<void(Outcome)> done = {};
@@ -77,7 +77,7 @@ struct Wanted {
 /// The state of one client at one lock path: its contenders, by owner, and what they share. One
 /// mutex guards all of it. Calls that must run without that mutex go through the outbox.
 ///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: any thread may call any member. Some members require a Section.
 class LockEngine : public ThreadExitListener, public std::enable_shared_from_this<LockEngine> {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
@@ -97,7 +97,7 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// not block. Without memory for this, the contender stays until flush() or until its grant,
   /// which it releases at once.
   void sweep_soon(const Owner& owner) noexcept;
-  /// Returns how many lock znodes of this client the servers have confirmed on this path.
+  /// Returns how many creates of lock znodes of this client here the servers have confirmed.
   std::uint64_t nodes_made() const noexcept { return nodes_made_; }
   void node_made() noexcept { ++nodes_made_; }
   /// Ends all waiting calls made for `object` with Error(closed).
@@ -134,8 +134,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// A request that was sent earlier may have met the new znode, because it can have the name of an
   /// older znode.
   ///
-  /// If the session is a new one, the ensemble may have been emptied or restored before. Then the
-  /// czxids begin again too. Whatever is known by earlier czxids is forgotten.
+  /// Before a new session, the ensemble may have been emptied or restored. Then the czxids can
+  /// begin again too. So all knowledge that depends on earlier czxids is forgotten.
   ///
   /// REQUIRES: within a Section.
   bool numbers_begin_again(core::Sequence number, FencingToken token, SessionId session);
@@ -199,8 +199,8 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
     declining_.emplace_back(std::move(contender), kind);
   }
   void forget(const Contender& contender) noexcept;
-  /// Returns whether the last four grants or more all had to wait. Then a new contender
-  /// very probably does not find the lock free.
+  /// Returns whether at least the last four grants had to wait. Then a new contender very probably
+  /// does not find the lock free.
   bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
   /// Records the grant of a znode. `waited`: it had to wait for another znode.
   void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }

@@ -28,9 +28,9 @@ namespace zklock::recipes {
 class Contender;
 class LocalQueue;
 
-/// A place in the queue of one lock path: one lock znode, from its create to its delete. It carries
-/// out the effects of the acquire machine (core::AcquireFsm) by requests to the coordinator. It
-/// reports grant, failure and loss to the contender in it.
+/// A place in the queue of one lock path: one lock znode, from its create to its delete. The place
+/// carries out the effects of the acquire machine (core::AcquireFsm) by requests to the
+/// coordinator. It reports grant, failure and loss to the contender in the place.
 ///
 /// | state  | contender in it | znode           | ends with                                       |
 /// |--------|-----------------|-----------------|-------------------------------------------------|
@@ -47,13 +47,13 @@ class LocalQueue;
 /// the other members: within a Section of the engine.
 class Place final : public SessionMember, public std::enable_shared_from_this<Place> {
  public:
-  /// `requester`: named by its znode. `local`: the queue of the contenders that can share the
-  /// place; null if it serves a single contender.
+  /// `requester`: named by the znode. `local`: the queue of the contenders that can share the
+  /// place; null if the place is for a single contender.
   Place(std::shared_ptr<LockEngine> engine, Requester requester, core::AcquireFsm::Policy policy,
         std::shared_ptr<LocalQueue> local = nullptr);
   ~Place() override;
 
-  /// Puts `contender` in the place: from now on it is notified.
+  /// Puts `contender` in the place. From now on, the contender is notified.
   void enter(const std::shared_ptr<Contender>& contender) { contender_ = contender; }
   /// Takes the contender out of the place, which stays.
   void vacate() noexcept { contender_.reset(); }
@@ -61,8 +61,8 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   void start();
   /// Withdraws: the contender is not notified any more, and the machine deletes the znode.
   void give_up();
-  /// Takes the contender out of the place. Its machine has failed and ends by itself; until then,
-  /// background work is under way.
+  /// Takes the contender out of the place. Background work is under way until the machine has
+  /// ended. REQUIRES: the machine has failed or was given up.
   void leave();
   /// From now on the delete of the znode leaves no lock delay behind, as after a release.
   void leave_no_delay();
@@ -74,7 +74,8 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h). REQUIRES: the place is held.
   void take_along(std::string path);
-  /// Ends the watches, the timers and the notifications about the session. The znode stays.
+  /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
+  /// when the place does not wait and is not held any more.
   void leave_session() noexcept;
   /// How the znode is deleted.
   enum class Manner {
@@ -89,13 +90,14 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   ClientCore& core() const noexcept { return engine_->core(); }
   LockEngine& engine() const noexcept { return *engine_; }
   const core::AcquireFsm::Policy& policy() const noexcept { return fsm_.policy(); }
-  /// Returns its rule. If the permit count is shared, it is the count that was read last.
+  /// Returns the queue rule. If the permit count is shared, the rule has the count that was read
+  /// last.
   const core::QueueRule& rule() const noexcept { return fsm_.rule(); }
   /// Returns a number that is higher for each newer place of the client.
   std::uint64_t number() const noexcept { return fsm_.number(); }
   bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
-  /// Returns whether it has watched a predecessor.
+  /// Returns whether the place has had to wait for a predecessor.
   bool waited() const noexcept { return fsm_.waited(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
   core::Duration held_for() const { return core().scheduler().now() - holding_->since; }
@@ -110,8 +112,8 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   const std::string& own_name() const noexcept {
     return reads_on() ? holding_->downgrade.name() : fsm_.own_name();
   }
-  /// Returns the names that its znode can have now: two while the outcome of a downgrade is
-  /// unknown.
+  /// Returns the names that the znode can have now: two while the outcome of a downgrade is
+  /// unknown, else one.
   std::vector<std::string> own_names() const;
 
   // SessionMember; called without a Section.
@@ -134,31 +136,33 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   std::shared_ptr<Contender> contender() const noexcept { return contender_.lock(); }
   /// Returns the data of the reader's znode that replaces a writer's znode at a downgrade.
   std::string data_as_reader() const;
-  /// `node`: the reply to a Get of its znode's name. Returns whether that is this znode.
+  /// Returns whether `node`, the reply to a Get of the own name, describes the own znode.
   bool is_own(const client::Reply& node) const;
   LocalQueue* local() const noexcept { return local_.get(); }
-  /// REQUIRES: it was granted.
+  /// REQUIRES: the place was granted.
   ArrivalWatch& arrivals() noexcept { return holding_->arrivals; }
-  /// Returns whether the lease of its session is valid, and keeps that lease term for a grant.
-  /// Returns false if no contender in it waits.
+  /// Returns whether the lease of the place's session is valid. If so, sets term() to its lease
+  /// term, for a grant. Returns false if the place has no waiting contender.
   bool lease_valid() { return lease_valid(fsm_.session()); }
   OwnNodeWatch& own_watch() noexcept { return own_watch_; }
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
-  /// Its znode was deleted, but not by this client.
+  /// Records that the own znode was deleted, but not by this client.
   void own_node_gone();
+  /// Records that the path was recreated.
   void path_began_again();
-  /// The turnstile permits it to send its create.
+  /// Sends the create: the turnstile permits it.
   void let_through();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
-  /// The user has read the name of its znode, and can check it in a transaction.
+  /// Records that the user has read the znode's name, and so can check the znode in a transaction.
   void becomes_known_by_name() noexcept { holding_->known_by_name = true; }
   /// Returns the place of this client that can be granted directly when this one is released. Null
   /// if there is none, or if the successor has to wait for the watch event.
   std::shared_ptr<Place> own_successor() const;
-  /// The holder of its predecessor, a znode of this client and session, has released.
+  /// Records that the holder of the predecessor has released. REQUIRES: the predecessor is a znode
+  /// of this client and session.
   void predecessor_let_go() noexcept;
-  /// Returns whether its rule is that of a mutex without a gate: grants follow the sequence
-  /// numbers.
+  /// Returns whether grants follow the sequence numbers: the rule is that of a mutex, without a
+  /// gate.
   bool stands_by_number() const noexcept;
   /// `which`: the index of the predecessor in waited_for().
   void predecessor_event(std::size_t which, client::request::WatchEvent event);
@@ -250,7 +254,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   std::weak_ptr<Contender> contender_;
   core::AcquireFsm fsm_;
   BackgroundWork::Id work_{};      ///< from leave() until the machine has ended
-  bool let_through_ = false;       ///< between Turnstile::enter() and passed()
+  bool let_through_ = false;       ///< let through by the turnstile, not passed yet
   bool had_node_ = false;          ///< a znode was created: a server was reached
   client::RequestId create_id_{};  ///< create, or another request bound to no session
   client::RequestId count_id_{};
