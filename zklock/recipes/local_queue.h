@@ -27,14 +27,16 @@ class Contender;
 /// it. They wait in this client only, first come first served.
 ///
 /// The count is the number of children of the lock path (request CountChildren). It shows whether
-/// another client waits. LocalAllowance counts the grants that may be made before the next count.
+/// another client waits. For an idle place, a list of the children with a watch (ArrivalWatch)
+/// shows this too. LocalAllowance limits the grants before the next count.
 ///
 /// | state  | shared place        | contender in it | contenders behind it                       |
 /// |--------|---------------------|-----------------|--------------------------------------------|
 /// | none   | none                | none            | none                                       |
 /// | queued | waits for its grant | waits           | any number                                 |
 /// | held   | granted             | holds           | any number                                 |
-/// | idle   | granted             | none            | none; or those that wait for the count     |
+/// | idle   | granted             | none            | none; or those that wait for the count or  |
+/// |        |                     |                 | the list                                   |
 ///
 /// | state  | event                                       | next                                  |
 /// |--------|---------------------------------------------|---------------------------------------|
@@ -54,7 +56,8 @@ class Contender;
 /// |        | the count arrives; most of the allowance    | held; the count is requested again    |
 /// |        | was used after its request                  |                                       |
 /// | idle   | a contender arrives, no count is needed     | held                                  |
-/// |        | the count shows no other client             | held                                  |
+/// |        | the count or list shows no other client, a  | held                                  |
+/// |        | contender is behind                         |                                       |
 /// |        | the allowance was used up after the request | idle; the children are listed         |
 /// |        | of the count; or no contender is behind     |                                       |
 /// |        | another client waits; keep_idle has passed; | none; the znode is released           |
@@ -71,8 +74,8 @@ class Contender;
 /// - every contender that waits, if the batch is one.
 ///
 /// Such a place becomes the shared place when it is granted. While the place is idle and the count
-/// is needed, all new contenders wait behind it. After the count, if the batch is one, each of them
-/// gets a place of its own in the order of arrival.
+/// or the list is needed, all new contenders wait behind it. After the reply, if the batch is one,
+/// each of them gets a place of its own in the order of arrival.
 ///
 /// A contender is granted only under a valid lease. A place without a valid lease is deleted.
 ///
