@@ -20,8 +20,8 @@ namespace zklock::recipes {
 class Contender;
 
 /// The contenders of one client at one path that share a place, and so a lock znode. They have
-/// equal terms (core::LocalTerms) and almost equal policies. The queue retains the place while it
-/// is idle: granted, but with no holder.
+/// equal terms (core::LocalTerms), and policies that agree() compares. After a release, the queue
+/// can retain the granted place without a holder: then the place is idle.
 ///
 /// One contender is in the place: it holds, or is granted first. The other contenders are behind
 /// it. They wait in this client only, first come first served.
