@@ -21,7 +21,7 @@ std::shared_ptr<AcquireCall> AcquireCall::start(const std::shared_ptr<LockEngine
   try {
     engine->acquire(call, std::move(wanted));
   } catch (...) {
-    if (call->leave_waiting(State::completed)) throw;  // otherwise it was stopped, and has said so
+    if (call->leave_waiting(State::completed)) throw;  // otherwise a stop has called `done`
   }
   return call;
 }
@@ -55,7 +55,7 @@ void AcquireCall::expire() noexcept {
   Outcome outcome;
   try {
     outcome = timed_out();
-  } catch (const std::exception&) {  // no memory for the text: the call ends all the same
+  } catch (const std::exception&) {  // no memory for the text: the call ends without it
   }
   abandon(std::move(outcome));
 }
@@ -74,7 +74,7 @@ Outcome AcquireCall::timed_out() const {
 
 void AcquireCall::abandon(Outcome outcome) noexcept {
   if (!leave_waiting(State::abandoned)) return;
-  engine_->sweep_soon(owner_);  // first: the caller's next single attempt comes after it
+  engine_->sweep_soon(owner_);  // first: before the caller's next single attempt
   finish(std::move(outcome));
 }
 
@@ -82,7 +82,7 @@ void AcquireCall::finish(Outcome outcome) noexcept {
   try {
     const auto done = std::exchange(done_, nullptr);
     done(std::move(outcome));
-  } catch (const std::exception& e) {  // no thread, no memory
+  } catch (const std::exception& e) {  // no thread or memory
     engine_->core().warn("lock " + engine_->path().str() + ": " + e.what());
   }
 }
@@ -90,7 +90,7 @@ void AcquireCall::finish(Outcome outcome) noexcept {
 void AcquireCall::arm(bool waits) {
   ClientCore& core = engine_->core();
   disarm();
-  // A single attempt does not wait for a server that cannot be reached.
+  // A single attempt waits for an unreachable server for at most the connection timeout.
   const Deadline limit = waits ? deadline_ : for_one_round(core, deadline_);
   if (limit.is_never() || (blocks_ && waits)) return;
   timer_ = core.scheduler().at(limit.at(), [weak = weak_from_this()] {
@@ -102,7 +102,7 @@ void AcquireCall::disarm() noexcept {
   engine_->core().scheduler().cancel(std::exchange(timer_, {}));
 }
 
-// The task comes first: without memory for it the call goes on.
+// The task is queued first: without memory for it, the call has not ended.
 bool AcquireCall::complete(Outcome outcome) {
   if (has_ended()) return false;
   engine_->later([call = shared_from_this(), outcome = std::move(outcome)] {

@@ -16,25 +16,27 @@
 
 namespace zklock::recipes {
 
-/// One call of the user that acquires, whatever its face. It ends exactly once:
+/// One acquire call of the user: blocking, with a handler, with a future or awaited. It ends
+/// exactly once:
 ///
-/// | state     | event                                               | next                          |
-/// |-----------|-----------------------------------------------------|-------------------------------|
-/// | waiting   | grant or error, within a Section of the engine      | completed: `done` is called   |
-/// |           |                                                     | when that Section has ended   |
-/// | waiting   | stop, deadline                                      | abandoned: `done` is called   |
-/// |           |                                                     | at once                       |
-/// | completed | stop, deadline                                      | completed                     |
-/// | abandoned | grant                                               | abandoned; the contender      |
-/// |           |                                                     | releases what no call takes   |
+/// | state     | event                                            | next                          |
+/// |-----------|--------------------------------------------------|-------------------------------|
+/// | waiting   | grant or error, within a Section of the engine   | completed: `done` is called   |
+/// |           |                                                  | when that Section has ended   |
+/// | waiting   | stop, deadline                                   | abandoned: `done` is called   |
+/// |           |                                                  | at once                       |
+/// | completed | stop, deadline                                   | completed                     |
+/// | abandoned | grant                                            | abandoned; if no other call   |
+/// |           |                                                  | takes a count of the grant,   |
+/// |           |                                                  | it is released                |
 ///
-/// An abandoned call needs no mutex of the engine to end. The engine withdraws its contender soon
-/// after, on a thread of the library.
+/// An abandoned call ends without the engine's mutex. Soon after, a library thread withdraws its
+/// contender, unless another call waits with it.
 ///
-/// Thread-safety: all members, from any thread, unless they say otherwise.
+/// Thread-safety: any thread may call any member, if its comment does not say otherwise.
 class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
  public:
-  /// As LockEngine::acquire(). A requested stop ends the call.
+  /// Begins a call; see LockEngine::acquire(). A stop request ends the call.
   static std::shared_ptr<AcquireCall> start(const std::shared_ptr<LockEngine>& engine,
                                             Wanted wanted, const std::stop_token& stop);
   AcquireCall(std::shared_ptr<LockEngine> engine, Wanted& wanted);
@@ -42,19 +44,21 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
   AcquireCall& operator=(const AcquireCall&) = delete;
   ~AcquireCall();
 
-  /// Ends the call with neither contender nor error, unless it has ended.
+  /// Ends the call with neither contender nor error. Does nothing if it has ended.
   void cancel() noexcept;
-  /// The deadline has passed: ends the call, unless it has ended. With Error(not_connected) for a
-  /// single attempt, or if no server was reached since the call began; with neither otherwise.
+  /// Ends the call because its deadline has passed. Does nothing if it has ended. The result is
+  /// Error(not_connected) for a single attempt, or if no server was reached since the call began.
+  /// Otherwise it has neither contender nor error.
   void expire() noexcept;
-  /// When the thread that waits for the end is to call expire().
+  /// Returns when the blocked thread must call expire(). For a single attempt, the call's timer
+  /// does it.
   Deadline deadline() const noexcept { return waits_ ? deadline_ : Deadline::never(); }
-  /// How long a thread that waits for the end had better stay awake.
+  /// Returns how long a blocked thread spins (yielding) before it sleeps.
   std::chrono::microseconds stay_awake() const noexcept {
     return engine_->core().settings().stay_awake;
   }
 
-  /// Settings of the hold; also of the contender, if the call makes it.
+  /// Settings of the hold; also of the contender, if the call creates it.
   struct Terms {
     core::HoldLimit limit = {};
     LockAudience audience = {};
@@ -70,14 +74,14 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
   bool has_passed(core::Instant now) const noexcept { return deadline_.has_passed(now); }
   bool is_endless() const noexcept { return deadline_.is_never(); }
 
-  /// Within a Section, or before another thread knows the call: sets its timer anew. `waits`: with a
-  /// contender that is not a single attempt.
+  /// Sets the timer of the deadline anew. `waits`: its contender is not a single attempt. REQUIRES:
+  /// within a Section, or no other thread knows the call.
   void arm(bool waits);
   bool waits() const noexcept { return waits_; }
-  /// Within a Section.
+  /// Cancels the timer. REQUIRES: as for arm().
   void disarm() noexcept;
-  /// Within a Section. Ends the call; `done` is called after it. Returns false, and `done` is not
-  /// called, if the call has ended.
+  /// Ends the call; `done` is called after the Section. Returns false if the call had ended before;
+  /// then this outcome is dropped. REQUIRES: within a Section.
   bool complete(Outcome outcome);
 
  private:
@@ -101,11 +105,11 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
   const core::Instant began_;
   const std::uint64_t nodes_made_before_;  ///< nodes_made() of the engine at began_
   const bool waits_;                       ///< not a single attempt
-  const bool blocks_;                      ///< a thread waits, and calls expire()
+  const bool blocks_;                      ///< a blocked thread calls expire()
   const void* const on_behalf_;
   const Deadline deadline_;
   const core::Seldom<Terms> terms_;
-  std::function<void(Outcome)> done_;  ///< of the thread that ended the call
+  std::function<void(Outcome)> done_;  ///< used by the ending thread only
   std::atomic<State> state_{State::waiting};
   std::optional<std::stop_callback<Cancel>> on_stop_;
 

@@ -5,32 +5,32 @@
 
 namespace zklock::recipes {
 
-/// The watch of a place that is kept idle, for others that come. It is asked for at once, not by a
-/// tick, and stays while the place is held again.
+/// The watch on the children of the path, which shows new contenders while a place is idle. It is
+/// requested at once, not by a tick, and stays while the place is held again.
 ///
 /// | state   | event                         | next                                         |
 /// |---------|-------------------------------|----------------------------------------------|
 /// | off     | look()                        | asking                                       |
-/// | asking  | the children                  | armed; the local queue is told               |
-/// |         | the request failed            | off; the local queue is told                 |
-/// | armed   | a child came or went          | off; the local queue is told                 |
+/// | asking  | the children were listed      | armed; LocalQueue::listed()                  |
+/// |         | the request failed            | off; LocalQueue::listed()                    |
+/// | armed   | a child was created or deleted| off; LocalQueue::somebody_came()             |
 /// | any     | end()                         | off                                          |
 ///
-/// Thread-safety: within a Section of the engine. Part of its place.
+/// Thread-safety: none. REQUIRES: within a Section of the engine. Part of its place.
 class ArrivalWatch final : public TickedWatch {
  public:
   using TickedWatch::TickedWatch;
 
-  /// Unless it is asking, or armed.
+  /// Lists the children and sets the watch. Does nothing if the watch is asking or armed.
   void look() { tick(); }
-  /// Nobody has come since the children were listed, as far as the servers have told.
+  /// Returns whether no event has arrived since the children were listed.
   bool armed() const noexcept { return armed_; }
   void end() noexcept;
 
  private:
   void begin() override;
 
-  bool armed_ = false;  ///< else off, or asking
+  bool armed_ = false;  ///< false: off or asking
 };
 
 }  // namespace zklock::recipes

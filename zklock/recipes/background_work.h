@@ -13,31 +13,33 @@ namespace zklock::recipes {
 
 /// Releases and withdrawals that the ensemble has not confirmed yet.
 ///
-/// A piece of work has one or more parts. A withdrawal, for example, first waits for the reply to its
-/// create, and then deletes the znode. Both are parts of one piece: wait() blocks until the znode is
-/// deleted. A part is under way until end(), or stalled between stall() and resume().
+/// A piece of work has one or more parts. A withdrawal, for example, first waits for the reply to
+/// its create, and then deletes the znode. Both are parts of one piece: wait() blocks until the
+/// znode is deleted. A part is under way until end(), or stalled between stall() and resume().
 ///
 /// Thread-safety: all members, from any thread.
 class BackgroundWork {
  public:
-  /// Names a piece. Rises with every new piece. 0: none
+  /// Identifies a piece. Each new piece has a higher id. 0: none.
   enum class Id : std::uint64_t {};
 
   /// Begins a part of the piece `of`, or of a new piece if `of` is 0. REQUIRES: `of` has not ended.
   Id begin(Id of = {});
+  /// Ends a part that is under way.
   void end(Id id) noexcept;
-  /// A part that is under way cannot go on for now: nothing that the client waits for changes that.
+  /// Marks a part that cannot progress: no expected reply or timer will resume it.
   void stall(Id id) noexcept;
+  /// Marks a stalled part as under way again.
   void resume(Id id) noexcept;
-  /// The newest piece so far; 0 before the first.
+  /// Returns the newest piece so far; 0 before the first.
   Id newest() const;
-  /// Blocks until no piece up to `last` has a part under way. Returns false if `deadline` came first
-  /// or a part is stalled.
+  /// Blocks until no piece up to `last` has a part under way, or until `deadline`. Returns true if
+  /// all of them have ended. Returns false at the deadline or if a part is stalled.
   bool wait(Deadline deadline, Id last);
   bool wait(Deadline deadline) { return wait(deadline, newest()); }
   /// Returns true if all pieces have ended.
   bool idle() const;
-  /// Ends all pieces, and every piece that begins later: their session is closed.
+  /// Ends all pieces, and each later piece at its begin: the session is closed.
   void close() noexcept;
 
  private:

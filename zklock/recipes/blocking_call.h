@@ -19,15 +19,15 @@
 
 namespace zklock::recipes {
 
-/// The place where a thread waits for the result of what other threads do.
+/// A result that one thread waits for and another thread sets.
 ///
-/// Thread-safety: set() from any thread; wait() from one.
+/// Thread-safety: any thread may call set(). Only one thread may call the wait functions.
 template <class Result>
 class BlockingCall {
  public:
   void set(Result result) {
-    // The waiting thread destroys this object as soon as it can; and it is woken with the mutex
-    // free, or it would have to go to sleep on that at once.
+    // The waiting thread destroys this object as soon as it can, so the state is shared. It is
+    // woken after the mutex was unlocked, or it would have to sleep on the mutex at once.
     const std::shared_ptr<State> state = state_;
     {
       const std::lock_guard guard(state->mutex);
@@ -36,22 +36,24 @@ class BlockingCall {
     state->wake();
   }
 
-  /// Blocks until there is a result. An interruption point of Boost.Thread: throws
-  /// boost::thread_interrupted. For `awake` the thread does not sleep, but lets others run.
+  /// Blocks until there is a result, and returns it. For at most `awake`, the thread first spins
+  /// (yielding) instead of sleeping. Throws: boost::thread_interrupted (an interruption point).
   Result wait(std::chrono::microseconds awake = {}) {
     std::unique_lock lock(state_->mutex);
     await(lock, Deadline::never(), awake);
     return std::move(*state_->result);
   }
 
-  /// As wait(), but leaves the result for wait(). Returns false if `deadline` came first.
+  /// Blocks as wait() does, but leaves the result for wait(). Returns false if `deadline` came
+  /// first.
   bool wait_until(Deadline deadline, std::chrono::microseconds awake = {}) {
     std::unique_lock lock(state_->mutex);
     return await(lock, deadline, awake);
   }
 
-  /// The same, for about `longest` at most: nothing when there is no result until then. For what
-  /// must end although nobody may be left to deliver it.
+  /// Blocks until there is a result, but for about `longest` at most. Returns nothing if there is
+  /// no result by then. An interruption point. Used if it is possible that no thread is left to set
+  /// the result.
   std::optional<Result> wait_for(std::chrono::milliseconds longest) {
     std::unique_lock lock(state_->mutex);
     await(lock, longest, {});
@@ -87,8 +89,8 @@ class BlockingCall {
     return true;
   }
 
-  /// Only who can be interrupted sleeps on Boost's condition variable: that one notifies with its own
-  /// mutex held, and so the woken thread has to sleep once more.
+  /// A thread sleeps on Boost's condition variable only if it can be interrupted. Boost's notifies
+  /// with a mutex of its own held, so the woken thread has to sleep once more.
   struct State {
     void sleep(std::unique_lock<std::mutex>& lock) {
       if (boost::this_thread::interruption_enabled()) {
@@ -104,7 +106,7 @@ class BlockingCall {
         ready.wait_for(lock, longest);
       }
     }
-    /// Once there is a result: then nobody begins to sleep.
+    /// Wakes the waiting thread. REQUIRES: there is a result, so that no thread begins to sleep.
     void wake() {
       if (interruptible) interruptible->notify_one();
       ready.notify_one();
@@ -115,7 +117,7 @@ class BlockingCall {
 
     std::mutex mutex;
     std::optional<Result> result;  ///< guarded by mutex
-    /// The same; constant once there is a result.
+    /// Made by an interruptible sleep. Guarded by mutex; constant after there is a result.
     std::optional<boost::condition_variable_any> interruptible;
     std::condition_variable ready;
   };

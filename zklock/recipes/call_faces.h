@@ -22,17 +22,18 @@
 
 namespace zklock::recipes {
 
-/// The ways to wait for the end of a call. `start` begins it: it takes the function that is called
-/// with the end, once, and returns what the call can be left by; or it throws, and then there will
-/// be no end.
+// The ways to receive the end of a call. `start` begins a call. Its argument is a function that is
+// called once, with the end of the call. It returns the call, which can be cancelled. If `start`
+// throws, the function is never called.
 
-/// What a handler or a future is told of an error, or of none.
+/// Returns the exception for a handler or a future; null without an error.
 inline std::exception_ptr thrown(const std::optional<Error>& error) {
   return error ? std::make_exception_ptr(*error) : nullptr;
 }
 
-/// Blocks, until the call's own deadline at most; an interruption point. Interrupted, it cancels the call, and what came at that very moment
-/// is given back.
+/// Begins a call, blocks until its end, and returns its outcome. Blocks until the call's deadline
+/// at most. An interruption point: if the thread is interrupted, the call is cancelled. An outcome
+/// that arrives at that moment is passed to `give_back`.
 template <class Outcome, class Start, class GiveBack>
 Outcome wait_or_cancel(const Start& start, const GiveBack& give_back) {
   BlockingCall<Outcome> end;
@@ -47,12 +48,13 @@ Outcome wait_or_cancel(const Start& start, const GiveBack& give_back) {
   }
 }
 
-/// What is called with an error and the results, once, on any thread: `post` brings them to where
-/// the handler runs. A task that is never run gives the results back.
+/// Returns a function of an error and results, to be called once, on any thread. It calls `post`
+/// with a task that calls `handler`. If the task never runs, the results are destroyed with it: a
+/// Hold is released.
 template <class Handler, class Post>
 auto for_handler(Handler handler, Post post) {
-  // What the handler owns must not die on the threads that bring the outcome: it is moved on to the
-  // executor, and shared by the copies of the task.
+  // The handler's captures must not be destroyed on the thread that delivers the outcome. So the
+  // handler is moved into the task, and the copies of the task share it.
   return [handler = std::move(handler), post = std::move(post)](std::exception_ptr error,
                                                                 auto... results) mutable {
     auto kept = std::make_shared<std::tuple<Handler, decltype(results)...>>(std::move(handler),
@@ -63,7 +65,7 @@ auto for_handler(Handler handler, Post post) {
   };
 }
 
-/// A stop that is requested as soon as one of two others is.
+/// Joins two stop tokens: token() is stopped when either of them is.
 ///
 /// Thread-safety: all members, from any thread.
 class EitherStop {
@@ -83,8 +85,8 @@ class EitherStop {
   std::stop_callback<Forward> on_second_;
 };
 
-/// Lets `options` be stopped by `stop`, too. Returns the handler to be used instead of `handler`: it
-/// keeps the two stops joined until it is destroyed.
+/// Adds `stop` as a second stop source of `options`. Returns the handler to use instead of
+/// `handler`; it owns the joined token.
 template <class Handler>
 Handler stopped_also_by(std::stop_token stop, AcquireOptions& options, Handler handler) {
   if (!options.stop.stop_possible()) {
@@ -97,7 +99,8 @@ Handler stopped_also_by(std::stop_token stop, AcquireOptions& options, Handler h
              auto hold, std::exception_ptr error) { handler(std::move(hold), std::move(error)); };
 }
 
-/// `start` hands over a function that is called as that of for_handler() is.
+/// Begins a call and returns a future of its result. `start` gets a function of an error and
+/// results. An exception that `start` throws is stored in the future.
 template <class Result, class Start>
 std::future<Result> as_future(const Start& start) {
   auto promise = std::make_shared<std::promise<Result>>();
@@ -116,15 +119,16 @@ std::future<Result> as_future(const Start& start) {
   return future;
 }
 
-// ---- of a commit --------------------------------------------------------------------------------
+// ---- commits ------------------------------------------------------------------------------------
 
-/// It ends with an Error or none.
+/// Called with the end of a commit: an Error, or nothing after a success.
 using CommitDone = std::function<void(std::optional<Error>)>;
 
-/// Blocks; an interruption point.
+/// Begins a commit and blocks until its end. Throws its Error. An interruption point: if the thread
+/// is interrupted, the commit is given up.
 template <class Start>
 void commit_and_wait(const Start& start) {
-  // Shared: an interrupted thread does not wait for the answer.
+  // Shared, because an interrupted thread does not wait for the reply.
   const auto answer = std::make_shared<BlockingCall<std::optional<Error>>>();
   const auto under_way =
       start([answer](std::optional<Error> error) { answer->set(std::move(error)); });
@@ -136,7 +140,7 @@ void commit_and_wait(const Start& start) {
   }
 }
 
-/// `what` is for the log.
+/// Begins a commit and calls `handler` on the dispatcher with its end. `what` is for the log.
 template <class Start>
 void commit_and_tell(const std::shared_ptr<ClientCore>& core, std::string what,
                      CommitHandler handler, const Start& start) {

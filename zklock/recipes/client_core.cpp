@@ -20,7 +20,7 @@ using client::Deleter;
 
 namespace {
 
-/// Beyond every id that another client of this process had, or will have.
+/// Returns a prefix that no other client of this or another process uses.
 std::string unique_prefix() {
   static std::atomic<std::uint64_t> clients{0};
   std::array<char, 40> text{};
@@ -87,14 +87,14 @@ void ClientCore::remove(SessionId session, Deleter::Node node, Deleter::Manner m
   removal->work = work_.begin(work);
   try {
     send(removal, std::move(node), manner);
-  } catch (...) {  // no memory: nobody is to wait for it
+  } catch (...) {  // no memory: flush() must not wait for it
     work_.end(removal->work);
     throw;
   }
 }
 
 void ClientCore::remove(SessionId session, std::string path, BackgroundWork::Id work) {
-  if (session == SessionId{}) return;  // it went with the session
+  if (session == SessionId{}) return;  // the znode ended with its session
   remove(session, {.path = std::move(path)}, Deleter::Manner::plainly, {}, work);
 }
 
@@ -182,7 +182,7 @@ std::optional<Error> ClientCore::retry_refused_removals(const core::LockPath& pa
   return Error(Errc::no_auth, "lock", path.str(), no_permission(removal->node.path));
 }
 
-// A removal that is being tried once more ends with its own reply, whatever that is: see refused().
+// A delete that is under way again is not ended here, but by its own reply: see refused().
 void ClientCore::end_refused_removals(SessionId session) noexcept {
   const std::lock_guard guard(mutex_);
   std::erase_if(refused_removals_, [&](const auto& removal) {
@@ -281,7 +281,8 @@ void ClientCore::tell_of_new_session() {
 void ClientCore::connected(const client::SessionInfo& session) {
   keeper_->connected(session);
   if (session.is_new) tell_of_new_session();
-  // In this order: whoever has waited for the connection and then listens is not told of it again.
+  // Before connected_ is set: a listener that is added after wait_until_connected() does not
+  // receive this connection.
   listeners_.tell(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
   const std::lock_guard guard(mutex_);
   connected_ = true;
@@ -315,7 +316,8 @@ void ClientCore::answered(SessionId session, Instant sent_at, bool by_quorum) {
 
 void ClientCore::close() noexcept {
   if (closed_.exchange(true)) {
-    if (ports_.in_callback() || Delivery::runs_here()) return;  // the first may be waiting for it
+    // The first close() may be waiting for this thread.
+    if (ports_.in_callback() || Delivery::runs_here()) return;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return close_done_; });
     return;
@@ -325,7 +327,7 @@ void ClientCore::close() noexcept {
   ports_.finish_losses(untold_losses_);
   ports_.coordinator->close();
   ports_.stop_threads();
-  ports_.coordinator->close();  // now what the last timers submitted has been answered too
+  ports_.coordinator->close();  // again: answers what the last timers submitted
   work_.close();
   const std::lock_guard guard(mutex_);
   connected_ = false;

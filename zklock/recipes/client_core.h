@@ -36,8 +36,8 @@ namespace zklock::recipes {
 
 class LockEngine;
 
-/// Hears of new sessions at once, and not behind the user's listeners. Called with no lock held, on
-/// a thread that must not be kept.
+/// Receives new sessions at once, not after the user's listeners. Called with no lock held.
+/// REQUIRES: session_began() does not block.
 class NewSessionListener {
  public:
   virtual void session_began() = 0;
@@ -46,49 +46,52 @@ class NewSessionListener {
   ~NewSessionListener() = default;
 };
 
-/// Who asks for a place in a queue.
+/// The owner and the thread of an acquire call.
 struct Requester {
   Owner owner;
-  std::array<char, 16> thread;  ///< the name of the one that called; the system has no longer ones
+  std::array<char, 16> thread;  ///< its name; Linux limits names to 16 bytes
 
   static Requester of_this_thread(const Owner& owner);
 };
 
-/// The seams, where tests put a simulation. The scheduler goes before the coordinator does, which may
-/// still hand out replies then: they are `closed`, and need no timer.
+/// The interfaces to the outside, which tests replace by a simulation. The scheduler is destroyed
+/// before the coordinator, which can still deliver replies then. They have the status `closed` and
+/// need no timer.
 struct Ports {
   std::shared_ptr<client::Coordinator> coordinator;
   std::shared_ptr<client::Scheduler> scheduler;
   std::shared_ptr<client::Dispatcher> dispatcher;  ///< for the user's callbacks
-  std::shared_ptr<client::Dispatcher> losses;      ///< for telling losses, and nothing else
-  /// A dispatcher for one listener, which may block it: on the executor, where it is set.
+  std::shared_ptr<client::Dispatcher> losses;      ///< for loss callbacks only
+  /// Makes a dispatcher for one listener, which may block it. It uses the executor, if that is set.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
-  /// Waits, within bounds, until the losses have been told, those included that no thread has been
-  /// found for yet; before the session is closed.
+  /// Blocks for a bounded time until the loss callbacks have run. `untold` are losses that still
+  /// wait for a thread. Called before the session is closed.
   std::function<void(BackgroundWork& untold)> finish_losses = [](BackgroundWork&) {};
-  /// Ends the threads behind scheduler and dispatchers; after the coordinator has been closed.
+  /// Ends the threads of the scheduler and the dispatchers. Called after the coordinator was
+  /// closed.
   std::function<void()> stop_threads = [] {};
-  /// Whether the calling thread runs one of the user's callbacks.
+  /// Returns whether the calling thread runs one of the user's callbacks.
   std::function<bool()> in_callback = [] { return false; };
 };
 
-/// What every lock of one client shares.
+/// The state that all locks of one client share.
 ///
-/// Thread-safety: all members, from any thread. Made by make(), ended by close(). Then the last
-/// reference may go on any thread, one of its own included: a thread that runs the reply to a late
-/// request, say, may be the last to hold an engine, and with it the client. Such a thread outlives both.
+/// Thread-safety: any thread may call any member. Made by make(), ended by close(). After that the
+/// last reference may be dropped on any thread, also on a thread of the client. For example, a
+/// thread that runs the reply to a late request may own the last reference to an engine, and so to
+/// the client. Such a thread outlives both.
 class ClientCore : public client::SessionObserver, public std::enable_shared_from_this<ClientCore> {
  public:
-  /// At a millisecond's distance more than the servers carry out meanwhile.
+  /// More than the servers execute in a round trip of one millisecond.
   static constexpr std::size_t most_creates_at_once = 100;
   struct Settings {
-    std::string hosts;  ///< for the texts of errors
+    std::string hosts;  ///< for error texts
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
     std::chrono::microseconds stay_awake{2'000};
-    std::size_t creates_at_once = most_creates_at_once;  ///< of lock nodes in one path; at least 1
-    bool announces = true;  ///< nobody else can write this client's nodes
+    std::size_t creates_at_once = most_creates_at_once;  ///< limit per path, at least 1
+    bool announces = true;                               ///< only this client can write its znodes
     std::shared_ptr<spdlog::logger> logger;
   };
 
@@ -102,66 +105,67 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   client::Scheduler& scheduler() noexcept { return *ports_.scheduler; }
   client::Dispatcher& dispatcher() noexcept { return *ports_.dispatcher; }
   client::Dispatcher& losses() noexcept { return *ports_.losses; }
-  /// For one listener; on `executor`, where it is set.
+  /// Returns a dispatcher for one listener. It uses `executor`, if that is set.
   std::shared_ptr<client::Dispatcher> listener_dispatcher(Executor executor) const {
     return ports_.listener_dispatcher ? ports_.listener_dispatcher(std::move(executor))
                                       : ports_.dispatcher;
   }
-  /// For several, on threads of their own: on `executor`, where it is set.
+  /// Returns a dispatcher for several listeners. It uses `executor`, if that is set, else the
+  /// client's threads for callbacks.
   std::shared_ptr<client::Dispatcher> listeners_dispatcher(Executor executor) const {
     return executor ? listener_dispatcher(std::move(executor)) : ports_.dispatcher;
   }
   SessionKeeper& keeper() noexcept { return *keeper_; }
   BackgroundWork& work() noexcept { return work_; }
-  /// The losses that wait for a thread that tells them.
+  /// Loss callbacks that wait for a thread.
   BackgroundWork& untold_losses() noexcept { return untold_losses_; }
-  /// How many there are that OwnTurn has a watch on.
+  /// The number of paths on which OwnTurn has a watch.
   std::atomic<int>& watched_paths() noexcept { return watched_paths_; }
   LossSightings& loss_sightings() noexcept { return loss_sightings_; }
-  /// Deletes a node of that session in the background, as a part of `work` or of a new piece of
-  /// work(). If the client is closed, nothing is sent: closing a session deletes its nodes. Calls
-  /// `gone` when the ensemble has confirmed that the node is deleted, which may never happen.
+  /// Deletes a znode of this session in the background, as a part of `work` or of a new piece of
+  /// work(). Calls `gone` when the ensemble has confirmed the delete, which may never happen. Does
+  /// not block. If the client is closed, sends nothing: closing the session deletes its znodes.
   void remove(SessionId session, client::Deleter::Node node, client::Deleter::Manner manner,
               std::function<void()> gone = {}, BackgroundWork::Id work = {});
-  /// The same, plainly; nothing where there is no session.
+  /// Deletes the znode plainly. Does nothing if `session` is 0, because the znode ended with it.
   void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
-  /// Returns an error if this session has a node at `path` that the ACL does not permit it to delete.
-  /// A call that acquired there would wait for that node, and could not release either. Tries to
-  /// delete the node once more: after a success the next call gets no error.
+  /// Returns an error if this session still has a znode at `path` that the ACL does not permit it
+  /// to delete. A new acquire there would wait behind that znode, and could not be released either.
+  /// Also sends the delete again; if it succeeds, the next call returns no error.
   std::optional<Error> retry_refused_removals(const core::LockPath& path);
   const Settings& settings() const noexcept { return settings_; }
 
-  /// The engine of a path; the same one for as long as anybody uses it.
+  /// Returns the engine of a path. All users of the path share one engine while any of them exists.
   std::shared_ptr<LockEngine> engine(const core::LockPath& path);
 
-  /// Notes whether the sequence counter of a path is at its end, for engines of that path made
-  /// later. So calls that fail and are repeated with new objects create no further nodes there.
+  /// Records whether the path's sequence counter is at its end. Later engines of that path start
+  /// with that knowledge, so that repeated failing calls with new objects create no more znodes.
   void counter_has_ended(const core::LockPath& path, bool ended);
 
-  /// Unlike that of every other client.
+  /// Returns a text that no other client uses.
   const std::string& attempt_prefix() const noexcept { return attempt_prefix_; }
-  /// Unlike that of every other contender of this client.
+  /// Returns a number that no other contender of this client uses.
   std::uint64_t next_attempt() noexcept { return ++attempts_; }
-  /// What the node says of this process, and of who asked for it.
+  /// Returns the znode data that name this process and the requester.
   core::NodeData identify(const Requester& requester) const;
 
   bool wait_until_connected(Deadline deadline);
   Subscription add_listener(std::function<void(ConnectionState)> listener);
-  /// From now on, as long as it lives.
+  /// Calls `listener` for each new session from now on, while it exists.
   void tell_of_sessions(const std::shared_ptr<NewSessionListener>& listener);
-  /// As Client::flush().
+  /// See Client::flush().
   bool flush(Deadline deadline);
   void close() noexcept;
 
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
-  /// Whether this process is a fork()ed child of the one that made the client.
+  /// Returns whether this process is a fork()ed child of the process that made the client.
   bool forked() const noexcept { return fork_generation() != birth_; }
   /// Throws Error(forked | closed).
   void check_usable(const char* operation, const std::string& path) const;
 
   void warn(const std::string& text) const noexcept;
 
-  /// SessionObserver.
+  // SessionObserver.
   void connected(const client::SessionInfo& session) override;
   void suspended(SessionId session) override;
   void ended(SessionId session, core::Status why) override;
@@ -169,10 +173,10 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
 
  private:
   ClientCore(Ports ports, Settings settings);
-  /// A node to be deleted, until it is.
+  /// A znode that is being deleted.
   struct Removal {
     SessionId session;
-    client::Deleter::Node node;  ///< while it is refused
+    client::Deleter::Node node;  ///< set after the first refusal
     BackgroundWork::Id work;
     std::function<void()> gone;
     bool refused = false;
@@ -187,15 +191,15 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
             client::Deleter::Manner manner);
   void removed(const std::shared_ptr<Removal>& removal);
   void refused(const std::shared_ptr<Removal>& removal, client::Deleter::Node node);
-  /// Sends the refused removals of children of `parent` once more; all of them if it is empty.
-  /// Returns one of them, or null.
+  /// Sends the refused deletes of children of `parent` again; all refused deletes if it is empty.
+  /// Returns one of them, or null if there is none.
   std::shared_ptr<Removal> retry_removals(std::string_view parent);
   void end_refused_removals(SessionId session) noexcept;
 
   const Ports ports_;
   const Settings settings_;
   const std::int64_t pid_;
-  const std::uint32_t birth_;  ///< the generation of the process, counted by fork()
+  const std::uint32_t birth_;  ///< fork_generation() at construction
   const std::string attempt_prefix_;
   std::atomic<std::uint64_t> attempts_{0};
   BackgroundWork work_;
@@ -213,12 +217,12 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   std::condition_variable changed_;
   bool connected_ = false;
   bool refused_ = false;                                    ///< the servers refused the credential
-  std::vector<std::shared_ptr<Removal>> refused_removals_;  ///< also while tried once more
+  std::vector<std::shared_ptr<Removal>> refused_removals_;  ///< also while a delete is repeated
   bool close_done_ = false;
   std::unordered_map<std::string, std::weak_ptr<LockEngine>> engines_;
   std::set<std::string> ended_counters_;  ///< paths
   std::vector<std::weak_ptr<NewSessionListener>> session_listeners_;
-  std::size_t prune_at_ = 16;  ///< how many engines it takes to look for dead ones
+  std::size_t prune_at_ = 16;  ///< size of engines_ that removes expired entries
 };
 
 }  // namespace zklock::recipes

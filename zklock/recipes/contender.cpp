@@ -56,7 +56,7 @@ void Contender::tell_event(LockEvent::Kind kind, FencingToken token,
                            .token = token,
                            .position = position,
                            .place = audience_->place});
-  } catch (...) {  // no thread, no memory: it is told with the next one
+  } catch (...) {  // no thread or memory: delivered with the next event
   }
 }
 
@@ -65,7 +65,7 @@ std::optional<Error> Contender::refusal(core::CountKind kind) const {
       ownership_.state() == Ownership::State::over) {
     return error(Errc::lock_lost, "this owner's earlier hold was lost; unlock it first");
   }
-  // Others that hold shared would wait for this owner as it for them.
+  // If a second owner that holds the lock shared did this too, each would wait for the other.
   const bool has_place = policy().rule.access != Access::shared;
   const bool keeps_it =
       ownership_.state() == Ownership::State::waiting || ownership_.exclusive_count() > 0;
@@ -122,7 +122,7 @@ void Contender::give_up() {
   place_->give_up();
 }
 
-// Nobody waits any more; the place may still have to find out about its node.
+// No call waits any more. The place may still have to find out whether it has a znode.
 void Contender::depart() {
   ownership_.withdraw();
   engine_->forget(*this);
@@ -137,7 +137,8 @@ void Contender::attempt_ended() {
   if (ownership_.state() != Ownership::State::waiting) return;
   const auto self = shared_from_this();
   depart();
-  // A single attempt has failed. Calls of the same owner that came meanwhile and can wait go on.
+  // A single attempt has failed. Calls of this owner that joined meanwhile and can wait get a new
+  // contender.
   Calls calls = std::exchange(calls_, {});
   std::shared_ptr<Contender> next;
   for (const auto& call : calls) {
@@ -151,7 +152,7 @@ void Contender::attempt_ended() {
       patient.gate = call->terms().gate;
       patient.wait = true;
       patient.lists = static_cast<bool>(call->terms().audience);
-      // Who waits at a gate has a place of its own; and who only reads, where others write.
+      // With a gate, or as a reader among writers, it needs a place of its own.
       const bool shares = !call->terms().gate && patient.rule == policy().rule;
       next = engine_->begin(key_, Requester::of_this_thread(owner_), patient,
                             call->terms().audience, shares ? local_ : nullptr);
@@ -161,7 +162,7 @@ void Contender::attempt_ended() {
   if (next) next->start(Requester::of_this_thread(owner_));
 }
 
-// Calls that only read have joined one that was to write: they need not exclude anybody.
+// The contender was to write, but the calls that remain may only read: then it queues as a reader.
 core::QueueRule Contender::rule_for(const Calls& calls) const {
   const core::Instant now = core().scheduler().now();
   const bool writes = std::ranges::any_of(calls, [now](const auto& call) {

@@ -25,95 +25,112 @@
 
 namespace zklock::recipes {
 
-/// One owner at one lock path, from its first wish to its last unlock: it stands in a place of the
-/// queue, with the calls that wait for it, and afterwards keeps the counts and the fate of the hold.
+/// One owner at one lock path, from its first acquire call to its last unlock. A contender has the
+/// calls that wait for the grant, and later the counts and the state of the hold. Its place (Place)
+/// is its lock znode in the path's queue.
 ///
-/// | standing  | in the engine's map | in its place          | ends with                          |
-/// |-----------|---------------------|-----------------------|------------------------------------|
-/// | waiting   | yes                 | yes; or behind who    | grant; error; last waiting call    |
-/// |           |                     | stands there          | cancelled                          |
-/// | held      | yes                 | yes                   | last count dropped; loss           |
-/// | lost      | yes                 | yes; the node goes    | last count dropped                 |
-/// | over      | no                  | no; or the node goes  |                                    |
+/// | state   | in the engine's map | in its place            | ends with                          |
+/// |---------|---------------------|-------------------------|------------------------------------|
+/// | waiting | yes                 | yes; or behind another  | grant; error; last waiting call    |
+/// |         |                     | contender of the client | cancelled                          |
+/// | held    | yes                 | yes                     | last count dropped; loss           |
+/// | lost    | yes                 | yes; the znode is being | last count dropped                 |
+/// |         |                     | deleted                 |                                    |
+/// | over    | no                  | no; or the znode is     |                                    |
+/// |         |                     | being deleted           |                                    |
 ///
-/// Who shares a place with others of its client stands in it, or behind, by its local queue.
+/// If contenders of the client share a place, their local queue decides which one is in it.
 ///
-/// Thread-safety: the members of a Hold from any thread; the others within a Section of the engine.
+/// Thread-safety: any thread may call the members that Hold uses. REQUIRES for the other members:
+/// within a Section of the engine.
 class Contender : public std::enable_shared_from_this<Contender> {
  public:
-  /// `key`: its key in the engine's map. `requester`: named by its node and Hold. `local`: the queue in
-  /// which it shares a place; null when it has one of its own.
+  /// `key`: the contender's key in the engine's map. `requester`: named by the znode and the Hold.
+  /// `local`: the queue of the contenders that share a place; null if this contender has a place of
+  /// its own.
   Contender(std::shared_ptr<LockEngine> engine, Owner key, const Requester& requester,
             core::AcquireFsm::Policy policy, LockAudience audience,
             std::shared_ptr<LocalQueue> local);
   ~Contender();
 
+  /// Begins to wait for the lock.
   void start(const Requester& requester);
-  /// A call waits with this contender, or nests if it holds.
+  /// Adds a call. The call waits with this contender, or nests if the contender holds.
   void join(const std::shared_ptr<AcquireCall>& call);
-  /// Forgets the calls that were abandoned; withdraws if no other waits.
+  /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
   void sweep();
+  /// Ends the waiting calls of this public object with Error(closed).
   void leave_all(const void* on_behalf);
   /// Ends all waiting calls with this error.
   void fail(Errc error, const std::string& cause);
-  /// Forgets the waiting calls, without a word: the caller hears of the failure by an exception.
+  /// Forgets the waiting calls without completing them: their caller gets an exception instead.
   void drop_calls() noexcept;
+  /// Releases one count. After the last count, the znode is deleted in this manner, or the local
+  /// queue hands it off or retains it idle. Returns `refused` if there is no count of this kind.
   core::Ownership::Dropped drop(core::CountKind kind, Place::Manner manner);
-  /// The client is closing: waiting calls end, a hold is lost.
+  /// Ends the waiting calls with Error(closed), and loses a hold: the client is closing.
   void close();
   const core::Ownership& ownership() const noexcept { return ownership_; }
+  /// Returns whether the contender holds. If its lease or its hold limit has passed by the clock,
+  /// the hold is lost first.
   bool holds_validly();
-  /// In which it stands, or behind.
+  /// Returns the place that this contender is in, or behind.
   const Place& place() const noexcept { return *place_; }
-  /// How many of this client share its place, and stand before it.
+  /// Returns how many contenders of this client are ahead of this one in its place.
   std::size_t before_it() const { return local_ ? local_->before(*this) : 0; }
   const Owner& key() const noexcept { return key_; }
 
-  /// What a Hold asks; any thread, no Section.
+  // Used by Hold: from any thread, without a Section.
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
-  /// Once it was granted.
+  /// REQUIRES: the contender was granted.
   const HoldTenure& tenure() const noexcept { return *tenure_; }
   const Owner& owner() const noexcept { return owner_; }
   std::int32_t permits() const noexcept { return place_->policy().rule.wanted; }
-  /// For those whose loss follows from this one's, and who tell it to others: while they keep this,
-  /// a node that is still there is not handed over, within the patience that callbacks have.
-  /// Null when there is no such loss.
+  /// Returns an object for a recipe whose own loss follows from the loss of `hold`. While the
+  /// object exists, the znode of the lost hold is not deleted, but for no longer than loss
+  /// callbacks may take. Returns null if no loss callback of `hold` is pending.
   static std::shared_ptr<void> being_told(const Hold& hold);
-  /// From now on, and not from the next tick, it hears at once if its node is deleted.
+  /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
   bool renew(std::optional<core::Duration> length);
-  /// The node there goes with its own. False: it does not hold any more.
+  /// Records that the znode at `path` has to be deleted with the contender's znode. Returns false
+  /// if the contender does not hold.
   bool take_along(std::string path);
   void release(core::CountKind kind) noexcept;
-  /// The node of what was held goes.
+  /// Deletes the znode of the ended hold.
   void let_go(Place::Manner manner);
 
-  /// For its parts.
+  /// Returns recipes::entering() of this contender, for its parts.
   template <class Step>
   auto entering(Step step) {
     return recipes::entering(weak_from_this(), std::move(step));
   }
   ClientCore& core() const noexcept { return engine_->core(); }
   LockEngine& engine() const noexcept { return *engine_; }
-  /// Within a Section: so that all events stand in line in the order in which they happened.
+  /// Queues an event for the user's event callback. REQUIRES: within a Section, which keeps the
+  /// events in the order in which they happened.
   void tell_event(LockEvent::Kind kind, FencingToken token,
                   std::size_t position = 0) const noexcept;
+  /// Loses the hold if it has lapsed by the clock; else reports its coming end when that is due.
   void look_at_the_clock();
-  /// What is older than the engine's oldest node is gone.
+  /// The path was recreated: the znode is lost if it was in the old path.
   void path_began_again() { place_->path_began_again(); }
 
-  /// What its local queue tells it.
+  // Called by its local queue.
+  /// Puts the contender in `place`.
   void stands_in(std::shared_ptr<Place> place);
+  /// Puts the contender behind `place`.
   void waits_for(std::shared_ptr<Place> place) { place_ = std::move(place); }
+  /// Ends the contender and all its calls with this error: the shared place has failed.
   void refused(Errc error, const std::string& cause);
-  /// Else it is a single attempt.
+  /// Returns whether the contender waits for the lock. False: it is a single attempt.
   bool waits() const noexcept { return waits_; }
   bool is_heard() const noexcept { return static_cast<bool>(*audience_); }
 
-  /// What its place tells it.
+  // Called by its place.
   void granted();
   void failed(Errc error, const std::string& cause);
-  /// The place has come to its end without a grant.
+  /// Its place has ended without a grant.
   void attempt_ended();
   /// No server was reached within ClientOptions::connection_timeout. Ends the waiting calls that
   /// have no deadline of their own with Error(not_connected).
@@ -122,11 +139,12 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void suspended();
   void resumed();
   enum class Loss {
-    lease,   ///< may soon have the node deleted by the servers
-    node,    ///< gone already
-    limit,   ///< the maximum hold time
+    lease,   ///< the lease has ended
+    node,    ///< the znode does not exist any more
+    limit,   ///< the maximum hold time has passed
     forced,  ///< by request_release()
   };
+  /// Makes the hold lost: ends its tenure, calls the loss callbacks, then deletes the znode.
   void lose(Loss why);
   void asked_to_release();
   void forced_to_release();
@@ -134,7 +152,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
  private:
   using Calls = core::Few<std::shared_ptr<AcquireCall>>;
 
-  /// Why a call cannot nest here; nothing when it can.
+  /// Returns why a call of this kind may not join; nothing if it may.
   std::optional<Error> refusal(core::CountKind kind) const;
   const core::AcquireFsm::Policy& policy() const noexcept;
   core::QueueRule rule_for(const Calls& waiting) const;
@@ -142,7 +160,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void depart();
   void decline(core::CountKind kind);
   void tell_loss(Loss why);
-  /// Hands over when it goes, once it was sent: when all have been told.
+  /// Shared by the loss callbacks of a hold. When the last one has returned, its destructor deletes
+  /// the znode.
   struct HandOver {
     explicit HandOver(std::shared_ptr<Contender> whose) : contender(std::move(whose)) {}
     HandOver(const HandOver&) = delete;
@@ -150,14 +169,16 @@ class Contender : public std::enable_shared_from_this<Contender> {
     ~HandOver();
 
     const std::shared_ptr<Contender> contender;
-    bool sent = false;  ///< else it goes for want of memory, and only the timer hands over
+    /// The callbacks were sent. If not, memory was short, and only the timer deletes the znode.
+    bool sent = false;
   };
-  /// From a loss on that the library itself brought about.
+  /// Set by a loss while the znode may still exist: it is deleted after the callbacks.
   struct HandingOver {
-    std::optional<BackgroundWork::Id> work;  ///< while it is to be done
+    std::optional<BackgroundWork::Id> work;  ///< until the delete begins
     std::weak_ptr<HandOver> awaited;
   };
-  /// Stops the token where the user's callbacks may run, after this Section. `keep` goes then.
+  /// After this Section, stops `source` on a thread that may run the user's callbacks. `keep` is
+  /// held until they have returned.
   void tell(std::stop_source source, std::shared_ptr<HandOver> keep);
   void hand_over();
   void downgrade_if_only_shared();
@@ -168,18 +189,18 @@ class Contender : public std::enable_shared_from_this<Contender> {
   const std::shared_ptr<LockEngine> engine_;
   const Owner key_;
   const Owner owner_;
-  const std::shared_ptr<LocalQueue> local_;  ///< of the engine
+  const std::shared_ptr<LocalQueue> local_;  ///< null: its place is not shared
   const core::Seldom<LockAudience> audience_;
   const bool waits_;
 
   // guarded by the engine's mutex
-  bool abandoned_ = false;  ///< by a thread that ended with the lock
+  bool abandoned_ = false;  ///< its thread ended while holding the lock
   core::Ownership ownership_;
-  std::shared_ptr<Place> place_;  ///< null only before start(); constant from the grant on
-  Calls calls_;                   ///< that wait
+  std::shared_ptr<Place> place_;  ///< null only before start(); constant after the grant
+  Calls calls_;                   ///< waiting calls
   core::Seldom<HandingOver> handing_over_;
 
-  // set before the grant is told, and constant from then on
+  // set before the grant is reported, then constant
   std::unique_ptr<HoldTenure> tenure_;
 };
 

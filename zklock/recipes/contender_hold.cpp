@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contender from its grant on.
+// Members of Contender that are used after its grant.
 #include <chrono>
 #include <utility>
 
@@ -13,13 +13,13 @@ using core::Ownership;
 
 namespace {
 
-/// How long the callbacks on a loss may keep the next contender waiting.
+/// The longest time for which loss callbacks delay the delete of the lost hold's znode.
 constexpr std::chrono::seconds patience_with_loss{1};
 
 }  // namespace
 
 void Contender::granted() {
-  // Who waited longest agreed on it first.
+  // The oldest call decides the limit.
   const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front()->terms().limit;
   const std::uint64_t turn = local_ ? local_->granted(place_) : 0;
   tenure_ = std::make_unique<HoldTenure>(
@@ -27,17 +27,18 @@ void Contender::granted() {
                                .node = engine_->path().child(place_->own_name()),
                                .lease = place_->term(),
                                .limit = limit});
-  ownership_.granted();  // whoever sees that asks the tenure
+  ownership_.granted();  // after tenure_ is set: holds_validly() reads it
   const Calls calls = std::exchange(calls_, {});
   for (const auto& call : calls) {
     if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
   }
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
-  // The term may have lapsed since it was asked for, and its members been told, without this one.
+  // The term may have lapsed since valid_term() returned it. Then its members were notified before
+  // this contender held.
   if (holds_validly()) downgrade_if_only_shared();
 }
 
-// Every call was abandoned meanwhile.
+// Releases the grant at the end of this Section: all calls were abandoned meanwhile.
 void Contender::decline(core::CountKind kind) {
   ownership_.add(kind);
   engine_->declines(shared_from_this(), kind);
@@ -59,8 +60,9 @@ void Contender::lose(Loss why) {
   if (local_) local_->gone(*place_);
 }
 
-// The callbacks are the user's, and may block: they run on threads that do nothing else. A node that
-// is there waits for them, though not for ever: after a lapsed lease the session may live on.
+// The user's callbacks may block, so they run on threads that do nothing else. If the znode still
+// exists, its delete waits for them, but for at most patience_with_loss. It must be deleted,
+// because the session can live on after its lease has lapsed.
 void Contender::tell_loss(Loss why) {
   const bool hands_over = why != Loss::node;
   if (hands_over) {
@@ -74,7 +76,7 @@ void Contender::tell_loss(Loss why) {
   tell(tenure_->loss_source(), then);
 }
 
-// state() says it meanwhile.
+// state() returns the new state before the token is stopped.
 void Contender::tell(std::stop_source source, std::shared_ptr<HandOver> keep) {
   engine_->later([self = shared_from_this(), source, keep = std::move(keep)]() mutable {
     auto& core = self->core();
@@ -88,7 +90,7 @@ Contender::HandOver::~HandOver() {
   if (!sent || contender->core().forked()) return;
   try {
     contender->hand_over();
-  } catch (const std::exception& e) {  // it has a timer too
+  } catch (const std::exception& e) {  // the timer of tell_loss() calls it again
     contender->core().warn(e.what());
   }
 }
@@ -99,11 +101,12 @@ std::shared_ptr<void> Contender::being_told(const Hold& hold) {
   return hold.contender_->handing_over_->awaited.lock();
 }
 
-// After a loss that the library itself brought about: now somebody else may have it.
+// Deletes the znode after a loss, so that the next contender can be granted.
 void Contender::hand_over() {
   const LockEngine::Section section(*engine_);
   if (!handing_over_->work) return;
-  // What the next finds in its list is not to be passed over; and a lapsed lease is no release.
+  // A lapsed lease is no release. And if the delay marker stays, the next contender must list the
+  // children, so that it finds the marker.
   const bool with_care = place_->leaves_delay() || !tenure_->lease_valid();
   const auto work = *std::exchange(handing_over_.write().work, std::nullopt);
   place_->remove(with_care ? Place::Manner::with_care : Place::Manner::release, work);
@@ -150,10 +153,10 @@ void Contender::forced_to_release() {
 }
 
 core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner manner) {
-  holds_validly();  // what has lapsed is deleted plainly, not announced
+  holds_validly();  // a hold that has lapsed is lost first: its delete is not announced
   const bool held = ownership_.state() == Ownership::State::held;
   const auto dropped = ownership_.drop(kind);
-  // Not let go of: the thread that had it has ended, and may have left its work half done.
+  // `plainly`: the holding thread has ended, perhaps in the middle of its work under the lock.
   const bool plainly = manner == Place::Manner::plainly;
   if (plainly && dropped != Ownership::Dropped::refused && !core::is_shared(kind))
     abandoned_ = true;
@@ -164,7 +167,7 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner man
   if (!held) return dropped;
   tenure_->end(LockEvent::Kind::released);
   if (tenure_->is_node_asked_for()) place_->becomes_known_by_name();
-  // What names the node in a transaction, and is on its way, comes before the next grant.
+  // A transaction under way that checks the znode must end before the next grant.
   const bool may_stay = !abandoned_ && !plainly && !tenure_->commits_under_way();
   if (may_stay && local_ && local_->keeps(*place_)) return dropped;
   const auto next = may_stay ? place_->own_successor() : nullptr;
@@ -175,7 +178,7 @@ core::Ownership::Dropped Contender::drop(core::CountKind kind, Place::Manner man
   } else if (local_ || place_->may_be_awaited()) {
     let_go(Place::Manner::release);
   } else {
-    engine_->leaves(self);  // hardly anybody waits: the caller need not send it
+    engine_->leaves(self);  // probably no contender waits: the calling thread need not send it
   }
   if (local_) local_->gone(*place_);
   if (next) next->predecessor_let_go();
@@ -196,7 +199,7 @@ void Contender::downgrade_if_only_shared() {
 
 void Contender::close() {
   for (const auto& call : std::exchange(calls_, {})) call->complete(closed());
-  ownership_.withdraw();  // or it is still granted, and nobody would end it
+  ownership_.withdraw();  // or it could still be granted, and no call would release it
   lose(Loss::node);
   place_->leave_session();
 }

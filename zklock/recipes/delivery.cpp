@@ -9,7 +9,7 @@ namespace zklock::recipes {
 
 namespace {
 
-/// How soon it is tried again, when there was no thread for it.
+/// The delay before a task is posted again, after there was no thread for it.
 constexpr std::chrono::milliseconds pause_between_posts{50};
 
 thread_local int running_here = 0;
@@ -50,7 +50,7 @@ void Delivery::post() noexcept {
     taken_ = dispatcher_.post([self = shared_from_this()] { self->run(); });
     if (taken_) end_waiting();
     return;
-  } catch (const std::exception& e) {  // no thread, no memory
+  } catch (const std::exception& e) {  // no thread or memory
     taken_ = false;
     warn(e.what());
   }
@@ -58,7 +58,7 @@ void Delivery::post() noexcept {
     wait_for_thread();
     core_->scheduler().at(core_->scheduler().now() + pause_between_posts,
                           [self = shared_from_this()] { self->post(); });
-  } catch (const std::exception&) {  // it runs at the end of this object, here
+  } catch (const std::exception&) {  // the destructor runs the task on this thread
   }
 }
 

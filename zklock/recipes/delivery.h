@@ -12,42 +12,44 @@
 
 namespace zklock::recipes {
 
-/// A task for a dispatcher of the client that must not get lost: somebody waits for it. When the
-/// system gives no thread, that is tried again a little later, and not done on the thread that asked
-/// for it: that may keep the sessions of the whole client alive, and the task may block. Until then
-/// a loss is one of the client's untold_losses(). A client that is closed takes no more, and drops
-/// the timer; then the task runs where that shows. What an executor of the user's has taken is his:
-/// it never runs anywhere else. Nothing runs in a fork()ed child.
+/// A task for a dispatcher of the client that must not get lost, because a caller waits for it.
+///
+/// If the system has no thread for it, it is posted again a little later. It does not run on the
+/// posting thread: the task may block, and that thread may keep all sessions of the client alive.
+/// Meanwhile a loss is counted in the client's untold_losses(). A closed client takes no task and
+/// drops the timer; then the task runs in the destructor of this object. A task that the user's
+/// executor has taken never runs anywhere else. In a fork()ed child no task runs.
 ///
 /// Thread-safety: all members, from any thread.
 class Delivery : public std::enable_shared_from_this<Delivery> {
  public:
-  /// Does not block. `what` is for the log: an operation and a path. What the task throws is the
-  /// dispatcher's.
+  /// Posts `task` to `dispatcher`. Does not block. The dispatcher handles an exception of the task.
+  /// `what` is an operation and a path, for the log.
   static void send(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
                    std::string what, std::function<void()> task);
 
   Delivery(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher, std::string what,
            std::function<void()> task);
   ~Delivery();
-  /// Whether the calling thread runs one where no dispatcher has.
+  /// Returns whether the calling thread runs a task in the destructor of a Delivery.
   static bool runs_here() noexcept;
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
 
  private:
   void post() noexcept;
-  void warn(const char* why) noexcept;  ///< once
+  /// Logs a warning once.
+  void warn(const char* why) noexcept;
   void run();
   void wait_for_thread();
   void end_waiting() noexcept;
 
-  const std::shared_ptr<ClientCore> core_;  ///< whose the dispatcher is
+  const std::shared_ptr<ClientCore> core_;  ///< owns dispatcher_
   client::Dispatcher& dispatcher_;
-  std::string what_;                          ///< empty once it was logged
-  std::function<void()> task_;                ///< empty once it was run
-  bool taken_ = false;                        ///< by the dispatcher; set before it can run
-  std::optional<BackgroundWork::Id> untold_;  ///< of a loss, while there is no thread for it
+  std::string what_;                          ///< empty after it was logged
+  std::function<void()> task_;                ///< empty after it has run
+  bool taken_ = false;                        ///< by the dispatcher; set before post()
+  std::optional<BackgroundWork::Id> untold_;  ///< a loss that waits for a thread
 };
 
 }  // namespace zklock::recipes

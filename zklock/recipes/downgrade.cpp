@@ -18,7 +18,7 @@ using core::StatusSort;
 namespace request = client::request;
 
 constexpr std::chrono::milliseconds retry_delay{250};
-/// Of its removal in the exchange.
+/// The index of the marker's delete in the transaction.
 constexpr int place_of_delay_marker = 2;
 
 }  // namespace
@@ -37,7 +37,7 @@ void Downgrade::begin() {
   if (!reader) return;
   contender_ = place_.contender();
   name_ = reader->text;
-  place_.own_watch().disarm();  // its node goes, and that is no loss
+  place_.own_watch().disarm();  // this client deletes the znode: no loss
   contender_->tenure().held_node().moves();
   work_ = place_.core().work().begin();
   try {
@@ -76,7 +76,8 @@ void Downgrade::sent(const client::Reply& reply) {
   place_.own_node_gone();
 }
 
-// That it was made by this contender's attempt and session says that the whole was carried out.
+// Reads the znode with the reader's name. If the attempt and the session in it are this
+// contender's, the transaction was executed.
 void Downgrade::ask() {
   state_ = State::asking;
   request::Get question{place_.engine().path().child(name_)};
@@ -104,7 +105,7 @@ void Downgrade::failed(const client::Reply& reply) {
     case StatusSort::later: return pause();
     case StatusSort::session:
     case StatusSort::over:
-    case StatusSort::unsent: return settle(State::kept);  // the session goes, and the node with it
+    case StatusSort::unsent: return settle(State::kept);  // the session ends, and so does the znode
     case StatusSort::done:
     case StatusSort::tree:
     case StatusSort::refused: return keep(reply);
@@ -135,7 +136,7 @@ void Downgrade::end() {
 void Downgrade::keep(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::kept);
-  // Outside of the Section: where it goes is the user's.
+  // After the Section, because the logger runs the user's code.
   place_.engine().later([core = place_.core().shared_from_this(),
                          text = "downgrade " + place_.engine().path().str() + ": " + cause +
                                 "; others wait as if it still wrote"] { core->warn(text); });

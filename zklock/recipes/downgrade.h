@@ -14,53 +14,59 @@ namespace zklock::recipes {
 class Contender;
 class Place;
 
-/// A writer that goes on as a reader: one transaction puts a reader's node with the same number in
-/// the place of its own, and takes the marker of its delay away, if it has one. So it keeps its
-/// place in the queue, other readers get in, and at no moment is there no node of it. Until the
-/// answer says so it counts as a writer, in whose place nobody can have come; what cannot be done
-/// leaves it one.
+/// The downgrade of a writer to a reader. One transaction deletes the writer's znode and its delay
+/// marker, if there is one, and creates a reader's znode with an equal sequence number. So the
+/// holder keeps its position in the queue, other readers can be granted, and one of its znodes
+/// exists at every moment. Until a reply confirms the transaction, the holder counts as a writer.
+/// No other contender can have got its position meanwhile. If the transaction fails, it stays a
+/// writer.
 ///
 /// | state     | event                                      | next                               |
 /// |-----------|--------------------------------------------|------------------------------------|
 /// | writer    | begin()                                    | sending                            |
 /// | sending   | ok                                         | reader                             |
-/// |           | the reader's node is there                 | asking whose it is                 |
-/// |           | the writer's node, or the path, is gone    | kept; the contender has lost it    |
-/// |           | the marker is gone                         | sending, without it                |
-/// |           | unknown                                    | sending                            |
+/// |           | a znode with the reader's name exists      | asking                             |
+/// |           | the writer's znode or the path was deleted | kept; the contender has lost it    |
+/// |           | the delay marker does not exist            | sending, without it                |
+/// |           | outcome unknown                            | sending                            |
 /// |           | throttled                                  | pausing                            |
 /// |           | any other                                  | kept                               |
-/// | asking    | it is its own: the answer was lost         | reader                             |
-/// |           | there is none any more                     | sending                            |
-/// |           | it is another's                            | kept                               |
+/// | asking    | the znode is the reader's: a reply was lost| reader                             |
+/// |           | no such znode any more                     | sending                            |
+/// |           | the znode is another contender's           | kept                               |
 /// |           | any other                                  | as in sending                      |
 /// | pausing   | (timer)                                    | sending                            |
-/// | these two | the hold has ended                         | kept                               |
+/// |           | the hold has ended                         | kept                               |
+/// | all but   | the transaction is to be sent again, but   | kept                               |
+/// | writer    | the hold has ended                         |                                    |
 /// | reader,   |                                            | (final)                            |
 /// | kept      |                                            |                                    |
 ///
-/// Nothing is sent again once the hold has ended: whatever is deleted then comes after it.
+/// After the hold has ended, the transaction is not sent again. So the delete of the znode is
+/// executed after it.
 ///
-/// Thread-safety: within a Section of the engine. Part of its place.
+/// Thread-safety: none. REQUIRES: within a Section of the engine. Part of its place.
 class Downgrade {
  public:
   explicit Downgrade(Place& place) : place_(place) {}
 
-  /// The owner has let go of all that excludes others, and of nothing else. Once in its life.
+  /// Begins the downgrade: the owner has released all exclusive counts and keeps shared ones. Does
+  /// nothing after the first call.
   void begin();
-  /// The hold has ended.
+  /// Records that the hold has ended.
   void end();
 
-  /// Whether the node's name stands for now.
+  /// Returns whether no downgrade is under way.
   bool settled() const noexcept {
     return state_ == State::writer || state_ == State::reader || state_ == State::kept;
   }
   bool reads() const noexcept { return state_ == State::reader; }
-  /// Of the reader's node.
+  /// Returns the name of the reader's znode.
   const std::string& name() const noexcept { return name_; }
-  /// Whether there may be nodes of both names, one of them at a time.
+  /// Returns whether the znode may have either name.
   bool in_doubt() const noexcept { return !settled() || doubtful_; }
-  /// Of a reply to a Get of the reader's node: whether it is this contender's.
+  /// `node`: the reply to a Get of the reader's znode. Returns whether that znode is this
+  /// contender's.
   bool made(const client::Reply& node) const;
 
  private:
@@ -80,11 +86,11 @@ class Downgrade {
   void settle(State state);
 
   Place& place_;
-  /// Whose hold it is, until it has settled: there may be those who wait for the node's name.
+  /// The holder, until the downgrade has settled: callbacks may wait for the name of its znode.
   std::shared_ptr<Contender> contender_;
   State state_ = State::writer;
   std::string name_;
-  bool doubtful_ = false;  ///< an answer was lost
+  bool doubtful_ = false;  ///< a reply was lost
   BackgroundWork::Id work_{};
   client::TimerId timer_{};
 };

@@ -11,25 +11,26 @@ namespace zklock::recipes {
 
 class Contender;
 
-/// The end of a hold's agreed time: the clock decides whether it has come, and timers see to it that
-/// the contender looks at the clock then, and when it is to be told before.
+/// The end of a hold by its hold limit (core::HoldLimit). The clock decides whether the limit has
+/// passed. Timers make the contender read the clock at the warning and at the end.
 ///
-/// Thread-safety: valid() and at() from any thread; the others within a Section of the engine. Part
-/// of its contender.
+/// Thread-safety: any thread may call valid() and at(). REQUIRES for the other members: within a
+/// Section of the engine. Part of its contender.
 class Expiry {
  public:
-  /// The time begins now.
+  /// The limit counts from now.
   Expiry(Contender& contender, core::HoldLimit limit);
 
   bool valid(core::Instant now) noexcept { return term_.valid(now); }
-  /// Instant::max() when it is not limited; Instant::min() when it is over.
+  /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
   core::Instant at() const noexcept { return term_.valid_until(); }
 
-  /// Begins anew, from now on with `length`, if it is given. False when it is over.
+  /// Makes the limit count from now; if `length` is set, it is the limit from now on. Returns false
+  /// if the limit has passed.
   bool renew(std::optional<core::Duration> length);
-  /// Whether the warning is due now; true once for each time.
+  /// Returns whether the warning is due; true only once after the constructor and each renew().
   bool warns(core::Instant now) noexcept;
-  /// No more timers.
+  /// Cancels the timers.
   void stop() noexcept;
 
  private:
@@ -38,7 +39,7 @@ class Expiry {
   Contender& contender_;
   core::HoldLimit limit_;
   core::Term term_;
-  core::Instant warning_;  ///< Instant::max(): none, or told
+  core::Instant warning_;  ///< Instant::max(): none, or already reported
   client::TimerId warning_timer_{};
   client::TimerId end_timer_{};
 };

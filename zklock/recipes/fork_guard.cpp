@@ -8,7 +8,7 @@ namespace zklock::recipes {
 
 namespace {
 
-/// A list that no destructor runs through.
+/// An entry of a list that is never destroyed.
 struct Kept {
   std::shared_ptr<const void> object;
   Kept* next;

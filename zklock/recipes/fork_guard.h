@@ -5,10 +5,10 @@
 
 namespace zklock::recipes {
 
-/// Keeps `object` until the process ends. In a fork()ed child, what belongs to the parent must not
-/// even be destroyed: its threads are not there to be joined, and its locks may be held for ever.
+/// Keeps `object` until the process ends. In a fork()ed child, objects of the parent must not be
+/// destroyed: their threads cannot be joined there, and their mutexes can stay locked for ever.
 ///
-/// Thread-safety: any thread.
+/// Thread-safety: any thread may call it.
 void keep_for_ever(std::shared_ptr<const void> object) noexcept;
 
 }  // namespace zklock::recipes

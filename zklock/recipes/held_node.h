@@ -8,13 +8,13 @@
 
 namespace zklock::recipes {
 
-/// What the node of a hold is called: its full path. That may change once, at a downgrade.
+/// The full path of a hold's znode. It can change once, at a downgrade.
 ///
 /// | state   | path()                      | event     | next    |
 /// |---------|-----------------------------|-----------|---------|
-/// | settled | what it is called           | moves()   | moving  |
-/// | moving  | what it was called, and may | settles() | settled |
-/// |         | still be                    |           |         |
+/// | settled | the path                    | moves()   | moving  |
+/// | moving  | the path before the         | settles() | settled |
+/// |         | downgrade, perhaps outdated |           |         |
 ///
 /// Thread-safety: all members, from any thread.
 class HeldNode {
@@ -24,12 +24,13 @@ class HeldNode {
   explicit HeldNode(std::string path) : path_(std::move(path)) {}
 
   std::string path() const;
-  /// Calls `then` once, when it is settled: before it returns, or later, with no lock held, on a
-  /// thread that must not be kept.
+  /// Calls `then` once, when the state is settled: before when_settled() returns, or later. It is
+  /// called with no lock held. REQUIRES: `then` does not block.
   void when_settled(Then then);
 
   void moves();
-  /// To be called by the caller, with no lock held: those who wait for it.
+  /// Sets the path. Returns the callbacks that wait for it: the caller must call them with no lock
+  /// held.
   [[nodiscard]] std::vector<Then> settles(std::string path);
 
  private:

@@ -48,7 +48,7 @@ void HoldTenure::look_at_the_clock() noexcept {
 }
 
 void HoldTenure::suspended() noexcept {
-  if (!valid()) return;  // it ends in a moment
+  if (!valid()) return;  // its loss is reported in a moment
   told_suspended_ = true;
   contender_.tell_event(LockEvent::Kind::suspended, token());
 }

@@ -20,27 +20,27 @@ namespace zklock::recipes {
 
 class Contender;
 
-/// A hold from its grant to its end: what it is worth at any moment, what limits it, and who hears
-/// of it.
+/// A hold from its grant to its end: its state, its limits and its events.
 ///
-/// Thread-safety: what is asked of it, from any thread; what happens to it, and its construction,
-/// within a Section of the engine. Part of its contender.
+/// Thread-safety: any thread may call the const members. REQUIRES for the constructor and the other
+/// members: within a Section of the engine. Part of its contender.
 class HoldTenure {
  public:
   struct Grant {
     FencingToken token;
-    std::string node;  ///< its full path at that time
+    std::string node;  ///< full path of the znode at the grant
     std::shared_ptr<core::LeaseTerm> lease;
     core::HoldLimit limit = {};
   };
-  /// It begins, and tells so.
+  /// Begins the hold and reports LockEvent::Kind::acquired.
   HoldTenure(Contender& contender, Grant grant);
 
   FencingToken token() const noexcept { return grant_.token; }
-  /// In a fork()ed child, where nobody may hold a mutex: as it was granted.
+  /// Returns the path of the znode. In a fork()ed child no mutex may be locked: there it returns
+  /// the path at the grant.
   std::string node() const { return core_.forked() ? grant_.node : node_.path(); }
   HeldNode& held_node() const noexcept { return node_; }
-  /// By the user, who may check it in a transaction.
+  /// Returns node(), and records that the user can check it in a transaction.
   std::string node_for_user() const {
     is_node_asked_for_.store(true);
     return node();
@@ -48,32 +48,35 @@ class HoldTenure {
   bool is_node_asked_for() const noexcept { return is_node_asked_for_.load(); }
   SessionId session() const noexcept { return grant_.lease->session(); }
 
-  /// By the clock; whoever asks too late ends it.
+  /// Returns whether the lease and the hold limit have not passed by the clock. A call after either
+  /// has passed makes that final.
   bool valid() const noexcept;
   bool lease_valid() const noexcept;
-  /// valid(), and neither lost for another reason nor released.
+  /// Returns valid(), but false if the hold was released or lost for another reason.
   bool holds() const noexcept { return !over_.load() && valid(); }
   HoldState state() const noexcept;
-  /// LeaseClock::time_point::min() when lost.
+  /// Returns LeaseClock::time_point::min() if the hold is lost.
   LeaseClock::time_point valid_until() const noexcept;
   std::stop_token lost() const noexcept;
   std::stop_source loss_source() const noexcept { return loss_; }
   std::stop_token release_requested() const noexcept { return request_.get_token(); }
 
   bool renew(std::optional<core::Duration> length) { return expiry_.renew(length); }
-  /// Tells, once, when the end is near.
+  /// Reports LockEvent::Kind::expiring once, when the end of the hold limit is near.
   void look_at_the_clock() noexcept;
   void suspended() noexcept;
   void resumed() noexcept;
-  /// The token of this source is to be stopped.
+  /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
   std::stop_source asked_to_release() noexcept;
-  /// From now on state() is lost; to be called once. The stop token is stopped by whoever has
-  /// loss_source().
+  /// Makes state() return `lost` from now on, and reports `why`. Does not stop loss_source(): that
+  /// is up to the caller. REQUIRES: called once.
   void end(LockEvent::Kind why) noexcept;
 
-  /// Transactions that check its node, from before they are sent until they are answered. Of
-  /// commit_begins(), then holds(), and end(), then commits_under_way(), on two threads, one sees the
-  /// other: hence the sequentially consistent order of all four.
+  /// Counts the transactions that check the znode, from before they are sent until their replies.
+  ///
+  /// All four operations involved are sequentially consistent. If a thread calls commit_begins()
+  /// and then holds(), and another calls end() and then commits_under_way(), at least one of the
+  /// threads sees the effect of the other.
   void commit_begins() const noexcept { commits_.fetch_add(1); }
   void commit_ended() const noexcept { commits_.fetch_sub(1); }
   bool commits_under_way() const noexcept { return commits_.load() > 0; }

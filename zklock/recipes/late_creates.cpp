@@ -32,7 +32,8 @@ void LateCreates::add(core::SessionId session, std::string attempt) noexcept {
   }
 }
 
-/// A step of a look. It keeps the engine, which may have no object and no contender any more.
+/// Returns a callback that makes the next step of a look. It keeps the engine alive, which may have
+/// no public object and no contender any more.
 template <class Step>
 auto LateCreates::of_this_session(Step step) {
   return
@@ -108,7 +109,7 @@ void LateCreates::inspected(const client::Reply& reply) {
         "lock " + engine_.path().str() + ": the servers created znode " + node +
         " late, after its create had been abandoned; it is being deleted, no action "
         "is needed");
-    // It looks first: the name may be another znode's by then.
+    // With care, because the name may be another znode's by then.
     engine_.core().remove(session_, {.path = engine_.path().child(node), .token = reply.token},
                           client::Deleter::Manner::with_care);
   }

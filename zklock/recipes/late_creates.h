@@ -16,36 +16,36 @@ namespace zklock::recipes {
 
 class LockEngine;
 
-/// The creates of one client at one path that were given up as never carried out: their reply was
-/// lost, and no znode of theirs was found afterwards. If the ensemble carries out such a create all
-/// the same, no contender claims the znode, and it would be in the way until the session ends. So
-/// the children are listed and read again, and a znode of that session with one of these attempts in
-/// its data is deleted.
+/// The creates of one client at one path whose reply was lost and whose znode was not found
+/// afterwards. If the ensemble executes such a create later, no contender claims the znode, and it
+/// would block the queue until the session ends. So the children are listed and read again. A znode
+/// of that session is deleted if its data name one of these attempts.
 ///
-/// T: the session timeout. An attempt is looked for T/2 after it was added, or later, and T/2 after
-/// that. Then it is forgotten. It is forgotten too when its session ends. A look whose reply is lost
-/// is repeated. One look serves all attempts.
+/// A look is one list of the children and the reads that follow it; it serves all attempts. An
+/// attempt is covered by two looks: T/2 after it was added, or later, and T/2 after that (T: the
+/// session timeout). Then it is forgotten. It is also forgotten when its session ends. If a reply
+/// of a look is lost, the look is repeated.
 ///
-/// A create without a reply is not among these until its contender has looked for the znode. An
-/// attempt is never used again.
+/// An attempt is added only after its contender has searched for the znode. Its id is never used
+/// for another create.
 ///
-/// Thread-safety: within a Section of the engine, of which it is a part.
+/// Thread-safety: none. REQUIRES: within a Section of the engine, which owns this object.
 class LateCreates {
  public:
-  /// Older ones are forgotten.
+  /// The limit. Beyond it, the oldest attempts are forgotten.
   static constexpr std::size_t most_attempts = 256;
 
   explicit LateCreates(LockEngine& engine) : engine_(engine) {}
   LateCreates(const LateCreates&) = delete;
   LateCreates& operator=(const LateCreates&) = delete;
 
-  /// Without memory it is not added.
+  /// Adds an attempt. Without memory, it is not added.
   void add(core::SessionId session, std::string attempt) noexcept;
 
  private:
   struct Attempt {
     std::string id;
-    int looks = 0;         ///< that were completed
+    int looks = 0;         ///< completed looks
     bool in_look = false;  ///< added before the look that is under way
   };
   template <class Step>
@@ -62,8 +62,8 @@ class LateCreates {
   LockEngine& engine_;
   core::SessionId session_;
   std::deque<Attempt> attempts_;
-  std::vector<std::string> candidates_;  ///< names; while looking
-  bool is_looking_ = false;              ///< or is about to: a timer runs
+  std::vector<std::string> candidates_;  ///< names of znodes still to be read
+  bool is_looking_ = false;              ///< a look is under way or scheduled
 };
 
 }  // namespace zklock::recipes

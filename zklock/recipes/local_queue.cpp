@@ -30,15 +30,15 @@ std::shared_ptr<const Place> LocalQueue::idle_place() const noexcept {
   return state_ == State::idle ? place_ : nullptr;
 }
 
-// ---- contenders come and go ---------------------------------------------------------------------
+// ---- contenders arrive and leave ----------------------------------------------------------------
 
 void LocalQueue::begin(const std::shared_ptr<Contender>& who, const Requester& requester) {
   if (state_ == State::idle && waiting_.empty()) {
-    // The answer on whether others wait is on its way.
+    // The count, or the list, is still under way.
     if (!may_serve_idle()) return wait_behind(who, requester);
     try {
       if (hand_to(who)) return;
-    } catch (...) {  // no memory: it is kept as before
+    } catch (...) {  // no memory: the place stays idle
       place_->vacate();
       state_ = State::idle;
       throw;
@@ -47,7 +47,7 @@ void LocalQueue::begin(const std::shared_ptr<Contender>& who, const Requester& r
   if (state_ != State::none) {
     who->waits_for(place_);
     if (!who->waits()) return who->attempt_ended();
-    // Idle: others wait for that answer, and are not to be overtaken.
+    // If the place is idle, earlier contenders wait for the count and must not be overtaken.
     if (terms_.batch > 1 || state_ == State::idle) return wait_behind(who, requester);
   }
   queue(who, requester);
@@ -93,12 +93,12 @@ std::shared_ptr<Place> LocalQueue::forget_place() noexcept {
   return std::exchange(place_, nullptr);
 }
 
-/// Nobody holds in it, and so it leaves no delay.
+/// Deletes the place, which has no holder. So it leaves no lock delay behind.
 void LocalQueue::remove_place(Place::Manner manner) {
   place_->leave_no_delay();
   place_->remove(manner);
   place_->leave_session();
-  forget_place();  // last: what cannot be removed is not forgotten
+  forget_place();  // last: if remove() throws, the place is not forgotten
 }
 
 void LocalQueue::queue_the_rest() {
@@ -148,7 +148,7 @@ void LocalQueue::failed(const Place& place, Errc error, const std::string& cause
 
 void LocalQueue::connection_timed_out(const Place& place, const std::string& cause) {
   if (!is_shared(place)) return;
-  std::vector<std::shared_ptr<Contender>> behind;  // each may leave, and change waiting_
+  std::vector<std::shared_ptr<Contender>> behind;  // a copy: a call can change waiting_
   for (const Waiting& each : waiting_) behind.push_back(each.who);
   for (const auto& who : behind) who->connection_timed_out(cause);
 }
@@ -171,7 +171,8 @@ std::uint64_t LocalQueue::granted(const std::shared_ptr<Place>& place) {
 }
 
 bool LocalQueue::keeps(const Place& place) {
-  // With what the delay after a loss is made of: a marker that is gone does not come back.
+  // Without its delay marker the znode would leave no lock delay after a loss. No marker is created
+  // again.
   const bool intact = policy_.lock_delay.count() == 0 || place.leaves_delay();
   if (!is_shared(place) || asked_for_ || !intact) return false;
   if (waiting_.empty()) return goes_idle();
@@ -180,7 +181,8 @@ bool LocalQueue::keeps(const Place& place) {
   return true;
 }
 
-/// False: there is no place any more, for its lease was not valid.
+/// Grants the place to `who` and returns true. If the lease is not valid, deletes the place and
+/// returns false.
 bool LocalQueue::hand_to(const std::shared_ptr<Contender>& who) {
   if (state_ == State::idle && place_->arrivals().armed()) allowance_.nobody_known();
   who->stands_in(place_);
@@ -205,7 +207,7 @@ void LocalQueue::ask_if_due() {
   engine_.core().coordinator().submit(
       {.operation = request::CountChildren{engine_.path().str()}, .session = place_->session()},
       place_->entering([](Place& p, const client::Reply& r) { p.local()->counted(p, r); }));
-  allowance_.asks();  // last: without memory it has not asked
+  allowance_.asks();  // last: if submit() throws, no request is under way
 }
 
 void LocalQueue::counted(const Place& place, const client::Reply& reply) {
@@ -213,10 +215,10 @@ void LocalQueue::counted(const Place& place, const client::Reply& reply) {
   engine_.path_seen(reply);
   allowance_.answered(reply.status == core::Status::ok && reply.child_count == own_children() &&
                       !engine_.counter_has_ended());
-  if (state_ != State::idle) return ask_if_due();  // it may have been asked long ago
+  if (state_ != State::idle) return ask_if_due();  // grants were made since the request
   if (waiting_.empty()) {
     if (terms_.keep_idle.count() == 0) return end_idling();
-    return place_->arrivals().look();  // that tells contenders from other children
+    return place_->arrivals().look();  // a list tells contenders from other children
   }
   if (allowance_.others_wait()) return end_idling();
   if (!may_serve_idle()) return place_->arrivals().look();
@@ -243,8 +245,9 @@ bool LocalQueue::goes_idle() {
   return true;
 }
 
-/// A release in vain, and a place anew, would take longer. But whoever stood before it is likely to
-/// wait again.
+/// If the count is under way, the place becomes idle until it arrives, and true is returned. That
+/// is faster than a release and a new znode that prove unnecessary. But if the place had to wait
+/// for a predecessor, that client probably waits again: returns false.
 bool LocalQueue::awaits_answer() {
   if (!allowance_.asking() || allowance_.others_wait() || place_->waited()) return false;
   become_idle();
@@ -297,7 +300,7 @@ void LocalQueue::tick(const Place& place) {
   if (std::chrono::floor<std::chrono::milliseconds>(idle) >= terms_.keep_idle) end_idling();
 }
 
-// Whether it was a contender is to be seen. While the place is held, that can wait.
+// The list shows whether the change was a contender. While the place is held, that can wait.
 void LocalQueue::somebody_came(const Place& place) {
   if (is_idle(place)) place_->arrivals().look();
 }

@@ -16,10 +16,10 @@ namespace zklock::recipes {
 
 namespace {
 
-/// How long an acquire waits for the mutex: longer than most Sections last.
+/// The longest wait of an acquire for the mutex. Most Sections are shorter.
 constexpr std::chrono::milliseconds patience_with_sections{10};
 
-/// What this thread takes out of an engine's outbox.
+/// The outbox tasks that this thread runs, of one engine.
 struct Emptying;
 constinit thread_local Emptying* emptying = nullptr;
 struct Emptying {
@@ -68,7 +68,7 @@ LockEngine::Section::Section(LockEngine& engine, std::unique_lock<std::timed_mut
       leaving.back()->let_go(Place::Manner::release);
       engine_.later([contender = leaving.back()] {});  // it may be the last reference
       leaving.pop_back();
-    } catch (const std::exception& e) {  // no memory: whoever comes next tries again
+    } catch (const std::exception& e) {  // no memory: the next Section tries again
       engine_.core_->warn("lock " + engine_.path_.str() + ": " + e.what());
       break;
     }
@@ -76,7 +76,7 @@ LockEngine::Section::Section(LockEngine& engine, std::unique_lock<std::timed_mut
 }
 
 LockEngine::Section::~Section() {
-  // A release may grant the next contender, which may decline too.
+  // A release can grant a further contender, which can decline too.
   for (std::size_t i = 0; i < engine_.declining_.size(); ++i) {
     const auto [contender, kind] = engine_.declining_[i];
     contender->drop(kind, Place::Manner::release);
@@ -85,12 +85,12 @@ LockEngine::Section::~Section() {
   const bool put_off = std::exchange(engine_.put_off_, false);
   std::vector<std::function<void()>> outbox = std::exchange(engine_.outbox_, {});
   if (!put_off && outbox.empty() && declined.empty()) return;
-  const auto engine = engine_.shared_from_this();  // who has the mutex next may drop the last one
+  const auto engine = engine_.shared_from_this();  // other references may end after unlock()
   lock_.unlock();
-  if (put_off) engine->soon([](LockEngine&) {});  // if that fails, whoever comes next does it
+  if (put_off) engine->soon([](LockEngine&) {});  // if it fails, the next Section does it
   if (outbox.empty()) return;
-  // What is in the outbox may drop a hold, and so come back here: with the next grant, which may be
-  // dropped too. It goes on in one loop, however many there are.
+  // A task can drop a hold, and so end another Section here. Its tasks go to the outer loop, which
+  // bounds the depth of the stack.
   if (emptying != nullptr && emptying->engine == &engine_) {
     std::ranges::move(outbox, std::back_inserter(emptying->tasks));
     return;
@@ -100,7 +100,7 @@ LockEngine::Section::~Section() {
     const auto task = std::move(mine.tasks[i]);
     try {
       task();
-    } catch (const std::exception& e) {  // no thread, no memory: of this one call, not of all
+    } catch (const std::exception& e) {  // no thread or memory: only this task fails
       engine->core_->warn("lock " + engine->path_.str() + ": " + e.what());
     }
   }
@@ -109,7 +109,7 @@ LockEngine::Section::~Section() {
 void LockEngine::settle() {
   const Section section(*this);
   for (const auto& [owner, contender] : by_owner()) {
-    contender->look_at_the_clock();  // its timer may come a moment later
+    contender->look_at_the_clock();  // its timer may fire a moment later
     contender->sweep();
   }
 }
@@ -124,8 +124,8 @@ void LockEngine::sweep_soon(const Owner& owner) noexcept {
 }
 
 void LockEngine::acquire(const std::shared_ptr<AcquireCall>& call, Wanted wanted) {
-  // Asynchronous calls that one thread makes keep their order. And a single attempt is not to fail
-  // because of a contender that is about to be withdrawn.
+  // Asynchronous calls of one thread keep their order. A single attempt must not fail because of a
+  // contender that is about to be withdrawn.
   const bool keeps_order = !wanted.blocks || !call->waits();
   if (keeps_order && deferred_ > 0) return enter_soon(call, std::move(wanted));
   std::unique_lock lock(mutex_, std::defer_lock);
@@ -211,7 +211,7 @@ std::shared_ptr<LocalQueue> LockEngine::local_queue(const core::AcquireFsm::Poli
   for (const auto& queue : local_queues_) {
     if (queue->agrees(policy, terms)) return queue;
   }
-  // In which nobody is, and no place.
+  // Queues without a contender and without a place have no other reference.
   std::erase_if(local_queues_, [](const auto& queue) { return queue.use_count() == 1; });
   return local_queues_.emplace_back(std::make_shared<LocalQueue>(*this, policy, terms));
 }
@@ -247,7 +247,7 @@ void LockEngine::fail_waiting(Errc code, const std::string& cause) {
   for (const auto& [owner, contender] : contenders) contender->fail(code, cause);
 }
 
-// The last object may have gone since, and close() have cleared up: then nobody is left to unlock.
+// After the last public object was destroyed and close() has run, unlock() is never called.
 void LockEngine::locked(std::shared_ptr<const Contender> contender) noexcept {
   const std::lock_guard guard(mutex_);
   if (is_used()) recursion_.begin(std::move(contender));
@@ -286,7 +286,7 @@ bool LockEngine::detach() {
   if (core_->closed()) {
     recursion_.clear();
     const auto dropped = std::exchange(contenders_, {});
-    later([dropped] {});  // they may hold the last reference to this engine's parts
+    later([dropped] {});  // they may hold the last references to parts of this engine
     return false;
   }
   return std::ranges::any_of(contenders_, [](const auto& entry) {
@@ -302,11 +302,11 @@ bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token, 
     own_turn_.forget();
     trust_.forget();
   }
-  if (token <= newest_) return false;          // of one that was looked for
-  if (!core::is_usable(number)) return false;  // it goes below the others without a new beginning
+  if (token <= newest_) return false;          // a znode that was found by a search
+  if (!core::is_usable(number)) return false;  // past the counter's end, numbers can be lower
   const bool again = newest_ != FencingToken{} && number <= newest_number_;
   newest_number_ = number;
-  // Not those between the two: their answers were lost, and they may stand where this one does.
+  // Znodes with a czxid between the two have lost their replies and may be in the new path.
   const FencingToken before = std::exchange(newest_, token);
   if (!again) return false;
   gone_ = before;
@@ -339,7 +339,7 @@ void LockEngine::announcement_awaited(SessionId session) noexcept {
           const Section section(*engine);
           engine->acl_answered(reply);
         });
-  } catch (const std::exception&) {  // no memory: until it is read, the children are listed
+  } catch (const std::exception&) {  // no memory: until the ACL is read, the children are listed
     trust_.acl_not_read();
   }
 }
@@ -387,7 +387,7 @@ void LockEngine::close() {
     if (contender->ownership().count() == 0) forget(*contender);
   }
   if (objects_ > 0) return;
-  recursion_.clear();  // nobody is left to unlock
+  recursion_.clear();  // without a public object, there is no unlock()
   contenders_.clear();
 }
 
@@ -399,7 +399,7 @@ void LockEngine::thread_exits(Owner owner) noexcept {
     recursion_.end();
     const auto contender = find(owner);
     if (!contender) return;
-    // Plainly: nobody finished what the lock was for. The exclusive last: it is no downgrade.
+    // Plainly, because the work is unfinished. Exclusive counts are last: nothing is downgraded.
     for (const auto kind : {core::CountKind::shared_lock, core::CountKind::lock}) {
       while (contender->drop(kind, Place::Manner::plainly) != core::Ownership::Dropped::refused) {
         dropped = true;

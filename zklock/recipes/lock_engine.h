@@ -40,102 +40,118 @@ class AcquireCall;
 class Contender;
 class LocalQueue;
 
-/// How an acquire ended: with a count of `contender`, or with an error, or with neither (the
-/// deadline passed, or it was cancelled).
+/// The result of an acquire: a count of `contender`, or an error. Neither is set if the deadline
+/// has passed or the acquire was cancelled.
 struct Outcome {
   std::shared_ptr<Contender> contender = {};
   std::optional<Error> error = {};
 };
 
-/// One call that wants the lock.
+/// One acquire call. `gate`, `audience`, `lock_delay` and `local` are used only if this call
+/// creates the contender of its owner.
 struct Wanted {
-  Owner owner;                             ///< calls of equal owners nest
-  std::optional<Owner> on_behalf_of = {};  ///< whom node and Hold name; `owner` when unset
+  Owner owner;  ///< calls of equal owners nest
+  /// The owner that the znode and the Hold name. Unset: `owner`.
+  std::optional<Owner> on_behalf_of = {};
   core::QueueRule rule = core::QueueRule::mutex();
-  /// By which it waits for its turn to queue by `rule`, if this call makes the contender.
+  /// The contender first waits in a gate queue with this rule. When it is first there, it moves to
+  /// the queue with `rule`.
   core::Seldom<core::QueueRule> gate = {};
   Deadline deadline;
   core::CountKind kind = core::CountKind::hold;
-  bool queue_again = true;  ///< after losing the node
-  /// Of the public object, for cancel_all(): true once that is being destroyed.
+  bool queue_again = true;  ///< enqueue again after losing the znode
+  /// Identifies the public object, for cancel_all(). It is true once that object is being
+  /// destroyed.
   std::shared_ptr<const std::atomic<bool>> on_behalf = {};
-  core::HoldLimit limit = {};                 ///< of the hold, if this call does not nest
-  LockAudience audience = {};                 ///< of the contender, if this call makes it
-  std::chrono::milliseconds lock_delay = {};  ///< the same
-  core::LocalTerms local = {};                ///< the same; with the rule of a mutex only
-  bool blocks = false;  ///< the thread that waits for the end keeps the deadline
-  std::optional<Requester> requester = {};  ///< when another thread begins the call
-  /// Called once, with no lock held, on a thread that must not be kept; runs no user code.
+  core::HoldLimit limit = {};  ///< of the hold, if this call does not nest
+  LockAudience audience = {};  ///< receives the contender's events
+  std::chrono::milliseconds lock_delay = {};
+  core::LocalTerms local = {};  ///< only with the rule of a mutex
+  bool blocks = false;          ///< a blocked thread enforces the deadline
+  /// Describes the calling thread. Set if a library thread begins the call.
+  std::optional<Requester> requester = {};
+  /// Called once, with no lock held. REQUIRES: it does not block and runs no user code.
   std::function<void(Outcome)> done = {};
 };
 
-/// All that one client has to do with one lock path: its contenders, by owner. The one mutex of
-/// this class guards them all; what has to be called outside of it goes through the outbox.
+/// The state of one client at one lock path: its contenders, by owner, and what they share. One
+/// mutex guards all of it. Calls that must run without that mutex go through the outbox.
 ///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: any thread may call any member. Some members require a Section.
 class LockEngine : public ThreadExitListener, public std::enable_shared_from_this<LockEngine> {
  public:
-  /// `counter_ended`: the path's sequence counter was at its end when it was last seen.
+  /// `counter_ended`: the path's sequence counter was at its end when it was last read.
   LockEngine(std::shared_ptr<ClientCore> core, core::LockPath path, bool counter_ended);
   ~LockEngine();
 
   ClientCore& core() noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }
 
-  /// Nests, joins this owner's waiting contender, or queues. `wanted.done` may be called before
-  /// acquire() returns, but after all locks are released. If the mutex is not free within some
-  /// milliseconds, or until the deadline, a thread of the library does this soon. Throws
-  /// Error(closed), and whatever the ports throw when the system gives no more; then there is no call.
+  /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
+  /// contender. `wanted.done` may be called before acquire() returns, but only with no lock held.
+  /// Blocks for at most some milliseconds, and not beyond the deadline, if the mutex is not free.
+  /// Then a library thread begins the call soon. Throws Error(closed), and what the ports throw if
+  /// the system has no resources left. If acquire() throws, the call has not begun.
   void acquire(const std::shared_ptr<AcquireCall>& call, Wanted wanted);
-  /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Without
-  /// memory for that it stays until its grant, which is released, or until flush().
+  /// Withdraws the contender of `owner` soon, if all its calls have been abandoned by then. Does
+  /// not block. Without memory for this, the contender stays until flush() or until its grant,
+  /// which it releases at once.
   void sweep_soon(const Owner& owner) noexcept;
-  /// Returns how many lock znodes of this client the servers have confirmed on this path.
+  /// Returns how many creates of lock znodes of this client here the servers have confirmed.
   std::uint64_t nodes_made() const noexcept { return nodes_made_; }
   void node_made() noexcept { ++nodes_made_; }
   /// Ends all waiting calls made for `object` with Error(closed).
   void cancel_all(const void* object);
 
-  /// The calling thread's lock() has been granted.
+  /// Records that the calling thread's lock() was granted.
   void locked(std::shared_ptr<const Contender> contender) noexcept;
-  /// Nests, if the calling thread has the lock by lock(), and it is valid. Else there is no change.
+  /// Nests and returns true if the calling thread holds the lock by lock() and the hold is valid.
+  /// Otherwise changes nothing and returns false.
   bool lock_again() noexcept { return recursion_.enter(); }
-  /// Gives back one count of the calling thread that lock_again() has taken. False if there is none.
+  /// Releases one count that lock_again() added for the calling thread. Returns false if there is
+  /// none.
   bool unlock_again() noexcept { return recursion_.leave(); }
-  /// Gives back one count of `owner` that acquire() has given. False if there is none.
+  /// Releases one count of `owner`. Returns false if there is none of this kind.
   bool unlock(const Owner& owner, core::CountKind kind);
-  /// The counts of a valid hold; all 0 otherwise.
+  /// Returns the counts of `owner` if its hold is valid, else counts of 0.
   core::Ownership ownership(const Owner& owner);
-  /// Public objects on this path come and go.
+  /// Registers a public object on this path.
   void attach();
-  /// True if that was the last one, and something is still locked by lock().
+  /// Unregisters a public object. Returns true if it was the last one and the lock is still held by
+  /// lock() or lock_shared().
   bool detach();
-  /// The node of `owner`'s contender, waiting or holding; empty without one. It may be shared: how
-  /// many of this client stand before that contender there.
+  /// The znode of an owner's contender, which waits or holds; empty if there is no contender. The
+  /// contenders of this client can share a znode: `before` of them are ahead of this one there.
   struct Standing {
     std::string node;
     std::size_t before = 0;
   };
   Standing standing_of(const Owner& owner);
   std::string node_of(const Owner& owner) { return standing_of(owner).node; }
-  /// Within a Section: a contender of this client has got a node, of that number, made by `token`.
-  /// True: the numbers have begun again, and so the nodes that were known before have gone with the
-  /// path that they were in; their contenders have been told. What was submitted before may have met
-  /// the new node, which can have the name of an older one.
+  /// Records a new znode of this client: its sequence number, its czxid and its session. Returns
+  /// true if the sequence numbers began again, because the path was recreated. Then the older
+  /// znodes of this client were deleted with the old path, and their contenders have been notified.
+  /// A request that was sent earlier may have met the new znode, because it can have the name of an
+  /// older znode.
   ///
-  /// `session`: in which the node was created. Before it began, the servers may have been emptied or
-  /// restored: then the tokens begin again too, and what is known by earlier tokens is forgotten.
+  /// Before a new session, the ensemble may have been emptied or restored. Then the czxids can
+  /// begin again too. So all knowledge that depends on earlier czxids is forgotten.
+  ///
+  /// REQUIRES: within a Section.
   bool numbers_begin_again(core::Sequence number, FencingToken token, SessionId session);
-  /// Within a Section. Whether what `token` made is known to have gone like that.
+  /// Returns whether the znode with this czxid is known to have been deleted with its path.
+  /// REQUIRES: within a Section.
   bool went_with_path(FencingToken token) const noexcept {
     return gone_ != FencingToken{} && token <= gone_;
   }
-  /// Within a Section. A server has answered that a child was numbered so, or will be.
+  /// Records a sequence number that a server gave to a child, or will give to the next child.
+  /// REQUIRES: within a Section.
   void counter_is_at(core::Sequence number);
-  /// Within a Section. True if the sequence counter was at its end when it was last seen. Then a new
-  /// node would be deleted at once, and would keep the others from making the path anew.
+  /// Returns whether the sequence counter was at its end when it was last read. Then a new znode
+  /// would have to be deleted at once, and until then no client could recreate the path.
+  /// REQUIRES: within a Section.
   bool counter_has_ended() const noexcept { return counter_has_ended_; }
-  /// The names of all this client's nodes in this queue.
+  /// Returns the names of this client's znodes in this queue.
   std::vector<std::string> nodes();
   /// REQUIRES: within a Section.
   std::vector<std::string> nodes_in_section() const;
@@ -143,19 +159,20 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   /// Ends all waiting calls with this error.
   void fail_waiting(Errc code, const std::string& cause);
 
-  /// Sends the removal of every node whose holder has released it or whose calls were abandoned.
+  /// Sends the delete of every znode that was released or whose calls were all abandoned. Also ends
+  /// the holds that have lapsed by the clock.
   void settle();
-  /// The client is closing: waiting calls end with Error(closed), holds are lost.
+  /// Ends waiting calls with Error(closed) and makes holds lost: the client is closing.
   void close();
 
   void thread_exits(Owner owner) noexcept override;
 
-  /// Holds the mutex; begins with what was put off by leaves(), and on its end runs what was put
-  /// into the outbox, with the mutex released.
+  /// A lock guard of the mutex. The constructor first sends the releases that leaves() put off. The
+  /// destructor releases the declined grants, unlocks the mutex and runs the tasks of the outbox.
   class Section {
    public:
     explicit Section(LockEngine& engine);
-    /// `lock`: of the mutex, held.
+    /// `lock` holds the mutex.
     Section(LockEngine& engine, std::unique_lock<std::timed_mutex> lock);
     ~Section();
     Section(const Section&) = delete;
@@ -166,63 +183,71 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
     std::unique_lock<std::timed_mutex> lock_;
   };
 
-  /// For contenders, within a Section: one that has let go, and need not have its node removed by
-  /// the thread that is here. Another does it soon; not later than whoever comes here next.
+  // Called by contenders and their parts. REQUIRES: within a Section.
+
+  /// Puts off the release of a contender's znode, so that the calling thread need not send it. A
+  /// library thread sends it soon, or the next Section does.
   void leaves(std::shared_ptr<Contender> contender) {
     leaving_.push_back(std::move(contender));
     put_off_ = true;
   }
-  /// For contenders, within a Section.
+  /// Runs `task` at the end of this Section, with the mutex released.
   void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
-  /// For contenders, within a Section: a contender was granted after all its calls had been abandoned.
-  /// It releases its one count of `kind` at the end of this Section.
+  /// Releases the one count of `contender` at the end of this Section. The contender was granted
+  /// after all its calls had been abandoned.
   void declines(std::shared_ptr<Contender> contender, core::CountKind kind) {
     declining_.emplace_back(std::move(contender), kind);
   }
   void forget(const Contender& contender) noexcept;
-  /// It is so seldom free that asking whether it is would be in vain.
+  /// Returns whether at least the last four grants had to wait. Then a new contender very probably
+  /// does not find the lock free.
   bool is_crowded() const noexcept { return waited_in_a_row_ >= 4; }
-  /// A node of this queue was granted, at once or after having waited for another.
+  /// Records the grant of a znode. `waited`: it had to wait for another znode.
   void granted(bool waited) noexcept { waited_in_a_row_ = waited ? waited_in_a_row_ + 1 : 0; }
   OwnTurn& own_turn() noexcept { return own_turn_; }
   OwnSuccessors& own_successors() noexcept { return own_successors_; }
   LateCreates& late_creates() noexcept { return late_creates_; }
   Turnstile& turnstile() noexcept { return turnstile_; }
-  /// What a new contender need not ask: whether it is alone. It hardly is, or will see that it is
-  /// the first.
+  /// Returns whether a new contender need not request the count of children. Either other
+  /// contenders are very probably ahead of it, or its sequence number will show that it is first.
   bool goes_by_number() const noexcept { return is_crowded() || own_turn_.may_come(); }
-  /// Within a Section. `stat`: a reply with the stat of the lock path; any other tells nothing.
+  /// Records the stat of the lock path in a successful reply. Ignores other replies.
   void path_seen(const client::Reply& stat);
-  /// Within a Section. A contender waits for an announcement: sends at most one request, on `session`.
+  /// Sends at most one request, on `session`: a contender waits for an announced release.
   void announcement_awaited(SessionId session) noexcept;
-  /// Within a Section. Returns whether an announced release is believed of the predecessor that was
-  /// made by `predecessor`.
+  /// Returns whether an announced release of the predecessor with this czxid is believed.
   bool believes_announcement(FencingToken predecessor) const noexcept {
     return trust_.believes(predecessor);
   }
+  /// Creates a contender and registers it under `key`.
   std::shared_ptr<Contender> begin(const Owner& key, Requester requester,
                                    core::AcquireFsm::Policy policy, LockAudience audience,
                                    std::shared_ptr<LocalQueue> local);
 
-  /// For local queues, the same. There is a public object on this path.
+  // Called by local queues too. REQUIRES: within a Section.
+
+  /// Returns whether a public object exists on this path.
   bool is_used() const noexcept { return objects_ > 0; }
   bool anyone_waits() const;
 
  private:
-  /// acquire(), within a Section.
+  /// Does the work of acquire(). REQUIRES: within a Section.
   void enter(const std::shared_ptr<AcquireCall>& call, Wanted wanted);
+  /// Makes a library thread call enter() soon.
   void enter_soon(const std::shared_ptr<AcquireCall>& call, Wanted wanted);
-  /// Calls `step(*this)` within a Section, soon, on a thread of the library. Returns false if there
-  /// was no memory for that.
+  /// Makes a library thread call `step(*this)` soon, within a Section. Returns false without memory
+  /// for this.
   template <class Step>
   bool soon(Step step) noexcept;
   void acl_answered(const client::Reply& reply);
-  /// Within a Section. Null without one.
+  /// Returns the contender of `owner`, or null. REQUIRES: within a Section.
   std::shared_ptr<Contender> find(const Owner& owner) const;
-  /// Within a Section. A copy: a contender that is notified may be forgotten. In the order in which
-  /// the owners were made, so that a simulated run can be repeated.
+  /// Returns a copy of contenders_, because a contender that is notified may be forgotten. The
+  /// order is that in which the owners were made, so that a simulated run can be repeated.
+  /// REQUIRES: within a Section.
   std::map<Owner, std::shared_ptr<Contender>> by_owner() const;
-  /// Null when nothing is shared on these terms.
+  /// Returns the queue of the contenders with this policy and these terms; creates it if necessary.
+  /// Returns null if these terms share nothing.
   std::shared_ptr<LocalQueue> local_queue(const core::AcquireFsm::Policy& policy,
                                           const core::LocalTerms& terms);
 
@@ -231,17 +256,17 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   Recursion recursion_;
 
   std::atomic<std::uint64_t> nodes_made_ = 0;
-  std::atomic<int> deferred_{0};  ///< calls to be begun or swept soon
+  std::atomic<int> deferred_{0};  ///< calls of enter_soon() and sweep_soon() pending
   std::timed_mutex mutex_;
   // guarded by mutex_
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
-  std::vector<std::shared_ptr<LocalQueue>> local_queues_;  ///< one for all who agree
+  std::vector<std::shared_ptr<LocalQueue>> local_queues_;  ///< one per policy and terms
   std::vector<std::function<void()>> outbox_;
   std::vector<std::shared_ptr<Contender>> leaving_;
-  bool put_off_ = false;  ///< one of these, in this Section
+  bool put_off_ = false;  ///< leaves() was called in this Section
   std::vector<std::pair<std::shared_ptr<Contender>, core::CountKind>> declining_;
   std::size_t objects_ = 0;
-  int waited_in_a_row_ = 0;  ///< grants, the last ones
+  int waited_in_a_row_ = 0;  ///< latest grants that all had to wait
   OwnTurn own_turn_{*this};
   OwnSuccessors own_successors_;
   core::AnnouncementTrust trust_;
@@ -249,13 +274,13 @@ class LockEngine : public ThreadExitListener, public std::enable_shared_from_thi
   Turnstile turnstile_{core_->settings().creates_at_once};
   bool counter_has_ended_;
   core::Sequence newest_number_{};
-  FencingToken newest_{};  ///< of this client's nodes
+  FencingToken newest_{};  ///< czxid of this client's newest znode
   SessionId newest_session_{};
-  FencingToken gone_{};  ///< the newest of those that went with their path
+  FencingToken gone_{};  ///< newest czxid deleted with its path
 };
 
-/// What hears news for `self`: `step` is called with it, within a Section, and whatever else comes;
-/// not when it is gone.
+/// Returns a callback that calls `step(*self, arguments...)` within a Section. It does nothing if
+/// `self` does not exist any more.
 template <class Self, class Step>
 auto entering(std::weak_ptr<Self> self, Step step) {
   return [self = std::move(self), step = std::move(step)](const auto&... news) {

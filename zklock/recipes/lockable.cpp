@@ -23,7 +23,7 @@ CountKind count_of_lock(const Lockable::Kind& kind) noexcept {
   return kind.rule.access == Access::shared ? CountKind::shared_lock : CountKind::lock;
 }
 
-/// Whether what a thread has locked by lock() is counted by the thread alone.
+/// Returns whether nested lock() calls of this kind are counted in Recursion.
 bool is_recursive(const Lockable::Kind& kind) noexcept {
   return kind.nests && kind.rule.access == Access::exclusive;
 }
@@ -113,7 +113,7 @@ bool Lockable::lock(const Kind& kind, Deadline deadline, const std::stop_token& 
       engine_->lock_again()) {
     return true;
   }
-  return lock_anew(kind, deadline, stop);  // apart, so that a nested lock() sets up no room for it
+  return lock_anew(kind, deadline, stop);  // apart: a nested lock() needs no stack frame for it
 }
 
 bool Lockable::lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
@@ -128,7 +128,7 @@ bool Lockable::lock_anew(const Kind& kind, Deadline deadline, const std::stop_to
 
 void Lockable::unlock(CountKind count, const char* operation) {
   if (!engine_->core().forked() && count == CountKind::lock && engine_->unlock_again()) return;
-  unlock_last(count, operation);  // apart, as above
+  unlock_last(count, operation);  // apart, as in lock()
 }
 
 void Lockable::unlock_last(CountKind count, const char* operation) {

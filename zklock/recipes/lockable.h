@@ -19,26 +19,26 @@
 
 namespace zklock::recipes {
 
-/// What all public lock classes are made of: a path of a client, and every way to acquire there.
+/// The implementation that all public lock classes share: a path of a client, and every way to
+/// acquire there. If the public object is destroyed while another thread is in a call, that call
+/// keeps this object alive.
 ///
-/// A call that another thread still runs keeps it, when the public object is destroyed.
-///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: any thread may call any member.
 class Lockable : public std::enable_shared_from_this<Lockable> {
  public:
-  /// How the calls of one face of a lock differ from those of another.
+  /// The kind of an acquire: the parameters in which the public lock classes and methods differ.
   struct Kind {
     core::QueueRule rule = core::QueueRule::mutex();
     core::Seldom<core::QueueRule> gate = {};  ///< see Wanted::gate
-    /// Calls of equal owners nest. Otherwise each call is on its own, whoever makes it.
+    /// Calls of equal owners nest. If false, each call has an owner of its own.
     bool nests = true;
-    /// What the face was asked for cannot be had: the call fails as for any other reason.
+    /// If set, the acquire fails with this error: its arguments were invalid.
     std::optional<Error> refusal = {};
   };
 
-  /// What a class is made for.
+  /// Properties of a public lock class.
   struct Traits {
-    bool local = false;  ///< contenders of one client may share a node
+    bool local = false;  ///< contenders of one client may share a znode
   };
 
   /// Throws Error(invalid_path | invalid_option | closed | forked).
@@ -48,27 +48,29 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   Lockable(const Lockable&) = delete;
   Lockable& operator=(const Lockable&) = delete;
   ~Lockable();
-  /// The public object goes: what waits for it ends with Error(closed).
+  /// Ends the waiting calls with Error(closed): the public object is being destroyed.
   static void object_destroyed(std::shared_ptr<Lockable> lockable) noexcept;
 
   LockEngine& engine() const noexcept { return *engine_; }
   const std::shared_ptr<LockEngine>& shared_engine() const noexcept { return engine_; }
   const std::string& path() const noexcept { return engine_->path().str(); }
 
-  /// lock() and its relatives, for the calling thread. False: not granted, and the queue was left.
+  /// Acquires for the calling thread: lock() and the try_lock functions. Returns false if it was
+  /// not granted before the deadline or a stop request; then its contender is withdrawn.
   bool lock(const Kind& kind, Deadline deadline, const std::stop_token& stop);
-  /// Throws Error(not_owner | forked).
+  /// Releases one count of the calling thread. Throws Error(not_owner | forked).
   void unlock(core::CountKind count, const char* operation);
 
-  /// The owner is the calling thread by default.
+  /// Blocks until the end of the acquire. Without an owner in `options`, the calling thread is the
+  /// owner.
   Hold acquire(const Kind& kind, const AcquireOptions& options);
-  /// The owner is a new one by default. Throws Error(closed | forked) only; every other Error goes to
-  /// the handler, invalid_option too.
+  /// Begins an acquire. Without an owner in `options`, the owner is a new one. Throws only
+  /// Error(closed | forked). Every other Error goes to the handler, also invalid_option.
   void async_acquire(const Kind& kind, const AcquireOptions& options, AcquireHandler handler);
   std::future<Hold> async_acquire(const Kind& kind, const AcquireOptions& options);
   Awaitable co_acquire(Kind kind, AcquireOptions options);
 
-  /// Of the calling thread.
+  /// Returns the counts of the calling thread.
   core::Ownership ownership() const;
 
  private:
@@ -76,11 +78,11 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   void check(const Kind& kind, const AcquireOptions& options) const;
   Wanted wanted(const Kind& kind, Owner owner, const AcquireOptions& options,
                 core::CountKind count) const;
-  /// lock(), where it is not one count more of what the thread has.
+  /// Does the work of lock(), except a nested count.
   bool lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop);
-  /// unlock(), where it is not one count less of several.
+  /// Does the work of unlock(), except a nested count.
   void unlock_last(core::CountKind count, const char* operation);
-  /// Null: not granted.
+  /// Blocks until the end of the acquire. Returns null if it was not granted. Throws its Error.
   std::shared_ptr<Contender> acquire_blocking(Wanted wanted, const std::stop_token& stop);
   void start(const Kind& kind, const AcquireOptions& options, std::function<void(Outcome)> done);
 
@@ -89,7 +91,7 @@ class Lockable : public std::enable_shared_from_this<Lockable> {
   const core::HoldLimit limit_;
   const std::chrono::milliseconds lock_delay_;
   const core::LocalTerms local_;
-  const std::shared_ptr<LockLine> listener_;  ///< null without one
+  const std::shared_ptr<LockLine> listener_;  ///< null without a listener
   const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
 };
 

@@ -5,14 +5,14 @@
 
 namespace zklock::recipes {
 
-/// The watch on a place's own node, so that somebody else's deleting it is noticed.
+/// The watch on the own znode of a place. It shows that another client has deleted the znode.
 ///
-/// | set; and then                  | next                        |
-/// |--------------------------------|-----------------------------|
-/// | changed, or the request failed | due                         |
-/// | deleted, or no node            | due; the place is told      |
+/// | event while the watch is set              | next                                 |
+/// |-------------------------------------------|--------------------------------------|
+/// | the data changed, or the request failed   | due                                  |
+/// | deleted, or no such znode                 | due; Place::own_node_gone()          |
 ///
-/// Thread-safety: within a Section of the engine. Part of its place.
+/// Thread-safety: none. REQUIRES: within a Section of the engine. Part of its place.
 class OwnNodeWatch final : public TickedWatch {
  public:
   using TickedWatch::TickedWatch;

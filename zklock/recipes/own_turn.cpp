@@ -14,7 +14,7 @@ namespace request = client::request;
 namespace {
 
 constexpr std::chrono::seconds longest_rest{1};
-/// A path that could not be watched will not be so soon.
+/// After the watch was refused, it is not requested again for this long.
 constexpr std::chrono::minutes pause_after_refusal{1};
 
 }  // namespace
@@ -29,7 +29,7 @@ void OwnTurn::granted(core::Sequence number, core::Instant now) noexcept {
   end();
   try {
     if (watch()) look_again(now + longest_rest);
-  } catch (const std::exception&) {  // no memory: it goes without
+  } catch (const std::exception&) {  // no memory: no watch
     end();
   }
 }
@@ -44,7 +44,7 @@ auto OwnTurn::within_section(Step step) {
   };
 }
 
-/// The same, unless another watch has been asked for, or none is any more.
+/// Returns within_section(), but the callback does nothing after its watch has ended.
 template <class Step>
 auto OwnTurn::of_this_round(Step step) {
   return within_section([this, round = round_, step](const auto&... news) {

@@ -14,52 +14,59 @@ namespace zklock::recipes {
 
 class LockEngine;
 
-/// How a client knows, without asking, that its new node is the first of the queue: where it has held
-/// by node k, and that is gone, the node k + 1 is the first, in the same path.
+/// Shows by sequence numbers alone that a new znode of this client is first in the queue. Suppose
+/// that this client held the lock by the znode with number k, and that znode is deleted. Then its
+/// znode with number k + 1 in the same path is first.
 ///
-/// For ZooKeeper counts all children that a path has been given, and so none was made between the
-/// two. And whoever had come before k was gone, or had let go, when k was granted, exclusively.
+/// Why: ZooKeeper counts all children that were ever created in a path, so no child was created
+/// between the two. And when k was granted exclusively, every contender ahead of it had released or
+/// its znode had been deleted.
 ///
-/// That it is the same path, a watch on it says. What is older than k is the path that k was in; and
-/// as long as the watch has not fired, there is no other. The servers tell of an event before they
-/// answer what was carried out after it: so it is known when the create is answered. A watch says
-/// nothing of what happened while there was no connection: with the next one another is needed.
+/// A watch on the path shows that the path is the same. A path with a lower czxid than k is the
+/// path that k was created in. Until the watch fires, it exists. A server sends a watch event
+/// before the replies to later operations, so a recreated path is known before the reply to the
+/// create arrives. A watch does not report what happened without a connection: each connection
+/// needs a new watch.
 ///
-/// Where others lock as well, it would be in vain, and cost a list. So it is expected only after two
-/// grants of this client, one right after the other, within a second.
+/// If other clients acquire the lock too, the number k + 1 is rarely this client's, and the wrong
+/// guess costs a list. So this client relies on the number only after two of its grants had
+/// adjacent numbers and were less than a second apart. Such grants are called adjacent here.
 ///
 /// | watch  | event                                          | next                               |
 /// |--------|------------------------------------------------|------------------------------------|
-/// | off    | granted right after another of this client     | asking                             |
-/// | asking | the path, and its events will come             | armed                              |
-/// |        | any other answer                               | off                                |
-/// | armed  | the path has gone, or was written to           | off                                |
-/// | both   | such a grant on another connection             | asking                             |
-/// | all    | no such grant for a second; the last object on | off                                |
-/// |        | the path goes                                  |                                    |
+/// | off    | an adjacent grant                              | asking                             |
+/// | asking | the path exists, and the watch is set          | armed                              |
+/// |        | any other reply                                | off                                |
+/// | armed  | the path was deleted or its data were written  | off                                |
+/// | both   | an adjacent grant on another connection        | asking                             |
+/// | all    | no grant for a second; the last public object  | off                                |
+/// |        | on the path is destroyed                       |                                    |
 ///
-/// Thread-safety: within a Section of the engine, of which it is a part.
+/// Thread-safety: none. REQUIRES: within a Section of the engine, which owns this object.
 class OwnTurn {
  public:
-  /// Of one client: there may be many paths, and the watches of a session are bounded. Those who wait
-  /// come first.
+  /// The limit for one client. It may use many paths, and the watches of a session are bounded. The
+  /// waiting contenders need most of them.
   static constexpr int most_watched_paths = 500;
 
   explicit OwnTurn(LockEngine& engine) : engine_(engine) {}
   OwnTurn(const OwnTurn&) = delete;
   OwnTurn& operator=(const OwnTurn&) = delete;
 
-  /// A node of that number was granted exclusively, in the order of arrival, to who would go by it.
+  /// Records the grant of a znode with this number. REQUIRES: the contender holds exclusively, was
+  /// granted in the order of arrival, and could have used its number instead of the count.
   void granted(core::Sequence number, core::Instant now) noexcept;
-  /// What was granted is being deleted. Returns what is to be called, outside of a Section, when it
-  /// is gone; it may be empty.
+  /// Records that the granted znode is being deleted. Returns a callback, or an empty function. The
+  /// caller calls it without a Section when the ensemble has confirmed the delete.
   [[nodiscard]] std::function<void()> let_go(core::Sequence number, FencingToken token);
-  /// Whether it can be expected that the next node is the first.
+  /// Returns whether a new znode of this client will probably be first by its number.
   bool may_come() const noexcept { return in_a_row_ > 0 && is_known(); }
-  /// Whether the node of that number, which an answer has just told of, is the first.
+  /// Returns whether the new znode with this number is first. REQUIRES: the reply to its create has
+  /// just arrived.
   bool has_come(core::Sequence number) const noexcept;
-  /// A new session has begun: its tokens may be lower than that of the last node.
+  /// Forgets the last granted znode. In a new session, czxids may be lower than before.
   void forget() noexcept { last_.reset(); }
+  /// Removes the watch.
   void end() noexcept;
 
  private:
@@ -80,16 +87,16 @@ class OwnTurn {
 
   LockEngine& engine_;
   std::optional<Last> last_;
-  core::Sequence granted_{-2};  ///< last; no number comes after this one
-  int in_a_row_ = 0;            ///< the numbers before that, which were granted too
+  core::Sequence granted_{-2};  ///< last granted; -2: none, not adjacent to any
+  int in_a_row_ = 0;            ///< adjacent grants in a row
   core::Instant granted_at_{};
-  core::Instant not_before_{};  ///< is the path asked for
-  bool is_counted_ = false;     ///< among the client's watched_paths()
+  core::Instant not_before_{};  ///< earliest time of a new watch
+  bool is_counted_ = false;     ///< counted in the client's watched_paths()
   client::RequestId watch_{};
-  client::TimerId timer_{};       ///< while there is a watch
-  std::uint64_t round_ = 0;       ///< of the watch
-  std::uint64_t connection_ = 0;  ///< on which it was asked for
-  FencingToken path_{};           ///< what made it; 0: not armed
+  client::TimerId timer_{};       ///< set while a watch exists
+  std::uint64_t round_ = 0;       ///< identifies the watch
+  std::uint64_t connection_ = 0;  ///< connection on which the watch was requested
+  FencingToken path_{};           ///< czxid of the path; 0: not armed
 };
 
 }  // namespace zklock::recipes

@@ -134,7 +134,7 @@ void Place::create() {
   predecessors_.drop(*this);
   end_delay();
   wanted_since_ = core().scheduler().now();
-  if (let_through_) return ask_for_node();  // the parent is there now, or another session
+  if (let_through_) return ask_for_node();  // again: the parent was created, or the session is new
   engine_->turnstile().enter(shared_from_this());
 }
 
@@ -142,7 +142,7 @@ void Place::let_through() {
   let_through_ = true;
   try {
     ask_for_node();
-  } catch (...) {  // nothing was sent
+  } catch (...) {  // no request was sent
     let_through_ = false;
     throw;
   }
@@ -160,7 +160,7 @@ void Place::ask_for_node() {
                       }));
   try {
     count();
-  } catch (const std::exception&) {  // no memory; but the node is on its way
+  } catch (const std::exception&) {  // no memory; but the create is under way
     fsm_.not_counted();
   }
   wanted_since_ = core().scheduler().now();
@@ -181,8 +181,8 @@ void Place::count() {
       }));
 }
 
-// Where the numbers have begun again, a release of an older node that was under way may have met
-// this one: as if the answer had been lost, it is looked for.
+// If the sequence numbers began again, the delete of an older znode may have deleted this one. Then
+// the outcome is reported as unknown, so that the machine searches for the znode.
 core::CreatedAnswer Place::answer_of(const client::Reply& created) {
   const auto name = core::NodeName::parse(created.name);
   if (name) engine_->counter_is_at(name->sequence);
@@ -198,8 +198,8 @@ core::CreatedAnswer Place::answer_of(const client::Reply& created) {
           first};
 }
 
-// The calls decide how long they wait for a connection: the request is sent again later, as long as
-// a call waits.
+// Each call decides how long it waits for a connection. While a call waits, the machine sees
+// `throttled` instead of `not_connected`, and so sends the request again later.
 core::Status Place::status_unbound(const client::Reply& reply) {
   const auto who = contender();
   if (reply.status != Status::not_connected || (who && !who->waits())) return reply.status;
@@ -210,12 +210,13 @@ core::Status Place::status_unbound(const client::Reply& reply) {
   return Status::throttled;
 }
 
-// In a transaction the servers tell the name of what they have made, and nothing else of it.
+// The reply to a multi has the name of the created znode, but not its stat. So the stat is
+// requested after it.
 void Place::move(const std::string& attempt) {
   core::NodeData data = core().identify(requester_);
   data.attempt = attempt;
   data.since_ms = queued_ms_;
-  own_watch_.forget();  // its node goes, and that is no loss
+  own_watch_.forget();  // this client deletes the znode: no loss
   const core::LockPath& path = engine_->path();
   create_id_ = submit(
       request::Transaction{{},
@@ -230,7 +231,7 @@ void Place::move(const std::string& attempt) {
         p.submit(request::CountChildren{p.engine().path().child(made.name)}, made.session,
                  p.on_reply([made](Place& self, const client::Reply& stat) {
                    client::Reply whole = made;
-                   // Where the path was made anew meanwhile, it may be another's.
+                   // If the path was recreated meanwhile, it may be another contender's znode.
                    const bool own =
                        stat.status == Status::ok && stat.ephemeral_owner == made.session;
                    whole.status = own ? Status::ok : Status::unknown;
@@ -244,15 +245,15 @@ void Place::move(const std::string& attempt) {
 core::AcquireEffects Place::inspected(const client::Reply& reply) {
   auto effects =
       fsm_.inspected({reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
-  if (fsm_.token() == reply.token) queued_ms_ = reply.created_ms;  // it is its own
+  if (fsm_.token() == reply.token) queued_ms_ = reply.created_ms;  // it is the own znode
   if (fsm_.has_node()) {
     engine_->numbers_begin_again(fsm_.sequence(), fsm_.token(), fsm_.session());
   }
   return effects;
 }
 
-// The quorum's word is good for the name only; of the node behind it the next read tells, which the
-// server makes after it.
+// The check proves by the quorum that a znode of this name exists. The read after it shows whether
+// it is the own znode. The server executes the read after the check.
 void Place::check_own(SessionId session) {
   const std::string path = engine_->path().child(fsm_.own_name());
   client::submit_then_get(core().coordinator(), request::Check{path}, path, session,
@@ -263,7 +264,8 @@ void Place::check_own(SessionId session) {
                           }));
 }
 
-/// Of `first`, which goes by the name, when `get` behind it says whose that is.
+/// Returns the status of `first`, a request that names the own znode. If the reply `get` after it
+/// shows another znode of that name, returns no_node.
 core::Status Place::status_for_own(const client::Reply& first, const client::Reply& get) const {
   if (first.status != Status::ok && first.status != Status::node_exists) return first.status;
   if (get.status != Status::ok) return get.status;
@@ -274,9 +276,10 @@ std::string Place::count_path() const {
   return engine_->path().child(std::string(core::count_node));
 }
 
-// The transaction is carried out whole or not at all, so the number of permits is there at every
-// moment. The version shows whether a call has changed it after it was read. The new path is no
-// container, because the number would keep the servers from deleting it anyway.
+// Deletes and recreates the path together with the permit count. The multi is atomic, so the count
+// exists at every moment. The version check fails if a call has changed the count since it was
+// read. The new path is no container, because the child with the count would prevent its deletion
+// anyway.
 void Place::make_path_anew() {
   create_id_ =
       submit(request::Get{count_path()}, {}, on_reply([](Place& p, const auto& count) {
@@ -304,7 +307,7 @@ void Place::list(SessionId session) {
     if (session == SessionId{}) list_id_ = list;
     return;
   }
-  // The number comes after the list. But what is never sent may be answered out of turn.
+  // The count is read after the list. But a request that is never sent may be answered earlier.
   struct Look {
     std::optional<client::Reply> queue;
     std::optional<client::Reply> count;
@@ -331,7 +334,7 @@ void Place::list(SessionId session) {
 
 core::AcquireEffects Place::listed(const client::Reply& queue, const client::Reply& count) {
   engine_->path_seen(queue);
-  // Only a request that is bound to no session is answered `not_connected`.
+  // Only the reply to a request bound to no session has the status `not_connected`.
   auto effects = fsm_.listed({status_unbound(queue),
                               queue.token,
                               queue.children,
@@ -350,7 +353,7 @@ void Place::predecessor_watched(const std::string& node, const client::Reply& re
 
 void Place::predecessor_event(std::size_t which, request::WatchEvent event) {
   const std::string predecessor = fsm_.watched()[which];
-  // When watches are set again, servers go by the path alone: it may be another node of that name.
+  // On a new connection the servers set watches again by path: it may be another znode by then.
   const bool released = event == request::WatchEvent::changed &&
                         predecessors_.on_same_connection(*this) &&
                         engine_->believes_announcement(predecessors_.token());
@@ -358,8 +361,8 @@ void Place::predecessor_event(std::size_t which, request::WatchEvent event) {
                : fsm_.predecessor_deleted(predecessor));
 }
 
-// The event is still to come, and tells nothing new. As with an event, what there is no memory for
-// is not left half done: the process ends, and with it the session.
+// The watch event will still arrive, but it is ignored. Without memory the process ends, and so
+// does its session: as for a watch event, the step must not be left half done.
 void Place::predecessor_let_go() noexcept {
   predecessors_.drop(*this);
   run(fsm_.predecessor_let_go(lease_valid()));

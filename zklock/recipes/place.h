@@ -28,71 +28,81 @@ namespace zklock::recipes {
 class Contender;
 class LocalQueue;
 
-/// A place in the queue of one lock path: the node, from its creation to its removal. It drives the
-/// acquire machine on the coordinator, and tells the contender that stands in it what becomes of it.
+/// A place in the queue of one lock path: one lock znode, from its create to its delete. The place
+/// carries out the effects of the acquire machine (core::AcquireFsm) by requests to the
+/// coordinator. It reports grant, failure and loss to the contender in the place.
 ///
-/// | standing | contender    | node           | ends with                                         |
-/// |----------|--------------|----------------|---------------------------------------------------|
-/// | queued   | waits        | maybe          | grant; error; the contender goes                  |
-/// | left     | none         | maybe          | the machine knows that the node is gone           |
-/// | held     | holds        | yes; another   | release; loss; being kept or passed on (see       |
-/// |          |              | at a downgrade | local_queue.h)                                    |
-/// | idle     | none         | yes            | being held again; release; loss                   |
-/// | over     | has lost it, | being deleted  |                                                   |
-/// |          | or none      |                |                                                   |
+/// | state  | contender in it | znode           | ends with                                       |
+/// |--------|-----------------|-----------------|-------------------------------------------------|
+/// | queued | waits           | may exist       | grant; error; the contender withdraws           |
+/// | left   | none            | may exist       | the machine has proved that no znode is left    |
+/// | held   | holds           | exists; another | release; loss; hand-off or retained idle (see   |
+/// |        |                 | one after a     | local_queue.h)                                  |
+/// |        |                 | downgrade       |                                                 |
+/// | idle   | none            | exists          | held again; release; loss                       |
+/// | over   | has lost it, or | being deleted   |                                                 |
+/// |        | none            |                 |                                                 |
 ///
-/// Thread-safety: the members of SessionMember from any thread; the others within a Section of the
-/// engine.
+/// Thread-safety: any thread may call the members of SessionMember, without a Section. REQUIRES for
+/// the other members: within a Section of the engine.
 class Place final : public SessionMember, public std::enable_shared_from_this<Place> {
  public:
-  /// `requester`: whom its node names. `local`: of those who may share it; null when it is nobody
-  /// else's.
+  /// `requester`: named by the znode. `local`: the queue of the contenders that can share the
+  /// place; null if the place is for a single contender.
   Place(std::shared_ptr<LockEngine> engine, Requester requester, core::AcquireFsm::Policy policy,
         std::shared_ptr<LocalQueue> local = nullptr);
   ~Place() override;
 
-  /// The contender gets the place, and is told of it from now on.
+  /// Puts `contender` in the place. From now on, the contender is notified.
   void enter(const std::shared_ptr<Contender>& contender) { contender_ = contender; }
-  /// Nobody stands in it any more, for now.
+  /// Takes the contender out of the place, which stays.
   void vacate() noexcept { contender_.reset(); }
-  /// Queues.
+  /// Begins to enqueue.
   void start();
-  /// The contender waits no longer, and hears no more.
+  /// Withdraws: the contender is not notified any more, and the machine deletes the znode.
   void give_up();
-  /// The same, and the machine knows it.
+  /// Takes the contender out of the place. Background work is under way until the machine has
+  /// ended. REQUIRES: the machine has failed or was given up.
   void leave();
-  /// What goes from now on is released, and leaves no delay behind.
+  /// From now on the delete of the znode leaves no lock delay behind, as after a release.
   void leave_no_delay();
-  /// What was held excludes nobody any more.
+  /// Records that the holder has released its exclusive counts and keeps shared ones. From now on
+  /// the znode leaves no lock delay behind. A writer's znode is replaced by a reader's znode, so
+  /// that other readers can be granted. The znode of a mutex stays and excludes every other
+  /// contender.
   void downgrade();
-  /// While it is held: the node there, where its holder says something (see core/proclamation.h), goes
-  /// with its own, in one transaction.
+  /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
+  /// to it (see core/proclamation.h). REQUIRES: the place is held.
   void take_along(std::string path);
-  /// Nobody holds here any more; the node stays.
+  /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
+  /// when the place does not wait and is not held any more.
   void leave_session() noexcept;
+  /// How the znode is deleted.
   enum class Manner {
-    release,
-    to_own_successor,  ///< the same, and the next one knows
-    plainly,
-    with_care
+    release,           ///< announced, if a successor can be waiting
+    to_own_successor,  ///< plainly; a local contender is granted directly
+    plainly,           ///< not announced
+    with_care          ///< plainly, but reads the znode first
   };
-  /// Deletes the node, as a part of `work` or of a new piece of work.
+  /// Deletes the znode in the background, as a part of `work` or of a new piece of work.
   void remove(Manner manner, BackgroundWork::Id work = {});
 
   ClientCore& core() const noexcept { return engine_->core(); }
   LockEngine& engine() const noexcept { return *engine_; }
   const core::AcquireFsm::Policy& policy() const noexcept { return fsm_.policy(); }
-  /// With the number of permits, where that is shared.
+  /// Returns the queue rule. If the permit count is shared, the rule has the count that was read
+  /// last.
   const core::QueueRule& rule() const noexcept { return fsm_.rule(); }
-  /// Rises with those who come.
+  /// Returns a number that is higher for each newer place of the client.
   std::uint64_t number() const noexcept { return fsm_.number(); }
   bool at_gate() const noexcept { return fsm_.at_gate(); }
   bool over() const noexcept { return fsm_.over(); }
-  /// For somebody who stood before it.
+  /// Returns whether the place has had to wait for a predecessor.
   bool waited() const noexcept { return fsm_.waited(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
   core::Duration held_for() const { return core().scheduler().now() - holding_->since; }
-  /// Of what is let go of: whether somebody may have come who waits for it.
+  /// Returns whether another contender can be waiting for the place, which is being released. The
+  /// first call decides; later calls return the same result.
   bool may_be_awaited();
   FencingToken token() const noexcept { return fsm_.token(); }
   SessionId session() const noexcept { return fsm_.session(); }
@@ -102,10 +112,11 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   const std::string& own_name() const noexcept {
     return reads_on() ? holding_->downgrade.name() : fsm_.own_name();
   }
-  /// All that its node may be called at this moment.
+  /// Returns the names that the znode can have now: two while the outcome of a downgrade is
+  /// unknown, else one.
   std::vector<std::string> own_names() const;
 
-  /// SessionMember; no Section.
+  // SessionMember; called without a Section.
   std::shared_ptr<SessionMember> alive() noexcept override { return weak_from_this().lock(); }
   void session_ended(SessionId session) override;
   void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) override;
@@ -113,52 +124,58 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   void resumed(SessionId session) override;
   void tick(int& requests) override;
 
-  /// Within a Section. Sets the watch on the own node now; false: it is set, or cannot be yet.
+  /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
   bool watch_own();
 
-  /// For its parts.
+  // Called by its parts.
   template <class Step>
   auto entering(Step step) {
     return recipes::entering(weak_from_this(), std::move(step));
   }
-  /// Null when nobody stands in it.
+  /// Returns the contender in the place, or null.
   std::shared_ptr<Contender> contender() const noexcept { return contender_.lock(); }
-  /// What the node of a reader says that was a writer.
+  /// Returns the data of the reader's znode that replaces a writer's znode at a downgrade.
   std::string data_as_reader() const;
-  /// Of a reply to a Get of its node's name: whether that is this node.
+  /// Returns whether `node`, the reply to a Get of the own name, describes the own znode.
   bool is_own(const client::Reply& node) const;
   LocalQueue* local() const noexcept { return local_.get(); }
-  /// Of one that was granted.
+  /// REQUIRES: the place was granted.
   ArrivalWatch& arrivals() noexcept { return holding_->arrivals; }
-  /// The lease as it stands, kept for the grant that may follow.
+  /// Returns whether the lease of the place's session is valid. If so, sets term() to its lease
+  /// term, for a grant. Returns false if the place has no waiting contender.
   bool lease_valid() { return lease_valid(fsm_.session()); }
   OwnNodeWatch& own_watch() noexcept { return own_watch_; }
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
+  /// Records that the own znode was deleted, but not by this client.
   void own_node_gone();
+  /// Records that the path was recreated.
   void path_began_again();
-  /// It is its turn at the turnstile.
+  /// Sends the create: the turnstile permits it.
   void let_through();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
-  /// The user has asked for the name of what was granted.
+  /// Records that the user has read the znode's name, and so can check the znode in a transaction.
   void becomes_known_by_name() noexcept { holding_->known_by_name = true; }
-  /// Who of this client is granted when this is let go of; null when that has to be left to the
-  /// servers.
+  /// Returns the place of this client that can be granted directly when this one is released. Null
+  /// if there is none, or if the successor has to wait for the watch event.
   std::shared_ptr<Place> own_successor() const;
-  /// It waits for a node of this client, whose holder has let go.
+  /// Records that the holder of the predecessor has released. REQUIRES: the predecessor is a znode
+  /// of this client and session.
   void predecessor_let_go() noexcept;
-  /// Nobody who has come before it can be granted after it.
+  /// Returns whether grants follow the sequence numbers: the rule is that of a mutex, without a
+  /// gate.
   bool stands_by_number() const noexcept;
-  /// `which`: of those whom its machine waits for.
+  /// `which`: the index of the predecessor in waited_for().
   void predecessor_event(std::size_t which, client::request::WatchEvent event);
   const core::Few<std::string>& waited_for() const noexcept { return fsm_.watched(); }
-  /// Where who wants it to let go says so.
+  /// Returns the path at which another client requests the release of this place.
   std::string revocation_marker() const;
-  /// The marker of a delay that it leaves no more, while it may be there: it goes with the node, in
-  /// one transaction; empty when there is none.
+  /// Returns the name of a delay marker that may exist although no delay is to be left. It is
+  /// deleted with the znode, in one transaction. Empty if there is none.
   const std::string& unwanted_delay_marker() const noexcept { return delays_->unwanted_marker; }
-  /// It is gone, or the caller removes it; empty when there was none.
+  /// Returns unwanted_delay_marker() and clears it: the marker is deleted, or the caller deletes
+  /// it.
   std::string take_unwanted_delay_marker();
-  /// Alone: the node stays.
+  /// Deletes the unwanted delay marker in the background, but not the znode.
   void remove_unwanted_delay_marker(BackgroundWork::Id work = {});
   void asked_to_release();
   void forced_to_release();
@@ -180,7 +197,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   core::CreatedAnswer answer_of(const client::Reply& created);
   core::AcquireEffects inspected(const client::Reply& reply);
   void check_own(SessionId session);
-  /// The status of a request that is bound to no session, as the machine is to see it.
+  /// Returns the status for the machine of a reply to a request that is bound to no session.
   core::Status status_unbound(const client::Reply& reply);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void make_path_anew();
@@ -205,7 +222,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
   void remove_node(SessionId session, const std::string& name, std::vector<Companion> companions,
                    client::Deleter::Manner manner, BackgroundWork::Id work,
                    std::function<void()> gone = {});
-  /// What goes with its node; the caller sees to it.
+  /// Returns the znodes that the caller must delete with its znode, and forgets them.
   std::vector<Companion> take_companions();
 
   struct Delays {
@@ -213,7 +230,7 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
     client::TimerId timer{};
     std::uint64_t rounds = 0;
   };
-  /// What a place needs that was granted; those who wait for that are many.
+  /// State needed after the grant. Allocated at the grant, to keep waiting places small.
   struct Holding {
     explicit Holding(Place& place) : revocation(place), arrivals(place), downgrade(place) {}
 
@@ -221,9 +238,9 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
     ArrivalWatch arrivals;
     Downgrade downgrade;
     core::Instant since{};
-    std::optional<bool> awaited;           ///< decided when it is let go of
-    std::vector<std::string> taken_along;  ///< paths of nodes
-    bool known_by_name = false;            ///< by any of those who have held
+    std::optional<bool> awaited;           ///< the result of may_be_awaited()
+    std::vector<std::string> taken_along;  ///< paths of znodes, see take_along()
+    bool known_by_name = false;            ///< by the user of any of its holds
   };
   bool reads_on() const noexcept { return holding_ && holding_->downgrade.reads(); }
   bool name_in_doubt() const noexcept { return holding_ && holding_->downgrade.in_doubt(); }
@@ -231,24 +248,24 @@ class Place final : public SessionMember, public std::enable_shared_from_this<Pl
 
   const std::shared_ptr<LockEngine> engine_;
   const Requester requester_;
-  const std::shared_ptr<LocalQueue> local_;  ///< of the engine
+  const std::shared_ptr<LocalQueue> local_;  ///< null: the place is not shared
 
   // guarded by the engine's mutex
   std::weak_ptr<Contender> contender_;
   core::AcquireFsm fsm_;
-  BackgroundWork::Id work_{};      ///< from give_up() until the machine has ended
-  bool let_through_ = false;       ///< by the turnstile, and has not passed
-  bool had_node_ = false;          ///< a server was reached
-  client::RequestId create_id_{};  ///< or of another request that is bound to no session
+  BackgroundWork::Id work_{};      ///< from leave() until the machine has ended
+  bool let_through_ = false;       ///< let through by the turnstile, not passed yet
+  bool had_node_ = false;          ///< a znode was created: a server was reached
+  client::RequestId create_id_{};  ///< create, or another request bound to no session
   client::RequestId count_id_{};
   client::RequestId list_id_{};
   core::Seldom<Delays> delays_;
   PredecessorWatches predecessors_;
   OwnNodeWatch own_watch_{*this};
-  std::unique_ptr<Holding> holding_;       ///< from the grant on
-  std::int64_t queued_ms_ = 0;             ///< when its first node was created
-  core::Instant wanted_since_{};           ///< its node; once it has asked for it: since then
-  std::shared_ptr<core::LeaseTerm> term_;  ///< in which the grant is made
+  std::unique_ptr<Holding> holding_;       ///< null before the grant
+  std::int64_t queued_ms_ = 0;             ///< ctime of its first znode, in ms
+  core::Instant wanted_since_{};           ///< when the znode was wanted, then requested
+  std::shared_ptr<core::LeaseTerm> term_;  ///< the lease term of the grant
 };
 
 }  // namespace zklock::recipes

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place and the delay after a loss: what it leaves behind, and what it finds; see
-// core/lock_delay.h.
+// The lock delay of a place: its own marker, and the markers of lost holds; see core/lock_delay.h.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,7 +13,7 @@ namespace request = client::request;
 
 namespace {
 
-// Who is not in the queue any more changes nothing.
+// The write takes effect only while the own znode exists.
 request::Transaction while_queued(const Place& place, request::Write write) {
   return {place.engine().path().child(place.own_name()), {std::move(write)}};
 }
@@ -22,14 +21,14 @@ request::Transaction while_queued(const Place& place, request::Write write) {
 }  // namespace
 
 void Place::mark(const Effect& effect) {
-  // The data are for people, who may wonder whose it was.
+  // The data show people which contender left the marker.
   request::write::Create marker{engine_->path().child(effect.text),
                                 core().identify(requester_).encode()};
   client::submit_then_get(
       core().coordinator(), while_queued(*this, std::move(marker)),
       engine_->path().child(own_name()), effect.session,
       entering([](Place& p, const client::Reply& made, const client::Reply& get) {
-        // Of a node that may not be read the name must do.
+        // If the ACL forbids the read, the name alone decides.
         const bool unreadable = get.status == core::Status::no_auth;
         const auto status = unreadable ? made.status : p.status_for_own(made, get);
         p.run(p.fsm_.marked(status, p.lease_valid(), made.detail));
@@ -38,11 +37,11 @@ void Place::mark(const Effect& effect) {
 
 void Place::leave_no_delay() {
   if (!fsm_.leaves_delay()) return;
-  std::string& unwanted = delays_.write().unwanted_marker;  // first: there may be no memory
+  std::string& unwanted = delays_.write().unwanted_marker;  // first: this may throw
   unwanted = fsm_.unmark();
 }
 
-// The name stays: a release must not come before this has been done.
+// The name is kept: a release before this delete has ended must delete the marker too.
 void Place::remove_unwanted_delay_marker(BackgroundWork::Id work) {
   if (unwanted_delay_marker().empty()) return;
   core().remove(fsm_.session(), engine_->path().child(unwanted_delay_marker()), work);
@@ -74,7 +73,7 @@ void Place::delay() {
   if (!policy().wait) return run(fsm_.delay_lasts());
   Delays& delays = delays_.write();
   delays.timer = core().scheduler().at(due, entering([round = ++delays.rounds](Place& p) {
-                                         // One that was cancelled may have begun before.
+                                         // A cancelled timer may already have begun to run.
                                          if (round == p.delays_->rounds) p.run(p.fsm_.delay_over());
                                        }));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place, and who stands in it.
+// Reports of a place to its contender, and the end of the place.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -16,9 +16,9 @@ namespace zklock::recipes {
 using core::AcquireState;
 using core::Ownership;
 
-// ---- what the contender hears -------------------------------------------------------------------
+// ---- reports to the contender -------------------------------------------------------------------
 
-// Somebody stands in it: without that there is no valid lease.
+// A contender is in the place: lease_valid() is false without one.
 void Place::grant() {
   holding_ = std::make_unique<Holding>(*this);
   holding_->since = core().scheduler().now();
@@ -31,7 +31,7 @@ void Place::fail(Errc error, const std::string& cause) {
   if (const auto who = contender()) who->failed(error, cause);
 }
 
-// Without a grant: the node is gone, or on its way out.
+// The machine has ended without a grant: its znode is deleted or being deleted.
 void Place::machine_ended() {
   leave_session();
   const auto work = std::exchange(work_, {});
@@ -117,7 +117,8 @@ void Place::forced_to_release() {
   if (local_) local_->asked_to_release(*this);
 }
 
-/// Its like need not be counted, where it is known who is the first; and makes one child only.
+/// Returns whether OwnTurn may use the grants of this place: the contender waits, guesses its
+/// predecessor, and creates a single child.
 bool Place::goes_by_number() const noexcept {
   const bool guesses = policy().wait && !policy().lists;
   return stands_by_number() && guesses && policy().lock_delay.count() == 0;
@@ -127,7 +128,7 @@ bool Place::stands_by_number() const noexcept {
   return policy().rule.is_mutex() && !policy().gate;
 }
 
-// ---- how it is left -----------------------------------------------------------------------------
+// ---- withdrawal and release ---------------------------------------------------------------------
 
 void Place::give_up() {
   core::AcquireEffects effects = fsm_.give_up();
@@ -150,7 +151,7 @@ void Place::leave_session() noexcept {
   holding_->arrivals.end();
 }
 
-// The node of a mutex stays: to Curator's mutexes a reader's node would be none before them.
+// The znode of a mutex stays, because Curator's mutexes would not wait for a reader's znode.
 void Place::downgrade() {
   const bool left_delay = fsm_.leaves_delay();
   leave_no_delay();
@@ -192,8 +193,9 @@ bool Place::is_own(const client::Reply& node) const {
   return reads_on() ? holding_->downgrade.made(node) : node.token == fsm_.token();
 }
 
-/// Hardly anybody has come to wait for what was free, and is let go of sooner than it was got. Who
-/// has lists the queue, as after any deletion without a word; the others are spared a write.
+/// If the lock was free, and was held for a shorter time than its acquire took, probably no
+/// contender waits. Then the release is not announced, which saves a write. A contender that waits
+/// all the same lists the children, as after every delete that was not announced.
 bool Place::may_be_awaited() {
   std::optional<bool>& awaited = holding_->awaited;
   if (!awaited) {
@@ -204,7 +206,7 @@ bool Place::may_be_awaited() {
   return *awaited;
 }
 
-// Announced only to whom it matters: see Decision::follows_release.
+// A release is announced only if a successor can rely on it: see Decision::follows_release.
 client::Deleter::Manner Place::manner_of_release() {
   const bool writes = !reads_on() && !name_in_doubt();
   const bool heard = policy().rule.access == Access::exclusive && writes && may_be_awaited();
@@ -212,8 +214,8 @@ client::Deleter::Manner Place::manner_of_release() {
                                               : client::Deleter::Manner::plainly;
 }
 
-// What goes with the node is to be gone before the next grant; and so is the node, where a
-// transaction of the user's may check it.
+// The znodes that are deleted with the own znode must be deleted before the next grant. So must the
+// own znode, if a transaction of the user may check it.
 std::shared_ptr<Place> Place::own_successor() const {
   const bool goes_alone = !fsm_.leaves_delay() && holding_->taken_along.empty();
   if (!stands_by_number() || !goes_alone || holding_->known_by_name) return nullptr;
@@ -221,9 +223,10 @@ std::shared_ptr<Place> Place::own_successor() const {
   return next && next->fsm_.waits_for_release() ? next : nullptr;
 }
 
-// What an unanswered request has made is deleted for sure: this is carried out after it.
+// A znode that an unanswered request creates is deleted too, because the delete is executed after
+// that request.
 void Place::remove(Manner manner, BackgroundWork::Id work) {
-  if (engine_->went_with_path(fsm_.token())) return;  // the name may be another's by now
+  if (engine_->went_with_path(fsm_.token())) return;  // the name may be of another znode now
   const bool let_go = manner == Manner::release || manner == Manner::to_own_successor;
   const bool was_held = fsm_.state() == AcquireState::granted && let_go;
   std::function<void()> gone;
@@ -231,7 +234,7 @@ void Place::remove(Manner manner, BackgroundWork::Id work) {
     gone = engine_->own_turn().let_go(fsm_.sequence(), fsm_.token());
   }
   for (const std::string& name : own_names()) {
-    // It is there as long as the first of the names.
+    // The companions and `gone` belong to the first name.
     remove_node(fsm_.session(), name, take_companions(), deletion(manner), work,
                 std::exchange(gone, {}));
   }
@@ -252,7 +255,7 @@ void Place::remove_node(SessionId session, const std::string& name,
                         BackgroundWork::Id work, std::function<void()> gone) {
   own_watch_.forget();
   client::Deleter::Node node{.path = engine_->path().child(name)};
-  // The marker of a delay can go alone, and its name is no other's.
+  // A delay marker has a unique name, so its czxid need not be checked.
   if (!core::DelayMarker::parse(name)) node.token = fsm_.token();
   node.companions = std::move(companions);
   core().remove(session, std::move(node), manner, std::move(gone), work);

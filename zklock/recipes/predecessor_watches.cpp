@@ -21,11 +21,11 @@ std::uint32_t connection_of(const Place& place) noexcept {
 }  // namespace
 
 void PredecessorWatches::watch(Place& place, const std::string& node, SessionId session) {
-  // The same node may be watched again while an event of its earlier watch is on its way.
+  // The znode may be watched again while an event of its earlier watch is under way.
   const std::uint32_t serial = ++last_;
   connection_ = connection_of(place);
-  // As long as the watch is not forgotten, the machine waits for the same ones: they need not be
-  // named a second time.
+  // While the watch is not forgotten, the machine's list of predecessors does not change. So an
+  // index is enough to name the znode.
   const auto& all = place.waited_for();
   const auto which = static_cast<std::uint32_t>(std::ranges::find(all, node) - all.begin());
   request::GetAndWatch watch{.path = place.engine().path().child(node), .on_event = {}};
@@ -56,7 +56,7 @@ void PredecessorWatches::answered(Place& place, std::uint32_t serial, const clie
   if (!stands || !own || !place.stands_by_number()) return;
   try {
     place.engine().own_successors().wait(reply.token, place.weak_from_this());
-  } catch (const std::exception&) {  // no memory: the servers will tell
+  } catch (const std::exception&) {  // no memory: the watch event arrives anyway
   }
 }
 

@@ -12,28 +12,29 @@ namespace zklock::recipes {
 
 class Place;
 
-/// The watches on those for whom a contender waits: one, or several before a semaphore. What they
-/// tell goes to the contender's machine. While the one is a node of the same client and session, the
-/// contender is among the engine's OwnSuccessors.
+/// The watches on the predecessors of a place: one, or several in the queue of a semaphore. Replies
+/// and events go to the acquire machine of the place. While the watched predecessor is a znode of
+/// this client and session, the place is registered in the engine's OwnSuccessors.
 ///
-/// Thread-safety: within a Section of the engine. Part of its place.
+/// Thread-safety: none. REQUIRES: within a Section of the engine. Every `place` is the place that
+/// owns this object.
 class PredecessorWatches {
  public:
-  /// The child `node`, on the session of the own node. `place`: whose part this is.
+  /// Reads and watches the child `node`, on the session of the own znode.
   void watch(Place& place, const std::string& node, core::SessionId session);
-  // For the next two, too, `place` is whose part this is.
-  /// Ends them all.
+  /// Forgets and removes all watches.
   void end(Place& place) noexcept;
-  /// They were of a node, or a session, that is gone or on its way.
+  /// Forgets all watches without removing them: the watched znode, the own znode or the session has
+  /// ended or is about to.
   void drop(Place& place) noexcept;
-  /// Whether the connection is the one on which the last one was asked for.
+  /// Returns whether the last watch was requested on the current connection.
   bool on_same_connection(const Place& place) const noexcept;
-  /// The czxid of the predecessor that was watched last.
+  /// Returns the czxid of the predecessor that was watched last.
   FencingToken token() const noexcept { return token_; }
 
  private:
   void answered(Place& place, std::uint32_t serial, const client::Reply& reply);
-  /// False: it was called off, or has fired.
+  /// Forgets one watch. Returns false if it has fired or was forgotten before.
   bool forget(Place& place, std::uint32_t serial) noexcept;
 
   struct Watch {
@@ -44,7 +45,7 @@ class PredecessorWatches {
   core::Few<Watch> watches_;
   FencingToken token_{};
   std::uint32_t last_ = 0;
-  std::uint32_t connection_ = 0;  ///< its last digits
+  std::uint32_t connection_ = 0;  ///< low bits of the connection count
 };
 
 }  // namespace zklock::recipes

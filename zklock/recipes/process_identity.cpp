@@ -16,7 +16,8 @@ namespace {
 
 constinit std::atomic<std::uint64_t> current_id{0};  // 0: not made yet
 
-/// For a kernel that gives no random bits: not secret, but different from other processes'.
+/// Returns bits that differ from those of other processes but are not secret. Used if the kernel
+/// returns no random bits.
 std::uint64_t unlikely_twice() noexcept {
   std::timespec t{};
   ::clock_gettime(CLOCK_REALTIME, &t);
@@ -26,7 +27,7 @@ std::uint64_t unlikely_twice() noexcept {
   return bits;
 }
 
-/// Runs in a child between fork() and its first own instruction: only async-signal-safe calls.
+/// Makes async-signal-safe calls only, because it runs in a child before fork() returns there.
 std::uint64_t random_id() noexcept {
   std::uint64_t bits = 0;
   ssize_t got = 0;
@@ -54,8 +55,8 @@ std::uint64_t make_process_id() noexcept {
   return current_id.compare_exchange_strong(expected, wanted) ? wanted : expected;
 }
 
-// While the library is loaded, so that no fork() goes unnoticed; on demand as well, for objects
-// that are initialised still earlier.
+// Registered when the library is loaded, so that no fork() is missed. process_id() registers it
+// too, for objects that are initialised still earlier.
 const bool forks_are_watched = (watch_forks(), true);
 
 }  // namespace

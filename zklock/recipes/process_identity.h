@@ -8,36 +8,36 @@
 namespace zklock::recipes {
 
 namespace detail {
-inline constinit std::atomic<std::uint32_t> forks{0};  ///< counted in the children
+inline constinit std::atomic<std::uint32_t> forks{0};  ///< incremented in each child
 }
 
-/// 64 random bits that tell this process from every other, on any host, also from its fork()ed
-/// children. Never 0. Costs an atomic load.
+/// Returns 64 random bits that identify this process on all hosts; its fork()ed children have other
+/// ids. Never 0. Costs an atomic load.
 ///
-/// Thread-safety: any thread.
+/// Thread-safety: any thread may call it.
 std::uint64_t process_id() noexcept;
 
-/// How many fork()s lie between this process and the one that loaded the library. What was made
-/// under another generation belongs to a parent process: its threads do not exist here, and its
-/// locks may be held by them for ever. Costs an atomic load.
+/// Returns how many fork()s are between this process and the process that loaded the library. An
+/// object that was made in another generation belongs to a parent process. The threads of the
+/// parent do not exist here, and its mutexes can stay locked for ever. Costs an atomic load.
 ///
-/// Children made by vfork() or a bare clone() are not noticed; they may only exec or exit anyway.
+/// Children of vfork() or a bare clone() are not counted; they may only exec or exit anyway.
 ///
-/// Thread-safety: any thread.
+/// Thread-safety: any thread may call it.
 inline std::uint32_t fork_generation() noexcept {
   return detail::forks.load(std::memory_order_relaxed);
 }
 
-/// Who this process is, for people to read.
+/// Identifies this process for people.
 struct ProcessIdentity {
   std::uint64_t id = 0;  ///< process_id()
-  std::string host;      ///< as gethostname() tells it; empty when it does not
+  std::string host;      ///< by gethostname(); empty if that fails
   std::int64_t pid = 0;
 };
 
-/// Asks the system: to be kept by whoever needs it often.
+/// Returns the identity of this process. Makes system calls, so a frequent caller keeps the result.
 ///
-/// Thread-safety: any thread.
+/// Thread-safety: any thread may call it.
 ProcessIdentity process_identity();
 
 }  // namespace zklock::recipes

@@ -10,13 +10,13 @@ namespace zklock::recipes {
 
 namespace {
 
-/// Of a thread that has not begun anything yet: no thread_ is equal to it.
+/// The number of a thread that has not called begin() yet. No thread_ is equal to it.
 constexpr std::uint64_t no_number = std::numeric_limits<std::uint64_t>::max();
 
 constinit std::atomic<std::uint64_t> threads{0};
 constinit thread_local std::uint64_t number_of_this = no_number;
 
-/// No other thread has, had, or will have it.
+/// Returns the number of the calling thread. Numbers are never reused.
 std::uint64_t number_this_thread() noexcept {
   if (number_of_this == no_number) {
     number_of_this = threads.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -26,7 +26,7 @@ std::uint64_t number_this_thread() noexcept {
 
 }  // namespace
 
-// Only the thread itself writes its number, so it needs no order to read it.
+// Only the thread itself writes its own number, so relaxed order is enough.
 bool Recursion::is_here() const noexcept {
   return thread_.load(std::memory_order_relaxed) == number_of_this;
 }

@@ -9,48 +9,51 @@ namespace zklock::recipes {
 
 class Contender;
 
-/// The thread that has a path's lock by lock(), and how many times more it has locked it. Only that
-/// thread counts here, and so it needs no mutex, and no look into the map of contenders.
+/// The thread that holds a path's lock by lock(), and the number of its nested lock() calls. Only
+/// that thread reads and writes the count. So a nested call needs no mutex and no search in the map
+/// of contenders.
 ///
 /// | state  | event                                           | next                              |
 /// |--------|-------------------------------------------------|-----------------------------------|
-/// | empty  | begin(): a thread has got a count by lock()     | of that thread, 0                 |
-/// | of one | its lock(), while its hold is valid             | one more                          |
-/// |        | its unlock(), above 0                           | one less                          |
-/// |        | its last count by lock() is given back          | empty                             |
-/// |        | another thread's begin(), lock() and unlock()   | the same: they go by the map      |
+/// | empty  | begin(): a thread has got a count by lock()     | in use by that thread, count 0    |
+/// | in use | lock() of that thread, while its hold is valid  | count + 1                         |
+/// |        | unlock() of that thread, count above 0          | count - 1                         |
+/// |        | that thread releases its last count by lock()   | empty                             |
+/// |        | begin(), lock() or unlock() of another thread   | unchanged: it uses the map        |
 ///
-/// The first count is the contender's, and stays there as long as there are any here. So nobody
-/// else has to know of these: as long as there is one, there is that one. A hold that is lost keeps
-/// them, to be given back.
+/// The contender has the thread's first count, and keeps it while there are nested counts here. So
+/// no other code has to know the nested counts. After a loss of the hold they stay, until they are
+/// released.
 ///
-/// Thread-safety: all members, from any thread; lock-free. But begin(), end() and clear() are called
-/// with the engine's mutex held: a thread may come back from lock(), or end, after all objects have
-/// gone, and so while they are being cleared up after.
+/// Thread-safety: any thread may call any member; lock-free. REQUIRES for begin(), end() and
+/// clear(): the engine's mutex is held. A thread can return from lock(), or end, while clear() runs
+/// after the last public object was destroyed.
 class Recursion {
  public:
   Recursion() = default;
   Recursion(const Recursion&) = delete;
   Recursion& operator=(const Recursion&) = delete;
 
-  /// The calling thread has a count of this contender by lock(). Unless another thread is here.
+  /// Records that the calling thread has got a count of `contender` by lock(). Does nothing while
+  /// another thread uses this object.
   void begin(std::shared_ptr<const Contender> contender) noexcept;
-  /// True: the calling thread has the lock, and it is valid; one more is counted.
+  /// Adds a nested count and returns true, if the calling thread uses this object and its hold is
+  /// valid. Otherwise returns false.
   bool enter() noexcept;
-  /// True: one is counted less. False: what is given back is the contender's count.
+  /// Removes a nested count of the calling thread. Returns false if there is none.
   bool leave() noexcept;
-  /// What the calling thread has counted here.
+  /// Returns the nested counts of the calling thread.
   int count() const noexcept { return is_here() ? count_ : 0; }
-  /// The calling thread has given back its last count by lock().
+  /// Records that the calling thread has released its last count by lock().
   void end() noexcept;
-  /// No thread can be here any more: there is no object to lock.
+  /// Makes the state empty. REQUIRES: no public object exists, so no thread can call lock().
   void clear() noexcept;
 
  private:
   bool is_here() const noexcept;
 
-  std::atomic<std::uint64_t> thread_{0};  ///< its number; 0: none
-  // of that thread alone
+  std::atomic<std::uint64_t> thread_{0};  ///< number of the thread; 0: none
+  // used by that thread only
   std::shared_ptr<const Contender> contender_;
   int count_ = 0;
 };

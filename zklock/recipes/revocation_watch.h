@@ -5,17 +5,22 @@
 
 namespace zklock::recipes {
 
-/// A holder's watch for the marker of who wants it to let go; see core/revocation.h.
+/// A holder's watch for the marker znode by which another client requests or forces the release;
+/// see core/revocation.h.
 ///
-/// | set, and then | event                                   | next                             |
+/// | state (set)   | reply or event                          | next                             |
 /// |---------------|-----------------------------------------|----------------------------------|
-/// | looking       | none; it comes                          | looking; reading                 |
-/// |               | there is one                            | reading                          |
-/// | reading       | it asks, or forces: the holder is told  | reading, when it is changed      |
-/// |               | it is gone                              | looking                          |
+/// | looking       | the marker does not exist               | looking                          |
+/// |               | the marker exists, or is created        | reading                          |
+/// | reading       | the data request or force a release     | reading; the place is notified   |
+/// |               | the data changed                        | reading                          |
+/// |               | the marker does not exist, or is deleted| looking                          |
 /// | both          | a request failed                        | due                              |
 ///
-/// Thread-safety: within a Section of the engine. Part of its place.
+/// A marker that requests a release notifies the place once, even if its data change. Data that
+/// force a release always notify it.
+///
+/// Thread-safety: none. REQUIRES: within a Section of the engine. Part of its place.
 class RevocationWatch final : public TickedWatch {
  public:
   using TickedWatch::TickedWatch;

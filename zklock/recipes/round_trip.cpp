@@ -13,7 +13,7 @@ namespace zklock::recipes {
 
 namespace {
 
-/// One round of requests, until all replies are in or the time is up.
+/// One round of requests. It ends when all replies have arrived or the time is up.
 ///
 /// Thread-safety: all members, from any thread.
 class Round {
@@ -32,7 +32,8 @@ class Round {
     const std::lock_guard guard(mutex_);
     if (!std::exchange(over_, true)) done_.set(false);
   }
-  /// Blocks; an interruption point. Nothing when the time was up.
+  /// Blocks until the end of the round, and returns the replies; nothing if the time was up. An
+  /// interruption point.
   std::optional<std::vector<client::Reply>> wait() {
     if (!done_.wait()) return std::nullopt;
     return std::move(replies_);
@@ -41,13 +42,13 @@ class Round {
  private:
   BlockingCall<bool> done_;
   std::mutex mutex_;
-  // guarded by mutex_; replies_ belongs to the waiting thread once it is over
+  // guarded by mutex_; after the end of the round, only the waiting thread uses replies_
   std::vector<client::Reply> replies_;
   std::size_t missing_;
   bool over_ = false;
 };
 
-/// What is not needed any more when the reader leaves, however it leaves.
+/// Cancels the timer and the requests when round_trip() returns or throws.
 struct Cleanup {
   ClientCore& core;
   client::TimerId timer;

@@ -11,18 +11,19 @@
 
 namespace zklock::recipes {
 
-/// How long to wait for a round trip: until `deadline`, or until the servers could not be reached
-/// for ClientOptions::connection_timeout. A deadline that has passed means a single attempt.
+/// Returns the deadline of a round trip that begins now: `deadline`, but at most
+/// ClientOptions::connection_timeout from now. A deadline that has passed means a single attempt,
+/// which gets that maximum.
 Deadline for_one_round(ClientCore& core, Deadline deadline);
 
 using OnReply = std::function<void(const client::Reply&)>;
 
-/// Sends the requests, on whichever session is current, and blocks until all replies are in, which
-/// it returns in the order of the requests; nothing when `limit` came first: then what has not been
-/// sent never will be. An interruption point. None of the requests may have a watch. `heard` is told
-/// of each reply, also of those that nobody waits for any more, on a thread that must not be kept.
+/// Sends the requests on the current session and blocks until all replies have arrived. Returns the
+/// replies in the order of the requests. Returns nothing if `limit` came first; then requests that
+/// have not been sent are never sent. Calls `heard` for each reply, also for replies after `limit`.
+/// An interruption point. REQUIRES: no request has a watch; `heard` does not block.
 ///
-/// Thread-safety: any thread.
+/// Thread-safety: any thread may call it.
 std::optional<std::vector<client::Reply>> round_trip(ClientCore& core, Deadline limit,
                                                      std::vector<client::Operation> operations,
                                                      const OnReply& heard = {});

@@ -8,17 +8,18 @@ namespace zklock::recipes {
 
 namespace {
 
-/// Whatever the answer is, it has gone through the quorum.
+/// A quorum operation, whatever its status is.
 client::Operation heartbeat() {
   return client::request::Check{"/"};
 }
 
-/// The client's server answers it alone. To be small is all it is for.
+/// A small request that the client's server answers without the quorum.
 client::Operation question() {
   return client::request::CountChildren{"/"};
 }
 
-/// What comes after them, the next heartbeat above all, is not to wait for the watches of thousands.
+/// The limit of requests that waiting members send at one tick. Later requests, above all the next
+/// heartbeat, must not wait for the watches of thousands of members.
 constexpr int most_requests_at_a_tick = 500;
 
 }  // namespace
@@ -43,7 +44,7 @@ void SessionKeeper::connected(const client::SessionInfo& session) {
     connected_ = true;
     ++connections_;
     evidence_.emplace(session.timeout, session.attempt_began, now);
-    // The handshake gave the session the timeout of this connection, even if it now ends earlier.
+    // The handshake gave the session this connection's timeout, even if it makes the end earlier.
     if (term_ && term_->limit(evidence_->lease_of_handshake())) shortened = term_;
   }
   if (old) tell_lapsed(old);
@@ -121,7 +122,7 @@ bool SessionKeeper::deserted() const {
 }
 
 SessionKeeper::Members SessionKeeper::members() const {
-  Members alive;  // goes after the mutex: a member's destructor takes it
+  Members alive;  // destroyed after the guard: a member's destructor locks the mutex
   const std::lock_guard guard(mutex_);
   alive.reserve(members_.size());
   for (SessionMember& each : members_) {
@@ -148,7 +149,7 @@ void SessionKeeper::tick(SessionId session) {
     const std::lock_guard guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     wanted = !members_.empty();
-    // Half a tick of slack, or a tick that comes early would put it off by a whole one.
+    // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
     due = now - last_sent_ >= timeout() / (wanted ? 10 : 5) - timeout() / 40;
   }
   if (due) send(wanted ? heartbeat() : question(), session, now);

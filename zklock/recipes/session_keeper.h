@@ -21,21 +21,24 @@ namespace zklock::recipes {
 using core::Instant;
 using core::SessionId;
 
-/// A contender, as its session's keeper sees it. Called with no lock held, but for alive().
+/// An object that the SessionKeeper notifies: a lock znode that is waiting or held. Called with no
+/// lock held, except alive().
 class SessionMember {
  public:
   virtual ~SessionMember() = default;
-  /// Null once its destruction has begun.
+  /// Returns null once the destruction of the object has begun.
   virtual std::shared_ptr<SessionMember> alive() noexcept = 0;
-  /// The session has ended, and its nodes with it.
+  /// The session has ended, and so have its znodes.
   virtual void session_ended(SessionId session) = 0;
-  /// The term has lapsed: whoever was granted within it holds no longer.
+  /// The term has lapsed: all holds granted in it are lost.
   virtual void term_lapsed(const std::shared_ptr<core::LeaseTerm>& term) = 0;
-  /// The connection broke; or is back, with the same session.
+  /// The connection broke. The session may live on.
   virtual void suspended(SessionId session) = 0;
+  /// The session has a connection again.
   virtual void resumed(SessionId session) = 0;
-  /// Called at the keeper's tick, so that contenders which stay get their own node watched. `requests`
-  /// is how many may still be sent at this tick by those who only wait: it takes away its own.
+  /// Called at each tick, so that members which stay get their own znode watched. `requests` is the
+  /// number of requests that waiting members may still send at this tick. A waiting member
+  /// subtracts its own requests; a holding member does not.
   virtual void tick(int& requests) = 0;
 
  private:
@@ -43,21 +46,23 @@ class SessionMember {
   boost::intrusive::list_member_hook<> place_in_line_;  ///< guarded by the keeper
 };
 
-/// Keeps the current session's lease: sends the heartbeats while anybody holds or waits, and asks
-/// for something small while nobody does, as evidence for the next; extends the term with every
-/// answer of the quorum, and tells the members in time when it lapses.
+/// Keeps the current session's lease. With members (a contender waits or holds) it sends
+/// heartbeats. Without members it sends a small question, as evidence for the next lease. It
+/// extends the term with every quorum answer, and notifies the members in time when the term
+/// lapses.
 ///
-/// | event              | effect                                                              |
-/// |--------------------|---------------------------------------------------------------------|
-/// | connected          | evidence starts anew; the term of a living session goes on, but ends |
-/// |                    | no later than the handshake's timeout allows; its members are told   |
-/// | answered by quorum | the term is extended; if it had lapsed, or there is none, a new one |
-/// | tick, every T/20   | with members: a heartbeat every T/10; without: a question every T/5 |
-/// | term's end         | it lapses; its members are told                                     |
-/// | suspended          | no heartbeats; the term runs on to its end; its members are told    |
-/// | ended              | the term lapses; its members are told                               |
+/// | event              | effect (T: the session timeout)                                      |
+/// |--------------------|----------------------------------------------------------------------|
+/// | connected          | the evidence restarts; the term of a living session ends no later    |
+/// |                    | than the lease of the handshake; its members are notified            |
+/// | answered by quorum | the term is extended; if it had lapsed, or there is none, a new term |
+/// |                    | begins                                                               |
+/// | tick, every T/20   | with members: a heartbeat every T/10; without: a question every T/5  |
+/// | term's end         | it lapses; the members are notified                                  |
+/// | suspended          | no heartbeats; the term runs on to its end; the members are notified |
+/// | ended              | the term lapses; the members are notified                            |
 ///
-/// Thread-safety: all members, from any thread. To be made by std::make_shared. The ports must
+/// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
 class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
  public:
@@ -65,30 +70,30 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
   SessionKeeper(const SessionKeeper&) = delete;
   SessionKeeper& operator=(const SessionKeeper&) = delete;
 
-  /// Events of the coordinator.
+  // Called for the events of the coordinator.
   void connected(const client::SessionInfo& session);
   void suspended(SessionId session);
   void ended(SessionId session);
   void answered(SessionId session, Instant sent_at, bool by_quorum);
 
-  /// Members are told of what happens, in the order in which they came, and keep the heartbeats
-  /// going. Their destructors dismiss them.
+  /// Adds a member. Members are notified in the order in which they were added. While there is a
+  /// member, heartbeats are sent. REQUIRES: the member's destructor calls dismiss().
   void enlist(SessionMember& member) noexcept;
-  /// Nothing when it is not enlisted.
+  /// Removes a member. Does nothing if it was not added.
   void dismiss(SessionMember& member) noexcept;
-  /// Whether nobody is enlisted.
+  /// Returns whether there is no member.
   bool deserted() const;
 
-  /// The term in which a grant of `session` may be made now; null when the lease is not valid.
+  /// Returns the term for a grant on `session` now; null if the lease is not valid.
   std::shared_ptr<core::LeaseTerm> valid_term(SessionId session);
 
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
-  /// How many there have been, with this one.
+  /// Returns the number of connections so far, which identifies the current or last one.
   std::uint64_t connection() const noexcept { return connections_.load(); }
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
 
-  /// No more timers or heartbeats. The term lapses.
+  /// Ends the heartbeats and the ticks, and makes the term lapse.
   void stop();
 
  private:
@@ -114,10 +119,10 @@ class SessionKeeper : public std::enable_shared_from_this<SessionKeeper> {
   mutable std::mutex mutex_;
   // guarded by mutex_
   bool stopped_ = false;
-  std::optional<core::LeaseEvidence> evidence_;  ///< of the connection; none while suspended
+  std::optional<core::LeaseEvidence> evidence_;  ///< of the connection; nothing while suspended
   Term term_;                                    ///< of the session; may have lapsed
-  /// The shortest session timeout that a server granted to the session. A new leader times a session by
-  /// the one that it was created with, until a server relays a packet of it.
+  /// The shortest session timeout that a server granted to this session. A new leader uses the
+  /// timeout of the session's creation until a server relays one of its packets.
   core::Duration shortest_timeout_{};
   Instant last_sent_{};
   client::TimerId tick_timer_{};

@@ -11,13 +11,14 @@
 
 namespace zklock::recipes {
 
-/// How long to wait on a condition variable at once, before `deadline` is looked at again: its clock
-/// stands still while the machine sleeps.
+/// Returns how long to wait on a condition variable before `deadline` is checked again: until the
+/// deadline, but `longest` at most. The clock of a condition variable stands still while the
+/// machine is suspended.
 inline core::Duration slice_before(Deadline deadline, core::Instant now, core::Duration longest) {
   return deadline.is_never() ? longest : std::min<core::Duration>(longest, deadline.at() - now);
 }
 
-/// Waits until `done()`, on LeaseClock; false when `deadline` came first.
+/// Blocks until `done()` returns true. Returns false if `deadline` came first, by LeaseClock.
 template <class Done>
 bool wait_in_slices(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
                     Deadline deadline, Done done) {

@@ -34,14 +34,15 @@ class Listeners {
  private:
   static constexpr std::size_t first_prune_at = 16;
 
-  // By control block: that address is not used again while a weak_ptr is here.
+  // Ordered by control block: its address is not reused while a weak_ptr to it exists.
   std::set<std::weak_ptr<ThreadExitListener>, std::owner_less<>> listeners_;
   std::size_t prune_at_ = first_prune_at;
   std::uint32_t generation_ = fork_generation();
 };
 
 void thread_ends(void* listeners) {
-  // The key's value is null already: what is registered from now on gets another round.
+  // The key's value is already null: a listener that is registered from now on is called in another
+  // round.
   const std::unique_ptr<const Listeners> mine(static_cast<const Listeners*>(listeners));
   if (mine->is_of_this_process()) mine->call_all(Owner::this_thread());
 }

@@ -31,7 +31,7 @@ void TickedWatch::ask(client::Operation watch, std::function<void(const client::
       {.operation = std::move(watch), .session = place_.session()},
       place_.entering([this, round = round_, answered = std::move(answered)](
                           Place&, const client::Reply& reply) {
-        if (round == round_) answered(reply);  // the place is alive, and so is its part
+        if (round == round_) answered(reply);  // the place exists, so this part of it does too
       }));
 }
 

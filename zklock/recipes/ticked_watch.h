@@ -10,7 +10,8 @@ namespace zklock::recipes {
 
 class Place;
 
-/// A watch that a place has once a tick has found it: most places go before that, and need none.
+/// A watch of a place that is requested at the next tick of the session. Most places end before
+/// that, and need no watch.
 ///
 /// | state | event                | next                                              |
 /// |-------|----------------------|---------------------------------------------------|
@@ -18,9 +19,9 @@ class Place;
 /// | set   | again()              | due                                               |
 /// | both  | disarm(), forget()   | due                                               |
 ///
-/// What was asked for before the last two is not listened to.
+/// After disarm() and forget(), replies and events of earlier requests are ignored.
 ///
-/// Thread-safety: within a Section of the engine. Part of its place.
+/// Thread-safety: none. REQUIRES: within a Section of the engine. Part of its place.
 class TickedWatch {
  public:
   explicit TickedWatch(Place& place) : place_(place) {}
@@ -28,20 +29,23 @@ class TickedWatch {
   TickedWatch& operator=(const TickedWatch&) = delete;
   virtual ~TickedWatch() = default;
 
-  /// Sets it, unless it is: then true.
+  /// Sets the watch. Returns false if it was set already.
   bool tick();
+  /// Removes the watch.
   void disarm() noexcept;
-  /// What it watches is being deleted: the servers' watch goes with that, and need not be removed.
+  /// Forgets the watch without removing it: the watched znode is being deleted, which ends the
+  /// watch.
   void forget() noexcept;
 
  protected:
-  /// Asks for the watch, by ask().
+  /// Requests the watch, by ask().
   virtual void begin() = 0;
-  /// On the session of the place. `answered` is called within a Section.
+  /// Sends a request with a watch, on the session of the place. `answered` is called within a
+  /// Section.
   void ask(client::Operation watch, std::function<void(const client::Reply&)> answered);
-  /// The same for an event.
+  /// Returns an event handler that calls `happened` within a Section.
   client::request::OnWatchEvent on_event(std::function<void(client::request::WatchEvent)> happened);
-  /// There is no watch: another is asked for at the next tick.
+  /// Records that no watch is set: the next tick requests it.
   void again() noexcept { id_ = {}; }
 
   Place& place_;

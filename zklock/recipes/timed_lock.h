@@ -8,7 +8,8 @@
 
 namespace zklock::recipes {
 
-/// Locks a free mutex at once; otherwise waits for it, for `longest` at most.
+/// Locks the mutex. Blocks for `longest` at most if it is not free. Returns false if it was not
+/// locked.
 inline bool lock_within(std::unique_lock<std::timed_mutex>& lock, core::Duration longest) {
 #if defined(__SANITIZE_THREAD__)
   // ThreadSanitizer of g++ 12 sees no lock by the steady clock (pthread_mutex_clocklock).

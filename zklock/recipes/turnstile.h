@@ -9,28 +9,29 @@ namespace zklock::recipes {
 
 class Place;
 
-/// Lets so many places of one lock path ask for their nodes at once, and the others in the order in
-/// which they came. A request under way takes several times the memory of the place that it is for,
-/// and thousands may come in one burst.
+/// Limits how many places of one lock path have their create under way at a time. The other places
+/// wait in a line, in the order of their numbers. A request takes several times the memory of its
+/// place, and thousands of places can arrive in one burst.
 ///
-/// Who was let through has passed when it has its node, or that cannot be had, or is not known: till
-/// then it may ask again at once. Who comes again after that goes before all who came later.
+/// A place that was let through may send its create, and may repeat it, until it has passed. It has
+/// passed when it has its znode, has failed, or has an unknown outcome. If it has to create a znode
+/// again later, it waits in the line again, ahead of all newer places.
 ///
-/// Thread-safety: within a Section of the engine, of which it is a part.
+/// Thread-safety: none. REQUIRES: within a Section of the engine, which owns this object.
 class Turnstile {
  public:
-  /// `at_once`: at least 1.
+  /// `at_once`: the limit, at least 1.
   explicit Turnstile(std::size_t at_once) : at_once_(at_once) {}
   Turnstile(const Turnstile&) = delete;
   Turnstile& operator=(const Turnstile&) = delete;
 
-  /// It is let through now, or when it is its turn.
+  /// Calls place->let_through() now, or later when the limit permits it.
   void enter(const std::shared_ptr<Place>& place);
-  /// One that was let through has passed.
+  /// Records that a place has passed, and lets waiting places through.
   void passed();
-  /// True: it stood in line, and does not any more.
+  /// Removes `place` from the line. Returns false if it is not in the line.
   bool withdraw(const Place& place);
-  /// Nobody is let through any more.
+  /// Empties the line: no waiting place is let through any more.
   void close() noexcept { line_.clear(); }
 
  private:
@@ -40,7 +41,7 @@ class Turnstile {
 
   const std::size_t at_once_;
   std::size_t under_way_ = 0;
-  /// By their numbers; empty while fewer are under way.
+  /// Waiting places, by their numbers. Empty while fewer than at_once_ are under way.
   Line line_;
 };
 
