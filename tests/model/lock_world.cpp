@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -193,7 +192,8 @@ void LockWorld::check_token(const CallResult& granted) {
   }
   last_token_ = std::max(last_token_, granted.token);
   if (excludes) last_exclusive_token_ = granted.token;
-  for (const auto& other : calls_ | std::views::drop(first_call_)) {
+  for (std::size_t i = first_call_; i < calls_.size(); ++i) {
+    const auto& other = calls_[i];
     if (other->token == granted.token && number_of(other->node) != number_of(granted.node)) {
       violation_ = "G1: two nodes with one token";
     }
