@@ -9,8 +9,8 @@
 
 namespace zklock::model {
 
-/// A candidate for the leadership at LockWorld::path that contends once, and does nothing when it
-/// leads.
+/// A candidate for the leadership at LockWorld::path. It contends once, and does nothing as the
+/// leader.
 class Candidate final : public recipes::Candidacy {
  public:
   explicit Candidate(recipes::ClientCore& core, bool until_finished = false)

@@ -11,7 +11,7 @@
 
 namespace zklock::model {
 
-/// The first client holds to write and, nested, to read.
+/// The first client has a write hold and, nested in it, a read hold.
 class DowngradeTest : public EngineTest {
  protected:
   static LockWorld::Request to_write() { return LockWorld::to_write(); }
@@ -33,7 +33,7 @@ class DowngradeTest : public EngineTest {
   bool is_reader() { return hold().node() == reader_ && there(reader_) && !there(writer_); }
   bool is_writer() { return hold().node() == writer_ && !there(reader_) && there(writer_); }
 
-  /// Sends the request; what comes of it, run() shows.
+  /// Sends the request. run() completes it.
   void downgrade() { lock_.release(writes_); }
   void downgraded() {
     downgrade();

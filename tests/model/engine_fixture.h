@@ -11,7 +11,7 @@ namespace zklock::model {
 
 using namespace std::chrono_literals;
 
-/// Three clients on the simulated ensemble, connected, and a lock path that has been used before.
+/// Three connected clients on the simulated ensemble, and a lock path that has been used before.
 class EngineTest : public ::testing::Test {
  protected:
   EngineTest() = default;
@@ -29,7 +29,7 @@ class EngineTest : public ::testing::Test {
     lock_.release(call);
     run();
   }
-  /// What it sends is on its way.
+  /// Releases the lock. The requests of the release are sent, but no reply has arrived.
   void let_go(std::size_t call) {
     lock_.release(call);
     lock_.engine(lock_.call(call).client)->settle();
@@ -40,7 +40,7 @@ class EngineTest : public ::testing::Test {
     EXPECT_TRUE(lock_.call(call).granted());
     return call;
   }
-  /// The network carries nothing for so long.
+  /// Acquires the lock while the client's network carries nothing for the duration `way`.
   std::size_t granted_after(Duration way, std::size_t c) {
     const std::size_t call = lock_.acquire(c);
     client(c).cut_off();
@@ -56,7 +56,7 @@ class EngineTest : public ::testing::Test {
     EXPECT_EQ(lock_.call(call).outcomes, 0);
     return call;
   }
-  /// One step of anybody, but for time; false: there is none.
+  /// Runs one enabled step that is not a timer. Returns false if there is none.
   bool step() {
     for (const Step& step : lock_.world().steps()) {
       if (step.kind == Step::Kind::timer) continue;
@@ -69,7 +69,8 @@ class EngineTest : public ::testing::Test {
     run_for(2s);
     EXPECT_EQ(lock_.violation_at_rest(), "");
   }
-  /// Its deadline has passed, or it was cancelled.
+  /// Expects that the call ended with neither a hold nor an error: its deadline passed, or it was
+  /// cancelled.
   void expect_ended_with_nothing(std::size_t call) {
     EXPECT_EQ(lock_.call(call).outcomes, 1);
     EXPECT_FALSE(lock_.call(call).granted());
@@ -86,7 +87,7 @@ class EngineTest : public ::testing::Test {
     for (std::size_t c = 0; c < lock_.world().clients(); ++c) client(c).reset_counts();
   }
   void SetUp() override {
-    // The parent exists in the steady state; the first lock made it.
+    // In the steady state the parent exists, because the first lock created it.
     lock_.connect_all();
     lock_.release(granted(0));
     run();

@@ -15,7 +15,7 @@
 
 namespace zklock::model {
 
-/// Contenders of one client that share a node; the others are outside.
+/// Contenders of one client that share a znode, and contenders of other clients.
 class LocalTest : public EngineTest {
  protected:
   using Kind = OperationKind;
@@ -36,7 +36,7 @@ class LocalTest : public EngineTest {
     }
     return calls;
   }
-  /// Until all have had it.
+  /// Releases each hold when it is granted, until all these calls have been granted.
   void release_as_granted(const std::vector<std::size_t>& calls) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       for (const auto each : calls) {
@@ -44,7 +44,7 @@ class LocalTest : public EngineTest {
       }
     }
   }
-  /// `next` was granted on the node of `before`.
+  /// Expects that `next` was granted on the lock znode of `before`.
   void expect_same_node(std::size_t before, std::size_t next) {
     ASSERT_TRUE(is_granted(next));
     EXPECT_EQ(call(next).node, call(before).node);
@@ -56,9 +56,9 @@ class LocalTest : public EngineTest {
     EXPECT_GT(call(next).token.zxid, call(before).token.zxid);
     EXPECT_EQ(call(next).token.turn, 0U);
   }
-  /// As somebody who wants the holder of the only node to let go.
+  /// Creates a release request for the holder of the only lock znode, as another program would.
   void ask_for_release(std::string_view data) {
-    run_for(2s);  // shorter holds do not look for it
+    run_for(2s);  // shorter holds do not watch for a request
     const auto node = core::NodeName::parse(lock_.nodes().at(0));
     marker_ = LockWorld::path + ("/" + core::revocation_marker(node->sequence));
     ASSERT_EQ(ensemble().create(marker_, std::string(data)), Status::ok);
@@ -75,7 +75,7 @@ class LocalTest : public EngineTest {
 
 class LocalBatch : public LocalTest {
  protected:
-  /// More than any test grants.
+  /// A batch bound that no test reaches.
   static Request many() { return on({.batch = 1'000}); }
 };
 

@@ -13,7 +13,7 @@ namespace zklock::model {
 
 inline constexpr std::chrono::milliseconds kDelay{5'000};
 
-/// One who leaves a delay behind, and those who come after it.
+/// A holder that leaves a delay marker behind, and the contenders behind it.
 class LockDelay : public EngineTest {
  protected:
   using Kind = OperationKind;
@@ -32,7 +32,7 @@ class LockDelay : public EngineTest {
     for (const auto& name : lock_.nodes()) count += core::DelayMarker::parse(name) ? 1U : 0U;
     return count;
   }
-  /// It holds, and is gone at this very moment.
+  /// Ends the session of the client, which holds the lock.
   void lose(std::size_t client) {
     lock_.world().expire(client);
     run();
@@ -43,7 +43,7 @@ class LockDelay : public EngineTest {
     run_for(1ns);
     EXPECT_TRUE(is_granted(call)) << "too late";
   }
-  /// Takes what is left away, as whoever comes next would.
+  /// Expects that the next contender removes what is left, and leaves nothing itself.
   void expect_rest_after_next() {
     const auto next = lock_.acquire(2);
     run_for(kDelay);

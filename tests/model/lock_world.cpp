@@ -19,13 +19,13 @@ namespace zklock::model {
 
 namespace {
 
-/// A port that the world owns.
+/// Returns a pointer that does not own the object; the world owns it.
 template <class T>
 std::shared_ptr<T> borrowed(T& object) {
   return {std::shared_ptr<void>(), &object};
 }
 
-/// What stays of its name when its owner only reads on.
+/// Returns the sequence number, which stays when the owner downgrades to a read hold.
 std::int32_t number_of(std::string_view node) {
   return core::parse_contention(node.substr(std::strlen(LockWorld::path) + 1))->sequence.value;
 }
@@ -161,7 +161,7 @@ void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
   if (!outcome.contender) return;
   call.hold = outcome.contender->make_hold(call.kind);
   call.token = call.hold.token();
-  call.node = outcome.contender->tenure().node();  // unlike Hold::node(): not for a transaction
+  call.node = outcome.contender->tenure().node();  // not Hold::node(), which is for transactions
   watchers_[index] =
       std::make_unique<std::stop_callback<Watcher>>(call.hold.lost(), Watcher{lost_told_[index]});
   check_token(call);
@@ -169,8 +169,9 @@ void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
   check_delay(call);
 }
 
-/// By the node, not by what the call wanted: a writer's covers the readers of its owner. But those
-/// that are left alone let others in, though the client may not know yet that its node says so.
+/// Follows the lock znode rather than the call: a write hold covers the nested read holds of its
+/// owner. If only read holds are left, they admit other readers. The client may not know the new
+/// znode's name yet.
 Access LockWorld::access_of(const CallResult& call) const {
   const bool only_shared = std::ranges::none_of(calls_, [&](const auto& other) {
     return other->hold && other->token == call.token && !core::is_shared(other->kind);
@@ -213,7 +214,7 @@ void LockWorld::check_count(const CallResult& granted) {
   }
   const auto since = said_.begin() + static_cast<std::ptrdiff_t>(*granted.counts);
   std::int32_t most = *std::max_element(since, said_.end());
-  // Or whoever found none has said it.
+  // Or a contender that found no count has stored it.
   const Node* const count = world_.ensemble().find(count_path());
   if (count) most = std::max(most, core::parse_permit_count(count->data).value_or(0));
   if (taken > most) violation_ = "G2: more than there ever were";
@@ -250,9 +251,9 @@ std::vector<std::string> LockWorld::nodes() const {
 }
 
 std::size_t LockWorld::held() const {
-  std::set<FencingToken> grants;  // nested holds are one
+  std::set<FencingToken> grants;  // nested holds count once
   for (const auto& call : calls_) {
-    // A paused process is not asked.
+    // The state of a paused process cannot be read.
     if (world_.client(call->client).is_paused()) continue;
     if (call->hold && call->hold.state() != HoldState::lost) grants.insert(call->token);
   }
@@ -260,7 +261,7 @@ std::size_t LockWorld::held() const {
 }
 
 std::string LockWorld::violation_of_exclusion() const {
-  std::map<FencingToken, const CallResult*> grants;  // nested holds are one
+  std::map<FencingToken, const CallResult*> grants;  // nested holds count once
   for (const auto& call : calls_) {
     if (world_.client(call->client).is_paused()) continue;
     if (call->hold && call->hold.state() != HoldState::lost) grants.emplace(call->token, &*call);
@@ -277,13 +278,13 @@ std::string LockWorld::violation_of_exclusion() const {
 }
 
 std::string LockWorld::violation_of_nodes() const {
-  // A session that its client has ended by itself may keep its nodes for a while.
+  // A session that its client has ended can keep its znodes for a while.
   std::set<std::pair<SessionId, std::string>> contenders;
   for (const std::string& name : nodes()) {
     const Node* node = world_.ensemble().find(path + ("/" + name));
     const auto data = core::NodeData::parse(node->data);
     if (!data || !core::parse_contention(name)) continue;
-    // Without the number of the attempt.
+    // Drop the number of the attempt.
     const std::string contender = data->attempt.substr(0, data->attempt.rfind('.'));
     if (!contenders.emplace(node->owner, contender).second) return "nodes: two of one contender";
   }

@@ -19,38 +19,41 @@
 
 namespace zklock::model {
 
-/// What came of one acquiring call.
+/// The result of one acquire.
 struct CallResult {
   std::size_t client = 0;
   Owner owner;
-  int outcomes = 0;  ///< must end at 1
+  int outcomes = 0;  ///< the number of results; 1 at the end
   Hold hold;
   std::optional<Error> error;
   FencingToken token;  ///< of the grant, also after the release
-  std::string node;    ///< of the grant
+  std::string node;    ///< the lock znode of the grant
   core::CountKind kind = core::CountKind::hold;
-  std::int32_t all = 1;  ///< permits, where the grant is of some of a fixed number
+  std::int32_t all = 1;  ///< the fixed total of permits
   std::chrono::milliseconds lock_delay = {};
-  std::optional<std::size_t> counts = {};  ///< where that is shared: how often it was said before
+  /// The index in said_ of the value that applied when the call began. Empty unless the permit
+  /// count is shared.
+  std::optional<std::size_t> counts = {};
   bool granted() const noexcept { return token.zxid != 0; }
 };
 
-/// The production engine, one client core for every simulated client, and the invariants that hold
-/// at every moment whatever happens:
+/// The production engine with one client core for each simulated client. These invariants are
+/// checked at each grant, in violation() and in violation_at_rest():
 ///
-/// | name  | checked                                                                        |
+/// | name  | invariant                                                                      |
 /// |-------|--------------------------------------------------------------------------------|
-/// | G1    | the token of a grant is above those of all before that exclude it; no two      |
-/// |       | nodes have the same, nor two owners                                            |
-/// | G2    | holds that say `held` or `suspended` may be together: one that is exclusive,   |
-/// |       | or readers, or permits, no more than there are; where that number is shared:   |
-/// |       | with those before it, no more than there ever were since it was wanted         |
-/// | G3    | a hold that once said lost never says anything else; its stop_token fires once |
-/// | delay | nobody is granted while a marker is left of somebody who is not there; who is  |
-/// |       | granted with a lock delay has left one                                         |
-/// | G5    | at_rest(): no node, watch, interest, map entry, background work is left        |
-/// | nodes | never two of one contender                                                     |
-/// | calls | every call ends exactly once                                                   |
+/// | G1    | The token of a grant is above the tokens of all earlier grants that exclude    |
+/// |       | it. Two lock znodes, or two owners, never have an equal token.                 |
+/// | G2    | The holds in state `held` or `suspended` are one exclusive hold, or readers,   |
+/// |       | or at most the number of permits. For a shared permit count, the permits of a  |
+/// |       | grant and of the contenders ahead of it are at most the highest count that     |
+/// |       | applied since the acquire began.                                               |
+/// | G3    | The state of a hold never changes after `lost`; its stop_token fires once.     |
+/// | delay | No contender is granted while there is a delay marker without its lock znode.  |
+/// |       | A grant with a lock delay has a delay marker.                                  |
+/// | G5    | At rest there is no lock znode, watch, interest, map entry or background work. |
+/// | nodes | A contender never has two lock znodes.                                         |
+/// | calls | Every acquire ends exactly once.                                               |
 class LockWorld {
  public:
   explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
@@ -60,22 +63,22 @@ class LockWorld {
   LockWorld& operator=(const LockWorld&) = delete;
 
   static constexpr const char* path = "/locks/a";
-  /// As the clients are told. Not the default.
+  /// The setting of the clients. It differs from the default.
   static constexpr std::chrono::microseconds stay_awake{700};
 
   World& world() noexcept { return world_; }
   recipes::ClientCore& core(std::size_t c) { return *cores_.at(c); }
   std::shared_ptr<recipes::LockEngine> engine(std::size_t c, const char* lock = path);
 
-  /// All clients connected, and nothing under way.
+  /// Connects all clients, and runs until no work is left.
   void connect_all();
-  /// As long as the world is there, or until that is ended, there is a public object on the path.
+  /// Keeps a public lock object on the path until end_use(), or until the world is destroyed.
   void use(std::size_t client);
   void end_use(std::size_t client);
 
   struct Request {
     Owner owner = Owner::unique();
-    std::optional<Duration> timeout = std::nullopt;  ///< none: never; zero: a single attempt
+    std::optional<Duration> timeout = std::nullopt;  ///< none: no deadline; zero: one attempt
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;
     core::HoldLimit limit = {};
@@ -89,12 +92,12 @@ class LockWorld {
   static Request to_read(Owner owner = Owner::unique());
   static Request permits(std::int32_t wanted, std::int32_t all);
   static Request at_gate(std::int32_t weight, Owner owner = Owner::unique());
-  /// Of a number that is kept on the servers.
+  /// Requests permits of a count that the ensemble stores.
   static Request shared_permits(std::int32_t wanted, std::int32_t initial);
-  /// Makes it `number`, as somebody else.
+  /// Sets the stored count to `number`, as another program would.
   void say_permits(std::int32_t number);
   static std::string count_path();
-  /// Which call: an index for the members below.
+  /// Starts an acquire. Returns its index for the members below.
   std::size_t acquire(std::size_t client, Request request);
   std::size_t acquire(std::size_t client) { return acquire(client, Request{}); }
   void cancel(std::size_t call);
@@ -103,16 +106,17 @@ class LockWorld {
   std::size_t calls() const noexcept { return calls_.size(); }
   std::size_t lost_told(std::size_t call) const { return *lost_told_.at(call); }
 
-  /// See SimEnsemble::empty(): tokens are compared with those of later grants only.
+  /// Calls SimEnsemble::empty(). After that, tokens are compared only among the later grants.
   void empty_servers();
 
-  /// The names of the contenders' nodes under the lock, and of their markers, in no order.
+  /// Returns the names of the lock znodes and of their markers, unordered.
   std::vector<std::string> nodes() const;
-  /// How many grants are valid.
+  /// Returns the number of valid grants. The clients of paused processes are left out.
   std::size_t held() const;
-  /// Empty, or the first invariant that does not hold at this moment.
+  /// Returns the first violated invariant, or an empty string.
   std::string violation();
-  /// The same of what must be so when all calls have ended and all holds were released.
+  /// Returns the first invariant that is violated now, when all calls have ended and all holds are
+  /// released. Returns an empty string if there is none.
   std::string violation_at_rest();
 
  private:
@@ -130,16 +134,16 @@ class LockWorld {
 
   mutable World world_;
   std::vector<std::shared_ptr<recipes::ClientCore>> cores_;
-  std::map<std::size_t, std::shared_ptr<recipes::LockEngine>> used_;  ///< by client
+  std::map<std::size_t, std::shared_ptr<recipes::LockEngine>> used_;  ///< key: the client
   std::vector<std::unique_ptr<CallResult>> calls_;
-  std::vector<std::weak_ptr<recipes::AcquireCall>> waiting_;  ///< by call
+  std::vector<std::weak_ptr<recipes::AcquireCall>> waiting_;  ///< index: the call
   std::vector<std::shared_ptr<std::size_t>> lost_told_;
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   std::vector<bool> said_lost_;
-  std::vector<std::int32_t> said_;     ///< of shared numbers of permits, in order
-  std::size_t first_call_{};           ///< since the servers were emptied
+  std::vector<std::int32_t> said_;     ///< shared permit counts, in order of setting
+  std::size_t first_call_{};           ///< first call after the last empty_servers()
   FencingToken last_token_;            ///< the highest that was granted
-  FencingToken last_exclusive_token_;  ///< of those that exclude all others
+  FencingToken last_exclusive_token_;  ///< the latest exclusive grant's token
   std::string violation_;
 };
 

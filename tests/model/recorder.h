@@ -23,16 +23,16 @@ constexpr const char* to_string(WatchEvent event) {
   return "";
 }
 
-/// A client that writes down all it is told, in order, as one word each: "connected!" (a new
-/// session), "connected", "suspended", "ended session ended", "answered", "quorum", and for
-/// requests the label they were given: "label: ok", "label changed".
+/// A client that records, in order, each call that it receives. Session calls become "connected!"
+/// (a new session), "connected", "suspended", "ended session ended", "answered" and "quorum". A
+/// reply becomes "LABEL: STATUS" and a watch event "LABEL EVENT", with the label of the request.
 class Recorder : public client::SessionObserver {
  public:
   Recorder(World& world, std::size_t c) : world_(world), c_(c) {}
 
   SimCoordinator& coordinator() { return world_.client(c_); }
   void start() { coordinator().start(*this); }
-  /// Starts, and runs until it is connected.
+  /// Calls start(), runs until the client is connected, and clears the log.
   void connect() {
     start();
     world_.run_all();
@@ -59,7 +59,8 @@ class Recorder : public client::SessionObserver {
       log.emplace_back(label + " " + to_string(event));
     };
   }
-  /// Submitted without a reply so far; counts a second reply too.
+  /// Returns the number of submitted requests without a reply. A second reply to a request counts,
+  /// too.
   std::ptrdiff_t open_requests() const { return sent_ - answered_; }
   std::vector<std::string> take_log() { return std::exchange(log, {}); }
 

@@ -12,7 +12,8 @@ TimerId SimClock::at(Instant when, std::function<void()> task) {
 
 TimerId SimClock::at(Process process, Instant when, std::function<void()> task) {
   const TimerId id{++last_id_};
-  // Before all that are due at the same time, for they were submitted earlier and run from the end.
+  // Insert before all timers with this due time. They were submitted earlier, and timers run from
+  // the end.
   const auto place = std::lower_bound(timers_.begin(), timers_.end(), when,
                                       [](const Timer& timer, Instant t) { return timer.when > t; });
   timers_.insert(place, Timer{when, id, process, std::move(task)});
@@ -54,7 +55,7 @@ void SimClock::advance_to(Instant when) {
 }
 
 void SimClock::clear() {
-  // What goes with them may ask for another.
+  // The destructor of a task can submit another timer.
   while (!timers_.empty()) std::vector<Timer>().swap(timers_);
 }
 
@@ -73,7 +74,7 @@ Instant ProcessClock::shown_at(Instant time) const noexcept {
 }
 
 Instant ProcessClock::showing(Instant shown) const noexcept {
-  // Beyond what can be multiplied it is never, or long ago.
+  // Beyond 48 hours the product could overflow. Such a time is never reached, or has long passed.
   constexpr Duration never = std::chrono::hours(48);
   const Duration since = shown.time_since_epoch();
   if (drift_ == 0 || since > never || since < Duration::zero()) return shown;

@@ -16,14 +16,14 @@ using client::TimerId;
 using core::Duration;
 using core::Instant;
 
-/// To whom a timer belongs: 0 the servers and the test itself, n + 1 the process of client n. The
-/// timers of a process can be held, as SIGSTOP does.
+/// The owner of a timer. 0 stands for the ensemble and the test itself, n + 1 for the process of
+/// client n. The timers of a process can be held, as SIGSTOP does.
 using Process = std::size_t;
 
-/// Virtual time. It stands still until the driver moves it; timers due at the same time run in the
-/// order of their submission. Timers of a process that is held stay, and are overdue afterwards.
+/// Virtual time, which only the driver advances. Timers due at an equal time run in the order of
+/// their submission. The timers of a held process do not run. After release() they are overdue.
 ///
-/// Thread-safety: none, as everywhere in the model.
+/// Thread-safety: none, like the whole model.
 class SimClock final : public client::Scheduler {
  public:
   Instant now() const noexcept override { return now_; }
@@ -31,18 +31,19 @@ class SimClock final : public client::Scheduler {
   TimerId at(Process process, Instant when, std::function<void()> task);
   void cancel(TimerId timer) noexcept override;
 
-  /// When the next timer that may run is due: never before now().
+  /// Returns the due time of the next timer of a process that is not held. An overdue timer is due
+  /// now.
   std::optional<Instant> next_due() const noexcept;
-  /// Moves to the next timer and runs it. False: there is none.
+  /// Advances to the next timer and runs it. Returns false if there is none.
   bool run_next();
-  /// Runs all timers due until `when`, in order, and stands at `when` then.
+  /// Runs all timers due until `when`, in order, and advances to `when`.
   void advance_to(Instant when);
-  /// Moves to that time, by which no timer is due.
+  /// Advances to `when`. REQUIRES: no timer is due by then.
   void stand_at(Instant when) noexcept { now_ = when; }
 
   void hold(Process process);
   void release(Process process);
-  /// No timer is due any more.
+  /// Removes all timers.
   void clear();
   std::size_t pending() const noexcept { return timers_.size(); }
 
@@ -58,14 +59,14 @@ class SimClock final : public client::Scheduler {
 
   Instant now_{std::chrono::hours(1)};  // so that tests can look back without going negative
   std::uint64_t last_id_ = 0;
-  std::vector<Timer> timers_;  // the next one is the last
-  std::vector<bool> held_;     // by process
+  std::vector<Timer> timers_;  // sorted: the next timer is the last element
+  std::vector<bool> held_;     // index: the process
 };
 
-/// The clock as one simulated process sees it: it may run at another rate than the servers'.
+/// The clock of one simulated process. Its rate can differ from that of the ensemble's clock.
 class ProcessClock final : public client::Scheduler {
  public:
-  /// `drift`: by how many millionths it is faster.
+  /// `drift`: the millionths by which this clock is faster.
   ProcessClock(SimClock& clock, Process process, std::int32_t drift = 0) noexcept
       : clock_(clock), process_(process), drift_(drift) {}
   Instant now() const noexcept override {
@@ -77,12 +78,12 @@ class ProcessClock final : public client::Scheduler {
   }
   void cancel(TimerId timer) noexcept override { clock_.cancel(timer); }
 
-  /// What it shows at a time of the world's.
+  /// Returns the value that this clock shows at a time of the SimClock.
   Instant shown_at(Instant time) const noexcept;
-  /// The first time of the world's at which it shows that, or later.
+  /// Returns the first time of the SimClock at which this clock shows `shown` or more.
   Instant showing(Instant shown) const noexcept;
 
-  /// Done at each reading: what another thread does at that moment.
+  /// Called at each reading. It simulates an action of another thread at that moment.
   std::function<void()> when_read;
 
  private:

@@ -16,7 +16,7 @@ using client::request::ListAndWatch;
 
 namespace {
 
-/// Whether the servers give this answer; the others come from the client's own side.
+/// Returns whether a server sends this status. The client itself produces the other statuses.
 bool is_servers_answer(Status status) {
   switch (status) {
     case Status::ok:
@@ -42,8 +42,8 @@ bool is_servers_answer(Status status) {
   return false;
 }
 
-/// Whether the client refuses the operation, and sends nothing: the C client takes no such path, and
-/// a transaction is not empty.
+/// Returns whether the client rejects the operation and sends nothing. The C client rejects invalid
+/// paths, and the coordinator rejects an empty transaction.
 bool is_refused_unsent(const client::Operation& operation) {
   using client::is_valid_path;
   return !std::visit(Overloaded{
@@ -109,7 +109,7 @@ void SimCoordinator::start(client::SessionObserver& observer) {
   begin_attempt();
 }
 
-// Submission: nothing happens but that things are queued.
+// Submission. These functions only queue requests.
 
 RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) {
   ++counts_[request.operation.index()];
@@ -144,7 +144,7 @@ void SimCoordinator::send(Pending pending) {
   to_server_.emplace_back(NextRequest{});
   try {
     in_flight_.push_back(std::move(pending));
-  } catch (...) {  // all of it or nothing, as the port promises
+  } catch (...) {  // strong guarantee, as the port promises
     to_server_.pop_back();
     throw;
   }
@@ -228,8 +228,8 @@ void SimCoordinator::unwatch(RequestId request) noexcept {
 }
 
 void SimCoordinator::drop_watch_if_unused(const Watch& watch) {
-  // A request under way counts: the removal would arrive after it and take its watch along. Its
-  // reply asks again.
+  // A request in flight counts as a use: the removal would arrive after it and delete its watch.
+  // The reply calls this function again.
   if (!armed_.contains(watch) ||
       std::any_of(interests_.begin(), interests_.end(),
                   [&watch](const Interest& i) { return i.watch == watch; }) ||
@@ -246,7 +246,7 @@ void SimCoordinator::drop_watch_if_unused(const Watch& watch) {
 void SimCoordinator::close() {
   if (closed_) return;
   closed_ = true;
-  // With no connection nothing is sent: the session stays until its timeout.
+  // Without a connection nothing is sent. The session stays until its timeout.
   if (link_ == Link::up && !isolated_ && !cut_off_) ensemble_.end_session(server_session_);
   std::vector<Pending> left;
   const auto take = [this, &left](Pending& pending) {
@@ -288,7 +288,7 @@ std::string SimCoordinator::trouble() const {
   return {};
 }
 
-// What the client is told.
+// Messages to the client.
 
 void SimCoordinator::receive() {
   if (!can_receive()) return;
@@ -350,7 +350,7 @@ void SimCoordinator::end_overdue_session() {
   end_session(session_);
 }
 
-// For ever.
+// This state is final.
 void SimCoordinator::receive_one(AuthFailed) {
   refused_ = true;
   drop_network(OnTheWay::dropped);
@@ -403,7 +403,7 @@ void SimCoordinator::receive_one(const Event& message) {
     return watch.path == message.path && concerns(message.event, watch.kind);
   };
   std::erase_if(armed_, [&is_for](const auto& armed) { return is_for(armed.first); });
-  // One by one, for a handler may end the interest of another.
+  // One at a time, because a handler can end the interest of another.
   for (;;) {
     const auto interest = std::find_if(interests_.begin(), interests_.end(),
                                        [&is_for](const Interest& i) { return is_for(i.watch); });
@@ -475,7 +475,7 @@ void SimCoordinator::drop_network(OnTheWay on_the_way) {
   armed_.clear();
   stuck_.clear();
   cut_off_ = ping_is_stuck_ = false;
-  if (std::exchange(isolated_, false)) {  // the next server is in touch with the quorum
+  if (std::exchange(isolated_, false)) {  // the next server reaches the quorum
     stale_.reset();
     missed_.clear();
   }
@@ -497,7 +497,7 @@ void SimCoordinator::ping_when_idle() {
   if (own_clock_.now() < due) {
     ping_at(due);
   } else if (!in_flight_.empty()) {
-    ping_overdue_ = true;  // none is sent while something is outstanding
+    ping_overdue_ = true;  // not while a request is outstanding
   } else {
     last_send_ = own_clock_.now();
     if (link_ == Link::up) cut_off_ ? void(ping_is_stuck_ = true) : touch();

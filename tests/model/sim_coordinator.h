@@ -28,49 +28,53 @@ using client::WatchKind;
 struct ClientOptions {
   Duration session_timeout = std::chrono::seconds(6);  ///< as negotiated at the next handshake
   Duration connection_timeout = std::chrono::seconds(10);
-  /// How touches of the session reach the leader: 0: at once; else the client's server relays them
-  /// at the next of the times relay_phase + n * relay_interval (half a tick on a real server).
+  /// How the touches of the session reach the leader. 0: at once. Otherwise the client's server
+  /// relays them at the next of the times relay_phase + n * relay_interval. A real server does so
+  /// every half tick.
   Duration relay_interval{};
   Duration relay_phase{};
-  /// By up to how much later than that, now more, now less.
+  /// The largest delay of a relay. The delay varies.
   Duration relay_jitter{};
-  /// By how many millionths the client's clock is faster than the servers'.
+  /// By how many millionths the client's clock is faster than the ensemble's clock.
   std::int32_t drift = 0;
 };
 
-/// What becomes of requests that are on their way when their connection breaks.
+/// Selects the fate of requests in flight when their connection breaks.
 enum class OnTheWay {
   dropped,
-  /// They may still arrive (step `late`), until the session has moved to another server.
+  /// They can still arrive (step `late`), until the session has moved to another server.
   linger,
 };
 
-/// When a server that was cut off tells the leader what it has heard of its sessions meanwhile.
+/// Selects when a healed server reports to the leader the touches that it received while it was
+/// isolated.
 enum class Relay {
   at_its_time,
-  /// The leader's questions stand in the stream before anything new, and so are answered first.
+  /// At once. The leader's session requests precede all new messages in the stream, so the server
+  /// replies to them first.
   at_once,
 };
 
-/// A client's connection, both ends of it: what its process does, and what its server does.
+/// Both ends of a client's connection: its process and its server.
 ///
-/// Requests and replies move only when the driver says so: serve() takes a request off the network
-/// at the server, receive() takes a reply, watch event or session event at the client. All that the
-/// client is told comes through one queue.
+/// Requests and replies move only when the driver calls. serve() delivers a request to the server.
+/// receive() delivers a reply, watch event or session event to the client. All calls to the client
+/// pass through one queue.
 ///
-/// | link     | the client was told | submitted requests          |
-/// |----------|---------------------|-----------------------------|
-/// | down     | suspended, or soon  | held                        |
-/// | opening  | as before           | held                        |
-/// | up       | connected, or soon  | sent once it was told       |
-/// | refused  | ended, soon         | held; of a bad credential:  |
-/// |          |                     | answered so, for ever       |
-/// | closed   | suspended, soon     | sent, and lost              |
+/// | link     | last session event for the client | submitted requests         |
+/// |----------|-----------------------------------|----------------------------|
+/// | down     | suspended, received or queued     | held                       |
+/// | opening  | as in the previous state          | held                       |
+/// | up       | connected, received or queued     | held until it is received; |
+/// |          |                                   | then sent                  |
+/// | refused  | ended, queued                     | held; after AUTH_FAILED:   |
+/// |          |                                   | always fail with it        |
+/// | closed   | suspended, follows                | sent and lost              |
 ///
-/// A client that was told `suspended`, and not `connected` within the session timeout, ends its
-/// session by itself, as the real coordinator does. The session stays alive on the servers until
-/// their own timeout, and requests that linger may still be carried out on it. The network is then
-/// down, until reconnect().
+/// A client ends its session itself if no `connected` follows a `suspended` within the session
+/// timeout. The real coordinator does so, too. The session stays alive on the ensemble until its
+/// timeout there. Lingering requests can still be executed in it. The network is then down until
+/// reconnect().
 class SimCoordinator final : public client::Coordinator, private SimEnsemble::Server {
  public:
   SimCoordinator(SimClock& clock, SimEnsemble& ensemble, Process process, ClientOptions options);
@@ -83,7 +87,8 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void close() override;
   std::string trouble() const override;
 
-  // Steps. Each says whether it can be taken; taking one that cannot does nothing.
+  // Steps. Each has a query that returns whether it is enabled. A step that is not enabled does
+  // nothing.
   bool can_serve() const noexcept;
   void serve();
   bool can_receive() const noexcept { return !to_client_.empty() && !paused_; }
@@ -91,7 +96,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   bool can_arrive_late() const noexcept { return !late_.empty(); }
   void arrive_late();
 
-  // Faults, at any moment; without effect where they make no sense.
+  // Faults. They can be called at any time. A fault that does not apply has no effect.
   void disconnect(OnTheWay on_the_way = OnTheWay::dropped);
   void reconnect();
   void expire();
@@ -99,56 +104,59 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void lose_reply(std::optional<OperationKind> kind = {}) { lost_replies_.push_back(kind); }
   /// The next request (of this kind) breaks the connection instead of arriving.
   void lose_request(std::optional<OperationKind> kind = {}) { lost_requests_.push_back(kind); }
-  /// The client's server loses the quorum: it answers reads from the tree as it is now, and nothing
-  /// else, and its touches do not count. Until heal() or disconnect().
+  /// Separates the client's server from the quorum until heal() or disconnect(). The server answers
+  /// reads from the present tree. It processes no handshake and no quorum operation, and nothing
+  /// behind them. Touches reach the leader only after heal().
   void isolate();
   void heal(Relay relay = Relay::at_its_time);
-  /// The client's server (and the next ones) stays behind: reads see the tree as it is now. Until
-  /// catch_up(), or the next quorum operation of this client, which its server has to have seen.
+  /// The client's server, and each later one, stays behind: reads return the present tree. This
+  /// ends at catch_up(), at the client's next quorum operation, and at the handshake of a new
+  /// session.
   void lag();
   void catch_up();
-  /// The server answers the next request of this kind with `status`, and carries it out or not.
+  /// The server answers the next request of this kind with `status`. It executes it if
+  /// `carried_out`.
   void fail_next(OperationKind kind, Status status, bool carried_out = false) {
     injected_.push_back({kind, status, carried_out});
   }
   void pause();
   void resume();
   bool is_paused() const noexcept { return paused_; }
-  /// The servers refuse the client's credential, once it has connected the next time.
+  /// The ensemble refuses the client's credential after its next handshake.
   void refuse_credential() { credential_is_bad_ = true; }
   bool is_refused() const noexcept { return refused_; }
-  /// What comes to the server next is that.
+  /// Returns whether the server's next message is a handshake for a new session.
   bool wants_new_session() const noexcept;
-  /// The network carries nothing any more, in either direction, and tells nobody. Until mend(), when
-  /// all arrives, or until the connection breaks.
+  /// The network carries nothing in either direction, and neither end is notified. After mend() all
+  /// messages arrive. A break of the connection drops them and ends this state.
   void cut_off();
   void mend();
   bool is_cut_off() const noexcept { return cut_off_; }
-  /// A list that is watched is said to have changed, which it has not. False: none is.
+  /// Sends a false children event for a watched list. Returns false if no list is watched.
   bool say_children_changed();
-  /// What was to be lost, or refused, is not.
+  /// Cancels all pending lose_reply(), lose_request() and fail_next().
   void clear_faults();
 
-  // What a test may ask.
-  /// Nothing is left of a connection, or of an attempt.
+  // Queries for tests.
+  /// Returns whether there is neither a connection nor an attempt to connect.
   bool is_down() const noexcept { return link_ == Link::down; }
   bool is_closed() const noexcept { return closed_; }
-  /// How often a reply, or a request, of that kind was lost by lose_reply() or lose_request().
+  /// Return how many replies or requests of that kind lose_reply() or lose_request() has lost.
   std::size_t lost_replies(OperationKind kind) const { return reply_losses_[index(kind)]; }
   std::size_t lost_requests(OperationKind kind) const { return request_losses_[index(kind)]; }
-  /// How many requests have arrived at a server.
+  /// Returns how many requests have arrived at a server.
   std::size_t served() const noexcept { return served_in_all_; }
-  SessionId session() const noexcept { return session_; }  ///< that the client knows of
+  SessionId session() const noexcept { return session_; }  ///< that the client knows
   bool is_connected() const noexcept { return told_connected_; }
   std::size_t requests(OperationKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
-  std::size_t requests() const;  ///< submitted since the last reset, of all kinds
-  std::size_t watch_removals() const noexcept { return watch_removals_; }  ///< the same
+  std::size_t requests() const;  ///< submitted since reset_counts(), all kinds
+  std::size_t watch_removals() const noexcept { return watch_removals_; }  ///< since reset_counts()
   void reset_counts() {
     counts_.fill(0);
     watch_removals_ = 0;
   }
   std::size_t server_watches() const noexcept { return watches_.size(); }
-  std::size_t live_interests() const;  ///< that may still call on_event
+  std::size_t live_interests() const;  ///< can still call on_event
   std::size_t unanswered() const;      ///< requests without a reply
   ClientOptions& options() noexcept { return options_; }
 
@@ -159,16 +167,16 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     client::ReplyHandler handler;
     SessionId session;
     Instant sent_at;
-    TimerId timer{};         // while held: gives up
-    bool unwatched = false;  // it has a watch that nobody waits for
-    /// A GetAndWatch of a node that the client may not read: the coordinator asks whether the node
-    /// exists instead, in a second round trip.
+    TimerId timer{};         // while held; ends the wait
+    bool unwatched = false;  // its watch has no receiver
+    /// For a GetAndWatch of a znode that the client cannot read. The coordinator then sends exists
+    /// instead, in a second round trip.
     bool mute = false;
   };
   struct Interest {
     RequestId id;
     Watch watch;
-    bool absent;  // the node, by the reply
+    bool absent;  // from the reply: the znode is absent
     client::request::OnWatchEvent on_event;
   };
   struct Injected {
@@ -177,17 +185,17 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     bool carried_out;
   };
 
-  // To the server. The request itself is in in_flight_.
+  // Messages to the server. The requests themselves are in in_flight_.
   struct Handshake {
     SessionId wanted;
     Instant began;
-    std::int64_t last_zxid;  // that the client has seen
+    std::int64_t last_zxid;  // the last one that the client has seen
   };
   struct NextRequest {};
   struct RemoveWatch {
     Watch watch;
   };
-  /// The watches of a session, with whether the client believes the node to be absent.
+  /// The watches of a session. The value: the client believes that the znode is absent.
   using Armed = std::map<Watch, bool>;
   struct SetWatches {
     std::int64_t last_zxid;
@@ -195,7 +203,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   };
   using ToServer = std::variant<Handshake, NextRequest, RemoveWatch, SetWatches>;
 
-  // To the client: from its server, which a break of the connection takes along ...
+  // Messages to the client. The server sends these, and a break of the connection drops them.
   struct Connected {
     client::SessionInfo info;
   };
@@ -213,7 +221,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     WatchEvent event;
   };
   struct ClosedByServer {};
-  // ... and from its own side.
+  // The client's own side sends these.
   struct Suspended {
     SessionId session;
   };
@@ -289,7 +297,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   std::deque<ToClient> to_client_;
   bool cut_off_ = false;
   bool ping_is_stuck_ = false;
-  std::vector<ToClient> stuck_;  // what the server sent while the network was cut
+  std::vector<ToClient> stuck_;  // sent by the server during cut_off()
 
   // The server's end.
   SessionId server_session_;
@@ -324,7 +332,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   std::deque<Pending> in_flight_;
   std::deque<Pending> held_;
   std::vector<Interest> interests_;
-  Armed armed_;  // what the server watches, as far as it told
+  Armed armed_;  // the server's watches, as the client knows
   std::int64_t last_zxid_ = 0;
   Instant last_send_;
   TimerId ping_timer_{};

@@ -9,7 +9,7 @@ namespace zklock::model {
 
 namespace {
 
-/// Whether a server may give this answer alone, also where it would have to ask the quorum.
+/// Returns whether one server alone can send this status, even for a quorum operation.
 bool is_from_one_server(Status status) {
   return status == Status::throttled || status == Status::read_only ||
          status == Status::auth_failed || status == Status::server_error;
@@ -20,7 +20,7 @@ bool is_from_one_server(Status status) {
 bool SimCoordinator::can_serve() const noexcept {
   if (to_server_.empty() || cut_off_ || (link_ != Link::up && link_ != Link::opening)) return false;
   if (!isolated_) return true;
-  // What comes behind a quorum operation waits for it.
+  // A message behind a quorum operation waits for it.
   if (std::holds_alternative<Handshake>(to_server_.front())) return false;
   return !std::holds_alternative<NextRequest>(to_server_.front()) ||
          !is_quorum_operation(kind_of(in_flight_[served_].request.operation));
@@ -40,11 +40,11 @@ void SimCoordinator::serve() {
 }
 
 void SimCoordinator::serve_one(const Handshake& handshake) {
-  // Every server of the ensemble refuses a client that has seen a later zxid: it closes the
-  // connection without an answer.
+  // Every server of the ensemble rejects a client that has seen a later zxid. It closes the
+  // connection without a reply.
   if (handshake.last_zxid > ensemble_.last_zxid()) return break_link(OnTheWay::dropped);
-  // The session has moved: requests that arrive through the old server are rejected. A session that
-  // the client has ended by itself does not move.
+  // The session has moved, so requests that arrive through the old server are rejected. A session
+  // that the client itself has ended does not move.
   if (handshake.wanted != SessionId{}) late_.clear();
   if (handshake.wanted != SessionId{} && !ensemble_.is_alive(handshake.wanted)) {
     link_ = Link::refused;
@@ -56,7 +56,7 @@ void SimCoordinator::serve_one(const Handshake& handshake) {
   server_session_ =
       is_new ? ensemble_.open_session(options_.session_timeout, credential_) : handshake.wanted;
   ensemble_.set_timeout(server_session_, options_.session_timeout);
-  ensemble_.touch(server_session_);  // the leader itself is asked, nothing is relayed
+  ensemble_.touch(server_session_);  // by the leader itself, not relayed
   link_ = Link::up;
   to_client_.push_back(
       Connected{{server_session_, options_.session_timeout, handshake.began, is_new}});
@@ -71,7 +71,7 @@ void SimCoordinator::serve_one(NextRequest) {
     return;
   }
   if (stale_ && is_quorum_operation(kind)) catch_up();
-  if (link_ != Link::up) return;  // the session turned out to be gone
+  if (link_ != Link::up) return;  // the session has ended meanwhile
   touch();
   ServerReply reply = answer(in_flight_[served_]);
   reply.zxid = server_zxid();
@@ -143,7 +143,7 @@ void SimCoordinator::arrive_late() {
   if (late_.empty()) return;
   const Pending pending = std::move(late_.front());
   late_.pop_front();
-  // Nobody waits for the reply, and a session that is gone does nothing.
+  // The reply has no receiver. An ended session executes nothing.
   ensemble_.apply(pending.session, pending.request.operation);
 }
 
@@ -181,7 +181,7 @@ void SimCoordinator::touch() {
 
 void SimCoordinator::relay_touch() {
   if (relay_timer_ != TimerId{}) return;
-  // A touch at the very time of a relay has just missed it.
+  // A touch at the exact time of a relay waits for the next relay.
   const Duration interval = options_.relay_interval;
   const Duration passed = (clock_.now().time_since_epoch() - options_.relay_phase) % interval;
   const Duration wait = (passed < Duration::zero() ? -passed : interval - passed) + next_jitter();

@@ -12,7 +12,7 @@
 
 namespace zklock::model {
 
-/// Keeps the tasks of one simulated process until the driver runs them, first in, first out.
+/// Stores the tasks of one simulated process. The driver runs them in order of submission.
 class SimDispatcher final : public client::Dispatcher {
  public:
   bool post(std::function<void()> task) override {
@@ -23,16 +23,16 @@ class SimDispatcher final : public client::Dispatcher {
     return true;
   }
 
-  /// The system gives no thread, until it is told otherwise.
+  /// Sets whether post() throws, as if the system had no thread left.
   void set_exhausted(bool exhausted) noexcept {
     threads_left_ = exhausted ? std::optional<std::size_t>(0) : std::nullopt;
   }
-  /// The same, after so many tasks more.
+  /// Makes post() throw after that many more tasks.
   void set_exhausted_after(std::size_t tasks) noexcept { threads_left_ = tasks; }
 
   bool empty() const noexcept { return tasks_.empty(); }
   std::size_t size() const noexcept { return tasks_.size(); }
-  /// False: there is none.
+  /// Returns false if there is no task.
   bool run_next() {
     if (tasks_.empty()) return false;
     const auto task = std::move(tasks_.front());
@@ -43,7 +43,7 @@ class SimDispatcher final : public client::Dispatcher {
 
  private:
   std::deque<std::function<void()>> tasks_;
-  std::optional<std::size_t> threads_left_;  ///< none: as many as are wanted
+  std::optional<std::size_t> threads_left_;  ///< none: unlimited
 };
 
 }  // namespace zklock::model

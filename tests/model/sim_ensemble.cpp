@@ -134,8 +134,8 @@ Node* Tree::find(std::string_view path) {
 Node& Tree::add(std::string path, Node node) {
   Node* parent = find(parent_of(path));
   parent->children.emplace_back(name_of(path));
-  // The counter sticks at its end. The servers take a change of the parent that does not raise its
-  // counter for one that they have seen already.
+  // The counter stays at its end. ZooKeeper treats a change of the parent without a higher counter
+  // as one that it has already applied.
   if (parent->counter != std::numeric_limits<std::int32_t>::max()) {
     ++parent->counter;
     parent->pzxid = node.czxid;
@@ -224,7 +224,7 @@ Reply SimEnsemble::create_contender(SessionId session, const CreateContender& re
   return reply;
 }
 
-// As the coordinator does it: it creates every level, and asks for the last one.
+// Creates every level, and checks the last, as the coordinator does.
 Status SimEnsemble::create_parents(const std::string& path, Author author) {
   const auto is_there = [](Status status) {
     return status == Status::ok || status == Status::node_exists;
@@ -245,9 +245,9 @@ Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
   if (!request.guard.empty()) operations.emplace_back(write::CheckVersion{request.guard});
   operations.insert(operations.end(), request.writes.begin(), request.writes.end());
 
-  // A single operation changes nothing where it fails.
+  // A single operation that fails changes nothing.
   std::optional<Tree> before;
-  std::map<SessionId, std::vector<std::string>> ephemerals_before;  // others' may go, too
+  std::map<SessionId, std::vector<std::string>> ephemerals_before;  // of all sessions
   if (operations.size() > 1) {
     before = tree_;
     for (const auto& [id, each] : sessions_) ephemerals_before.emplace(id, each.ephemerals);
@@ -381,7 +381,7 @@ void SimEnsemble::write(const std::string& path, std::string data) {
   notify(path, WatchEvent::changed, node.acl);
 }
 
-// The servers send no watch event, and of the stat only the aversion changes.
+// ZooKeeper sends no watch event. Of the stat, only the aversion changes.
 Status SimEnsemble::set_acl(const std::string& path, NodeAcl acl) {
   Node* node = tree_.find(path);
   if (node == nullptr) return Status::no_node;
@@ -409,7 +409,7 @@ std::size_t SimEnsemble::reap_containers() {
   for (const auto& [path, node] : tree_.nodes()) {
     if (node.container) paths.push_back(path);
   }
-  std::reverse(paths.begin(), paths.end());  // what lies below comes first
+  std::reverse(paths.begin(), paths.end());  // children before their parents
   std::size_t reaped = 0;
   for (const std::string& path : paths) {
     const Node& node = *find(path);
@@ -475,7 +475,7 @@ NodeAcl SimEnsemble::contender_acl(SessionId session) const {
 }
 
 std::int64_t SimEnsemble::next_zxid() {
-  // What one transaction changes is one change.
+  // All changes of one transaction share one zxid.
   if (!progress_ || !std::exchange(progress_->changes, true)) ++zxid_;
   return zxid_;
 }

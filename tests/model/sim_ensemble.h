@@ -51,14 +51,15 @@ inline constexpr std::size_t operation_kinds = std::variant_size_v<Operation>;
 inline OperationKind kind_of(const Operation& operation) noexcept {
   return static_cast<OperationKind>(operation.index());
 }
-/// Whether the leader and a majority carry it out; the others are answered by one server alone.
+/// Returns whether the leader and a majority execute it. One server alone answers the other kinds.
 bool is_quorum_operation(OperationKind kind) noexcept;
 
-/// Identifies the secret of one client, which its coordinator adds to every connection. 0: no client.
+/// Identifies the secret of one client, which its coordinator adds to every connection. 0: no
+/// client.
 enum class Credential : std::uint64_t {};
 
-/// The access control list of a node, as far as zklock and the tests write such lists. Every client
-/// of the simulation presents the shared credential of the users; a stranger does not.
+/// The ACL of a znode, limited to the ACLs that zklock and the tests write. Every client of the
+/// simulation presents the users' shared credential. Other programs do not.
 struct NodeAcl {
   std::int32_t everyone = AclEntry::all;  ///< bits of AclEntry::Permission
   std::int32_t users = 0;                 ///< bits of AclEntry::Permission
@@ -69,8 +70,8 @@ struct NodeAcl {
     const std::int32_t granted = everyone | (client != Credential{} ? users : 0);
     return (granted & permissions) != 0 || (owner != Credential{} && owner == client);
   }
-  /// Returns the entries as getACL shows them to the client: the secret part of digest ids is hidden
-  /// from clients without ADMIN.
+  /// Returns the entries as getACL shows them to the client. The secret part of digest ids is
+  /// hidden from clients without ADMIN.
   std::vector<AclEntry> entries_for(Credential client) const;
 };
 
@@ -79,24 +80,24 @@ struct Node {
   NodeAcl acl;
   std::int64_t czxid = 0;
   std::int64_t mzxid = 0;
-  std::int64_t pzxid = 0;  ///< of the last child that came or went
+  std::int64_t pzxid = 0;  ///< of the last child change
   std::int32_t version = 0;
   std::int32_t acl_version = 0;
   std::int64_t created_ms = 0;
-  SessionId owner;  ///< of an ephemeral node; 0: it is none
+  SessionId owner;  ///< of an ephemeral znode; 0: not ephemeral
   bool container = false;
-  std::int32_t counter = 0;           ///< how many children it was given: the next sequence number
-  std::vector<std::string> children;  ///< names, in no order that anybody may rely on
+  std::int32_t counter = 0;           ///< the next child's sequence number
+  std::vector<std::string> children;  ///< names, unordered
 };
 
-/// The nodes by path. A value, so that a server that stays behind can keep the old one.
+/// The znodes by path. It is a value type, so a server that stays behind can keep an old tree.
 class Tree {
  public:
   Tree() { nodes_.try_emplace("/"); }
   const Node* find(std::string_view path) const;
   Node* find(std::string_view path);
-  /// Both want the parent to exist; neither looks at anything else. A parent's last change is not
-  /// recorded for a child that it is given when its counter is at its end.
+  /// REQUIRES for both: the parent exists. They check nothing else. add() does not update the
+  /// parent's pzxid when the parent's counter is at its end.
   Node& add(std::string path, Node node);
   void remove(const std::string& path);
   const std::map<std::string, Node, std::less<>>& nodes() const noexcept { return nodes_; }
@@ -105,17 +106,17 @@ class Tree {
   std::map<std::string, Node, std::less<>> nodes_;
 };
 
-/// What a server answers `client` from its own tree: everything but quorum operations.
+/// Returns a server's answer to `client` from the tree. REQUIRES: the operation is a read.
 Reply read(const Tree& tree, const Operation& operation, Credential client);
 
-/// The quorum side of a simulated ZooKeeper: nodes, transactions, sessions. What a single server
-/// has of its own (watches, a connection, a tree that lags) is with its client, in SimCoordinator.
+/// The quorum side of a simulated ZooKeeper: znodes, transactions and sessions. SimCoordinator has
+/// the state of a single server: watches, a connection, a lagging tree.
 class SimEnsemble {
  public:
-  /// A server that is told of every transaction as it is carried out.
+  /// A server that is notified of every transaction when it is executed.
   class Server {
    public:
-    /// `acl`: the list of the node. A server sends the event only to clients that may read it.
+    /// `acl` is the ACL of the znode. A server sends the event only to clients with READ.
     virtual void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& acl) = 0;
     virtual void on_session_gone(SessionId session) = 0;
 
@@ -128,7 +129,8 @@ class SimEnsemble {
   SimEnsemble& operator=(const SimEnsemble&) = delete;
   void attach(Server& server) { servers_.push_back(&server); }
 
-  // Sessions. One that is not touched for its timeout expires; timeout 0: never.
+  // Sessions. A session expires when it was not touched for its timeout. Timeout 0: it never
+  // expires.
   SessionId open_session(Duration timeout) { return open_session(timeout, new_credential()); }
   SessionId open_session(Duration timeout, Credential client);
   /// Returns a credential that no other client has.
@@ -136,44 +138,48 @@ class SimEnsemble {
   bool is_alive(SessionId session) const { return sessions_.contains(session); }
   void touch(SessionId session);
   void set_timeout(SessionId session, Duration timeout);
-  /// Expired or closed: in one transaction its ephemeral nodes go.
+  /// Ends the session, as expiry and close do: one transaction deletes its ephemeral znodes.
   void end_session(SessionId session);
   std::optional<Instant> last_touch(SessionId session) const;
   std::vector<std::string> ephemerals(SessionId session) const;
   std::size_t session_count() const noexcept { return sessions_.size(); }
 
-  /// Carries out a request of a session. session_ended, and nothing done, when it is not alive.
+  /// Executes a request of a session. If the session is not alive, returns session_ended and does
+  /// nothing.
   Reply apply(SessionId session, const Operation& operation);
 
-  // What somebody else writes: an operator, another kind of client, another session. No access
-  // control list applies to it.
+  // Writes of another author: an operator, another kind of client, another session. No ACL applies
+  // to them.
   Status create(const std::string& path, std::string data = {}, SessionId owner = {},
                 NodeAcl acl = {});
   Status create_container(const std::string& path);
-  /// The list that clients give from now on to the containers they create, and to other nodes that
-  /// are no contenders.
+  /// Sets the ACL for later containers of the clients, and for their other znodes except
+  /// contenders.
   void set_parent_acl(NodeAcl acl) { parent_acl_ = acl; }
-  /// The name, or nothing when the parent is missing or the name is taken (see next_name).
+  /// Returns the name. Returns nothing if the parent is missing, the name exists, or the owner has
+  /// ended.
   std::optional<std::string> create_sequential(const std::string& parent, std::string_view prefix,
                                                std::string data = {}, SessionId owner = {});
   Status set_data(const std::string& path, std::string data);
   Status set_acl(const std::string& path, NodeAcl acl);
   Status remove(const std::string& path);
-  /// The next sequence number under `path`.
+  /// Sets the next sequence number under `path`.
   void set_counter(const std::string& path, std::int32_t next);
-  /// As the servers do in the background: containers that had children and have none now, with
-  /// those above them that become so. Says how many went.
+  /// Deletes the containers that had children and have none now, as the leader does in the
+  /// background. Then deletes their parents if the condition holds for them. Returns the number of
+  /// deleted containers.
   std::size_t reap_containers();
-  /// A new leader: a higher epoch in the zxid, and every session has its full timeout again.
+  /// Elects a new leader: the zxid gets a higher epoch, and each session gets its full timeout
+  /// again.
   void restart();
-  /// All servers are emptied: no nodes, no sessions, and zxids from the beginning.
+  /// Empties the ensemble: no znodes, no sessions, and zxids from the beginning.
   void empty();
-  /// There is no leader, and nobody expires, until restart().
+  /// Removes the leader. No session expires until restart().
   void lose_leader() noexcept { has_leader_ = false; }
-  /// The wall clock of the servers jumps.
+  /// The wall clock of the ensemble jumps.
   void jump(Duration by) noexcept { wall_clock_ += by; }
 
-  /// Whose request, or end, brings about what servers are being told of; 0: somebody else's.
+  /// The session whose request or end causes the events under delivery. 0: another author.
   SessionId acting() const noexcept { return acting_; }
 
   const Tree& tree() const noexcept { return tree_; }
@@ -188,7 +194,7 @@ class SimEnsemble {
     std::vector<std::string> ephemerals;
     TimerId timer{};
   };
-  /// The client that makes a change. Without a value: an operator. No list binds it.
+  /// The client that makes a change. Without a value: an operator, to whom no ACL applies.
   using Author = std::optional<Credential>;
   struct NewNode {
     std::string path;  ///< without the sequence number
@@ -202,9 +208,9 @@ class SimEnsemble {
   Reply create_contender(SessionId session, const client::request::CreateContender& request);
   Status create_parents(const std::string& path, Author author);
   Reply transaction(SessionId session, const client::request::Transaction& request);
-  /// What was made goes into `reply`, where the servers choose its name.
+  /// Executes one write of a transaction. Stores the name of a sequential znode in `reply`.
   Status carry_out(SessionId session, const client::request::Write& write, Reply& reply);
-  /// Creates a node, and completes the path of `made` with the sequence number.
+  /// Creates a znode, and appends the sequence number to the path of `made`.
   Status make(NewNode& made, Author author);
   Status check_node(const std::string& path, std::int32_t version, AclEntry::Permission permission,
                     Author author) const;
@@ -213,7 +219,7 @@ class SimEnsemble {
   void write(const std::string& path, std::string data);
   void erase(const std::string& path);
   void notify(const std::string& path, WatchEvent event, const NodeAcl& acl);
-  /// The list of a new node that only its creator may change.
+  /// The ACL of a new znode that only its creator can change.
   NodeAcl contender_acl(SessionId session) const;
   Credential credential(SessionId session) const { return sessions_.at(session).client; }
   std::int64_t next_zxid();
@@ -223,7 +229,7 @@ class SimEnsemble {
   NodeAcl parent_acl_;
   bool has_leader_ = true;
   SessionId acting_;
-  Duration wall_clock_{};  ///< what it is ahead
+  Duration wall_clock_{};  ///< its lead over the clock
   Tree tree_;
   static constexpr std::int64_t kFirstZxid = std::int64_t{1} << 32;
   std::int64_t zxid_ = kFirstZxid;
@@ -232,13 +238,12 @@ class SimEnsemble {
     WatchEvent event;
     NodeAcl acl;
   };
-  /// While a transaction is carried out: its events, which are told when it has succeeded, and
-  /// whether it has a zxid already.
+  /// State during a transaction: its events, sent after its success, and whether it has a zxid.
   struct Progress {
     std::vector<NodeEvent> events;
     bool changes = false;
-    /// How many children each parent was given beyond the end of its counter. The servers number
-    /// these on, from the lowest negative number, until the transaction is committed.
+    /// For each parent, the number of children beyond the end of its counter. ZooKeeper continues
+    /// the count from the lowest negative number until the transaction is committed.
     std::map<std::string, std::uint32_t, std::less<>> beyond_end;
   };
   std::optional<Progress> progress_;

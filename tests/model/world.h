@@ -14,22 +14,22 @@
 
 namespace zklock::model {
 
-/// One thing that may happen next.
+/// A step that can be taken next.
 struct Step {
   enum class Kind {
-    serve,    ///< the server of `client` takes its next request
-    receive,  ///< the process of `client` takes what it is told next
-    task,     ///< the dispatcher of `client` runs its next task
-    late,     ///< a request of `client` arrives through a connection that broke
-    timer,    ///< time moves on to the next timer, of whomever it is
+    serve,    ///< the server of `client` takes a request
+    receive,  ///< the process of `client` receives a message
+    task,     ///< the dispatcher of `client` runs a task
+    late,     ///< a lingering request of `client` arrives
+    timer,    ///< time advances to the next timer
   };
   Kind kind;
   std::size_t client = 0;
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-/// A simulated ZooKeeper and its clients, and the driver that decides what happens next. Nothing
-/// happens by itself. The same calls give the same world, always.
+/// A simulated ZooKeeper, its clients, and the driver, which decides what happens next. Nothing
+/// happens without a call to it. Equal calls always lead to an equal state.
 class World {
  public:
   explicit World(std::size_t clients = 1, ClientOptions options = {});
@@ -45,18 +45,18 @@ class World {
   SimDispatcher& dispatcher(std::size_t c) { return clients_.at(c)->dispatcher; }
 
   std::vector<Step> steps() const;
-  /// The same into a vector that is used again.
+  /// Stores the enabled steps in a vector, whose memory is reused.
   void steps(std::vector<Step>& enabled) const;
-  /// A step that is not enabled does nothing.
+  /// Runs the step. A step that is not enabled does nothing.
   void run(const Step& step);
 
-  /// Takes turns among the clients until nothing is left to do at this time, and says how many
-  /// steps it took. Throws std::runtime_error when that exceeds `limit`.
+  /// Runs the clients' steps in turn until none is left at this time. Returns the number of steps.
+  /// Throws std::runtime_error if the number exceeds `limit`.
   std::size_t run_all(std::size_t limit = 1'000'000);
-  /// run_all(), and all that happens as time goes on.
+  /// Calls run_all(), and runs all timers until `when` and the steps that follow.
   void run_until(Instant when);
   void run_for(Duration duration) { run_until(now() + duration); }
-  /// Until `done` says so. False: it did not within `limit` of virtual time.
+  /// Runs until `done` returns true. Returns false if it does not within `limit` of virtual time.
   bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::minutes(10));
 
   // Faults; see SimCoordinator.
@@ -78,7 +78,7 @@ class World {
   }
   void pause(std::size_t c) { client(c).pause(); }
   void resume(std::size_t c) { client(c).resume(); }
-  /// All servers at once: every connection breaks, and there is a new leader.
+  /// Restarts all servers: every connection breaks, and there is a new leader.
   void restart_servers();
 
  private:
@@ -90,7 +90,7 @@ class World {
     SimDispatcher dispatcher;
     SimCoordinator coordinator;
   };
-  /// Every step that is enabled now, and takes no time, once; says how many.
+  /// Runs once each step that is enabled now and takes no time. Returns their number.
   std::size_t run_round();
   bool can_run_task(const Client& c) const {
     return !c.dispatcher.empty() && !c.coordinator.is_paused();
