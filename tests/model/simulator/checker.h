@@ -14,48 +14,53 @@
 namespace zklock::simulator {
 
 struct Violation {
-  std::string invariant;  ///< "I1"
+  std::string invariant;  ///< for example "I1"
   std::string text;
   Instant at;
 };
 
-/// Reads a history once, from its beginning to its end, and says what was not as promised.
+/// Reads a history once, in order, and finds the first violation of these invariants:
 ///
-/// | name | checked                                                                               |
-/// |------|---------------------------------------------------------------------------------------|
-/// | I1   | of what excludes each other, one hold at a time says held; permits, no more than there |
-/// |      | were at any time since they were wanted. A hold whose node somebody deleted by hand is |
-/// |      | excused from then on: it must say lost in the end, but may do so late                 |
-/// | I2   | a grant's token is above those of all before that exclude it, and has one owner; what  |
-/// |      | an observer is told never goes back                                                   |
-/// | I3   | an owner's count is that of its holds while they are held, and 0 afterwards           |
-/// | I4   | a loss is told once, and what was lost stays so; it is told before another is granted |
-/// | I5   | nothing is written with a token below one that was written before, or without the lock |
-/// |      | node where that guards; who holds is not refused; nobody is told a lie of a commit;    |
-/// |      | an observer is told no value but what that leader has said                             |
-/// | I6   | nobody is granted while one before him in the queue, whom he has to wait for, is there. |
-/// |      | But a mutex's node whose holds were all given back is no more waited for in its own    |
-/// |      | session, and then by nobody. What a lock of several holds before all are there is not  |
-/// |      | told: where there are such, a node by which nobody was seen to hold is one of these    |
-/// | I7   | an attempt has one node; nobody deletes another's. After somebody has deleted the      |
-/// |      | nodes of a path by hand, and it was made anew, a release that was under way may meet   |
-/// |      | another's node of the same name: from then on I1, I2, I4, I5, I6 are not judged        |
-/// | I8   | nothing is left at rest                                                               |
-/// | I9   | every call ends, once, by its deadline, and soon when there are no faults any more    |
+/// | name  | invariant                                                                            |
+/// |-------|--------------------------------------------------------------------------------------|
+/// | I1    | Of the holds that exclude each other, one at a time says `held`. The permits held    |
+/// |       | are at most the highest number that applied since the call began. A hold is exempt   |
+/// |       | after its lock znode was deleted by hand. It must say `lost` in the end, but can be  |
+/// |       | late.                                                                                |
+/// | I2    | The token of a grant is above the tokens of all earlier grants that exclude it, and  |
+/// |       | has one owner. The holders and values that an observer receives never go back.       |
+/// | I3    | The count of an owner equals the number of its holds while they are held. Afterwards |
+/// |       | it is 0.                                                                             |
+/// | I4    | A loss is notified once, and before the grant of another contender. A lost hold      |
+/// |       | stays lost.                                                                          |
+/// | I5    | A resource accepts no token below an accepted one. It does not refuse a holder. A    |
+/// |       | guarded write is executed only while the lock znode exists. Its caller gets the true |
+/// |       | outcome. An observer receives only values that the leader has proclaimed.            |
+/// | I6    | No contender is granted while a contender that is ahead of it and excludes it has a  |
+/// |       | znode. Exception: all holds of that znode, a mutex's, were released. Then contenders |
+/// |       | of its session do not wait for it. After the grant of one of them, no contender      |
+/// |       | does. The history lacks the partial holds of an unfinished composite lock. So if a   |
+/// |       | run has composite locks, a znode without a recorded grant counts as released.        |
+/// | I7    | An attempt has one znode. No client deletes a znode of another session. Exception:   |
+/// |       | the znodes of a path were deleted by hand, and the path was recreated. A release in  |
+/// |       | flight can then delete a new znode of that name. From then on I1, I2, I4, I5 and I6  |
+/// |       | are not checked.                                                                     |
+/// | I8    | At rest, nothing is left.                                                            |
+/// | I9    | Every call ends once, by its deadline. After the last fault it ends soon.            |
 class Checker {
  public:
   void see(const Event& event);
-  /// The first, if there is one.
+  /// Returns the first violation, if there is one.
   const std::optional<Violation>& violation() const noexcept { return violation_; }
 
  private:
   struct Held {
     Event grant;
     Instant last_held;
-    bool open = true;  ///< neither given back nor lost
+    bool open = true;  ///< neither released nor lost
     bool said_lost = false;
     bool released = false;
-    bool given_back = false;  ///< while it was held
+    bool given_back = false;  ///< released while it was held
     bool taken = false;
     int told = 0;
   };
@@ -65,21 +70,21 @@ class Checker {
     bool granted = false;
   };
   struct Sight {
-    FencingToken highest;  ///< that was ever seen to hold
-    bool holds = false;    ///< is seen to hold now
+    FencingToken highest;  ///< highest token ever reported
+    bool holds = false;    ///< a holder is reported now
     std::int64_t number = 0;
   };
   struct Contender {
     Event made;
-    bool succeeded = false;  ///< by another of its session, though it is still there
+    bool succeeded = false;  ///< a contender of its session was granted
   };
   struct Resource {
-    FencingToken highest;            ///< that was granted
-    FencingToken highest_exclusive;  ///< of those that exclude all others
+    FencingToken highest;            ///< highest granted
+    FencingToken highest_exclusive;  ///< highest granted exclusively
     std::map<FencingToken, std::uint64_t> owners;
     std::vector<std::uint32_t> open;                        ///< holds
-    std::vector<Contender> queue;                           ///< nodes that are there
-    std::vector<std::pair<Instant, std::int64_t>> numbers;  ///< of permits
+    std::vector<Contender> queue;                           ///< existing znodes
+    std::vector<std::pair<Instant, std::int64_t>> numbers;  ///< permits
     FencingToken highest_written;
   };
 
@@ -87,9 +92,9 @@ class Checker {
   void check_exclusion(const Event& event, Resource& resource);
   void check_token(const Event& event, Resource& resource);
   void check_queue(const Event& event, Resource& resource);
-  /// Before the node is gone.
+  /// Returns whether `next` can be granted before the znode of `contender` is deleted.
   static bool may_succeed(const Contender& next, const Contender& contender);
-  /// Nobody holds by it any more, though its node is there.
+  /// Returns whether all holds of the contender's znode were released. Its znode still exists.
   bool was_let_go(const Contender& contender) const;
   void said_held(const Event& event);
   void said_lost(const Event& event);
@@ -108,14 +113,14 @@ class Checker {
   std::unordered_map<std::uint32_t, Resource> resources_;
   std::unordered_map<std::uint32_t, Held> holds_;
   std::unordered_map<std::uint32_t, Call> calls_;
-  std::unordered_map<std::uint32_t, FencingToken> commits_;  ///< that were carried out
-  std::unordered_map<std::uint32_t, Sight> sights_;          ///< by observer
-  bool parts_ = false;                                       ///< of locks of several, see I6
+  std::unordered_map<std::uint32_t, FencingToken> commits_;  ///< that were executed
+  std::unordered_map<std::uint32_t, Sight> sights_;          ///< key: the observer
+  bool parts_ = false;                                       ///< composite locks exist; see I6
   bool spoiled_ = false;                                     ///< see I7
   std::optional<Violation> violation_;
 };
 
-/// Of a whole history.
+/// Checks a whole history.
 std::optional<Violation> check(const History& history);
 
 }  // namespace zklock::simulator

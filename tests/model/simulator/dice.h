@@ -12,7 +12,7 @@ namespace zklock::simulator {
 using core::Duration;
 using core::Instant;
 
-/// Numbers that look random and follow from the seed.
+/// Pseudorandom numbers that the seed determines.
 ///
 /// Thread-safety: none.
 class Dice {
@@ -27,7 +27,7 @@ class Dice {
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31U);
   }
-  /// 0 to n - 1.
+  /// Returns 0 to n - 1.
   std::size_t below(std::size_t n) noexcept { return static_cast<std::size_t>(next() % n); }
   bool one_in(std::size_t n) noexcept { return below(n) == 0; }
   int from_to(int least, int most) noexcept {

@@ -8,40 +8,41 @@
 
 namespace zklock::simulator {
 
-/// What can go wrong: one class each, by which it is chosen and counted.
+/// The classes of faults. A fault is selected and counted by its class.
 enum class Fault : std::uint8_t {
-  // time and network
-  pause_short,        ///< the process stands still for less than its leases
-  pause_long,         ///< for longer than its session
-  cut_off_short,      ///< the network carries nothing for a while, and then all of it
-  cut_off_long,       ///< until the client gives the connection up
+  // Time and network.
+  pause_short,        ///< the process stops within its leases
+  pause_long,         ///< the process stops beyond its session
+  cut_off_short,      ///< the network stalls, then delivers everything
+  cut_off_long,       ///< the client abandons the stalled connection
   follower_isolated,  ///< the client's server loses the leader
-  leader_isolated,    ///< the client's server is the leader, and the others choose another
-  clock_drift,        ///< the rates of the clocks differ by up to 2 %
+  leader_isolated,    ///< the client's server is the deposed leader
+  clock_drift,        ///< process clocks drift by up to 2 %
   wall_clock_jump,
   slow_server,
-  refused,          ///< no server takes the connection
-  dns_fails_first,  ///< a process starts, and the servers' names are unknown
-  dns_fails_later,  ///< they are when a session has expired, and there is to be another
-  timeout_changes,  ///< the next server grants another session timeout
-  // servers
-  server_crash,      ///< the client's server, and another takes it
+  refused,          ///< no server accepts the connection
+  dns_fails_first,  ///< host names unknown to a new process
+  dns_fails_later,  ///< host names unknown after an expiry
+  timeout_changes,  ///< the next server grants another timeout
+  // Servers.
+  server_crash,      ///< the client moves to another server
   leader_crash,      ///< all connections break, within the leases
-  all_servers_down,  ///< for longer than the sessions
-  session_moved,     ///< what was sent arrives at the old server, or never
-  session_expired,   ///< at once
-  old_node_visible,  ///< the same, and the others' servers lag behind
+  all_servers_down,  ///< beyond the sessions
+  session_moved,     ///< requests reach the old server, or none
+  session_expired,   ///< immediately
+  old_node_visible,  ///< session_expired; the other servers lag
   server_lags,
   watch_late,  ///< a server lags for a moment
   watch_spurious,
   recovery_on_laggard,
-  auth_failed,  ///< the servers refuse the credential of who reconnects, for ever
+  /// The server refuses the credential after a reconnect. This state is final.
+  auth_failed,
   read_only,
   no_auth,
   quota,
   throttled,
   server_error,
-  // replies, and requests, that are lost
+  // Lost replies and requests.
   lost_reply_create,
   lost_reply_count,
   lost_reply_list,
@@ -60,31 +61,34 @@ enum class Fault : std::uint8_t {
   lost_request_delete,
   lost_request_multi,
   lost_request_parents,
-  // the tree
+  // The tree.
   parent_deleted,
   containers_reaped,
   foreign_children,
   foreign_contender,
-  name_ahead,  ///< of a contender, made by hand: the counter comes to it later
+  /// A contender's name, created by hand. The counter reaches it later.
+  name_ahead,
   node_deleted,
-  node_copied,  ///< with the attempt's id in it
+  node_copied,  ///< with the id of its attempt
   node_written,
   sequence_near_end,
   sequence_at_end,
   sequence_negative,
-  // the process
+  // The process.
   killed,
   client_closed,
   closed_disconnected,
   object_destroyed,
-  cancel_at_news,  ///< at the very moment when its client hears something
+  cancel_at_news,  ///< at the client's next message
   handler_throws,
   listener_throws,
-  handlers_blocked,   ///< for up to two sessions
-  closed_by_handler,  ///< a handler closes the client that it is called for
-  thread_exits,       ///< and leaves what it has locked
-  forked,             ///< really: the child has nothing, and nothing comes of what it does
-  image_replaced,     ///< by exec(): what it has sent is carried out; nobody reads the answers
+  handlers_blocked,   ///< for up to two session timeouts
+  closed_by_handler,  ///< a handler closes its own client
+  thread_exits,       ///< while it holds locks
+  /// A real fork(). The child has no hold, and its calls have no effect.
+  forked,
+  /// exec(): sent requests are executed, and no process reads the replies.
+  image_replaced,
   no_threads,
 };
 
@@ -94,7 +98,7 @@ inline constexpr std::size_t fault_classes = static_cast<std::size_t>(Fault::no_
 using FaultCounts = std::array<std::uint64_t, fault_classes>;
 
 std::string_view name_of(Fault fault) noexcept;
-/// Nothing has that name: fault_classes.
+/// Returns fault_classes if no fault has this name.
 std::size_t fault_named(std::string_view name) noexcept;
 
 }  // namespace zklock::simulator

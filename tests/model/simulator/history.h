@@ -15,42 +15,52 @@ namespace zklock::simulator {
 using core::Duration;
 using core::Instant;
 
-/// One fact, with the time at which it was so, by a clock that nobody in the simulation has.
+/// A fact with its time, by a clock that no process of the simulation has. `hold` is the number of
+/// the hold or of the call. The third column lists the fields besides `hold` and `resource`.
 ///
-/// | kind        | what happened                          | besides `hold`, or the call, and resource     |
-/// |-------------|----------------------------------------|-----------------------------------------------|
-/// | wanted      | a call began                           | owner, access, permits; number: the deadline, |
-/// |             |                                        | 0: none; flag: of several locks               |
-/// | ended       | it ended; flag: it was excused for     | number: the error, 0: none                    |
-/// |             | being late (its process stood still)   |                                               |
-/// | granted     | the user has the hold, which says held | owner, access, permits, token; flag: somebody |
-/// |             |                                        | has deleted its node by hand                  |
-/// | said_held   | it was asked, and said held, suspended |                                               |
-/// | said_lost   | it was asked, and said lost; flag: its |                                               |
-/// |             | token is stopped, or could not be yet  |                                               |
-/// | told_lost   | its token was stopped                  |                                               |
-/// | released    | the user gives it back, or is no more; |                                               |
-/// |             | flag: gives it back while it says held |                                               |
-/// | resigned    | its user ends a leadership that is not |                                               |
-/// |             | lost                                   |                                               |
-/// | taken       | somebody has deleted its node by hand  |                                               |
-/// | counted     | the counts of an owner were asked for  | owner; number: the answer                     |
-/// | made        | a contender's node                     | token: its czxid; access, permits; attempt;   |
-/// |             |                                        | owner: the session; flag: by a stranger       |
-/// | gone        | it went                                | token                                         |
-/// | spoiled     | a client has deleted another's node,   | flag: of a name that was taken by hand before |
-/// |             | or released one that holds nothing     |                                               |
-/// | permits_set | how many there are                     | number                                        |
-/// | written     | a resource has accepted a write        | token; flag: the lock node was there          |
-/// | refused     | it has refused one; flag: the hold     | token                                         |
-/// |             | said held at that time                 |                                               |
-/// | commit_told | what became of a guarded transaction   | number: 0: written, 1: not, 2: unknown        |
-/// | seen        | an observer (hold) was told of who     | token: none, nobody; number: of what a leader |
-/// |             | holds alone, or leads there            | has said, 0: nothing, -1: something else      |
-/// | healed      | there are no faults any more           |                                               |
-/// | left        | something is left at rest              | text                                          |
-/// | rest        | the end                                |                                               |
-/// | fault       | one was injected (for people)          | text                                          |
+/// | kind        | event                                | other fields                            |
+/// |-------------|--------------------------------------|-----------------------------------------|
+/// | wanted      | A call begins.                       | owner, access, permits; number: the     |
+/// |             |                                      | deadline, 0: none; flag: of a composite |
+/// |             |                                      | lock                                    |
+/// | ended       | A call ends.                         | number: the error code, 0: none; flag:  |
+/// |             |                                      | a late end is excused, because the      |
+/// |             |                                      | process could not run                   |
+/// | granted     | The program gets a hold, which says  | owner, access, permits, token; flag:    |
+/// |             | `held`.                              | the lock znode was deleted by hand      |
+/// | said_held   | A hold was queried, and says `held`  |                                         |
+/// |             | or `suspended`.                      |                                         |
+/// | said_lost   | A hold was queried, and says `lost`. | flag: the loss was notified, or need    |
+/// |             |                                      | not be yet                              |
+/// | told_lost   | The stop_token of a hold is stopped. |                                         |
+/// | released    | The program releases a hold, or its  | flag: a release while the hold says     |
+/// |             | process ends.                        | `held`                                  |
+/// | resigned    | A program ends a leadership that is  |                                         |
+/// |             | not lost.                            |                                         |
+/// | taken       | The lock znode of a hold is deleted  |                                         |
+/// |             | by hand.                             |                                         |
+/// | counted     | The counts of an owner are queried.  | owner; number: the answer               |
+/// | made        | A contender's znode is created.      | token: its czxid; access, permits;      |
+/// |             |                                      | attempt; owner: the session; flag: by   |
+/// |             |                                      | another program                         |
+/// | gone        | A contender's znode is deleted.      | token                                   |
+/// | spoiled     | A client deletes a znode of another  | flag: its name was deleted by hand      |
+/// |             | session, or announces the release of | before                                  |
+/// |             | a znode without a hold.              |                                         |
+/// | permits_set | The number of permits is set.        | number                                  |
+/// | written     | A resource accepts a write.          | token; flag: the lock znode exists      |
+/// | refused     | A resource refuses a write.          | token; flag: the hold says `held` at    |
+/// |             |                                      | that time                               |
+/// | commit_told | A guarded transaction completes.     | number: 0: written, 1: not written, 2:  |
+/// |             |                                      | unknown                                 |
+/// | seen        | An observer (`hold`) receives the    | token: none if there is none; number:   |
+/// |             | exclusive holder or the leader.      | of the leader's value, 0: no value, -1: |
+/// |             |                                      | not a value of the simulation           |
+/// | healed      | From here on there are no faults.    |                                         |
+/// | left        | Something is left at rest.           | text                                    |
+/// | rest        | The history ends.                    |                                         |
+/// | fault       | A fault is injected (for human       | text                                    |
+/// |             | readers).                            |                                         |
 struct Event {
   enum class Kind : std::uint8_t {
     wanted,
@@ -90,10 +100,10 @@ struct Event {
   std::string text = {};
 };
 
-/// In the order of time.
+/// In order of time.
 using History = std::vector<Event>;
 
-/// For people: one line, without an end.
+/// Returns one line for human readers, without a line end.
 std::string to_text(const Event& event, Instant start);
 
 }  // namespace zklock::simulator

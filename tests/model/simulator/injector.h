@@ -11,7 +11,7 @@
 
 namespace zklock::simulator {
 
-/// Does what a step with a fault says, and its end after its length.
+/// Applies the fault of a step, and ends it after its length.
 ///
 /// Thread-safety: none.
 class Injector {
@@ -19,9 +19,9 @@ class Injector {
   Injector(Universe& universe, Scribe& scribe, Users& users, const Setup& setup);
 
   void inject(const PlanStep& step);
-  /// All is as it should be, from now on.
+  /// Ends all faults. No fault has an effect after that.
   void heal();
-  /// Those that were injected, and have had an effect.
+  /// Returns the numbers of faults that were injected and had an effect.
   FaultCounts counts() const;
 
  private:
@@ -56,7 +56,7 @@ class Injector {
   void forge(const std::string& path, Duration length);
   void remove_stranger(const Stranger& stranger);
   void set_counter(const PlanStep& step, const std::string& path, std::int32_t next);
-  /// Unless all is healed by then.
+  /// Runs the task after the delay, unless heal() is called before.
   void later(Duration delay, std::function<void()> task);
   std::vector<std::string> contenders(const std::string& path) const;
 
@@ -66,7 +66,7 @@ class Injector {
   const Setup& setup_;
   FaultCounts counts_{};
   bool healed_ = false;
-  std::vector<Stranger> strangers_;  ///< nodes
+  std::vector<Stranger> strangers_;  ///< znodes of other programs
 };
 
 }  // namespace zklock::simulator

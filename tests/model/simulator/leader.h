@@ -12,8 +12,8 @@ namespace zklock::simulator {
 class Users;
 struct Call;
 
-/// A candidate for leadership, in one process: a LeaderLatch with a listener, or what is behind a
-/// LeaderElection, whose thread is a timer here.
+/// A candidate for the leadership, in one process. It is a LeaderLatch with a listener, or the
+/// candidacy of a LeaderElection. A timer replaces the thread of the LeaderElection.
 ///
 /// Thread-safety: none.
 class Leader {
@@ -24,7 +24,7 @@ class Leader {
   Leader& operator=(const Leader&) = delete;
 
   void lead(Duration each);
-  /// For good.
+  /// Ends the candidacy for good.
   void resign();
 
  private:

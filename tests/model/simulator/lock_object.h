@@ -23,21 +23,21 @@
 
 namespace zklock::simulator {
 
-/// What a call got; one of the two, or neither.
+/// The result of a call: a hold, a composite hold, an error, or nothing.
 struct Got {
   Hold hold = {};
   CompositeHold composite = {};
   std::exception_ptr error = {};
 };
 
-/// One of the classes whose locks are acquired, in one process.
+/// An object of one of the lock classes, in one process.
 ///
 /// Thread-safety: none.
 class LockObject {
  public:
   LockObject(SimProcess& process, const ObjectPlan& plan, LockListener listener);
 
-  /// Calls the object's async_acquire() with what the step asks for.
+  /// Calls the object's async_acquire() with the arguments of the step.
   void acquire(const PlanStep& step, AcquireOptions options, std::function<void(Got)> handler);
 
  private:

@@ -12,20 +12,21 @@
 
 namespace zklock::simulator {
 
-/// Who watches a lock, or an election, and what he was told last.
+/// Watches a lock or an election, and stores the last state that the observer received.
 ///
 /// Thread-safety: none.
 class Onlooker {
  public:
-  /// `number`: what the history calls him.
+  /// `number` identifies this observer in the history.
   Onlooker(Scribe& scribe, Client& client, const ObjectPlan& plan, std::uint32_t number);
   Onlooker(const Onlooker&) = delete;
   Onlooker& operator=(const Onlooker&) = delete;
 
-  /// He has been told, and last that nobody is there.
+  /// Returns whether the last state has no holder and no leader. Returns false before the first
+  /// state.
   bool sees_nobody() const;
-  /// Of an election: he was told last that the leader with that token has said the value of that
-  /// number.
+  /// Returns whether the last state of the election has the leader with that token and the value
+  /// `said`.
   bool sees(FencingToken leader, std::int64_t said) const;
   bool is_of_election() const noexcept { return election_.has_value(); }
 

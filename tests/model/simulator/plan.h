@@ -20,7 +20,7 @@ enum class LockClass : std::uint8_t {
   mutex,
   shared,
   semaphore,
-  counted,  ///< a semaphore whose number is shared
+  counted,  ///< a semaphore with a shared permit count
   multi,    ///< of the first two paths
   quorum,
   priority,
@@ -30,7 +30,7 @@ enum class LockClass : std::uint8_t {
   election_observer,
 };
 
-/// An object that every process makes for itself. Times are in milliseconds; 0: without.
+/// An object of which every process has one. Times are in milliseconds; 0: not set.
 struct ObjectPlan {
   LockClass kind = LockClass::reentrant;
   int path = 0;
@@ -41,38 +41,41 @@ struct ObjectPlan {
   int lock_delay = 0;
   int listens = 0;
   int fails_on_loss = 0;
-  int proclaims = 0;  ///< how many values each leader says
+  int proclaims = 0;  ///< the number of values per leadership
   friend bool operator==(const ObjectPlan&, const ObjectPlan&) = default;
 };
 
 inline constexpr std::size_t most_slots = 4;
 
-/// The world before the first step.
+/// The state before the first step.
 struct Setup {
-  int slots = 2;      ///< processes at a time
-  int ensembles = 1;  ///< to each of which each process has a client
+  int slots = 2;      ///< concurrent processes
+  int ensembles = 1;  ///< each process has a client for each
   int paths = 1;
   int session_ms = 6000;
-  int relay_ms = 0;  ///< half a tick
+  int relay_ms = 0;  ///< half a tick; 0: touches are not relayed
   int jitter_ms = 0;
-  int latency_us = 500;  ///< about
+  int latency_us = 500;  ///< the typical latency; a quarter to twice that
   int announces = 1;
   int creates_at_once = 100;
-  int create_only = 0;                     ///< strangers may create below the paths, and not delete
-  std::array<int, most_slots> drift = {};  ///< in millionths, by slot
+  /// 1: Other programs have CREATE below the paths, but not DELETE.
+  int create_only = 0;
+  std::array<int, most_slots> drift = {};  ///< in millionths; index: the slot
   std::vector<ObjectPlan> objects;
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
-/// What a user does with a hold.
+/// The use of a hold by its program.
 enum class Ending : std::uint8_t {
   release,     ///< after its time
-  throws,      ///< the handler throws, and so it is destroyed
-  until_lost,  ///< after its time, or as soon as it is lost
-  nested,      ///< takes it once more at half of its time, and gives back that one later
-  commits,     ///< writes under its guard at half of its time
+  throws,      ///< the handler throws, which destroys the hold
+  until_lost,  ///< after its time or at its loss
+  /// Acquires it again after half of its time, and releases that hold later.
+  nested,
+  commits,  ///< a guarded transaction at half of its time
   renews,
-  locks,  ///< it is a thread that has called lock(), and may end without unlocking
+  /// As a thread that called lock(). It can exit without unlock().
+  locks,
 };
 
 enum class Act : std::uint8_t {
@@ -81,42 +84,43 @@ enum class Act : std::uint8_t {
   set_permits,
   ask_release,
   force_release,
-  lead,    ///< of a latch or an election: contends
-  resign,  ///< closes it; there is another afterwards
+  lead,    ///< a latch or an election contends
+  resign,  ///< closes the candidate and creates another
 };
 
-/// One thing that somebody does, at its time. Times are in microseconds.
+/// An action at its time. Times are in microseconds.
 struct PlanStep {
   std::int64_t at = 0;
   Act act = Act::acquire;
   int slot = 0;
   int object = 0;
-  int owner = 0;           ///< 0: one of its own
-  int reads = 0;           ///< of a SharedMutex
+  int owner = 0;           ///< 0: a unique owner
+  int reads = 0;           ///< for a SharedMutex
   int number = 1;          ///< permits; weight
-  std::int64_t wait = -1;  ///< -1: for ever; 0: one attempt
-  std::int64_t stop = -1;  ///< when the caller gives up
+  std::int64_t wait = -1;  ///< -1: no limit; 0: one attempt
+  std::int64_t stop = -1;  ///< the time of the stop request
   std::int64_t hold = 0;
   Ending ending = Ending::release;
   Fault fault = Fault::pause_short;
   std::int64_t length = 0;  ///< of the fault
-  int salt = 0;             ///< its details
+  int salt = 0;             ///< selects the fault's details
   friend bool operator==(const PlanStep&, const PlanStep&) = default;
 };
 
-/// All that happens by choice. The same plan gives the same history, always; one without some of the
+/// All choices of a run. Equal plans always lead to equal histories. A plan without some of its
 /// steps is a plan, too.
 struct Plan {
-  std::uint64_t seed = 0;  ///< of what is not in the steps: how long messages take
+  std::uint64_t seed = 0;  ///< determines the latencies
   Setup setup;
-  std::vector<PlanStep> steps;  ///< by time
+  std::vector<PlanStep> steps;  ///< in order of time
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// One line for the setup, one for each object and each step: all that differs from the default.
+/// Writes one line for the setup, for each object and for each step, with the values that differ
+/// from the defaults.
 std::string to_text(const Plan& plan);
 std::string to_text(const PlanStep& step);
-/// Nothing when it is no plan.
+/// Returns nothing if the text is not a plan.
 std::optional<Plan> parse_plan(const std::string& text);
 
 }  // namespace zklock::simulator

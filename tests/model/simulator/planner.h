@@ -7,7 +7,7 @@
 
 namespace zklock::simulator {
 
-/// What happens in the world of that seed.
+/// Returns the plan that the seed determines.
 Plan make_plan(std::uint64_t seed);
 
 }  // namespace zklock::simulator

@@ -24,7 +24,7 @@ using model::SimCoordinator;
 using model::SimDispatcher;
 using model::SimEnsemble;
 
-/// A client of one ensemble, and the network between the two.
+/// A client of one ensemble, and the network between them.
 struct Line {
   Line(SimClock& clock, SimEnsemble& servers, Process process, model::ClientOptions options)
       : ensemble(servers), coordinator(clock, servers, process, options) {}
@@ -34,7 +34,7 @@ struct Line {
   std::shared_ptr<recipes::ClientCore> core;
   std::unique_ptr<Client> client;
 
-  // When the next of each is due; not set: it has to be thrown for.
+  // When the next one of each kind is due. Without a value: its latency is not drawn yet.
   std::optional<Instant> serve_at;
   std::optional<Instant> receive_at;
   std::optional<Instant> late_at;
@@ -48,7 +48,7 @@ struct Line {
 
 /// A process of the simulation: its clients, its threads, and whether it runs.
 ///
-/// Thread-safety: none, as everywhere in the simulator.
+/// Thread-safety: none, like the whole simulator.
 class SimProcess {
  public:
   SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>>& ensembles, Process number,
@@ -66,25 +66,25 @@ class SimProcess {
   SimDispatcher& handlers() noexcept { return handlers_; }
   SimDispatcher& losses() noexcept { return losses_; }
 
-  /// By SIGSTOP; nothing of it happens any more.
+  /// Stops the process, as SIGSTOP does.
   void pause();
   void resume();
   bool paused() const noexcept { return paused_; }
-  /// It is gone, and says nothing any more. Its objects are left as they are. `hangs_up`: the
-  /// servers see at once that the connection is.
+  /// Ends the process without any call to its objects, which stay allocated. `hangs_up`: the
+  /// servers immediately learn that its connections are closed.
   void kill(bool hangs_up = true);
   bool dead() const noexcept { return dead_; }
-  /// Its clients are closed.
+  /// Closes the clients of the process.
   void close();
   bool closed() const noexcept { return closed_; }
-  /// One of its clients is of no use any more.
+  /// Returns whether the credential of one of its clients was refused.
   bool refused() const;
   bool runs() const noexcept { return !paused_ && !dead_; }
 
   Instant handlers_blocked_until{};
   Instant no_threads_until{};
   Instant listeners_throw_until{};
-  /// It stood still, or had no threads, or they were busy, until then.
+  /// Until then the process was stopped, had no threads, or its threads were blocked.
   Instant excused_until{};
   std::optional<Instant> handler_at;
   std::optional<Instant> loss_at;

@@ -12,17 +12,17 @@
 
 namespace zklock::simulator {
 
-/// What one run, or many, came to.
+/// The figures of a run, or of many runs.
 struct Tally {
   std::uint64_t seeds = 0;
-  std::uint64_t operations = 0;  ///< requests that arrived at the servers
+  std::uint64_t operations = 0;  ///< requests that arrived at a server
   std::uint64_t calls = 0;
   std::uint64_t grants = 0;
-  std::uint64_t losses = 0;         ///< that were told
-  std::uint64_t stale_refused = 0;  ///< writes with tokens that were too old
-  std::uint64_t guarded = 0;        ///< writes of guarded transactions, that were carried out
+  std::uint64_t losses = 0;         ///< notified losses
+  std::uint64_t stale_refused = 0;  ///< refused writes with older tokens
+  std::uint64_t guarded = 0;        ///< executed writes of guarded transactions
   std::uint64_t events = 0;
-  std::uint64_t milliseconds = 0;  ///< of simulated time
+  std::uint64_t milliseconds = 0;  ///< simulated time
   std::uint64_t violations = 0;
   FaultCounts faults{};
 
@@ -36,12 +36,13 @@ struct Run {
   Instant began;
 };
 
-/// Without a cause for losses in the plan, nothing is lost before the simulation is healed, but a
-/// leadership that its user has ended.
+/// Returns a violation if a loss before the healing has no cause in the plan. Causes are faults,
+/// forced releases, maximum hold times and long latencies. A leadership that its program ended is
+/// not a loss.
 std::optional<Violation> lost_without_cause(const Plan& plan, const History& history);
 
-/// Runs the plan, to its end and until everything has come to rest. `trace` is given every line of
-/// the history.
+/// Runs the plan to its end, and until everything is at rest. Passes each line of the history to
+/// `trace`.
 Run run(const Plan& plan, const std::function<void(const std::string&)>& trace = {});
 
 }  // namespace zklock::simulator

@@ -18,16 +18,16 @@
 
 namespace zklock::simulator {
 
-/// The lock path of that number.
+/// Returns the lock path with that number.
 std::string path_of(int path);
-/// Where guarded transactions under that lock write.
+/// Returns the path that guarded transactions of that lock write.
 std::string data_path_of(int path);
 
-/// What a history calls a lock: that path of that ensemble.
+/// Returns the resource number of that path of that ensemble in the history.
 constexpr std::uint32_t resource_of(std::size_t ensemble, int path) noexcept {
   return static_cast<std::uint32_t>(1 + ensemble * 8 + static_cast<std::size_t>(path));
 }
-/// What is guarded by it.
+/// Returns the resource number of the data that the lock guards.
 constexpr std::uint32_t guarded_by(std::uint32_t resource) noexcept {
   return resource + 1000;
 }
@@ -36,7 +36,7 @@ constexpr std::uint32_t resource_of_quorum(int path) noexcept {
 }
 inline constexpr std::uint32_t resource_of_multi = 200;
 
-/// Writes the history: what it is told, and what it sees on the servers.
+/// Writes the history: the events passed to note(), and the events of the ensembles.
 ///
 /// Thread-safety: none.
 class Scribe {
@@ -46,36 +46,38 @@ class Scribe {
   Scribe(const Scribe&) = delete;
   Scribe& operator=(const Scribe&) = delete;
 
-  /// At this moment. Nothing is written any more after Kind::rest.
+  /// Appends the event with the present time. After Kind::rest it appends nothing.
   void note(Event event);
   const History& history() const noexcept { return history_; }
-  /// Hears of every event as it is written.
+  /// Called for each event when it is appended.
   std::function<void(const Event&)> on_event = {};
 
-  /// That node is being deleted, or its session ended, by hand.
+  /// Records that this znode is being deleted, or its session ended, by hand.
   void taken(std::size_t ensemble, std::int64_t czxid) { taken_.emplace(ensemble, czxid); }
-  /// After that another node may get its name, with the parent that is made anew: it can be deleted
-  /// by what was on its way to the first one.
+  /// Records that the znode with this name is deleted by hand. After the parent is recreated,
+  /// another znode can get its name. A request in flight to the first znode can then delete the
+  /// other.
   void taken_name(std::size_t ensemble, const std::string& path) {
     taken_names_.emplace(ensemble, path);
-    // Of a reader that was a writer that is another one, which a grant may be told of late.
+    // A downgraded hold keeps the token of its first znode, and a grant of it can be noted late.
     const auto found = nodes_[ensemble].find(path);
     if (found != nodes_[ensemble].end()) taken(ensemble, found->second.token);
   }
-  /// By which the contender of that node came, which may have been another node; 0: it is none.
+  /// Returns the czxid of the contender's first znode, which a downgrade replaces. Returns 0 if the
+  /// path is no contender's znode.
   std::int64_t token_of(std::size_t ensemble, const std::string& path) const {
     const auto found = nodes_[ensemble].find(path);
     return found == nodes_[ensemble].end() ? 0 : found->second.token;
   }
-  /// The other way round; empty without one.
+  /// Returns the path of the contender with that token, or an empty string.
   std::string node_of(std::size_t ensemble, std::int64_t token) const;
   bool is_taken(std::size_t ensemble, std::int64_t czxid) const {
     return taken_.contains({ensemble, czxid});
   }
-  /// The next node there is made by a stranger.
+  /// The next znode is created by another program.
   void expect_stranger() noexcept { stranger_ = true; }
   void expect_no_stranger() noexcept { stranger_ = false; }
-  /// A guarded transaction may be carried out from now on.
+  /// The guarded transaction with that number can be executed from now on.
   void expect_commit(std::uint32_t number, std::size_t ensemble, std::string node);
   std::uint64_t stale_refused() const noexcept { return stale_refused_; }
   std::uint64_t count(Event::Kind kind) const noexcept {
@@ -102,14 +104,14 @@ class Scribe {
   bool stranger_ = false;
   std::set<std::pair<std::size_t, std::int64_t>> taken_;
   std::set<std::pair<std::size_t, std::string>> taken_names_;
-  std::set<std::pair<std::uint32_t, std::int64_t>> granted_;  ///< by resource and token
+  std::set<std::pair<std::uint32_t, std::int64_t>> granted_;  ///< key: resource and token
   std::vector<std::unique_ptr<Witness>> witnesses_;
   struct Seen {
     std::uint32_t resource;
     std::int64_t token;
     core::SessionId owner;
   };
-  std::vector<std::unordered_map<std::string, Seen>> nodes_;  ///< by ensemble
+  std::vector<std::unordered_map<std::string, Seen>> nodes_;  ///< index: the ensemble
   std::unordered_map<std::uint32_t, Commit> commits_;
   std::uint64_t stale_refused_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(Event::Kind::fault) + 1> counts_{};

@@ -9,10 +9,11 @@
 
 namespace zklock::simulator {
 
-/// Leaves out steps, and what the setup has of its own, for as long as `fails` says so.
+/// Removes steps, and resets values of the setup to their defaults, as long as `fails` returns
+/// true.
 Plan shrink(Plan plan, const std::function<bool(const Plan&)>& fails);
 
-/// As above, where the plan violates that invariant.
+/// Shrinks the plan as long as it violates the invariant.
 Plan shrink(const Plan& plan, const std::string& invariant);
 
 }  // namespace zklock::simulator

@@ -12,8 +12,8 @@
 
 namespace zklock::simulator {
 
-/// The ensembles, the processes, and the network between them, which all go on by themselves: how
-/// long each message takes follows from the seed.
+/// The ensembles, the processes and the network between them. They act by themselves. The seed
+/// determines the latency of each message.
 ///
 /// Thread-safety: none.
 class Universe {
@@ -31,19 +31,19 @@ class Universe {
   SimProcess& start_process(int slot);
   std::vector<std::unique_ptr<SimProcess>>& processes() noexcept { return processes_; }
 
-  /// All that happens until then.
+  /// Runs all events until `when`.
   void run_until(Instant when);
-  /// The next thing, if it happens by then. False: nothing does, and it is `when`.
+  /// Runs the next event if it is due by `when`. Otherwise advances to `when` and returns false.
   bool step(Instant when);
 
-  /// All clients are closed, and hear of it. Nothing happens any more.
+  /// Closes all clients and runs their callbacks. After that nothing runs.
   void shut_down();
 
-  /// Called before a client takes a message.
+  /// Called before a client receives a message.
   std::function<void(SimProcess&)> on_news = {};
-  /// An exception has left a callback.
+  /// Returns the number of exceptions that left a callback.
   std::uint64_t escaped() const noexcept { return escaped_; }
-  /// Requests that were carried out, or refused.
+  /// Returns the number of requests that servers have executed or refused.
   std::uint64_t served() const;
   std::uint64_t events() const noexcept { return events_; }
 

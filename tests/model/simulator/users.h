@@ -24,23 +24,24 @@ namespace zklock::simulator {
 
 class Leader;
 
-/// One wish for a lock, from the call to the end of what came of it.
+/// An acquire, from the call to the end of its hold.
 struct Call {
-  /// What a history knows as a hold: a hold, or one of several that were taken as one, or the whole.
+  /// A hold in the sense of the history: a single hold, a partial hold of a composite one, or the
+  /// whole.
   struct Part {
     std::uint32_t hold = 0;
     std::uint32_t resource = 0;
     std::size_t ensemble = 0;
     int path = 0;
-    int index = -1;  ///< in the CompositeHold
+    int index = -1;  ///< index in the CompositeHold
     bool said_lost = false;
     bool told_lost = false;
-    bool told_to_end = false;  ///< a leadership, for whatever reason
+    bool told_to_end = false;  ///< ended() of the leadership was stopped
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_loss = {};
   };
   std::uint32_t id = 0;
   SimProcess* process = nullptr;
-  std::size_t ensemble = 0;  ///< of what is one hold
+  std::size_t ensemble = 0;  ///< of a single hold
   ObjectPlan object;
   PlanStep step;
   std::optional<Owner> owner;
@@ -48,15 +49,15 @@ struct Call {
   std::stop_source stop;
   Got got;
   Leadership leadership;
-  FencingToken token;              ///< also afterwards; of what is one hold
-  std::uint32_t said = 0;          ///< the last value that a leader has proclaimed
-  std::optional<Instant> said_at;  ///< when it was told so
+  FencingToken token;              ///< of a single hold; kept after the release
+  std::uint32_t said = 0;          ///< the value proclaimed last
+  std::optional<Instant> said_at;  ///< when its proclamation completed
   std::vector<Part> parts;
-  bool ended = false;  ///< the call
+  bool ended = false;  ///< the call has completed
   bool over = true;    ///< nothing is held
 };
 
-/// The programs in the processes: they make the objects, call them, and use what they get, as the
+/// The programs of the processes. They create the lock objects, call them, and use the holds as the
 /// plan says.
 ///
 /// Thread-safety: none.
@@ -67,63 +68,65 @@ class Users {
   Users(const Users&) = delete;
   Users& operator=(const Users&) = delete;
 
-  /// A step that is not a fault.
+  /// Runs a step that is not a fault.
   void act(const PlanStep& step);
 
   SimProcess& process(int slot) { return *seats_[static_cast<std::size_t>(slot)].process; }
-  /// Another process comes in its place.
+  /// Starts another process in the slot.
   void replace(int slot);
+  /// Destroys the object with that number, and creates it again.
   void remake(int slot, int object);
-  /// A process was killed: what it held is nobody's.
+  /// Notes that the process was killed: its holds are released and its calls have ended.
   void bury(const SimProcess& process);
-  /// A process goes on: what it holds is asked before all else.
+  /// Queries all holds of a process that has just been resumed.
   void ask_all(const SimProcess& process);
-  /// One of its waiting calls, if there is one.
+  /// Cancels the first waiting call of the process, if there is one.
   void cancel_one(SimProcess& process);
-  /// The same, when its clients hear something next.
+  /// Calls cancel_one() before the next message that a client of the process receives.
   void cancel_at_news(const SimProcess& process) { canceller_ = &process; }
   void throw_at_next_grant(SimProcess& process) { thrower_ = &process; }
-  /// The handler closes the clients; another process comes afterwards.
+  /// The handler of the next grant closes the clients of the process. Then another process takes
+  /// its slot.
   void close_at_next_grant(SimProcess& process) { closer_ = &process; }
-  /// The whole simulation is forked, and so that process; what the child can do, and must not, is
-  /// noted.
+  /// Forks the whole simulation. Notes an action of the child that the library must prevent.
   void fork_process();
-  /// One of its threads that has locked something, if there is one.
+  /// Ends a thread of the process that holds a lock, if there is one.
   void end_a_thread(const SimProcess& process);
   std::uint64_t threads_ended() const noexcept { return threads_ended_; }
   std::uint64_t listeners_thrown() const noexcept { return listeners_thrown_; }
   std::uint64_t closed_by_handlers() const noexcept { return closed_by_handlers_; }
-  /// That node is to be deleted, or its session to be ended, by hand.
+  /// Records that this znode is about to be deleted, or its session ended, by hand.
   void node_taken(std::size_t ensemble, const std::string& path);
   bool is_held(const std::string& node) const;
-  /// So is a shared number of permits there.
+  /// Notes the initial numbers of permits of a path again, because its shared count was deleted.
   void permits_went(const std::string& path);
 
-  /// All leaders resign, nobody else comes.
+  /// Ends all candidacies and requests for release. No acquire starts after that.
   void wind_up();
-  /// No call waits, and nothing is held.
+  /// Returns whether no call is waiting and no hold exists.
   bool all_over() const;
-  /// Says which observers have not heard, long after it, what a leader has said.
+  /// Notes the observers that have not received a leader's value long after its proclamation
+  /// completed.
   void look_at_what_is_said();
-  /// The objects go, but for the observers.
+  /// Destroys the objects except the observers.
   void destroy_objects();
-  /// Says what they see that is not there any more.
+  /// Notes the observers that still have a holder, leader or value.
   void look_through_observers();
   void drop_observers();
-  /// Acquires that path plainly, as somebody new; returns when that is over, or the time is.
+  /// Acquires and releases the path with a new process. Returns when this is done, or at `until`.
   void sweep(std::size_t ensemble, int path, Instant until);
-  /// There are nodes of locks, besides shared numbers of permits.
+  /// Returns whether there are children of lock paths besides shared permit counts.
   bool nodes_are_left() const;
-  /// Says what the processes have not given back.
+  /// Notes the resources that the processes have not released.
   void look_for_leftovers();
 
   std::uint64_t calls() const noexcept { return calls_.size(); }
 
-  /// For leaders.
+  /// The members below are for Leader.
   Call& begin_leadership(SimProcess& process, const ObjectPlan& object);
   void leads(Call& call, const Leadership& leadership);
   void end_leadership(Call& call);
-  /// The leader is about to end that leadership, which is then told lost.
+  /// Notes that the leader is about to end that leadership, whose loss is then notified.
   void resigns(const Call& call);
   Universe& universe() noexcept { return universe_; }
   Scribe& scribe() noexcept { return scribe_; }
@@ -131,7 +134,7 @@ class Users {
  private:
   struct Seat {
     SimProcess* process = nullptr;
-    std::vector<std::unique_ptr<LockObject>> objects;  ///< null where it is another class
+    std::vector<std::unique_ptr<LockObject>> objects;  ///< null for the other classes
     std::vector<std::unique_ptr<Leader>> leaders;
     std::vector<std::unique_ptr<Onlooker>> onlookers;
     std::array<std::optional<Owner>, 3> owners;
@@ -177,18 +180,18 @@ class Users {
   const Plan& plan_;
   std::vector<Seat> seats_;
   std::deque<std::unique_ptr<Call>> calls_;
-  std::vector<Call*> live_;  ///< that hold
+  std::vector<Call*> live_;  ///< with a hold
   std::size_t waiting_ = 0;
   std::uint32_t last_id_ = 0;
   std::uint32_t last_commit_ = 0;
-  std::map<std::uint32_t, const SimProcess*> commits_;  ///< that nothing has been told of
-  std::vector<FencingToken> fenced_;                    ///< the highest that each resource has seen
+  std::map<std::uint32_t, const SimProcess*> commits_;  ///< not completed yet
+  std::vector<FencingToken> fenced_;                    ///< highest token of each resource
   std::vector<std::string> markers_;                    ///< of requests for release
-  std::vector<Seat> graves_;                            ///< what killed processes have left
+  std::vector<Seat> graves_;                            ///< state left by killed processes
   SimProcess* thrower_ = nullptr;
   SimProcess* closer_ = nullptr;
   const SimProcess* canceller_ = nullptr;
-  std::uint64_t threads_ended_ = 0;  ///< with something locked
+  std::uint64_t threads_ended_ = 0;  ///< while they held a lock
   std::uint64_t listeners_thrown_ = 0;
   std::uint64_t closed_by_handlers_ = 0;
   bool winding_up_ = false;

@@ -11,7 +11,7 @@ namespace zklock::simulator {
 inline constexpr unsigned most_workers = 64;
 inline constexpr double most_minutes = 1e6;
 
-/// What the command line asks for.
+/// The arguments of the command line.
 struct Wishes {
   std::uint64_t seeds = 0;
   std::uint64_t from = 1;
@@ -24,7 +24,7 @@ struct Wishes {
   friend bool operator==(const Wishes&, const Wishes&) = default;
 };
 
-/// Nothing when a word is unknown, a value is missing, or it is no number of those that make sense.
+/// Returns nothing if a word is unknown, or if a value is missing or out of range.
 std::optional<Wishes> parse_wishes(const std::vector<std::string>& words);
 
 }  // namespace zklock::simulator
