@@ -381,7 +381,7 @@ void SimEnsemble::write(const std::string& path, std::string data) {
   notify(path, WatchEvent::changed, node.acl);
 }
 
-// ZooKeeper sends no watch event. Of the stat, only the aversion changes.
+// ZooKeeper sends no watch event, and changes only the aversion in the stat.
 Status SimEnsemble::set_acl(const std::string& path, NodeAcl acl) {
   Node* node = tree_.find(path);
   if (node == nullptr) return Status::no_node;

@@ -45,7 +45,7 @@ class World {
   SimDispatcher& dispatcher(std::size_t c) { return clients_.at(c)->dispatcher; }
 
   std::vector<Step> steps() const;
-  /// Stores the enabled steps in a vector, whose memory is reused.
+  /// Stores the enabled steps in `enabled`, and reuses its memory.
   void steps(std::vector<Step>& enabled) const;
   /// Runs the step. A step that is not enabled does nothing.
   void run(const Step& step);

@@ -17,7 +17,7 @@ bool exclude(Access a, Access b) {
   return a == Access::exclusive || b == Access::exclusive || a != b;
 }
 
-/// How much later than its deadline a call may end: a trip of its process to itself.
+/// The time by which a call may exceed its deadline, for a callback within its process.
 constexpr Duration slack = std::chrono::milliseconds(20);
 
 template <class... Words>
@@ -32,7 +32,8 @@ std::string hash(std::uint32_t hold) {
   return text.append(std::to_string(hold));
 }
 
-/// A stranger's node can be older and be behind in the queue: its name was made by hand.
+/// Returns whether `each` is behind `own`. The znode of another program can be older and yet be
+/// behind, because its name was made by hand.
 bool is_behind(const Event& each, const Event& own) {
   const auto other = core::parse_contention(each.text);
   const auto mine = core::parse_contention(own.text);
@@ -117,7 +118,7 @@ void Checker::granted(const Event& event) {
   resource.open.push_back(event.hold);
 }
 
-// Whoever is asked at the time of a grant is asked before it.
+// Holds that are queried at the time of a grant are queried before it.
 void Checker::check_exclusion(const Event& event, Resource& resource) {
   std::int64_t permits = event.permits;
   for (const std::uint32_t other : resource.open) {
@@ -155,7 +156,7 @@ void Checker::check_token(const Event& event, Resource& resource) {
     if (known->second != event.owner) {
       report(event, "I2", hash(event.hold) + " has a token that another owner has had");
     }
-    return;  // it nests
+    return;  // a nested hold
   }
   resource.owners.emplace(event.token, event.owner);
   const bool excludes = event.access == Access::exclusive;
@@ -172,7 +173,7 @@ void Checker::check_queue(const Event& event, Resource& resource) {
   for (const Contender& each : resource.queue) {
     if (each.made.token.zxid == event.token.zxid) own = &each;
   }
-  if (own == nullptr) return;  // it went meanwhile, or it reads on
+  if (own == nullptr) return;  // deleted meanwhile, or downgraded
   for (Contender& each : resource.queue) {
     if (each.made.token.zxid >= event.token.zxid || each.made.access == Access::weighted) continue;
     if (each.made.flag && is_behind(each.made, own->made)) continue;
@@ -218,7 +219,8 @@ void Checker::said_held(const Event& event) {
   }
   held.last_held = event.at;
   if (held.taken || !held.open) return;
-  // Others that were granted while it was not asked, for its process stood still.
+  // Finds the grants of other contenders while this process was stopped and the hold was not
+  // queried.
   for (const auto& [id, other] : holds_) {
     const Event& grant = other.grant;
     if (other.taken) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checker on histories made by hand: each breaks one promise, and is reported for it.
+// Tests of the checker. Each history is made by hand, violates one invariant, and is reported for
+// it.
 #include "tests/model/simulator/checker.h"
 
 #include <chrono>
@@ -16,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t lock = 1;
 
-/// A history, a millisecond from one event to the next.
+/// A history with a millisecond between events.
 class Made {
  public:
   Made& with(Event event) {
@@ -26,7 +27,7 @@ class Made {
     history_.push_back(std::move(event));
     return *this;
   }
-  /// At the same time as the one before it.
+  /// Adds an event at the time of the previous event.
   Made& and_with(Event event) {
     now_ -= 1ms;
     return with(std::move(event));

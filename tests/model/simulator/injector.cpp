@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// What a process is given to come to itself.
+/// The time that a process gets to recover.
 constexpr Duration recovery = milliseconds(120);
 
 struct LossOf {
@@ -47,13 +47,14 @@ const std::vector<LossOf>& losses() {
   return all;
 }
 
+/// Returns whether the fault is counted when it has an effect.
 bool is_counted_where_it_happens(Fault fault) {
   return (fault >= Fault::lost_reply_create && fault <= Fault::lost_request_parents) ||
          fault == Fault::thread_exits || fault == Fault::listener_throws ||
          fault == Fault::closed_by_handler;
 }
 
-/// A process does that, or it is done to one that runs.
+/// Returns whether the fault requires a process that is not stopped.
 bool needs_process_that_runs(Fault fault) {
   return fault == Fault::dns_fails_first || fault == Fault::killed ||
          fault == Fault::client_closed || fault == Fault::closed_disconnected ||
@@ -130,7 +131,7 @@ void Injector::to_network(const PlanStep& step) {
       line.ensemble.jump(milliseconds(step.salt % 2 == 0 ? 3'600'000 : -3'600'000));
       return;
     case Fault::slow_server: {
-      // One message, or more, is late; by less than what makes the client give the connection up.
+      // Messages are late by less than the time after which the client abandons the connection.
       const Duration by = milliseconds(setup_.session_ms) * (1 + step.salt % 24) / 40;
       line.slow_until = universe_.now() + length;
       line.slow_to_server = step.salt % 3 == 0 ? by : Duration();
@@ -146,7 +147,8 @@ void Injector::to_network(const PlanStep& step) {
       return;
     case Fault::dns_fails_later: no_new_session(line, length); return expire(line);
     case Fault::timeout_changes: {
-      // The longest half tick stays a quarter of it, also by a clock that runs faster.
+      // The longest half tick stays at most a quarter of the timeout, even on a clock that is
+      // faster.
       const Duration shortest = milliseconds(setup_.relay_ms) * 17 / 4;
       const Duration granted = milliseconds(setup_.session_ms) * (30 + step.salt % 91) / 100;
       line.coordinator.options().session_timeout = std::max(granted, shortest);
@@ -172,7 +174,7 @@ void Injector::resume(SimProcess& process) {
   users_.ask_all(process);
 }
 
-// The client gives a connection up when it has heard nothing for two thirds of the timeout.
+// A client abandons a connection after two thirds of the session timeout without a message.
 void Injector::cut_off(SimProcess& process, Line& line, Duration length) {
   SimCoordinator& own = line.coordinator;
   if (own.is_cut_off() || own.is_down()) return;
@@ -192,7 +194,7 @@ void Injector::no_server(Line& line, Duration length) {
   line.no_server_until = std::max(line.no_server_until, universe_.now() + length);
 }
 
-// The servers' names are asked for with each new session, and not before.
+// The client resolves the host names only for a new session.
 void Injector::no_new_session(Line& line, Duration length) {
   line.no_new_session_until = universe_.now() + length;
 }
@@ -281,7 +283,7 @@ void Injector::all_down(Line& line, Duration length) {
   later(length, [&ensemble] { ensemble.restart(); });
 }
 
-// By hand, or by whoever knows the session's id.
+// Ends the session from outside, as an operator can, or any client that knows its id.
 void Injector::expire(Line& line) {
   const auto session = line.coordinator.session();
   for (const std::string& path : line.ensemble.ephemerals(session)) {
@@ -387,12 +389,12 @@ void Injector::no_threads(SimProcess& process, Duration length) {
   });
 }
 
-// ---- the end of it all --------------------------------------------------------------------------
+// ---- healing ------------------------------------------------------------------------------------
 
 void Injector::heal() {
   healed_ = true;
   for (auto& process : universe_.processes()) {
-    // What the dead have sent arrives, too: their sessions last from then on.
+    // Requests of killed processes arrive, too. Their sessions last one timeout from then on.
     for (auto& line : process->lines()) {
       line->no_server_until = universe_.now();
       line->no_new_session_until = universe_.now();

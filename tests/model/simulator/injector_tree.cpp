@@ -57,8 +57,9 @@ void Injector::to_tree(const PlanStep& step) {
   }
 }
 
-// Nobody else may write what zklock makes, unless the user has set the ACL himself. Then a create
-// whose answer was lost cannot be recognized any more: so only what is held already is written.
+// Other programs cannot write a contender's znode unless the user has set a weaker ACL. Then a
+// create whose reply was lost cannot be recognized. So only the znodes of granted holds are
+// written.
 void Injector::write_node(const PlanStep& step, const std::string& path) {
   auto all = contenders(path);
   std::erase_if(all, [this](const std::string& node) { return !users_.is_held(node); });
@@ -120,7 +121,7 @@ void Injector::has_made(const std::string& node, Duration length) {
   later(length, [this, made] { remove_stranger(made); });
 }
 
-// It promises an announcement, and writes what a release writes while it waits, like all others.
+// Creates a znode that promises an announcement. While it waits, it gets the data of a release.
 void Injector::forge(const std::string& path, Duration length) {
   core::NodeData data;
   data.announces = true;
@@ -135,21 +136,21 @@ void Injector::forge(const std::string& path, Duration length) {
   });
 }
 
-// Another may have the name by now.
+// Another znode can have the name by now.
 void Injector::remove_stranger(const Stranger& stranger) {
   const model::Node* const node = universe_.ensemble(0).find(stranger.path);
   if (node == nullptr || node->czxid != stranger.czxid) return;
   universe_.ensemble(0).remove(stranger.path);
 }
 
-// The next names; who waits there keeps what he has.
+// Sets the next sequence number. Existing contenders keep theirs.
 void Injector::set_counter(const PlanStep& step, const std::string& path, std::int32_t next) {
   SimEnsemble& servers = universe_.ensemble(0);
-  // A shared number of permits keeps the parent from being made anew, as README, Limits, says.
+  // A shared permit count prevents that the path is recreated; see README, Limits.
   const bool renewable = std::ranges::none_of(
       setup_.objects, [](const ObjectPlan& object) { return object.kind == LockClass::counted; });
   const model::Node* const parent = servers.find(path);
-  // It does not go back, but below 0 at its end.
+  // The counter never goes back, except below 0 at its end.
   const bool ahead =
       parent != nullptr && parent->counter >= 0 && (next < 0 || next > parent->counter);
   if (renewable && ahead) return servers.set_counter(path, next);

@@ -12,7 +12,7 @@ namespace zklock::simulator {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// Leads for a time, or until it is told that this is over.
+/// Leads for a time, or until the leadership has ended.
 class Leader::Candidate final : public recipes::Candidacy {
  public:
   Candidate(Users& users, SimProcess& process, const ObjectPlan& plan)
@@ -38,7 +38,7 @@ class Leader::Candidate final : public recipes::Candidacy {
   }
   void ended(const std::shared_ptr<recipes::Tenure>& /*tenure*/) noexcept override {}
 
-  // As the thread of a LeaderElection does.
+  // Does what the thread of a LeaderElection does.
   void lead(const std::shared_ptr<recipes::Tenure>& tenure) {
     if (tenure->over().stop_requested()) {
       if (tenure->state() == HoldState::lost) had_no_turn(tenure->number());

@@ -19,7 +19,7 @@ std::optional<milliseconds> if_any(int length) {
   return length == 0 ? std::nullopt : std::optional(milliseconds(length));
 }
 
-/// What MutexOptions and QuorumOptions have in common.
+/// Sets the options that MutexOptions and QuorumOptions share.
 template <class Options>
 Options shared_options_of(const ObjectPlan& plan, LockListener listener) {
   Options options;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// simulate: the engine over simulated clocks, networks and servers, many times. See usage().
+// simulate: runs the library on simulated clocks, networks and servers, many times. See usage().
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -57,7 +57,7 @@ int show(const Plan& plan, bool shrinks) {
   return 1;
 }
 
-/// Every so many seeds from its first one on.
+/// Runs every n-th seed from this worker's first seed on; n is the number of workers.
 Tally work(const Wishes& wishes, unsigned worker) {
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -77,7 +77,7 @@ Tally work(const Wishes& wishes, unsigned worker) {
   return sum;
 }
 
-/// In a process of its own; its tally comes through the pipe.
+/// A worker process. It sends its tally through the pipe.
 struct Worker {
   pid_t pid = -1;
   int from = -1;
@@ -99,7 +99,7 @@ Worker start(const Wishes& wishes, unsigned number) {
   return {pid, ends[0]};
 }
 
-/// False when it came to no good end.
+/// Returns false if the worker failed.
 bool finish(const Worker& worker, Tally& sum) {
   Tally part;
   std::size_t got = 0;

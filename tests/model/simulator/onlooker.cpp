@@ -9,7 +9,7 @@ namespace zklock::simulator {
 
 namespace {
 
-/// 0: nothing; -1: nothing that a leader here says.
+/// Returns 0 if there is no value, and -1 if it is not a value of the simulation.
 std::int64_t number_in(const std::optional<std::string>& value) {
   if (!value) return 0;
   std::int64_t number = 0;
@@ -32,8 +32,9 @@ Onlooker::Onlooker(Scribe& scribe, Client& client, const ObjectPlan& plan, std::
 }
 
 void Onlooker::told(LockState state) {
-  // Holds that are shared begin and end in any order. A stranger's token can be older than those of
-  // the holders before, if its name was made by hand. In both cases no holder of ours is alone.
+  // Shared holds begin and end in any order. The token of another program's znode can be older than
+  // earlier tokens, because its name was made by hand. In both cases no client of the simulation
+  // holds alone.
   const bool alone = !state.holders.empty() && state.holders.front().access == Access::exclusive &&
                      state.holders.front().session_id != 0;
   note_seen(alone ? state.holders.front().token : FencingToken{}, 0);

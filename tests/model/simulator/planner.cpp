@@ -22,7 +22,7 @@ class Planner {
     make_objects();
     const bool crowded = dice_.one_in(3);
     for (int i = dice_.from_to(6, crowded ? 60 : 24); i > 0; --i) plan_.steps.push_back(use());
-    if (!dice_.one_in(32)) {  // the others have no fault at all
+    if (!dice_.one_in(32)) {  // the other plans have no faults
       for (int i = dice_.from_to(4, crowded ? 50 : 24); i > 0; --i) plan_.steps.push_back(fault());
       if (dice_.one_in(5)) besiege();
     }
@@ -132,7 +132,7 @@ class Planner {
 
   PlanStep at_some_time() {
     PlanStep step;
-    // Many in bursts, so that they meet.
+    // Half of the steps are in bursts, so that they interact.
     step.at = dice_.one_in(2)
                   ? static_cast<std::int64_t>(dice_.below(4)) * span_ / 4 +
                         static_cast<std::int64_t>(dice_.below(20'000))
@@ -190,7 +190,7 @@ class Planner {
       if (step.fault != Fault::clock_drift && (!rare || dice_.one_in(4))) break;
     }
     step.length = length_of(step.fault);
-    // Many come while another lasts, to the same process.
+    // A third of the faults begin during another fault of their process.
     if (dice_.one_in(3) && last_fault_) {
       step.slot = last_fault_->slot;
       step.at =
@@ -201,7 +201,7 @@ class Planner {
     return step;
   }
 
-  /// One holds for long, another waits, and the first one's news come late before none come any more.
+  /// A process holds for long, and another waits. The holder's messages become late, and then stop.
   void besiege() {
     PlanStep holds = use();
     const std::int64_t session = std::int64_t{plan_.setup.session_ms} * 1000;
@@ -248,7 +248,7 @@ class Planner {
 
   Dice dice_;
   Plan plan_;
-  std::int64_t span_ = 0;  ///< of all steps
+  std::int64_t span_ = 0;  ///< the duration of all steps
   std::optional<PlanStep> last_fault_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace zklock::testing {
 
-/// The only one who makes a Client of a simulated core.
+/// Creates the Client of a simulated core. It is the only friend with that permission.
 struct ClientFactory {
   static std::unique_ptr<Client> make(std::shared_ptr<recipes::ClientCore> core) {
     return std::unique_ptr<Client>(new Client(std::move(core)));
@@ -20,7 +20,7 @@ namespace zklock::simulator {
 
 namespace {
 
-/// A port that the process owns.
+/// Returns a pointer that does not own the object; the process owns it.
 template <class T>
 std::shared_ptr<T> borrowed(T& object) {
   return {std::shared_ptr<void>(), &object};

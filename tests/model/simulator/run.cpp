@@ -18,8 +18,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// Until when all must be over that goes on when the last fault has gone: sessions of the dead time
-/// out, and what was held for longest is given back, one after the other.
+/// Returns the time by which all calls and holds must have ended after the last fault. By then the
+/// sessions of killed processes have expired, and all holds were held one after the other.
 Instant end_of(const Plan& plan, Instant healed) {
   const Duration session = milliseconds(plan.setup.session_ms);
   Duration longest{};
@@ -62,7 +62,7 @@ void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& u
   while (!users.all_over() && universe.step(end)) {
   }
   users.destroy_objects();
-  // The sessions of the dead end, too.
+  // The sessions of killed processes expire, too.
   const Duration quarter = milliseconds(plan.setup.session_ms) / 4;
   universe.run_until(universe.now() + quarter);
   const Instant gone = universe.now() + 5 * quarter;
@@ -86,7 +86,8 @@ void come_to_rest(const Plan& plan, Universe& universe, Scribe& scribe, Users& u
 
 }  // namespace
 
-// An answer that takes a 48th of the session timeout may cost what was granted after a rest.
+// A reply that takes a 48th of the session timeout can cost a hold that was granted after an idle
+// time.
 std::optional<Violation> lost_without_cause(const Plan& plan, const History& history) {
   const bool may_be_lost =
       plan.setup.latency_us > 2'000 ||

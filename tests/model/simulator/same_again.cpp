@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The linker puts these in the place of the functions that they are named after (--wrap).
+// The linker replaces library functions with these (--wrap).
 #include "tests/model/simulator/same_again.h"
 
 #include <bit>
@@ -15,7 +15,7 @@ namespace {
 constinit thread_local std::uint64_t last_owner = 0;
 constinit thread_local std::uint64_t bits = 0;
 
-/// What an Owner consists of.
+/// The contents of an Owner.
 struct OwnerNumbers {
   std::uint64_t process;
   std::uint64_t serial;
@@ -28,13 +28,13 @@ void begin_the_same_again(std::uint64_t seed) noexcept {
   bits = seed;
 }
 
-// Instead of Owner::unique().
+// Replaces Owner::unique().
 Owner unique_owner() noexcept asm("__wrap__ZN6zklock5Owner6uniqueEv");
 Owner unique_owner() noexcept {
   return std::bit_cast<Owner>(OwnerNumbers{1, ++last_owner});
 }
 
-// Instead of std::random_device::_M_getval().
+// Replaces std::random_device::_M_getval().
 unsigned random_bits(std::random_device*) asm("__wrap__ZNSt13random_device9_M_getvalEv");
 unsigned random_bits(std::random_device* /*self*/) {
   Dice dice(bits++);

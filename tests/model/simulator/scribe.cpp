@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view locks = "/locks/";
 constexpr std::string_view data = "/data/";
 
-/// Of "/locks/b/name": 1 and "name". Nothing for other paths.
+/// Returns 1 and "name" for "/locks/b/name". Returns nothing for other paths.
 struct Place {
   int path;
   std::string_view name;
@@ -47,7 +47,7 @@ std::string data_path_of(int path) {
   return std::string(data) + static_cast<char>('a' + path);
 }
 
-/// Sees what happens to the nodes of one ensemble.
+/// Observes the changes of the znodes of one ensemble.
 class Scribe::Witness final : public SimEnsemble::Server {
  public:
   Witness(Scribe& scribe, std::size_t ensemble) : scribe_(scribe), ensemble_(ensemble) {}
@@ -140,14 +140,15 @@ void Scribe::expect_commit(std::uint32_t number, std::size_t ensemble, std::stri
   commits_[number] = {ensemble, std::move(node)};
 }
 
-// A waiter's node, by a release that was on its way to a holder's: that one was deleted with its path
-// by hand, and the other, of the same client, has got its name in the path that was made anew. Whoever
-// is next believes it.
+// Notes that a release has reached the znode of a waiter. The release was in flight to a holder's
+// znode, which was deleted by hand with its path. A waiter of this client got that name in the
+// recreated path. The contender behind it believes the announcement.
 void Scribe::said_released(std::size_t ensemble, const std::string& path) {
   const auto found = nodes_[ensemble].find(path);
   if (found == nodes_[ensemble].end() || !taken_names_.contains({ensemble, path})) return;
   if (granted_.contains({found->second.resource, found->second.token})) return;
-  // What announces a release deletes the node as well, and the servers tell of both afterwards.
+  // The transaction that announces a release also deletes the znode. The events follow both
+  // changes.
   if (universe_.ensemble(ensemble).find(path) != nullptr) return;
   note({.kind = Event::Kind::spoiled,
         .flag = true,
@@ -155,7 +156,7 @@ void Scribe::said_released(std::size_t ensemble, const std::string& path) {
         .text = path});
 }
 
-// What a guarded transaction has written: the numbers of the token, and its own.
+// A guarded transaction writes the parts of the token and its own number.
 void Scribe::data_set(std::size_t ensemble, const std::string& path) {
   if (!path.starts_with(data)) return proclaimed(ensemble, path);
   const std::string& text = universe_.ensemble(ensemble).find(path)->data;
@@ -168,7 +169,7 @@ void Scribe::data_set(std::size_t ensemble, const std::string& path) {
   committed(ensemble, path[data.size()] - 'a', token, number);
 }
 
-// What a leader has said is the number of a commit.
+// A leader proclaims the number of a commit.
 void Scribe::proclaimed(std::size_t ensemble, const std::string& path) {
   const auto place = place_of(path, paths_);
   const model::Node* const node = universe_.ensemble(ensemble).find(path);
@@ -185,7 +186,7 @@ void Scribe::committed(std::size_t ensemble, int path, FencingToken token, std::
   if (commit == commits_.end()) return;
   const model::Node* const guard = universe_.ensemble(ensemble).find(commit->second.node);
   const bool guarded = guard != nullptr;
-  // Another's node, which has the name since the path was deleted by hand and made anew.
+  // The path was deleted by hand and recreated, and another znode has the name.
   if (taken_names_.contains({ensemble, commit->second.node})) {
     note({.kind = Event::Kind::spoiled, .flag = true, .text = commit->second.node});
   }

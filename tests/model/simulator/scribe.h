@@ -59,7 +59,7 @@ class Scribe {
   /// other.
   void taken_name(std::size_t ensemble, const std::string& path) {
     taken_names_.emplace(ensemble, path);
-    // A downgraded hold keeps the token of its first znode, and a grant of it can be noted late.
+    // After a downgrade this token differs from the czxid. A grant with it can be noted later.
     const auto found = nodes_[ensemble].find(path);
     if (found != nodes_[ensemble].end()) taken(ensemble, found->second.token);
   }

@@ -18,8 +18,8 @@ Plan without(const Plan& plan, std::size_t first, std::size_t count) {
   return less;
 }
 
-/// Source: Zeller, Hildebrandt, "Simplifying and isolating failure-inducing input"; without the
-/// complements, as most plans fail for a handful of steps.
+/// Source: Zeller, Hildebrandt, "Simplifying and isolating failure-inducing input". Complements are
+/// left out, because a few steps suffice for most failures.
 bool drop_steps(Plan& plan, const std::function<bool(const Plan&)>& fails) {
   bool changed = false;
   for (std::size_t size = std::max<std::size_t>(plan.steps.size() / 2, 1); size > 0; size /= 2) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator itself: that a run can be repeated, that plans can be written down and made smaller,
-// and that what once went wrong does not any more.
+// Tests of the simulator: runs are repeatable, plans can be written and shrunk, and known failures
+// stay fixed.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -96,7 +96,7 @@ TEST(Simulator, ALossWithoutACauseIsFound) {
   EXPECT_TRUE(is_excused({granted, {.kind = Kind::healed}, told}));
 }
 
-// ---- what was found -----------------------------------------------------------------------------
+// ---- known failures -----------------------------------------------------------------------------
 
 Plan plan_of(const std::string& text) {
   const auto plan = parse_plan(text);
@@ -104,8 +104,8 @@ Plan plan_of(const std::string& text) {
   return plan.value_or(Plan{});
 }
 
-// A contender of the same client got a negative number, and the holder was told that its path had
-// been made anew; its node stayed.
+// A contender of the client got a negative sequence number. The holder was then notified that its
+// path had been recreated, and its znode was left.
 TEST(Simulator, ANumberFromACounterAtItsEndTakesNothingFromTheHolder) {
   EXPECT_EQ(violation_of(plan_of(R"(
 seed 181
@@ -118,7 +118,8 @@ step at=10210279 slot=1 hold=3360000 salt=234
             "");
 }
 
-// With a majority in hand, an ensemble that fell silent late was waited for beyond the deadline.
+// A majority was acquired. An ensemble that stopped replying late then delayed the call beyond its
+// deadline.
 TEST(Simulator, ASpareEnsembleIsNotWaitedForBeyondTheDeadline) {
   EXPECT_EQ(violation_of(plan_of(R"(
 seed 9
@@ -131,9 +132,9 @@ step at=11117382 act=1 fault=lost_reply_parents length=1080000 salt=596
             "");
 }
 
-// After the container was made anew: a create whose answer was lost, and behind it another of the
-// same client. The first one was taken for gone with the old container; it queued again behind its
-// own node, which nobody removed.
+// The container was recreated. A create in it lost its reply, and another create of this client
+// followed. The first was assumed to be deleted with the old container. It enqueued again behind
+// its own znode, which was never deleted.
 TEST(Simulator, WhatWasMadeInANewContainerIsNotTakenForGoneWithTheOldOne) {
   EXPECT_EQ(violation_of(plan_of(R"(
 seed 21226

@@ -84,7 +84,7 @@ void Universe::look_at(SimProcess& process, Next& best) {
              process, nullptr);
   }
   if (process.runs() && !process.losses().empty()) {
-    // What the one before it does may take its time.
+    // The callback before it can take some time.
     const int most = dice_.one_in(8) ? 300 : 50;
     if (!process.loss_at) process.loss_at = now() + microseconds(dice_.from_to(5, most));
     consider(best, *process.loss_at, What::loss, process, nullptr);
@@ -167,7 +167,7 @@ void Universe::run(const Next& next) {
   }
 }
 
-// As the threads that run callbacks do.
+// Catches exceptions as the callback threads do.
 void Universe::run_task(SimDispatcher& dispatcher) {
   try {
     dispatcher.run_next();

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Calls of equal owners are one to the lock.
+/// Returns whether calls of equal owners share one hold.
 bool nests(LockClass kind) {
   switch (kind) {
     case LockClass::reentrant:
@@ -193,7 +193,7 @@ void Users::acquire(const PlanStep& step) {
   if (winding_up_ || !seat.process->runs() || seat.process->closed() || !seat.objects[object])
     return;
   Call& call = new_call(*seat.process, plan_.setup.objects[object], step);
-  const bool is_thread = step.ending == Ending::locks;  // which nobody else can be
+  const bool is_thread = step.ending == Ending::locks;  // a thread is a unique owner
   const bool shared_owner = step.owner != 0 && nests(call.object.kind) && !is_thread;
   const auto owner = static_cast<std::size_t>(step.owner) % seat.owners.size();
   call.owner = shared_owner ? seat.owners[owner] : Owner::unique();
@@ -248,7 +248,7 @@ void Users::start(Call& call, LockObject& object) {
   after(*call.process, call.step.stop, [&call] { call.stop.request_stop(); });
 }
 
-// What lock() does, but for the object that it is called of and the thread that would wait here.
+// Does what lock() does, without its object and without the blocked thread.
 void Users::lock(Call& call, AcquireOptions options) {
   recipes::AcquireCall::start(engine_of(call),
                               {.owner = *options.owner,
@@ -292,7 +292,7 @@ void Users::ended(Call& call, Got got) {
   call.token = call.got.hold.token();
   name_parts(call);
   granted(call);
-  if (call.step.ending == Ending::locks) return plan_ending(call);  // that was no handler
+  if (call.step.ending == Ending::locks) return plan_ending(call);  // lock() has no handler
   if (std::exchange(thrower_, thrower_ == call.process ? nullptr : thrower_) == call.process ||
       call.step.ending == Ending::throws) {
     let_go(call);
@@ -348,7 +348,8 @@ void Users::set_permits(const PlanStep& step) {
                 .number = step.number});
 }
 
-// As somebody else, who takes back the request soon.
+// Requests a release as another program would, and withdraws the request after half a session
+// timeout.
 void Users::ask_release(const PlanStep& step) {
   const auto& object = plan_.setup.objects[static_cast<std::size_t>(step.object)];
   SimEnsemble& servers = universe_.ensemble(0);

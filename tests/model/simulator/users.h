@@ -126,7 +126,7 @@ class Users {
   Call& begin_leadership(SimProcess& process, const ObjectPlan& object);
   void leads(Call& call, const Leadership& leadership);
   void end_leadership(Call& call);
-  /// Notes that the leader is about to end that leadership, whose loss is then notified.
+  /// Notes that the leader is about to end that leadership. Its loss is then notified.
   void resigns(const Call& call);
   Universe& universe() noexcept { return universe_; }
   Scribe& scribe() noexcept { return scribe_; }

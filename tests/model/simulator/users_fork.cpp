@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs, as a child sees them that was made by fork().
+// The programs, as the child of a fork() sees them.
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
@@ -45,7 +45,7 @@ bool Users::child_has_something() const {
   });
 }
 
-// What it can do, and must not; null: nothing.
+// Returns an action of the child that the library must prevent. Returns null if there is none.
 const char* Users::misdeed_of_child() {
   scribe_.on_event = nullptr;
   const std::uint64_t requests = requests_of(universe_);
@@ -85,7 +85,7 @@ void Users::fork_process() {
     try {
       const char* const misdeed = misdeed_of_child();
       said = misdeed ? misdeed : "nothing";
-    } catch (...) {  // is said
+    } catch (...) {  // the text says so
     }
     ::_exit(::write(ends[1], said.data(), said.size()) > 0 ? 0 : 1);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs: what they do with what they hold, and what is asked of that.
+// The programs: the use of their holds, and the queries of these.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -67,7 +67,7 @@ bool Users::is_taken(const Call& call, const Call::Part& part) const {
 void Users::granted(Call& call) {
   probe(call);
   call.over = false;
-  // What is missing in one part is missing in the whole.
+  // If a part has lost its lock znode, the composite hold has lost it.
   const bool taken =
       std::ranges::any_of(call.parts, [&](const Call::Part& part) { return is_taken(call, part); });
   for (const Call::Part& part : call.parts) {
@@ -83,7 +83,7 @@ void Users::granted(Call& call) {
                   .permits = hold && access_of(call) == Access::permits ? hold->permits() : 0,
                   .token = hold || leader ? token : FencingToken{}});
   }
-  // Then the next one waits until that is gone.
+  // After a call of node(), the next contender waits until the lock znode is deleted.
   if (call.id % 8 == 0) static_cast<void>(call.got.hold.node());
   live_.push_back(&call);
   register_loss(call);
@@ -99,7 +99,7 @@ void Users::register_loss(Call& call) {
                                                        : call.leadership.ended();
     part.on_loss =
         std::make_unique<std::stop_callback<std::function<void()>>>(token, [this, &call, &part] {
-          // A leadership that is to be given up is told, too.
+          // A leadership that is to be resigned is notified, too.
           part.told_to_end = true;
           const bool lost = state_of(call, part) == HoldState::lost;
           if (call.process->dead() || !lost) return;
@@ -111,7 +111,7 @@ void Users::register_loss(Call& call) {
   }
 }
 
-// All others there, before this grant is written down.
+// Queries all other holds of these resources before this grant is noted.
 void Users::probe(const Call& call) {
   for (std::size_t i = 0; i < live_.size(); ++i) {
     Call& other = *live_[i];
@@ -119,7 +119,7 @@ void Users::probe(const Call& call) {
     for (Call::Part& part : other.parts) {
       const bool meets = std::ranges::any_of(
           call.parts, [&](const Call::Part& own) { return own.resource == part.resource; });
-      // Who does not wait for its end may be granted at the very moment of it.
+      // A contender that does not wait for that hold can be granted at the moment of its end.
       const bool excludes =
           access_of(call) == Access::exclusive || access_of(other) != access_of(call);
       if (meets) ask(other, part, excludes);
@@ -127,7 +127,7 @@ void Users::probe(const Call& call) {
   }
 }
 
-/// `strictly`: if it is lost, that should have been told by now.
+/// Queries the state of a hold. `strictly`: a loss must have been notified by now.
 void Users::ask(Call& call, Call::Part& part, bool strictly) {
   if (call.over || part.said_lost) return;
   const bool held = state_of(call, part) != HoldState::lost;
@@ -162,7 +162,7 @@ void Users::bury(const SimProcess& process) {
   }
 }
 
-// What it holds is given back, or it is nobody's.
+// Notes that the call's holds are released, or that their process has ended.
 void Users::forget(Call& call, bool given_back) {
   if (call.over) return;
   for (const Call::Part& part : call.parts) {
@@ -199,7 +199,7 @@ void Users::end_thread(Call& call) {
   forget(call);
   engine_of(call)->thread_exits(*call.owner);
   ++threads_ended_;
-  if (!call.process->closed()) count(call);  // nothing of it is left
+  if (!call.process->closed()) count(call);  // no count of the thread is left
   call.got.hold.release();
 }
 
@@ -223,7 +223,7 @@ void Users::count(const Call& call) {
     case LockClass::election_observer: return;
   }
   if (!call.owner) return;
-  // A grant that has not been delivered yet counts already.
+  // A grant that has not been delivered yet is counted already.
   const bool comes = std::ranges::any_of(calls_, [&](const auto& other) {
     return !other->ended && other->owner_number == call.owner_number;
   });
@@ -271,11 +271,12 @@ void Users::nest(Call& call) {
   acquire(again);
 }
 
-// Under the hold; what became of it must be true.
+// Writes with a guarded transaction. Its reported outcome must be true.
 void Users::commit(Call& call) {
   if (call.over || !call.got.hold || access_of(call) != Access::exclusive) return;
   const FencingToken token = call.got.hold.token();
-  // Who asks the hold for it does not pass the lock on before the node is gone.
+  // After a call of Hold::node(), a release completes before the lock is handed off. Avoid it if
+  // possible.
   std::string node = scribe_.node_of(call.ensemble, token.zxid);
   if (node.empty()) node = call.got.hold.node();
   const std::uint32_t number = begin_commit(call, std::move(node));
@@ -309,7 +310,7 @@ void Users::commit_told(std::uint32_t number, const std::exception_ptr& error) {
   scribe_.note({.kind = Event::Kind::commit_told, .hold = number, .number = what});
 }
 
-// To a resource that refuses what is older than the newest it has seen.
+// Writes to a resource that refuses tokens below the highest that it has seen.
 void Users::write(Call& call) {
   if (call.parts.size() != 1 || access_of(call) != Access::exclusive) return;
   if (call.object.kind == LockClass::shared || !call.process->runs()) return;
@@ -352,7 +353,7 @@ bool Users::is_held(const std::string& node) const {
     return std::ranges::any_of(call->parts, [&](const Call::Part& part) {
       const Hold* const hold = hold_of(*call, part);
       if (hold == nullptr || part.ensemble != 0) return false;
-      // One that reads on is known by what was written there.
+      // A downgraded hold is recognized by the write of its znode.
       const model::Node* const there = universe_.ensemble(0).find(node);
       return there != nullptr && there->czxid == hold->token().zxid;
     });
@@ -378,7 +379,7 @@ void Users::leads(Call& call, const Leadership& leadership) {
   proclaim(call, call.object.proclaims);
 }
 
-// Also when the leadership is over meanwhile: nothing may come of it then.
+// Is called for an ended leadership, too. It then has no effect.
 void Users::proclaim(Call& call, int left) {
   if (left == 0 || call.process->closed()) return;
   const std::uint32_t number = begin_commit(call, call.leadership.node());
@@ -417,7 +418,7 @@ void Users::look_at_what_is_said() {
   }
 }
 
-// As a list would say.
+// Returns what the list of children shows.
 bool Users::is_first(const Leadership& leadership) {
   const std::string node = leadership.node();
   const auto slash = node.rfind('/');
