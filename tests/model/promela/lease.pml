@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lease of one session: the arithmetic of zklock/core/lease_evidence.cpp, on a server that is cut
- * off from the leader at any moment. One unit is 1/24 of the session timeout T.
+ * The lease of one session: the arithmetic of zklock/core/lease_evidence.cpp, on a server that is
+ * separated from the leader at any moment. One unit is 1/24 of the session timeout T.
  *
  * The client sends packets (reads and quorum operations) at any distance, and then the quorum
- * operation that the lease is counted from. A lease is the latest of those of all quorum operations, so
- * it is enough to check one. Later packets can only bring the leader later news, so there are none.
+ * operation whose lease is checked. A client's lease is the latest of the leases of all its quorum
+ * operations, so it suffices to check one of them. Later packets can only make the session expire
+ * later, so the model has none.
  *
- * Assumptions, as in README.md: a half tick of the servers is at most T/4, and a question of the leader
- * is late by at most T/24 (JITTER). DRIFT is by how much a lease may be too long: one unit covers the
- * T/48 for clock rates and the T/48 in which a loss is reported.
+ * Assumptions, as in README.md: a half tick of the servers is at most T/4, and a session request of
+ * the leader is late by at most T/24 (JITTER). DRIFT is the allowed excess of a lease. One unit
+ * covers the T/48 for clock rates and the T/48 in which a loss is notified.
  *
- * Some delays are zero here. Each of them can only make the lease shorter or the leader's news later:
- * - between sending, arrival and answer of a packet before the operation;
- * - on the way from the server to the leader, and from the leader back to the client.
- * Only the operation's way to the server takes any time.
+ * These delays are zero. Each of them can only make the lease shorter, or the leader's knowledge
+ * newer:
+ * - between sending, arrival and reply of a packet before the operation;
+ * - from the server to the leader, and from the leader back to the client.
  *
- * Bounds: time is discrete, and the client remembers at most PACKETS packets. It sends no further one
- * while the rule needs all of them. 9 are as good as any number, because it needs at most 9: one that
- * was surely relayed, and one for each unit since. tests/model/smt/lease.smt2 has neither bound, and
- * also covers pauses of servers.
+ * Only the operation's way to the server takes time.
+ *
+ * Bounds: time is discrete, and the client remembers at most PACKETS packets. It sends no further
+ * packet while the rule needs all of them. 9 is equivalent to any larger number, because the rule
+ * needs at most 9: one that was surely relayed, and one for each unit since.
+ * tests/model/smt/lease.smt2 has neither bound, and also covers pauses of servers.
  *
  * BREAK_... breaks the argument in one place: see check.sh.
  */
@@ -45,21 +48,21 @@
 #define SURELY_RELAYED (R + J + 1)
 #endif
 
-/* Ages, in units. */
+/* Ages in units: the time since the event named. */
 byte half_tick;
-byte heard;                             /* of the leader's last news of the session */
-byte asked;                             /* of the leader's last question */
-byte late;                              /* of the question that is under way */
+byte heard;                             /* the leader's last report of the session */
+byte asked;                             /* the leader's last session request */
+byte late;                              /* the session request in flight */
 byte handshake;
-byte packet[PACKETS];                   /* of the packets remembered, the newest first */
+byte packet[PACKETS];                   /* the packets remembered, the newest first */
 byte packets;                           /* number of packets remembered */
-byte operation = NONE;                  /* of the sending of the quorum operation */
-byte back;                              /* from its sending to the moment the lease counts from */
+byte operation = NONE;                  /* the sending of the quorum operation */
+byte back;                              /* the time from the lease's start to that sending */
 
 bool begun;
-bool asking;                            /* a question is under way to the server */
-bool touched;                           /* the server got a packet since its last answer */
-bool carried_out;                       /* the operation, by the quorum */
+bool asking;                            /* a session request is in flight to the server */
+bool touched;                           /* the server received a packet since its last reply */
+bool carried_out;                       /* the quorum executed the operation */
 bool cut;                               /* the server is cut off */
 bool over;                              /* the session has ended */
 
@@ -68,7 +71,7 @@ hidden byte gap;
 hidden byte bound;
 
 #ifdef BREAK_PINGS
-#define connected true                  /* the server answers a ping alone */
+#define connected true                  /* a server without the quorum answers pings */
 #else
 #define connected !cut
 #endif
@@ -121,7 +124,7 @@ inline send_operation() {
      :: else -> i++
      fi
   od;
-  /* The client's memory is of no further use. */
+  /* From here on the packets are not needed. */
   i = 0;
   do
   :: i < PACKETS -> packet[i] = 0; i++
@@ -176,7 +179,7 @@ active proctype Leader() {
   };
   do
   :: atomic { !cut && !asking && asked == half_tick -> asking = true; asked = 0 }
-  :: atomic { heard == T ->             /* the session ends, and another client may be granted */
+  :: atomic { heard == T ->             /* the session ends, and another client can be granted */
        assert(!valid);                  /* G2, G3 */
        over = true;
        break

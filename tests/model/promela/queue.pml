@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The queue of one lock path: CLIENTS contenders with ROUNDS acquisitions each, and FAULTS for each,
- * at any moment. Beside a step stands what it is in the library; the states are those of the table in
- * zklock/core/acquire_fsm.h.
+ * The queue of one lock path. CLIENTS contenders have ROUNDS acquisitions and FAULTS faults each,
+ * at any moment. The comment beside a step names the step of the library. The states are those of
+ * the table in zklock/core/acquire_fsm.h.
  *
- * A step of the servers is atomic: they carry out one operation after the other. What a client makes
- * of an answer or an event is a later step of its own. A lease is valid only while its session lives:
- * that is what lease.pml is about.
+ * A step of the ensemble is atomic, because the ensemble executes one operation after the other.
+ * The client processes a reply or an event in a later step. A lease is valid only while its session
+ * is alive; lease.pml checks that.
  *
- * A node stands for its place: the queue is the list of the nodes that are there, in the order of
- * their numbers, which is that of their tokens. So the numbers themselves are not kept; that one is
- * the next after another is known by whose was made last. The path stays, nobody else touches its
- * nodes, and a client has one session at a time: what else can happen is left to the simulation.
+ * A znode stands for its contender. The queue is the list of the existing znodes, in the order of
+ * their sequence numbers, which is the order of their tokens. The model has no sequence numbers.
+ * `made_last` shows whether two numbers are adjacent. The path is never deleted, no other program
+ * touches its znodes, and a client has one session at a time. The simulation covers everything
+ * else.
  *
  * BREAK_... breaks the protocol in one place: see check.sh.
  */
@@ -25,35 +26,35 @@
 #define FAULTS 1
 #endif
 #define NOBODY 255
-#define ORPHAN 254                      /* a node that a broken client leaves behind */
+#define ORPHAN 254                      /* a znode that a broken client leaves behind */
 #define MOST_NODES (2 * CLIENTS)
 
 mtype = { quiet, changed, deleted };    /* request::WatchEvent, of the watch that a client has */
 
-/* The servers: who stands in the queue, and whose node each watches. */
+/* The ensemble: the queue of contenders, and the contender whose znode each client watches. */
 byte queue[MOST_NODES] = NOBODY;
 byte length;
 byte watch[CLIENTS] = NOBODY;
-byte made_last = NOBODY;                /* who has made the node with the highest number so far */
+byte made_last = NOBODY;                /* creator of the highest sequence number so far */
 
-/* What a client has been told, and not looked at yet. */
+/* Events that a client has received and not processed. */
 mtype event[CLIENTS] = quiet;
-bool expired[CLIENTS];                  /* its session has ended; there is no node of it */
+bool expired[CLIENTS];                  /* its session has ended, and its znode is deleted */
 
-/* What a client believes. */
+/* The state of a client. */
 bool waiting[CLIENTS];
 bool holds[CLIENTS];                    /* HoldState::held */
-bool lost[CLIENTS];                     /* and has been told so */
+bool lost[CLIENTS];                     /* the loss was notified */
 
 byte faults[CLIENTS] = FAULTS;
 byte holders;
 hidden byte i;
 hidden byte at;
-hidden byte follows;                    /* the new node has the number after its maker's last: 1 */
+hidden byte follows;                    /* 1: the number directly follows its creator's last */
 
-/* ---- the servers; all of it within a step ------------------------------------------------------- */
+/* ---- the ensemble; all of it within a step --------------------------------------------------- */
 
-/* `at`: where the first node of `who` stands, or `length`. */
+/* Sets `at` to the position of the first znode of `who`, or to `length`. */
 inline find(who) {
   at = 0;
   do
@@ -64,7 +65,7 @@ inline find(who) {
 
 inline create(who) {
   find(who);
-  assert(at == length);                 /* I7: one node of each contender, whatever was lost */
+  assert(at == length);                 /* I7: a contender has one znode, even after a lost reply */
   assert(length < MOST_NODES);
   queue[length] = who;
   length++;
@@ -72,7 +73,7 @@ inline create(who) {
   made_last = who
 }
 
-/* Whoever watches it hears `what`. */
+/* Deletes the znode of `who`, and sends the event `what` to the clients that watch it. */
 inline remove(who, what) {
   find(who);
   if
@@ -97,11 +98,11 @@ inline remove(who, what) {
   fi
 }
 
-/* By then its lease has lapsed, and its hold has been told lost: G3. */
+/* By then its lease has expired, and the loss of its hold was notified: G3. */
 inline end_session(who) {
   if
   :: holds[who] ->
-     assert(!lost[who]);                /* I4: once */
+     assert(!lost[who]);                /* I4: a loss is notified once */
      holds[who] = false;
      lost[who] = true;
      holders--
@@ -113,15 +114,15 @@ inline end_session(who) {
   expired[who] = true
 }
 
-/* ---- a client ----------------------------------------------------------------------------------- */
+/* ---- a client -------------------------------------------------------------------------------- */
 
 /* Place::grant(). */
 inline grant(me) {
   waiting[me] = false;
   holds[me] = true;
   holders++;
-  assert(holders == 1);                 /* I1: nobody else holds */
-  assert(queue[0] == me)                /* I6: whoever came before has gone; so I2: tokens rise */
+  assert(holders == 1);                 /* I1: no other client holds */
+  assert(queue[0] == me)                /* I6: no znode is ahead of it; so tokens increase: I2 */
 }
 
 inline forget_watch(me) {
@@ -131,8 +132,8 @@ inline forget_watch(me) {
 
 proctype Client(byte me) {
   byte round;
-  byte before = NOBODY;                 /* whom it waits for */
-  bool had_turn;                        /* its last node was granted, let go of, and is gone */
+  byte before = NOBODY;                 /* the contender that it waits for */
+  bool had_turn;                        /* its last znode was granted, released and deleted */
 
 next_round:
   atomic {
@@ -142,27 +143,27 @@ next_round:
     fi
   };
 
-enqueuing:                              /* create2; the count that is sent with it comes next */
+enqueuing:                              /* create2, and CountChildren, which is sent with it */
   atomic {
     expired[me] = false;
     forget_watch(me);
     if
     :: create(me);
        if
-       :: had_turn && follows == 1 -> had_turn = false; goto first           /* OwnTurn::has_come() */
+       :: had_turn && follows == 1 -> had_turn = false; goto first   /* OwnTurn::has_come() */
        :: had_turn = false; goto counting
        fi
-    :: faults[me] > 0 ->                                                /* the answer was lost */
+    :: faults[me] > 0 ->                                                /* the reply was lost */
        faults[me]--; had_turn = false; create(me); goto proving
-    :: faults[me] > 0 -> faults[me]--; had_turn = false; goto proving   /* or the request */
+    :: faults[me] > 0 -> faults[me]--; had_turn = false; goto proving   /* the request was lost */
     fi
   };
 
-proving:                                /* check_parent, then list, and inspect what may be its own */
+proving:                                /* check_parent, then a list, to find its own znode */
   atomic {
     find(me);
 #ifdef BREAK_NO_PROOF
-    if                                  /* a server that lags does not show it yet */
+    if                                  /* a lagging server does not show it yet */
     :: at = length
     :: skip
     fi;
@@ -183,7 +184,7 @@ counting:                               /* CountChildren */
     fi
   };
 
-guessing:                               /* GetAndWatch of the number before its own: guess() */
+guessing:                               /* GetAndWatch of the previous sequence number: guess() */
   atomic {
     find(me);
     if
@@ -192,7 +193,7 @@ guessing:                               /* GetAndWatch of the number before its 
        before = queue[at - 1];
        watch[me] = before;
        goto waits
-    :: !expired[me] ->                  /* nobody has it, or has it any more */
+    :: !expired[me] ->                  /* no znode has that number now */
 #ifdef BREAK_NO_NODE_WAITS
        goto waits
 #else
@@ -211,12 +212,12 @@ listing:                                /* ListChildren, and core::decide() */
     fi
   };
 
-arming:                                 /* GetAndWatch of the one that is before it by the list */
+arming:                                 /* GetAndWatch of the listed predecessor */
   atomic {
     find(before);
     if
     :: expired[me] -> before = NOBODY; goto session_lost
-    :: !expired[me] && at < length ->   /* by another number it is another node: not before it */
+    :: !expired[me] && at < length ->   /* a znode with a new number can be behind */
        i = at;
        find(me);
        if
@@ -233,7 +234,7 @@ waits:
     :: expired[me] ->
        before = NOBODY;
        goto session_lost
-    :: !expired[me] && event[me] == changed -> forget_watch(me); goto first /* it held, and let go */
+    :: !expired[me] && event[me] == changed -> forget_watch(me); goto first /* it was released */
     :: !expired[me] && event[me] == deleted ->
        forget_watch(me);
        before = NOBODY;
@@ -262,7 +263,7 @@ unproven:
   };
 #endif
 
-giving_up:                              /* Delete: it never held, so nothing is announced */
+giving_up:                              /* Delete: it never held, so it announces nothing */
   atomic {
     forget_watch(me);
     before = NOBODY;
@@ -285,7 +286,7 @@ giving_up:                              /* Delete: it never held, so nothing is 
     goto next_round
   };
 
-first:                                  /* a grant needs a valid lease, else its own node is checked */
+first:                                  /* without a valid lease its own znode is checked */
   atomic {
     before = NOBODY;
     if
@@ -295,7 +296,7 @@ first:                                  /* a grant needs a valid lease, else its
     fi
   };
 
-confirming:                             /* check_own: an operation of the quorum, so a lease */
+confirming:                             /* check_own: a quorum operation, which gives a lease */
   atomic {
     if
     :: expired[me] -> goto session_lost
@@ -303,14 +304,14 @@ confirming:                             /* check_own: an operation of the quorum
     fi
   };
 
-held:                                   /* unlock(): the count is dropped */
+held:                                   /* unlock() */
   atomic {
     if
-    :: lost[me] -> lost[me] = false; goto next_round    /* quiet, and the node is gone */
+    :: lost[me] -> lost[me] = false; goto next_round    /* nothing is sent; the znode is deleted */
     :: !lost[me] -> holds[me] = false; holders--
     fi
   };
-  atomic {                              /* AnnounceAndDelete, or Delete; later, until that is certain */
+  atomic {                              /* AnnounceAndDelete or Delete, until it is certain */
 #ifdef BREAK_RELEASE_IS_DROPPED
     if
     :: faults[me] > 0 -> faults[me]--; find(me); queue[at] = ORPHAN
@@ -323,13 +324,13 @@ held:                                   /* unlock(): the count is dropped */
     fi;
     if
     :: remove(me, changed)
-    :: remove(me, deleted)              /* it was free, and not held for long: may_be_awaited() */
+    :: remove(me, deleted)              /* free before, held briefly: may_be_awaited() */
     fi;
 #endif
     goto next_round
   };
 
-session_lost:                           /* node_lost(): once more; or its process died long ago */
+session_lost:                           /* node_lost(): enqueues again, or its process was killed */
   atomic {
     if
     :: goto enqueuing
@@ -341,7 +342,7 @@ finished:
   skip
 }
 
-/* A session that ends: its client was cut off, or stood still, or has died. */
+/* Ends a session: its client was cut off, was stopped, or has died. */
 proctype Fate(byte who) {
   if
   :: atomic { faults[who] > 0 -> faults[who]--; end_session(who) }

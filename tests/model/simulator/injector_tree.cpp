@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others do to the nodes.
+// The changes that other programs make to the znodes.
 #include <algorithm>
 #include <chrono>
 #include <limits>

@@ -30,25 +30,25 @@
 (declare-const h Real)                    ; half a tick
 (assert (and (< 0 h) (<= h (/ Ts 4))))
 
-; The quorum operation: sent at t, processed by the client's server at x. The server is cut off right
-; after x. q: the server's last answer to a question of the leader, at or before x. news: the time
-; when the leader last heard of the session, as of that answer.
+; The quorum operation: sent at t, processed by the client's server at x. The server is separated
+; from the leader right after x. q: the server's last reply to a session request of the leader, at
+; or before x. news: the time when the leader last heard of the session, as of that reply.
 (declare-const t Real)
 (declare-const x Real)
 (declare-const q Real)
 (declare-const news Real)
 (assert (and (<= t x) (<= q x)))
 
-; u: questions are known to have arrived until u; u = t if no pause was observed.
+; u: session requests are known to have arrived until u; u = t if no pause was observed.
 (declare-const u Real)
 (assert (<= u t))
 (define-fun lease_of ((moment Real)) Real (- (+ moment 1) margin))
 (define-fun too_long ((lease Real)) Bool (> (+ lease reserve) (+ news Ts)))
 
-; Questions come at most h + J apart, and the servers ran until u. A pause may have begun after u.
+; Session requests are at most h + J apart, and the servers ran until u. A pause can begin after u.
 (assert (> q (- u h J)))
 
-; --- 1. The last answer named the session. The rule gives at most u - R.
+; --- 1. The last reply named the session. The rule gives at most u - R.
 (push)
 (assert (= news q))
 (assert (too_long (lease_of (- u R))))
@@ -63,10 +63,10 @@
 (check-sat) ; expect sat
 (pop)
 
-; --- 2. The last answer did not name the session. n: the last one that did, for a packet that
-; arrived at a, and b is the next packet (known to the client or not) after it: b arrived after q. So
-; nothing arrived between n and q. n2: the answer after n. The client knows two neighbouring packets
-; p <= a and p2 >= b, by their sending and answer times.
+; --- 2. The last reply did not name the session. n: the last reply that did, for a packet that
+; arrived at a. b: the arrival of the next packet, known to the client or not. b is after q, so
+; nothing arrived between n and q. n2: the reply after n. The client knows two neighbouring packets
+; p <= a and p2 >= b, by their sending and reply times.
 (declare-const a Real)
 (declare-const b Real)
 (declare-const n Real)
@@ -77,7 +77,7 @@
 (define-fun unnamed () Bool
   (and (<= a n) (< n n2) (<= n2 q) (< q b)
        (<= p_sent a) (<= b p2_answered)
-       (>= (- n2 n) (- h J))            ; questions come at least h - J apart
+       (>= (- n2 n) (- h J))            ; requests are at least h - J apart
        (= news n)))
 (define-fun gap_moment () Real (max p_sent (- u (* 2 gap) J)))
 
@@ -97,8 +97,8 @@
 (check-sat) ; expect sat
 (pop)
 
-; The operation itself may be the packet after the gap: it is sent at t, so the gap that the client
-; computes is too narrow when the operation arrives late. Its moment is still p_sent.
+; The operation itself can be the packet after the gap. It is sent at t, so the gap that the client
+; computes is too narrow if the operation arrives late. Its moment is still p_sent.
 (push)
 (assert (and (<= a n) (<= p_sent a) (<= p_sent t) (= news n)))
 (assert (too_long (lease_of (max p_sent (- u (* 2 (- t p_sent)) J)))))
@@ -116,9 +116,9 @@
 (check-sat) ; expect unsat
 (pop)
 
-; --- 4. The walk goes back from the operation, and stops at the first packet whose answer came at or
-; before u - R - R/48 - J. That packet arrived before q, so the walk has visited the gap that contains
-; q.
+; --- 4. The walk goes back from the operation. It stops at the first packet whose reply came at or
+; before u - R - R/48 - J. That packet arrived before q, so the walk has visited the gap that
+; contains q.
 (push)
 (declare-const last_arrived Real)
 (declare-const last_answered Real)
@@ -139,7 +139,7 @@
 (check-sat) ; expect sat
 (pop)
 
-; --- 5. Packets that the client has forgotten only make the moment earlier: p1 < p2 < p3, and p2 is
+; --- 5. Packets that the client has forgotten only make the moment earlier. p1 < p2 < p3, and p2 is
 ; forgotten.
 (push)
 (declare-const p1 Real)
@@ -155,12 +155,12 @@
 (check-sat) ; expect unsat
 (pop)
 
-; --- 6. A server pauses from f1 to f2, for any length: nothing is answered in between, and right
-; after f2 operations may be carried out before the next question, which comes by f2 + J. Questions were
-; regular until f1. alive: the sending time of the last operation answered at or before t - J. It was
-; executed before f1; or after f2, and then a question has been answered since (cases 1 and 2). An
-; operation that is sent during the pause is answered after it. If that takes longer than J, the pause
-; is noticed, and u = alive.
+; --- 6. A server pauses from f1 to f2, for any length, and sends no reply in between. Right after
+; f2 it can execute operations before the next session request, which comes by f2 + J. Session
+; requests were regular until f1. alive: the sending time of the last operation with a reply at or
+; before t - J. Either it was executed before f1. Or it was executed after f2, and then a session
+; request was answered since (cases 1 and 2). The reply to an operation that is sent during the
+; pause comes after it. If that takes longer than J, the pause is detected, and u = alive.
 (declare-const f1 Real)
 (declare-const f2 Real)
 (declare-const alive Real)
