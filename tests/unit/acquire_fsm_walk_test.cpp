@@ -34,11 +34,11 @@ Walk::Walk(std::uint64_t seed, const Wish& wish)
       parent_(!one_in(8)),
       all_permits_(wish.rule.all) {
   if (shares_count() && (!parent_ || one_in(3))) all_permits_.reset();
-  // Near its end the counter has other things to show.
+  // Start some walks near the end of the counter.
   next_sequence_ = one_in(8) ? first_unusable_sequence.value - below(4) : below(3);
   if (one_in(32)) next_sequence_ = std::numeric_limits<std::int32_t>::max() - below(2);
   for (int others = below(6); parent_ && others > 0; --others) add_other();
-  // Made by hand, ahead of the counter.
+  // Created by hand, ahead of the counter.
   constexpr auto last = std::numeric_limits<std::int32_t>::max();
   if (parent_ && one_in(8)) add_other(next_sequence_ + std::min(below(3), last - next_sequence_));
   has_config_ = one_in(2);
@@ -64,7 +64,7 @@ void Walk::blame(const std::string& what) {
       what + " (" + std::string(to_string(fsm_.state())) + ", own node " + fsm_.own_name() + ")";
 }
 
-// ---- what the machine asks for ------------------------------------------------------------------
+// ---- the effects of the machine -----------------------------------------------------------------
 
 void Walk::take(const AcquireEffects& effects) {
   for (const AcquireEffect& effect : effects) take(effect);
@@ -87,7 +87,7 @@ void Walk::take(const AcquireEffect& effect) {
       first_ = false;
       delay_runs_ = false;
       submit(effect);
-      if (fsm_.counts()) outstanding_.push_back(effect);  // the count goes with it, or the list
+      if (fsm_.counts()) outstanding_.push_back(effect);  // the count, or the list, is sent with it
       break;
     case Kind::move:
       if (effect.text == attempt_) blame("an attempt was used twice");
@@ -141,9 +141,9 @@ void Walk::removal(const AcquireEffect& effect) {
     unmarked_.insert(name);
   }
   const auto node = find(effect.text);
-  if (node == nodes_.end()) return;  // gone before
-  // The counter sticks at its end: after the own node was deleted by hand, another contender can get
-  // its name. A node of that number never holds, so its deletion harms nobody.
+  if (node == nodes_.end()) return;  // deleted before
+  // The counter stays at its end. After the own znode was deleted by hand, another contender can
+  // get its name. A znode of that number never holds, so its deletion takes no lock.
   if (!node->second.ours() && !is_usable({node->first})) return;
   if (node->second.session != effect.session) return blame("it removes on another session");
   if (++node->second.removes > 1) blame("it removes a node twice");
@@ -155,7 +155,7 @@ void Walk::check_grant(const AcquireEffect& effect) {
   if (!lease_was_valid_) blame("granted without a lease");
   if (effect.session != fsm_.session()) blame("granted on another session");
   const auto own = find_own();
-  if (own == nodes_.end()) return;  // it went, and the machine has not been told yet
+  if (own == nodes_.end()) return;  // deleted; the machine has no event yet
   if (own->second.zxid != fsm_.token().zxid) blame("granted with another's token");
   if (own->second.removes > 0) blame("granted with a node that is being removed");
   if (own->second.session != session_) return;
@@ -170,7 +170,7 @@ void Walk::check_grant(const AcquireEffect& effect) {
 void Walk::check_delay() {
   delays_for_.clear();
   for (const DelayMarker& marker : fsm_.orphans()) delays_for_.insert(marker.name);
-  // Others may have taken some of them away since it asked.
+  // Other contenders can have deleted some of them since the list.
   for (const DelayMarker& marker : orphans(children())) {
     if (!delays_for_.contains(marker.name)) blame("it does not wait for one");
   }
@@ -186,7 +186,7 @@ void Walk::check_clear(const AcquireEffect& effect) {
   submit(effect);
 }
 
-// Who has not held leaves none behind, but on a session that ended.
+// A machine that never held leaves no marker, except of an ended session.
 void Walk::check_markers() {
   if (!over_) return;
   for (const auto& [name, session] : markers_) {
@@ -194,7 +194,7 @@ void Walk::check_markers() {
   }
 }
 
-// Every node that the machine knew of is gone, or on its way out.
+// Every znode that the machine knew is deleted, or its delete was requested.
 void Walk::check_end() {
   if (fsm_.has_node()) blame("it ended with a node");
   for (const auto& [sequence, node] : nodes_) {
@@ -203,14 +203,14 @@ void Walk::check_end() {
   }
 }
 
-// Whatever happens, no more than one node of one contender stands in the queue to stay.
+// At any time, at most one znode of a contender stays in the queue.
 void Walk::check_nodes() {
   int staying = 0;
   for (const auto& [sequence, node] : nodes_) staying += node.ours() && node.removes == 0 ? 1 : 0;
   if (staying > 1) blame("it has two nodes");
 }
 
-// Watches are there only while it waits for what they tell, and never twice for the same.
+// Watches exist only while the machine waits for their events, and only once for each path.
 void Walk::check_watches() {
   most_watches_ = std::max(most_watches_, watched_.size());
   const bool wants = fsm_.state() == State::arming || fsm_.state() == State::waiting;
@@ -219,12 +219,12 @@ void Walk::check_watches() {
   if (all_set && !watches_count_) blame("it would not hear of more permits");
 }
 
-// ---- what may happen ----------------------------------------------------------------------------
+// ---- the environment ----------------------------------------------------------------------------
 
 void Walk::step() {
   if (calm_) {
     if (all_permits_ && *all_permits_ < policy_.rule.wanted) return change_permits(4);
-    // The others go in turn; what is being removed goes.
+    // The other contenders leave in turn. Requested deletes are executed.
     const auto front = std::ranges::find_if(
         nodes_, [](const auto& each) { return !each.second.ours() || each.second.removes > 0; });
     if (outstanding_.empty() && front != nodes_.end()) {
@@ -325,10 +325,11 @@ void Walk::add_other(int sequence) {
                       .announces = !one_in(4)};
 }
 
-// Only who holds announces its release; a node that promises nothing may change at any time.
+// Only a holder announces its release. A znode that promises no announcement can change at any
+// time.
 void Walk::remove_other(Nodes::iterator other) {
   const bool alone = parse_contention(other->second.name)->access == Access::exclusive;
-  // A node that was made by hand, ahead of the counter, never held: no client made it.
+  // A znode made by hand ahead of the counter never held, because no client made it.
   const bool holds = alone && other == nodes_.begin() && other->first < next_sequence_;
   if (!other->second.announces && one_in(2) && watched_.erase(other->first) > 0) {
     take(fsm_.predecessor_changed(std::string(other->second.name), lease_valid()));
@@ -341,7 +342,7 @@ void Walk::remove_other(Nodes::iterator other) {
     markers_.emplace(DelayMarker::make(length, {other->second.zxid}, of).name, SessionId{});
   }
   const bool announced = holds && other->second.announces && releases;
-  // Who has held has waited first, for all that others had left.
+  // The holder waited before its grant until all delays were over.
   if (announced) {
     for (const DelayMarker& marker : orphans(children())) markers_.erase(marker.name);
   }
@@ -362,12 +363,12 @@ void Walk::end_session() {
   const SessionId ended = session_;
   ++session_.value;
   std::erase_if(nodes_, [&](const auto& each) { return each.second.session == ended; });
-  watched_.clear();  // they go without a word
+  watched_.clear();  // the ensemble sends no event
   watches_count_ = false;
   take(fsm_.session_ended(ended));
 }
 
-// What comes after the end is news to nobody.
+// Events after the end have no effect.
 void Walk::late_news() {
   const std::string any = last_watch_;
   AcquireEffects effects = fsm_.resume();
@@ -393,7 +394,7 @@ Walk::Nodes::iterator Walk::find_own() {
   return found != nodes_.end() && found->second.ours() ? found : nodes_.end();
 }
 
-// The rules once more, in the words of their users. Its node may have gone without its knowing.
+// Checks the queue rules independently. The znode can be deleted without the machine's knowledge.
 bool Walk::is_first() {
   const auto own = parse_contention(fsm_.own_name());
   if (!own) return false;
@@ -461,7 +462,7 @@ TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
       created_again += walk.creates() > 1 ? 1 : 0;
       most_watches = std::max(most_watches, walk.most_watches());
     }
-    // A walk that leads nowhere would prove nothing.
+    // Walks that rarely reach a result would prove nothing.
     EXPECT_GT(granted, 3'000) << which;
     EXPECT_GT(gave_up, 3'000) << which;
     EXPECT_GT(adopted, 300) << which;

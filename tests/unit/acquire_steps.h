@@ -74,7 +74,8 @@ constexpr std::string_view to_string(Kind kind) {
   return "?";
 }
 
-/// "remove_node lock-0000000005 @a, create id1.2": kind, text, session; for `fail` also the code.
+/// Returns for example "remove_node lock-0000000005 @a, create id1.2": kind, text, session. Adds
+/// the error code for `fail`.
 inline std::string describe(const AcquireEffects& effects) {
   std::string text;
   for (const AcquireEffect& effect : effects) {
@@ -89,14 +90,14 @@ inline std::string describe(const AcquireEffects& effects) {
   return text;
 }
 
-/// What describe() says of a failure.
+/// Returns the text of describe() for a failure.
 inline std::string failure(Errc error, std::string_view cause = {}) {
   std::string text = "fail " + make_error_code(error).message();
   if (!cause.empty()) text.append(": ").append(cause);
   return text;
 }
 
-/// `child` keeps the path from being made anew.
+/// Returns the failure of a path that cannot be recreated because it has the child.
 inline std::string exhausted(const std::string& child) {
   return failure(Errc::sequence_exhausted,
                  "the sequence counter of the path is exhausted, and the path cannot be recreated "
@@ -104,9 +105,9 @@ inline std::string exhausted(const std::string& child) {
                      child + "\"; delete that child");
 }
 
-/// One machine, and short names for the answers it gets: they are of session a and without detail,
-/// where nothing else is said. Every call returns the effects as describe() writes them. What is
-/// said of a watched node is said of the last one that the machine asked to watch.
+/// An acquire machine, with short names for its replies. Unless an argument says otherwise, replies
+/// are of session a and have no detail. Every call returns the effects as text of describe(). Watch
+/// replies and events concern the znode that the machine watched last.
 class Steps {
  public:
   explicit Steps(AcquireFsm::Policy policy = {}) : fsm_("id", 1, policy) {}
@@ -150,14 +151,14 @@ class Steps {
   std::string listed(const Children& children, bool lease_valid = true) {
     return note(fsm_.listed({Status::ok, {}, children, ""}, lease_valid));
   }
-  /// While draining, from a counter at `next`.
+  /// For the state draining. The counter of the path is at `next`.
   std::string drained(const Children& children, Sequence next = first_unusable_sequence) {
     return describe(fsm_.listed({Status::ok, {}, children, "", {}, next}, true));
   }
   std::string listed(Status status, std::string_view detail = {}) {
     return describe(fsm_.listed({status, {}, {}, detail}, true));
   }
-  /// With the answer to the question for the number of permits.
+  /// Passes the number of permits with the list.
   std::string listed(const Children& children, const PermitsAnswer& count,
                      bool lease_valid = true) {
     return note(fsm_.listed({Status::ok, {}, children, "", count}, lease_valid));
@@ -215,8 +216,8 @@ class Steps {
   std::string give_up() { return describe(fsm_.give_up()); }
   void withdrawn() { fsm_.withdrawn(); }
 
-  /// The answer to the one request that is under way in the present state; to the create, while
-  /// enqueuing, together with that of the count.
+  /// Replies to the outstanding request of the present state. In the state enqueuing, replies to
+  /// the create and to the count.
   std::string answer(Status status, std::string_view detail = {}) {
     switch (state()) {
       case State::enqueuing: {
@@ -259,8 +260,9 @@ class Steps {
   std::string watched_;
 };
 
-/// A machine in `state`, by the shortest way. The own node, where there is one, is the fifth, and
-/// the recovery's candidates are the fourth and the fifth. `pausing` has paused while listing.
+/// Returns a machine that reached `state` in the fewest steps. Its own znode has the sequence
+/// number 5. The candidates of a recovery have the numbers 4 and 5. `pausing` is entered from
+/// listing.
 inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
   if (state == State::marking) policy.lock_delay = std::chrono::seconds(3);
   Steps steps(policy);
@@ -302,8 +304,8 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       if (state == State::skipping) steps.drained({}, {});
       break;
     case State::ended: steps.answer(Status::closed); break;
-    case State::moving: break;   // where there is a gate only; see acquire_fsm_gate_test.cpp
-    case State::seeding: break;  // of a semaphore only; see acquire_fsm_count_test.cpp
+    case State::moving: break;   // only with a gate; see acquire_fsm_gate_test.cpp
+    case State::seeding: break;  // only of a semaphore; see acquire_fsm_count_test.cpp
     case State::marking:
       steps.created(5);
       steps.counted(1);
@@ -325,7 +327,7 @@ inline constexpr State all_states[] = {
     State::pausing,    State::granted,   State::removing_parent, State::ended,   State::marking,
     State::delaying,   State::clearing,  State::draining,        State::skipping};
 
-/// Those in which a request is under way.
+/// The states with an outstanding request.
 inline constexpr State asking_states[] = {
     State::enqueuing,       State::making_parents, State::proving,  State::recovering,
     State::inspecting,      State::listing,        State::arming,   State::confirming,
@@ -362,7 +364,7 @@ constexpr std::string_view to_string(State state) {
 }  // namespace zklock::core::acquire_test
 
 namespace zklock::core {
-/// For the messages of failing expectations.
+/// For the messages of failed expectations.
 inline void PrintTo(AcquireState state, std::ostream* out) {
   *out << acquire_test::to_string(state);
 }

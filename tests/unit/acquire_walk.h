@@ -15,10 +15,10 @@
 
 namespace zklock::core::acquire_test {
 
-/// One machine beside a small ZooKeeper of its own, which answers it as servers may, at random:
-/// replies get lost, sessions end, nodes are deleted, others come and go, the number of permits
-/// changes, holders leave delays behind. What goes wrong is written down in words; empty means that
-/// all was well.
+/// An acquire machine and a small ZooKeeper that drives it at random. Replies are lost, sessions
+/// end, znodes are deleted, other contenders arrive and leave. The number of permits changes, and
+/// holders leave delay markers behind. wrong() describes the first violation; it is empty if there
+/// is none.
 class Walk {
  public:
   struct Wish {
@@ -29,7 +29,8 @@ class Walk {
   static Wish wish(int which);
   Walk(std::uint64_t seed, const Wish& wish);
 
-  /// As many random steps, then whatever leads to the end without further trouble.
+  /// Takes that many random steps. After that the environment causes no trouble, and the machine
+  /// must end.
   void run(int steps);
 
   const std::string& wrong() const { return wrong_; }
@@ -48,14 +49,14 @@ class Walk {
   struct Node {
     std::string name;
     std::string attempt;
-    SessionId session;  ///< 0: of another client, which lives on
+    SessionId session;  ///< 0: another client's; it never ends
     std::int64_t zxid = 0;
     bool announces = true;
-    bool known = false;  ///< the machine has been told of it
-    int removes = 0;     ///< asked for by the machine
+    bool known = false;  ///< the machine knows this znode
+    int removes = 0;     ///< deletes that the machine requested
     bool ours() const { return session.value != 0; }
   };
-  /// In the order of their names.
+  /// Ordered by sequence number.
   using Nodes = std::map<int, Node>;
 
   bool one_in(unsigned n) { return random_() % n == 0; }
@@ -120,7 +121,7 @@ class Walk {
   AcquireFsm fsm_;
   bool calm_ = false;  ///< no more trouble
 
-  // the servers
+  // The state of the ensemble.
   bool parent_ = true;
   std::int32_t next_sequence_ = 0;
   std::int64_t zxid_ = 100;
@@ -129,34 +130,37 @@ class Walk {
   std::set<int> watched_;
   std::size_t most_watches_ = 0;
   bool watch_is_trusted_ = false;
-  std::optional<int> all_permits_;  ///< none: nobody has said how many
+  std::optional<int> all_permits_;  ///< none: no count is stored
   std::string count_data_;
   bool watches_count_ = false;
   int seeds_ = 0;
   std::string last_watch_;
-  /// Whose session made it; 0: another client's.
+  /// The value is the session that created it; 0: another client's.
   std::map<std::string, SessionId> markers_;
-  std::set<std::string> unmarked_;  ///< by the machine: what is outstanding went ahead of that
+  /// Deleted by the machine. An outstanding create of such a marker was sent before the delete.
+  std::set<std::string> unmarked_;
   int marks_ = 0;
   int moves_ = 0;
   int skips_ = 0;
   bool has_config_ = false;  ///< a child that is never deleted
 
-  // between the servers and the machine
+  // The state between the ensemble and the machine.
   std::deque<AcquireEffect> outstanding_;
   std::string attempt_;
   bool abandoned_ = false;
   int pauses_ = 0;
   std::optional<std::int64_t> deletion_to_tell_;  ///< czxid
   bool delay_runs_ = false;
-  std::set<std::string> delays_for_;  ///< these; or did, when it is over
+  std::set<std::string> delays_for_;  ///< markers of the delay that runs or ran last
   int delays_ = 0;
 
-  // what the machine may do now
-  bool first_ = false;  ///< it was told that it is first, since its node was made
+  // The actions that the machine is permitted.
+  /// A reply since the creation of its znode says that it is first.
+  bool first_ = false;
   bool lease_was_valid_ = false;
   bool gave_up_ = false;
-  bool fate_open_ = false;  ///< it ended in an error before it could know of its node
+  /// The machine failed before it could learn whether its znode exists.
+  bool fate_open_ = false;
   bool over_ = false;
 
   int creates_ = 0;

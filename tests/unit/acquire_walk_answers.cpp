@@ -10,7 +10,7 @@ namespace zklock::core::acquire_test {
 
 // ---- answers ------------------------------------------------------------------------------------
 
-/// `ok`: as the servers see it.
+/// Returns the status of a request, or Status::ok if the ensemble decides it.
 Status Walk::trouble(const AcquireEffect& request) {
   if (request.session.value != 0 && request.session != session_) return Status::session_ended;
   if (calm_ || !one_in(4)) return Status::ok;
@@ -23,7 +23,7 @@ Status Walk::trouble(const AcquireEffect& request) {
 }
 
 void Walk::answer() {
-  // Of several watches any may be answered first.
+  // Replies to several watches can arrive in any order.
   const bool watches = outstanding_.front().kind == Kind::watch;
   const int which = watches ? below(static_cast<int>(outstanding_.size())) : 0;
   const AcquireEffect request = outstanding_[static_cast<std::size_t>(which)];
@@ -49,12 +49,12 @@ void Walk::answer() {
   }
 }
 
-/// The counter sticks at its end.
+/// The counter stays at its end.
 void Walk::count_up() {
   if (next_sequence_ < std::numeric_limits<std::int32_t>::max()) ++next_sequence_;
 }
 
-/// What is answered; `made` has a name where it was made.
+/// Returns the status of the reply. Sets the name of `made` if the znode was created.
 Status Walk::answer_new_node(Status status, Node& made) {
   if (abandoned_ && one_in(2)) status = Status::not_sent;
   const bool exists = nodes_.contains(next_sequence_);
@@ -107,7 +107,7 @@ void Walk::answer_count(Status status) {
   const auto own = find_own();
   const bool alone = count == 1 && own != nodes_.end();
   if (status == Status::ok && alone && session_ == fsm_.session()) first_ = true;
-  // Whoever went before the count, as everybody does who is not the last to come, changed it.
+  // An earlier create changed the parent before the count, unless this contender enqueued last.
   const std::int64_t last = alone && !one_in(4) ? own->second.zxid : zxid_ + 1;
   take(fsm_.counted({status, session_, {last}, count}, lease_valid()));
 }
@@ -119,7 +119,7 @@ void Walk::answer_parents(Status status) {
 
 void Walk::answer_list(Status status) {
   const bool recovers = fsm_.state() == State::recovering;
-  // The node that is being removed went ahead of it on the same connection.
+  // The delete of the znode was sent before the list, on this connection.
   if (fsm_.state() == State::draining) {
     std::erase_if(nodes_, [](const auto& each) { return each.second.removes > 0; });
   }
@@ -134,7 +134,7 @@ void Walk::answer_list(Status status) {
   if (!over_) fate_open_ = false;
 }
 
-// What comes with the answer to the create. Its session may have ended in between.
+// The list that is sent with the create. The session can end between their replies.
 void Walk::answer_first_list(Status status) {
   if (abandoned_ && one_in(2)) status = Status::not_sent;
   if (status == Status::ok && !parent_) status = Status::no_node;
@@ -149,7 +149,7 @@ void Walk::answer_first_list(Status status) {
                    lease_valid()));
 }
 
-// Between the list and the reading of the number: others go, and the number changes.
+// Between the list and the read of the count, contenders leave and the count changes.
 void Walk::event_between() {
   if (parent_ && one_in(2)) all_permits_ = below(6);
   if (!nodes_.empty() && !nodes_.begin()->second.ours()) nodes_.erase(nodes_.begin());
@@ -198,7 +198,7 @@ void Walk::answer_clear(const AcquireEffect& request, Status status) {
 void Walk::answer_inspect(const AcquireEffect& request, Status status) {
   const auto found = find(request.text);
   if (status == Status::ok && found == nodes_.end()) status = Status::no_node;
-  // One's own nodes can be read.
+  // The client can read its own znodes.
   if (status == Status::no_auth && found != nodes_.end() && found->second.ours()) {
     status = Status::server_error;
   }
@@ -258,7 +258,7 @@ void Walk::answer_skip(Status status) {
 }
 
 void Walk::answer_remove_parent(const AcquireEffect& request, Status status) {
-  // The node that is being removed went ahead of it on the same connection.
+  // The delete of the znode was sent before this request, on this connection.
   std::erase_if(nodes_, [](const auto& each) { return each.second.removes > 0; });
   const bool with_count = !request.text.empty();
   const bool has_count = shares_count() && all_permits_;

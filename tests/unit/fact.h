@@ -11,8 +11,8 @@
 
 namespace zklock::testing {
 
-// Something that one thread learns from another. Copies are the same fact, so a task takes one by
-// value, and may still be at it when the test has gone on.
+// A value or event that one thread waits for and another provides. Copies share it. So a task takes
+// it by value, and can still use it after the test has continued.
 template <class T = void>
 class Fact {
  public:
@@ -21,7 +21,7 @@ class Fact {
     promise_->set_value(std::forward<Value>(value)...);
   }
   void is_known() const { is(); }
-  // Waits for it, and throws when it does not come.
+  // Blocks until the value is there. Throws std::runtime_error after a minute.
   T get() const {
     if (future_.wait_for(std::chrono::minutes(1)) != std::future_status::ready) {
       throw std::runtime_error("what the test waits for did not happen");
@@ -34,7 +34,7 @@ class Fact {
   std::shared_future<T> future_ = promise_->get_future().share();
 };
 
-// A std::latch that tasks take by value, for the same reason.
+// A std::latch that tasks take by value, for the reason given at Fact.
 class Latch {
  public:
   explicit Latch(std::ptrdiff_t expected) : latch_(std::make_shared<std::latch>(expected)) {}

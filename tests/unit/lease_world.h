@@ -14,51 +14,52 @@
 
 namespace zklock::core::lease_test {
 
-/// What the servers have heard of one session, and what the leader is sure to know in the worst
-/// case: written down from ZooKeeper's behaviour, and knowing nothing of LeaseEvidence.
+/// The packets of one session that the server received, and the leader's knowledge in the worst
+/// case. It follows the behaviour of ZooKeeper, and does not use LeaseEvidence.
 ///
-/// The follower names to the leader, at every half tick, the sessions that it got a packet of since
-/// the half tick before. The leader's news of a session is the last half tick that named it, or
-/// the connection's handshake, which the leader itself answers. (The follower does not count a
-/// handshake that takes up an old session among the packets: Learner.revalidate touches nothing.)
+/// At every half tick the follower names to the leader the sessions that sent it a packet since the
+/// half tick before. The leader last heard of a session at the last half tick that named it, or at
+/// the handshake, which the leader itself answers. If a handshake resumes an old session, the
+/// follower does not count it among the packets: Learner.revalidate touches nothing.
 ///
-/// How long half a tick is has no bearing on what the client does: so it is asked for each time,
-/// and one history can be held against many.
+/// The client does not depend on the length of a half tick. So each query has it as an argument,
+/// and one history is checked against many lengths.
 class Servers {
  public:
-  /// `timeout`: as the client's clock measures it, how long after its last news the leader waits.
+  /// `timeout`: the time after which the leader expires the session, measured by the client's
+  /// clock.
   Servers(Duration timeout, Instant handshake, bool handshake_is_named)
       : timeout_(timeout), handshake_(handshake) {
     if (handshake_is_named) packets_.push_back(handshake);
   }
 
-  /// The packets arrive in order.
+  /// REQUIRES: the packets arrive in order.
   void arrived(Instant at) { packets_.push_back(at); }
 
-  /// The leader's news when the follower is cut off right after `at`, had one of its half ticks
-  /// been at `any_half_tick`.
+  /// Returns when the leader last heard of the session, if the follower is separated from it right
+  /// after `at`. `any_half_tick` is the time of any half tick.
   Instant news(Instant at, Duration half_tick, Instant any_half_tick) const {
     Instant tick = any_half_tick + (at - any_half_tick) / half_tick * half_tick;
     if (tick > at) tick -= half_tick;
     const auto after = std::upper_bound(packets_.begin(), packets_.end(), tick);
     if (after == packets_.begin()) return handshake_;
-    // The first half tick at or after the last packet that was in time for any.
+    // The first half tick at or after the last packet before `tick`.
     return tick - (tick - *(after - 1)) / half_tick * half_tick;
   }
 
-  /// When the leader may expire the session, at the earliest, given that an operation which arrived
-  /// at `at` was still carried out, and nothing was heard after it.
+  /// Returns the earliest time at which the leader can expire the session. REQUIRES: an operation
+  /// that arrived at `at` was executed, and no packet arrived after it.
   Instant earliest_end(Instant at, Duration half_tick) const {
     const Duration instant{1};
     Instant earliest = at + timeout_;
     const auto consider = [&](Instant any_half_tick) {
       const Instant end = news(at, half_tick, any_half_tick) + timeout_;
-      // Had it ended before, the operation would have been refused.
+      // After an earlier end the operation would have been refused.
       earliest = std::min(earliest, std::max(end, at));
     };
     consider(at);
     consider(at + instant);
-    // The news changes only where a half tick passes by a packet.
+    // The result changes only if a half tick moves past a packet.
     for (auto packet = packets_.rbegin(); packet != packets_.rend(); ++packet) {
       consider(*packet - instant);
       consider(*packet);
@@ -67,9 +68,10 @@ class Servers {
     return earliest;
   }
 
-  /// Returns the leader's last news if the follower is cut off right after `at`. The distance of
-  /// neighbouring questions differs from `half_tick` by up to `lateness`. `random` chooses the times of
-  /// the questions, and prefers those that just miss a packet. No question is answered in `pause`.
+  /// Returns when the leader last heard of the session, if the follower is separated from it right
+  /// after `at`. The distance of neighbouring session requests differs from `half_tick` by up to
+  /// `lateness`. `random` selects the times of the requests, and prefers those that just miss a
+  /// packet. During `pause` no request is answered.
   struct Pause {
     Instant begins;
     Instant ends;
@@ -78,7 +80,7 @@ class Servers {
                     std::mt19937_64& random) const {
     Instant question = choose(at - half_tick - lateness + Duration{1}, at, random);
     if (pause.begins < pause.ends) {
-      // Right after the pause an operation may be carried out before the next question.
+      // After a pause an operation can be executed before the next session request.
       question =
           at <= pause.ends + lateness
               ? choose(pause.begins - half_tick - lateness + Duration{1}, pause.begins, random)
@@ -94,9 +96,10 @@ class Servers {
     return handshake_;
   }
 
-  /// The half ticks, not longer than `longest`, that hurt: in one of the gaps which the last of
-  /// them before `at` may fall into, they only just name the session right when the gap begins, and
-  /// not again until right before it ends. Longer ones miss it less often; shorter ones for less.
+  /// Returns the lengths of a half tick, up to `longest`, that are worst for a gap before `at`.
+  /// Such a half tick names the session at the start of the gap, and then not until right before
+  /// its end. A longer half tick misses the session less often, and a shorter one for a shorter
+  /// time.
   std::vector<Duration> that_miss_the_gaps(Instant at, Duration longest) const {
     std::vector<Duration> half_ticks;
     Instant next = at;
@@ -111,7 +114,8 @@ class Servers {
   }
 
  private:
-  /// A moment from `earliest` to `latest`: one of them, or right at a packet or before it, or any.
+  /// Returns a moment from `earliest` to `latest`: a boundary, a packet, the moment before it, or
+  /// any other.
   Instant choose(Instant earliest, Instant latest, std::mt19937_64& random) const {
     switch (random() % 4) {
       case 0: return earliest;
@@ -138,29 +142,30 @@ class Servers {
   std::vector<Instant> packets_;
 };
 
-/// One connection of a client to a follower, driven at random: requests, pauses of the process, and
-/// perhaps the C client's pings, which the evidence knows nothing of.
+/// A connection of a client to a follower, driven at random. It has requests, pauses of the
+/// process, and optionally the C client's pings, which LeaseEvidence does not see.
 class Connection {
  public:
   struct Conditions {
     Duration timeout{};
-    Duration servers_timeout{};  ///< as the client's clock measures it
+    Duration servers_timeout{};  ///< measured by the client's clock
     bool handshake_is_named = false;
     bool pauses = true;
     bool pings = false;
-    bool server_pauses = false;  ///< the leader's, or the follower's
+    bool server_pauses = false;  ///< of the leader or the follower
   };
   struct Operation {
     Instant sent;
     Instant arrived;
     Instant answered;
-    Instant previous_sent;  ///< of the request before; the connecting, when it is the first
+    Instant previous_sent;  ///< of the previous request, or connected_
     bool by_quorum;
-    Instant carried_out;    ///< by the leader, if by the quorum
-    Servers::Pause pause;   ///< the last one of a server that began before that
-    bool pause_was_hidden;  ///< no request waited for its end for more than T/24
+    Instant carried_out;   ///< by the leader, for a quorum operation
+    Servers::Pause pause;  ///< the last server pause before carried_out
+    /// No request waited for the end of the pause for more than T/24.
+    bool pause_was_hidden;
   };
-  /// Called when an operation has been answered, before the evidence is told.
+  /// Called for a reply before LeaseEvidence::answered().
   using Look = std::function<void(const Operation&, const LeaseEvidence&, const Servers&)>;
 
   Connection(std::uint64_t seed, const Conditions& conditions)
@@ -251,12 +256,12 @@ class Connection {
     leader_pauses_ = one_in(2);
     pause_was_hidden_ = true;
   }
-  /// When a server that pauses at `at` goes on.
+  /// Returns when a server that pauses at `at` continues; otherwise `at`.
   Instant after_pause(Instant at) const {
     return at >= server_pause_.begins && at < server_pause_.ends ? server_pause_.ends : at;
   }
 
-  /// What comes next; which of several at one time, at random.
+  /// Returns the next event. Selects at random among events at an equal time.
   Event next_event() {
     std::vector<Event> events{{next_request_, Kind::request}};
     if (!outstanding_.empty()) {
@@ -267,7 +272,7 @@ class Connection {
     std::shuffle(events.begin(), events.end(), random_);
     Event next = *std::min_element(events.begin(), events.end(),
                                    [](const Event& a, const Event& b) { return a.at < b.at; });
-    // A pause has moved everything that was due meanwhile to its end.
+    // A pause moves everything that was due in it to its end.
     next.at = std::max(next.at, slept_until_);
     return next;
   }

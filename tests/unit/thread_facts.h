@@ -11,11 +11,12 @@
 
 namespace zklock::testing {
 
-// 'R' running, 'S' asleep, ...; 0 when this process has no such thread.
+// Returns 'R' if the thread is running, 'S' if it sleeps, and so on. Returns 0 if this process has
+// no such thread.
 inline char thread_state(pid_t tid) {
   std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/stat");
   std::string stat;
-  std::getline(file, stat);  // nothing, too, when the thread ends at this moment
+  std::getline(file, stat);  // empty if the thread ends at this moment
   const auto name_end = stat.rfind(')');
   return name_end == std::string::npos ? '\0' : stat.at(name_end + 2);
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Proves the lease arithmetic for all times. Runs z3 on lease.smt2, and compares every answer with the
-# expectation behind its check-sat. Exits with 77 if z3 is not installed. CTest then marks the test as
-# skipped.
+# Proves the lease arithmetic for all times. Runs z3 on lease.smt2, and compares every answer with
+# the expectation behind its check-sat. Exits with 77 if z3 is not installed. CTest then marks the
+# test as skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -12,8 +12,8 @@ if ! command -v z3 >/dev/null; then
 fi
 failed=0
 for proof in *.smt2; do
-  # The answers are checked instead of z3's exit status. An error is one of them, and a timeout leaves
-  # some out.
+  # The answers are checked instead of z3's exit status. An error is one of them, and a timeout
+  # leaves some out.
   answers=$(timeout 120 z3 "$proof") || true
   echo "$answers"
   if ! diff <(grep -xE 'sat|unsat|unknown' <<<"$answers") \

@@ -4,9 +4,9 @@
 ;
 ;     lease + T/48 <= (when the leader last heard of the session) + (the leader's session timeout)
 ;
-; for every half tick, lateness, clock rate and history of packets that the assumptions allow. The
-; leader expires the session at the right-hand side at the earliest. T/48 is the reserve in which the
-; loss is reported.
+; This holds for every half tick, lateness, clock rate and history of packets that the assumptions
+; allow. The leader expires the session at the right-hand side at the earliest. T/48 is the reserve
+; in which the loss is notified.
 ;
 ; Each block states what is known, then the NEGATION of what is to be proved. "unsat" means that no
 ; counterexample exists. A block that ends in "; expect sat" is a control: a weaker rule for which a
@@ -106,7 +106,7 @@
 (check-sat) ; expect unsat
 (pop)
 
-; --- 3. No packet arrived before q: the leader last heard of the session by the handshake, or later.
+; --- 3. No packet arrived before q. The leader last heard of the session by the handshake or later.
 (push)
 (declare-const handshake Real)
 (declare-const attempt_began Real)
