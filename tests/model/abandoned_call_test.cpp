@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call ends by its deadline or its stop although another thread holds the engine's mutex. The engine
-// withdraws the contender later, and releases a grant that no call takes.
+// A call ends by its deadline or its stop although another thread holds the engine's mutex. The
+// engine withdraws the contender later. A grant that arrives after the call has ended is released.
 #include <memory>
 #include <optional>
 #include <thread>
@@ -25,7 +25,8 @@ class AbandonedCall : public EngineTest {
   bool flushed() { return lock_.core(0).flush(Deadline::passed()); }
   std::size_t nodes_of_client() { return ensemble().ephemerals(client(0).session()).size(); }
 
-  /// `call` runs on another thread and returns, while this thread holds the engine's mutex.
+  /// Runs `call` on another thread while this thread holds the engine's mutex. Expects that it
+  /// returns.
   template <class Call>
   void expect_returns_within_section(Call call) {
     const Section section(*engine_);
@@ -41,7 +42,7 @@ class AbandonedCall : public EngineTest {
   const std::shared_ptr<LockEngine> engine_ = lock_.engine(0);
 };
 
-// ---- the engine's mutex is taken ------------------------------------------------------------------
+// ---- the engine's mutex is locked --------------------------------------------------------------
 
 TEST_F(AbandonedCall, StopOfCallback_EndsWithinSection) {
   std::optional<std::size_t> call;
@@ -79,7 +80,7 @@ TEST_F(AbandonedCall, StopOfWaitingCall_EndsWithinSection) {
   expect_rest();
 }
 
-// ---- calls that wait for the mutex ----------------------------------------------------------------
+// ---- calls during a section --------------------------------------------------------------------
 
 TEST_F(AbandonedCall, CallsThatMetSection_QueueInTheirOrder) {
   std::vector<std::size_t> calls;
@@ -106,14 +107,14 @@ TEST_F(AbandonedCall, CloseWhileCallWaitsForMutex_EndsItWithClosed) {
   EXPECT_EQ(error(*call), Errc::closed);
 }
 
-// ---- a grant that no call takes -------------------------------------------------------------------
+// ---- a grant that no call takes ----------------------------------------------------------------
 
 TEST_F(AbandonedCall, GrantBeforeWithdrawal_IsReleased) {
   const std::size_t holder = granted(0);
   const std::size_t call = waiting(0);
   const std::size_t next = waiting(1);
   lock_.cancel(call);
-  lock_.release(holder);  // that grants the contender of `call` at once
+  lock_.release(holder);  // immediately grants the contender of `call`
   expect_ended_with_nothing(call);
   EXPECT_FALSE(flushed());
   run();
@@ -124,7 +125,7 @@ TEST_F(AbandonedCall, GrantBeforeWithdrawal_IsReleased) {
   expect_rest();
 }
 
-// A stop comes at every step between the release and the grant.
+// A stop comes at each step between the release and the grant.
 TEST_F(AbandonedCall, StopAtEveryStepOfAGrant_LeavesNothing) {
   const core::LocalTerms local{.batch = 8};
   const std::vector<std::pair<LockWorld::Request, LockWorld::Request>> pairs = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coroutines that are destroyed while they await a commit or a proclamation: see BasicAwaitable.
+// Coroutines that are destroyed while they await a commit or a proclamation; see BasicAwaitable.
 #include <memory>
 #include <string>
 
@@ -19,8 +19,8 @@ using testing::Owned;
 
 constexpr const char* data_path = "/data";
 
-/// Two moments at which the coroutine is destroyed: with its request on the way, and while the
-/// client is disconnected, so that the request has not been sent.
+/// Destroys the coroutine at two moments: while its request is in flight, and before the request is
+/// sent, because the client is disconnected.
 class AbandonedCoroutine : public ::testing::TestWithParam<bool> {
  protected:
   AbandonedCoroutine() { lock_.connect_all(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stranger with CREATE on the lock path can make a znode that promises an announcement, and can write
-// it while another contender holds the lock. Its announcement must not be believed.
+// Another program with CREATE on the lock path can create a znode that promises an announcement. It
+// can also write that znode while another contender holds the lock. Such an announcement must not
+// be believed.
 #include <string>
 #include <vector>
 
@@ -14,14 +15,14 @@ namespace {
 using Kind = OperationKind;
 
 constexpr NodeAcl open_acl{};
-/// The clients may do everything, a stranger may read and create.
+/// The clients have all permissions. Other programs have READ and CREATE.
 constexpr NodeAcl create_only{.everyone = AclEntry::read | AclEntry::create,
                               .users = AclEntry::all};
 
 class ForgedAnnouncement : public LocalTest {
  protected:
   void set_acl(NodeAcl acl) { ASSERT_EQ(ensemble().set_acl(LockWorld::path, acl), Status::ok); }
-  /// A znode of a stranger.
+  /// Creates a znode of another program.
   void forge(const std::string& prefix = "lock-") {
     const auto name =
         ensemble().create_sequential(LockWorld::path, prefix, "zklock 1\nannounces=1\n");
@@ -37,7 +38,7 @@ class ForgedAnnouncement : public LocalTest {
     ASSERT_EQ(ensemble().remove(forged_), Status::ok);
     run();
   }
-  /// The stranger's znode stands between the two, and is written.
+  /// Expects no grant when the forged znode, which is between `first` and `second`, is written.
   void expect_forgery_grants_nothing(const Request& first, const Request& second,
                                      const std::string& prefix = "lock-") {
     const auto holder = granted(0, first);
@@ -52,7 +53,7 @@ class ForgedAnnouncement : public LocalTest {
     EXPECT_TRUE(is_granted(next));
     release(next);
   }
-  /// One contender of each client, in turns; returns how often they listed the children.
+  /// Hands off the lock between the two clients. Returns how often they listed the children.
   std::size_t lists_of_handoffs(int handoffs) {
     reset_counts();
     auto holder = granted(0);
@@ -165,7 +166,7 @@ TEST_F(ForgedAnnouncement, AclChangedWhileWaiting_ForgeryGrantsNothing) {
   end();
 }
 
-// The ACL is safe again by the time it is read; the stranger's znode was created before.
+// The ACL is safe again when it is read. The forged znode was created before that.
 TEST_F(ForgedAnnouncement, AclMadeSafeAfterTheForgery_NotBelieved) {
   set_acl(create_only);
   const auto holder = granted(0);
@@ -177,7 +178,7 @@ TEST_F(ForgedAnnouncement, AclMadeSafeAfterTheForgery_NotBelieved) {
   remove_forged();
   release(holder);
   release(next);
-  lists_of_handoffs(2);  // client 0 has not read the ACL before
+  lists_of_handoffs(2);  // client 0 has not read the ACL yet
   EXPECT_EQ(lists_of_handoffs(4), 0U) << "later nodes are believed";
   end();
 }
@@ -198,7 +199,7 @@ TEST_F(ForgedAnnouncement, PathRecreatedWithAnotherAcl_ForgeryGrantsNothing) {
   end();
 }
 
-// READ permits both getChildren and getACL: only a change of the ACL in between refuses getACL alone.
+// READ permits both getChildren and getACL. So getACL fails only if the ACL changes in between.
 TEST_F(ForgedAnnouncement, AclMayNotBeRead_NotBelieved) {
   for (const std::size_t c : {0U, 1U}) client(c).fail_next(Kind::get_acl, Status::no_auth);
   expect_forgery_grants_nothing({}, {});
@@ -243,7 +244,7 @@ TEST_F(ForgedAnnouncement, ReleasedBeforeTheAclIsKnown_Listed) {
   end();
 }
 
-// Every hand-off reads the ACL once more, because the last stat is too old.
+// Every hand-off reads the ACL again, because the last stat is too old.
 TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_BelievedAtSlowHandoffs) {
   set_acl(open_acl);
   auto holder = granted(0);
@@ -261,7 +262,7 @@ TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_BelievedAtSlowHandoffs) {
   end();
 }
 
-// A reply can show an ACL that is as old as the request.
+// The reply can show an ACL that is as old as the request.
 TEST_F(ForgedAnnouncement, AclReplyOnItsWayForLong_ReadAgain) {
   auto holder = granted(0);
   for (int i = 1; i <= 10; ++i) {
@@ -288,7 +289,7 @@ TEST_F(ForgedAnnouncement, AclReplyOnItsWayForLong_ReadAgain) {
   end();
 }
 
-// A contender of a crowded path counts no children, and so gets no stat of the path.
+// A contender of a crowded path does not count the children, and so gets no stat of the path.
 TEST_F(ForgedAnnouncement, CrowdedPath_AclReadAtMostOnceASecond) {
   auto holder = granted(0);
   for (int i = 1; i <= 10; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pauses between two attempts of a candidate, which leader_latch.h and leader_election.h promise,
-// and the Leadership after its end, as leadership.h promises it.
+// The pauses of a candidate between two attempts, which leader_latch.h and leader_election.h
+// promise. Also the Leadership after its end, as leadership.h promises it.
 #include <exception>
 #include <memory>
 #include <optional>
@@ -49,7 +49,7 @@ class CandidacyTest : public ::testing::Test {
   void fail_next_attempt() {
     lock_.world().fail_next(0, Kind::create_contender, Status::quota_exceeded);
   }
-  /// The time from now until the next attempt to contend.
+  /// Returns the time from now to the next attempt to contend.
   Duration pause() {
     const Instant from = lock_.world().now();
     const std::size_t before = attempts();
@@ -59,7 +59,7 @@ class CandidacyTest : public ::testing::Test {
   void run_until_it_leads() {
     ASSERT_TRUE(lock_.world().run_until([&] { return candidate_->leads(); }, 10s));
   }
-  /// Each pause is shortened at random by up to a half.
+  /// A pause is shortened at random, by at most half of it.
   static void expect_about(Duration pause, Duration longest) {
     EXPECT_LE(pause, longest);
     EXPECT_GE(pause, longest / 2);
@@ -84,7 +84,7 @@ TEST_F(CandidacyTest, PauseOfALatch_GrowsUntilItLeads) {
   expect_growing_pauses();
   run_until_it_leads();
   fail_next_attempt();
-  candidate_->interrupt();  // it contends again
+  candidate_->interrupt();  // the candidate contends again
   lock_.world().run_all();
   expect_about(pause(), 100ms);
 }
@@ -131,7 +131,7 @@ TEST_F(CandidacyTest, TransactionMadeBefore_IsWrittenWhileTheNodeExists) {
   EXPECT_EQ(refused, std::nullopt);
   EXPECT_EQ(lock_.world().ensemble().find("/data")->data, "1");
 
-  candidate_->finished(tenure->number(), false);  // now the node is deleted
+  candidate_->finished(tenure->number(), false);  // the znode is deleted now
   lock_.world().run_all();
   transaction.async_commit(handler);
   lock_.world().run_all();

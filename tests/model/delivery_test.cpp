@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that somebody waits for, when the system has no thread for them.
+// Loss callbacks and results while the system has no thread for them.
 #include "zklock/recipes/delivery.h"
 
 #include <chrono>
@@ -65,14 +65,14 @@ TEST_F(DeliveryTest, OfALossIsUntoldUntilThereIsAThread) {
   EXPECT_EQ(runs_, 2);
 }
 
-// ---- losses that follow from others' ------------------------------------------------------------
+// ---- losses that follow from other losses ------------------------------------------------------
 
 TEST_F(DeliveryTest, OfACompositesLossWaitsForAThread) {
   std::vector<recipes::HeldParts::Part> taken;
   taken.push_back({std::move(lock_.call(granted(0)).hold), lock_.core(0).shared_from_this(), 0});
   const recipes::HeldParts parts(Owner::unique(), std::move(taken), 1, 1);
   const auto lost = parts.lost();
-  lock_.world().dispatcher(0).set_exhausted_after(1);  // its part's
+  lock_.world().dispatcher(0).set_exhausted_after(1);  // for the loss of its part
   lock_.world().expire(0);
   run();
   EXPECT_EQ(parts.state(), HoldState::lost);
@@ -89,7 +89,7 @@ TEST_F(DeliveryTest, OfTheEndOfALeadershipWaitsForAThread) {
   run();
   ASSERT_TRUE(candidate->leads());
   const auto over = candidate->tenure()->over();
-  lock_.world().dispatcher(0).set_exhausted_after(1);  // the hold's
+  lock_.world().dispatcher(0).set_exhausted_after(1);  // for the loss of the hold
   lock_.world().expire(0);
   run();
   EXPECT_FALSE(candidate->leads());
@@ -102,9 +102,9 @@ TEST_F(DeliveryTest, OfTheEndOfALeadershipWaitsForAThread) {
   run();
 }
 
-// ---- the end ------------------------------------------------------------------------------------
+// ---- closing -----------------------------------------------------------------------------------
 
-// A scheduler of a client that is closed drops its timers.
+// The scheduler of a closed client drops its timers.
 TEST_F(DeliveryTest, RunsAtTheLatestWhenNothingIsLeftThatWouldRunIt) {
   class Refusing final : public client::Dispatcher {
    public:

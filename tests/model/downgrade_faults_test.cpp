@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A writer that reads on: whatever fails, and whenever, nothing is left of it, and its guarded
-// transactions are told the truth.
+// A writer is downgraded, with a fault at any moment. Nothing is left afterwards, and each guarded
+// transaction reports its true outcome.
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 using Kind = OperationKind;
 using DowngradeFaults = DowngradeTest;
 
-// Every fault at every step of it, and every moment of the release.
+// Each fault at each step of a downgrade, with the release at different moments.
 TEST_F(DowngradeFaults, EndsWellUnderEveryFault) {
   using Fault = void (*)(World&);
   const std::vector<std::pair<const char*, Fault>> faults = {
@@ -149,7 +149,7 @@ TEST_F(DowngradeFaults, ACommitThatMeetsItIsCarriedOut) {
   expect_rest();
 }
 
-// It is refused for the old name, by then.
+// The downgrade replaces the znode's name, so the commit under the old name is refused.
 TEST_F(DowngradeFaults, ACommitThatIsGivenUpIsNotSentAgain) {
   ensemble().create(data_path, "0");
   std::shared_ptr<recipes::Contender> guard;
@@ -200,8 +200,8 @@ TEST_F(DowngradeFaults, ACommitAfterItIsOneRequest) {
   expect_rest();
 }
 
-/// The node has its new name, and its client does not know: it will ask a quarter second after the
-/// commit was refused.
+/// The ensemble has executed the downgrade, but the client lost the reply. After a refused commit
+/// it waits a quarter of a second, and then queries the znode's name.
 class DowngradeInDoubt : public DowngradeTest {
  protected:
   void SetUp() override {

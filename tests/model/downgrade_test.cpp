@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A writer that reads on: whatever happens meanwhile, others may read along, or wait as if it still
-// wrote.
+// A writer is downgraded while other events happen. Other readers are then granted, or wait as
+// behind a writer.
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -133,7 +133,7 @@ TEST_F(Downgrade, OfAMutexIsNone) {
   expect_rest();
 }
 
-// Its writing call has left the queue, and those who read have stayed in the place.
+// The call of the writer has ended by its timeout. The readers that share its znode still wait.
 TEST_F(Downgrade, HappensWhereOnlyReadersAreLeftOfAWaitingWriter) {
   const Owner owner = Owner::unique();
   auto wish = LockWorld::to_write(owner);
@@ -171,7 +171,7 @@ TEST_F(Downgrade, ItsNodeSaysWhatTheFirstOneSaid) {
   expect_rest();
 }
 
-// A list may be from before it.
+// A list can be older than the downgrade.
 TEST_F(Downgrade, IsItsOwnByEitherName) {
   downgraded();
   for (const std::string& node : {writer_, reader_}) {
@@ -189,7 +189,7 @@ TEST_F(Downgrade, IsItsOwnByEitherName) {
   expect_rest();
 }
 
-// ---- what happens meanwhile ---------------------------------------------------------------------
+// ---- events during a downgrade -----------------------------------------------------------------
 
 TEST_F(Downgrade, ReleasedBeforeTheAnswerLeavesNothing) {
   for (int steps = 0; steps < 3; ++steps) {
@@ -260,7 +260,8 @@ TEST_F(Downgrade, OfANodeThatIsGoneIsALoss) {
   expect_rest();
 }
 
-// Carried out, the answer lost, and deleted before it can ask.
+// The downgrade is executed, its reply is lost, and the znode is deleted before the client queries
+// it.
 TEST_F(Downgrade, OfANodeThatIsGoneBeforeItCanAskIsALoss) {
   world().lose_reply(0, Kind::transaction);
   downgrade();
@@ -356,7 +357,8 @@ TEST_F(Downgrade, HandsOverAfterItsLongestHold) {
   expect_rest();
 }
 
-// The loss comes before the news that the answer is lost, and the handing over after it.
+// The loss is notified before the client learns that the reply was lost. The znode is deleted after
+// that.
 TEST_F(Downgrade, HandsOverWhicheverNodeThereIs) {
   release(reads_);
   release(writes_);

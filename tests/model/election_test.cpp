@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaders that proclaim, and who observes them, on the simulated ensemble: whatever fails and
-// whenever, no value is taken for another leader's, and what an observer is told never goes back.
+// Leaders that proclaim values, and observers, on the simulated ensemble with faults at any moment.
+// A value is never attributed to another leader, and an observer's states never go back.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ using recipes::QueueView;
 using recipes::Sight;
 using Kind = OperationKind;
 
-// A candidate that keeps its leadership until it is lost.
+// A candidate that leads until its leadership is lost.
 class Candidate final : public recipes::Candidacy {
  public:
   explicit Candidate(recipes::ClientCore& core, bool until_finished = false)
@@ -45,7 +45,7 @@ class Candidate final : public recipes::Candidacy {
   void ended(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
 };
 
-// How one proclamation ended.
+// The result of one proclamation.
 struct Verdict {
   FencingToken leader;
   std::string value;
@@ -53,7 +53,7 @@ struct Verdict {
   std::optional<Errc> code;
 };
 
-// The clients 0 and 1 stand for election, client 2 observes.
+// Clients 0 and 1 are candidates. Client 2 observes.
 class Polls {
  public:
   static constexpr std::size_t kObserver = 2;
@@ -89,7 +89,7 @@ class Polls {
     return LockWorld::path + ("/" + core::proclamation_node(name->sequence));
   }
 
-  // Nothing is done when nobody leads there.
+  // Has no effect if there is no leader.
   void proclaim(const Leadership& leader, const std::string& value,
                 Deadline deadline = Deadline::never()) {
     const auto verdict =
@@ -116,7 +116,7 @@ class Polls {
   FencingToken leader_in_view() const {
     return views.empty() || view().holders.empty() ? FencingToken{} : view().holders.front().token;
   }
-  // What the node says of that leader.
+  // Returns the stored value of that leader.
   std::optional<std::string> written(const Leadership& leader) {
     const Node* const node = ensemble().find(rostrum(leader));
     const auto said = node == nullptr ? std::nullopt : core::Proclamation::parse(node->data);
@@ -138,7 +138,7 @@ class Polls {
   std::vector<QueueView> views;
   std::vector<std::shared_ptr<Verdict>> verdicts;
   bool values_are_deleted = false;  // by hand
-  std::string violation;            // of what an observer is promised
+  std::string violation;            // of the promises to an observer
 
  private:
   void judge(const QueueView& each) {
@@ -181,7 +181,8 @@ TEST(ElectionModel, AValueIsTwoRequestsAndIsTold) {
   EXPECT_EQ(polls.view().proclaimed, "a");
 }
 
-// give_up() comes at every reading of the clock, as another thread would: after it, nothing is sent.
+// give_up() is called at each reading of the clock, as another thread could do. After it nothing is
+// sent.
 TEST(ElectionModel, AValueGivenUp_IsNotSentAfterwards) {
   int given_up = 0;
   for (int reading = 1; given_up + 1 == reading; ++reading) {
@@ -198,7 +199,7 @@ TEST(ElectionModel, AValueGivenUp_IsNotSentAfterwards) {
       alive->give_up();
       sent = client.requests(Kind::transaction);
     };
-    // The creation fails, and so does the write: both are sent again.
+    // The create and the write fail, so both are sent again.
     polls.world().fail_next(0, Kind::transaction, Status::unknown);
     proclaiming = recipes::Proclaiming::start(polls.candidates[0]->tenure()->rostrum("proclaim"),
                                               "a", Deadline::never(), [](auto) {});
@@ -211,7 +212,7 @@ TEST(ElectionModel, AValueGivenUp_IsNotSentAfterwards) {
   EXPECT_GT(given_up, 3);
 }
 
-// The function of the election still runs, so the node stays.
+// The function of the election is still running, so the znode stays.
 TEST(ElectionModel, EndedWhileItsFunctionRuns_IsLostForItsUser) {
   using Ending = void (*)(Candidate&);
   for (const Ending end :
@@ -226,7 +227,7 @@ TEST(ElectionModel, EndedWhileItsFunctionRuns_IsLostForItsUser) {
     ASSERT_NE(tenure, nullptr);
     const Leadership leadership = tenure->leadership();
     ASSERT_EQ(leadership.state(), HoldState::held);
-    // The stop callback, too, sees a leadership that has ended.
+    // The stop callback sees a leadership that has ended.
     std::optional<HoldState> when_told;
     const std::stop_callback on_end(leadership.ended(), [&] { when_told = leadership.state(); });
 
@@ -260,7 +261,7 @@ TEST(ElectionModel, ValuesAreWrittenInTheOrderOfTheCalls) {
     polls.world().run({Step::Kind::receive, 0});
     polls.world().run({Step::Kind::task, 0});
   }
-  polls.proclaim(polls.leadership(0), "c");  // while "b" is not answered
+  polls.proclaim(polls.leadership(0), "c");  // before the reply to "b"
   polls.world().run_all();
   for (const auto& verdict : polls.verdicts) {
     EXPECT_EQ(verdict->outcomes, 1);
@@ -290,8 +291,8 @@ TEST(ElectionModel, TheServersRefuseALeaderThatHasNotHeardOfItsLoss) {
   }
 }
 
-// The names begin again with the path, and so another leader's value is found where this leader's
-// would be.
+// The sequence numbers restart with the path. So the value of another leader can have the name that
+// this leader's value would have.
 TEST(ElectionModel, AValueCountsForItsTokenAlone) {
   Polls polls;
   const Leadership leader = polls.leadership(0);
@@ -336,7 +337,7 @@ TEST(ElectionModel, AnotherLeaderIsToldThoughItsValueCannotBeRead) {
   EXPECT_EQ(polls.views[1].proclaimed, "a");
 }
 
-// A counter beyond its end: see core::Sequence.
+// The counter is beyond its end; see core::Sequence.
 TEST(ElectionModel, WhoStandsFirstByANegativeNumberDoesNotLead) {
   Polls polls;
   const std::string stray = core::NodeName::make("lock-", {-2'147'483'000}).text;
@@ -364,14 +365,14 @@ TEST(ElectionModel, AValueThatSomebodyDeletedIsSaidAnew) {
   EXPECT_EQ(polls.view().proclaimed, "b");
 
   polls.proclaim(polls.leadership(0), "c");
-  polls.world().run({Step::Kind::serve, 0});  // it is there, is the answer
+  polls.world().run({Step::Kind::serve, 0});  // the reply says that the znode exists
   ASSERT_EQ(polls.ensemble().remove(Polls::rostrum(polls.leadership(0))), Status::ok);
   polls.world().run_for(1s);
   EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
   EXPECT_EQ(polls.view().proclaimed, "c");
 }
 
-// ---- faults ---------------------------------------------------------------------------------------
+// ---- faults ------------------------------------------------------------------------------------
 
 enum class Fault { drop, linger, expire, lose_reply, lose_request, isolate };
 constexpr std::array<Fault, 6> kFaults{Fault::drop,       Fault::linger,       Fault::expire,
@@ -393,7 +394,7 @@ void repair(World& world, std::size_t c) {
   world.reconnect(c);
 }
 
-// What is wrong with what the leader was told.
+// Returns what is wrong with the reported result, or an empty string.
 std::string lie_of(const Verdict& verdict, const std::optional<std::string>& written) {
   if (verdict.outcomes != 1) return "told " + std::to_string(verdict.outcomes) + " times";
   if (verdict.code == Errc::outcome_unknown) return {};
@@ -405,7 +406,7 @@ std::string lie_of(const Verdict& verdict, const std::optional<std::string>& wri
 
 class ElectionFaults : public ::testing::TestWithParam<Fault> {};
 
-// Of the leader's client, at every moment of a proclamation.
+// The fault hits the leader's client at each moment of a proclamation.
 TEST_P(ElectionFaults, TheLeaderIsToldTheTruth) {
   for (std::size_t moment = 0; moment < 14; ++moment) {
     SCOPED_TRACE("at moment " + std::to_string(moment));
@@ -421,7 +422,7 @@ TEST_P(ElectionFaults, TheLeaderIsToldTheTruth) {
     const auto before = polls.written(first);
     inject(polls.world(), 0, GetParam());
     polls.world().run_all();
-    // While the node is there: it goes with the session.
+    // Checked while the znode exists. The znode is deleted with its session.
     if (const auto now = polls.written(first); before || now) {
       const Verdict& verdict = *polls.verdicts.back();
       if (verdict.outcomes > 0) {
@@ -447,7 +448,7 @@ TEST_P(ElectionFaults, TheLeaderIsToldTheTruth) {
   }
 }
 
-// Of the observer's client, at every moment of a hand-over from one leader to the next.
+// The fault hits the observer's client at each moment of a change of leader.
 TEST_P(ElectionFaults, TheObserverSeesTheNextLeader) {
   for (std::size_t moment = 0; moment < 40; moment += 3) {
     SCOPED_TRACE("at moment " + std::to_string(moment));
@@ -502,7 +503,7 @@ TEST(ElectionModel, AnythingInAnyOrder) {
       }
       ASSERT_EQ(polls.violation, "");
     }
-    // Replies that are to be lost are lost until there are none left.
+    // Pending faults can still lose replies. Repeat until none is left.
     std::size_t leads = 0;
     for (int round = 0; round < 25; ++round) {
       for (std::size_t c = 0; c < 3; ++c) repair(polls.world(), c);
@@ -523,7 +524,7 @@ TEST(ElectionModel, AnythingInAnyOrder) {
 TEST(ElectionModel, ANewSessionOnAServerThatLagsBehindDoesNotHideTheLeader) {
   Polls polls;
   polls.proclaim(polls.leadership(0), "a");
-  polls.world().run_for(30s);  // no more heartbeats, with which it would catch up
+  polls.world().run_for(30s);  // no more heartbeats, which would catch up
   polls.world().client(Polls::kObserver).lag();
   polls.world().expire(0);
   polls.world().run_for(1s);
@@ -532,7 +533,7 @@ TEST(ElectionModel, ANewSessionOnAServerThatLagsBehindDoesNotHideTheLeader) {
   ASSERT_EQ(polls.view().proclaimed, "a") << "its server lags";
   polls.world().expire(Polls::kObserver);
   polls.world().disconnect(Polls::kObserver);
-  for (int i = 0; i < 3; ++i) {  // to hear of the end, and for the next session
+  for (int i = 0; i < 3; ++i) {  // for the session's end, then a new session
     polls.world().reconnect(Polls::kObserver);
     polls.world().run_for(1s);
   }
@@ -540,7 +541,7 @@ TEST(ElectionModel, ANewSessionOnAServerThatLagsBehindDoesNotHideTheLeader) {
   EXPECT_EQ(polls.view().proclaimed, "b");
 }
 
-// Names come again in a path that is made anew. Between a list and what it names that may happen.
+// A recreated path reuses names. That can happen between a list and the reads of its znodes.
 TEST(ElectionModel, WhoHasGotTheNameOfOneInTheListIsNotTakenForIt) {
   Polls polls;
   polls.world().run_for(1s);
@@ -574,7 +575,7 @@ TEST(ElectionModel, WhoHasGotTheNameOfOneInTheListIsNotTakenForIt) {
 TEST(ElectionModel, WhatIsToldFirstIsNoOlderThanTheListener) {
   Polls polls;
   polls.proclaim(polls.leadership(0), "a");
-  polls.world().run_for(30s);  // no more heartbeats, with which it would catch up
+  polls.world().run_for(30s);  // no more heartbeats, which would catch up
   polls.world().client(Polls::kObserver).lag();
   polls.proclaim(polls.leadership(0), "b");
   polls.world().run_for(1s);
@@ -586,7 +587,7 @@ TEST(ElectionModel, WhatIsToldFirstIsNoOlderThanTheListener) {
   EXPECT_EQ(polls.view().proclaimed, "b");
 }
 
-// ---- what it costs, and what it leaves --------------------------------------------------------------
+// ---- requests and cleanup ----------------------------------------------------------------------
 
 TEST(ElectionModel, WhoQueuesBehindTheLeaderIsNotTold) {
   Polls polls;
@@ -634,7 +635,7 @@ TEST(ElectionModel, NothingIsLeft) {
   polls.proclaim(polls.leadership(0), "a");
   polls.world().run_for(1s);
   EXPECT_EQ(polls.world().client(Polls::kObserver).server_watches(), 2U);
-  polls.proclaim(polls.leadership(0), "b");  // under way when it is closed
+  polls.proclaim(polls.leadership(0), "b");  // in flight during close()
   for (const auto& candidate : polls.candidates) candidate->close();
   polls.observer->stop();
   polls.world().run_for(2s);
@@ -670,7 +671,8 @@ TEST(ElectionModel, ALeaderAndItsValueGoInOneTransaction) {
   }
 }
 
-// What makes the node of the values is sent anew when the connection is back, as what deletes it is.
+// The create of the value's znode is sent again after a reconnect, as is the delete. Here that
+// create arrives after the delete was sent.
 TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
   Polls polls;
   const Leadership leader = polls.leadership(0);
@@ -693,7 +695,7 @@ TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
   EXPECT_EQ(polls.ensemble().find(rostrum), nullptr);
 }
 
-// The answer to a look is of the node that was looked at: none of its companions is meant.
+// A check's reply concerns one znode only, not the znodes that are deleted with it.
 TEST(ElectionModel, WhatIsInDoubtIsLookedAtOnce) {
   Polls polls;
   const Leadership leader = polls.leadership(0);
@@ -708,8 +710,8 @@ TEST(ElectionModel, WhatIsInDoubtIsLookedAtOnce) {
   EXPECT_EQ(polls.world().client(0).requests(Kind::check), 2U) << "of each node once";
 }
 
-// The path was made anew while the answer to a release was lost, and the names began again: what the
-// next one has said there is not deleted with what the first one had.
+// The path was recreated while the reply to a release was lost. The next leader's value has the old
+// name. It is not deleted with the first leader's value.
 TEST(ElectionModel, AnothersValueOfTheSameNameStays) {
   for (const bool by_hand : {false, true}) {
     SCOPED_TRACE(by_hand ? "by hand" : "a lost answer");

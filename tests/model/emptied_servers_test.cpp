@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The servers are emptied, or restored from an old copy, while an engine lives on. The zxids begin
-// again, so the tokens of the new session are lower than those that the engine remembers.
+// The ensemble is emptied, or restored from an old backup, while an engine continues. The zxids
+// restart, so the tokens of the new session are lower than those that the engine has stored.
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ class EmptiedServers : public EngineTest {
     expect_rest();
   }
   void cycle(std::size_t client) { release(granted(client)); }
-  /// The next number of the path, which is made if it is missing.
+  /// Sets the next sequence number of the path. Creates the path if it is missing.
   void begin_numbers_at(int next) {
     ensemble().create("/locks");
     ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
@@ -37,7 +37,7 @@ class EmptiedServers : public EngineTest {
     ASSERT_GT(ensemble().reap_containers(), 0U);
     run();
   }
-  /// All clients get new sessions afterwards.
+  /// Empties the ensemble, and gives each client a new session.
   void empty_servers() {
     lock_.empty_servers();
     run();
@@ -96,7 +96,7 @@ TEST_F(EmptiedServers, FirstCreateInDoubt_ReleasedNodeIsDeleted) {
   end();
 }
 
-// A deletion that is repeated must not meet the node that has got the name.
+// A repeated delete must not delete the new znode of that name.
 TEST_F(EmptiedServers, PathIsMadeAnewAfterwards_IsNoticed) {
   cycle(0);
   empty_servers();
@@ -111,7 +111,7 @@ TEST_F(EmptiedServers, PathIsMadeAnewAfterwards_IsNoticed) {
   end();
 }
 
-// The number of the last node that the client released before is the own number afterwards.
+// After that, the client's own sequence number equals that of the last znode that it released.
 TEST_F(EmptiedServers, NumberOfAReleasedNode_NextIsNotFirst) {
   cycle(0);
   const auto last = granted(0);
@@ -120,7 +120,7 @@ TEST_F(EmptiedServers, NumberOfAReleasedNode_NextIsNotFirst) {
   empty_servers();
   begin_numbers_at(number - 1);
   const auto lost = granted(0);
-  run_for(900ms);  // until its node is watched
+  run_for(900ms);  // until its own znode is watched
   ASSERT_EQ(ensemble().remove(lock_.call(lost).node), Status::ok);
   run();
   const auto holder = granted(0);
@@ -133,7 +133,7 @@ TEST_F(EmptiedServers, NumberOfAReleasedNode_NextIsNotFirst) {
   end();
 }
 
-// Its czxid and aversion are those of the path that was there before.
+// The czxid and the aversion equal those of the path before.
 TEST_F(EmptiedServers, PathWithAnotherAcl_AnnouncementIsNotBelieved) {
   const auto czxid = ensemble().find(LockWorld::path)->czxid;
   const auto before = granted(1);

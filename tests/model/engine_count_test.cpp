@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The production engine on the simulated ensemble: permits whose number is shared.
+// The production engine on the simulated ensemble: permits with a shared count.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -172,7 +172,7 @@ TEST_F(EngineCountTest, WhoWantsMoreThanThereIsWaitsAndIsNotOvertaken) {
   expect_rest();
 }
 
-// The change comes between the list and the reading of the number, at any step of the way.
+// The count changes between the list and the read of the count, at each step.
 TEST(EngineCount, AChangeAtAnyStepIsNotMissed) {
   for (const int from : {0, 1, 2}) {
     for (const int to : {0, 1, 2}) {
@@ -206,7 +206,7 @@ TEST(EngineCount, AChangeAtAnyStepIsNotMissed) {
   }
 }
 
-// ---- what stands in the way of reading it -------------------------------------------------------
+// ---- an unreadable count -----------------------------------------------------------------------
 
 TEST_F(EngineCountTest, ItsDeletionWhileInUse) {
   const auto a = granted(0, permits(2));

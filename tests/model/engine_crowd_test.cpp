@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine makes of others' having been there, or not: who asks whether it is alone, and who
-// sends a release.
+// The engine adapts to the other contenders that it has seen. It decides whether to count the
+// children, and whether to announce a release.
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -22,7 +22,7 @@ class EngineCrowd : public EngineTest {
   }
   void TearDown() override { engine_.reset(); }
 
-  // Client 1 has had to wait as often as it takes.
+  // Client 1 waits as often as the engine needs to regard the path as crowded.
   void crowd() {
     for (int i = 0; i < 4; ++i) {
       const auto first = granted(0);
@@ -34,7 +34,7 @@ class EngineCrowd : public EngineTest {
     reset_counts();
   }
 
-  std::shared_ptr<recipes::LockEngine> engine_;  ///< as a mutex keeps it
+  std::shared_ptr<recipes::LockEngine> engine_;  ///< kept, as a mutex object does
 };
 
 TEST_F(EngineCrowd, AfterFourWaitsTheFifthDoesNotCount) {
@@ -118,7 +118,7 @@ TEST_F(EngineCrowd, TheSessionMayEndBeforeAReleaseThatWasPutOff) {
   expect_rest();
 }
 
-// Heartbeats stand behind what was sent before.
+// A heartbeat is sent behind the requests before it, so the watches are spread over several ticks.
 TEST_F(EngineCrowd, ManyWaitersDoNotAskForTheirOwnNodesAllAtOnce) {
   constexpr std::size_t kMany = 600;
   constexpr std::size_t kAtATick = 500;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An event of a watch that was called off while its call was beginning: the port allows that.
+// A watch event after its watch was removed. The port permits such an event.
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* path = "/locks/a";
 
-/// Passes everything on, and keeps the first event handler of every path.
+/// Passes all calls on, and stores the first event handler of every path.
 class Eavesdropper final : public client::Coordinator {
  public:
   explicit Eavesdropper(SimCoordinator& port) : port_(port) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock's path is deleted under its contenders, and made anew by others, who get their names.
+// The lock's path is deleted while contenders use it. Other programs recreate it, with znodes of
+// equal names.
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ using Kind = OperationKind;
 
 class EngineParent : public EngineTest {
  protected:
-  /// Nobody is told before the next run().
+  /// Recreates the path with znodes of other programs. No event is delivered before the next run().
   std::vector<std::string> replace_by_strangers(int count) {
     for (const std::string& node : lock_.nodes()) remove(node);
     EXPECT_EQ(ensemble().remove(LockWorld::path), Status::ok);
@@ -67,7 +68,7 @@ TEST_F(EngineParent, HolderIsLostThoughAStrangerHasItsName) {
 TEST_F(EngineParent, RefusedReleaseLeavesAStrangersNode) {
   const auto held = granted(0);
   const auto strangers = replace_by_strangers(2);
-  // What a server says of a node that only another client may write.
+  // A server replies so if only another client can write the znode.
   client(0).fail_next(Kind::announce_and_delete, Status::no_auth);
   reset_counts();
   lock_.release(held);
@@ -89,7 +90,8 @@ TEST_F(EngineParent, RefusedReleaseDeletesTheOwnNode) {
   expect_rest();
 }
 
-// Between the list that made it first and the quorum's word, which knows names only.
+// The znode is replaced after the list that shows it first, and before the check, which knows only
+// its name.
 TEST_F(EngineParent, WhoIsToConfirmLooksWhoseNodeItIs) {
   const auto held = granted(0);
   const auto waits = waiting(1);

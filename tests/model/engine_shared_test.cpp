@@ -173,7 +173,7 @@ TEST_F(EngineSharedTest, AReaderJoinsTheWaitingWriteOfItsOwner) {
   expect_rest();
 }
 
-// The attempt fails, and it was the only one that had to exclude others.
+// The single attempt fails. It was the only call that required exclusion.
 TEST_F(EngineSharedTest, AReaderThatJoinedAnAttemptToWriteGoesOnAsAReader) {
   const Owner owner = Owner::unique();
   const auto holder = granted(0, to_read());
@@ -331,7 +331,7 @@ TEST_F(EngineSemaphoreTest, AnotherNumberIsRefusedAndHarmsNobody) {
   EXPECT_EQ(lock_.nodes().size(), 2U);
   release(holder);
   release(late);
-  release(granted(1, permits(5, 5)));  // a path that nobody uses has no number
+  release(granted(1, permits(5, 5)));  // an unused path has no permit count
   expect_rest();
 }
 
@@ -350,9 +350,9 @@ TEST_F(EngineSemaphoreTest, ASessionsEndWhileWaitingForSeveralQueuesAgain) {
   expect_rest();
 }
 
-// ---- any of it, at random -----------------------------------------------------------------------
+// ---- random runs -------------------------------------------------------------------------------
 
-/// Three clients with several calls each, which the world serves in any order, with faults.
+/// Three clients with several calls each, which the world serves in a random order, with faults.
 class RandomRun {
  public:
   RandomRun(std::uint64_t seed, int mix) : random_(seed), mix_(mix) {
@@ -366,7 +366,7 @@ class RandomRun {
       if (std::string wrong = lock_.violation(); !wrong.empty()) return wrong;
     }
     if (mix_ == 3) lock_.say_permits(3);
-    // Everybody lets go, again and again, until all have had their turn.
+    // Releases all holds repeatedly, until all contenders have been granted.
     for (int round = 0; round < 40; ++round) {
       for (std::size_t c = 0; c < 3; ++c) {
         if (!lock_.world().client(c).is_connected()) lock_.world().reconnect(c);
@@ -394,7 +394,7 @@ class RandomRun {
     if (mix_ == 3) wish = LockWorld::shared_permits(1 + static_cast<int>(below(3)), 3);
     if (mix_ == 2 && one_in(4)) wish = Request{};
     if (mix_ == 2 && one_in(3)) wish = LockWorld::permits(1 + static_cast<int>(below(2)), 2);
-    // Readers and writers of one owner meet, too.
+    // Readers and writers of one owner are mixed.
     if (mix_ == 1 && one_in(3)) wish.owner = owners_[below(owners_.size())];
     if (one_in(3)) wish.timeout = std::chrono::milliseconds(below(4) * 300);
     wish.queue_again = !one_in(4);

@@ -209,7 +209,7 @@ TEST_F(EngineTest, ChildrenThatAreNoContendersDoNotDelay) {
 
 TEST_F(EngineTest, OwnNodeDeletedWhileHoldingIsALoss) {
   const auto call = granted(0);
-  lock_.world().run_for(1s);  // a tick is past: its own node is watched
+  lock_.world().run_for(1s);  // after a tick its own znode is watched
   ASSERT_EQ(lock_.world().ensemble().remove(lock_.call(call).node), Status::ok);
   run();
   EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
@@ -338,7 +338,7 @@ TEST_F(EngineTest, ALongDeadline_OutlastsTheConnectionTimeout) {
   expect_rest();
 }
 
-// Calls of one owner share a node, and each has its own deadline.
+// Calls of one owner share a znode, and each has its own deadline.
 TEST_F(EngineTest, CallsOfOneOwner_EndAtTheirOwnDeadlines) {
   lock_.world().disconnect(0);
   run();
@@ -355,7 +355,7 @@ TEST_F(EngineTest, CallsOfOneOwner_EndAtTheirOwnDeadlines) {
   expect_rest();
 }
 
-// Contenders of one client may share a node, and each has its own deadline.
+// Contenders of one client can share a znode, and each has its own deadline.
 TEST_F(EngineTest, ContendersOfOneNode_EndAtTheirOwnDeadlines) {
   lock_.world().disconnect(0);
   run();
@@ -387,7 +387,8 @@ TEST_F(EngineTest, CloseEndsEverything) {
   lock_.release(held);
 }
 
-// Another thread destroys the last object, and closes, before lock() comes back with its grant.
+// Another thread destroys the last lock object and closes the client before lock() returns with its
+// grant.
 TEST_F(EngineTest, WhoComesBackAfterAllHasGoneIsNotKept) {
   lock_.use(0);
   const auto engine = lock_.engine(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When flush() returns true, the ensemble has confirmed every withdrawal begun before the call. A node
-// that the ACL does not permit the client to delete makes flush() return false.
+// When flush() returns true, the ensemble has confirmed every withdrawal begun before the call. If
+// the ACL does not permit a delete, flush() returns false.
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,11 +20,11 @@ class FlushTest : public EngineTest {
  protected:
   recipes::BackgroundWork& work() { return lock_.core(0).work(); }
   std::size_t nodes_of_client() { return ensemble().ephemerals(client(0).session()).size(); }
-  /// Returns what flush() returns at once.
+  /// Returns the result of flush() with a passed deadline.
   bool flushed() { return lock_.core(0).flush(Deadline::passed()); }
 
-  /// A call of client 0 whose create is on its way behind the holder's node, with a network that
-  /// carries nothing.
+  /// Starts a call of client 0 behind the holder's znode, and returns its index. The network
+  /// carries nothing, so its create is unanswered.
   std::size_t call_with_unanswered_create(LockWorld::Request request) {
     client(0).cut_off();
     const std::size_t call = lock_.acquire(0, std::move(request));
@@ -32,8 +32,8 @@ class FlushTest : public EngineTest {
     EXPECT_EQ(lock_.call(call).outcomes, 0);
     return call;
   }
-  /// Takes one step after the other from now on. A thread that has called flush() at this moment
-  /// gets no true before `confirmed`.
+  /// Runs step by step. Expects that a flush() that begins now does not return true before
+  /// `confirmed`.
   template <class Fact>
   void expect_flush_waits_for(Fact confirmed) {
     EXPECT_FALSE(flushed());
@@ -61,7 +61,7 @@ class FlushTest : public EngineTest {
   }
 };
 
-// ---- a withdrawal ---------------------------------------------------------------------------------
+// ---- a withdrawal ------------------------------------------------------------------------------
 
 TEST_F(FlushTest, TimeoutBeforeReplyToCreate_WaitsForDelete) {
   expect_withdrawal_is_waited_for({}, {.timeout = 20ms});
@@ -116,12 +116,12 @@ TEST_F(FlushTest, LatchClosedBeforeReplyToCreate_WaitsForDelete) {
   expect_rest();
 }
 
-// ---- a loss ---------------------------------------------------------------------------------------
+// ---- a loss ------------------------------------------------------------------------------------
 
 TEST_F(FlushTest, EndOfMaxHoldWhileCutOff_WaitsForDelete) {
   const std::size_t call = granted(0, {.limit = {.longest = 1s}});
   client(0).cut_off();
-  // The time passes, and no later step happens.
+  // Time passes, but no later step runs.
   ASSERT_TRUE(lock_.world().run_until(
       [&] { return lock_.call(call).hold.state() == HoldState::lost && !work().idle(); }, 5s));
   expect_flush_waits_for_withdrawal();
@@ -129,7 +129,7 @@ TEST_F(FlushTest, EndOfMaxHoldWhileCutOff_WaitsForDelete) {
   expect_rest();
 }
 
-// A hold tells its end by the clock; the timer that acts on it can come later.
+// A hold reports its end by the clock. The timer that acts on the end can run later.
 TEST_F(FlushTest, EndOfMaxHoldBeforeItsTimer_WaitsForDelete) {
   const std::size_t call = granted(0, {.limit = {.longest = 1s}});
   lock_.world().clock().hold(1);
@@ -144,7 +144,7 @@ TEST_F(FlushTest, EndOfMaxHoldBeforeItsTimer_WaitsForDelete) {
   expect_rest();
 }
 
-// ---- a downgrade ----------------------------------------------------------------------------------
+// ---- a downgrade -------------------------------------------------------------------------------
 
 TEST_F(FlushTest, RefusedDowngrade_WaitsForDeleteOfDelayMarker) {
   const Owner owner = Owner::unique();
@@ -165,7 +165,7 @@ TEST_F(FlushTest, RefusedDowngrade_WaitsForDeleteOfDelayMarker) {
   expect_rest();
 }
 
-// ---- an ACL that does not permit DELETE -------------------------------------------------------------
+// ---- an ACL that does not permit DELETE --------------------------------------------------------
 
 class RefusedDelete : public FlushTest {
  protected:
@@ -187,7 +187,7 @@ class RefusedDelete : public FlushTest {
     EXPECT_NE(text.find(LockWorld::path), std::string::npos) << text;
     EXPECT_NE(text.find("delete"), std::string::npos) << text;
   }
-  /// The ACL is changed, and a flush() tries again.
+  /// Permits the delete. Expects that flush() sends it again.
   void expect_rest_when_permitted() {
     permit_delete(true);
     EXPECT_FALSE(flushed()) << "it has no reply yet";
@@ -213,7 +213,7 @@ TEST_F(RefusedDelete, LaterAcquire_FailsInsteadOfWaiting) {
   run();
   expect_no_auth(next);
   EXPECT_EQ(nodes_of_client(), 1U);
-  // A call that fails has tried to delete the node once more.
+  // A failed call has sent the delete once more.
   permit_delete(true);
   const std::size_t third = lock_.acquire(0);
   run();
@@ -322,7 +322,7 @@ TEST_F(RefusedDelete, EndOfSessionDuringRetry_EndsIt) {
   expect_rest();
 }
 
-// The reply and the end of the session come on different threads, so in any order.
+// The reply and the end of the session are delivered on different threads, so their order varies.
 TEST_F(RefusedDelete, RefusalOfRetryAfterEndOfSession_EndsIt) {
   refused_release();
   EXPECT_FALSE(flushed());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contenders that wait at a gate before they queue: whoever looks sees each of them once, always.
+// Contenders that wait at a gate before they enqueue. At every moment each of them is visible
+// exactly once.
 #include <cstddef>
 #include <set>
 #include <string>
@@ -28,7 +29,7 @@ class Gate : public EngineTest {
   std::size_t contenders() { return core::contenders(lock_.nodes()).size(); }
   std::string node_of(std::size_t client) { return lock_.engine(client)->nodes().at(0); }
   bool is_at_gate(std::size_t client) { return node_of(client).starts_with("weight-"); }
-  /// What is of one client only, until `done`.
+  /// Runs the steps of one client until `done`.
   template <class Fact>
   void run_only(std::size_t c, Fact done) {
     while (!done()) {
@@ -42,7 +43,7 @@ class Gate : public EngineTest {
       ASSERT_TRUE(any) << "nothing is left to be done";
     }
   }
-  /// The client is about to pass: nobody was before it.
+  /// Runs until the client is about to pass the gate, because no contender is ahead of it.
   void run_until_it_passes(std::size_t c) {
     run_only(c, [&] { return client(c).requests(Kind::transaction) > 0; });
   }
@@ -92,7 +93,7 @@ TEST_F(Gate, AFreeLockCostsFourRoundTrips) {
   expect_rest();
 }
 
-// In these PriorityOptions::ageing is counted.
+// PriorityOptions::ageing counts in these sequence numbers.
 TEST_F(Gate, PlacesOfAContender_AreTwoAndThreeWithALockDelay) {
   const auto next_number = [this] {
     return ensemble().create_sequential(LockWorld::path, "other-")->substr(6);
@@ -108,7 +109,7 @@ TEST_F(Gate, PlacesOfAContender_AreTwoAndThreeWithALockDelay) {
   }
 }
 
-// Each at its turn, and the tokens rise: LockWorld sees to that.
+// They are granted in this order. LockWorld checks that the tokens increase.
 TEST_F(Gate, TheHeavierGoFirstWhereverTheyCameFrom) {
   const auto holder = granted(0, LockWorld::at_gate(1));
   const auto light = waiting(1, LockWorld::at_gate(1));
@@ -124,7 +125,7 @@ TEST_F(Gate, TheHeavierGoFirstWhereverTheyCameFrom) {
   expect_rest();
 }
 
-// Both saw the lock free: the heavier one came when the other was on its way.
+// Both contenders saw a free lock. The heavier one arrived while the other passed the gate.
 TEST_F(Gate, OfTwoThatPassTogetherTheFirstIsGrantedFirst) {
   const auto light = lock_.acquire(0, LockWorld::at_gate(1));
   run_until_it_passes(0);
@@ -141,10 +142,11 @@ TEST_F(Gate, OfTwoThatPassTogetherTheFirstIsGrantedFirst) {
   expect_rest();
 }
 
-// ---- who joins ----------------------------------------------------------------------------------
+// ---- calls that join a contender ---------------------------------------------------------------
 
-// A single attempt passes the gate, but somebody has come before it. Whoever has joined it and can
-// wait does so at the gate, behind the heavier ones; and with the weight of its own call.
+// A single attempt passes the gate, but another contender is ahead of it. A call that joined it and
+// can wait then waits at the gate. Its place is behind the heavier contenders, by the weight of its
+// own call.
 TEST_F(Gate, ACallThatJoinsASingleAttemptWaitsAtTheGate) {
   for (const std::int32_t weight : {2, 9}) {
     const Owner owner = Owner::unique();
@@ -214,7 +216,7 @@ TEST_F(Gate, WhoLostTheLockHearsSoWithoutWaitingAtTheGate) {
   expect_rest();
 }
 
-// ---- trouble ------------------------------------------------------------------------------------
+// ---- faults ------------------------------------------------------------------------------------
 
 TEST_F(Gate, WhoseSessionEndsBehindTheGateWaitsAtItAgain) {
   const auto call = lock_.acquire(0, LockWorld::at_gate(1));
@@ -235,7 +237,7 @@ TEST_F(Gate, WhoseSessionEndsBehindTheGateWaitsAtItAgain) {
   expect_rest();
 }
 
-// Whether the servers passed it or not: it has one node, and is granted.
+// Whether the ensemble executed the pass or not: the contender has one znode, and is granted.
 TEST_F(Gate, ALostAnswerLosesNobody) {
   for (const bool carried_out : {true, false}) {
     const auto call = lock_.acquire(0, LockWorld::at_gate(5));
@@ -254,7 +256,7 @@ TEST_F(Gate, ALostAnswerLosesNobody) {
   }
 }
 
-// Of the second half of a pass, which only reads.
+// The second half of the pass, which only reads, loses its reply.
 TEST_F(Gate, ALostLookAtTheNewNodeLosesNobody) {
   const auto call = lock_.acquire(0, LockWorld::at_gate(5));
   run_until_it_passes(0);
@@ -288,7 +290,7 @@ TEST_F(Gate, WhoTurnsAwayWhileItPassesLeavesNothing) {
 TEST_F(Gate, WhoseNodeIsDeletedThereComesAgain) {
   const auto holder = granted(1);
   const auto call = waiting(0, LockWorld::at_gate(5));
-  run_for(2s);  // it watches its node by now
+  run_for(2s);  // by then it watches its znode
   const std::string old = node_of(0);
   ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + old)), Status::ok);
   run();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guarded transactions on the simulated ensemble: whatever fails and whenever, nothing is written
-// without the lock node, and the caller is told the truth.
+// Guarded transactions on the simulated ensemble, with faults at any moment. Nothing is written
+// without the lock znode, and the caller gets the true outcome.
 #include "zklock/guarded_transaction.h"
 
 #include <exception>
@@ -20,7 +20,7 @@ using Kind = OperationKind;
 
 constexpr const char* data_path = "/data";
 
-/// Two clients: the first holds and writes, the second waits for the lock.
+/// Two clients: the first holds the lock and writes, and the second waits for the lock.
 class GuardedModel : private SimEnsemble::Server {
  public:
   GuardedModel() {
@@ -54,7 +54,7 @@ class GuardedModel : private SimEnsemble::Server {
         deadline);
   }
 
-  /// Empty, or what is wrong when all is over.
+  /// Returns what is wrong at the end, or an empty string.
   std::string violation() {
     if (outcomes != 1) return "told " + std::to_string(outcomes) + " times";
     if (written_without_lock_) return "written without the lock node";
@@ -108,7 +108,7 @@ TEST(GuardedTransactionModel, WhatArrivesAfterTheSessionIsRefused) {
   model.commit();
   model.world().disconnect(0, OnTheWay::linger);
   model.world().expire(0);
-  model.world().run_all();  // it arrives
+  model.world().run_all();  // the request arrives
   EXPECT_EQ(model.code, Errc::outcome_unknown);
   EXPECT_EQ(model.data(), "0");
   EXPECT_EQ(model.violation(), "");
@@ -176,7 +176,7 @@ TEST(GuardedTransactionModel, WhatWasWrittenOutlivesTheClient) {
   EXPECT_EQ(model.outcomes, 1);
 }
 
-// Every fault at every step of a commit.
+// Each fault at each step of a commit.
 TEST(GuardedTransactionModel, ToldTheTruthUnderEveryFault) {
   using Fault = void (*)(World&);
   const std::vector<std::pair<const char*, Fault>> faults = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who loses a lock by request, or by its maximum hold time, is told before the lock passes on: also
-// those who hear of it at second hand.
+// A loss by request or by the maximum hold time is notified before the lock is handed off. The rule
+// also applies to indirect receivers of the notification.
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -20,7 +20,7 @@ namespace {
 
 class HandingOver : public EngineTest {
  protected:
-  /// How often client 0 has asked for the end of its node.
+  /// Returns how many deletes of its znode client 0 has sent.
   std::size_t handed_over() {
     return client(0).requests(OperationKind::announce_and_delete) +
            client(0).requests(OperationKind::remove);
@@ -30,7 +30,7 @@ class HandingOver : public EngineTest {
     return LockWorld::path + ("/" + core::revocation_marker(name->sequence));
   }
   void force() {
-    lock_.world().run_for(2s);  // shorter holds do not look for it
+    lock_.world().run_for(2s);  // shorter holds do not watch for a request
     const std::string data(core::revocation_forces);
     ASSERT_EQ(ensemble().create(marker(), data), Status::ok);
   }
@@ -42,7 +42,7 @@ class HandingOver : public EngineTest {
     return candidate;
   }
 
-  /// What the user's callback found.
+  /// The number of deletes sent when the user's callback ran.
   std::optional<std::size_t> when_told_;
   struct Tell {
     HandingOver& test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every interleaving of two clients' contenders over one acquire and one release each, with one
-// fault at every point of it.
+// All interleavings of two clients' contenders, with one acquire and one release each, and with one
+// fault at each point.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -21,12 +21,12 @@ using namespace std::chrono_literals;
 
 enum class Fault {
   none,
-  reply_lost,    ///< the next request is carried out, its reply breaks the connection
-  request_lost,  ///< the next request breaks the connection, not carried out
-  expired,       ///< the connection breaks, and stays so until the session has expired
-  paused,        ///< the process stands still until the session has expired
-  disconnected,  ///< the connection breaks here and now
-  cancelled,     ///< the caller gives up
+  reply_lost,    ///< the next request's reply is lost
+  request_lost,  ///< the next request is lost
+  expired,       ///< disconnected until the session has expired
+  paused,        ///< stopped until the session has expired
+  disconnected,  ///< the connection breaks here
+  cancelled,     ///< the caller cancels
 };
 constexpr Fault all_faults[] = {Fault::reply_lost, Fault::request_lost, Fault::expired,
                                 Fault::paused,     Fault::disconnected, Fault::cancelled};
@@ -44,8 +44,8 @@ const char* name(Fault fault) {
   return "";
 }
 
-/// One thing that can happen next. Between two of them every client takes in all that it is told:
-/// what a client does with news touches nobody else before the servers take its next request.
+/// A step that can be taken next. After each step, every client processes all its messages: that
+/// affects no other client before the server takes its next request.
 struct Choice {
   enum class Kind { serve, release, fault, reconnect } kind;
   std::size_t client = 0;
@@ -60,8 +60,8 @@ struct Choice {
   }
 };
 
-/// What the two contenders want; and the first one besides, which holds already, and whose node
-/// covers that; or another contender of its client.
+/// The requests of the two contenders. `nested` is another request of the first owner, which
+/// already holds and whose znode covers it. `beside` is another contender of the first client.
 struct Wishes {
   std::array<LockWorld::Request, 2> of = {};
   std::optional<LockWorld::Request> nested = std::nullopt;
@@ -69,12 +69,12 @@ struct Wishes {
   std::size_t creates_at_once = recipes::ClientCore::most_creates_at_once;
 };
 
-/// One run of the two contenders along given choices.
+/// A run of the two contenders along a sequence of choices.
 class Run {
  public:
   explicit Run(const Wishes& wishes) : lock_(2, {}, true, wishes.creates_at_once) {
     lock_.connect_all();
-    // The parent exists, unless the run is about its making.
+    // The parent exists, except in runs that test its creation.
     lock_.world().ensemble().create_container("/locks");
     lock_.world().ensemble().create_container(LockWorld::path);
     lock_.use(0);
@@ -121,7 +121,7 @@ class Run {
     settle();
   }
 
-  /// Lets everything come to its end, and says what is wrong then.
+  /// Runs everything to its end. Returns what is wrong then, or an empty string.
   std::string finish() {
     for (int round = 0; round < 4; ++round) {
       for (std::size_t i = 0; i < lock_.calls(); ++i) lock_.release(i);
@@ -135,8 +135,8 @@ class Run {
   }
   std::string violation() { return violation_.empty() ? lock_.violation() : violation_; }
 
-  /// Two runs with the same picture go on in the same way: the servers' nodes are the same, and
-  /// each client did the same things in the same order, and asked for the same as a result.
+  /// Runs with equal pictures continue equally. In both, the ensemble has equal znodes. Each client
+  /// took equal steps in an equal order, and sent equal requests.
   std::string picture() {
     std::string text;
     for (const auto& [path, node] : lock_.world().ensemble().tree().nodes()) {
@@ -155,7 +155,7 @@ class Run {
   }
 
  private:
-  /// What was left of those who were lost goes with the next who comes.
+  /// Acquires and releases the lock once more, which deletes what lost contenders left.
   void clear() {
     const std::size_t call = lock_.acquire(0);
     lock_.world().run_for(longest_delay);
@@ -214,10 +214,10 @@ class Run {
   std::string violation_;
 };
 
-/// Depth first over the choices; each path is run anew from the start.
+/// Searches the choices depth first. Each path is run from the start.
 class Explorer {
  public:
-  /// How many faults one path may have.
+  /// `faults`: the largest number of faults on a path.
   explicit Explorer(int faults, Wishes wishes = {}) : faults_(faults), wishes_(std::move(wishes)) {}
 
   void explore() { descend({}, faults_); }
@@ -257,7 +257,7 @@ class Explorer {
     return true;
   }
 
-  static constexpr std::size_t most_choices = 60;  // more is a failure to come to an end
+  static constexpr std::size_t most_choices = 60;  // a longer path does not end
   const int faults_;
   const Wishes wishes_;
   std::set<std::string> seen_;
@@ -274,7 +274,7 @@ void explore(int faults, const Wishes& wishes, std::uint64_t least_runs) {
   EXPECT_GT(explorer.runs(), least_runs);
 }
 
-/// The first one writes and, nested, reads.
+/// The first contender writes and, nested, reads.
 Wishes reads_on(LockWorld::Request other, std::chrono::milliseconds lock_delay = {}) {
   const Owner owner = Owner::unique();
   auto writer = LockWorld::to_write(owner);
@@ -282,7 +282,7 @@ Wishes reads_on(LockWorld::Request other, std::chrono::milliseconds lock_delay =
   return {{std::move(writer), std::move(other)}, LockWorld::to_read(owner)};
 }
 
-// The first leaves a delay longer than what follows lasts, the second one that soon passes.
+// The first delay exceeds the rest of the run. The second delay is short.
 Wishes with_delays() {
   return {{LockWorld::Request{.lock_delay = 4s}, LockWorld::Request{.lock_delay = 1s}}};
 }
@@ -329,7 +329,7 @@ TEST(Interleavings, OfAWriterWithALockDelayThatReadsOnAndAReaderWithOneFaultAnyw
   explore(1, reads_on(LockWorld::to_read(), 2s), 1000);
 }
 
-/// Two of one client share a node, one is outside.
+/// Two contenders of one client share a znode; the third is outside.
 Wishes sharing(core::LocalTerms terms) {
   const LockWorld::Request one{.local = terms};
   LockWorld::Request other = one;
@@ -373,7 +373,7 @@ TEST(Interleavings, OfTwoContendersWithTwoFaultsAnywhere) {
   explore(2, {}, 10'000);
 }
 
-// With a delay, or a writer that reads on besides, two faults have no end within minutes.
+// With a delay or a downgrade, two faults take more than minutes.
 
 }  // namespace
 }  // namespace zklock::model

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock that is kept though nobody holds it, on the simulated ensemble.
+// A lock that its client retains without a holder, on the simulated ensemble.
 #include "tests/model/local_fixture.h"
 
 namespace zklock::model {
 namespace {
 
 constexpr std::chrono::milliseconds kKept{5'000};
-// As often it is looked whether the time is over.
+// The interval of the check whether the time is over.
 constexpr std::chrono::milliseconds kTick{300};
 
 class KeepIdle : public LocalTest {
@@ -16,7 +16,7 @@ class KeepIdle : public LocalTest {
     lock_.use(0);
   }
   static Request kept(int batch = 1) { return on({.batch = batch, .keep_idle = kKept}); }
-  /// It is kept, and watched for others.
+  /// Acquires and releases the lock. It is then retained, and the queue is watched.
   std::size_t idle(int batch = 1) {
     const auto call = granted(0, kept(batch));
     release(call);
@@ -163,7 +163,7 @@ TEST_F(KeepIdle, WhoHasWaitedForTheAnswerIsNotOvertakenAfterwards) {
 
 TEST_F(KeepIdle, WhoWaitsForTheAnswerMayLeave) {
   const auto first = granted(0, kept(4));
-  const auto outside = lock_.acquire(1);  // its node comes after the list
+  const auto outside = lock_.acquire(1);  // its znode is created after the list
   lock_.release(first);
   auto request = kept(4);
   request.owner = Owner::unique();
@@ -307,7 +307,7 @@ TEST_F(KeepIdle, ALockDelayStaysWithTheNode) {
   expect_released();
 }
 
-// ---- what ends it -------------------------------------------------------------------------------
+// ---- the end of the retention ------------------------------------------------------------------
 
 TEST_F(KeepIdle, IsLostWithTheSession) {
   const auto first = idle();
@@ -415,7 +415,7 @@ TEST_F(KeepIdle, IsLostWithTheNode) {
 TEST_F(KeepIdle, IsLostWithTheNodeThoughTheListSaysItFirst) {
   const auto first = idle();
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
-  run();  // too early for its own watch
+  run();  // before its own znode is watched
   const auto again = granted(0, kept());
   expect_new_node(first, again);
   release(again);
@@ -428,7 +428,7 @@ TEST_F(KeepIdle, IsLostWhenTheNodeIsNotTheSame) {
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
   ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
   ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
-  ASSERT_EQ(ensemble().create(call(first).node), Status::ok);  // somebody else's
+  ASSERT_EQ(ensemble().create(call(first).node), Status::ok);  // another program's
   ASSERT_EQ(ensemble().create(std::string(LockWorld::path) + "/config"), Status::ok);
   run();
   const auto again = waiting(0, kept());
@@ -481,8 +481,8 @@ TEST_F(KeepIdle, IsReleasedWhenItCannotBeWatched) {
   expect_released();
 }
 
-// An answer that is older than what the watch allowed leaves nothing of the batch: it is asked anew,
-// and not given up.
+// The query is older than the grants that the watch permitted, so its reply permits no further
+// grant. Then the client queries again, and does not release the lock.
 TEST_F(KeepIdle, IsAskedAnewWhenTheAnswerIsOld) {
   release(granted(0, kept(4)));
   std::vector<std::size_t> calls;
@@ -494,7 +494,7 @@ TEST_F(KeepIdle, IsAskedAnewWhenTheAnswerIsOld) {
   ASSERT_TRUE(is_granted(calls[2])) << "the third, and it is asked";
   ASSERT_GT(client(0).unanswered(), 0U);
   lock_.release(calls[2]);
-  lock_.release(calls[3]);  // idle, and the watch is armed still
+  lock_.release(calls[3]);  // idle; the watch is still armed
   chain(6);
   for (std::size_t i = 4; i < 7; ++i) lock_.release(calls[i]);
   ASSERT_TRUE(is_granted(calls[7])) << "the fourth since";

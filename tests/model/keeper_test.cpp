@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client asks the servers for, when nobody wants anything of it, so that its leases are long.
+// The requests of an idle client, which extend its leases.
 #include <cstddef>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using Kind = OperationKind;
 
 class Keeper : public EngineTest {
  protected:
-  static constexpr Duration T = 6s;  ///< as ClientOptions::session_timeout
+  static constexpr Duration T = 6s;  ///< ClientOptions::session_timeout
   bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
 };
 
@@ -29,7 +29,7 @@ TEST_F(Keeper, WhereNothingIsHeldAQuestionGoesToTheServerAlone) {
 
 TEST_F(Keeper, WhereSomethingIsHeldTheQuorumIsAsked) {
   const auto call = granted(0);
-  run_for(T);  // by now its node is watched, too
+  run_for(T);  // by then its own znode is watched, too
   reset_counts();
   run_for(4 * T);
   EXPECT_EQ(client(0).requests(), client(0).requests(Kind::check));
@@ -52,7 +52,7 @@ TEST_F(Keeper, AfterARestAFreeLockIsGrantedAtOnce) {
   expect_rest();
 }
 
-// The first answer after a rest is slow. That is no reason to lose the lock.
+// The first reply after an idle time is slow. That is no reason for a loss.
 TEST_F(Keeper, SlowAnswerAfterARest_GrantsAndKeepsTheLock) {
   for (const Duration slow : {T / 40, T / 30}) {
     run_for(5 * T);
@@ -64,7 +64,8 @@ TEST_F(Keeper, SlowAnswerAfterARest_GrantsAndKeepsTheLock) {
   expect_rest();
 }
 
-// A server may have paused meanwhile, and no question of the leader been answered since.
+// A server can have paused meanwhile, and may not have answered a session request of the leader
+// since.
 TEST_F(Keeper, VerySlowAnswerAfterARest_GrantsAfterAnotherRoundTrip) {
   for (const Duration slow : {T / 20, T / 12, T / 8, T / 6}) {
     run_for(5 * T);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contender has given up a create as never carried out, and the ensemble carries it out after all.
-// Then the znode belongs to a session that lives, and no contender claims it.
+// A contender has abandoned a create as never executed, and the ensemble executes it later. Its
+// znode belongs to a live session, but to no contender.
 #include <string>
 #include <vector>
 
@@ -33,7 +33,7 @@ class LateCreate : public EngineTest {
     lock_.world().reconnect(0);
     run();
   }
-  /// A grant whose first create was lost on its way to the server.
+  /// Returns a grant whose first create was lost on its way to the server.
   std::size_t granted_by_second_attempt(LockWorld::Request request = {}) {
     lock_.world().lose_request(0, Kind::create_contender);
     const auto call = lock_.acquire(0, request);
@@ -45,7 +45,7 @@ class LateCreate : public EngineTest {
     if (data) lost_ = data->attempt.substr(0, data->attempt.size() - 1) + "1";
     return call;
   }
-  /// The znode of that create, or one like it.
+  /// Creates the znode of that create, or a similar one.
   std::string created_late(const std::string& attempt, SessionId session,
                            const std::string& prefix = "lock-") {
     core::NodeData data;
@@ -68,7 +68,7 @@ class LateCreate : public EngineTest {
     EXPECT_EQ(ensemble().find(late), nullptr);
     release(next);
   }
-  /// `node` is in the way, and stays for as long as it likes.
+  /// Expects that `node` blocks the queue and is not deleted.
   void expect_kept(const std::string& node) {
     const auto next = lock_.acquire(0);
     lock_.world().run_for(10s);
@@ -79,7 +79,7 @@ class LateCreate : public EngineTest {
     ASSERT_EQ(ensemble().remove(node), Status::ok);
   }
 
-  std::string lost_;  ///< the attempt of the create that was given up
+  std::string lost_;  ///< the attempt of the abandoned create
 };
 
 TEST_F(LateCreate, OfAMutex_DeletedForTheWaiterBehind) {

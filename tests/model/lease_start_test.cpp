@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From when on a lease is counted, and by whose word.
+// The start of a lease, and the replies that extend it.
 #include <cstddef>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ class LeaseStartTest : public EngineTest {
   World& world() { return lock_.world(); }
   Duration timeout() { return lock_.core(0).keeper().timeout(); }
   Instant valid_until(std::size_t call) { return lock_.call(call).hold.valid_until(); }
-  /// A lease of a connection that has stood for a while, and whose heartbeats came in time.
+  /// Returns a hold on a connection that is some time old, with heartbeats in time.
   std::size_t held_for_a_while() {
     const std::size_t call = granted(0);
     run_for(2 * timeout());
@@ -28,7 +28,7 @@ TEST_F(LeaseStartTest, ItIsCountedFromTheQuestionHoweverLateTheAnswerComes) {
   while (!client(0).can_serve()) ASSERT_TRUE(world().clock().run_next());
   const Instant asked = world().now();
   while (client(0).can_serve()) world().run({Step::Kind::serve, 0});
-  // Less than what is taken for a pause of a server.
+  // Less than a pause of a server.
   world().clock().advance_to(asked + timeout() / 25);
   while (client(0).can_receive()) world().run({Step::Kind::receive, 0});
   EXPECT_GT(valid_until(call), before) << "it was heard of";
@@ -59,7 +59,7 @@ TEST_F(LeaseStartTest, WhatAServerThatIsCutOffAnswersExtendsNothing) {
   expect_rest();
 }
 
-// The leader's timer starts with the handshake, not with the answer to it.
+// The leader's timer starts with the handshake, not with its reply.
 TEST_F(LeaseStartTest, ReconnectWithSlowHandshake_CountsFromItsBeginning) {
   client(0).disconnect();
   run();
@@ -75,7 +75,7 @@ TEST_F(LeaseStartTest, ReconnectWithSlowHandshake_CountsFromItsBeginning) {
   expect_rest();
 }
 
-// Servers limit the session timeout, each for itself. The leader's timer starts anew with the
+// Each server has its own limits of the session timeout. The leader's timer restarts with the
 // handshake, even if the session then ends earlier than before.
 TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_EndsTheLeaseEarlier) {
   const auto call = held_for_a_while();
@@ -100,7 +100,7 @@ TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_EndsTheLeaseEarlier) {
   expect_rest();
 }
 
-// A new leader times a session by the timeout that it was created with.
+// A new leader uses the timeout with which the session was created.
 TEST_F(LeaseStartTest, ReconnectWithLongerTimeout_KeepsTheLeaseWithinTheFirst) {
   const auto call = held_for_a_while();
   const Duration first = timeout();
@@ -115,7 +115,7 @@ TEST_F(LeaseStartTest, ReconnectWithLongerTimeout_KeepsTheLeaseWithinTheFirst) {
   expect_rest();
 }
 
-// The loss is reported at the earlier end, without a query of the hold's state.
+// The loss is notified at the earlier end, without a query of the hold's state.
 TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_ReportsTheLossInTime) {
   const auto call = held_for_a_while();
   const Duration shorter = timeout() / 5;

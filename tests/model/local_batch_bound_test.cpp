@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often in a row one client has the lock, on the simulated ensemble; and what becomes of the
-// lock at the end of a batch before it is known whether somebody waits outside.
+// The largest number of consecutive grants of one client, on the simulated ensemble. Also the end
+// of a batch while the query for contenders of other clients is unanswered.
 #include "tests/model/local_fixture.h"
 
 namespace zklock::model {
@@ -46,7 +46,8 @@ TEST_F(LocalBatchBound, HasNoBoundWhileNobodyElseWaits) {
   expect_rest();
 }
 
-// The question is on its way when somebody comes: the answer does not count what came after it.
+// A contender of another client enqueues while the query is in flight. The reply does not include
+// it.
 TEST_F(LocalBatchBound, IsAtMostThatManyForWhoComesLater) {
   const auto four = on({.batch = 4});
   const auto first = granted(0, four);
@@ -70,7 +71,7 @@ TEST_F(LocalBatchBound, IsAtMostThatManyForWhoComesLater) {
   expect_rest();
 }
 
-// To ask a quorum for every batch would cost more than the batch saves.
+// A quorum operation for every batch would cost more than the batch saves.
 TEST_F(LocalBatchBound, IsThatManySinceItsServerKnows) {
   const auto four = on({.batch = 4});
   auto before = granted(0, four);
@@ -95,9 +96,9 @@ TEST_F(LocalBatchBound, IsThatManySinceItsServerKnows) {
   expect_rest();
 }
 
-// ---- before the answer --------------------------------------------------------------------------
+// ---- before the reply --------------------------------------------------------------------------
 
-/// A batch of two was granted, and the question whether somebody outside waits is on its way.
+/// A batch of two was granted. The query for contenders of other clients is in flight.
 class LocalBatchAnswer : public LocalBatch {
  protected:
   void begin(const Request& request = on({.batch = 2}), Duration held = {}) {
@@ -118,7 +119,7 @@ class LocalBatchAnswer : public LocalBatch {
     request.owner = Owner::unique();
     return request;
   }
-  /// Nobody has the lock, and the node is there.
+  /// Expects that there is no holder, and that the lock znode exists.
   void expect_open() {
     EXPECT_EQ(lock_.held(), 0U);
     EXPECT_EQ(lock_.nodes().size(), request_.lock_delay > 0s ? 2U : 1U);
@@ -248,7 +249,7 @@ TEST_F(LocalBatchAnswer, ForNobodyKeepsWhatIsToBeKept) {
   expect_rest();
 }
 
-// The question is older than the grants that the watch allowed, and the watch has fired.
+// The query is older than the grants that the watch permitted, and the watch has fired.
 TEST_F(LocalBatchAnswer, IsNotEnoughForWhatWasGrantedSince) {
   lock_.use(0);
   const core::LocalTerms terms{.batch = 3, .keep_idle = 5s};
@@ -346,7 +347,7 @@ TEST_F(LocalBatchAnswer, MayComeAfterTheSession) {
 }
 
 TEST_F(LocalBatchAnswer, MayComeAfterTheNodeHasGone) {
-  begin(on({.batch = 2}), 1s);  // its own node is watched
+  begin(on({.batch = 2}), 1s);  // its own znode is watched
   ASSERT_EQ(ensemble().remove(call(second_).node), Status::ok);
   ASSERT_TRUE(client(0).can_receive());
   client(0).receive();
@@ -361,7 +362,7 @@ TEST_F(LocalBatchAnswer, MayComeAfterTheLease) {
   EXPECT_FALSE(is_granted(third_));
   expect_open();
   client(0).mend();
-  run_for(1s);  // until another answer of the quorum makes a lease again
+  run_for(1s);  // until a quorum reply extends the lease
   expect_served_anew();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ends the sharing of a node, on the simulated ensemble: the others are served all the same.
+// The end of the sharing of a znode, on the simulated ensemble. The other contenders are granted
+// later.
 #include "tests/model/local_fixture.h"
 
 namespace zklock::model {
@@ -14,7 +15,7 @@ class LocalBatchLoss : public LocalBatch {
     first_ = granted(0, many());
     rest_ = several_wait(0, many(), 2);
   }
-  /// It was, and nothing else.
+  /// Expects that the first call has lost its hold, and that the other calls are granted in turn.
   void expect_first_lost_and_rest_served() {
     EXPECT_EQ(call(first_).hold.state(), HoldState::lost);
     EXPECT_EQ(lock_.lost_told(first_), 1U);
@@ -52,7 +53,7 @@ TEST_F(LocalBatchLoss, OfTheLease) {
 }
 
 TEST_F(LocalBatchLoss, OfTheNode) {
-  run_for(1s);  // the second tick is past: its own node is watched
+  run_for(1s);  // after two ticks its own znode is watched
   ASSERT_EQ(ensemble().remove(call(first_).node), Status::ok);
   run();
   expect_first_lost_and_rest_served();
@@ -62,7 +63,7 @@ TEST_F(LocalBatchLoss, ByAPauseIsFoundAtTheRelease) {
   lock_.world().pause(0);
   run_for(8s);
   lock_.world().resume(0);
-  lock_.release(first_);  // before anything else is heard
+  lock_.release(first_);  // before the client processes any event
   EXPECT_EQ(call(rest_[0]).outcomes, 0);
   lock_.world().reconnect(0);
   run_for(1s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several contenders of one client under one node, on the simulated ensemble.
+// Several contenders of one client under one znode, on the simulated ensemble.
 #include <exception>
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace zklock::model {
 namespace {
 
-/// Of /data, by a holder.
+/// A holder's write of /data.
 class Writing {
  public:
   Writing(const Hold& hold, const std::string& data) : tx_(hold) { tx_.set("/data", data); }
@@ -22,7 +22,7 @@ class Writing {
   GuardedTransaction tx_;
 };
 
-// ---- what it costs, and who comes first ---------------------------------------------------------
+// ---- requests and order ------------------------------------------------------------------------
 
 TEST_F(LocalBatch, AHandOverCostsNoRequest) {
   const auto first = granted(0, many());
@@ -83,7 +83,7 @@ TEST_F(LocalBatch, WhoHasLetGoHoldsNoMore) {
   expect_rest();
 }
 
-// ---- those who share it -------------------------------------------------------------------------
+// ---- contenders that share a znode -------------------------------------------------------------
 
 TEST_F(LocalBatch, IsOfThoseWhoAgree) {
   const auto first = granted(0, on({.batch = 3}));
@@ -105,15 +105,15 @@ TEST_F(LocalBatch, IsOfThoseWhoAgree) {
   expect_rest();
 }
 
-// ---- who waits no longer ------------------------------------------------------------------------
+// ---- contenders that stop waiting --------------------------------------------------------------
 
 TEST_F(LocalBatch, WhoGivesUpLeavesThePlaceToTheNext) {
   const auto outside = granted(1);
   const auto rest = several_wait(0, many(), 4);
   EXPECT_EQ(lock_.nodes().size(), 2U);
   reset_counts();
-  lock_.cancel(rest[0]);  // the one in the place
-  lock_.cancel(rest[2]);  // and one behind it
+  lock_.cancel(rest[0]);  // the contender of the znode
+  lock_.cancel(rest[2]);  // a contender behind it
   run();
   EXPECT_EQ(call(rest[0]).outcomes, 1);
   EXPECT_EQ(call(rest[2]).outcomes, 1);
@@ -219,7 +219,7 @@ TEST_F(LocalBatch, ClosingEndsAll) {
   EXPECT_EQ(lock_.violation(), "");
 }
 
-// ---- beside the rest of the family --------------------------------------------------------------
+// ---- other options of a lock -------------------------------------------------------------------
 
 TEST_F(LocalBatch, WhoIsAskedLetsGoOfTheNode) {
   const auto first = granted(0, many());
@@ -263,7 +263,7 @@ TEST_F(LocalBatch, ALockDelayEndsWithTheNode) {
   auto before = first;
   for (const auto next : rest) {
     release(before);
-    expect_same_node(before, next);  // the marker is its own: nobody else is there
+    expect_same_node(before, next);  // the marker is its own; no other client contends
     before = next;
   }
   release(before);
@@ -271,7 +271,7 @@ TEST_F(LocalBatch, ALockDelayEndsWithTheNode) {
   expect_rest();
 }
 
-// One owner writes and reads; when it only reads on, the marker of its delay goes.
+// One owner writes and reads. The downgrade deletes its delay marker.
 TEST_F(LocalBatch, ANodeWithoutItsMarkerIsNotPassedOn) {
   auto request = many();
   request.lock_delay = 5s;
@@ -346,8 +346,8 @@ TEST_F(LocalBatch, NothingIsWrittenForWhoHasLetGo) {
   expect_rest();
 }
 
-// Whenever between two steps of the commit another thread releases: the commit sees the release, or
-// the release the commit.
+// Another thread releases between any two steps of the commit. Either the commit sees the release,
+// or the release sees the commit.
 TEST_F(LocalBatch, AReleaseAmidACommitIsNotOverseen) {
   ensemble().create("/data", "");
   ProcessClock& clock = lock_.world().scheduler(0);
@@ -381,7 +381,7 @@ TEST_F(LocalBatch, AReleaseAmidACommitIsNotOverseen) {
   expect_rest();
 }
 
-// Then it could arrive after a grant on the same node.
+// The write could still arrive after a second grant on the znode.
 TEST_F(LocalBatch, WhatMayHaveBeenWrittenEndsTheSharing) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());

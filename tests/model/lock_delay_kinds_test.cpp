@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who obeys the delay after a loss, what goes with the node, and what is seen of it.
+// The kinds of contenders that wait for the delay after a loss. Also the marker of the delay, and
+// its visibility.
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -21,7 +22,7 @@ class LockDelayKinds : public LockDelay {
     std::size_t writer;
     std::size_t reader;
   };
-  // One owner of the first client: it writes, with a delay, and reads besides.
+  // One owner of the first client writes, with a delay, and also reads.
   WriterAndReader writes_and_reads(const Owner& owner = Owner::unique(),
                                    core::CountKind kind = core::CountKind::hold) {
     auto writing = LockWorld::to_write(owner);
@@ -76,7 +77,8 @@ TEST_F(LockDelayKinds, OfAFormerWriterIsNone) {
   expect_rest();
 }
 
-// In one transaction: if they were two, the readers might wait for a delay that is over.
+// The downgrade and the delete of the marker are one transaction. With two, readers could wait for
+// a marker without a delay.
 TEST_F(LockDelayKinds, GoesWithTheDowngradeHoweverThatGoes) {
   enum class Trouble { none, put_off, reply_lost, request_lost, marker_gone, refused };
   for (const Trouble trouble : {Trouble::none, Trouble::put_off, Trouble::reply_lost,
@@ -130,7 +132,7 @@ TEST_F(LockDelayKinds, ADowngradeThatIsPutOffDelaysNobodyWhenItIsReleasedMeanwhi
   expect_rest();
 }
 
-// The call that wanted to write has left.
+// The call of the writer has ended.
 TEST_F(LockDelayKinds, OfOneWhoIsGrantedForItsReadersOnlyIsNone) {
   const Owner owner = Owner::unique();
   const auto holder = granted(0);
@@ -150,7 +152,7 @@ TEST_F(LockDelayKinds, OfOneWhoIsGrantedForItsReadersOnlyIsNone) {
   expect_rest();
 }
 
-// Nobody knows how far the thread had come.
+// The work of an ended thread can be at any point.
 TEST_F(LockDelayKinds, OfAnEndedThreadLetsNoReaderInBesideItsOwn) {
   const Owner owner = Owner::unique();
   const auto [writer, reader] = writes_and_reads(owner, core::CountKind::lock);
@@ -196,7 +198,7 @@ TEST_F(LockDelayKinds, IsNotWaitedForAtTheGate) {
   expect_rest();
 }
 
-// ---- the marker and the node ------------------------------------------------------------------
+// ---- the marker and the znode ------------------------------------------------------------------
 
 TEST_F(LockDelayKinds, AMarkerThatIsGoneKeepsNoNode) {
   const auto holder = granted(0, delayed());
@@ -235,7 +237,7 @@ TEST_F(LockDelayKinds, ANodeThatIsGoneKeepsNoMarker) {
   expect_rest();
 }
 
-// ---- what is seen of it -------------------------------------------------------------------------
+// ---- visibility of the delay -------------------------------------------------------------------
 
 TEST_F(LockDelayKinds, IsTheListenersToHear) {
   std::vector<std::string> heard;
@@ -284,7 +286,7 @@ TEST_F(LockDelayKinds, AnObserverSeesNoHolder) {
   release(holder);
 }
 
-// ---- a path that is made anew -------------------------------------------------------------------
+// ---- a recreated path --------------------------------------------------------------------------
 
 TEST_F(LockDelayKinds, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
   const auto holder = granted(0, delayed());
@@ -293,7 +295,7 @@ TEST_F(LockDelayKinds, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
     ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + name)), Status::ok);
   }
   ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
-  // The numbers begin again, and one has the old name before the holder hears that it has lost.
+  // The numbers restart. A znode gets the old name before the holder learns of its loss.
   ASSERT_EQ(ensemble().create_container(LockWorld::path), Status::ok);
   const auto before = lock_.acquire(1);
   lock_.world().run_all();
@@ -312,7 +314,7 @@ TEST_F(LockDelayKinds, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
   release(next);
 }
 
-// The marker is made while a node of that name is there; but that is another's.
+// The marker is created while a znode of that name exists, but that znode is another client's.
 TEST_F(LockDelayKinds, AMarkerBesideAStrangersNodeGrantsNothing) {
   const auto holder = granted(0);
   const auto next = waiting(1, delayed());

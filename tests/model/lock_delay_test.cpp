@@ -78,7 +78,8 @@ TEST_F(LockDelay, ALostAnswerToTheReleaseDelaysNobody) {
   }
 }
 
-// Were they two requests, one of them might come late.
+// The release deletes the znode and the marker in one transaction. With two requests, one could
+// arrive late.
 TEST_F(LockDelay, AReleaseThatIsPutOffIsPutOffAsAWhole) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
@@ -281,7 +282,7 @@ TEST_F(LockDelay, OfSeveralTheLongestCounts) {
   expect_rest();
 }
 
-// The path is to be made anew, and nobody would be granted the lock before.
+// The path must be recreated, which is not possible before a grant.
 TEST_F(LockDelay, IsWaitedForAlsoWhereTheCounterIsAtItsEnd) {
   const auto holder = granted(0, delayed());
   lose(0);
@@ -294,7 +295,7 @@ TEST_F(LockDelay, IsWaitedForAlsoWhereTheCounterIsAtItsEnd) {
   expect_rest();
 }
 
-// ---- what is a loss -----------------------------------------------------------------------------
+// ---- losses ------------------------------------------------------------------------------------
 
 TEST_F(LockDelay, ACrashWhileAllIsWellIsOne) {
   const auto holder = granted(0, delayed());
@@ -340,7 +341,7 @@ TEST_F(LockDelay, TheMaximumHoldIsOne) {
 TEST_F(LockDelay, AForcedReleaseIsOne) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
-  run_for(2s);  // shorter holds do not look for it
+  run_for(2s);  // shorter holds do not watch for a request
   const auto name = lock_.call(holder).node.substr(std::string(LockWorld::path).size() + 1);
   const std::string asks =
       LockWorld::path + ("/" + core::revocation_marker(core::NodeName::parse(name)->sequence));
@@ -383,7 +384,7 @@ TEST_F(LockDelay, TheEndOfALockingThreadIsOne) {
 }
 
 TEST_F(LockDelay, ACrashBeforeTheGrantMayBeOne) {
-  // The marker is there, the answer is not: who is about to hold is gone.
+  // The marker exists, but the contender is lost before it receives the reply.
   lock_.world().lose_reply(0, Kind::transaction);
   const auto call = lock_.acquire(0, delayed());
   run();

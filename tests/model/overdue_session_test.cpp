@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outages longer than the session timeout: the client ends its session, which the servers may keep.
+// Outages that exceed the session timeout. The client ends its session, which the ensemble may
+// keep.
 #include <gtest/gtest.h>
 
 #include "tests/model/engine_fixture.h"
@@ -12,7 +13,7 @@ using Kind = OperationKind;
 
 class OverdueSessionTest : public EngineTest {
  protected:
-  // The client reaches no server until its session is overdue. No session expires meanwhile.
+  // Disconnects the client until its session is overdue. No session expires meanwhile.
   void lose_all_servers_for_the_timeout(std::size_t c) {
     ensemble().lose_leader();
     lock_.world().disconnect(c);
@@ -55,7 +56,7 @@ TEST_F(OverdueSessionTest, BackWithinTheTimeout_TheSessionGoesOn) {
   EXPECT_EQ(recorder.log, (Log{"suspended", "connected"}));
 }
 
-// The node of the old session keeps its place until the servers expire the session.
+// The znode of the old session stays in the queue until the ensemble expires that session.
 TEST_F(OverdueSessionTest, ANodeOfTheOldSession_StaysInTheWay) {
   const auto held = granted(0);
   const auto other = waiting(1);
@@ -76,7 +77,7 @@ TEST_F(OverdueSessionTest, ANodeOfTheOldSession_StaysInTheWay) {
   expect_rest();
 }
 
-// Requests of the old session that were on their way may still be carried out on it.
+// Requests of the old session that are in flight can still be executed in it.
 TEST_F(OverdueSessionTest, ALateReleaseOfTheOldSession_LetsTheNextIn) {
   const auto held = granted(0);
   const auto other = waiting(1);
@@ -112,7 +113,7 @@ TEST_F(OverdueSessionTest, AWaiterQueuesAgain_WhenServersReturn) {
   expect_rest();
 }
 
-// Whatever the client asks for meanwhile: servers refuse one that has seen a later zxid.
+// Servers reject a client that has seen a later zxid, whatever it requests.
 TEST_F(OverdueSessionTest, EmptiedServers_GetANewSession) {
   World world{1};
   world.ensemble().create_container("/p");

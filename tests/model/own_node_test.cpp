@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody else does by hand to nodes of the queue: deletes one, or makes one.
+// Another program deletes a znode of the queue, or creates one.
 #include <memory>
 #include <string>
 
@@ -63,7 +63,7 @@ TEST_F(OwnNode, OfALeaderIsWatchedFromItsGrantOn) {
   expect_rest();
 }
 
-// ---- one that has a lower number than those that came before it -----------------------------------
+// ---- a znode with a lower number than older znodes ---------------------------------------------
 
 TEST_F(OwnNode, OfNobodyIsWaitedForLikeAnyOther) {
   const auto holder = granted(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for a node of its own client is granted as soon as that is let go of, before the servers
-// know; but for cases in which the node has to be gone first.
+// A waiter behind a contender of its own client is granted at the release, without the ensemble.
+// The exceptions are cases in which the znode must be deleted first.
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -39,7 +39,7 @@ class OwnSuccessorTest : public EngineTest {
     return request;
   }
 
-  /// `next` has it at once: nothing has left the process, and nothing has come to it.
+  /// Expects that the release grants `next` immediately. No message is sent or received.
   void expect_passed_on(std::size_t holder, std::size_t next) {
     const auto there = lock_.nodes().size();
     lock_.release(holder);
@@ -47,7 +47,7 @@ class OwnSuccessorTest : public EngineTest {
     EXPECT_EQ(lock_.nodes().size(), there);
     EXPECT_EQ(lock_.violation(), "");
   }
-  /// It has it when the node before its own is gone.
+  /// Expects that `next` is granted when the znode before its own is deleted.
   void expect_passed_on_by_servers(std::size_t holder, std::size_t next) {
     const std::string node = lock_.call(holder).node;
     let_go(holder);
@@ -140,7 +140,7 @@ TEST_F(OwnSuccessorTest, IsNobodyOnceItHasLeft) {
   release(stranger);
 }
 
-// Of the one in between nobody but its client believes that it is there.
+// The client has not learned that the znode in between was deleted.
 TEST_F(OwnSuccessorTest, IsWhoeverIsNextWhenANodeWasDeletedByHand) {
   for (const bool leaves : {false, true}) {
     const auto holder = granted(0);
@@ -205,7 +205,7 @@ TEST_F(OwnSuccessorTest, IsNobodyWhoHasNoNodeYet) {
   release(next);
 }
 
-// ---- while the servers are out of reach ---------------------------------------------------------
+// ---- without a connection ----------------------------------------------------------------------
 
 TEST_F(OwnSuccessorTest, IsGrantedWithoutAConnectionAsLongAsTheLeaseIsValid) {
   const auto holder = granted(0);
@@ -235,7 +235,8 @@ TEST_F(OwnSuccessorTest, OfWhatWasLostWithTheLeaseWaits) {
   release(next);
 }
 
-// What it was passed on from is deleted later than its own node: nobody waits for that.
+// The znode of the first holder is deleted after that of the second. The other clients do not wait
+// for it.
 TEST_F(OwnSuccessorTest, PassesOnToOthersThoughTheNodeBeforeItIsThere) {
   const auto holder = granted(0);
   const auto next = waiting(0);
@@ -306,7 +307,7 @@ TEST_F(OwnSuccessorTest, LosesItsHoldWithTheSession) {
   release(last);
 }
 
-// ---- where the node has to be gone first --------------------------------------------------------
+// ---- grants after the delete -------------------------------------------------------------------
 
 TEST_F(OwnSuccessorTest, WaitsWhereTheNodeWasAskedFor) {
   const auto holder = granted(0);
@@ -344,7 +345,7 @@ TEST_F(OwnSuccessorTest, DoesNotWaitForATransactionThatIsOver) {
   release(next);
 }
 
-// It may arrive yet, and would find the node.
+// The transaction can still arrive, and would find the znode.
 TEST_F(OwnSuccessorTest, WaitsWhereNobodyKnowsWhatBecameOfATransaction) {
   const auto holder = granted(0);
   const auto next = waiting(0);
@@ -420,7 +421,8 @@ TEST_F(OwnSuccessorTest, OfWhoseTimeIsOverWaits) {
   release(next);
 }
 
-// Of a writer it is not known whether it only reads on; and where permits are held, by how many.
+// For a writer the client does not know whether only readers are left. For permits it does not know
+// how many are held.
 TEST_F(OwnSuccessorTest, IsThereForMutexesOnly) {
   const std::vector<Request> others = {LockWorld::to_write(), LockWorld::permits(1, 1),
                                        LockWorld::at_gate(1)};

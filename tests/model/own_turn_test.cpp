@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that locks a path again and again knows by the number that its node is the first.
+// A client that locks a path repeatedly detects by its sequence number that its znode is the first.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -28,20 +28,20 @@ class OwnTurnTest : public EngineTest {
     expect_rest();
   }
   void cycle(std::size_t client) { release(granted(client)); }
-  /// Two grants, one right after the other: from now on it goes by the number.
+  /// Acquires twice in a row. After that, the client relies on the sequence number.
   void get_used_to_it(std::size_t client) {
     cycle(client);
     cycle(client);
     reset_counts();
   }
-  /// Client 0 is granted what that call holds when it is released, and not before.
+  /// Expects that client 0 is granted when the call `holder` is released, and not before.
   void expect_to_wait_for(std::size_t holder) {
     const auto own = waiting(0);
     release(holder);
     EXPECT_TRUE(lock_.call(own).granted());
     release(own);
   }
-  /// What the next grant asks of the servers.
+  /// Returns the number of requests of the next grant.
   std::size_t requests_of_a_grant(std::size_t c) {
     reset_counts();
     const auto held = granted(c);
@@ -50,7 +50,7 @@ class OwnTurnTest : public EngineTest {
     return requests;
   }
   std::string below_path(const std::string& name) { return LockWorld::path + ("/" + name); }
-  /// By hand, and in the new path as many children come and go.
+  /// Recreates the path by hand, then creates and deletes that many children.
   void make_path_anew(int children) {
     ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
     ensemble().create_container(LockWorld::path);
@@ -96,7 +96,8 @@ TEST_F(OwnTurnTest, WhereOthersLockInTurnItIsNotExpected) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
-// The servers do not delete the node that it has let go of: that is seen, and waited for.
+// The ensemble delays the delete of the released znode. The client detects that, and waits for the
+// delete.
 TEST_F(OwnTurnTest, WhatWasLetGoIsWaitedForUntilItIsGone) {
   get_used_to_it(0);
   const auto before = granted(0);
@@ -109,7 +110,7 @@ TEST_F(OwnTurnTest, WhatWasLetGoIsWaitedForUntilItIsGone) {
   release(own);
 }
 
-// In the new path somebody holds, by the number that comes before.
+// In the new path a contender with the previous sequence number holds.
 TEST_F(OwnTurnTest, AnotherPathOfTheSameNameIsAnother) {
   get_used_to_it(0);
   const int next = ensemble().find(LockWorld::path)->counter;
@@ -120,7 +121,7 @@ TEST_F(OwnTurnTest, AnotherPathOfTheSameNameIsAnother) {
   expect_to_wait_for(other);
 }
 
-// The path is replaced, with the node in it, before the watch is set.
+// The path is replaced before the watch is set, and a znode in it gets the old name.
 TEST_F(OwnTurnTest, WatchOnAnotherPathProvesNothing) {
   cycle(0);
   const auto held = lock_.acquire(0);
@@ -146,7 +147,7 @@ TEST_F(OwnTurnTest, AConnectionLaterItIsAskedForAnew) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
-// While the client is cut off nobody tells it that the path is another.
+// While the client is disconnected it receives no event that the path was replaced.
 TEST_F(OwnTurnTest, WhatHappensBetweenTwoConnectionsIsNotMissed) {
   get_used_to_it(0);
   const int next = ensemble().find(LockWorld::path)->counter;
@@ -164,7 +165,7 @@ TEST_F(OwnTurnTest, WhatHappensBetweenTwoConnectionsIsNotMissed) {
   release(own);
 }
 
-// It ends with the session, and nobody says so.
+// The watch ends with the session, without an event.
 TEST_F(OwnTurnTest, WatchOfAnotherSessionProvesNothing) {
   get_used_to_it(0);
   const int next = ensemble().find(LockWorld::path)->counter;
@@ -252,7 +253,7 @@ TEST_F(OwnTurnTest, SingleAttemptsCountAndWatchNothing) {
   EXPECT_EQ(client(0).server_watches(), 0U);
 }
 
-// ---- how many paths of a client it watches ------------------------------------------------------
+// ---- the number of watched paths ---------------------------------------------------------------
 
 class ManyPaths : public OwnTurnTest {
  protected:
@@ -267,7 +268,7 @@ class ManyPaths : public OwnTurnTest {
     while (!others_.empty()) give_back_another();
     OwnTurnTest::TearDown();
   }
-  /// The lock of another path.
+  /// Acquires and releases the lock of another path.
   void cycle_other(recipes::LockEngine& other) {
     recipes::Wanted wanted{.owner = Owner::unique(), .deadline = Deadline::never()};
     Hold hold;
@@ -287,7 +288,7 @@ class ManyPaths : public OwnTurnTest {
     cycle_other(*other);
     cycle_other(*other);
   }
-  /// No object is on that path any more.
+  /// Detaches the last object of one of the other paths.
   void give_back_another() {
     others_.back()->detach();
     others_.pop_back();
@@ -340,11 +341,11 @@ TEST_F(ManyPaths, AreOfOneClient) {
   EXPECT_EQ(requests_of_a_grant(1), 1U);
 }
 
-// ---- whether a release is announced -------------------------------------------------------------
+// ---- announcement of a release -----------------------------------------------------------------
 
 class Announcement : public EngineTest {
  protected:
-  /// Granted after `way`, and let go of after `stay`.
+  /// Acquires with the network delay `way`, and releases after `stay`.
   std::size_t lock_for(Duration way, Duration stay) {
     const auto call = granted_after(way, 0);
     run_for(stay);

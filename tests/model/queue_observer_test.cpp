@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Following a queue: when, and for whom.
+// An observer of a queue: its requests and notifications.
 #include "zklock/recipes/queue_observer.h"
 
 #include <chrono>
@@ -18,18 +18,18 @@ using namespace std::chrono_literals;
 using recipes::QueueObserver;
 using recipes::QueueView;
 
-// Client 0 contends, client 1 looks on.
+// Client 0 contends, and client 1 observes.
 class Observing : public EngineTest {
  protected:
   Subscription listen() {
     return observer_->add(
         [this](const QueueView& view) { told_.push_back(view.holders.size() + view.waiting); });
   }
-  // Of the queue, by the observer.
+  // Returns how often the observer listed the queue.
   std::size_t lists() { return client(1).requests(OperationKind::list_and_watch); }
-  // In virtual time.
+  // Runs for a second of virtual time.
   void wait() { lock_.world().run_for(1s); }
-  // One more or one less stands in the queue.
+  // Adds a contender to the queue; leave() removes it.
   std::size_t enqueue() {
     const auto call = lock_.acquire(0);
     wait();
@@ -42,7 +42,7 @@ class Observing : public EngineTest {
 
   const std::shared_ptr<QueueObserver> observer_ =
       std::make_shared<QueueObserver>(lock_.engine(1), recipes::Sight::lock, Executor{});
-  std::vector<std::size_t> told_;  ///< how many stood in the queue
+  std::vector<std::size_t> told_;  ///< the queue length of each notification
 
   void TearDown() override {
     observer_->stop();
@@ -59,7 +59,7 @@ TEST_F(Observing, CostsNothingBeforeAndAfterItsListeners) {
   const auto call = enqueue();
   EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1}));
   subscription.cancel();
-  leave(call);  // the watch that is left fires
+  leave(call);  // the remaining watch fires
   reset_counts();
   leave(enqueue());
   leave(enqueue());
@@ -120,7 +120,7 @@ TEST_F(Observing, ANewSessionWithoutListenersIsNoneOfItsBusiness) {
   EXPECT_EQ(told_, (std::vector<std::size_t>{0}));
 }
 
-// Nothing changes afterwards, so nothing else would tell it.
+// Nothing changes afterwards, so no later event would cause a notification.
 TEST_F(Observing, WhatFoundNoThreadIsToldWhenThereIsOne) {
   const Subscription subscription = listen();
   wait();

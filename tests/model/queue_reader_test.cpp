@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a queue with a coordinator that does as the test says.
+// Reads of a queue, with a coordinator that replies as the test specifies.
 #include "zklock/recipes/queue_reader.h"
 
 #include <chrono>
@@ -22,7 +22,7 @@ namespace {
 
 using core::Status;
 
-// Of a client that is closed: no timer ever comes, until the test has mercy.
+// The scheduler of a closed client: it runs no timer until the test calls run_all().
 class NoTimers final : public client::Scheduler {
  public:
   core::Instant now() const noexcept override { return LeaseClock::now(); }
@@ -53,7 +53,7 @@ client::Reply answer(Status status, std::vector<std::string> children = {}) {
   return reply;
 }
 
-// Gives the answers that it was given, then `closed`.
+// Replies with the given replies, then with `closed`.
 class Answers final : public client::Coordinator {
  public:
   explicit Answers(std::deque<client::Reply> replies) : replies_(std::move(replies)) {}
@@ -96,7 +96,7 @@ class QueueReader : public ::testing::Test {
          .losses = std::make_shared<NoTasks>()},
         {.hosts = "sim", .application = "test", .host = "host", .logger = nullptr});
   }
-  // Whether `call` ends. If it does not, it is released, so that the test does.
+  // Returns whether `call` ends. If it does not, runs the timers, so that the test ends.
   template <class Call>
   bool ends(Call call) {
     auto ended = std::async(std::launch::async, std::move(call));
@@ -118,7 +118,7 @@ TEST_F(QueueReader, TriesAgainWithoutATimerOfTheClient) {
   }
 }
 
-// It is in the queue all the time, and is not missed.
+// The contender is in the queue all the time, and the reader must find it.
 TEST_F(QueueReader, FindsAWriterThatReadsOnMeanwhile) {
   client::Reply reads = answer(Status::ok);
   reads.token = {30};
@@ -142,7 +142,8 @@ TEST_F(QueueReader, FindsAWriterThatReadsOnMeanwhile) {
   core->close();
 }
 
-// Nor is who passes a gate, whose node there and whose place in the queue are both gone or unknown.
+// The contender passes the gate while the queue is read. Its znode at the gate is deleted, and the
+// first list does not contain its new znode.
 TEST_F(QueueReader, FindsWhoPassesTheGateMeanwhile) {
   const std::string light = "weight-2-age-100-0000000003";
   const std::string heavy = "weight-9-age-100-0000000004";
@@ -171,7 +172,7 @@ TEST_F(QueueReader, FindsWhoPassesTheGateMeanwhile) {
   core->close();
 }
 
-// By the first list one of them waits at the gate, by the second both have passed.
+// In the first list a contender waits at the gate. In the second list both have passed it.
 TEST_F(QueueReader, ShowsNobodyTwiceWhoPassesMeanwhile) {
   const std::string light = "weight-2-age-100-0000000003";
   const std::string heavy = "weight-9-age-100-0000000004";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A majority of three paths, each of another client, on the virtual clock.
+// A majority of three paths, each of a different client, on the virtual clock.
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -26,7 +26,7 @@ using recipes::CompositeOutcome;
 constexpr std::size_t kEnsembles = 3;
 constexpr std::chrono::milliseconds kTimeout{800};
 
-// The end of one acquire.
+// The result of one acquire.
 struct Ended {
   Instant at;
   bool granted = false;
@@ -76,7 +76,7 @@ class QuorumModel : public ::testing::Test {
                                                }});
     return ended;
   }
-  // How long it took to be granted; it is released. Nothing if it was not granted.
+  // Acquires and releases. Returns the time to the grant, or nothing if there was no grant.
   std::optional<Duration> time_to_acquire() {
     const Instant start = world().now();
     const auto ended = acquire();
@@ -94,7 +94,7 @@ class QuorumModel : public ::testing::Test {
   std::size_t parts_held_ = 0;
 };
 
-// CompositeHold: where two are needed, the second best state and the second latest end count.
+// CompositeHold: if two parts are needed, the second best state and the second latest end apply.
 TEST_F(QuorumModel, Whole_IsWorthWhatItsNeededPartIs) {
   const auto ended = acquire();
   world().run_all();
@@ -127,7 +127,7 @@ TEST_F(QuorumModel, Whole_IsWorthWhatItsNeededPartIs) {
   EXPECT_TRUE(held.lost().stop_requested());
 }
 
-// The servers of one ensemble answer nothing; its client stays connected.
+// The servers of one ensemble do not reply, but its client stays connected.
 TEST_F(QuorumModel, FrozenButConnected_IsWaitedForOnce) {
   for (const std::size_t frozen : {0U, 2U}) {
     world().client(frozen).cut_off();
@@ -157,8 +157,8 @@ TEST_F(QuorumModel, FrozenAndThenReconnected_IsTakenAgain) {
   EXPECT_EQ(parts_held_, 3U);
 }
 
-// A call that fails while the client is being told of its next session notes the silence of that
-// session, on which no request can be sent yet.
+// A call fails while the client is notified of its next session. The call marks that session as
+// silent, although no request could be sent in it yet.
 TEST_F(QuorumModel, SilentWhileItConnects_IsTakenAgain) {
   struct AtNewSession final : recipes::NewSessionListener {
     explicit AtNewSession(Composite& of) : composite(of) {}
@@ -178,7 +178,7 @@ TEST_F(QuorumModel, SilentWhileItConnects_IsTakenAgain) {
 TEST_F(QuorumModel, MajorityOutOfReach_IsAnErrorAtTheDeadline) {
   world().disconnect(0);
   world().disconnect(2);
-  // The deadline comes at any moment of a round, also when they are known to be out of reach.
+  // The deadline comes at any moment of a round, also when they are known to be unreachable.
   for (auto time = 8s + 0ms; time < 10s; time += 70ms) {
     const Instant start = world().now();
     const auto ended = acquire(start + time);
@@ -218,7 +218,7 @@ TEST_F(QuorumModel, WithoutADeadline_EachIsWaitedForOnceMore) {
   }
 }
 
-// The ensemble that is passed over is needed, because another one fails at once in every round.
+// The skipped ensemble is needed, because another ensemble fails immediately in every round.
 TEST_F(QuorumModel, OneFailsAndOneIsOutOfReach_IsAnError) {
   world().disconnect(0);
   ASSERT_GE(time_to_acquire(), kTimeout);

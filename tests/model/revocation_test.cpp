@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking for a release, at ports that answer at once: what is left of the time is what counts.
+// Requests for a release, with ports that reply at once. Each step gets the time that is left.
 #include "zklock/revocation.h"
 
 #include <chrono>
@@ -31,7 +31,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Time passes only with what it is told. What is overdue runs at once.
+/// Time passes only when the test adds it. An overdue task runs immediately.
 class Time final : public client::Scheduler {
  public:
   core::Instant now() const noexcept override { return now_; }
@@ -50,7 +50,7 @@ class Time final : public client::Scheduler {
   std::vector<core::Instant> due_;
 };
 
-/// No contender's node is there. Each answer takes a while.
+/// The contenders' znodes do not exist. Each reply takes some time.
 class NobodyThere final : public client::Coordinator {
  public:
   NobodyThere(Time& time, core::Duration per_answer) : time_(time), per_answer_(per_answer) {}

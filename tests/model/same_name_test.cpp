@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When all have gone the servers take the lock's path away, and in the next one the numbers begin
-// again: whatever goes by a node's name must not meet another node that has got it.
+// ZooKeeper deletes an unused lock path, and the sequence numbers restart in the next path of that
+// name. An action on a znode must not affect another znode that has got its name.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -19,8 +19,8 @@ class SameName : public EngineTest {
   static std::string path_of(const std::string& node) {
     return std::string(LockWorld::path) + "/" + node;
   }
-  /// As the servers do when it is empty, or as somebody does by hand. Nobody is told before the
-  /// next run().
+  /// Deletes the path, as ZooKeeper does with an empty container, or as an operator does. No event
+  /// is delivered before the next run().
   void remove_path() {
     for (const std::string& node : lock_.nodes()) {
       ASSERT_EQ(ensemble().remove(path_of(node)), Status::ok);
@@ -46,14 +46,14 @@ class SameName : public EngineTest {
   void run_only(std::size_t c) {
     run_only(c, [] { return false; });
   }
-  /// The numbers begin at 0.
+  /// The sequence numbers restart at 0.
   void SetUp() override {
     EngineTest::SetUp();
     remove_path();
   }
 };
 
-// ---- what is deleted in the background ------------------------------------------------------------
+// ---- deletes in the background -----------------------------------------------------------------
 
 TEST_F(SameName, RepeatedDeletionOfAPermitMeetsNoOther) {
   const auto old = granted(0, LockWorld::permits(1, 1));
@@ -98,8 +98,8 @@ TEST_F(SameName, RepeatedDeletionOfAWaiterMeetsNoOther) {
   expect_rest();
 }
 
-// The connection breaks with the deletion on its way. The next server, which lags behind, shows the
-// node still to whoever does not ask the quorum first.
+// The connection breaks while the delete is in flight. The next server lags, so without a quorum
+// operation the client still sees the znode.
 TEST_F(SameName, RepeatedDeletionDoesNotTrustAServerThatLags) {
   const auto old = granted(0, LockWorld::permits(1, 1));
   let_go(old);
@@ -129,7 +129,7 @@ TEST_F(SameName, RepeatedReleaseMeetsNoneOfItsOwnClient) {
   expect_rest();
 }
 
-// Set again, a watch fires for any node of that name that was written since.
+// A watch that is set again fires for any znode of that name that was written since.
 TEST_F(SameName, AWatchThatIsSetAgainMeetsNoOther) {
   const auto old = granted(1);
   const auto waiter = waiting(0);
@@ -177,16 +177,16 @@ TEST_F(SameName, HoldThatLapsesWithoutAConnectionMeetsNoOther) {
   expect_rest();
 }
 
-// The lease has lapsed though the connection stands: the node may have gone long ago.
+// The lease has expired although the connection exists. The znode can have been deleted long ago.
 TEST_F(SameName, HoldThatLapsesWhileItsProcessStandsStillMeetsNoOther) {
   const auto old = granted(0);
   run_for(1s);
   client(0).pause();
   remove_path();
   const auto next = granted(1);
-  lock_.world().run_for(4200ms);  // longer than the lease, and shorter than the session
+  lock_.world().run_for(4200ms);  // beyond the lease, within the session
   client(0).resume();
-  let_go(old);  // before it has heard of anything
+  let_go(old);  // before the client processes any event
   run();
   ASSERT_TRUE(ensemble().is_alive(client(0).session()));
   EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
@@ -226,7 +226,7 @@ TEST_F(SameName, CleanReleaseIsOneRequest) {
   expect_rest();
 }
 
-// ---- two of one client ----------------------------------------------------------------------------
+// ---- two contenders of one client --------------------------------------------------------------
 
 TEST_F(SameName, HolderIsLostBeforeAnotherOfItsClientGetsItsName) {
   const auto old = granted(0);
@@ -245,7 +245,7 @@ TEST_F(SameName, HolderIsLostBeforeAnotherOfItsClientGetsItsName) {
   expect_rest();
 }
 
-// The release comes to the servers after the new node, and before anybody here knows of that.
+// The release arrives after the create of the new znode, and before the client learns of that.
 TEST_F(SameName, ReleaseUnderWayMeetsTheNewNodeOfItsClient) {
   const auto old = granted(0);
   remove_path();
@@ -261,9 +261,9 @@ TEST_F(SameName, ReleaseUnderWayMeetsTheNewNodeOfItsClient) {
   expect_rest();
 }
 
-// ---- a list, or a stat, that comes after the path was made anew -----------------------------------
+// ---- replies from a recreated path -------------------------------------------------------------
 
-// The transaction tells the name of the new node only, and its stat is read afterwards.
+// The reply to the transaction has only the name of the new znode. Its stat is read afterwards.
 TEST_F(SameName, PassedGate_TakesNoNodeOfAnotherForItsOwn) {
   const auto passing = lock_.acquire(0, LockWorld::at_gate(5));
   run_only(0, [&] { return client(0).requests(Kind::transaction) == 1; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever memory a call wants in vain while it asks for the lock: it throws and leaves nothing, or it
-// goes on.
+// Every allocation of an acquire fails once. The call then throws and leaves nothing, or it
+// continues.
 #include "support/scarce_memory.h"
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class ScarceMemory : public LocalTest {
     Hold hold;
   };
 
-  /// By client 0; and all that comes of it.
+  /// Acquires with client 0 and the given memory, and runs to the result.
   Call acquire(std::size_t memory, const Request& request) {
     Call call;
     recipes::Wanted wanted{.owner = request.owner,
@@ -62,7 +62,7 @@ class ScarceMemory : public LocalTest {
     ASSERT_TRUE(is_granted(other));
     release(other);
   }
-  /// `step(memory)` makes a call with that, and returns it. It runs out more often than `failures`.
+  /// Calls `step(memory)` for every allocation. Expects that more than `failures` of them fail.
   template <class Step>
   void at_every_allocation_of(Step step, std::size_t failures) {
     const std::size_t found = at_every_allocation([&](std::size_t memory) {
@@ -72,7 +72,7 @@ class ScarceMemory : public LocalTest {
     });
     EXPECT_GT(found, failures);
   }
-  /// `request` makes one with an owner of its own.
+  /// `request` returns a request with a unique owner.
   template <class Make>
   void expect_nothing_left(Make request) {
     const auto step = [&](std::size_t memory) {
@@ -137,7 +137,8 @@ TEST_F(ScarceMemory, NeverMakesASingleAttemptWait) {
   expect_rest();
 }
 
-// The first of its calls is granted, the other throws or not: both are given back, or the first alone.
+// The first call of an owner holds. The second call throws or is granted. The releases leave no
+// count.
 TEST_F(ScarceMemory, LeavesNoCountOfWhoHoldsAlready) {
   const auto step = [&](std::size_t memory) {
     const Owner owner = Owner::unique();
@@ -175,7 +176,7 @@ TEST_F(ScarceMemory, LeavesALockThatIsKeptIdleAsItWas) {
   expect_rest();
 }
 
-// Its lease has lapsed, and whoever comes next is the first to see it.
+// Its lease has expired, and the next call is the first to detect that.
 TEST_F(ScarceMemory, LeavesNoLockThatWasKeptTooLong) {
   lock_.use(0);
   const auto kept = [] { return on({.keep_idle = 1h}); };

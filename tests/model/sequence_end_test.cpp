@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence counter of a lock path at its end, and below names that were made by hand.
+// The sequence counter of a lock path at its end, and behind znodes that were created by hand.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,10 +39,10 @@ class SequenceEnd : public EngineTest {
   static std::string child(const std::string& name) {
     return std::string(LockWorld::path) + "/" + name;
   }
-  /// The next number that the server gives.
+  /// Returns the next sequence number of the path.
   std::int32_t counter() { return ensemble().find(LockWorld::path)->counter; }
 
-  /// Client 0 is disconnected for longer than the connection timeout, and then connected.
+  /// Disconnects client 0 beyond the connection timeout, then connects it again.
   void expect_not_connected_at_deadlines(std::size_t without, std::size_t with_deadline) {
     lock_.world().disconnect(0);
     run_for(client(0).options().connection_timeout + 1s);
@@ -52,8 +52,8 @@ class SequenceEnd : public EngineTest {
     run();
   }
 
-  /// Every client repeats calls with these timeouts as soon as they end, in a random order of steps,
-  /// until `count` calls are granted. Returns how many steps that took.
+  /// Each client repeats calls with these timeouts, in a random order of steps, until `count` calls
+  /// are granted. Returns the number of steps.
   std::size_t storm(const std::array<std::optional<Duration>, kCallsPerClient>& timeouts,
                     std::size_t count, unsigned seed) {
     std::mt19937 random(seed);
@@ -95,7 +95,8 @@ TEST_F(SequenceEnd, CallsAreRepeatedWithoutEnd_PathIsMadeAnew) {
                            seed % 2 == 0 ? kLast : core::first_unusable_sequence.value);
     reset_counts();
     storm({std::nullopt, 0s, 5ms}, 1, seed);
-    // No client creates a node again before the path is made anew. The others' calls are under way.
+    // No client creates a znode twice before the path is recreated. The other clients' creates are
+    // in flight.
     const std::size_t under_way = 2 * lock_.world().clients() * kCallsPerClient;
     EXPECT_LE(nodes_created(), under_way + 2 * static_cast<std::size_t>(counter())) << seed;
     EXPECT_LT(counter(), 1'000) << seed;
@@ -132,7 +133,7 @@ TEST_F(SequenceEnd, HolderIsThere_OthersWaitForItsRelease) {
   expect_rest();
 }
 
-// A contender that waits for the counter to begin again has no node that could be counted.
+// A contender that waits for the restart of the counter has no znode that could be counted.
 TEST_F(SequenceEnd, HolderSharesItsNode_OthersAreGranted) {
   const auto shared = [] { return LockWorld::Request{.local = {.batch = 8}}; };
   for (const auto next : {kLast, core::first_unusable_sequence.value}) {
@@ -226,7 +227,7 @@ TEST_F(SequenceEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
   expect_rest();
 }
 
-// ---- a shared number of permits at the end of the counter -----------------------------------------
+// ---- a shared permit count at the end of the counter -------------------------------------------
 
 class CountAtSequenceEnd : public SequenceEnd {
  protected:
@@ -298,7 +299,7 @@ TEST_F(CountAtSequenceEnd, CountAndAnotherChild_FailsAndNamesTheOther) {
   expect_rest();
 }
 
-// ---- a name made by hand ahead of the counter ---------------------------------------------------
+// ---- a name created by hand ahead of the counter -----------------------------------------------
 
 TEST_F(SequenceEnd, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {
   const std::int32_t next = counter();
@@ -344,7 +345,7 @@ TEST_F(SequenceEnd, NameOfAnotherPrefixIsAheadOfTheCounter_ListsShowIt) {
     create(by_hand);
     ensemble().set_counter(LockWorld::path, next);
     release(granted(0, request));
-    ensemble().set_counter(LockWorld::path, next + 2);  // the number before is nobody's
+    ensemble().set_counter(LockWorld::path, next + 2);  // the previous number is unused
     const auto call = waiting(0, request);
     remove(by_hand);
     run();

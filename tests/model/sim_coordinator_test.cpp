@@ -240,7 +240,7 @@ TEST_F(SimCoordinatorTest, AnUnwatchSparesTheGetWatchUnderWay) {
   coordinator().unwatch(first);
   world.run_all();
   EXPECT_EQ(coordinator().server_watches(), 1u);
-  // If the one under way fails, the watch of the first one is nobody's.
+  // If the request in flight fails, no interest is left for the watch of the first one.
   world.fail_next(0, OperationKind::get_and_watch, Status::throttled);
   const RequestId again = client.watch("again", "/p/x");
   world.run({Step::Kind::serve, 0});
@@ -321,7 +321,7 @@ TEST_F(SimCoordinatorTest, AnExistsWatchWaitsForTheNodeToComeAndToGo) {
   };
   exists("come");
   const RequestId unwanted = exists("unwanted");
-  client.watch("get", "/p/x");  // registers nothing, and takes nothing along
+  client.watch("get", "/p/x");  // registers nothing, and removes nothing
   world.run_all();
   coordinator().unwatch(unwanted);
   world.run_all();

@@ -47,7 +47,7 @@ TEST(SimClock, RunsTimersInOrderOfTimeAndThenOfSubmission) {
   const TimerId cancelled = clock.at(start + 1s, [&] { ran += 'x'; });
   clock.at(start + 1s, [&] {
     ran += 'b';
-    clock.at(start, [&] { ran += '!'; });  // overdue: runs at once, not back in time
+    clock.at(start, [&] { ran += '!'; });  // overdue: runs immediately, not back in time
   });
   clock.cancel(cancelled);
   EXPECT_EQ(clock.next_due(), start + 1s);
@@ -95,7 +95,7 @@ TEST(SimDispatcher, KeepsTasksUntilTheyAreRun) {
 
 TEST_F(SimEnsembleTest, NamesCountTheCreatesUnderTheParent) {
   EXPECT_EQ(create().name, "lock-0000000000");
-  EXPECT_EQ(ensemble.create("/p/foreign"), Status::ok);  // counts as well
+  EXPECT_EQ(ensemble.create("/p/foreign"), Status::ok);  // this create counts, too
   EXPECT_EQ(ensemble.remove("/p/lock-0000000000"), Status::ok);
   EXPECT_EQ(create().name, "lock-0000000002");
 }
@@ -127,7 +127,7 @@ TEST_F(SimEnsembleTest, CreatesMissingParentsAsContainers) {
   EXPECT_EQ(ensemble.apply(session, CreateParents{"/a/b/c"}).status, Status::ok);
   EXPECT_TRUE(ensemble.find("/a/b")->container);
   create("/a/b/c");
-  EXPECT_EQ(ensemble.reap_containers(), 0u);  // one is in use, "/p" never had children
+  EXPECT_EQ(ensemble.reap_containers(), 0u);  // one is in use; "/p" never had children
   ensemble.end_session(session);
   EXPECT_EQ(ensemble.reap_containers(), 3u);
   EXPECT_EQ(ensemble.find("/a"), nullptr);
@@ -244,7 +244,7 @@ TEST_F(SimEnsembleTest, ATransactionIsCarriedOutWholeAndTellsThenOfEveryChange) 
   EXPECT_EQ(ensemble.apply(session, Get{"/old"}).version, 1);
   EXPECT_EQ(events, (Log{"/new created", "/ children", "/p/mine created", "/p children",
                          "/old changed", "/gone deleted", "/ children"}));
-  // One that changes nothing is none.
+  // A transaction without a change has no zxid.
   EXPECT_EQ(ensemble.apply(session, Transaction{own, {}}).status, Status::ok);
   EXPECT_EQ(ensemble.last_zxid(), zxid + 1);
   EXPECT_EQ(ensemble.apply(session, Transaction{}).status, Status::server_error);
@@ -263,7 +263,7 @@ TEST_F(SimEnsembleTest, ATransactionThatFailsChangesNothingAndSaysWhichOperation
       {write::Set{"/old", "3", 7}, Status::bad_version},
       {write::Set{"/none", ""}, Status::no_node},
       {write::Remove{"/p"}, Status::not_empty},
-      {write::Remove{"/old", 0}, Status::bad_version},  // the one before it makes it 1
+      {write::Remove{"/old", 0}, Status::bad_version},  // the write before it makes the version 1
       {write::CheckVersion{"/old", 0}, Status::bad_version},
       {write::CheckVersion{"/none"}, Status::no_node},
   };

@@ -138,7 +138,7 @@ TEST_F(SimFaultsTest, AnUnwatchWithoutConnectionIsNotSetAgain) {
   coordinator().unwatch(watch);
   world.ensemble().remove("/p/x");
   world.reconnect(0);
-  EXPECT_EQ(world.run_all(), 3u);  // suspended, the handshake and its answer: nothing else is sent
+  EXPECT_EQ(world.run_all(), 3u);  // suspended, the handshake, its reply
   EXPECT_EQ(client.log, (Log{"w: ok", "suspended", "connected"}));
 }
 
@@ -146,7 +146,7 @@ TEST_F(SimFaultsTest, AnEventLostWithTheConnectionIsToldAgain) {
   world.ensemble().create("/p/x");
   client.watch("w", "/p/x");
   world.run_all();
-  world.ensemble().set_data("/p/x", "2");  // its event is on the way
+  world.ensemble().set_data("/p/x", "2");  // its event is in flight
   world.disconnect(0);
   world.reconnect(0);
   world.run_all();
@@ -288,7 +288,7 @@ TEST_F(SimFaultsTest, AServerThatStaysBehindCatchesUpWithTheClientsOwnWrites) {
 TEST_F(SimFaultsTest, TouchesReachTheLeaderOnTheGrid) {
   World grid(1, {.session_timeout = 6s, .relay_interval = 1500ms, .relay_phase = 400ms});
   Recorder slow(grid, 0);
-  slow.connect();  // the handshake is told at once
+  slow.connect();  // the handshake is reported immediately
   const SessionId session = grid.client(0).session();
   const Instant start = grid.now();
   EXPECT_EQ(grid.ensemble().last_touch(session), start);
@@ -297,14 +297,14 @@ TEST_F(SimFaultsTest, TouchesReachTheLeaderOnTheGrid) {
   EXPECT_EQ(grid.ensemble().last_touch(session), start);
   grid.run_until(start + 400ms);
   EXPECT_EQ(grid.ensemble().last_touch(session), start + 400ms);
-  slow.send("b", Get{"/"});  // has just missed the relay
+  slow.send("b", Get{"/"});  // just after the relay
   grid.run_until(start + 1900ms - 1ns);
   EXPECT_EQ(grid.ensemble().last_touch(session), start + 400ms);
   grid.run_until(start + 1900ms);
   EXPECT_EQ(grid.ensemble().last_touch(session), start + 1900ms);
   slow.send("c", Get{"/"});
   grid.run_for(1s);
-  grid.isolate(0);  // takes along what was not relayed yet
+  grid.isolate(0);  // drops the touch that was not relayed yet
   grid.run_until(start + 7900ms - 1ns);
   EXPECT_TRUE(grid.ensemble().is_alive(session));
   grid.run_until(start + 7900ms);
@@ -368,7 +368,7 @@ TEST_F(SimFaultsTest, AWorldThatNeverRestsIsNoticed) {
   EXPECT_THROW(world.run_all(1000), std::runtime_error);
 }
 
-// Random schedules with every fault: each request gets exactly one reply, and nothing is left.
+// Random schedules with all faults. Each request gets exactly one reply, and nothing is left.
 class SimFaultsSweep {
  public:
   explicit SimFaultsSweep(unsigned seed) : random_(seed) {
@@ -376,7 +376,7 @@ class SimFaultsSweep {
     world_.ensemble().create("/p/x");
     for (Recorder& client : clients_) client.start();
   }
-  // What happened, as text.
+  // Runs the schedule, and returns its events as text.
   std::string run() {
     for (int i = 0; i < 300; ++i) turn();
     for (std::size_t c = 0; c < clients_.size(); ++c) {
@@ -385,7 +385,7 @@ class SimFaultsSweep {
       world_.client(c).catch_up();
       world_.reconnect(c);
     }
-    // Faults that wait for their request may still break connections.
+    // A pending fault can still break a connection.
     for (int i = 0; i < 40; ++i) {
       world_.run_for(1s);
       for (std::size_t c = 0; c < clients_.size(); ++c) world_.reconnect(c);

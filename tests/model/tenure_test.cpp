@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What limits and accompanies a hold, on the virtual clock.
+// The limits of a hold, and the notifications during it, on the virtual clock.
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -36,7 +36,7 @@ class TenureTest : public EngineTest {
     const std::string name = node.substr(node.rfind('/') + 1);
     return LockWorld::path + ("/" + core::revocation_marker(core::NodeName::parse(name)->sequence));
   }
-  /// Whatever can happen, but for the tasks of one client's dispatcher.
+  /// Runs everything except the tasks of one client's dispatcher, until that time.
   void run_without_tasks_of(std::size_t c, Instant until) {
     for (;;) {
       bool moved = false;
@@ -252,10 +252,10 @@ TEST_F(TenureTest, TheFirstGrantsLimitCounts) {
   expect_rest();
 }
 
-// The session ends after all engines were closed: till then there are replies.
+// The session ends after all engines are closed. Until then replies arrive.
 TEST_F(TenureTest, AClosedClientIsNotGrantedAnything) {
   const auto call = lock_.acquire(1, {.listener = listener(1)});
-  lock_.engine(1)->close();  // its node is on the way, and will be alone
+  lock_.engine(1)->close();  // its znode is being created, and will be alone
   run_for(2s);
   EXPECT_EQ(lock_.call(call).outcomes, 1);
   EXPECT_TRUE(lock_.call(call).error.has_value());

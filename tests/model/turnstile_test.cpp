@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where only so many contenders of one client ask for their nodes at once, and the others stand in
-// line.
+// A limit on the contenders of one client that create their znodes at a time. The other contenders
+// wait for their turn in a line.
 #include <algorithm>
 #include <vector>
 
@@ -25,7 +25,7 @@ class TurnstileTest : public EngineTest {
     }
     return calls;
   }
-  /// In the order in which they are granted, one after the other.
+  /// Releases each call after its grant. Returns the order of the grants.
   std::vector<std::size_t> served(const std::vector<std::size_t>& calls) {
     std::vector<std::size_t> order;
     while (true) {
@@ -153,7 +153,7 @@ TEST_F(TurnstileTest, WhoHasToMakeTheParentFirstIsNotOvertaken) {
   expect_rest();
 }
 
-// What is let through while it finds out goes before it.
+// The contenders that are admitted while it recovers are ahead of it.
 TEST_F(TurnstileTest, WhoseAnswerWasLostFindsItsNodeOrComesAgain) {
   for (const bool carried_out : {true, false}) {
     const auto calls = acquire(20);
@@ -174,7 +174,7 @@ TEST_F(TurnstileTest, WhoseSessionEndedGoesBeforeTheLine) {
   run_for(client(0).options().session_timeout + 1s);
   lock_.world().reconnect(0);
   run();
-  // The next two were let through when nobody knew what had become of the first two.
+  // The next two were admitted while the fate of the first two was unknown.
   EXPECT_EQ(served(calls), (std::vector<std::size_t>{calls[2], calls[3], calls[0], calls[1],
                                                      calls[4], calls[5], calls[6]}));
   expect_rest();

@@ -43,7 +43,7 @@ class Servers {
     if (tick > at) tick -= half_tick;
     const auto after = std::upper_bound(packets_.begin(), packets_.end(), tick);
     if (after == packets_.begin()) return handshake_;
-    // The first half tick at or after the last packet before `tick`.
+    // The first half tick at or after the last packet that arrived by `tick`.
     return tick - (tick - *(after - 1)) / half_tick * half_tick;
   }
 

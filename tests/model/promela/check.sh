@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks the models of this folder exhaustively with spin, and that it finds each BREAK_...:
-#   tests/model/promela/check.sh           a smaller queue; half a minute
-#   tests/model/promela/check.sh --full    three clients with two acquisitions and one fault each,
-#                                          and any number of packets in the lease; minutes
+# Checks the models of this folder exhaustively with spin, and that it finds each BREAK_... in them.
+# Without an argument the queue is small; this takes half a minute. With --full there are three
+# clients with two acquisitions and one fault each, and any number of packets in the lease; this
+# takes minutes.
 # Exits with 77 if spin is not installed. CTest then marks the test as skipped.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
