@@ -282,7 +282,7 @@ TEST_F(LockDelay, OfSeveralTheLongestCounts) {
   expect_rest();
 }
 
-// The path must be recreated, which is not possible before a grant.
+// The path must be recreated first, and no contender is granted before that.
 TEST_F(LockDelay, IsWaitedForAlsoWhereTheCounterIsAtItsEnd) {
   const auto holder = granted(0, delayed());
   lose(0);

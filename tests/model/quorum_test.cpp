@@ -178,7 +178,7 @@ TEST_F(QuorumModel, SilentWhileItConnects_IsTakenAgain) {
 TEST_F(QuorumModel, MajorityOutOfReach_IsAnErrorAtTheDeadline) {
   world().disconnect(0);
   world().disconnect(2);
-  // The deadline comes at any moment of a round, also when they are known to be unreachable.
+  // The deadline comes at any moment of a round, also after both are known to be unreachable.
   for (auto time = 8s + 0ms; time < 10s; time += 70ms) {
     const Instant start = world().now();
     const auto ended = acquire(start + time);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests for a release, with ports that reply at once. Each step gets the time that is left.
+// Requests for a release, with ports that reply at once. Each step has the rest of the timeout.
 #include "zklock/revocation.h"
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contender whose number of permits is kept on the servers.
+// A contender with a permit count that the ensemble stores.
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +16,7 @@ std::string permits(int sequence, int wanted = 1) {
   return NodeName::make(permits_prefix(wanted, 0), {sequence}).text;
 }
 
-/// Wants two; finds no number, it says four.
+/// Requests two permits. If no count is stored, it stores four.
 const AcquireFsm::Policy two{.rule = QueueRule::permits(2, 4, true)};
 const std::string own = permits(5, 2);
 const Children alone{std::string(count_node), own};
@@ -32,7 +32,7 @@ PermitsAnswer count_failed(Status status, std::string_view detail = {}) {
   return {.status = status, .session = session_a, .detail = detail};
 }
 
-/// The create has been answered.
+/// The reply to the create has arrived.
 Steps enqueuing(AcquireFsm::Policy policy = two) {
   Steps steps(std::move(policy));
   EXPECT_EQ(steps.start(), "create id1.1");
@@ -46,7 +46,7 @@ Steps listing(AcquireFsm::Policy policy = two) {
   return steps;
 }
 
-/// Waits behind one; there are three permits.
+/// Waits behind one contender. The count is three.
 Steps waiting() {
   Steps steps = listing();
   EXPECT_EQ(steps.listed(queue, says("3")), "watch " + before + " @a, " + watch_count);
@@ -90,7 +90,7 @@ TEST(AcquireCount, BeingAloneIsNotEnough) {
     EXPECT_EQ(steps.listed({own}, says(few)), watch_count) << "whatever it wants to say itself";
     EXPECT_EQ(steps.state(), State::arming);
   }
-  // An answer that it has not asked for says nothing of the number.
+  // A reply to a count of the children says nothing about the permits.
   Steps counted = enqueuing();
   EXPECT_EQ(counted.counted(1), "list @a");
 }
@@ -134,7 +134,7 @@ TEST(AcquireCount, WhoGivesUpMeanwhileLeavesNothing) {
   EXPECT_TRUE(steps.fsm().over());
 }
 
-// ---- where nobody has said how many -------------------------------------------------------------
+// ---- a missing count ---------------------------------------------------------------------------
 
 TEST(AcquireCount, WhoFindsNoNumberPutsItsOwnThere) {
   EXPECT_EQ(enqueuing().listed(alone, count_failed(Status::no_node)), "seed_count 4 @a");
@@ -184,7 +184,7 @@ TEST(AcquireCount, SomebodyWhoKeepsDeletingItIsAnError) {
                 failure(Errc::server_error, "somebody keeps deleting the number of permits"));
 }
 
-// ---- what cannot be read ------------------------------------------------------------------------
+// ---- an unreadable count -----------------------------------------------------------------------
 
 TEST(AcquireCount, WhatIsNoNumberIsAnError) {
   for (const bool at_once : {true, false}) {
@@ -224,7 +224,7 @@ TEST(AcquireCount, AChangeWhileWaitingMeansToLookAgain) {
 }
 
 TEST(AcquireCount, AChangeIsNeverTakenForARelease) {
-  // The data of the last that was watched say that a holder's release can be trusted.
+  // The data of the last watched znode promise an announcement of its release.
   Steps steps = listing();
   steps.listed(queue, says("3"));
   steps.watched_count("3");
@@ -267,7 +267,7 @@ TEST(AcquireCount, AfterTheEndItIsNoNews) {
   EXPECT_EQ(ended.changed(count_node), "");
 }
 
-// ---- wanting more than there is -----------------------------------------------------------------
+// ---- requests for more permits than there are --------------------------------------------------
 
 TEST(AcquireCount, WhoWantsMoreThanThereIsWaitsForAChange) {
   const auto stuck = [] {
@@ -295,7 +295,7 @@ TEST(AcquireCount, ASingleAttemptDoesNotWait) {
   EXPECT_EQ(first.listed({own}, count_failed(Status::no_node)), "seed_count 4 @a");
 }
 
-// ---- those who count otherwise ------------------------------------------------------------------
+// ---- contenders with another count -------------------------------------------------------------
 
 TEST(AcquireCount, AFixedNumberIsAtOddsWithIt) {
   EXPECT_EQ(listing().listed({"permits-1-of-3-0000000004", own}, says("4")),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contender that does not ask whether it is alone: it expects others, or knows by its number.
+// A contender that does not count the children: it expects others, or its sequence number suffices.
 #include <gtest/gtest.h>
 
 #include "acquire_steps.h"

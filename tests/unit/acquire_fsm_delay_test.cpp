@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contender with a lock delay, and contenders that find what such a one has left behind.
+// A contender with a lock delay, and contenders that find the delay marker of a lost holder.
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 AcquireFsm::Policy with_delay(QueueRule rule = QueueRule::mutex()) {
   return {.rule = std::move(rule), .lock_delay = 3s};
 }
-/// A single attempt, of one that leaves no delay itself.
+/// A single attempt, without a delay of its own.
 const AcquireFsm::Policy once{.wait = false};
 
 const std::string own = node(5);
@@ -29,7 +29,7 @@ const std::string remove_both = "remove_node " + own + " and " + own_marker + " 
 const std::string left = DelayMarker::make(7s, {70}, {4}).name;
 const std::string left_earlier = DelayMarker::make(9s, {60}, {3}).name;
 
-/// Alone at once.
+/// The contender is alone, by the first count.
 Steps marking(AcquireFsm::Policy policy = with_delay()) {
   Steps steps(std::move(policy));
   steps.start();
@@ -39,7 +39,7 @@ Steps marking(AcquireFsm::Policy policy = with_delay()) {
   return steps;
 }
 
-/// First, but somebody was lost before it.
+/// The contender is first, behind the marker of a lost holder.
 Steps delaying(AcquireFsm::Policy policy = {}, const Children& lost = {left}) {
   Steps steps(std::move(policy));
   steps.start();
@@ -60,7 +60,7 @@ Steps clearing(AcquireFsm::Policy policy = {}) {
   return steps;
 }
 
-// ---- leaving one --------------------------------------------------------------------------------
+// ---- leaving a marker --------------------------------------------------------------------------
 
 TEST(AcquireDelay, WithoutOneNothingIsMarked) {
   Steps steps;
@@ -182,7 +182,7 @@ TEST(AcquireDelay, WhoLosesItsNodeMeanwhileHasNotHeld) {
             unmark_own + ", " + failure(Errc::node_deleted));
 }
 
-// ---- finding one --------------------------------------------------------------------------------
+// ---- finding a marker --------------------------------------------------------------------------
 
 TEST(AcquireDelay, WhoeverIsFirstWaitsForTheEndOfIt) {
   struct Wish {

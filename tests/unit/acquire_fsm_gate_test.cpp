@@ -22,7 +22,7 @@ const std::string remove_own = "remove_node " + own + " @a";
 const std::string moved_to = node(8);
 const std::string remove_moved = "remove_node " + moved_to + " @a";
 
-/// Its node is there, and no answer says yet who else is.
+/// Its znode exists. No reply has shown the other contenders yet.
 Steps at_the_gate(const AcquireFsm::Policy& policy = gated) {
   Steps steps(policy);
   EXPECT_EQ(steps.start(), "create id1.1");
@@ -40,7 +40,7 @@ Steps moving(const AcquireFsm::Policy& policy = gated) {
   return steps;
 }
 
-/// The answer is lost, and the quorum has been asked.
+/// The reply to the move was lost, and a quorum operation has completed.
 Steps recovering(const AcquireFsm::Policy& policy = gated) {
   Steps steps = moving(policy);
   EXPECT_EQ(steps.moved(Status::unknown), "check_parent @a");
@@ -114,7 +114,7 @@ TEST(AcquireGate, ALockDelayIsTheLocksBusiness) {
   EXPECT_EQ(steps.listed({moved_to}), "mark " + marker + " @a");
 }
 
-// ---- trouble on the way -------------------------------------------------------------------------
+// ---- faults during the move --------------------------------------------------------------------
 
 TEST(AcquireGate, EveryAnswerToTheMove) {
   for (const Status status : all_statuses) {
@@ -184,7 +184,7 @@ TEST(AcquireGate, WhoQueuesAgainBeginsAtTheGate) {
   EXPECT_TRUE(steps.fsm().at_gate());
 }
 
-// What is heard of a node while it may be gone by its own doing is no news.
+// The deletion of a znode has no effect if the contender's own move can have caused it.
 TEST(AcquireGate, TheOwnNodesEndIsNoNewsWhileItMoves) {
   Steps steps = moving();
   EXPECT_EQ(steps.own_node_deleted(), "");

@@ -6,7 +6,7 @@
 
 #include "acquire_steps.h"
 
-// Callers that wait no longer, and those that try but once: no grant, and no node left.
+// Callers that stop waiting, and single attempts: they get no grant and leave no znode.
 namespace zklock::core::acquire_test {
 namespace {
 
@@ -21,7 +21,7 @@ TEST(AcquireGiveUp, InEveryState) {
     switch (state) {
       case State::idle:
       case State::ended: break;
-      case State::granted: at_once = false; break;  // too late: it is to be released
+      case State::granted: at_once = false; break;  // too late: the grant must be released
       case State::enqueuing:
       case State::making_parents:
       case State::removing_parent:
@@ -137,7 +137,7 @@ TEST(AcquireGiveUp, TheSessionsEndTakesTheNodeAlong) {
   }
 }
 
-// A node may be there that has not been found yet: a pause is no place to leave it.
+// A znode can exist that has not been found yet. So the search continues after the pause.
 TEST(AcquireGiveUp, WhilePausingWithAnUnknownNodeItGoesOn) {
   for (const State state : {State::proving, State::recovering, State::inspecting}) {
     Steps steps = steps_in(state);
@@ -208,7 +208,7 @@ TEST(AcquireGiveUp, WhatWasNeverAskedIsTheEndAtOnce) {
   EXPECT_EQ(steps.state(), State::ended);
 }
 
-// Its name may be another's by now.
+// Another znode can have its name by now.
 TEST(AcquireGiveUp, LeavesANodeAloneThatIsKnownToBeGone) {
   Steps steps = steps_in(State::listing);
   EXPECT_EQ(steps.own_node_deleted(), "");

@@ -5,15 +5,15 @@
 
 #include "acquire_steps.h"
 
-// The lock's path may be deleted, and made anew, under its contenders: the numbers begin again, and
-// strangers get the names that were theirs. The zxids tell.
+// The lock's path can be deleted and recreated while contenders use it. The sequence numbers then
+// restart, and other clients' znodes get the old names. The zxids show that.
 namespace zklock::core::acquire_test {
 namespace {
 
 constexpr FencingToken older{token_of_create - 1};
 constexpr FencingToken younger{token_of_create + 1};
 
-/// Has the fifth node, and has been told nothing of the others.
+/// Returns a machine whose znode has number 5, and that knows no other contender.
 AcquireFsm created(AcquireFsm::Policy policy = {}) {
   AcquireFsm fsm("id", 1, policy);
   fsm.start();
@@ -27,14 +27,15 @@ AcquireFsm listing(AcquireFsm::Policy policy = {}) {
   return fsm;
 }
 
-// What came or went last was its own coming: so it is the one.
+// The last change of the children was the create of its own znode. So the only child is its own
+// znode.
 TEST(AcquireFsmParent, IsItsOwnWhereNothingHasChangedSinceItCame) {
   AcquireFsm alone = created();
   EXPECT_EQ(describe(alone.counted({Status::ok, session_a, {token_of_create}, 1}, true)),
             "grant @a");
 }
 
-// Somebody has gone: whoever stood before it, or itself.
+// A child was deleted since. It can have been a predecessor or its own znode.
 TEST(AcquireFsmParent, IsListedWhereTheOneChildMayBeAnother) {
   for (const FencingToken last : {older, younger}) {
     AcquireFsm fsm = created();
@@ -69,8 +70,8 @@ TEST(AcquireFsmParent, IsListedWhenAPredecessorIsYoungerThanItsNumberSays) {
   }
 }
 
-// Somebody has made it by hand, in the path that the own node is in: it is waited for, and what is
-// written to it is no release.
+// The znode was created by hand in the path of the own znode. The contender waits for it, and does
+// not take a write of it for a release.
 TEST(AcquireFsmParent, IsListedOnceForANodeThatAListShowsAgain) {
   const Children queue{node(4), node(5)};
   const std::string data = data_of("other");
@@ -82,7 +83,7 @@ TEST(AcquireFsmParent, IsListedOnceForANodeThatAListShowsAgain) {
   EXPECT_EQ(describe(fsm.watched(node(4), made)), "");
   EXPECT_EQ(fsm.state(), State::waiting);
   EXPECT_EQ(describe(fsm.predecessor_changed(node(4), true)), "list @a");
-  // And another one of that name is doubted again.
+  // A third znode of that name is checked by a list again.
   EXPECT_EQ(describe(fsm.listed({Status::ok, older, queue, ""}, true)), "watch " + node(4) + " @a");
   const WatchedAnswer another{Status::ok, {younger.zxid + 1}, data, ""};
   EXPECT_EQ(describe(fsm.watched(node(4), another)), "unwatch, list @a");
@@ -97,7 +98,7 @@ TEST(AcquireFsmParent, IsNotWaitedForWhereItIsYounger) {
   EXPECT_EQ(describe(fsm.listed({Status::ok, younger, queue, ""}, true)), "create id1.2");
 }
 
-// The token of its grant decides, and not the node that it holds on under.
+// The token of the holder's grant decides, and not the czxid of its present znode.
 TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
   const std::string reader = NodeName::make(read_prefix, {4}).text;
   for (const FencingToken came : {older, younger}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A contender whose position is wanted.
+// A contender whose caller wants its position in the queue.
 #include <gtest/gtest.h>
 
 #include "acquire_steps.h"

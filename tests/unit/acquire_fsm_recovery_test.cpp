@@ -8,8 +8,8 @@
 #include "acquire_steps.h"
 #include "zklock/core/lock_delay.h"
 
-// What goes wrong on the way to a lock: lost replies, a counter at its end, parents that come and
-// go, nodes that somebody deletes, callers that wait no longer.
+// Faults during an acquire: lost replies, the end of the counter, parents that are created and
+// deleted, znodes that other clients delete, and callers that stop waiting.
 namespace zklock::core::acquire_test {
 namespace {
 
@@ -244,7 +244,7 @@ TEST(AcquireSequence, CounterAlwaysAtItsEnd_IsAnErrorInTheEnd) {
                                  "recreate the path; delete the path when no contender waits"));
 }
 
-// ---- a name made by hand ahead of the counter ---------------------------------------------------
+// ---- a name created by hand ahead of the counter -----------------------------------------------
 
 TEST(AcquireSequence, NameIsTakenAheadOfTheCounter_SkipsThatNumber) {
   Steps steps = steps_in(State::enqueuing);
@@ -289,7 +289,7 @@ TEST(AcquireSequence, AnAdoptedNodeIsNoBetter) {
   }
 }
 
-// Nobody else would come to do it: none that queues there is granted.
+// No later contender would do it, because no contender of that path is granted.
 TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
   for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
@@ -336,7 +336,7 @@ TEST(AcquireSequence, BehindOthersThereIsNothingToWaitFor) {
   EXPECT_EQ(steps.drained({left, node(5)}), "pause");
 }
 
-// ---- parents that come and go -------------------------------------------------------------------
+// ---- parents that are created and deleted ------------------------------------------------------
 
 TEST(AcquireParents, TheRaceWithWhoDeletesThemIsBounded) {
   Steps steps = steps_in(State::enqueuing);
@@ -363,7 +363,7 @@ TEST(AcquireParents, ANodeMadeMeanwhileEndsTheRow) {
   }
 }
 
-// ---- the own node deleted by somebody -----------------------------------------------------------
+// ---- the own znode deleted by another program --------------------------------------------------
 
 TEST(AcquireOwnNode, DeletedWhileNothingIsUnderWay) {
   EXPECT_EQ(steps_in(State::waiting).own_node_deleted(), "unwatch, create id1.2");
@@ -410,7 +410,7 @@ TEST(AcquireOwnNode, DeletedWhereThereIsNoneIsNoNews) {
     EXPECT_EQ(steps.own_node_deleted(), "") << to_string(state);
     EXPECT_EQ(steps.state(), state);
   }
-  // Nor does it stick to the next one.
+  // The deletion also has no effect on the next znode.
   Steps steps = steps_in(State::waiting);
   steps.own_node_deleted();
   steps.created(8);
@@ -452,7 +452,7 @@ TEST(AcquireSession, TheNextNodeIsOfTheNextSession) {
   EXPECT_EQ(steps.fsm().own_name(), node(9));
 }
 
-// A timer of an earlier pause comes late.
+// The timer of an earlier pause runs late.
 TEST(AcquireSession, ALateTimerResumesNothing) {
   Steps steps = steps_in(State::pausing);
   EXPECT_EQ(steps.session_ended(), "create id1.2");
@@ -460,7 +460,8 @@ TEST(AcquireSession, ALateTimerResumesNothing) {
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
-// What was never sent is answered by another thread than what was, and may overtake it.
+// A reply for an unsent request comes from another thread. It can overtake the reply to a sent
+// request.
 TEST(AcquireOrder, ACountThatIsAnsweredFirstIsKept) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.counted(Status::not_sent), "");
@@ -484,7 +485,8 @@ TEST(AcquireOrder, AnEarlyCountIsNoProofOfBeingAlone) {
   EXPECT_EQ(steps.created(5), "list @a") << "it may be of before the node";
 }
 
-// The caller is told at once; the node that may be there is looked for until that is known.
+// The caller gets the failure immediately. The search for the znode continues until its fate is
+// known.
 TEST(AcquireRecovery, AFailureTellsTheCallerAndTheSearchGoesOn) {
   Steps steps = steps_in(State::recovering);
   EXPECT_EQ(steps.answer(Status::no_auth), failure(Errc::no_auth) + ", pause");

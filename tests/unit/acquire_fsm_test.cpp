@@ -147,7 +147,7 @@ TEST(AcquireFsm, AChangeOfANodeThatPromisesNothingIsNone) {
   }
 }
 
-// What the one before had promised does not count for the next.
+// The promise of the previous predecessor does not apply to the next one.
 TEST(AcquireFsm, TrustIsOfOnePredecessor) {
   Steps steps = steps_in(State::waiting);
   EXPECT_EQ(steps.predecessor_deleted(), "list @a");
@@ -192,13 +192,13 @@ TEST(AcquireFsm, GrantedAndEndedAreFinal) {
   }
 }
 
-// ---- every state and every answer ---------------------------------------------------------------
+// ---- every state and every reply ---------------------------------------------------------------
 
 const std::string own_marker = "delay-3000-77-0000000005";
 const std::string unmark_own = "remove_node " + own_marker + " @a";
 const std::string remove_both = "remove_node lock-0000000005 and " + own_marker + " @a";
 
-/// What asks again for that which is under way in `state`.
+/// Returns the request that repeats the outstanding request of `state`.
 std::string request_of(State state) {
   switch (state) {
     case State::enqueuing: return "create id1.2";
@@ -243,7 +243,7 @@ Errc errc_of(Status status) {
   }
 }
 
-/// What decides nothing of itself ends the acquire, and takes the node along.
+/// Returns the effects of a status that ends the acquire and deletes the znode.
 std::string fatal(State state, Status status) {
   const Errc error = errc_of(status);
   const auto cause = error == Errc::server_error ? core::to_string(status) : "";
@@ -251,7 +251,8 @@ std::string fatal(State state, Status status) {
   return (has_node(state) ? removal + ", " : "") + failure(error, cause);
 }
 
-/// After the error the search for the node goes on, except where the session goes too.
+/// Returns them for the caller. The search for the znode continues, except if the session has
+/// ended, too.
 std::string fatal_for_caller(State state, Status status) {
   const bool looks_for_node =
       state == State::proving || state == State::recovering || state == State::inspecting;
@@ -289,7 +290,7 @@ std::string expected(State state, Status status) {
 TEST(AcquireFsm, EveryAnswerInEveryState) {
   for (const State state : asking_states) {
     for (const Status status : all_statuses) {
-      // Only what has been abandoned is not sent.
+      // Only abandoned requests are not sent.
       if (status == Status::ok || status == Status::not_sent) continue;
       Steps steps = steps_in(state);
       const std::string wanted = expected(state, status);
@@ -332,7 +333,7 @@ TEST(AcquireFsm, TheDetailIsTheCause) {
             failure(Errc::no_auth, "why"));
 }
 
-// An answer to something else, or one too many, changes nothing.
+// A reply to another request, or a second reply, has no effect.
 TEST(AcquireFsm, AnswersThatNobodyWaitsForAreNone) {
   for (const State state : all_states) {
     Steps steps = steps_in(state);

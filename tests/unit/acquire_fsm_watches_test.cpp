@@ -6,7 +6,7 @@
 
 #include "acquire_steps.h"
 
-// Contenders that watch several others at once.
+// Contenders that watch several znodes at once.
 namespace zklock::core::acquire_test {
 namespace {
 
@@ -21,7 +21,7 @@ const std::string remove_own = "remove_node " + own + " @a";
 const std::string watch_three =
     "watch " + permits(4) + " @a, watch " + permits(3) + " @a, watch " + permits(2) + " @a";
 
-/// Listing, with the own node made. Then behind `others`.
+/// The contender's znode exists. The list then shows `others` ahead of it.
 Steps listing(const AcquireFsm::Policy& policy = two_of_four, const std::string& name = own) {
   Steps steps(policy);
   steps.start();
@@ -49,7 +49,7 @@ Steps waiting_for_three(AcquireFsm::Policy policy = two_of_four) {
   return steps;
 }
 
-/// Behind one that wants three of four: only that one is watched.
+/// Waits behind a contender of three permits of four. Only that contender is watched.
 Steps waiting_for_one() {
   Steps steps = listing();
   EXPECT_EQ(steps.listed({permits(3, 3), own}), "watch " + permits(3, 3) + " @a");
@@ -158,7 +158,7 @@ TEST(AcquireWatches, AllThatWereArmedWentMeanwhile) {
   EXPECT_EQ(steps.watched_as(permits(2), Status::no_node), "list @a") << "nothing to call off";
 }
 
-// The same node was watched before, and that watch had been called off.
+// The znode was watched before, and that watch was removed.
 TEST(AcquireWatches, AnEventOfOneThatIsNotArmedYetIsNone) {
   Steps steps = arming_three();
   EXPECT_EQ(steps.deleted(permits(4)) + steps.changed(permits(3)), "");
@@ -229,7 +229,8 @@ TEST(AcquireWatches, WhatEndsTheWaitCallsAllOff) {
   EXPECT_EQ(waiting_for_three().give_up(), "unwatch, " + remove_own);
 }
 
-// Nobody announces to somebody who waits for several, and a change of theirs is no promise.
+// A holder announces its release only to contenders that wait for one znode. Here its change is no
+// release.
 TEST(AcquireWatches, AChangeIsNoGrantWhereSeveralHold) {
   Steps permit = listing();
   EXPECT_EQ(permit.listed({node(4), own}), "watch lock-0000000004 @a");
@@ -254,7 +255,7 @@ TEST(AcquireWatches, AWritersReleaseIsAGrantToReadersAndWriters) {
   }
 }
 
-// Who stands before it, and of what kind, is not known without a list.
+// Without a list, the contenders ahead of it and their kinds are unknown.
 TEST(AcquireWatches, OnlyAMutexPredictsWhoStandsBefore) {
   for (const QueueRule& rule :
        {QueueRule::reader(), QueueRule::writer(), QueueRule::permits(1, 2, false)}) {

@@ -8,7 +8,7 @@
 
 namespace zklock::core::acquire_test {
 
-// ---- answers ------------------------------------------------------------------------------------
+// ---- replies -----------------------------------------------------------------------------------
 
 /// Returns the status of a request, or Status::ok if the ensemble decides it.
 Status Walk::trouble(const AcquireEffect& request) {

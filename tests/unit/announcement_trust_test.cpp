@@ -51,7 +51,7 @@ TEST(CreatorsMayDelete, AnyoneMayDelete_Safe) {
       creators_may_delete(Acl{team(AclEntry::create), {AclEntry::remove, "ip", "10.0.0.0/8"}}));
 }
 
-// Without ADMIN a client sees "user:x" for every secret.
+// Without ADMIN, the client sees "user:x" instead of each secret.
 TEST(CreatorsMayDelete, EqualIdsInTwoEntries_NotCombined) {
   const AclEntry creates{AclEntry::create, "digest", "team:x"};
   const AclEntry deletes{AclEntry::remove, "digest", "team:x"};
@@ -116,14 +116,14 @@ TEST_F(AnnouncementTrustTest, PathRecreated_ReadAgain) {
   EXPECT_TRUE(trust_.wants_acl(now_));
 }
 
-// A znode that was there before the ACL was read may have been created under an earlier ACL.
+// A znode that existed before the ACL was read can have been created under an earlier ACL.
 TEST_F(AnnouncementTrustTest, AclChangedBefore_BelievedOfLaterNodesOnly) {
   reads(changed_once, {world_all}, predecessor);
   EXPECT_FALSE(trust_.believes(predecessor));
   EXPECT_TRUE(trust_.believes({predecessor.zxid + 1}));
 }
 
-// The ACL has not changed since it was read first, so nor has what it permitted.
+// The ACL has not changed since the first read, nor have the permissions that it grants.
 TEST_F(AnnouncementTrustTest, SameAclReadAgain_NodesSinceTheFirstBelieved) {
   reads(changed_once, {world_all});
   now_ += AnnouncementTrust::max_age + 1ms;

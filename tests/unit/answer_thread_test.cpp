@@ -76,7 +76,7 @@ TEST(AnswerThread, NothingIsLeftWhenItIsIdleOrDestroyed) {
   EXPECT_EQ(ran, 200);
 }
 
-// Says that its thread is about to end.
+// Reports that its thread is about to end.
 struct LastWord {
   std::optional<Fact<>> ended;
   ~LastWord() {
@@ -84,7 +84,7 @@ struct LastWord {
   }
 };
 
-// As a late task does that finds its engine alive, and then is the last one that uses it.
+// A late task can find its engine alive, and then be its last user.
 TEST(AnswerThread, ATaskMayDestroyIt) {
   const Fact<> dropped;
   const Fact<> ended;
@@ -102,7 +102,7 @@ TEST(AnswerThread, ATaskMayDestroyIt) {
     mine->poke();
     AnswerThread* const last = mine.get();
     last->run([last, ran] {
-      last->run([ran] { ++*ran; });  // it is still there for those that are left
+      last->run([ran] { ++*ran; });  // it exists until the remaining tasks have run
       ++*ran;
     });
     mine = nullptr;

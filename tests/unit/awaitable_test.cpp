@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers how a co_await ends, and which forms of options compile.
+// The ends of a co_await, and the forms of options that compile.
 #include "zklock/awaitable.h"
 
 #include <coroutine>
@@ -59,7 +59,7 @@ static_assert(TakesDeadlineAndNamedOptions<Mutex> && TakesDeadlineAndNamedOption
 
 // ---- resumption and destruction -----------------------------------------------------------------
 
-// A coroutine that is destroyed by its owner only.
+// A coroutine that only its owner destroys.
 struct Owned {
   struct promise_type {
     Owned get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -73,7 +73,7 @@ struct Owned {
 
 using Number = BasicAwaitable<int>;
 
-// An asynchronous call that the test ends.
+// An asynchronous call that the test completes.
 struct Call {
   Number::Handler handler;
   std::stop_token abandoned;

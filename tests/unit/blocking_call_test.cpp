@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using testing::Fact;
 using testing::thread_state;
 
-/// What `act` does once the thread that waits is asleep.
+/// Runs `act` when the waiting thread is asleep.
 std::jthread when_asleep(Fact<pid_t> waiting, std::function<void()> act) {
   return std::jthread([waiting, act = std::move(act)] {
     const pid_t waits = waiting.get();

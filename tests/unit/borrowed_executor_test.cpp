@@ -41,7 +41,7 @@ TEST(BorrowedExecutor, IsGivenBackOnceNoCallIsUnderWay) {
   std::atomic<bool> probed{false};
   const BorrowedExecutor executor([&](const std::function<void()>&) {
     if (inside.exchange(true)) {
-      probed = true;  // it is called still
+      probed = true;  // the executor is still called
       return;
     }
     begun.set_value();

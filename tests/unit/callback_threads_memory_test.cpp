@@ -26,7 +26,7 @@ TEST(CallbackThreadsMemory, WhatFindsNoneOnItsWayToTheExecutorRunsHere) {
   };
   const Fact<> both_are_posted;
   const Fact<> ran;
-  std::optional<testing::ScarceMemory> scarce;  // on the thread that hands over
+  std::optional<testing::ScarceMemory> scarce;  // on the thread that posts the tasks
   CallbackThreads threads(tell, {.executor = [](const std::function<void()>& task) { task(); }});
   threads.post([&] {
     both_are_posted.get();

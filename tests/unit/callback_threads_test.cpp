@@ -30,7 +30,7 @@ using testing::eventually;
 using testing::Fact;
 using testing::Latch;
 
-// Bounds no test that passes.
+// A limit that no passing test reaches.
 constexpr auto ample = std::chrono::minutes(1);
 
 TEST(CallbackThreads, HasNoThreadBeforeTheFirstTask) {
@@ -67,7 +67,8 @@ TEST(CallbackThreads, RunEveryTaskWhetherTheyAreAwakeOrAsleep) {
     std::jthread other(post);
     post();
     all.wait();
-    // One after the other, each after the last has ended: now somebody is awake, now nobody is.
+    // Each task is posted after the previous one has ended. The thread is sometimes awake, and
+    // sometimes asleep.
     for (int i = 0; i < count / 10; ++i) {
       const Fact<> ran;
       threads.post([ran] { ran.is_known(); });
@@ -88,7 +89,7 @@ TEST(CallbackThreads, EndAtOnceThoughTheyAreAwake) {
 
 TEST(CallbackThreads, ABlockedTaskHoldsUpNoOtherUpToTheMaximum) {
   CallbackThreads threads(nullptr, {.max_threads = 8});
-  const Latch all(8);  // none of them ends before all have begun
+  const Latch all(8);  // all tasks begin before any of them ends
   for (int i = 0; i < 8; ++i) threads.post([&, all] { all.arrive_and_wait(); });
   all.wait();
   EXPECT_LE(threads.thread_count(), 8U);
@@ -103,7 +104,7 @@ TEST(CallbackThreads, OneIdleThreadIsNotCountedOnTwice) {
     threads.post([ran_on] { ran_on.is(::gettid()); });
     const pid_t tid = ran_on.get();
     ASSERT_TRUE(eventually([&] { return testing::thread_state(tid) == 'S'; }));
-    // The second comes before the idle thread has woken for the first, most of the times.
+    // In most rounds, the second task is posted before the idle thread wakes for the first.
     for (int i = 0; i < 2; ++i) {
       threads.post([&begun, end] {
         ++begun;
@@ -300,7 +301,8 @@ TEST(CallbackThreads, TwoTasksThatDrainDoNotWaitForEachOther) {
       result.is(pool->drain_for(ample));
     });
   }
-  // The one that comes second may find the other gone, or still there: either way it is drained.
+  // The second caller finds the queue drained, or waits for the first. It returns true in both
+  // cases.
   EXPECT_TRUE(first.get());
   EXPECT_TRUE(second.get());
 }
@@ -319,7 +321,7 @@ TEST(CallbackThreads, MayBeDestroyedByATask) {
   EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
 }
 
-// An executor on a thread of the user's own.
+// An executor on a thread of the user.
 class UserThread {
  public:
   ~UserThread() { stop(); }
@@ -496,7 +498,7 @@ TEST(CallbackThreads, ManyThreadsMayPost) {
     users.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {
         threads.post([&] { ++ran; });
-        if (i % 50 == 0) std::this_thread::sleep_for(2ms);  // lets idle threads end in between
+        if (i % 50 == 0) std::this_thread::sleep_for(2ms);  // idle threads can end in between
       }
     });
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// close() where there is no memory, and on threads of the client itself. No server is needed.
+// close() without memory, and on threads of the client itself. The tests need no server.
 #include <functional>
 #include <memory>
 #include <thread>
@@ -27,7 +27,7 @@ ClientOptions without_a_server() {
 
 TEST(ClientClose, ASecondClose_NeedsNoMemory) {
   ClientOptions options = without_a_server();
-  // Each listener of a mutex then has a thread of its own, which hands tasks to this executor.
+  // Each listener of a mutex then has its own thread, which passes tasks to this executor.
   options.executor = [](std::function<void()> task) { std::thread(std::move(task)).detach(); };
   Client client(options);
   const Mutex mutex(client, "/lock", {.listener = [](const LockEvent&) {}});
@@ -37,11 +37,11 @@ TEST(ClientClose, ASecondClose_NeedsNoMemory) {
   EXPECT_FALSE(none.ran_out());
 }
 
-// The last reference to a Client may be released on any thread.
+// The last reference to a Client can be released on any thread.
 class ClosedOnOwnThread : public ::testing::Test {
  protected:
   using Release = std::function<void()>;
-  // Destroys the client within what `run` runs; the thread there is to return from it.
+  // Destroys the client in a task of `run`. The thread must return from the task.
   static void destroy_within(const std::function<void(recipes::ClientCore&, Release)>& run) {
     auto client = std::make_shared<Client>(without_a_server());
     const std::weak_ptr<recipes::ClientCore> core = recipes::ClientCore::of(*client);

@@ -22,10 +22,10 @@ namespace {
 using testing::eventually;
 using testing::Fact;
 
-// Says when all that a client is made of has gone: `gone` is released last.
+// Reports when all parts of a client are destroyed: `gone` is released last.
 Ports ports(std::shared_ptr<void> gone) {
   ClientOptions options;
-  options.hosts = "127.0.0.1:1";  // nobody is there
+  options.hosts = "127.0.0.1:1";  // no server listens there
   const auto timers = std::make_shared<client::TimerThread>();
   const auto callbacks = std::make_shared<client::CallbackThreads>(nullptr);
   return {.coordinator = std::shared_ptr<client::Coordinator>(
@@ -42,16 +42,16 @@ Ports ports(std::shared_ptr<void> gone) {
           .in_callback = [callbacks] { return callbacks->runs_here(); }};
 }
 
-// A thread stood still in unlock() while others closed the client and let go of it. Then it leaves
-// the rest to be done soon, as LockEngine does, and lets go as well: what is done finds the engine, and
-// is the last to use it, and the client.
+// A thread was stopped in unlock() while other threads closed the client and released it. That
+// thread then posts the rest of its work, as LockEngine does, and releases the engine. The task is
+// the last user of the engine and of the client.
 TEST(ClientCore, WhatIsDoneLateMayBeTheLastToUseIt) {
   const Fact<> gone;
   auto core = ClientCore::make(
       ports(std::shared_ptr<void>(nullptr, [gone](void*) { gone.is_known(); })), {});
   auto engine = core->engine(core::LockPath("/lock"));
   core->close();
-  auto busy = std::make_unique<LockEngine::Section>(*engine);  // what is done has to wait here
+  auto busy = std::make_unique<LockEngine::Section>(*engine);  // blocks the task
   core->coordinator().soon([weak = engine->weak_from_this()] {
     if (const auto found = weak.lock()) found->settle();
   });
@@ -62,7 +62,7 @@ TEST(ClientCore, WhatIsDoneLateMayBeTheLastToUseIt) {
   EXPECT_NO_THROW(gone.get());
 }
 
-// Or Client::flush() would wait for it for ever.
+// Otherwise Client::flush() would wait for it without end.
 TEST(ClientCore, ARemovalThatFindsNoMemoryIsNotWaitedFor) {
   const auto core = ClientCore::make(ports(nullptr), {});
   std::size_t thrown = 0;

@@ -71,7 +71,7 @@ TEST(ConnectionString, SaysWhatIsWrong) {
   EXPECT_EQ(refusal("a\x1b[31m:1").find('\x1b'), std::string::npos) << "made printable";
 }
 
-// An even number of resolved addresses is what the C client gets stuck with.
+// The C client does not recover if it has an even number of resolved addresses.
 std::string for_c(const std::string& text) {
   return ConnectionString::parse(text).for_c_client([](const std::string& host) {
     if (host == "none") return std::vector<std::string>{};

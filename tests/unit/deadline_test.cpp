@@ -90,7 +90,7 @@ TEST(Deadline, FloatingPointExtremes) {
   EXPECT_EQ(Deadline::after(start, Seconds(Limits::denorm_min())).at(), start);
 }
 
-// Whatever the clock says between two readings of it, the deadline lies between them.
+// The deadline lies between the two readings of the clock.
 template <class Make>
 void expect_in_an_hour(Make make, LeaseClock::duration tolerance) {
   const auto before = LeaseClock::now();
@@ -106,7 +106,7 @@ TEST(Deadline, DurationsCountFromNow) {
 }
 
 TEST(Deadline, ForeignTimePointsAreTakenByTheirDistanceFromNow) {
-  // The clocks are read one after the other; and a wall clock may be slewed meanwhile.
+  // The clocks are read one after the other. A wall clock can be slewed meanwhile.
   const auto tolerance = 10s;
   expect_in_an_hour([]() -> Deadline { return std::chrono::steady_clock::now() + 1h; }, tolerance);
   expect_in_an_hour([]() -> Deadline { return std::chrono::system_clock::now() + 1h; }, tolerance);
@@ -127,7 +127,7 @@ TEST(Deadline, ForeignExtremes) {
   EXPECT_EQ(Deadline(std::chrono::system_clock::time_point::min()), Deadline::passed());
   EXPECT_EQ(Deadline(std::chrono::steady_clock::time_point::min()), Deadline::passed());
   EXPECT_EQ(Deadline(std::chrono::system_clock::time_point()), Deadline::passed());
-  // Centuries away at least: no timer is set for it.
+  // The deadline is centuries away, so no timer is set for it.
   const Point far = Point(Point::max().time_since_epoch() / 2);
   EXPECT_GT(Deadline(std::chrono::system_clock::time_point::max()).at(), far);
   EXPECT_GT(Deadline(std::chrono::steady_clock::time_point::max()).at(), far);

@@ -10,7 +10,7 @@ namespace zklock::client {
 namespace {
 
 TEST(DigestId, IsWhatZooKeeperMakesOfIt) {
-  // The test servers know their superuser by it.
+  // The test servers have their superuser by this id.
   EXPECT_EQ(digest_id({"super", "zklock"}), "super:GTvXID4KgrBNvIYRGOvRjN2lsFw=");
   // printf a: | openssl dgst -sha1 -binary | base64
   EXPECT_EQ(digest_id({"a", ""}), "a:faqErSBWcv9/lZW1ERCcDsnNQLg=");

@@ -102,7 +102,7 @@ TEST(Gathering, ALostPartIsNeverGrantedButBegunAnew) {
   g.answered(PartAnswer::granted, kInTime);
   EXPECT_EQ(g.lost(1), (Effects{{Kind::drop, 1}, {Kind::call_off, 2}}));
   EXPECT_TRUE(g.lost(1).empty());
-  // The request to the third was granted before it could be called off.
+  // The request to the third part was granted before it could be cancelled.
   EXPECT_EQ(g.answered(PartAnswer::granted, kInTime),
             (Effects{{Kind::drop, 2}, {Kind::drop, 0}, {Kind::ask, 0}}));
   g.answered(PartAnswer::granted, kInTime);
@@ -139,7 +139,7 @@ TEST(Gathering, AStopOutdoesALoss) {
   g.start();
   g.answered(PartAnswer::granted, kInTime);
   g.lost(0);
-  EXPECT_TRUE(g.stop().empty());  // it has been called off already
+  EXPECT_TRUE(g.stop().empty());  // it was cancelled before
   EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
 }
 
@@ -199,7 +199,7 @@ TEST(Gathering, ALossIsMadeUpForByWhatIsLeft) {
   Gathering g = two_of_three();
   g.start();
   g.answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.lost(0), (Effects{{Kind::drop, 0}}));  // nothing is called off
+  EXPECT_EQ(g.lost(0), (Effects{{Kind::drop, 0}}));  // nothing is cancelled
   EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 2}}));
   EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
   EXPECT_FALSE(g.holds(0));
@@ -215,7 +215,7 @@ TEST(Gathering, ALossBeyondTheMajorityBeginsAnew) {
   EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::ask, 0}}));
 }
 
-// ---- parts out of reach -------------------------------------------------------------------------
+// ---- unreachable parts -------------------------------------------------------------------------
 
 Gathering persistent() {
   return Gathering({.parts = 3, .needed = 2, .persists = true});
@@ -284,9 +284,9 @@ TEST(Gathering, SingleAttemptOutOfReach_FailsAtOnce) {
   EXPECT_EQ(g.answered(PartAnswer::not_asked, kInTime), (Effects{{Kind::fail}}));
 }
 
-// ---- everything that can happen -----------------------------------------------------------------
+// ---- all orders of events ----------------------------------------------------------------------
 
-// Follows the effects as a driver does, and checks what must hold whatever happens.
+// Follows the effects as a driver does, and checks the invariants after each step.
 struct Walk {
   Gathering gathering;
   std::size_t parts;

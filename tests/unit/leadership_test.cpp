@@ -58,7 +58,7 @@ Effects feed(LeadershipFsm& fsm, Event event) {
   return feed(fsm, event, fsm.attempt());
 }
 
-// A machine in the state, by the shortest way.
+// Returns a machine that reached the state in the fewest steps.
 LeadershipFsm in_state(State state, bool again) {
   static const std::map<State, std::vector<Event>> ways{
       {State::idle, {}},
@@ -84,7 +84,7 @@ struct Then {
   Effects effects;
 };
 
-// What the table in the header says; nothing where it says nothing.
+// Returns the row of the table in the header, or nothing if the table has no such row.
 std::optional<Then> expected(State state, Event event, bool again) {
   const State after = again ? State::contending : State::idle;
   const State after_failure = again ? State::backing_off : State::idle;
@@ -166,7 +166,7 @@ TEST(LeadershipFsm, LostBeforeItsTurnItContendsOnceMore) {
   fsm.had_no_turn(fsm.attempt());
   EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
   fsm.granted(fsm.attempt());
-  fsm.had_no_turn(fsm.attempt());  // its loss has not been told yet
+  fsm.had_no_turn(fsm.attempt());  // the loss has not been notified yet
   fsm.had_no_turn(fsm.attempt() - 1);
   EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release, Effect::contend}));
   fsm.granted(fsm.attempt());
@@ -252,13 +252,13 @@ TEST(LeadershipFsm, KnowsWhichErrorsPass) {
                             Errc::server_error, Errc::outcome_unknown}));
 }
 
-// A world around the machine: the lock answers each attempt once, holds are released once, the
-// function of a leadership returns once. It takes every order of events, up to a depth.
+// The environment of the machine. The lock replies to each attempt once, a hold is released once,
+// and the function of a leadership returns once. The test tries all orders of events up to a depth.
 struct World {
   explicit World(bool again) : fsm(again) {}
 
   LeadershipFsm fsm;
-  std::set<LeadershipFsm::Attempt> asked;  // not answered
+  std::set<LeadershipFsm::Attempt> asked;  // without a reply
   std::set<LeadershipFsm::Attempt> pauses;
   std::set<LeadershipFsm::Attempt> running;  // leaderships begun, not finished
   std::set<LeadershipFsm::Attempt> stopped;
@@ -298,7 +298,7 @@ struct World {
     expect(holds == 1 || running.empty(), "leads without a hold");
   }
 
-  // Every event that can come now.
+  // Returns all events that can come next.
   std::vector<std::function<void(World&)>> moves() const {
     std::vector<std::function<void(World&)>> all;
     for (const auto a : asked) {
@@ -343,7 +343,7 @@ struct World {
   }
 };
 
-// Closed, and everything that is under way has come back.
+// Closes the machine, and completes everything that is in progress.
 void settle(World& world) {
   if (!world.closed) {
     world.closed = true;

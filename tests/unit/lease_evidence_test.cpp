@@ -249,7 +249,7 @@ TEST(LeaseEvidence, AnAttemptThatBeganInTheFutureCountsFromNow) {
   EXPECT_EQ(evidence.lease(now + T / 2, now + T / 2), now + T - T / 12);
 }
 
-// ---- odd times ----------------------------------------------------------------------------------
+// ---- unusual times -----------------------------------------------------------------------------
 
 TEST(LeaseEvidence, ManyAnswersAtOneTimeAreOnePacket) {
   const Instant t(seconds(1000));
@@ -451,7 +451,7 @@ TEST(LeaseEvidence, AnswersAfterALongPause_CountFromBeforeIt) {
   EXPECT_GE(evidence.lease(later, later), later);
 }
 
-// ---- why it is not simpler ----------------------------------------------------------------------
+// ---- counterexamples to simpler rules ----------------------------------------------------------
 
 // The age of the previous request alone says nothing of the half tick before it.
 Instant naive_claim(const Connection::Operation& operation, const LeaseEvidence&) {

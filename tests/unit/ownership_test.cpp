@@ -148,7 +148,7 @@ TEST(Ownership, CountsManyOfBothKinds) {
   EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::last);
 }
 
-// ---- to write, and to read ----------------------------------------------------------------------
+// ---- writing and reading -----------------------------------------------------------------------
 
 TEST(Ownership, EveryKindIsCountedAlone) {
   constexpr CountKind kinds[] = {CountKind::lock, CountKind::hold, CountKind::shared_lock,

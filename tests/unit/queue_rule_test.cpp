@@ -378,7 +378,7 @@ TEST(QueueRule, SumsOfTheLargestNumbersFit) {
             (Children{children[199]}));
 }
 
-// ---- contenders that come, hold and go ----------------------------------------------------------
+// ---- contenders that arrive, hold and leave ----------------------------------------------------
 
 /// Contenders that look at the list when the node they watch goes, and at no other time.
 class Simulation {
