@@ -11,13 +11,14 @@
 
 cmake_minimum_required(VERSION 3.22)
 
-# What the pure core needs none of.
+# The headers that the pure core must not include.
 set(impure_standard_headers
   thread mutex shared_mutex condition_variable future semaphore latch barrier stop_token
   iostream istream ostream fstream sstream syncstream cstdio filesystem csignal)
 
-# Why a file (its path below the root) may not have an include (with its <> or "");
-# empty when it may. `c_headers`: the client's headers that lead to the C client.
+# Sets `result` to the reason why a file (path below the root) may not have an include (with its <>
+# or ""). Sets it to an empty string if the include is permitted. `c_headers`: the client's headers
+# that lead to the C client.
 function(fault_of result file include c_headers)
   set(fault "")
   set(inner "^\"zklock/(core|client|recipes|cli)/")
@@ -55,7 +56,7 @@ function(fault_of result file include c_headers)
   set(${result} "${fault}" PARENT_SCOPE)
 endfunction()
 
-# The includes of a text, with their <> or "".
+# Sets `result` to the includes of a text, with their <> or "".
 function(includes_of result text)
   string(REGEX MATCHALL "(^|\n)[ \t]*#[ \t]*include[ \t]*(<[^>\n]*>|\"[^\"\n]*\")" lines "${text}")
   set(includes "")
@@ -75,7 +76,8 @@ function(read_includes result file)
   set(${result} "${includes}" PARENT_SCOPE)
 endfunction()
 
-# The headers of client that include the C client's, directly or through each other.
+# Sets `result` to the headers of client that include the C client's, directly or through each
+# other.
 function(find_c_headers result)
   file(GLOB headers RELATIVE "${ROOT}" "${ROOT}/zklock/client/*.h")
   set(found "")
@@ -96,7 +98,7 @@ function(find_c_headers result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# The check is to be able to fail.
+# Checks that the check can fail.
 function(expect_verdict verdict file include)
   fault_of(fault "${file}" "${include}" "zklock/client/acl.h")
   if((verdict STREQUAL "refused") AND NOT fault OR (verdict STREQUAL "allowed") AND fault)

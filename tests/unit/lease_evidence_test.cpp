@@ -25,12 +25,12 @@ using std::chrono::seconds;
 constexpr Duration T = seconds(48);
 constexpr Duration R = T / 4;
 
-/// Half ticks that the servers may have; those that miss a gap come on top.
+/// Half ticks of the servers. The half ticks that miss a gap are added to these.
 constexpr Duration half_ticks[] = {R,     R - nanoseconds(1),     T / 5,  T / 6,
                                    T / 8, T / 8 - nanoseconds(1), T / 10, T / 10 - nanoseconds(1),
                                    T / 40};
 
-/// A client that runs along a time line, and the servers beside it.
+/// A client on a time line, and the packets that the servers received.
 class Line {
  public:
   explicit Line(Duration handshake_takes = {})
@@ -39,11 +39,11 @@ class Line {
   Instant now() const { return now_; }
   const LeaseEvidence& evidence() const { return evidence_; }
 
-  /// Nothing is sent, whether the process runs or not.
+  /// Passes time without a packet, whether the process runs or not.
   void idle(Duration how_long) { now_ += how_long; }
 
-  /// A quorum operation that arrives after `arrives` and is answered after `takes`; nothing else is
-  /// sent meanwhile. How much lease it gave, counted from its sending.
+  /// Sends a quorum operation that arrives after `arrives` and is answered after `takes`. Nothing
+  /// else is sent meanwhile. Returns the length of its lease, from its sending.
   Duration operation(Duration takes = {}, Duration arrives = {}) {
     const Instant sent = now_;
     servers_.arrived(sent + arrives);
@@ -64,7 +64,7 @@ class Line {
     }
   }
   void expect_safe(Instant lease, Instant arrived, Duration half_tick) const {
-    // The phases that the model holds to be the worst, and, lest it err, many more.
+    // The phases that the model takes for the worst, and many others in case the model is wrong.
     Instant end = servers_.earliest_end(arrived, half_tick);
     for (Duration phase{}; phase < half_tick; phase += T / 384) {
       for (const Duration beside : {nanoseconds(-1), nanoseconds(0), nanoseconds(1)}) {
@@ -105,7 +105,7 @@ TEST(LeaseEvidence, SteadyHeartbeatsWithRoundTrips_GiveTwoThirdsLessTwiceTheExce
   }
 }
 
-// Questions that come closer together than the gap need not name the session in it.
+// If session requests are closer together than the gap, some of them can find no packet in it.
 TEST(LeaseEvidence, WideGaps_ShortenTheLease) {
   const Duration widest = (R - T / 24) / 2;
   for (const Duration apart : {widest, widest + nanoseconds(1), T / 8, T / 6, T / 5, R}) {
@@ -115,12 +115,12 @@ TEST(LeaseEvidence, WideGaps_ShortenTheLease) {
       least = std::min(least, line.operation());
       line.idle(apart);
     }
-    // The moment is a packet's sending, or two gaps and T/24 ago.
+    // The lease starts at the sending of a packet, or two gaps and T/24 ago.
     const Duration two_gaps = std::max(2 * apart + T / 24, R);
     EXPECT_GE(least, T - T / 12 - two_gaps) << apart.count();
     EXPECT_LE(least, T - T / 12 - std::min(2 * apart, two_gaps)) << apart.count();
     line.operation();
-    line.idle(apart - nanoseconds(4));  // the next half tick but one after a gap has not come
+    line.idle(apart - nanoseconds(4));  // before the second half tick after a gap
     line.operation();
   }
 }
@@ -144,8 +144,8 @@ TEST(LeaseEvidence, TheHandshakeAloneGrowsOld) {
   EXPECT_EQ(line.operation(), T - T / 3 - T / 12);
 }
 
-// The follower does not name a session for its handshake: a first packet in time does not carry
-// the news on to the next half tick.
+// The follower does not name a session for its handshake. So a first packet in time does not make
+// the leader's knowledge newer at the next half tick.
 TEST(LeaseEvidence, AHandshakeIsNotRelayed) {
   Line line;
   line.idle(R - nanoseconds(2));
@@ -154,7 +154,8 @@ TEST(LeaseEvidence, AHandshakeIsNotRelayed) {
   EXPECT_EQ(line.operation(), T / 2 + nanoseconds(4) - T / 12);
 }
 
-// What a client does that holds nothing. Its next operation comes at any time after a question.
+// A client without a hold sends its queries this far apart. Its next operation comes at any time
+// after one.
 TEST(LeaseEvidence, QuestionsFarApartGiveAGoodThirdAfterARest) {
   for (Duration later{}; later <= T / 4; later += T / 96) {
     Line line;
@@ -189,7 +190,7 @@ TEST(LeaseEvidence, HeartbeatsAfterASilenceCountAgain) {
   EXPECT_EQ(line.operation(), T * 2 / 3);
 }
 
-// An answer that is late says nothing against what was answered before it.
+// A late reply does not invalidate the replies before it.
 TEST(LeaseEvidence, ASlowAnswerAfterARestLeavesWhatTheQuestionsProve) {
   for (const Duration takes : {T / 48, T / 24}) {
     Line line;
@@ -212,7 +213,7 @@ TEST(LeaseEvidence, ALongRequestIsWorthWhatIsLeftOfIt) {
     line.operation();
     line.idle(T / 10);
   }
-  // A server may have paused since the operation before it.
+  // A server can have paused since the operation before it.
   EXPECT_EQ(line.operation(T / 2), T * 2 / 3 - T / 10);
 }
 
@@ -226,7 +227,7 @@ TEST(LeaseEvidence, AWideGapLetsTheNewsBeAsOldAsThePacketBeforeIt) {
   EXPECT_EQ(line.operation(), T - T / 3 - T / 12);
 }
 
-// The packet before the gap is kept for as long as the gap may hold the half tick.
+// The packet before the gap is kept as long as the gap can contain the half tick.
 TEST(LeaseEvidence, AWideGapIsRememberedForTheNextOperation) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(T, zero - 2 * T, zero - 2 * T);
@@ -258,7 +259,7 @@ TEST(LeaseEvidence, ManyAnswersAtOneTimeAreOnePacket) {
     EXPECT_EQ(evidence.lease(t, t), t + T * 2 / 3);
     evidence.answered(t, t, true);
   }
-  // A burst does not push out the packets that are needed.
+  // A burst does not displace the packets that are needed.
   for (int i = 0; i < 10'000; ++i) evidence.answered(t + i * R / 20'000, t + i * R / 20'000, true);
   EXPECT_EQ(evidence.lease(t + R / 2, t + R / 2), t + R / 2 + T * 2 / 3);
 }
@@ -294,7 +295,8 @@ Instant claim_of_evidence(const Connection::Operation& operation, const LeaseEvi
   return evidence.lease(operation.sent, operation.answered);
 }
 
-/// By the client's clock, the servers' T is up to 1/48 longer or shorter, and at times just that.
+/// Returns the difference of the servers' T on the client's clock: up to 1/48, sometimes exactly
+/// that.
 Duration drift_of(std::mt19937_64& random) {
   const Duration most = random_timeout / 48;
   const auto spread = static_cast<std::uint64_t>(2 * most.count() + 1);
@@ -305,16 +307,16 @@ Duration drift_of(std::mt19937_64& random) {
   }
 }
 
-/// Anything from a tenth of `longest`, and at times just that.
+/// Returns a half tick from a tenth of `longest` up to `longest`, sometimes exactly that.
 Duration half_tick_of(std::mt19937_64& random, Duration longest) {
   if (random() % 4 == 0) return longest;
   const auto spread = static_cast<std::uint64_t>((longest - longest / 10).count() + 1);
   return longest - Duration(static_cast<std::int64_t>(random() % spread));
 }
 
-/// The first of `seeds` connections in which the claim outlives the session's earliest end, less
-/// `reserve`, at a half tick of the servers taken at random, or at the worst ones for the
-/// operation. With `drift`, the clients' clocks run faster or slower than the servers'.
+/// Returns the first of `seeds` connections in which the claim exceeds the session's earliest end
+/// minus `reserve`. The half tick of the servers is random, or one of the worst for the operation.
+/// With `drift`, the clocks of client and servers run at different rates.
 std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditions conditions,
                                        bool drift, Duration reserve, Claim claim) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -341,7 +343,7 @@ std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditio
 
 ::testing::AssertionResult never_lies(std::uint64_t seeds, const Connection::Conditions& conditions,
                                       bool drift) {
-  // What is in reserve for clocks that differ is all there as long as they do not.
+  // Without drift, the reserve for the clock rates is left over in full.
   const Duration reserve = drift ? Duration{} : random_timeout / 12;
   const auto seed = first_lie(seeds, conditions, drift, reserve, claim_of_evidence);
   if (!seed) return ::testing::AssertionSuccess();
@@ -364,13 +366,14 @@ TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionByClocksThatDiffer) {
   EXPECT_TRUE(never_lies(100'000, {.handshake_is_named = false}, true));
 }
 
-// They may be stuck on the way for as long as they like.
+// Pings can be delayed on the way without limit.
 TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionWithPings) {
   EXPECT_TRUE(never_lies(50'000, {.pings = true}, false));
 }
 
-/// Returns the first of `seeds` connections in which the claim and T/48 outlive the session. A loss is
-/// reported within T/48. Questions of the leader are late, and clocks run at different rates.
+/// Returns the first of `seeds` connections in which the claim and T/48 exceed the session. A loss
+/// is notified within T/48. Session requests of the leader are late, and clocks run at different
+/// rates.
 std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Conditions conditions,
                                             Claim claim) {
   const Duration lateness = random_timeout / 24;
@@ -420,9 +423,10 @@ TEST(LeaseEvidenceAtRandom, ServerAndClientPause_NeverOutlivesTheSession) {
   EXPECT_EQ(first_late_lie(100'000, {.server_pauses = true}, claim_of_evidence), std::nullopt);
 }
 
-// T = 4800 ms, half a tick is 1200 ms. A question that is 199 ms late is answered at -1001 and names a
-// packet of -1002. The question at 0 names nothing. Packets come at 2 and 1000. The operation arrives
-// at 1398, and the server is cut off. The leader's last news is of -1001.
+// T = 4800 ms, and a half tick is 1200 ms. A session request that is 199 ms late is answered at
+// -1001 and names a packet of -1002. The request at 0 names nothing. Packets arrive at 2 and 1000.
+// The operation arrives at 1398, and the server is separated from the leader. The leader last heard
+// of the session at -1001.
 TEST(LeaseEvidence, LateQuestionBeforeAGap_LeaseEndsWithTheSession) {
   using std::chrono::milliseconds;
   const Instant zero(seconds(1000));
@@ -434,7 +438,8 @@ TEST(LeaseEvidence, LateQuestionBeforeAGap_LeaseEndsWithTheSession) {
   EXPECT_LE(evidence.lease(sent, sent), zero + milliseconds(3799 - 100));
 }
 
-// A server stood still from right after -R until T, and carried out what had been sent meanwhile.
+// A server pauses after 0 until 8T/10. It then executes the operations that were sent meanwhile.
+// Its last reply to a session request can be from right after -R.
 TEST(LeaseEvidence, AnswersAfterALongPause_CountFromBeforeIt) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(T, zero - 4 * T, zero - 4 * T);
@@ -444,7 +449,7 @@ TEST(LeaseEvidence, AnswersAfterALongPause_CountFromBeforeIt) {
     EXPECT_LE(evidence.lease(sent, resumed), zero + T * 2 / 3) << (sent - zero) / T * 10;
     evidence.answered(sent, resumed, true);
   }
-  // The answer came at once, but the leader need not have asked since the pause.
+  // The reply came at once, but the leader may not have sent a session request since the pause.
   EXPECT_LE(evidence.lease(resumed, resumed), zero + T * 2 / 3);
   evidence.answered(resumed, resumed, true);
   const Instant later = resumed + T / 10;
@@ -453,7 +458,7 @@ TEST(LeaseEvidence, AnswersAfterALongPause_CountFromBeforeIt) {
 
 // ---- counterexamples to simpler rules ----------------------------------------------------------
 
-// The age of the previous request alone says nothing of the half tick before it.
+// The age of the previous request alone says nothing about the half tick before it.
 Instant naive_claim(const Connection::Operation& operation, const LeaseEvidence&) {
   const Duration age = operation.sent - operation.previous_sent;
   const Duration quarter = random_timeout / 4;
@@ -465,9 +470,10 @@ TEST(LeaseEvidenceAtRandom, TheAgeOfThePreviousRequestIsNotEnough) {
   EXPECT_TRUE(first_lie(10'000, kind, false, Duration{}, naive_claim));
 }
 
-// By hand: packets at 0 and 23 s, the half ticks at 11, 23 - and 35 - s. The follower names the
-// session at 11 s; not at 23 s, for nothing has come; and is cut off when the operation of 34 s
-// has passed, before it can at 35 s. T after 11 s is 59 s: the naive formula says 66 s.
+// By hand: packets at 0 and 23 s, half ticks at 11 s and right before 23 s and 35 s. The follower
+// names the session at 11 s, but not before 23 s, because no packet has arrived. It is separated
+// from the leader after the operation at 34 s, so not at 35 s either. T after 11 s is 59 s, but the
+// naive formula returns 66 s.
 TEST(LeaseEvidence, TheAgeOfThePreviousRequestIsNotEnough) {
   const Instant zero(seconds(1000));
   Servers servers(T, zero - T, false);

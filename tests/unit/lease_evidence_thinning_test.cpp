@@ -12,7 +12,8 @@ namespace {
 constexpr Duration T = std::chrono::seconds(48);
 constexpr Instant start = Instant(std::chrono::hours(1));
 
-/// The shortest lease under heartbeats every T/10, some of them `before` after another operation.
+/// Returns the shortest lease with heartbeats every T/10. Some of them come `before` after another
+/// operation.
 Duration lease_with_company(Duration before) {
   LeaseEvidence evidence(T, start, start);
   Instant now = start;
@@ -21,7 +22,7 @@ Duration lease_with_company(Duration before) {
     for (const bool is_beat : {false, true}) {
       now += is_beat ? before : T / 10 - before;
       if (!is_beat && beat % 4 != 0) continue;
-      // The first few stand on the handshake.
+      // The leases of the first heartbeats start at the handshake.
       if (beat >= 5) shortest = std::min(shortest, evidence.lease(now, now) - now);
       evidence.answered(now, now, true);
     }
@@ -29,7 +30,7 @@ Duration lease_with_company(Duration before) {
   return shortest;
 }
 
-// However many packets there are, those that are forgotten must not leave a gap.
+// However many packets there are, the forgotten packets must not leave a gap.
 TEST(LeaseEvidenceThinning, OtherOperationsNeverShortenTheLease) {
   for (int share = 10; share < 200; ++share) {
     EXPECT_EQ(lease_with_company(T / share), T * 2 / 3) << share;

@@ -54,7 +54,8 @@ TEST(LeaseTerm, ExtendsAndNeverShortens) {
   EXPECT_FALSE(term.valid(end + seconds(5)));
 }
 
-// Nobody has asked in between: the extension comes in time, though after the old end.
+// The state was not queried in between. So the extension is in time, though it comes after the old
+// end.
 TEST(LeaseTerm, MayBeExtendedAfterItsEndAsLongAsNobodyAsked) {
   LeaseTerm term(session, end);
   EXPECT_TRUE(term.extend(end + seconds(1)));
@@ -77,11 +78,12 @@ TEST(LeaseTerm, OneThatBeganTooLateWasNeverValid) {
   EXPECT_FALSE(term.extend(end));
 }
 
-/// What the threads of a race have seen, on one count that orders it all.
+/// The results of the threads of a race, in the order of one clock.
 struct Race {
   LeaseTerm term{session, Instant(nanoseconds(1000))};
   std::atomic<std::int64_t> now{0};
-  /// Set as soon as anybody saw it lapsed; who then sees it valid has been lied to.
+  /// Set when a thread saw the term expired. A thread that sees it valid afterwards got a wrong
+  /// result.
   std::atomic<bool> seen_lapsed{false};
   std::atomic<int> lies{0};
 
@@ -125,8 +127,8 @@ void run_race(std::uint32_t seed, bool with_order_to_lapse) {
   }
 }
 
-/// One thread extends a term for as long as another has not ended it by `end_it`: on many terms, so
-/// that the two meet at every point. How many of them are valid after all.
+/// One thread extends each of many terms until another thread ends it with `end_it`, so that they
+/// meet at every point. Returns how many terms are valid afterwards.
 template <typename EndIt>
 int revived(EndIt end_it) {
   constexpr std::size_t rounds = 10'000;

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What the refusal says; "accepted" when there is none.
+// Returns the text of the refusal, or "accepted".
 std::string refusal(const std::string& path) {
   try {
     const LockPath accepted(path);
@@ -64,7 +64,8 @@ TEST(LockPath, RefusesControlCharacters) {
 }
 
 TEST(LockPath, RefusesWhatTheServersRefuse) {
-  // U+E000, U+F8FF, U+FFF0, U+FFFF; and U+10000, U+1F600, U+10FFFF: surrogates on the servers.
+  // U+E000, U+F8FF, U+FFF0, U+FFFF, and U+10000, U+1F600, U+10FFFF, which are surrogates on the
+  // servers.
   for (const std::string c : {"\xEE\x80\x80", "\xEF\xA3\xBF", "\xEF\xBF\xB0", "\xEF\xBF\xBF",
                               "\xF0\x90\x80\x80", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
     EXPECT_THAT(refusal("/a" + c), HasSubstr("a character that ZooKeeper does not allow"));

@@ -106,7 +106,7 @@ TEST(LogBridge, EachHasItsLoggerUntilThePlacesAreUsedUp) {
   ASSERT_EQ(logs.back().sink->lines().size(), 1U);
   EXPECT_NE(logs.back().sink->lines()[0].find("more than 64 clients"), std::string::npos);
 
-  // A place that is given back is used again, and its old logger hears no more.
+  // A released slot is used again, and its old logger gets no more lines.
   const auto old = bridges[7]->callback();
   bridges[7].reset();
   old(":ZOO_WARN@late");

@@ -106,7 +106,7 @@ TEST(NodeData, CapsEveryValueOnBothSides) {
   EXPECT_EQ(NodeData::parse(text)->thread, std::string(64, 'x'));
   EXPECT_EQ(NodeData::parse("zklock 1\nhost=" + std::string(1000, 'y'))->host,
             std::string(64, 'y'));
-  // A node of a megabyte is not read to its end.
+  // A znode of a megabyte is not parsed to its end.
   EXPECT_EQ(NodeData::parse("zklock 1\n" + std::string(1 << 20, 'z') + "\nhost=h\n")->host, "");
 }
 

@@ -26,7 +26,8 @@ TEST(NodeLedger, CountsFromTheCreateToTheDelete) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
-// Deleted by hand, unseen, and the path began again: the same number.
+// The znode was deleted by hand, without an event, and the path was recreated. So its number is
+// repeated.
 TEST(NodeLedger, TheSameNameTwiceCountsOnce) {
   NodeLedger nodes(2 * kOne);
   for (int i = 0; i < 2; ++i) {
@@ -49,7 +50,7 @@ TEST(NodeLedger, ALostReplyCountsUntilItsNodeGoes) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
-// Markers and the like are no node of the session.
+// Delay markers and the count are not znodes of this kind.
 TEST(NodeLedger, WhatElseGoesLeavesWhatIsUnknown) {
   NodeLedger nodes(1000);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
@@ -84,7 +85,7 @@ TEST(NodeLedger, OneWhoseNameWasSaidIsThatOne) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
-// A move to another name needs no room for both.
+// A move to another name needs no bytes for both names.
 TEST(NodeLedger, WhatTheSameTransactionRemovesMakesRoom) {
   NodeLedger nodes(kOne);
   ASSERT_TRUE(nodes.reserve("/p", "gate-"));
@@ -99,7 +100,7 @@ TEST(NodeLedger, WhatTheSameTransactionRemovesMakesRoom) {
   EXPECT_EQ(nodes.bytes(), kOne);
 }
 
-// The reply to a move was lost: either name may be there, and a list shows that only one is.
+// The reply to a move was lost, so either name can exist. A list shows that only one of them does.
 TEST(NodeLedger, ARemovalWithoutAReplyIsADoubtToo) {
   NodeLedger nodes(1000);
   ASSERT_TRUE(nodes.reserve("/p", "gate-"));
@@ -142,7 +143,7 @@ TEST(NodeLedger, OfTwoDoubtsTheVeryNameGoesFirst) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
-// A create whose reply was lost may never have been carried out: a list shows how many there can be.
+// A create without a reply may not have been executed. A list shows the largest possible number.
 TEST(NodeLedger, AListBoundsWhatIsUnknown) {
   NodeLedger nodes(1000);
   for (int i = 0; i < 3; ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 std::optional<std::int32_t> value(std::string_view text) {
   const auto name = NodeName::parse(text);
-  // The two ways to ask agree on every name of these tests.
+  // The two parsers agree on every name of these tests.
   const auto contention = parse_contention(text);
   EXPECT_EQ(contention.has_value(), name.has_value()) << text;
   if (!name) return std::nullopt;
@@ -73,7 +73,7 @@ TEST(NodeName, NearMissOfARow_IsNoContender) {
   for (const std::string& prefix : std::vector<std::string>{
            "block-", "xlock-", "-lock-", "lock-lock-", "x__WRIT__", "x__READ__", "lock-__WRIT__",
            "lock-0000000001lock-", "__lock__", "__rlock__", "__lock__lock-", "lock-__lock__",
-           // Curator: the UUID is as Java prints it, between "_c_" and "-".
+           // Curator: the UUID has the format of Java, between "_c_" and "-".
            "_c_lock-", "_c_-lock-", "_c_0a1b-lock-", kUuid + "-lock-", "_c_" + kUuid + "lock-",
            "_c_" + kUuid + "-", "_c_" + kUuid + "-Lock-", "_c_" + kUuid + "--lock-",
            "_c_" + kUuid + "0-lock-", "_c_" + kUuid.substr(1) + "-lock-", "x_c_" + kUuid + "-lock-",
@@ -81,12 +81,12 @@ TEST(NodeName, NearMissOfARow_IsNoContender) {
            "_c_0a1b2c3d4-e5f-6789-abcd-ef0123456789-lock-",
            "_c_0a1b2c3d-4e5f-6789-abcd_ef0123456789-lock-",
            "_c_0a1b2c3d-4e5f-6789-abcd-ef012345678g-lock-",
-           // Curator's other recipes, and its protection with Kazoo's marker
+           // Curator's other recipes, and its protection with Kazoo's marker.
            "_c_" + kUuid + "-latch-", "_c_" + kUuid + "-lease-", "_c_" + kUuid + "-__lock__",
-           // Go
+           // Go.
            "_c_" + kHex + "lock-", "_c_" + kHex.substr(1) + "-lock-", "_c_" + kHex + "0-lock-",
            "_c_" + kHex + "-__WRIT__", "_c_" + kHex + "-__READ__", kHex + "-lock-",
-           // Kazoo
+           // Kazoo.
            kHex.substr(1) + "__lock__", kHex + "0__lock__", kHex + "-__lock__", kHex + "lock-",
            kUuid + "__lock__", kHex + "_lock__", kHex + "__Lock__", kHex + "__wlock__",
            "g" + kHex.substr(1) + "__lock__", kHex.substr(1) + "__rlock__", kHex + "__READ__"}) {
@@ -162,7 +162,7 @@ TEST(NodeName, OneByteMoreOrLessIsNoContender) {
   }
   for (std::size_t i = 0; i <= name.size(); ++i) {
     for (const char c : {'0', '-', '+', ' ', 'x', '\0'}) {
-      const bool negates = c == '-' && (i == 4 || i == 5);  // a counter past its end prints that
+      const bool negates = c == '-' && (i == 4 || i == 5);  // a counter beyond its end prints that
       if (negates) continue;
       EXPECT_EQ(value(name.substr(0, i) + c + name.substr(i)), std::nullopt) << i << c;
     }

@@ -25,7 +25,7 @@ Owner owner_of_new_thread() {
   return owner;
 }
 
-// What `text` gives in a fork()ed child.
+// Returns the result of `text` in a fork()ed child.
 template <class Text>
 std::string in_child(Text text) {
   int ends[2];

@@ -11,7 +11,7 @@ namespace {
 using State = Ownership::State;
 using Dropped = Ownership::Dropped;
 
-/// With one count of each kind where there are any.
+/// Returns an ownership in the state, with one count of each kind if the state has counts.
 Ownership in(State state) {
   Ownership ownership;
   if (state == State::waiting) return ownership;
@@ -118,7 +118,7 @@ TEST(Ownership, RefusesToDropWhatIsNotThere) {
       EXPECT_EQ(ownership.count(), 0);
     }
   }
-  // Granted, but nobody has got a count yet.
+  // Granted, but no caller has a count yet.
   Ownership ownership;
   ownership.granted();
   EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::refused);

@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(, ForkedChild,
                          ::testing::Values(ProcessMutex::handles, ProcessMutex::log,
                                            ProcessMutex::requests));
 
-// The thread holds the mutex nearly always, and is not there in the child.
+// The thread holds the mutex almost always, and does not exist in the child.
 TEST_P(ForkedChild, FindsTheMutexUnlocked) {
   std::mutex& mutex = process_mutex(GetParam());
   std::atomic<bool> ends = false;

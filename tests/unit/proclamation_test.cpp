@@ -14,7 +14,7 @@ TEST(Proclamation, NodeNamesItsLeaderAndIsNoContender) {
   for (const std::int32_t number : {0, 42, 2'147'483'647, -1, -2'147'483'647}) {
     const std::string name = proclamation_node({number});
     EXPECT_FALSE(parse_contention(name)) << name;
-    // Curator orders by what follows "lock-", or else by the whole name.
+    // Curator sorts by the text behind "lock-", or by the whole name without it.
     EXPECT_EQ(name.find(lock_prefix), std::string::npos);
     EXPECT_GT(name, "9999999999");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rule against a slow reading of its table, on random lists.
+// Compares every rule with a slow reading of its table, on random lists.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -26,7 +26,7 @@ std::string numbered(const std::string& prefix, int sequence) {
   return NodeName::make(prefix, {sequence}).text;
 }
 
-/// A name, as the tests make them, with what it says: not read by the code under test.
+/// A contender that the test made. Its fields are not parsed by the code under test.
 struct Contender {
   std::string name;
   Access access;
@@ -34,7 +34,7 @@ struct Contender {
   std::int32_t of = 0;
 };
 
-/// The table in queue.h, read aloud.
+/// Returns the weight that the table in queue.h gives to `other` under `rule`.
 std::int64_t weighs(const Contender& other, const QueueRule& rule) {
   if (rule.access == Access::exclusive) return 1;
   if (rule.access == Access::shared) return other.access == Access::shared ? 0 : 1;
@@ -42,7 +42,7 @@ std::int64_t weighs(const Contender& other, const QueueRule& rule) {
   return agrees ? other.wanted : everything;
 }
 
-/// Whether a contender of that rule, behind `before`, may be granted.
+/// Returns whether a contender of that rule, behind `before`, can be granted.
 bool grantable(const std::vector<Contender>& before, const QueueRule& rule) {
   std::int64_t taken = 0;
   for (const Contender& each : before) taken += weighs(each, rule);
@@ -67,7 +67,7 @@ QueueRule rule_of(const Contender& own, std::int32_t all_of_shared) {
   return QueueRule::permits(own.wanted, own.of > 0 ? own.of : all_of_shared, own.of == 0);
 }
 
-/// Which kinds of contenders meet at a path.
+/// The kinds of contenders at a path.
 enum class Mix { writers, both, permits_of_3, permits_of_5, shared_permits, numbers, all };
 constexpr Mix all_mixes[] = {Mix::writers,      Mix::both,           Mix::permits_of_3,
                              Mix::permits_of_5, Mix::shared_permits, Mix::numbers,
@@ -95,7 +95,7 @@ class RandomQueue {
 
  private:
   Contender permits(int sequence, int of) {
-    // Of a shared number more can be wanted than there is.
+    // Of a shared count, more permits can be requested than there are.
     const int wanted = 1 + below(of > 0 ? of : 6);
     return {numbered(permits_prefix(wanted, of), sequence), Access::permits, wanted, of};
   }
@@ -134,7 +134,7 @@ class RandomQueue {
   Children children_;
 };
 
-/// Those of `before` that are named, and those whose bit is set, of the others.
+/// Returns the named contenders of `before`, and of the others those whose bit in `bits` is set.
 std::vector<Contender> some_of(const std::vector<Contender>& before, const Children& named,
                                unsigned bits) {
   std::vector<Contender> some;
@@ -145,16 +145,16 @@ std::vector<Contender> some_of(const std::vector<Contender>& before, const Child
   return some;
 }
 
-/// What is wrong with whom a contender watches; empty: nothing.
+/// Returns what is wrong with the watched contenders, or an empty string.
 std::string fault_of_watch(const Decision& decision, const std::vector<Contender>& before,
                            const QueueRule& rule) {
-  // Sound: whoever else goes, it is not granted, so nothing is missed.
+  // Sound: without the end of a watched contender it is not granted, so no grant is missed.
   const bool possible = rule.access != Access::permits || rule.wanted <= rule.all;
   for (unsigned bits = 0; bits < (1U << before.size()); ++bits) {
     if (grantable(some_of(before, decision.watch, bits), rule)) return "a grant goes unnoticed";
   }
   if (!possible) return decision.watch.empty() ? "" : "it watches, and nothing can help";
-  // Minimal: without one of them, all others could go unnoticed.
+  // Minimal: if one of them is not watched, a grant could be missed.
   for (const std::string& one : decision.watch) {
     Children fewer = decision.watch;
     std::erase(fewer, one);
@@ -165,17 +165,18 @@ std::string fault_of_watch(const Decision& decision, const std::vector<Contender
   if (rule.access == Access::permits) {
     return decision.watch.size() <= static_cast<std::size_t>(rule.all) ? "" : "more than permits";
   }
-  // The nearest of those in its way.
+  // The nearest predecessor that excludes it.
   const auto nearest = std::find_if(before.rbegin(), before.rend(),
                                     [&](const Contender& each) { return weighs(each, rule) > 0; });
   return decision.watch == Children{nearest->name} ? "" : "not the nearest";
 }
 
-/// If the watched one may be trusted to be a grant when it held and goes, then it is one.
+/// Returns what is wrong if the release of the watched holder counts as a grant, or an empty
+/// string.
 std::string fault_of_trust(const Decision& decision, const std::vector<Contender>& before,
                            const QueueRule& rule) {
   if (!decision.follows_release) {
-    // It could, and spares a request then.
+    // It could rely on the release, which saves a request.
     if (rule.access == Access::permits || decision.watch.empty()) return "";
     const auto watched = std::ranges::find(before, decision.watch.front(), &Contender::name);
     return watched->access == Access::exclusive ? "it does not trust" : "";
@@ -183,7 +184,7 @@ std::string fault_of_trust(const Decision& decision, const std::vector<Contender
   if (decision.watch.size() != 1) return "it trusts one of several";
   const auto watched = std::ranges::find(before, decision.watch.front(), &Contender::name);
   const auto at = static_cast<std::size_t>(watched - before.begin());
-  // Whatever stood before it: when it held, it was as its own rule says.
+  // The contenders ahead of it were compatible with its own rule when it held.
   for (unsigned bits = 0; bits < (1U << at); ++bits) {
     std::vector<Contender> left = some_of({before.begin(), watched}, {}, bits);
     if (!grantable(left, rule_of(*watched, 3))) continue;
@@ -220,7 +221,7 @@ TEST(QueueRule, AgreesWithItsTable) {
   for (const Mix mix : all_mixes) {
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
       RandomQueue random(mix, seed);
-      const std::int32_t all = random.below(6);  // of a shared number: also 0, or lowered
+      const std::int32_t all = random.below(6);  // of a shared count: also 0, or lowered
       for (std::size_t at = 0; at < random.queue().size(); ++at) {
         check_one(random, at, all);
         if (::testing::Test::HasFatalFailure()) {
@@ -287,7 +288,7 @@ const Named named_rules[] = {{QueueRule::mutex(), "lock-"},
                              {QueueRule::weighted(7, 16), "weight-7-age-16-"},
                              {QueueRule::weighted(7, 0), "weight-7-"}};
 
-// Others go by these names: other versions, and other libraries.
+// Other versions and other libraries use these names.
 TEST(QueueRule, IsInTheNameOfTheNode) {
   for (const Named& each : named_rules) EXPECT_EQ(each.rule.prefix(), each.prefix);
 }
@@ -323,7 +324,7 @@ TEST(QueueRule, WhoIsNotInTheListIsNeverGrantedNorAtOdds) {
   EXPECT_EQ(decide({}, numbered("__READ__", 2), QueueRule::reader()).verdict, Verdict::vanished);
 }
 
-// One heavy one in the way is enough; the light ones after it would only wake in vain.
+// One heavy predecessor suffices. The ends of the light ones behind it would not lead to a grant.
 TEST(QueueRule, WatchesNoneThatIsNotNeeded) {
   const Children children{numbered("permits-4-of-5-", 1), numbered("permits-1-of-5-", 2),
                           numbered("permits-1-of-5-", 3), numbered("permits-3-of-5-", 4)};
@@ -338,7 +339,7 @@ TEST(QueueRule, WatchesTheNearestOfEqualOnes) {
   EXPECT_EQ(watch, (Children{children[4], children[3]}));
 }
 
-// Somebody who is about to be refused does not get others refused.
+// A contender that is about to be refused does not cause the refusal of others.
 TEST(QueueRule, OneAtOddsIsInTheWayOfThoseBehindIt) {
   const std::string right = numbered("permits-1-of-3-", 1);
   const std::string wrong = numbered("permits-1-of-9-", 2);
@@ -380,12 +381,12 @@ TEST(QueueRule, SumsOfTheLargestNumbersFit) {
 
 // ---- contenders that arrive, hold and leave ----------------------------------------------------
 
-/// Contenders that look at the list when the node they watch goes, and at no other time.
+/// Contenders that read the list only when a watched znode is deleted.
 class Simulation {
  public:
   Simulation(Mix mix, std::uint64_t seed) : random_(mix, seed), rest_(random_.queue()) {}
 
-  /// Empty, or what went wrong. `arrivals`: more come while others go.
+  /// Returns what went wrong, or an empty string.
   std::string run() {
     for (int step = 0; step < 1000; ++step) {
       if (!rest_.empty() && (queue_.empty() || random_.below(2) == 0)) {
@@ -416,7 +417,7 @@ class Simulation {
     drop_refused();
   }
   Decision look(const Contender& who) const { return decide(names(), who.name, rule_of(who, 6)); }
-  /// One of the holders, any of them. False: nobody holds.
+  /// Removes any of the holders. Returns false if there is none.
   bool go() {
     std::vector<std::size_t> holding;
     for (std::size_t i = 0; i < queue_.size(); ++i) {

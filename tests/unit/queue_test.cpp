@@ -50,7 +50,7 @@ TEST(Queue, AMissingNodeIsNeverAGrant) {
   EXPECT_EQ(behind.verdict, Verdict::vanished);
   EXPECT_EQ(predecessor(behind), "");
   EXPECT_EQ(behind.position, 0U);
-  // The same number, but another node.
+  // The sequence number is equal, but the znode is another.
   EXPECT_EQ(decide(Children{kCurator + "0000000001"}, "lock-0000000001").verdict,
             Verdict::vanished);
 }
@@ -105,7 +105,7 @@ TEST(Queue, ListsThoseAtAGateBehindThoseWhoQueueAndByWeight) {
   EXPECT_EQ(texts, (Children{children[2], children[1], children[0], children[4], children[3]}));
 }
 
-// Two units of weight at an ageing of two are four places.
+// At an ageing of two, two units of weight are worth four places.
 TEST(Queue, HeavierByLessThanItsReach_Overtakes) {
   const Children children{"weight-1-age-2-0000000010", "weight-3-age-2-0000000013"};
   EXPECT_EQ(decide(children, children[1], QueueRule::weighted(3, 2)).verdict, Verdict::first);
@@ -118,7 +118,8 @@ TEST(Queue, HeavierByExactlyItsReach_DoesNotOvertake) {
   EXPECT_EQ(predecessor(decide(children, children[1], QueueRule::weighted(3, 2))), children[0]);
 }
 
-// What decide() should say, the slow way: sort everybody and look at who stands before.
+// Returns the expected result of decide() the slow way. It sorts all contenders, and takes the
+// predecessor.
 Decision reference(const Children& children, const std::string& own) {
   std::vector<NodeName> queue;
   for (const auto& child : children) {
@@ -140,7 +141,7 @@ Children random_children(std::mt19937& random) {
   const Children prefixes{"lock-",     kCurator, kGo,      kKazoo,   "lock--",
                           "__lock__-", "config", "lock-0", "lock-1", "lock-2"};
   const auto pick = [&](unsigned limit) { return static_cast<unsigned>(random() % limit); };
-  // Few numbers, so that many are equal; or many, close to the end of the counter.
+  // Use few numbers, so that many are equal; or many numbers, close to the end of the counter.
   const auto numbers = 1 + pick(40);
   const auto base = pick(3) == 0 ? 2'147'483'640U : 0U;
   std::set<std::string> names;

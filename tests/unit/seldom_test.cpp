@@ -11,7 +11,7 @@
 namespace zklock::core {
 namespace {
 
-/// Whose T{} is no empty one, and is not what most are set to.
+/// A type whose T{} is not all zero.
 struct Settings {
   int tries = 3;
   std::string name = {};

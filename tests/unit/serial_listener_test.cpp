@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listeners and their news, on a dispatcher that runs a task when the test says so.
+// Listeners and their notifications, on a dispatcher that runs a task when the test says so.
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -85,7 +85,7 @@ TEST_F(ListenersTest, WhatItThrowsIsTheDispatchersAndTheNextIsToldAllTheSame) {
   EXPECT_THROW(dispatcher_->step(), std::runtime_error);
   dispatcher_->run();
   EXPECT_EQ(told_, (Told{1, 2}));
-  listeners.wait();  // its call is over
+  listeners.wait();  // the call has ended
 }
 
 TEST_F(ListenersTest, SilentItIsToldNothingMore) {
@@ -100,7 +100,7 @@ TEST_F(ListenersTest, SilentItIsToldNothingMore) {
   EXPECT_EQ(told_, (Told{1}));
 }
 
-// As a latch keeps the end of a leadership that was told, and no other.
+// A latch keeps the end of a leadership whose start was notified, and no other state.
 TEST_F(ListenersTest, SilentItMayKeepTheNextInLine) {
   const auto follows = [](const std::optional<int>& told, const int& next) {
     return told && *told + 1 == next;
@@ -166,7 +166,7 @@ TEST_F(ListenersTest, WhatItThrowsWhileItIsFinishedIsHanded) {
   EXPECT_EQ(told_, (Told{1, 2}));
 }
 
-// The system gives no thread for a while.
+// The system has no thread for a while.
 template <class Listeners>
 Told told_around_a_refusal(StepByStep& dispatcher, Listeners& listeners, Told& told) {
   listeners.tell(1);

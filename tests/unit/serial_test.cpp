@@ -35,7 +35,7 @@ class StepByStep : public Dispatcher {
     task();
   }
   std::deque<std::function<void()>> tasks;
-  bool exhausted = false;  // the system gives no thread
+  bool exhausted = false;  // the system has no thread
 };
 
 TEST(Serial, WhatCouldNotBePostedGoesWithTheNext) {

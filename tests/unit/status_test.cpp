@@ -10,7 +10,7 @@
 namespace zklock::core {
 namespace {
 
-/// All of one sort, in their order.
+/// Returns all statuses of one sort, in their order.
 std::vector<Status> of(StatusSort sort) {
   std::vector<Status> found;
   for (const Status s : acquire_test::all_statuses) {
@@ -40,7 +40,7 @@ TEST(Status, OnlyWhatDecidesNothingPasses) {
   }
 }
 
-// Nothing is doubtful but what says so: all others have decided the call.
+// Only these statuses leave the outcome unknown. All others have decided the call.
 TEST(Status, TellsTheCallerOfADoubtAsOne) {
   for (const Status s : acquire_test::all_statuses) {
     EXPECT_EQ(error_of(s) == Errc::outcome_unknown, sort_of(s) == StatusSort::doubtful);

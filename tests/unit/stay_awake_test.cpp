@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 class StayAwake : public ::testing::Test {
  protected:
   static bool never() { return false; }
-  /// For something that does not happen.
+  /// Waits for a condition that never becomes true.
   void wait_in_vain(std::chrono::microseconds longest, core::Vigil& vigil) {
     stay_awake(
         lock_, longest, never, [this] { ++rounds_; }, vigil);
@@ -28,7 +28,7 @@ class StayAwake : public ::testing::Test {
 };
 
 TEST_F(StayAwake, EndsWhenItIsDone) {
-  // Others may want the processor of the test for long: however often it ends for that, it goes on.
+  // Other processes can use the processor for long. Then the wait ends early, so it is repeated.
   while (rounds_ < 3) {
     core::Vigil vigil;
     stay_awake(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a term adds to that of a lease; see lease_term_test.cpp.
+// The additions of Term to LeaseTerm; see lease_term_test.cpp.
 #include "zklock/core/term.h"
 
 #include <chrono>

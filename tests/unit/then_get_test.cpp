@@ -12,7 +12,7 @@
 namespace zklock::client {
 namespace {
 
-/// Keeps what is submitted, to be answered by the test.
+/// Stores the requests, and replies when the test says so.
 class Answerer final : public Coordinator {
  public:
   RequestId submit(Request request, ReplyHandler handler) override {
@@ -67,7 +67,7 @@ TEST(ThenGet, TellsOfBothOnceWhicheverComesFirst) {
   EXPECT_EQ(told_when_answered(1, Status::no_node, Status::closed), both);
 }
 
-// At the end of a client: the one answer is a server's, the other the client's own.
+// At the end of a client, one reply is the server's, and the other is the client's own.
 TEST(ThenGet, TheAnswersMayComeFromTwoThreads) {
   for (int round = 0; round < 500; ++round) {
     Answerer servers;

@@ -78,7 +78,7 @@ TEST(ThreadExit, SkipsExpiredListeners) {
   EXPECT_EQ(recorder->owners.size(), 1U);
 }
 
-// Counts what is allocated: a control block lives as long as a weak_ptr to it.
+// Counts its allocations. A control block lives as long as a weak_ptr to it.
 template <class T>
 struct CountingAllocator {
   using value_type = T;
@@ -157,7 +157,7 @@ TEST(ThreadExit, MayBeRegisteredFromACall) {
   EXPECT_EQ(second->owners.size(), 1U);
 }
 
-// Tells through a pipe, so that it can be heard from another process.
+// Reports through a pipe, so that another process can receive it.
 class Teller : public ThreadExitListener {
  public:
   Teller(int fd, char letter) : fd_(fd), letter_(letter) {}
@@ -176,14 +176,15 @@ struct Forking {
 
 void* fork_in_this_thread(void* argument) {
   auto& forking = *static_cast<Forking*>(argument);
-  // On the heap: in the child nobody unwinds the stack of the thread that waits for this one.
+  // On the heap, because the child does not unwind the stack of the thread that waits for this
+  // thread.
   const auto& of_parent = *new auto(std::make_shared<Teller>(forking.pipe, 'p'));
   const auto& of_child = *new auto(std::make_shared<Teller>(forking.pipe, 'c'));
   call_at_thread_exit(of_parent);
   forking.child = ::fork();
   if (forking.child == 0) {
     if (forking.child_registers) call_at_thread_exit(of_child);
-    // Made later, so called later: the child ends here, before its exit handlers.
+    // Created later, so called later. The child ends here, before its exit handlers.
     pthread_key_t end;
     ::pthread_key_create(&end, [](void*) { ::_exit(0); });
     ::pthread_setspecific(end, argument);
@@ -194,7 +195,7 @@ void* fork_in_this_thread(void* argument) {
   return nullptr;
 }
 
-// The letters of the listeners that were called in the child.
+// Returns the letters of the listeners that were called in the child.
 std::string called_in_child(bool child_registers) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);

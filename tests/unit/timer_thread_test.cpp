@@ -72,7 +72,7 @@ TEST(TimerThread, RunsTasksInTheOrderOfTheirTimes) {
     std::vector<std::pair<Instant, int>> got;
     const Latch all(count);
     TimerThread timers;
-    // All made before the first is due; many times are equal.
+    // All timers are created before the first is due. Many due times are equal.
     const Instant start = timers.now() + 100ms;
     for (int i = 0; i < count; ++i) {
       const Instant when = start + std::chrono::milliseconds(random() % 30);
@@ -83,7 +83,7 @@ TEST(TimerThread, RunsTasksInTheOrderOfTheirTimes) {
         all.count_down();
       });
     }
-    if (timers.now() >= start) continue;  // too slow a machine to say anything
+    if (timers.now() >= start) continue;  // the machine is too slow for a result
     all.wait();
     std::sort(wanted.begin(), wanted.end());
     EXPECT_EQ(got, wanted) << "seed " << seed;
@@ -107,7 +107,7 @@ TEST(TimerThread, ACancelledTaskDoesNotRunAndIsDestroyed) {
   std::atomic<bool> ran = false;
   TimerThread timers;
   auto owned = std::make_shared<int>();
-  const Fact<> cancelled;  // before it nothing runs, however slow the machine is
+  const Fact<> cancelled;  // until then nothing runs
   timers.at(Instant(), [cancelled] { cancelled.get(); });
   const Instant due = timers.now() + 10ms;
   const TimerId timer = timers.at(due, [&ran, owned] { ran = true; });

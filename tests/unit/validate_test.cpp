@@ -20,7 +20,7 @@ ClientOptions good() {
   return options;
 }
 
-// The error after a change to good options; 0: none.
+// Returns the error after a change to good options; 0: none.
 Errc after(const std::function<void(ClientOptions&)>& change) {
   ClientOptions options = good();
   change(options);

@@ -87,7 +87,7 @@ TEST(WatchRegistry, WhichOfThreeInterestsGoesIsAllTheSame) {
   }
 }
 
-// As many as no test could wait for if each of them looked through the others.
+// With this number, a search through all interests would exceed the time of any test.
 TEST(WatchRegistry, OfVeryManyInterestsInOnePathEachGoesByItself) {
   constexpr std::uint64_t kMany = 300'000;
   const auto stays = [](std::uint64_t id) { return id % 1000 == 0; };

@@ -34,7 +34,7 @@ TEST(ZkError, EveryOtherCode) {
   EXPECT_EQ(to_status(-125), Status::quota_exceeded);
   EXPECT_EQ(to_status(ZNOTREADONLY), Status::read_only);
   EXPECT_EQ(to_status(ZTHROTTLEDOP), Status::throttled);
-  // Sure to be none of those with a meaning of their own: nothing is to be repeated or adopted.
+  // A code without a meaning of its own must not cause a repetition or an adoption.
   const std::set<int> special = {0,    -2,   -4,   -7,   -9,   -101, -102, -103, -110, -111,
                                  -112, -114, -115, -116, -118, -119, -124, -125, -127};
   for (int code = -200; code <= 200; ++code) {
