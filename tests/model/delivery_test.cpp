@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loss callbacks and results while the system has no thread for them.
+// Tasks that a caller waits for, while the system has no thread for them.
 #include "zklock/recipes/delivery.h"
 
 #include <chrono>

@@ -260,8 +260,7 @@ TEST_F(Downgrade, OfANodeThatIsGoneIsALoss) {
   expect_rest();
 }
 
-// The downgrade is executed, its reply is lost, and the znode is deleted before the client queries
-// it.
+// The downgrade is executed, its reply is lost, and the znode is deleted before the next query.
 TEST_F(Downgrade, OfANodeThatIsGoneBeforeItCanAskIsALoss) {
   world().lose_reply(0, Kind::transaction);
   downgrade();
@@ -357,8 +356,7 @@ TEST_F(Downgrade, HandsOverAfterItsLongestHold) {
   expect_rest();
 }
 
-// The loss is notified before the client learns that the reply was lost. The znode is deleted after
-// that.
+// The loss is notified before the client learns of the lost reply. The delete of the znode follows.
 TEST_F(Downgrade, HandsOverWhicheverNodeThereIs) {
   release(reads_);
   release(writes_);

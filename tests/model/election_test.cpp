@@ -181,8 +181,7 @@ TEST(ElectionModel, AValueIsTwoRequestsAndIsTold) {
   EXPECT_EQ(polls.view().proclaimed, "a");
 }
 
-// give_up() is called at each reading of the clock, as another thread could do. After it nothing is
-// sent.
+// give_up() is called at each reading of the clock, as by another thread. After it nothing is sent.
 TEST(ElectionModel, AValueGivenUp_IsNotSentAfterwards) {
   int given_up = 0;
   for (int reading = 1; given_up + 1 == reading; ++reading) {
@@ -671,8 +670,7 @@ TEST(ElectionModel, ALeaderAndItsValueGoInOneTransaction) {
   }
 }
 
-// The create of the value's znode is sent again after a reconnect, as is the delete. Here that
-// create arrives after the delete was sent.
+// A repeated create of the value's znode can arrive after the delete of the leader's znode was sent.
 TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
   Polls polls;
   const Leadership leader = polls.leadership(0);

@@ -232,7 +232,7 @@ TEST_F(LockDelayKinds, AMarkerThatCannotGoKeepsNoNode) {
 TEST_F(LockDelayKinds, ANodeThatIsGoneKeepsNoMarker) {
   const auto holder = granted(0, delayed());
   ASSERT_EQ(ensemble().remove(lock_.call(holder).node), Status::ok);
-  release(holder);  // before it hears of that
+  release(holder);  // before it receives the event
   EXPECT_EQ(lock_.nodes().size(), 0U);
   expect_rest();
 }

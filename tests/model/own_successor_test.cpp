@@ -235,8 +235,7 @@ TEST_F(OwnSuccessorTest, OfWhatWasLostWithTheLeaseWaits) {
   release(next);
 }
 
-// The znode of the first holder is deleted after that of the second. The other clients do not wait
-// for it.
+// The first holder's znode is deleted after the second's. The other clients do not wait for it.
 TEST_F(OwnSuccessorTest, PassesOnToOthersThoughTheNodeBeforeItIsThere) {
   const auto holder = granted(0);
   const auto next = waiting(0);
@@ -421,8 +420,7 @@ TEST_F(OwnSuccessorTest, OfWhoseTimeIsOverWaits) {
   release(next);
 }
 
-// For a writer the client does not know whether only readers are left. For permits it does not know
-// how many are held.
+// The client does not know whether a writer has only readers left, or how many permits are held.
 TEST_F(OwnSuccessorTest, IsThereForMutexesOnly) {
   const std::vector<Request> others = {LockWorld::to_write(), LockWorld::permits(1, 1),
                                        LockWorld::at_gate(1)};

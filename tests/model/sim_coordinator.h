@@ -69,7 +69,7 @@ enum class Relay {
 /// |          |                                   | then sent                  |
 /// | refused  | ended, queued                     | held; after AUTH_FAILED:   |
 /// |          |                                   | always fail with it        |
-/// | closed   | suspended, follows                | sent and lost              |
+/// | closed   | suspended will be queued          | sent and lost              |
 ///
 /// A client ends its session itself if no `connected` follows a `suspended` within the session
 /// timeout. The real coordinator does so, too. The session stays alive on the ensemble until its

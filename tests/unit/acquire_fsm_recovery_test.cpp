@@ -460,8 +460,7 @@ TEST(AcquireSession, ALateTimerResumesNothing) {
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
-// A reply for an unsent request comes from another thread. It can overtake the reply to a sent
-// request.
+// The reply for an unsent request comes from another thread, and can overtake that to a sent one.
 TEST(AcquireOrder, ACountThatIsAnsweredFirstIsKept) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.counted(Status::not_sent), "");
@@ -485,8 +484,7 @@ TEST(AcquireOrder, AnEarlyCountIsNoProofOfBeingAlone) {
   EXPECT_EQ(steps.created(5), "list @a") << "it may be of before the node";
 }
 
-// The caller gets the failure immediately. The search for the znode continues until its fate is
-// known.
+// The caller gets the failure immediately. The search continues until the znode's fate is known.
 TEST(AcquireRecovery, AFailureTellsTheCallerAndTheSearchGoesOn) {
   Steps steps = steps_in(State::recovering);
   EXPECT_EQ(steps.answer(Status::no_auth), failure(Errc::no_auth) + ", pause");

@@ -273,7 +273,7 @@ void Walk::event() {
         take(fsm_.give_up());
       }
       break;
-    case 5:  // others have waited for it, too
+    case 5:  // another contender has cleared it
       if (!markers_.empty() && markers_.begin()->second.value == 0)
         markers_.erase(markers_.begin());
       break;

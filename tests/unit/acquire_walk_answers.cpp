@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the servers of a random walk answer.
+// The replies of the ensemble in a random walk.
 #include <cstdint>
 #include <limits>
 #include <string>

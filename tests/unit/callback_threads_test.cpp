@@ -67,8 +67,7 @@ TEST(CallbackThreads, RunEveryTaskWhetherTheyAreAwakeOrAsleep) {
     std::jthread other(post);
     post();
     all.wait();
-    // Each task is posted after the previous one has ended. The thread is sometimes awake, and
-    // sometimes asleep.
+    // Each task is posted after the end of the previous one. The thread is awake or asleep then.
     for (int i = 0; i < count / 10; ++i) {
       const Fact<> ran;
       threads.post([ran] { ran.is_known(); });
@@ -301,8 +300,7 @@ TEST(CallbackThreads, TwoTasksThatDrainDoNotWaitForEachOther) {
       result.is(pool->drain_for(ample));
     });
   }
-  // The second caller finds the queue drained, or waits for the first. It returns true in both
-  // cases.
+  // The second caller finds the queue drained or waits for the first. Both calls return true.
   EXPECT_TRUE(first.get());
   EXPECT_TRUE(second.get());
 }

@@ -154,8 +154,7 @@ TEST(LeaseEvidence, AHandshakeIsNotRelayed) {
   EXPECT_EQ(line.operation(), T / 2 + nanoseconds(4) - T / 12);
 }
 
-// A client without a hold sends its queries this far apart. Its next operation comes at any time
-// after one.
+// A client without a hold sends its queries this far apart. Its next operation can follow any time.
 TEST(LeaseEvidence, QuestionsFarApartGiveAGoodThirdAfterARest) {
   for (Duration later{}; later <= T / 4; later += T / 96) {
     Line line;
@@ -295,8 +294,7 @@ Instant claim_of_evidence(const Connection::Operation& operation, const LeaseEvi
   return evidence.lease(operation.sent, operation.answered);
 }
 
-/// Returns the difference of the servers' T on the client's clock: up to 1/48, sometimes exactly
-/// that.
+/// Returns a difference between the servers' T and the client's: up to 1/48, often exactly 1/48.
 Duration drift_of(std::mt19937_64& random) {
   const Duration most = random_timeout / 48;
   const auto spread = static_cast<std::uint64_t>(2 * most.count() + 1);
@@ -307,7 +305,7 @@ Duration drift_of(std::mt19937_64& random) {
   }
 }
 
-/// Returns a half tick from a tenth of `longest` up to `longest`, sometimes exactly that.
+/// Returns a half tick from a tenth of `longest` to `longest`, often exactly `longest`.
 Duration half_tick_of(std::mt19937_64& random, Duration longest) {
   if (random() % 4 == 0) return longest;
   const auto spread = static_cast<std::uint64_t>((longest - longest / 10).count() + 1);
@@ -371,9 +369,8 @@ TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionWithPings) {
   EXPECT_TRUE(never_lies(50'000, {.pings = true}, false));
 }
 
-/// Returns the first of `seeds` connections in which the claim and T/48 exceed the session. A loss
-/// is notified within T/48. Session requests of the leader are late, and clocks run at different
-/// rates.
+/// Returns the first of `seeds` connections in which the claim and T/48 exceed the session. T/48 is
+/// the time to notify a loss. The leader's session requests are late, and the clocks' rates differ.
 std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Conditions conditions,
                                             Claim claim) {
   const Duration lateness = random_timeout / 24;
@@ -470,10 +467,10 @@ TEST(LeaseEvidenceAtRandom, TheAgeOfThePreviousRequestIsNotEnough) {
   EXPECT_TRUE(first_lie(10'000, kind, false, Duration{}, naive_claim));
 }
 
-// By hand: packets at 0 and 23 s, half ticks at 11 s and right before 23 s and 35 s. The follower
-// names the session at 11 s, but not before 23 s, because no packet has arrived. It is separated
-// from the leader after the operation at 34 s, so not at 35 s either. T after 11 s is 59 s, but the
-// naive formula returns 66 s.
+// By hand: packets arrive at 0 and 23 s; the half ticks are at 11 s and right before 23 and 35 s.
+// The follower names the session at 11 s, and not at 23 s, because no packet has arrived since. It
+// is separated from the leader after the operation at 34 s. T after 11 s is 59 s, but the naive
+// formula returns 66 s.
 TEST(LeaseEvidence, TheAgeOfThePreviousRequestIsNotEnough) {
   const Instant zero(seconds(1000));
   Servers servers(T, zero - T, false);

@@ -95,7 +95,7 @@ class RandomQueue {
 
  private:
   Contender permits(int sequence, int of) {
-    // Of a shared count, more permits can be requested than there are.
+    // With a shared count, a contender can request more permits than there are.
     const int wanted = 1 + below(of > 0 ? of : 6);
     return {numbered(permits_prefix(wanted, of), sequence), Access::permits, wanted, of};
   }

@@ -147,8 +147,7 @@ void Injector::to_network(const PlanStep& step) {
       return;
     case Fault::dns_fails_later: no_new_session(line, length); return expire(line);
     case Fault::timeout_changes: {
-      // The longest half tick stays at most a quarter of the timeout, even on a clock that is
-      // faster.
+      // The longest half tick is at most a quarter of the timeout, even on a faster clock.
       const Duration shortest = milliseconds(setup_.relay_ms) * 17 / 4;
       const Duration granted = milliseconds(setup_.session_ms) * (30 + step.salt % 91) / 100;
       line.coordinator.options().session_timeout = std::max(granted, shortest);
