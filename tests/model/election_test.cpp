@@ -670,7 +670,7 @@ TEST(ElectionModel, ALeaderAndItsValueGoInOneTransaction) {
   }
 }
 
-// A repeated create of the value's znode can arrive after the delete of the leader's znode was sent.
+// A repeated create of the value's znode can arrive after the leader's znode was to be deleted.
 TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
   Polls polls;
   const Leadership leader = polls.leadership(0);

@@ -387,8 +387,7 @@ TEST_F(EngineTest, CloseEndsEverything) {
   lock_.release(held);
 }
 
-// Another thread destroys the last lock object and closes the client before lock() returns with its
-// grant.
+// Another thread destroys the last lock object and closes the client before lock() returns.
 TEST_F(EngineTest, WhoComesBackAfterAllHasGoneIsNotKept) {
   lock_.use(0);
   const auto engine = lock_.engine(0);

@@ -78,8 +78,7 @@ TEST_F(LockDelay, ALostAnswerToTheReleaseDelaysNobody) {
   }
 }
 
-// The release deletes the znode and the marker in one transaction. With two requests, one could
-// arrive late.
+// One transaction deletes the znode and the marker. With two requests, one could arrive late.
 TEST_F(LockDelay, AReleaseThatIsPutOffIsPutOffAsAWhole) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);

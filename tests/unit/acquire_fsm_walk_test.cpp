@@ -325,8 +325,7 @@ void Walk::add_other(int sequence) {
                       .announces = !one_in(4)};
 }
 
-// Only a holder announces its release. A znode that promises no announcement can change at any
-// time.
+// Only a holder announces its release. Without this promise, a znode can change at any time.
 void Walk::remove_other(Nodes::iterator other) {
   const bool alone = parse_contention(other->second.name)->access == Access::exclusive;
   // A znode made by hand ahead of the counter never held, because no client made it.

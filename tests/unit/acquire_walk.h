@@ -29,8 +29,8 @@ class Walk {
   static Wish wish(int which);
   Walk(std::uint64_t seed, const Wish& wish);
 
-  /// Takes that many random steps. After that there are no faults, and the machine must be granted or
-  /// end.
+  /// Takes that many random steps. After that there are no faults, and the machine must be granted
+  /// or end.
   void run(int steps);
 
   const std::string& wrong() const { return wrong_; }

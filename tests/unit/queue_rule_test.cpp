@@ -171,8 +171,7 @@ std::string fault_of_watch(const Decision& decision, const std::vector<Contender
   return decision.watch == Children{nearest->name} ? "" : "not the nearest";
 }
 
-/// Returns what is wrong if the release of the watched holder counts as a grant, or an empty
-/// string.
+/// Returns what is wrong if a watched holder's release is taken for a grant, or an empty string.
 std::string fault_of_trust(const Decision& decision, const std::vector<Contender>& before,
                            const QueueRule& rule) {
   if (!decision.follows_release) {

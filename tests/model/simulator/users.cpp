@@ -348,8 +348,7 @@ void Users::set_permits(const PlanStep& step) {
                 .number = step.number});
 }
 
-// Requests a release as another program would, and withdraws the request after half a session
-// timeout.
+// Requests a release, as another program would. Withdraws it after half a session timeout.
 void Users::ask_release(const PlanStep& step) {
   const auto& object = plan_.setup.objects[static_cast<std::size_t>(step.object)];
   SimEnsemble& servers = universe_.ensemble(0);

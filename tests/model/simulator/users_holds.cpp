@@ -275,8 +275,7 @@ void Users::nest(Call& call) {
 void Users::commit(Call& call) {
   if (call.over || !call.got.hold || access_of(call) != Access::exclusive) return;
   const FencingToken token = call.got.hold.token();
-  // After a call of Hold::node(), a release completes before the lock is handed off. Avoid it if
-  // possible.
+  // Hold::node() delays each later hand-off until the znode is deleted, so it is the second choice.
   std::string node = scribe_.node_of(call.ensemble, token.zxid);
   if (node.empty()) node = call.got.hold.node();
   const std::uint32_t number = begin_commit(call, std::move(node));
@@ -353,7 +352,7 @@ bool Users::is_held(const std::string& node) const {
     return std::ranges::any_of(call->parts, [&](const Call::Part& part) {
       const Hold* const hold = hold_of(*call, part);
       if (hold == nullptr || part.ensemble != 0) return false;
-      // A downgraded hold is recognized by the write of its znode.
+      // No downgraded hold: the data of its znode identify it, and must not be overwritten.
       const model::Node* const there = universe_.ensemble(0).find(node);
       return there != nullptr && there->czxid == hold->token().zxid;
     });
