@@ -253,7 +253,7 @@ std::vector<std::string> LockWorld::nodes() const {
 std::size_t LockWorld::held() const {
   std::set<FencingToken> grants;  // nested holds count once
   for (const auto& call : calls_) {
-    // The state of a paused process cannot be read.
+    // A paused process cannot query its holds.
     if (world_.client(call->client).is_paused()) continue;
     if (call->hold && call->hold.state() != HoldState::lost) grants.insert(call->token);
   }
