@@ -42,7 +42,7 @@ template <class Begin>
 Detached await_in_coroutine(Begin& begin, std::promise<Outcome>& result) {
   Outcome outcome;
   try {
-    co_await begin();
+    static_cast<void>(co_await begin());
   } catch (const Error& error) {
     outcome = error.errc();
   }
