@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A resource that checks no token may receive a late write of a lost holder: a request is still on
-// the network, or a disconnected process continues to write. The promise: with a lock delay, the
-// lock is granted to no contender for that time after a crash. After a release, the next contender
-// is granted at once.
+// A resource that checks no token may receive a late write of a lost holder. Either a request is
+// still on the network, or a disconnected process continues to write. The promise: with a lock
+// delay, the lock is granted to no contender for that time after a crash. After a release, the next
+// contender is granted at once.
 //
 // The holder that crashes is a process of its own, a copy of this program. It is killed with
 // SIGKILL.

@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MOST_WORDS = 30
-MOST_TRAILING_WORDS = 10
+MOST_WORDS = 25
+MOST_TRAILING_WORDS = 8
 COMMENT_MARKS = {".h": "//", ".cpp": "//", ".cmake": "#", ".txt": "#", ".sh": "#", ".py": "#"}
 RULES = {
     "a person as the subject": r"(?:^|[.;:,(] )(?:who|whoever|whom|whose)\b|\b(?:nobody|somebody|whoever)\b",

@@ -48,9 +48,9 @@ struct ElectionState {
 /// that the client saw, Participant::token of the leader.
 ///
 /// States never go back: each call of a listener reports a state that is no older than the one
-/// before, also after a disconnect and on a new session. So the tokens only rise. While the client
-/// is disconnected, no state is reported. Changes of that time are reported when it is connected
-/// again.
+/// before. This holds also after a disconnect and on a new session. So the tokens only rise. While
+/// the client is disconnected, no state is reported. Changes of that time are reported when it is
+/// connected again.
 ///
 /// Cost: as for LockObserver, with at most two getData for each getChildren.
 /// Source: etcd's concurrency.Election.Observe() and Leader().

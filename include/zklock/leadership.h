@@ -46,10 +46,10 @@ class Leadership {
   HoldState state() const noexcept;
 
   /// Returns a token that is stopped once, when the leadership is lost, interrupted, withdrawn,
-  /// closed or released. After a loss it is stopped before another client can lead, and its
-  /// callbacks run on a thread of the client that has no other work. Otherwise the callbacks run on
-  /// the thread that ends the leadership. If the leadership has ended, the returned token is
-  /// already stopped.
+  /// closed or released. After a loss it is stopped before another client can lead. Its callbacks
+  /// then run on a thread of the client that has no other work. Otherwise the callbacks run on the
+  /// thread that ends the leadership. If the leadership has ended, the returned token is already
+  /// stopped.
   std::stop_token ended() const noexcept;
 
   /// Returns a token that is stopped when request_release() asks the leader to release. The program

@@ -38,8 +38,8 @@ struct LockState {
 ///
 /// A reported state may be out of date when it is read. Do not conclude from it that a client holds
 /// or may write. States never go back: each call of a listener reports a state that is no older
-/// than the one before, also after a disconnect and on a new session. While the client is
-/// disconnected, no state is reported. Changes of that time are reported when it is connected
+/// than the one before. This holds also after a disconnect and on a new session. While the client
+/// is disconnected, no state is reported. Changes of that time are reported when it is connected
 /// again.
 ///
 /// Cost: while there is a listener, every change of the queue costs one getChildren and one getData

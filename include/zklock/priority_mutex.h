@@ -71,9 +71,9 @@ struct PriorityOptions {
 class PriorityMutex {
  public:
   /// Creates a mutex object. Sends nothing and does not block.
-  /// Throws: Error(invalid_option) for a weight or an ageing out of range, and for a
-  /// MutexOptions::local_batch or keep_idle that is not the default; Error(invalid_path | closed |
-  /// forked), as ReentrantMutex does.
+  /// Throws: Error(invalid_option) for a weight or an ageing out of range. Error(invalid_option)
+  /// also for a MutexOptions::local_batch or keep_idle that is not the default.
+  /// Error(invalid_path | closed | forked), as ReentrantMutex does.
   PriorityMutex(Client& client, std::string path, PriorityOptions options = {});
   PriorityMutex(const PriorityMutex&) = delete;
   PriorityMutex& operator=(const PriorityMutex&) = delete;

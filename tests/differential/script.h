@@ -59,7 +59,7 @@ struct ScriptStep {
     expire,         ///< the session expires; the client opens another
     create,         ///< the operator creates `path` with the permissions `everyone`
     set_data,       ///< the operator sets the data of `path`
-    set_acl,        ///< the operator sets the permissions of `path` to `everyone`
+    set_acl,        ///< the operator sets `path`'s permissions to `everyone`
     remove,         ///< the operator deletes `path`
     remove_subtree  ///< the operator deletes `path` and all znodes below
   };

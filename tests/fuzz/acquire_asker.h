@@ -87,7 +87,7 @@ class Asker {
   std::string attempt_;
   std::optional<Node> own_;
   core::SessionId asked_;  ///< the session of its last create
-  bool first_ = false;     ///< the last answer on the queue showed no contender ahead
+  bool first_ = false;     ///< no contender ahead in the last queue answer
   bool lease_ = false;     ///< the last answer gave a lease
   bool gave_up_ = false;
   bool abandoned_ = false;

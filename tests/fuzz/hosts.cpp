@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection strings. An accepted one names servers that can be resolved, parses to an equal value
-// when it is written again, and converts to a string for the C client. Others are refused with a
-// typed error.
+// Connection strings. An accepted string names servers that can be resolved. It parses to an equal
+// value when it is written again, and converts to a string for the C client. Other strings are
+// refused with a typed error.
 #include <algorithm>
 #include <charconv>
 #include <cstddef>

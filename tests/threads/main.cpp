@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //   zklock_threads [--operations N] [--threads N]
+//
 // Many threads use shared objects with calls that send no request: re-entry, queries, and hand-offs
 // of a retained or shared znode. ThreadSanitizer and helgrind look for races; the program itself
 // checks the counts. See README.md. Exit status 1: an error was found. 2: wrong arguments.

@@ -8,8 +8,8 @@
 #include "acquire_steps.h"
 #include "zklock/core/lock_delay.h"
 
-// Faults during an acquire: lost replies, the end of the counter, parents that are created and
-// deleted, znodes that other clients delete, and callers that stop waiting.
+// Faults during an acquire: replies are lost, the counter is at its end, and callers stop waiting.
+// Parents are created and deleted, and other clients delete znodes.
 namespace zklock::core::acquire_test {
 namespace {
 

@@ -151,7 +151,7 @@ class Walk {
   int pauses_ = 0;
   std::optional<std::int64_t> deletion_to_tell_;  ///< czxid
   bool delay_runs_ = false;
-  std::set<std::string> delays_for_;  ///< markers of the delay that runs or ran last
+  std::set<std::string> delays_for_;  ///< markers of the current or latest delay
   int delays_ = 0;
 
   // The actions that the machine is permitted.

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 // ---- by hand, at every phase of the half tick ---------------------------------------------------
 
-/// A session of T = 48 s, so that R = 12 s, T/3 = 16 s, T/10 = 4.8 s, T/12 = 4 s and T/48 = 1 s.
+/// A session of T = 48 s. So R = 12 s, T/3 = 16 s, T/10 = 4.8 s, T/12 = 4 s and T/48 = 1 s.
 constexpr Duration T = seconds(48);
 constexpr Duration R = T / 4;
 

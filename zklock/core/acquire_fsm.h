@@ -176,18 +176,18 @@ struct AcquireEffect {
     watch,          ///< get and watch the child `text`
     unwatch,        ///< remove all watches set by `watch`
     check_own,      ///< quorum operation; verifies the own znode's czxid
-    remove_parent,  ///< delete the empty path; or recreate it with `text`
+    remove_parent,  ///< delete empty path, or recreate it with `text`
     skip,           ///< create and delete `text`, in one transaction
     /// Delete the children `text` and `companion` (if not empty) in the background, until that is
     /// confirmed.
     remove_node,
-    mark,   ///< create the child `text` if the own znode exists
-    clear,  ///< delete the child `text` if the own znode exists
+    mark,   ///< create child `text` if the own znode exists
+    clear,  ///< delete child `text` if the own znode exists
     /// Call delay_over() when every marker of orphans() has been known for its length, unless a
     /// create comes first. For a single attempt, call delay_lasts() if that is not yet so.
     delay,
     pause,    ///< call resume() a little later
-    abandon,  ///< requests that are not yet sent may be dropped
+    abandon,  ///< requests not yet sent may be dropped
     /// The search for the znode of the attempt `text` found none. The contender never claims that
     /// znode, even if the create is executed later.
     not_created,

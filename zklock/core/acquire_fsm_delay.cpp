@@ -7,8 +7,8 @@
 // them (clearing) and lists again.
 //
 // At the gate, markers are ignored: the delay concerns the lock. There is one exception. If the own
-// sequence number is unusable, the first contender clears them there too, because the path must be
-// deleted, and it cannot be while it has children.
+// sequence number is unusable, the first contender clears them there too. The path must be deleted
+// in that case, and it cannot be deleted while it has children.
 //
 // A grant without a list overlooks no orphaned marker. A contender that is alone has counted the
 // children, and markers are children. A holder that announces its release found no orphaned marker

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence counter of the lock path in the acquire machine: at its end, or at a number that a
-// znode made by hand already has.
+// The lock path's sequence counter in the acquire machine: at its end, or at the sequence number of
+// a znode made by hand.
 //
 // If the counter is at its end, the path must be deleted; the server does that only if the path has
 // no children. So a draining contender has no znode: it lists until the other znodes are deleted. A
@@ -8,7 +8,7 @@
 // learns that the counter was at its end, the contender drains before its first create. Otherwise
 // endlessly repeated calls would keep the path alive.
 //
-// A create is answered "node exists" in two cases: the counter is stuck at its end, or a znode made
+// A create is answered "node exists" in two cases. The counter is stuck at its end, or a znode made
 // by hand has the next name. The counter is the number of children ever created below the path; a
 // failed create does not raise it. In the second case the contender creates and deletes another
 // child (skipping). That raises the counter past the znode, which is then a contender like any

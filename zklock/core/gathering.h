@@ -49,7 +49,7 @@ struct GatheringEffect {
   enum class Kind {
     ask,        ///< acquire `part`, until the call's deadline
     ask_once,   ///< acquire `part` by a single attempt
-    call_off,   ///< cancel the request to `part`; its reply still comes
+    call_off,   ///< cancel the request to `part`; its reply follows
     drop,       ///< release `part`, which is held or lost
     grant,      ///< enough parts are held
     end,        ///< no grant: late, busy or stopped

@@ -10,10 +10,10 @@
 
 namespace zklock::core {
 
-/// The prefix of the znode in which a leader publishes its value: an ephemeral sibling of its lock
-/// znode, with that znode's sequence number in its name. So no two leaders of a path share one. It
-/// is deleted with the leader's session, so no client has to remove a dead leader's value. Its name
-/// is not a contender's; Curator's contenders sort it last.
+/// The prefix of the znode in which a leader publishes its value. That znode is an ephemeral
+/// sibling of the leader's lock znode; its name has the lock znode's sequence number. So no
+/// two leaders of a path share one. It is deleted with the leader's session, so no client has to
+/// remove a dead leader's value. Its name is not a contender's; Curator's contenders sort it last.
 inline constexpr std::string_view proclamation_prefix = "proclaimed-";
 inline std::string proclamation_node(Sequence leader) {
   return NodeName::make(proclamation_prefix, leader).text;

@@ -6,7 +6,7 @@
 namespace zklock::recipes {
 
 /// Keeps `object` until the process ends. In a fork()ed child, objects of the parent must not be
-/// destroyed: their threads cannot be joined there, and their mutexes can stay locked for ever.
+/// destroyed. Their threads cannot be joined there, and their mutexes can stay locked for ever.
 ///
 /// Thread-safety: any thread may call it.
 void keep_for_ever(std::shared_ptr<const void> object) noexcept;

@@ -74,9 +74,9 @@ class HoldTenure {
 
   /// Counts the transactions that check the znode, from before they are sent until their replies.
   ///
-  /// All four operations involved are sequentially consistent. If a thread calls commit_begins()
-  /// and then holds(), and another calls end() and then commits_under_way(), at least one of the
-  /// threads sees the effect of the other.
+  /// All four operations involved are sequentially consistent. Suppose that a thread calls
+  /// commit_begins() and then holds(), and another calls end() and then commits_under_way(). Then
+  /// at least one of the threads sees the effect of the other.
   void commit_begins() const noexcept { commits_.fetch_add(1); }
   void commit_ended() const noexcept { commits_.fetch_sub(1); }
   bool commits_under_way() const noexcept { return commits_.load() > 0; }

@@ -63,7 +63,7 @@ struct Wanted {
   /// Identifies the public object, for cancel_all(). It is true once that object is being
   /// destroyed.
   std::shared_ptr<const std::atomic<bool>> on_behalf = {};
-  core::HoldLimit limit = {};  ///< of the hold, if this call does not nest
+  core::HoldLimit limit = {};  ///< of the hold, unless this call nests
   LockAudience audience = {};  ///< receives the contender's events
   std::chrono::milliseconds lock_delay = {};
   core::LocalTerms local = {};  ///< only with the rule of a mutex

@@ -47,8 +47,8 @@ void thread_ends(void* listeners) {
   if (mine->is_of_this_process()) mine->call_all(Owner::this_thread());
 }
 
-/// A POSIX key rather than a thread_local object: keys are destroyed after all such objects, so a
-/// thread_local guard that unlocks in its destructor still finds its lock.
+/// A POSIX key rather than a thread_local object. Keys are destroyed after all thread_local
+/// objects, so a thread_local guard that unlocks in its destructor still finds its lock.
 class Key {
  public:
   Key() {
