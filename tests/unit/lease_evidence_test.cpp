@@ -389,9 +389,9 @@ std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Con
           // The assumption about pauses: see LeaseEvidence.
           if (operation.pause_was_hidden && at < operation.pause.ends + longest + lateness) return;
           const Instant promised = claim(operation, evidence) + random_timeout / 48;
-          auto half_ticks = servers.that_miss_the_gaps(at, longest);
-          half_ticks.insert(half_ticks.end(), {half_tick, longest});
-          for (const Duration each : half_ticks) {
+          auto ticks = servers.that_miss_the_gaps(at, longest);
+          ticks.insert(ticks.end(), {half_tick, longest});
+          for (const Duration each : ticks) {
             for (int i = 0; i < 8; ++i) {
               const Instant news = servers.late_news(at, each, lateness, operation.pause, random);
               if (promised > news + conditions.servers_timeout + nanoseconds(4)) lied = true;

@@ -59,10 +59,7 @@ void Checker::report(const Event& event, const char* invariant, std::string text
 void Checker::see(const Event& event) {
   if (violation_) return;
   switch (event.kind) {
-    case Event::Kind::wanted:
-      calls_[event.hold] = {.wanted = event};
-      parts_ = parts_ || event.flag;
-      return;
+    case Event::Kind::wanted: calls_[event.hold] = {.wanted = event}; return;
     case Event::Kind::ended: return ended(event);
     case Event::Kind::granted: return granted(event);
     case Event::Kind::said_held: return said_held(event);
@@ -199,14 +196,12 @@ bool Checker::may_succeed(const Contender& next, const Contender& contender) {
 }
 
 bool Checker::was_let_go(const Contender& contender) const {
-  bool granted = parts_;
   for (const auto& [id, held] : holds_) {
     if (held.grant.resource != contender.made.resource) continue;
     if (held.grant.token.zxid != contender.made.token.zxid) continue;
     if (!held.given_back) return false;
-    granted = true;
   }
-  return granted;
+  return true;
 }
 
 void Checker::said_held(const Event& event) {

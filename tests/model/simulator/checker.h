@@ -39,8 +39,9 @@ struct Violation {
 /// | I6    | No contender is granted while a contender that is ahead of it and excludes it has a  |
 /// |       | znode. Exception: all holds of that znode, a mutex's, were released. Then contenders |
 /// |       | of its session do not wait for it. After the grant of one of them, no contender      |
-/// |       | does. The history lacks the partial holds of an unfinished composite lock. So if a   |
-/// |       | run has composite locks, a znode without a recorded grant counts as released.        |
+/// |       | does. The history lacks a grant that no call takes, because the call has just ended, |
+/// |       | and the partial holds of an unfinished composite lock. So a znode without a recorded |
+/// |       | grant counts as released. If it is granted later, I2 finds the falling token.        |
 /// | I7    | An attempt has one znode. No client deletes a znode of another session. Exception:   |
 /// |       | the znodes of a path were deleted by hand, and the path was recreated. A release in  |
 /// |       | flight can then delete a new znode of that name. From then on I1, I2, I4, I5 and I6  |
@@ -94,7 +95,7 @@ class Checker {
   void check_queue(const Event& event, Resource& resource);
   /// Returns whether `next` can be granted before the znode of `contender` is deleted.
   static bool may_succeed(const Contender& next, const Contender& contender);
-  /// Returns whether all holds of the contender's znode were released. Its znode still exists.
+  /// Returns whether all recorded holds of the contender's znode were released. It still exists.
   bool was_let_go(const Contender& contender) const;
   void said_held(const Event& event);
   void said_lost(const Event& event);
@@ -115,7 +116,6 @@ class Checker {
   std::unordered_map<std::uint32_t, Call> calls_;
   std::unordered_map<std::uint32_t, FencingToken> commits_;  ///< that were executed
   std::unordered_map<std::uint32_t, Sight> sights_;          ///< key: the observer
-  bool parts_ = false;                                       ///< composite locks exist; see I6
   bool spoiled_ = false;                                     ///< see I7
   std::optional<Violation> violation_;
 };

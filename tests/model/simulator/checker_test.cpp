@@ -209,14 +209,25 @@ TEST(Checker, AnObserverIsToldOfWhatIsPast) {
 }
 
 TEST(Checker, SomebodyIsOvertaken) {
-  EXPECT_EQ(Made().node(10).node(11).granted(1, 11).broken(), "I6");
+  EXPECT_EQ(Made().node(10).node(11).granted(1, 11).released(1).granted(2, 10).broken(), "I2");
+  EXPECT_EQ(Made().node(10).node(11).granted(1, 11).gone(10).broken(), "")
+      << "a grant that no call takes is not recorded";
   EXPECT_EQ(Made().node(10).node(11).granted(1, 10).released(1).granted(2, 11).broken(), "")
       << "its node is still there";
   EXPECT_EQ(Made().node(10).node(11).granted(1, 10).released(1, false).granted(2, 11).broken(),
             "I6")
       << "whoever had it has died, or lost it";
-  EXPECT_EQ(Made().node(10).node(11).node(12).granted(1, 10).released(1).granted(2, 12).broken(),
-            "I6")
+  EXPECT_EQ(Made()
+                .node(10)
+                .node(11)
+                .node(12)
+                .granted(1, 10)
+                .released(1)
+                .granted(2, 12)
+                .released(2)
+                .granted(3, 11)
+                .broken(),
+            "I2")
       << "one that waits is passed over";
   Event of_another = {.kind = Kind::made, .owner = 7, .token = {12}, .text = "lock-"};
   EXPECT_EQ(Made().node(10).with(of_another).granted(1, 10).released(1).granted(2, 12).broken(),
