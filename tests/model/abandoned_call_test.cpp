@@ -201,5 +201,53 @@ TEST_F(AbandonedCall, NextSingleAttempt_DoesNotMeetItsNode) {
   }
 }
 
+// ---- a single attempt and a call that waits, of one owner ------------------------------------------
+
+// The server answers reads, so the client is connected. No quorum operation is answered.
+TEST_F(AbandonedCall, EndlessCallThatJoinsAttempt_EndsWithAnError) {
+  client(0).isolate();
+  const Owner owner = Owner::unique();
+  lock_.acquire(0, {.owner = owner, .timeout = 0s});
+  const std::size_t endless = lock_.acquire(0, {.owner = owner});
+  run_for(lock_.core(0).settings().connection_timeout + 1s);
+  ASSERT_TRUE(lock_.call(endless).error) << "neither the lock nor an error";
+  EXPECT_EQ(lock_.call(endless).error->errc(), Errc::not_connected);
+  lock_.world().disconnect(0);
+  lock_.world().reconnect(0);
+  expect_rest();
+}
+
+TEST_F(AbandonedCall, AttemptThatJoinsWaitingCall_EndsAtOnce) {
+  const std::size_t holder = granted(1);
+  const Owner owner = Owner::unique();
+  const std::size_t waits = lock_.acquire(0, {.owner = owner});
+  run();
+  const std::size_t attempt = lock_.acquire(0, {.owner = owner, .timeout = 0s});
+  expect_ended_with_nothing(attempt);
+  EXPECT_EQ(lock_.call(waits).outcomes, 0);
+  lock_.release(holder);
+  run();
+  lock_.release(waits);
+  expect_rest();
+}
+
+TEST_F(AbandonedCall, LimitOfAbandonedCall_IsNotThatOfTheHold) {
+  const std::size_t holder = granted(1);
+  const Owner owner = Owner::unique();
+  const std::size_t limited = lock_.acquire(0, {.owner = owner, .limit = {.longest = 1s}});
+  const std::size_t unlimited = lock_.acquire(0, {.owner = owner});
+  run();
+  {
+    const Section section(*engine_);
+    std::jthread([&] { lock_.cancel(limited); }).join();
+    lock_.release(holder);
+  }
+  run();
+  run_for(2s);
+  EXPECT_EQ(lock_.call(unlimited).hold.state(), HoldState::held);
+  lock_.release(unlimited);
+  expect_rest();
+}
+
 }  // namespace
 }  // namespace zklock::model

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 
 #include <pthread.h>
 
@@ -16,20 +17,33 @@ Mutexes& mutexes() noexcept {
   return *all;
 }
 
+std::mutex& mutex(ProcessMutex which) noexcept {
+  return mutexes()[static_cast<std::size_t>(which)];
+}
+
 void before_fork() noexcept {
-  for (std::mutex& each : mutexes()) each.lock();
+  mutex(ProcessMutex::log).lock();
+  mutex(ProcessMutex::requests).lock();
 }
 
 void after_fork() noexcept {
-  for (std::mutex& each : mutexes()) each.unlock();
+  mutex(ProcessMutex::requests).unlock();
+  mutex(ProcessMutex::log).unlock();
+}
+
+// `handles` is held while the user's logger runs, so fork() does not wait for it. It guards no data:
+// the child makes it anew.
+void in_child() noexcept {
+  after_fork();
+  std::construct_at(&mutex(ProcessMutex::handles));
 }
 
 }  // namespace
 
 std::mutex& process_mutex(ProcessMutex which) noexcept {
-  static const int registered = ::pthread_atfork(&before_fork, &after_fork, &after_fork);
+  static const int registered = ::pthread_atfork(&before_fork, &after_fork, &in_child);
   static_cast<void>(registered);
-  return mutexes()[static_cast<std::size_t>(which)];
+  return mutex(which);
 }
 
 }  // namespace zklock::client

@@ -13,8 +13,8 @@ enum class ProcessMutex : std::uint8_t {
   requests,  ///< guards RequestRegistry
 };
 
-/// Returns that mutex, which is never destroyed. fork() acquires all of them first. So they are
-/// unlocked in the child process, which can create clients of its own.
+/// Returns that mutex, which is never destroyed. A child of fork() finds each one unlocked, and can
+/// make clients of its own.
 std::mutex& process_mutex(ProcessMutex which) noexcept;
 
 }  // namespace zklock::client

@@ -73,7 +73,10 @@ class AnnouncementTrust {
   /// The request failed. The ACL is read when wants_acl() is called again.
   void acl_not_read() noexcept { reading_ = false; }
   /// A new session has begun.
-  void forget() noexcept { verdict_ = Verdict::unknown; }
+  void forget() noexcept {
+    verdict_ = Verdict::unknown;
+    read_ = {};
+  }
 
   /// Returns whether the announcement is believed. `predecessor`: the czxid of its znode.
   bool believes(FencingToken predecessor) const noexcept {

@@ -62,10 +62,13 @@ void AcquireCall::expire() noexcept {
 
 Outcome AcquireCall::timed_out() const {
   ClientCore& core = engine_->core();
-  if (waits_ && (core.keeper().is_connected() || engine_->nodes_made() != nodes_made_before_))
-    return {};
-  const auto waited =
-      std::chrono::duration_cast<std::chrono::milliseconds>(core.scheduler().now() - began_);
+  const core::Instant now = core.scheduler().now();
+  const bool met_servers =
+      core.keeper().is_connected() || engine_->nodes_made() != nodes_made_before_;
+  // A call that joined a single attempt can end before its own deadline: that is an error.
+  const bool by_deadline = !joined_attempt_ || deadline_.has_passed(now);
+  if (waits_ && by_deadline && met_servers) return {};
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - began_);
   std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
   const std::string trouble = core.coordinator().trouble();
   if (!trouble.empty()) cause += " (" + trouble + ")";
@@ -90,6 +93,7 @@ void AcquireCall::finish(Outcome outcome) noexcept {
 void AcquireCall::arm(bool waits) {
   ClientCore& core = engine_->core();
   disarm();
+  joined_attempt_ = waits_ && !waits;
   // A single attempt waits for an unreachable server for at most the connection timeout.
   const Deadline limit = waits ? deadline_ : for_one_round(core, deadline_);
   if (limit.is_never() || (blocks_ && waits)) return;

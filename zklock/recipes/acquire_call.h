@@ -111,6 +111,7 @@ class AcquireCall : public std::enable_shared_from_this<AcquireCall> {
   const core::Seldom<Terms> terms_;
   std::function<void(Outcome)> done_;  ///< used by the ending thread only
   std::atomic<State> state_{State::waiting};
+  std::atomic<bool> joined_attempt_ = false;  ///< the contender is a single attempt
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
   client::TimerId timer_{};  ///< guarded by the engine's mutex

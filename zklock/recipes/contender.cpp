@@ -83,6 +83,10 @@ void Contender::join(const std::shared_ptr<AcquireCall>& call) {
     if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
     return;
   }
+  if (waits_ && !call->waits()) {
+    call->complete({});
+    return;
+  }
   call->arm(waits_);
   calls_.push_back(call);
 }
@@ -166,7 +170,7 @@ void Contender::attempt_ended() {
 core::QueueRule Contender::rule_for(const Calls& calls) const {
   const core::Instant now = core().scheduler().now();
   const bool writes = std::ranges::any_of(calls, [now](const auto& call) {
-    return !core::is_shared(call->kind()) && !call->has_passed(now);
+    return !core::is_shared(call->kind()) && !call->has_ended() && !call->has_passed(now);
   });
   return writes ? place_->rule() : core::QueueRule::reader();
 }

@@ -19,8 +19,11 @@ constexpr std::chrono::seconds patience_with_loss{1};
 }  // namespace
 
 void Contender::granted() {
-  // The oldest call decides the limit.
-  const core::HoldLimit limit = calls_.empty() ? core::HoldLimit{} : calls_.front()->terms().limit;
+  // The oldest call that still waits decides the limit.
+  const auto oldest =
+      std::ranges::find_if(calls_, [](const auto& call) { return !call->has_ended(); });
+  const core::HoldLimit limit =
+      oldest == calls_.end() ? core::HoldLimit{} : (*oldest)->terms().limit;
   const std::uint64_t turn = local_ ? local_->granted(place_) : 0;
   tenure_ = std::make_unique<HoldTenure>(
       *this, HoldTenure::Grant{.token = {place_->token().zxid, turn},

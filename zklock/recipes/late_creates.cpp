@@ -67,6 +67,7 @@ bool LateCreates::goes_on(const client::Reply& reply) {
 }
 
 void LateCreates::look_later() {
+  for (Attempt& attempt : attempts_) attempt.in_look = true;
   client::Scheduler& scheduler = engine_.core().scheduler();
   scheduler.at(scheduler.now() + engine_.core().keeper().timeout() / 2,
                of_this_session([this] { look(); }));
@@ -74,7 +75,6 @@ void LateCreates::look_later() {
 }
 
 void LateCreates::look() {
-  for (Attempt& attempt : attempts_) attempt.in_look = true;
   engine_.core().coordinator().submit(
       {.operation = request::ListChildren{engine_.path().str()}, .session = session_},
       of_this_session([this](const client::Reply& reply) { listed(reply); }));

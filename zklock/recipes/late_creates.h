@@ -46,7 +46,7 @@ class LateCreates {
   struct Attempt {
     std::string id;
     int looks = 0;         ///< completed looks
-    bool in_look = false;  ///< added before the look that is under way
+    bool in_look = false;  ///< added before the look was scheduled
   };
   template <class Step>
   auto of_this_session(Step step);

@@ -298,7 +298,7 @@ bool LockEngine::detach() {
 
 bool LockEngine::numbers_begin_again(core::Sequence number, FencingToken token, SessionId session) {
   if (std::exchange(newest_session_, session) != session) {
-    if (token <= newest_) newest_ = gone_ = {};
+    newest_ = gone_ = {};  // the ensemble may have been emptied: its czxids begin again
     own_turn_.forget();
     trust_.forget();
   }
