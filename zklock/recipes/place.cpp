@@ -278,9 +278,9 @@ std::string Place::count_path() const {
 
 // Deletes and recreates the path together with the permit count. The multi is atomic, so the count
 // exists at every moment. The version check fails if a call has changed the count since it was
-// read. One case is not excluded: another client recreated the path in between, and the new count has
-// the version that was read. The new path is no container, because the child with the count would prevent its deletion
-// anyway.
+// read. One case is not excluded: another client recreated the path in between, and the new count
+// has the version that was read. The new path is no container, because the child with the count
+// would prevent its deletion anyway.
 void Place::make_path_anew() {
   create_id_ =
       submit(request::Get{count_path()}, {}, on_reply([](Place& p, const auto& count) {
