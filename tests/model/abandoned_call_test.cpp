@@ -231,23 +231,5 @@ TEST_F(AbandonedCall, AttemptThatJoinsWaitingCall_EndsAtOnce) {
   expect_rest();
 }
 
-TEST_F(AbandonedCall, LimitOfAbandonedCall_IsNotThatOfTheHold) {
-  const std::size_t holder = granted(1);
-  const Owner owner = Owner::unique();
-  const std::size_t limited = lock_.acquire(0, {.owner = owner, .limit = {.longest = 1s}});
-  const std::size_t unlimited = lock_.acquire(0, {.owner = owner});
-  run();
-  {
-    const Section section(*engine_);
-    std::jthread([&] { lock_.cancel(limited); }).join();
-    lock_.release(holder);
-  }
-  run();
-  run_for(2s);
-  EXPECT_EQ(lock_.call(unlimited).hold.state(), HoldState::held);
-  lock_.release(unlimited);
-  expect_rest();
-}
-
 }  // namespace
 }  // namespace zklock::model
