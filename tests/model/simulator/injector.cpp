@@ -147,6 +147,8 @@ void Injector::to_network(const PlanStep& step) {
       return;
     case Fault::dns_fails_later: no_new_session(line, length); return expire(line);
     case Fault::timeout_changes: {
+      // zklock assumes that the reply to this handshake is not lost. A slow one can come too late.
+      if (universe_.now() < line.slow_until) return;
       // The longest half tick is at most a quarter of the timeout, even on a faster clock.
       const Duration shortest = milliseconds(setup_.relay_ms) * 17 / 4;
       const Duration granted = milliseconds(setup_.session_ms) * (30 + step.salt % 91) / 100;
