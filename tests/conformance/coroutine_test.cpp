@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
-#include "conformance/detached.h"
 #include "conformance/lock_test.h"
+#include "support/coroutines.h"
 
 namespace zklock::testing {
 namespace {

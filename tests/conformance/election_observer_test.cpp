@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
-#include "conformance/detached.h"
+#include "conformance/interruption.h"
 #include "conformance/leader_fixture.h"
 #include "conformance/single_thread.h"
+#include "support/coroutines.h"
 
 namespace zklock::testing {
 namespace {
@@ -493,21 +493,7 @@ TEST_F(ElectionObserverFaults, InterruptedProclamation_ReturnsAtOnceAndIsNotSent
   const Leadership leadership = latch->leadership();
   server_.kill_hard();
   ASSERT_TRUE(eventually([&] { return !client->is_connected(); }, kPatience));
-  std::promise<bool> interrupted;
-  auto result = interrupted.get_future();
-  boost::thread thread([&] {
-    try {
-      leadership.proclaim("never");
-      interrupted.set_value(false);
-    } catch (const boost::thread_interrupted&) {
-      interrupted.set_value(true);
-    } catch (...) {
-      interrupted.set_exception(std::current_exception());
-    }
-  });
-  thread.interrupt();
-  EXPECT_TRUE(get(result));
-  thread.join();
+  EXPECT_TRUE(ends_by_interruption([&] { leadership.proclaim("never"); }));
   start_again(*client);
   leadership.proclaim("later");
   EXPECT_EQ(raw().exists(rostrum(leadership)).stat.version, 1) << "created, and written once";

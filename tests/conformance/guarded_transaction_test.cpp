@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include <boost/thread.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "conformance/detached.h"
+#include "conformance/interruption.h"
 #include "conformance/lock_test.h"
+#include "support/coroutines.h"
 #include "support/expire_session.h"
 
 namespace zklock::testing {
@@ -399,21 +399,7 @@ TEST_F(GuardedTransactionFaults, AnInterruptedThreadLeavesAtOnce) {
   tx.set("/old", "2");
   server_.kill_hard();
   ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kPatience));
-  std::promise<bool> interrupted;
-  auto result = interrupted.get_future();
-  boost::thread thread([&] {
-    try {
-      tx.commit();
-      interrupted.set_value(false);
-    } catch (const boost::thread_interrupted&) {
-      interrupted.set_value(true);
-    } catch (...) {
-      interrupted.set_exception(std::current_exception());
-    }
-  });
-  thread.interrupt();
-  EXPECT_TRUE(get(result));
-  thread.join();
+  EXPECT_TRUE(ends_by_interruption([&] { tx.commit(); }));
   start_again(*client_);
   GuardedTransaction last(hold);
   last.check("/old", 0);

@@ -48,8 +48,6 @@ class RealSide final : public Side {
   testing::ZooKeeperServer server_;
   std::array<std::vector<std::string>, 3> end_directories_;  ///< by distance to the end
   std::unique_ptr<testing::RawClient> operator_;
-  std::array<Witness, kClients> witnesses_{Witness{journal_, 0}, Witness{journal_, 1},
-                                           Witness{journal_, 2}};
   std::array<Client, kClients> clients_;
   std::uint64_t made_ = 0;  ///< count of directories and signs of life
 };

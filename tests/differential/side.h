@@ -150,6 +150,8 @@ class Side {
 
  protected:
   Journal journal_;
+  std::array<Witness, kClients> witnesses_{Witness{journal_, 0}, Witness{journal_, 1},
+                                           Witness{journal_, 2}};
   std::string directory_;
   std::string end_directory_;  ///< the parent whose counter is near its end
 };

@@ -32,8 +32,6 @@ class SimSide final : public Side {
   model::SimCoordinator& current(std::size_t client) { return world_->client(at_.at(client)); }
   void start(std::size_t client);
 
-  std::array<Witness, kClients> witnesses_{Witness{journal_, 0}, Witness{journal_, 1},
-                                           Witness{journal_, 2}};
   std::optional<model::World> world_;
   std::array<std::size_t, kClients> at_{};  ///< index of each client in the world
   std::size_t started_ = 0;

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/conformance/detached.h"
 #include "tests/model/candidate.h"
 #include "tests/model/lock_world.h"
+#include "tests/support/coroutines.h"
 #include "zklock/core/node_name.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/guarded_transaction.h"

@@ -21,6 +21,17 @@ constexpr NodeAcl create_only{.everyone = AclEntry::read | AclEntry::create,
 
 class ForgedAnnouncement : public LocalTest {
  protected:
+  /// Two clients hand the lock to each other until the path counts as crowded.
+  std::size_t holder_of_crowded_path() {
+    auto holder = granted(0);
+    for (int i = 1; i <= 10; ++i) {
+      const auto next = waiting(static_cast<std::size_t>(i) % 2);
+      release(holder);
+      holder = next;
+    }
+    EXPECT_TRUE(lock_.engine(1)->is_crowded());
+    return holder;
+  }
   void set_acl(NodeAcl acl) { ASSERT_EQ(ensemble().set_acl(LockWorld::path, acl), Status::ok); }
   /// Creates a znode of another program.
   void forge(const std::string& prefix = "lock-") {
@@ -264,13 +275,7 @@ TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_BelievedAtSlowHandoffs) {
 
 // The reply can show an ACL that is as old as the request.
 TEST_F(ForgedAnnouncement, AclReplyOnItsWayForLong_ReadAgain) {
-  auto holder = granted(0);
-  for (int i = 1; i <= 10; ++i) {
-    const auto next = waiting(static_cast<std::size_t>(i) % 2);
-    release(holder);
-    holder = next;
-  }
-  ASSERT_TRUE(lock_.engine(1)->is_crowded());
+  auto holder = holder_of_crowded_path();
   run_for(2s);
   reset_counts();
   const auto slow = lock_.acquire(1);
@@ -291,13 +296,7 @@ TEST_F(ForgedAnnouncement, AclReplyOnItsWayForLong_ReadAgain) {
 
 // A contender of a crowded path does not count the children, and so gets no stat of the path.
 TEST_F(ForgedAnnouncement, CrowdedPath_AclReadAtMostOnceASecond) {
-  auto holder = granted(0);
-  for (int i = 1; i <= 10; ++i) {
-    const auto next = waiting(static_cast<std::size_t>(i) % 2);
-    release(holder);
-    holder = next;
-  }
-  ASSERT_TRUE(lock_.engine(1)->is_crowded());
+  auto holder = holder_of_crowded_path();
   reset_counts();
   for (int i = 1; i <= 10; ++i) {
     const auto next = waiting(static_cast<std::size_t>(i) % 2);

@@ -17,7 +17,7 @@
 
 #include <boost/thread/thread.hpp>
 
-#include "conformance/detached.h"
+#include "support/coroutines.h"
 #include "zklock/zklock.h"
 
 namespace zklock::soak {

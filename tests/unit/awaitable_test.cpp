@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/coroutines.h"
 #include "zklock/zklock.h"
 
 namespace zklock {
@@ -59,18 +60,7 @@ static_assert(TakesDeadlineAndNamedOptions<Mutex> && TakesDeadlineAndNamedOption
 
 // ---- resumption and destruction -----------------------------------------------------------------
 
-// A coroutine that only its owner destroys.
-struct Owned {
-  struct promise_type {
-    Owned get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> handle;
-};
-
+using testing::Owned;
 using Number = BasicAwaitable<int>;
 
 // An asynchronous call that the test completes.

@@ -30,12 +30,7 @@ std::string unique_prefix() {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-std::string parent_of(const std::string& node) {
-  return node.substr(0, node.rfind('/'));
-}
-
-std::string no_permission(const std::string& node) {
-  const std::string parent = parent_of(node);
+std::string no_permission(const std::string& node, const std::string& parent) {
   return "the ACL of " + parent + " does not permit this client to delete its znode " + node +
          "; give this client DELETE on " + parent + ", or close the client";
 }
@@ -148,7 +143,7 @@ void ClientCore::refused(const std::shared_ptr<Removal>& removal, Deleter::Node 
        " does not permit it; the znode stays until the session ends or a delete succeeds. Until "
        "then flush() returns false, and acquires at " +
        parent + " throw no_auth. Give this client DELETE on " + parent);
-  engine->fail_waiting(Errc::no_auth, no_permission(removal->node.path));
+  engine->fail_waiting(Errc::no_auth, no_permission(removal->node.path, parent));
 }
 
 std::shared_ptr<ClientCore::Removal> ClientCore::retry_removals(std::string_view parent) {
@@ -179,7 +174,7 @@ std::optional<Error> ClientCore::retry_refused_removals(const core::LockPath& pa
   if (!has_refused_) return std::nullopt;
   const auto removal = retry_removals(path.str());
   if (!removal) return std::nullopt;
-  return Error(Errc::no_auth, "lock", path.str(), no_permission(removal->node.path));
+  return Error(Errc::no_auth, "lock", path.str(), no_permission(removal->node.path, path.str()));
 }
 
 // A delete that is under way again is not ended here, but by its own reply: see refused().

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/blockable_test.h"
-#include "conformance/detached.h"
+#include "support/coroutines.h"
 #include "zklock/recipes/client_core.h"
 #include "zklock/recipes/lock_engine.h"
 
