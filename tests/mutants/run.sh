@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Shows that the tests detect broken code, with one command on a fresh Debian 12. Installs missing
-# packages and copies the sources to build/mutants. There, for every patch of this folder, it
-# applies the patch, builds, and runs the simulator. If the simulator passes, it runs the test that
-# the patch names. One of the two must fail.
+# packages and copies the sources to build/mutants. There, for every mutant of this folder, it
+# applies the mutant, builds, and runs the simulator. If the simulator passes, it runs the test that
+# the mutant names. One of the two must fail.
 #
 #   tests/mutants/run.sh [--seeds N] [NAME...]
 #
-# - --seeds N: seeds of the simulator for each patch; default 20000
-# - NAME: a patch without .patch; default: all
+# - --seeds N: seeds of the simulator for each mutant; default 20000
+# - NAME: a mutant without .mutant; default: all
 #
 # First, the unchanged library must pass these tests. Ends with a table. The exit status is 1 if a
-# mutant survives or its patch does not apply.
+# mutant survives or does not apply.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-patches=$PWD/tests/mutants
+mutants=$PWD/tests/mutants
 
 seeds=20000 names=()
 usage() {
@@ -30,14 +30,14 @@ while (($# > 0)); do
       ;;
     -*) usage ;;
     *)
-      [[ -f $patches/$1.patch ]] || usage
+      [[ -f $mutants/$1.mutant ]] || usage
       names+=("$1")
       ;;
   esac
   shift
 done
 if ((${#names[@]} == 0)); then
-  for patch in "$patches"/*.patch; do names+=("$(basename "$patch" .patch)"); done
+  for mutant in "$mutants"/*.mutant; do names+=("$(basename "$mutant" .mutant)"); done
 fi
 
 # shellcheck source=tests/support/install_packages.sh
@@ -55,11 +55,21 @@ while IFS= read -r -d '' file; do
   if [[ -e $file ]]; then printf '%s\0' "$file"; fi
 done < <(git ls-files -z --cached --others --exclude-standard) |
   tar -c --null -T - | tar -x -m -C "$source"  # new times: the last mutant is rebuilt
-apply() (
-  cd "$source"
-  export GIT_CEILING_DIRECTORIES=${source%/*}  # not a part of the surrounding repository
-  git apply -C1 "$@"
-)
+
+# apply NAME: saves the files that the mutant changes, and changes them. False if it does not apply.
+apply() {
+  local files
+  rm -rf "$work/original"
+  mkdir "$work/original"
+  files=$("$mutants/mutate.py" files "$1") || return 1
+  (cd "$source" && xargs -d '\n' cp --parents -t "$work/original" <<<"$files") || return 1
+  "$mutants/mutate.py" apply "$1" --root "$source"
+}
+
+# Copies the saved files back, with new times, so that they are rebuilt.
+restore() {
+  cp -R "$work/original/." "$source"
+}
 
 launcher=()
 if command -v ccache >/dev/null; then
@@ -98,9 +108,9 @@ test_fails() {
   found="$1, ${failed:-$2 did not end}"
 }
 
-# Prints the test that a patch names for faults that the simulator cannot see.
+# Prints the test that a mutant names for faults that the simulator cannot see.
 test_of() {
-  sed -n 's/^Else caught by: //p' "$patches/$1.patch"
+  sed -n 's/^Else caught by: //p' "$mutants/$1.mutant"
 }
 
 echo "=== as it is" >&2
@@ -113,7 +123,7 @@ caught=0
 table=()
 for name in "${names[@]}"; do
   echo "=== $name" >&2
-  if ! apply "$patches/$name.patch" 2>"$work/apply.log"; then
+  if ! apply "$name"; then
     by="DOES NOT APPLY"
   else
     by=SURVIVED
@@ -122,8 +132,8 @@ for name in "${names[@]}"; do
     elif read -r target filter < <(test_of "$name") && test_fails "$target" "$filter"; then
       by=$found
     fi
-    apply -R "$patches/$name.patch"
-    # A test that also fails without the patch shows nothing.
+    restore
+    # A test that also fails without the mutant shows nothing.
     if [[ $by != SURVIVED && $by != simulate,* ]] && test_fails "$target" "$filter"; then
       by="FAILS WITHOUT IT AS WELL"
     fi

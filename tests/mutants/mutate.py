@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Applies mutants, the deliberate bugs of this folder, to the sources.
+
+    tests/mutants/mutate.py apply NAME... --root DIR   changes the sources below DIR
+    tests/mutants/mutate.py check [NAME...]            fails if a mutant does not apply; changes nothing
+    tests/mutants/mutate.py files NAME...              prints the files that the mutants change
+
+A mutant is a text file, NAME.mutant. Its first paragraph describes it. Each further paragraph is an edit:
+
+    in zklock/core/acquire_fsm.cpp, AcquireFsm::inspected
+    - data->attempt != attempt() || answer.ephemeral_owner != asked_session_
+    + data->attempt != attempt()
+
+The edit replaces the text of the `-` lines by the text of the `+` lines. If there are none, it deletes the text.
+It ignores white space, so a new layout of the source does not affect it. The text must occur exactly once: in the
+file, or in the definition of the function if the edit names one.
+"""
+import argparse
+import pathlib
+import re
+import sys
+from typing import NamedTuple
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+COMMENT_OR_LITERAL = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
+
+
+class Edit(NamedTuple):
+    file: str
+    function: str  # empty: the whole file
+    old: str
+    new: str
+
+
+class DoesNotApply(Exception):
+    """Says which mutant does not apply, and why."""
+
+
+def edits_of(name):
+    """Returns the edits of a mutant."""
+    text = (FOLDER / f"{name}.mutant").read_text(encoding="utf-8")
+    description, *paragraphs = re.split(r"\n\s*\n", text.strip())
+    if not description.startswith("Breaks: ") or not paragraphs:
+        raise DoesNotApply(f"{name}: expected a paragraph 'Breaks: ...', then the edits")
+    return [parse_edit(name, paragraph.splitlines()) for paragraph in paragraphs]
+
+
+def parse_edit(name, lines):
+    head = re.fullmatch(r"in (\S+?)(?:, (\S+))?", lines[0])
+    old = [line[2:] for line in lines[1:] if line.startswith("- ")]
+    new = [line[2:] for line in lines[1:] if line.startswith("+ ")]
+    if not head or not old or len(lines) != 1 + len(old) + len(new):
+        raise DoesNotApply(f"{name}: expected 'in FILE[, FUNCTION]', '- ' lines, '+ ' lines, found '{lines[0]}'")
+    if "".join(old).split() == "".join(new).split():
+        raise DoesNotApply(f"{name}: the edit of {head[1]} changes nothing")
+    return Edit(head[1], head[2] or "", "\n".join(old), "\n".join(new))
+
+
+def pattern(text):
+    """Returns the regular expression that finds a text with any white space between its words and signs."""
+    words = re.findall(r"\w+|[^\w\s]", text)
+    # Between two adjacent words, \b\s*\b requires white space.
+    return re.compile(r"\s*".join(rf"\b{word}\b" if re.match(r"\w", word) else re.escape(word) for word in words))
+
+
+def definition_end(code, position):
+    """Returns the end of the definition with parameters at the position; None if it is no definition."""
+    depth, in_body = 0, False
+    for sign in re.compile(r"[(){};]").finditer(code, position):
+        if sign[0] in "({":
+            in_body = in_body or (sign[0] == "{" and depth == 0)
+            depth += 1
+        elif sign[0] in ")}":
+            depth -= 1
+            if depth < 0:
+                return None  # a call among the arguments of another, or at the end of a block
+            # Member initializers with braces precede the body.
+            if depth == 0 and in_body and not re.compile(r"\s*[,{]").match(code, sign.end()):
+                return sign.end()
+        elif depth == 0:
+            return None  # a call or a declaration
+    return None
+
+
+def definitions(text, function):
+    """Returns where the definitions of a function begin and end. There are several if it is overloaded."""
+    code = COMMENT_OR_LITERAL.sub(lambda found: re.sub(r"\S", " ", found[0]), text)
+    begins = [found.start() for found in re.finditer(pattern(function).pattern + r"\s*(?=\()", code)]
+    ends = [definition_end(code, begin) for begin in begins]
+    return [(begin, end) for begin, end in zip(begins, ends) if end is not None]
+
+
+def changed(name, edit, text):
+    """Returns the text of the file after the edit."""
+    where = f"{edit.function} in {edit.file}" if edit.function else edit.file
+    regions = definitions(text, edit.function) if edit.function else [(0, len(text))]
+    if not regions:
+        raise DoesNotApply(f"{name}: {edit.file} does not define {edit.function}")
+    found = [match for match in pattern(edit.old).finditer(text)
+             if any(begin <= match.start() and match.end() <= end for begin, end in regions)]
+    if len(found) != 1:
+        raise DoesNotApply(f"{name}: its text occurs {len(found)} times in {where}, not once: {edit.old}")
+    return text[:found[0].start()] + edit.new + text[found[0].end():]
+
+
+def mutated(name, root):
+    """Returns the new text of each file that the mutant changes."""
+    texts = {}
+    for edit in edits_of(name):
+        if not (root / edit.file).is_file():
+            raise DoesNotApply(f"{name}: there is no file {edit.file}")
+        before = texts.get(edit.file) or (root / edit.file).read_text(encoding="utf-8")
+        texts[edit.file] = changed(name, edit, before)
+    return texts
+
+
+def main():
+    known = sorted(path.stem for path in FOLDER.glob("*.mutant"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=("apply", "check", "files"))
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--root", type=pathlib.Path, help="default of check: the tree that has this script")
+    args = parser.parse_args()
+    if (unknown := set(args.names) - set(known)) or (args.command != "check" and not args.names):
+        parser.error(f"expected names of mutants, found {', '.join(unknown) or 'none'}")
+    if args.command == "apply" and not args.root:
+        parser.error("apply needs --root")
+    failed = 0
+    for name in args.names or known:
+        try:
+            if args.command == "files":
+                print(*dict.fromkeys(edit.file for edit in edits_of(name)), sep="\n")
+                continue
+            for file, text in mutated(name, args.root or FOLDER.parents[1]).items():
+                if args.command == "apply":
+                    (args.root / file).write_text(text, encoding="utf-8")
+        except DoesNotApply as error:
+            print(error, file=sys.stderr)
+            failed += 1
+    if args.command == "check":
+        print(f"{len(args.names or known) - failed} mutants apply, {failed} do not")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
