@@ -32,7 +32,7 @@ void expiring_hold(const std::string& hosts) {
     if (event.kind == LockEvent::Kind::expired) expired.set_value();
   };
   zklock::Mutex mutex(client, "/locks/expiring",
-                      {.listener = listener, .max_hold = 1h, .expiring_before = 3s});
+                      {.listener = listener, .max_hold = 1h, .expiry_notice = 3s});
 
   zklock::Hold hold = mutex.acquire();
   auto next = mutex.async_acquire();

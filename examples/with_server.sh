@@ -76,8 +76,8 @@ CFG
     org.apache.zookeeper.server.quorum.QuorumPeerMain "$dir/zoo.cfg" \
     </dev/null >"$dir/server.log" 2>&1 &
   server=$!
-  local give_up=$((SECONDS + 60))
-  while kill -0 "$server" 2>/dev/null && ((SECONDS < give_up)); do
+  local withdraw=$((SECONDS + 60))
+  while kill -0 "$server" 2>/dev/null && ((SECONDS < withdraw)); do
     # The answer to "conf" names the data directory, so the answer of another server is recognised.
     if [[ $(ask "$1" conf || true) == *"dataDir=$dir/data/"* &&
       $(ask "$1" srvr || true) == *"Mode: "* ]]; then

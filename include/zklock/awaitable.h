@@ -52,19 +52,19 @@ using AcquireHandler = std::function<void(Hold, std::exception_ptr)>;
 template <class Result>
 class [[nodiscard]] BasicAwaitable {
   template <class R>
-  struct Outcome {
+  struct AcquireOutcome {
     using Handler = std::function<void(R, std::exception_ptr)>;
     using Value = R;
   };
   template <class R>
   requires std::is_void_v<R>
-  struct Outcome<R> {
+  struct AcquireOutcome<R> {
     using Handler = std::function<void(std::exception_ptr)>;
     using Value = std::monostate;
   };
 
  public:
-  using Handler = typename Outcome<Result>::Handler;
+  using Handler = typename AcquireOutcome<Result>::Handler;
   /// Begins the asynchronous call, which passes its outcome to the handler. The stop token is
   /// stopped if the coroutine is destroyed before the outcome.
   using Start = std::function<void(Handler, std::stop_token)>;
@@ -101,7 +101,7 @@ class [[nodiscard]] BasicAwaitable {
  private:
   /// Shared by the coroutine's frame and the handler, because either can outlive the other.
   struct Waiting {
-    using Value = typename Outcome<Result>::Value;
+    using Value = typename AcquireOutcome<Result>::Value;
     explicit Waiting(std::coroutine_handle<> c) : caller(c) {}
     void resume(Value result, std::exception_ptr failure) {
       if (decided.exchange(true)) return;  // abandoned: the result is dropped

@@ -11,7 +11,7 @@
 
 namespace zklock {
 
-namespace recipes {
+namespace detail {
 class ClientCore;
 }
 namespace testing {
@@ -135,11 +135,11 @@ class Client {
   void close() noexcept;
 
  private:
-  friend class recipes::ClientCore;
+  friend class detail::ClientCore;
   friend struct testing::ClientFactory;  // in tests only, makes a client on simulated servers
-  explicit Client(std::shared_ptr<recipes::ClientCore> core) noexcept;
+  explicit Client(std::shared_ptr<detail::ClientCore> core) noexcept;
 
-  std::shared_ptr<recipes::ClientCore> core_;
+  std::shared_ptr<detail::ClientCore> core_;
 };
 
 }  // namespace zklock

@@ -52,7 +52,7 @@ struct AclEntry {
 ///
 /// With list(), other identities may be able to write the znode, so a successor lists the children
 /// at each hand-off. It also does so if the ACL of the lock path is unreadable, or gives an
-/// identity CREATE without DELETE. Such an identity could announce a release that never took place.
+/// identity CREATE without DELETE. Such an identity could announce a release that never took lock node.
 ///
 /// Thread-safety: a value.
 class AclPolicy {
@@ -140,7 +140,7 @@ struct ClientOptions {
   /// processors, a yield takes long. No thread of the process spins for a while if two conditions
   /// hold. Yields repeatedly take more than 1 ms, and these take more than about a twentieth of the
   /// time.
-  std::chrono::microseconds stay_awake{2'000};
+  std::chrono::microseconds spin_before_block{2'000};
 
   /// The credential that the client adds to every connection before the first request.
   std::optional<DigestCredential> digest;

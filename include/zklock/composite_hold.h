@@ -13,8 +13,8 @@
 
 namespace zklock {
 
-namespace recipes {
-class HeldParts;
+namespace detail {
+class CompositeGrant;
 }
 
 /// One count of several locks that were acquired together. The destructor releases it. A MultiHold
@@ -87,9 +87,9 @@ class [[nodiscard]] CompositeHold {
 
  private:
   friend class CompositeMutex;
-  explicit CompositeHold(std::shared_ptr<recipes::HeldParts> parts) noexcept;
+  explicit CompositeHold(std::shared_ptr<detail::CompositeGrant> parts) noexcept;
 
-  std::shared_ptr<recipes::HeldParts> parts_;
+  std::shared_ptr<detail::CompositeGrant> parts_;
 };
 
 }  // namespace zklock

@@ -17,11 +17,11 @@ namespace zklock {
 namespace core {
 enum class CountKind;
 }
-namespace recipes {
+namespace detail {
 class Composite;
 struct CompositeOutcome;
-struct CompositeWanted;
-}  // namespace recipes
+struct CompositeRequest;
+}  // namespace detail
 
 /// Receives the outcome of an asynchronous acquire: a hold, or an empty hold with an exception, an
 /// Error. An empty hold without an exception means that the deadline passed or a stop was
@@ -127,17 +127,17 @@ class CompositeMutex {
   int hold_count() const;
 
  protected:
-  explicit CompositeMutex(std::shared_ptr<recipes::Composite> composite);
+  explicit CompositeMutex(std::shared_ptr<detail::Composite> composite);
   ~CompositeMutex();
 
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);
-  static void start(std::shared_ptr<recipes::Composite> composite, AcquireOptions options,
-                    std::function<void(recipes::CompositeOutcome)> done);
-  static void acquire_async(const std::shared_ptr<recipes::Composite>& composite,
+  static void start(std::shared_ptr<detail::Composite> composite, AcquireOptions options,
+                    std::function<void(detail::CompositeOutcome)> done);
+  static void acquire_async(const std::shared_ptr<detail::Composite>& composite,
                             AcquireOptions options, CompositeHandler handler);
 
-  std::shared_ptr<recipes::Composite> composite_;
+  std::shared_ptr<detail::Composite> composite_;
 };
 
 }  // namespace zklock

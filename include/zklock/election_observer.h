@@ -13,7 +13,7 @@
 
 namespace zklock {
 
-namespace recipes {
+namespace detail {
 class QueueObserver;
 }
 
@@ -77,7 +77,7 @@ class ElectionObserver {
   const std::string& path() const noexcept;
 
  private:
-  std::shared_ptr<recipes::QueueObserver> observer_;
+  std::shared_ptr<detail::QueueObserver> observer_;
 };
 
 }  // namespace zklock

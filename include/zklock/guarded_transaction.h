@@ -17,7 +17,7 @@ namespace zklock {
 
 class Leadership;
 
-namespace recipes {
+namespace detail {
 struct GuardedWrites;
 }
 
@@ -133,9 +133,9 @@ class GuardedTransaction {
   Awaitable co_commit(Deadline deadline = Deadline::never()) const;
 
  private:
-  GuardedTransaction& guard(std::shared_ptr<recipes::Contender> holder);
+  GuardedTransaction& guard(std::shared_ptr<detail::Contender> holder);
 
-  std::unique_ptr<recipes::GuardedWrites> writes_;
+  std::unique_ptr<detail::GuardedWrites> writes_;
 };
 
 }  // namespace zklock

@@ -15,7 +15,7 @@ namespace zklock {
 namespace core {
 enum class CountKind;
 }
-namespace recipes {
+namespace detail {
 class Contender;
 }
 
@@ -104,8 +104,8 @@ class [[nodiscard]] Hold {
   /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. It is for
   /// a `check` operation in your own ZooKeeper transaction. After a call of node(), no contender
   /// that this hold excludes is granted before the znode is deleted. Without that call, the next
-  /// contender of the same client can be granted earlier. Exception: with MutexOptions::local_batch
-  /// and keep_idle, successive holds of one client can have one path, and the check does not
+  /// contender of the same client can be granted earlier. Exception: with MutexOptions::max_local_handoffs
+  /// and keep_idle_for, successive holds of one client can have one path, and the check does not
   /// distinguish them.
   ///
   /// The path changes at most once: when a SharedMutex is downgraded. Client::flush() returns after
@@ -123,7 +123,7 @@ class [[nodiscard]] Hold {
   /// stop the tokens that lost() returned before. With the last count of the owner the lock is
   /// released. The client announces the release if a contender may wait for it, and deletes the
   /// znode in the background. It repeats the delete until the ensemble confirms it or the session
-  /// ends. With MutexOptions::local_batch and keep_idle the client may retain the znode instead.
+  /// ends. With MutexOptions::max_local_handoffs and keep_idle_for the client may retain the znode instead.
   /// After a loss release() reports no error. Does not block; any thread may call it.
   /// Client::flush() waits for the confirmation.
   ///
@@ -135,11 +135,11 @@ class [[nodiscard]] Hold {
   void release() noexcept;
 
  private:
-  friend class recipes::Contender;
+  friend class detail::Contender;
   friend class GuardedTransaction;
-  Hold(std::shared_ptr<recipes::Contender> contender, core::CountKind kind) noexcept;
+  Hold(std::shared_ptr<detail::Contender> contender, core::CountKind kind) noexcept;
 
-  std::shared_ptr<recipes::Contender> contender_;
+  std::shared_ptr<detail::Contender> contender_;
   core::CountKind kind_{};
 };
 

@@ -17,8 +17,8 @@
 
 namespace zklock {
 
-namespace recipes {
-class ElectionCandidacy;
+namespace detail {
+class ElectionCandidate;
 }
 
 struct ElectionOptions {
@@ -131,7 +131,7 @@ class LeaderElection {
   const std::string& path() const noexcept;
 
  private:
-  std::shared_ptr<recipes::ElectionCandidacy> candidacy_;
+  std::shared_ptr<detail::ElectionCandidate> candidate_;
 };
 
 }  // namespace zklock

@@ -18,8 +18,8 @@
 
 namespace zklock {
 
-namespace recipes {
-class LatchCandidacy;
+namespace detail {
+class LatchCandidate;
 }
 
 /// Whether closing a latch that leads calls the `lost` listeners.
@@ -141,7 +141,7 @@ class LeaderLatch {
   const std::string& path() const noexcept;
 
  private:
-  std::shared_ptr<recipes::LatchCandidacy> candidacy_;
+  std::shared_ptr<detail::LatchCandidate> candidate_;
 };
 
 }  // namespace zklock

@@ -16,10 +16,10 @@
 
 namespace zklock {
 
-namespace recipes {
-class Rostrum;
-class Tenure;
-}  // namespace recipes
+namespace detail {
+class ProclamationWriter;
+class LeadershipState;
+}  // namespace detail
 
 /// One leadership of this process, from its grant to its end. LeaderLatch and LeaderElection
 /// provide it. Copies refer to the same leadership. A copy does not prolong the leadership.
@@ -96,13 +96,13 @@ class Leadership {
   BasicAwaitable<void> co_proclaim(std::string value, Deadline deadline = Deadline::never()) const;
 
  private:
-  friend class recipes::Tenure;
+  friend class detail::LeadershipState;
   friend class GuardedTransaction;
-  explicit Leadership(std::shared_ptr<const recipes::Tenure> tenure) noexcept
-      : tenure_(std::move(tenure)) {}
-  std::shared_ptr<recipes::Rostrum> rostrum(const char* operation) const;
+  explicit Leadership(std::shared_ptr<const detail::LeadershipState> leadership_state) noexcept
+      : leadership_state_(std::move(leadership_state)) {}
+  std::shared_ptr<detail::ProclamationWriter> proclamation_writer(const char* operation) const;
 
-  std::shared_ptr<const recipes::Tenure> tenure_;
+  std::shared_ptr<const detail::LeadershipState> leadership_state_;
 };
 
 }  // namespace zklock

@@ -56,8 +56,8 @@ struct LockEvent {
   /// Token of the grant. For a waiting contender, the token that it would get, if that is known: at
   /// the gate of a PriorityMutex it is not.
   FencingToken token;
-  std::size_t position = 0;  ///< for waiting: number of contenders ahead
-  std::size_t place = 0;     ///< index of a MultiMutex's path or QuorumMutex's client
+  std::size_t position = 0;    ///< for waiting: number of contenders ahead
+  std::size_t part_index = 0;  ///< index of a MultiMutex's path or QuorumMutex's client
 };
 
 /// Receives the events; see MutexOptions::listener and QuorumOptions::listener.

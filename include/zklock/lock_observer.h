@@ -14,9 +14,9 @@
 
 namespace zklock {
 
-namespace recipes {
+namespace detail {
 class QueueObserver;
-}  // namespace recipes
+}  // namespace detail
 
 /// State of a lock, as a client sees it that does not contend.
 ///
@@ -78,7 +78,7 @@ class LockObserver {
   const std::string& path() const noexcept;
 
  private:
-  std::shared_ptr<recipes::QueueObserver> observer_;
+  std::shared_ptr<detail::QueueObserver> observer_;
 };
 
 }  // namespace zklock

@@ -61,7 +61,7 @@ struct MutexOptions {
   /// The time between the event `expiring` and the end of the maximum hold time. Default: a quarter
   /// of the maximum hold time. If it is not shorter than that time, the event is sent at once. The
   /// value must be positive; otherwise the constructor of the object throws Error(invalid_option).
-  std::optional<std::chrono::milliseconds> expiring_before = std::nullopt;
+  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
 
   /// The lock delay: for this long after a loss, no contender is granted the lock. It is for a
   /// resource that checks no token, and that may still receive requests of the former holder.
@@ -110,7 +110,7 @@ struct MutexOptions {
   /// are granted strictly in the order of arrival.
   ///
   /// An outside contender is one that does not share the znode. Contenders of one client share it
-  /// if their objects agree on local_batch, keep_idle, lock_delay and on_node_lost. A single
+  /// if their objects agree on max_local_handoffs, keep_idle_for, lock_delay and on_node_lost. A single
   /// attempt fails at once, without a request, if a contender that it would share with holds or
   /// waits.
   ///
@@ -142,12 +142,12 @@ struct MutexOptions {
   /// The constructor of the object throws Error(invalid_option) for a value below 1. All classes
   /// except ReentrantMutex and Mutex throw it for every value except 1.
   /// Source: cohort locks (Dice, Marathe, Shavit), with ZooKeeper as the global lock.
-  int local_batch = 1;
+  int max_local_handoffs = 1;
 
   /// How long the znode is retained after a release for which no contender of this client waited.
   /// Until then the client grants the lock again at once, without a request, to contenders that
   /// share the znode. The znode is released at once when the server reports an outside contender
-  /// (see local_batch). It is also released when the last object on the path is destroyed, after
+  /// (see max_local_handoffs). It is also released when the last object on the path is destroyed, after
   /// request_release(), and when this time has passed. The client checks the time every twentieth
   /// of the session timeout, so that release can be this much later. A retained lock is lost as a
   /// hold is: when the session ends, the lease expires, or the znode is deleted.
@@ -165,7 +165,7 @@ struct MutexOptions {
   /// With the default, 0, no znode is retained. The constructor of the object throws
   /// Error(invalid_option) for a negative time. All classes except ReentrantMutex and Mutex throw
   /// it for every time except 0.
-  std::chrono::milliseconds keep_idle{0};
+  std::chrono::milliseconds keep_idle_for{0};
 };
 
 }  // namespace zklock

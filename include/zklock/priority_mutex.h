@@ -18,18 +18,18 @@
 
 namespace zklock {
 
-namespace recipes {
-class Lockable;
+namespace detail {
+class LockHandle;
 }
 
 struct PriorityOptions {
   /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
-  /// How far weight reaches, in places. One place is one child created under the lock's path. A
-  /// contender that is n units heavier overtakes those that arrived fewer than n * ageing places
-  /// earlier. At exactly n * ageing places, the earlier contender is served first. So overtaking is
-  /// bounded. A contender uses two places until it holds, three with a lock delay. Range: 1 to
+  /// How far weight reaches, in lock nodes. One lock node is one child created under the lock's path. A
+  /// contender that is n units heavier overtakes those that arrived fewer than n * ageing lock nodes
+  /// earlier. At exactly n * ageing lock nodes, the earlier contender is served first. So overtaking is
+  /// bounded. A contender uses two lock nodes until it holds, three with a lock delay. Range: 1 to
   /// 1,000,000. nullopt: strictly by weight; light contenders may starve. All contenders on the
   /// path must use the same value.
   std::optional<int> ageing = 100;
@@ -72,7 +72,7 @@ class PriorityMutex {
  public:
   /// Creates a mutex object. Sends nothing and does not block.
   /// Throws: Error(invalid_option) for a weight or an ageing out of range. Error(invalid_option)
-  /// also for a MutexOptions::local_batch or keep_idle that is not the default.
+  /// also for a MutexOptions::max_local_handoffs or keep_idle_for that is not the default.
   /// Error(invalid_path | closed | forked), as ReentrantMutex does.
   PriorityMutex(Client& client, std::string path, PriorityOptions options = {});
   PriorityMutex(const PriorityMutex&) = delete;
@@ -122,7 +122,7 @@ class PriorityMutex {
   bool lock_until(Deadline deadline, std::stop_token stop);
 
   PriorityOptions options_;
-  std::shared_ptr<recipes::Lockable> lockable_;
+  std::shared_ptr<detail::LockHandle> lock_handle_;
 };
 
 }  // namespace zklock

@@ -20,8 +20,8 @@
 
 namespace zklock {
 
-namespace recipes {
-class Lockable;
+namespace detail {
+class LockHandle;
 }
 
 /// A fair, reentrant, fenced mutex over all processes that use one path of one ensemble.
@@ -158,7 +158,7 @@ class ReentrantMutex {
  private:
   bool lock_until(Deadline deadline, std::stop_token stop);
 
-  std::shared_ptr<recipes::Lockable> lockable_;
+  std::shared_ptr<detail::LockHandle> lock_handle_;
 };
 
 }  // namespace zklock

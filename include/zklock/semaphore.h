@@ -17,8 +17,8 @@
 
 namespace zklock {
 
-namespace recipes {
-class Lockable;
+namespace detail {
+class LockHandle;
 }
 
 /// Permits of a Semaphore. A Permit is a Hold, with a token, a lease and a loss. Its destructor
@@ -92,7 +92,7 @@ class Semaphore {
  public:
   /// Makes a semaphore with a fixed count of `permits`. Sends nothing; does not block.
   /// Throws: Error(invalid_option) for less than one permit, and for a lock delay, local batch or
-  /// keep_idle in `options`. Error(invalid_path | closed | forked).
+  /// keep_idle_for in `options`. Error(invalid_path | closed | forked).
   Semaphore(Client& client, std::string path, int permits, MutexOptions options = {});
   /// Makes a semaphore with a shared count. Sends nothing; does not block.
   /// Throws: Error(invalid_option) for an initial count below 0. Otherwise as the constructor with
@@ -171,7 +171,7 @@ class Semaphore {
  private:
   void check_shared(const char* operation) const;
 
-  std::shared_ptr<recipes::Lockable> lockable_;
+  std::shared_ptr<detail::LockHandle> lock_handle_;
   const bool shared_;
   const int permits_;  ///< fixed count, or initial shared count
 };

@@ -17,8 +17,8 @@
 
 namespace zklock {
 
-namespace recipes {
-class Lockable;
+namespace detail {
+class LockHandle;
 }
 
 /// A fair, reentrant, fenced read/write lock over all processes. It is held by one writer, or by
@@ -36,7 +36,7 @@ class Lockable;
 /// Readers and writers are granted first come, first served: neither can starve the other.
 ///
 /// To downgrade, lock shared while holding the write lock, then unlock the write lock. The owner
-/// retains its place in the queue and its fencing token, so no waiting writer is granted in
+/// retains its lock node in the queue and its fencing token, so no waiting writer is granted in
 /// between. Readers that wait behind the owner are granted if no other writer is ahead of them.
 ///
 /// The downgrade takes one request in the background, which gives the owner another znode; see
@@ -65,7 +65,7 @@ class Lockable;
 class SharedMutex {
  public:
   /// Makes a lock on `path`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for a local batch or keep_idle in `options`. Otherwise as the
+  /// Throws: Error(invalid_option) for a local batch or keep_idle_for in `options`. Otherwise as the
   /// constructor of ReentrantMutex.
   SharedMutex(Client& client, std::string path, MutexOptions options = {});
   SharedMutex(const SharedMutex&) = delete;
@@ -141,7 +141,7 @@ class SharedMutex {
  private:
   bool lock_until(Access access, Deadline deadline, std::stop_token stop);
 
-  std::shared_ptr<recipes::Lockable> lockable_;
+  std::shared_ptr<detail::LockHandle> lock_handle_;
 };
 
 }  // namespace zklock

@@ -19,7 +19,7 @@
 
 namespace zklock {
 
-/// Outcome of with_lock().
+/// AcquireOutcome of with_lock().
 ///
 /// | outcome   | the function was run | meaning                                                   |
 /// |-----------|----------------------|-----------------------------------------------------------|

@@ -28,7 +28,7 @@
 #include "zklock/priority_mutex.h"
 #include "zklock/quorum_mutex.h"
 #include "zklock/reentrant_mutex.h"
-#include "zklock/revocation.h"
+#include "zklock/release_request.h"
 #include "zklock/semaphore.h"
 #include "zklock/shared_mutex.h"
 #include "zklock/with_lock.h"

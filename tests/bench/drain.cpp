@@ -41,9 +41,9 @@ class Queue {
     for (std::size_t i = 0; i < waiters; ++i) {
       sessions_[i % sessions_.size()]->queue(path_, [this] { granted(); });
     }
-    const auto give_up = Clock::now() + kPatience;
+    const auto withdraw = Clock::now() + kPatience;
     while (probe_.count_children(path_) != static_cast<int>(waiters) + 1) {
-      if (Clock::now() > give_up) throw std::runtime_error("the waiters do not queue");
+      if (Clock::now() > withdraw) throw std::runtime_error("the waiters do not queue");
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     std::this_thread::sleep_for(settle_);

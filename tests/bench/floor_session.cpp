@@ -226,7 +226,7 @@ class LocalLock final : public Lock {
 class FloorSession final : public Session {
  public:
   FloorSession(const std::string& hosts, const Params& params)
-      : is_local_(params.has("local_batch")), raw_(hosts, params.seconds("timeout")) {}
+      : is_local_(params.has("max_local_handoffs")), raw_(hosts, params.seconds("timeout")) {}
   ~FloorSession() override { releases_.wait(); }
 
   std::unique_ptr<Lock> make_lock(const std::string& path) override {
@@ -262,7 +262,7 @@ class Floor final : public Contestant {
 
   std::string version() const override { return "C client " ZOO_VERSION; }
   std::string absence(const Params& params) const override {
-    return params.has("keep_idle") ? "none" : "";
+    return params.has("keep_idle_for") ? "none" : "";
   }
   std::unique_ptr<Session> connect(const Params& params) override {
     return std::make_unique<FloorSession>(hosts_, params);

@@ -275,9 +275,9 @@ class Drain:
             lock.release()
 
         self.threads = start(self.waiters, wait)
-        give_up = now() + PATIENCE
+        withdraw = now() + PATIENCE
         while self.clients[-1].exists(path).numChildren != self.waiters + 1:
-            if now() > give_up:
+            if now() > withdraw:
                 raise TimeoutError("the waiters do not queue")
             time.sleep(0.05)
         time.sleep(params.seconds("settle"))

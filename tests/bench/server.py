@@ -104,8 +104,8 @@ class Server:
         with open(self._file("server.log"), "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(dies_with_us(command), stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log)
-        give_up = time.monotonic() + 60
-        while time.monotonic() < give_up and self.process.poll() is None:
+        withdraw = time.monotonic() + 60
+        while time.monotonic() < withdraw and self.process.poll() is None:
             # Another server may listen on this port.
             ours = f"dataDir={self._file('data')}/" in self.ask("conf")
             if ours and "Mode: " in self.ask("srvr"):

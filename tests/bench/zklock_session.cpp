@@ -19,12 +19,12 @@ namespace {
 /// Sets the options that a measure needs; no other function does.
 MutexOptions options_for(const Params& params) {
   MutexOptions options;
-  if (params.has("local_batch")) {
-    options.local_batch = static_cast<int>(params.number("local_batch"));
+  if (params.has("max_local_handoffs")) {
+    options.max_local_handoffs = static_cast<int>(params.number("max_local_handoffs"));
   }
-  if (params.has("keep_idle")) {
-    options.keep_idle =
-        std::chrono::duration_cast<std::chrono::milliseconds>(params.seconds("keep_idle"));
+  if (params.has("keep_idle_for")) {
+    options.keep_idle_for =
+        std::chrono::duration_cast<std::chrono::milliseconds>(params.seconds("keep_idle_for"));
   }
   return options;
 }

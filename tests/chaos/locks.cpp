@@ -67,11 +67,11 @@ Locks::Any Locks::make(Client& client, std::size_t lock) {
   switch (site.kind) {
     case Kind::mutex: return std::make_unique<ReentrantMutex>(client, path, options);
     case Kind::kept:
-      options.keep_idle = std::chrono::milliseconds(200);
-      options.local_batch = 8;
+      options.keep_idle_for = std::chrono::milliseconds(200);
+      options.max_local_handoffs = 8;
       return std::make_unique<ReentrantMutex>(client, path, options);
     case Kind::batched:
-      options.local_batch = 4;
+      options.max_local_handoffs = 4;
       return std::make_unique<ReentrantMutex>(client, path, options);
     case Kind::shared: return std::make_unique<SharedMutex>(client, path, options);
     case Kind::semaphore: return std::make_unique<Semaphore>(client, path, site.capacity, options);

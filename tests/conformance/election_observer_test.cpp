@@ -67,7 +67,7 @@ class ObserverFixture : public LeaderTest<Base> {
     return latch.leadership();
   }
   // Returns the path of the leader's value, as the format's documentation defines it.
-  static std::string rostrum(const Leadership& leadership) {
+  static std::string proclamation_writer(const Leadership& leadership) {
     std::string node = leadership.node();
     return node.replace(node.rfind("lock-"), 5, "proclaimed-");
   }
@@ -106,7 +106,8 @@ TEST_F(ElectionObserverTest, SaysWhoLeadsAndWhatWasProclaimed) {
     leadership.proclaim(value);
     EXPECT_EQ(state(), (Seen{leadership.token(), value}));
   }
-  EXPECT_EQ(raw().exists(rostrum(leadership)).stat.ephemeralOwner, client_->session_id());
+  EXPECT_EQ(raw().exists(proclamation_writer(leadership)).stat.ephemeralOwner,
+            client_->session_id());
 }
 
 TEST_F(ElectionObserverTest, IsToldOfEachChangeOnce) {
@@ -162,7 +163,7 @@ TEST_F(ElectionObserverTest, ADeadLeadersValueGoesWithIt) {
   expire(*client_);
   const Leadership next = next_leadership(*second, dead.token());
   ASSERT_TRUE(witness.comes_to({next.token(), std::nullopt}));
-  EXPECT_EQ(raw().exists(rostrum(dead)).rc, ZNONODE);
+  EXPECT_EQ(raw().exists(proclamation_writer(dead)).rc, ZNONODE);
   // Before the latch knows that its leadership ended, a proclaim() could lose its reply with the
   // connection.
   ASSERT_TRUE(eventually([&] { return dead.ended().stop_requested(); }, kPatience));
@@ -182,7 +183,7 @@ TEST_F(ElectionObserverTest, AStaleLeaderChangesNothing) {
   stale.proclaim("before");
   const auto second = start_latch(*other_);
   ASSERT_TRUE(reaches_nodes(3));
-  const std::string node = rostrum(stale);
+  const std::string node = proclamation_writer(stale);
   const auto version = raw().exists(node).stat.version;
   ASSERT_EQ(raw().delete_node(stale.node()), ZOK);
   EXPECT_EQ(error_of([&] { return stale.proclaim("after"), 0; }), Errc::lock_lost);
@@ -199,13 +200,13 @@ TEST_F(ElectionObserverTest, AValueCountsForItsTokenAlone) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
   leadership.proclaim("mine");
-  const std::string said = raw().get_data(rostrum(leadership)).data;
+  const std::string said = raw().get_data(proclamation_writer(leadership)).data;
   const std::string token = std::to_string(leadership.token().zxid);
   ASSERT_NE(said.find(token), std::string::npos);
   for (const std::string& other : {std::string("1"), token + "1", "-" + token}) {
     std::string forged = said;
     forged.replace(forged.find(token), token.size(), other);
-    ASSERT_EQ(raw().set_data(rostrum(leadership), forged).rc, ZOK);
+    ASSERT_EQ(raw().set_data(proclamation_writer(leadership), forged).rc, ZOK);
     EXPECT_EQ(state(), (Seen{leadership.token(), std::nullopt}));
   }
 }
@@ -216,14 +217,14 @@ TEST_F(ElectionObserverTest, AValueThatMayNotBeReadIsReadWhenItMay) {
   leadership.proclaim("a");
   ACL unreadable{ZOO_PERM_ALL & ~ZOO_PERM_READ,
                  {const_cast<char*>("world"), const_cast<char*>("anyone")}};
-  ASSERT_EQ(raw().set_acl(rostrum(leadership), ACL_vector{1, &unreadable}), ZOK);
+  ASSERT_EQ(raw().set_acl(proclamation_writer(leadership), ACL_vector{1, &unreadable}), ZOK);
   Witness witness;
   ElectionObserver observer(*observers_client_, kPath);
   const Subscription subscription = witness.listen_to(observer);
   ASSERT_TRUE(witness.comes_to({leadership.token(), std::nullopt}));
   EXPECT_EQ(error_of([&] { return state(), 0; }), Errc::no_auth);
   // ZooKeeper fires no watch event for a changed ACL.
-  ASSERT_EQ(raw().set_acl(rostrum(leadership), ZOO_OPEN_ACL_UNSAFE), ZOK);
+  ASSERT_EQ(raw().set_acl(proclamation_writer(leadership), ZOO_OPEN_ACL_UNSAFE), ZOK);
   EXPECT_TRUE(witness.comes_to({leadership.token(), "a"}));
   EXPECT_EQ(witness.size(), 2U);
 }
@@ -270,31 +271,31 @@ TEST_F(ElectionObserverTest, AnElectionProclaimsFromItsFunction) {
 TEST_F(ElectionObserverTest, HandlersFuturesAndCoroutinesTellTheSame) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
-  std::promise<Outcome> handed;
+  std::promise<AcquireOutcome> handed;
   auto outcome = handed.get_future();
   leadership.async_proclaim("by a handler", [&](const std::exception_ptr& error) {
-    handed.set_value(error ? error_of([&] { std::rethrow_exception(error); }) : Outcome());
+    handed.set_value(error ? error_of([&] { std::rethrow_exception(error); }) : AcquireOutcome());
   });
-  EXPECT_EQ(get(outcome), Outcome());
+  EXPECT_EQ(get(outcome), AcquireOutcome());
   EXPECT_EQ(state().value, "by a handler");
   auto future = leadership.async_proclaim("by a future");
   get(future);
   EXPECT_EQ(state().value, "by a future");
-  std::promise<Outcome> awaited;
+  std::promise<AcquireOutcome> awaited;
   auto resumed = awaited.get_future();
   const auto proclaim = [&] { return leadership.co_proclaim("by a coroutine"); };
   await_in_coroutine(proclaim, awaited);
-  EXPECT_EQ(get(resumed), Outcome());
+  EXPECT_EQ(get(resumed), AcquireOutcome());
   EXPECT_EQ(state().value, "by a coroutine");
 
   latch->close();
   EXPECT_EQ(error_of([&] { return leadership.proclaim("late"), 0; }), Errc::lock_lost);
   auto refused = leadership.async_proclaim("late");
   EXPECT_EQ(error_of([&] { return get(refused), 0; }), Errc::lock_lost);
-  std::promise<Outcome> refused_awaited;
+  std::promise<AcquireOutcome> refused_awaited;
   auto refusal = refused_awaited.get_future();
   await_in_coroutine(proclaim, refused_awaited);
-  EXPECT_EQ(get(refusal), Outcome(Errc::lock_lost));
+  EXPECT_EQ(get(refusal), AcquireOutcome(Errc::lock_lost));
   EXPECT_EQ(error_text_of([&] { return leadership.proclaim("late"), 0; }).find("proclaim /lock: "),
             0U);
   EXPECT_EQ(error_of([] { return Leadership().proclaim("nobody's"), 0; }), Errc::lock_lost);
@@ -329,7 +330,7 @@ TEST_F(ElectionObserverTest, NodeOfAValue_HasTheAclOfParents) {
   const auto client = connect(of_team);
   const auto latch = leading_latch(*client);
   latch->leadership().proclaim("x");
-  const std::string node = rostrum(latch->leadership());
+  const std::string node = proclamation_writer(latch->leadership());
   EXPECT_EQ(raw().get_data(node).rc, ZNOAUTH);
   raw().add_digest("team:a secret");
   EXPECT_EQ(raw().get_acl(node).entries, raw().get_acl(kPath).entries);
@@ -496,7 +497,8 @@ TEST_F(ElectionObserverFaults, InterruptedProclamation_ReturnsAtOnceAndIsNotSent
   EXPECT_TRUE(ends_by_interruption([&] { leadership.proclaim("never"); }));
   start_again(*client);
   leadership.proclaim("later");
-  EXPECT_EQ(raw().exists(rostrum(leadership)).stat.version, 1) << "created, and written once";
+  EXPECT_EQ(raw().exists(proclamation_writer(leadership)).stat.version, 1)
+      << "created, and written once";
 }
 
 TEST_F(ElectionObserverFaults, LeavesNoWatch) {
@@ -510,10 +512,10 @@ TEST_F(ElectionObserverFaults, LeavesNoWatch) {
   EXPECT_FALSE(watched(server_, kPath + "\n")) << "nobody listens yet";
   const Subscription subscription = witness.listen_to(*observer);
   ASSERT_TRUE(witness.comes_to({latch->token(), "x"}));
-  EXPECT_TRUE(watched(server_, rostrum(latch->leadership())));
+  EXPECT_TRUE(watched(server_, proclamation_writer(latch->leadership())));
   observer.reset();
-  EXPECT_TRUE(
-      eventually([&] { return !watched(server_, rostrum(latch->leadership())); }, kPatience));
+  EXPECT_TRUE(eventually(
+      [&] { return !watched(server_, proclamation_writer(latch->leadership())); }, kPatience));
   EXPECT_TRUE(eventually([&] { return !watched(server_, kPath + "\n"); }, kPatience));
 }
 

@@ -299,20 +299,20 @@ TEST_F(GuardedTransactionTest, HandlersFuturesAndCoroutinesTellTheSame) {
     GuardedTransaction tx(hold);
     tx.set("/old", "1");
     if (!valid) hold.release();
-    const auto expected = valid ? Outcome() : Outcome(Errc::lock_lost);
+    const auto expected = valid ? AcquireOutcome() : AcquireOutcome(Errc::lock_lost);
     EXPECT_EQ(error_of([&] { tx.commit(); }), expected);
 
     auto future = tx.async_commit();
     EXPECT_EQ(error_of([&] { return get(future), 0; }), expected);
 
-    std::promise<Outcome> handed;
+    std::promise<AcquireOutcome> handed;
     auto outcome = handed.get_future();
     tx.async_commit([&](const std::exception_ptr& error) {
-      handed.set_value(error ? error_of([&] { std::rethrow_exception(error); }) : Outcome());
+      handed.set_value(error ? error_of([&] { std::rethrow_exception(error); }) : AcquireOutcome());
     });
     EXPECT_EQ(get(outcome), expected);
 
-    std::promise<Outcome> resumed;
+    std::promise<AcquireOutcome> resumed;
     auto result = resumed.get_future();
     const auto commit = [&] { return tx.co_commit(); };
     await_in_coroutine(commit, resumed);

@@ -194,8 +194,8 @@ TEST_F(Hostile, PathsAndHostsThatAreRefusedAreQuotedHarmless) {
   Client& c = *client_;
   expect_harmless_error([&] { ReentrantMutex{c, path}; });
   expect_harmless_error([&] { ReentrantMutex{c, path, {.max_hold = 0ms}}; });
-  expect_harmless_error([&] { ReentrantMutex{c, path, {.local_batch = 0}}; });
-  expect_harmless_error([&] { Mutex{c, path, {.keep_idle = -1ms}}; });
+  expect_harmless_error([&] { ReentrantMutex{c, path, {.max_local_handoffs = 0}}; });
+  expect_harmless_error([&] { Mutex{c, path, {.keep_idle_for = -1ms}}; });
   expect_harmless_error([&] { SharedMutex{c, path, {.lock_delay = -1ms}}; });
   expect_harmless_error([&] { Semaphore{c, path, 0}; });
   expect_harmless_error([&] { Semaphore{c, path, 1, {.lock_delay = 1s}}; });

@@ -30,7 +30,7 @@ class MaxHold : public LockTest {
 TEST_F(MaxHold, EndsAHoldAndPassesTheLockOn) {
   // A long warning time: an event that is delayed until the end would be dropped.
   ReentrantMutex mutex(*client_, kPath,
-                       {.listener = log_.listener(), .max_hold = 4s, .expiring_before = 3900ms});
+                       {.listener = log_.listener(), .max_hold = 4s, .expiry_notice = 3900ms});
   ReentrantMutex others(*other_, kPath);
   const auto before = LeaseClock::now();
   Hold hold = mutex.acquire();
@@ -119,7 +119,7 @@ TEST_F(MaxHold, RefusesTimesThatAreNotPositive) {
               }),
               Errc::invalid_option);
     EXPECT_EQ(error_of([&] {
-                ReentrantMutex(*client_, kPath, {.expiring_before = bad});
+                ReentrantMutex(*client_, kPath, {.expiry_notice = bad});
                 return 0;
               }),
               Errc::invalid_option);
@@ -213,7 +213,7 @@ TEST_F(MaxHold, OfACompositeMustBePositive) {
   };
   EXPECT_EQ(made({}), std::nullopt);
   EXPECT_EQ(made({.max_hold = 0ms}), Errc::invalid_option);
-  EXPECT_EQ(made({.max_hold = 1s, .expiring_before = 0ms}), Errc::invalid_option);
+  EXPECT_EQ(made({.max_hold = 1s, .expiry_notice = 0ms}), Errc::invalid_option);
   MultiMutex mutex(*client_, {"/a", "/b"});
   EXPECT_EQ(error_of([&] { return mutex.acquire({.max_hold = 0ms}); }), Errc::invalid_option);
   auto future = mutex.async_acquire({.max_hold = -1ms});

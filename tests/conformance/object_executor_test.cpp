@@ -16,14 +16,14 @@ namespace {
 
 class ObjectExecutor : public LockTest {
  protected:
-  // Returns an executor whose first call blocks until let_go().
+  // Returns an executor whose first call blocks until release_node().
   Executor blocking() {
     return [this](std::function<void()> task) {
       if (!entered_.exchange(true)) go_on_.wait();
       thread_(std::move(task));
     };
   }
-  void let_go() {
+  void release_node() {
     has_let_go_ = true;
     go_on_.count_down();
   }
@@ -36,7 +36,7 @@ class ObjectExecutor : public LockTest {
       return has_let_go_.load();
     });
     EXPECT_FALSE(eventually([&] { return is_ready(destroyed); }, 200ms));
-    let_go();
+    release_node();
     EXPECT_TRUE(get(destroyed));
   }
 

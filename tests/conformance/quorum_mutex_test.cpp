@@ -407,10 +407,10 @@ TEST_F(Quorum, AListenerHearsOfEachEnsemble) {
     heard = {};
     for (const LockEvent& event : log.all()) {
       EXPECT_EQ(event.path, kPath);
-      EXPECT_EQ(event.token, tokens.at(event.place));
+      EXPECT_EQ(event.token, tokens.at(event.part_index));
       // A session that ends may add a `suspended` or `resumed` event.
       const std::string text = describe(event);
-      if (text != "suspended" && text != "resumed") heard.at(event.place).push_back(text);
+      if (text != "suspended" && text != "resumed") heard.at(event.part_index).push_back(text);
     }
     return std::ranges::all_of(heard, [](const auto& texts) { return texts.size() == 2; });
   };
@@ -425,7 +425,7 @@ TEST_F(Quorum, AMaximumHoldEndsTheWhole) {
   const Contender c = contender({.ensemble_timeout = kLong,
                                  .listener = log.listener(),
                                  .max_hold = std::chrono::milliseconds(500),
-                                 .expiring_before = std::chrono::milliseconds(100)});
+                                 .expiry_notice = std::chrono::milliseconds(100)});
   QuorumHold hold = c->acquire();
   ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
   EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }, kPatience));

@@ -63,13 +63,13 @@ constexpr std::array kImportant{"CreateContender: ok",
                                 "ListAndWatch: event children",
                                 "ListAndWatch: event deleted"};
 
-struct Outcome {
+struct AcquireOutcome {
   std::vector<std::string> simulated;
   std::vector<std::string> real;
   bool differ() const { return simulated != real; }
 };
 
-std::string in_words(const Script& script, const Outcome& outcome) {
+std::string in_words(const Script& script, const AcquireOutcome& outcome) {
   std::string text = "seed " + std::to_string(script.seed);
   if (script.left_to_end) {
     text += ", the counter of /end is " + std::to_string(*script.left_to_end) + " below its end";
@@ -93,7 +93,7 @@ class Differential : public ::testing::Test {
  protected:
   static constexpr std::size_t kMaxShrinkingRuns = 300;
 
-  Outcome play_on_both(const Script& script) {
+  AcquireOutcome play_on_both(const Script& script) {
     const Transcript simulated = play(script, simulated_);
     const Transcript real = play(script, real_);
     for (const StepRecord& record : real) {
@@ -105,7 +105,7 @@ class Differential : public ::testing::Test {
   }
 
   // Drops steps as long as the two sides still differ. Returns the rest in words.
-  std::string smallest_difference(Script script, Outcome outcome) {
+  std::string smallest_difference(Script script, AcquireOutcome outcome) {
     std::size_t runs = 0;
     for (bool dropped = true; dropped;) {
       dropped = false;
@@ -114,7 +114,7 @@ class Differential : public ::testing::Test {
           return in_words(script, outcome);
         Script smaller = script;
         smaller.steps.erase(smaller.steps.begin() + static_cast<std::ptrdiff_t>(i));
-        Outcome other = play_on_both(smaller);
+        AcquireOutcome other = play_on_both(smaller);
         if (!other.differ()) continue;
         script = std::move(smaller);
         outcome = std::move(other);
@@ -138,7 +138,7 @@ TEST_F(Differential, RandomScripts_NoDifference) {
   for (std::uint64_t seed = first_; seed < first_ + scripts_; ++seed) {
     const Script script = make_script(seed);
     ASSERT_TRUE(real_.can_begin(script)) << "no directory is left for seed " << seed;
-    const Outcome outcome = play_on_both(script);
+    const AcquireOutcome outcome = play_on_both(script);
     ASSERT_FALSE(outcome.differ()) << smallest_difference(script, outcome);
   }
   for (const auto& [kind, count] : coverage_) std::cout << count << ' ' << kind << '\n';

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "zklock/client/node_path.h"
+#include "zklock/client/zookeeper/znode_path.h"
 #include "zklock/core/status.h"
 
 namespace zklock::differential {

@@ -7,8 +7,8 @@
 #include "support/expire_session.h"
 #include "support/snapshot.h"
 #include "support/wait_for.h"
-#include "zklock/client/zk_error.h"
-#include "zklock/client/zookeeper.h"
+#include "zklock/client/zookeeper/make_coordinator.h"
+#include "zklock/client/zookeeper/zk_error.h"
 
 namespace zklock::differential {
 namespace {

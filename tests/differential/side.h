@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/differential/script.h"
-#include "zklock/client/coordinator.h"
+#include "zklock/client/port/coordinator.h"
 
 namespace zklock::differential {
 
@@ -128,7 +128,7 @@ class Side {
   virtual Coordinator& coordinator(std::size_t client) = 0;
   /// Runs until every expected reply has arrived. Returns false if one did not arrive.
   virtual bool settle() = 0;
-  /// Closes the client, and connects another one in its place.
+  /// Closes the client, and connects another one in its lock node.
   virtual void close(std::size_t client) = 0;
   /// Ends the session of the client from outside. Returns when the client has a new one.
   virtual void expire(std::size_t client) = 0;

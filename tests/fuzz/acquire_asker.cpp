@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tests/fuzz/children.h"
-#include "zklock/core/node_data.h"
+#include "zklock/core/znode_data.h"
 
 namespace zklock::fuzz {
 
@@ -92,21 +92,21 @@ void Asker::event() {
       if (fsm_.state() != State::delaying) return;
       return take(choices_.one_in(2) ? fsm_.delay_lasts() : fsm_.delay_over());
     case 7:
-      if (choices_.one_in(4)) give_up();
+      if (choices_.one_in(4)) withdraw();
       return;
     default: return;
   }
 }
 
-void Asker::give_up() {
+void Asker::withdraw() {
   if (granted_ || fsm_.over()) return;
   gave_up_ = true;
-  take(fsm_.give_up());
+  take(fsm_.withdraw());
 }
 
 /// Gives up, and answers every request with `closed` until the machine ends.
 void Asker::come_to_an_end() {
-  give_up();
+  withdraw();
   refused_ = true;
   for (int i = 0; i < enough_answers && !granted_ && !fsm_.over(); ++i) {
     outstanding_.empty() ? take(fsm_.resume()) : answer();
@@ -145,14 +145,14 @@ FencingToken Asker::choose_token() {
 /// Returns the name of a znode that could be the machine's own, or of any child.
 std::string Asker::choose_name() {
   if (choices_.one_in(3)) return choose_child(choices_);
-  return NodeName::make(fsm_.present_rule().prefix(), choose_sequence(choices_)).text;
+  return ZnodeName::make(fsm_.present_rule().prefix(), choose_sequence(choices_)).text;
 }
 
 std::string Asker::choose_data() {
   const unsigned which = choices_.byte();
   if (which >= 240) return std::string(choices_.text());
   if (which >= 200) return std::to_string(which % 6);
-  NodeData data;
+  ZnodeData data;
   data.attempt = (which & 1U) != 0 ? fsm_.attempt() : "another.1";
   data.announces = (which & 2U) != 0;
   if ((which & 4U) != 0) data.token = choose_token().zxid;
@@ -289,7 +289,7 @@ void Asker::answer_inspected(const AcquireEffect& request) {
   const SessionId session = choose_session();
   const FencingToken token = choose_token();
   if (status != Status::no_node) said_gone(status);
-  const auto parsed = NodeData::parse(data);
+  const auto parsed = ZnodeData::parse(data);
   if (status == Status::ok && parsed && parsed->attempt == attempt_ && session == asked_) {
     own_ = Node{.name = request.text, .session = session, .token = token};
   }
@@ -302,7 +302,7 @@ void Asker::answer_watched(const AcquireEffect& request) {
   const FencingToken token = choose_token();
   if (status != Status::no_node) said_gone(status);
   if (status == Status::ok && !fsm_.over()) {
-    const auto parsed = NodeData::parse(data);
+    const auto parsed = ZnodeData::parse(data);
     const auto other = parse_contention(request.text);
     const auto own = own_ ? parse_contention(own_->name) : std::nullopt;
     const bool fits =

@@ -24,7 +24,7 @@ namespace zklock::fuzz {
 /// | each znode that an answer named is deleted once, or an answer has shown its deletion    |
 /// | no attempt id is used twice; no request is repeated before its answer                   |
 /// | watches are armed only while the machine waits                                          |
-/// | after give_up(), with every request refused, the machine ends within a few answers      |
+/// | after withdraw(), with every request refused, the machine ends within a few answers      |
 class Asker {
  public:
   explicit Asker(Choices& choices);
@@ -57,7 +57,7 @@ class Asker {
   void answer_listed();
   void answer_inspected(const core::AcquireEffect& request);
   void answer_watched(const core::AcquireEffect& request);
-  void give_up();
+  void withdraw();
   void come_to_an_end();
 
   void take(const core::AcquireEffects& effects);

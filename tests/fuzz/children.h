@@ -10,8 +10,8 @@
 
 #include "tests/fuzz/target.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/node_name.h"
-#include "zklock/core/permit_count.h"
+#include "zklock/core/permit_count_data.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::fuzz {
 
@@ -69,7 +69,7 @@ inline std::string choose_child(Choices& choices) {
       return core::DelayMarker::make(length, token, choose_sequence(choices)).name;
     }
   }
-  return core::NodeName::make(prefix, choose_sequence(choices)).text;
+  return core::ZnodeName::make(prefix, choose_sequence(choices)).text;
 }
 
 /// Returns distinct names, as a server does.

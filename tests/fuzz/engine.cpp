@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unchanged lock engine with servers that answer arbitrarily: see LyingServers. Promises:
+// The unchanged lock path lock with servers that answer arbitrarily: see LyingServers. Promises:
 //
 // | promise                                                                                 |
 // |-----------------------------------------------------------------------------------------|
@@ -9,7 +9,7 @@
 // |   answer of the quorum; a lost hold stays lost, and its stop token fires once            |
 // | its owner's counts are above 0 exactly while it is held                                  |
 // | after the client was closed, all calls have ended, all holds are lost, and no reference  |
-// |   to the engine is left                                                                  |
+// |   to the path lock is left                                                                  |
 //
 // Exclusion of two clients is not checked here, because no library can ensure it with servers that
 // lie. The tests in tests/model check it, with servers that fail but do not lie.
@@ -25,15 +25,15 @@
 #include "tests/fuzz/target.h"
 #include "tests/model/sim_clock.h"
 #include "tests/model/sim_dispatcher.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/hold.h"
-#include "zklock/recipes/client_core.h"
-#include "zklock/recipes/contender.h"
-#include "zklock/recipes/lock_engine.h"
 
 namespace zklock::fuzz {
 namespace {
 
-using namespace recipes;
+using namespace detail;
 
 constexpr std::size_t most_calls = 12;
 constexpr int most_steps = 400;
@@ -52,7 +52,7 @@ struct Call {
   explicit Call(Owner of) : owner(of) {}
 
   const Owner owner;
-  std::weak_ptr<AcquireCall> waiting;
+  std::weak_ptr<PendingAcquire> waiting;
   int outcomes = 0;
   Hold hold = {};
   client::SessionId session = {};
@@ -131,17 +131,19 @@ class Client {
     calls_.push_back(std::make_unique<Call>(owner));
     Call& call = *calls_.back();
     core::CountKind kind = core::CountKind::hold;
-    Wanted wanted{.owner = owner, .rule = choose_rule(kind), .deadline = choose_deadline()};
+    AcquireRequest wanted{.owner = owner, .rule = choose_rule(kind), .deadline = choose_deadline()};
     const unsigned flags = choices_.byte();
     const bool mutex = wanted.rule.is_mutex();
     if (mutex && (flags & 1U) != 0) wanted.gate = core::QueueRule::weighted(5, 2);
     if (mutex && (flags & 3U) == 2U)
-      wanted.local = {.batch = 4, .keep_idle = std::chrono::seconds(2)};
+      wanted.local = {.batch = 4, .keep_idle_for = std::chrono::seconds(2)};
     if ((flags & 4U) != 0) wanted.lock_delay = std::chrono::seconds(1);
     wanted.queue_again = (flags & 8U) == 0;
     wanted.kind = kind;
-    wanted.done = [this, &call, kind](Outcome outcome) { ended(call, std::move(outcome), kind); };
-    call.waiting = AcquireCall::start(engine_, std::move(wanted), {});
+    wanted.done = [this, &call, kind](AcquireOutcome outcome) {
+      ended(call, std::move(outcome), kind);
+    };
+    call.waiting = PendingAcquire::start(engine_, std::move(wanted), {});
   }
 
   Deadline choose_deadline() {
@@ -152,18 +154,18 @@ class Client {
     }
   }
 
-  void ended(Call& call, Outcome outcome, core::CountKind kind) {
+  void ended(Call& call, AcquireOutcome outcome, core::CountKind kind) {
     require(++call.outcomes == 1, "a call ends once");
     require(!outcome.contender || !outcome.error, "with one of them");
     if (!outcome.contender) return;
     call.hold = outcome.contender->make_hold(kind);
-    call.session = outcome.contender->place().session();
+    call.session = outcome.contender->lock_node().session();
     call.told.emplace(call.hold.lost(), Told{&call.losses});
     require(servers_.have_told({call.hold.token().zxid}), "the servers have told of its node");
     require(call.hold.owner() == call.owner, "its owner");
     // A hold whose node() was called prevents the next local grant until its znode is deleted.
     const bool asks = choices_.below(4) == 0;
-    const std::string node = asks ? call.hold.node() : outcome.contender->tenure().node();
+    const std::string node = asks ? call.hold.node() : outcome.contender->leadership_state().node();
     require(node.starts_with("/locks/a/"), "its node");
   }
 
@@ -230,7 +232,7 @@ class Client {
   const Owner owners_[3] = {Owner::unique(), Owner::unique(), Owner::unique()};
   std::vector<std::unique_ptr<Call>> calls_;
   std::shared_ptr<ClientCore> core_;
-  std::shared_ptr<LockEngine> engine_;
+  std::shared_ptr<PathLock> engine_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/fuzz/target.h"
-#include "zklock/client/connection_string.h"
+#include "zklock/client/zookeeper/connection_string.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/error.h"
 

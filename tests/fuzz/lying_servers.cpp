@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "tests/fuzz/children.h"
-#include "zklock/core/node_data.h"
+#include "zklock/core/znode_data.h"
 
 namespace zklock::fuzz {
 
@@ -127,7 +127,7 @@ std::string LyingServers::data() {
   const unsigned which = choices_.byte();
   if (which >= 248) return std::string(choices_.text());
   if (which >= 224) return std::to_string(which % 6);
-  core::NodeData said;
+  core::ZnodeData said;
   said.attempt = (which & 1U) != 0 ? attempt_ : "another.1";
   said.announces = (which & 2U) != 0;
   if ((which & 4U) != 0) said.token = choices_.byte();
@@ -152,7 +152,7 @@ Reply LyingServers::make_reply(Status status, const Operation& operation) {
   if (!data_of_contender(operation).empty()) last_contender_ = reply.token;
   reply.name = choices_.one_in(4)
                    ? choose_child(choices_)
-                   : core::NodeName::make(prefix_in(operation), choose_sequence(choices_)).text;
+                   : core::ZnodeName::make(prefix_in(operation), choose_sequence(choices_)).text;
   reply.children = choose_children(choices_, most_children);
   reply.next = choose_sequence(choices_);
   reply.data = data();
@@ -201,7 +201,7 @@ void LyingServers::answer() {
   if (const auto own = own_answer(pending)) {
     return reply(std::move(pending), unasked(*own));
   }
-  if (const auto contender = core::NodeData::parse(data_of_contender(operation))) {
+  if (const auto contender = core::ZnodeData::parse(data_of_contender(operation))) {
     attempt_ = contender->attempt;
   }
   const Status status = server_answer();

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "tests/fuzz/target.h"
-#include "zklock/client/coordinator.h"
-#include "zklock/client/scheduler.h"
+#include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/scheduler.h"
 
 namespace zklock::fuzz {
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data of a znode by any writer. Parsed data are printable and parse to equal values when they are
 // written again. No value can forge a line.
-#include "zklock/core/node_data.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,6 +9,7 @@
 #include "tests/fuzz/target.h"
 #include "zklock/core/proclamation.h"
 #include "zklock/core/utf8.h"
+#include "zklock/core/znode_data.h"
 
 namespace zklock::fuzz {
 namespace {
@@ -56,21 +55,21 @@ void check_printable(std::string_view text, std::size_t most) {
   }
 }
 
-void check_values(const NodeData& data) {
+void check_values(const ZnodeData& data) {
   for (const auto* value :
        {&data.attempt, &data.owner, &data.host, &data.thread, &data.application}) {
     require(printable(*value, longest_value) == *value, "what is read is fit to be shown");
   }
 }
 
-void check_same(const NodeData& a, const NodeData& b) {
+void check_same(const ZnodeData& a, const ZnodeData& b) {
   require(a.attempt == b.attempt && a.owner == b.owner && a.host == b.host, "the same");
   require(a.thread == b.thread && a.application == b.application && a.pid == b.pid, "the same");
   require(a.announces == b.announces && a.token == b.token && a.since_ms == b.since_ms, "the same");
 }
 
 void check_read(std::string_view text) {
-  const auto data = NodeData::parse(text);
+  const auto data = ZnodeData::parse(text);
   const std::string_view line = text.substr(0, text.find('\n'));
   require(data.has_value() == (line == "zklock 1"), "by its first line alone");
   const FencingToken made{7};
@@ -80,7 +79,7 @@ void check_read(std::string_view text) {
   check_values(*data);
   const std::string written = data->encode();
   require(written.size() <= longest_node, "a node is small");
-  const auto again = NodeData::parse(written);
+  const auto again = ZnodeData::parse(written);
   require(again.has_value(), "zklock's own");
   check_same(*again, *data);
   require(again->encode() == written, "written the same");
@@ -89,7 +88,7 @@ void check_read(std::string_view text) {
 /// Writes fields that contain arbitrary bytes, and reads them again.
 void check_written(std::string_view bytes) {
   Choices choices(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  NodeData data;
+  ZnodeData data;
   data.announces = choices.one_in(2);
   data.pid = static_cast<std::int64_t>(choices.byte()) - 8;
   data.token = static_cast<std::int64_t>(choices.byte()) << choices.below(56);
@@ -99,7 +98,7 @@ void check_written(std::string_view bytes) {
   data.application = choices.rest();
   const std::string written = data.encode();
   require(written.size() <= longest_node, "a node is small");
-  const auto read = NodeData::parse(written);
+  const auto read = ZnodeData::parse(written);
   require(read.has_value(), "zklock's own");
   for (auto* value : {&data.attempt, &data.owner, &data.host, &data.thread, &data.application}) {
     *value = printable(*value, longest_value);
@@ -113,7 +112,7 @@ void check_proclaimed(std::string_view text) {
     require(said->leader.zxid > 0 && text.ends_with(said->value), "who says what");
     const auto again = Proclamation::parse(said->encode());
     require(again && again->leader == said->leader && again->value == said->value, "read again");
-    require(!NodeData::parse(text), "of one kind");
+    require(!ZnodeData::parse(text), "of one kind");
   }
   const Proclamation any{{static_cast<std::int64_t>(text.size()) + 1}, std::string(text)};
   const auto read = Proclamation::parse(any.encode());

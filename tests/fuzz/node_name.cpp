@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The name of one child. A parsed name has the meaning of its text, and a written name parses
 // again. No name is of two kinds.
-#include "zklock/core/node_name.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -12,9 +10,10 @@
 
 #include "tests/fuzz/target.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/permit_count.h"
+#include "zklock/core/permit_count_data.h"
 #include "zklock/core/proclamation.h"
-#include "zklock/core/revocation.h"
+#include "zklock/core/release_request_data.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::fuzz {
 namespace {
@@ -42,13 +41,13 @@ void check_kind(const Contention& it) {
 
 void check_contention(std::string_view name) {
   const auto it = parse_contention(name);
-  const auto node = NodeName::parse(name);
+  const auto node = ZnodeName::parse(name);
   require(it.has_value() == node.has_value(), "both refuse the same", name);
   if (!it) return;
   require(it->name == name && node->text == name, "it is called as it is");
   require(node->sequence == it->sequence, "of one number");
   require(name.starts_with(it->prefix) && !it->prefix.empty(), "the name begins with its prefix");
-  require(NodeName::make(it->prefix, it->sequence).text == name, "as ZooKeeper prints it", name);
+  require(ZnodeName::make(it->prefix, it->sequence).text == name, "as ZooKeeper prints it", name);
   require(node->has_prefix(it->prefix), "it has its prefix");
   require(!it->before(*it), "nobody comes before himself");
   check_kind(*it);
@@ -105,12 +104,12 @@ void check_written(std::string_view bytes) {
   const auto count = static_cast<std::int32_t>(said >> 32U & 0x7fffffffU);
   const auto other = static_cast<std::int32_t>(said >> 16U & 0x7fffffffU);
   const std::string prefix = prefix_of(static_cast<unsigned>(said % 5), count, other);
-  const auto made = NodeName::make(prefix, number);
+  const auto made = ZnodeName::make(prefix, number);
   const auto read = parse_contention(made.text);
   require(read && read->sequence == number && read->prefix == prefix, "read as it was written",
           made.text);
   require(!parse_contention(proclamation_node(number)), "what is proclaimed does not contend");
-  require(!parse_contention(revocation_marker(number)), "who asks does not contend");
+  require(!parse_contention(release_request_path(number)), "who asks does not contend");
   const std::chrono::milliseconds length(count);
   const FencingToken token{static_cast<std::int64_t>(said)};
   const auto marker = DelayMarker::make(length, token, number);

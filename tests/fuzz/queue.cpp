@@ -2,8 +2,6 @@
 // A list of children. The order of contenders is a strict order, holders never exclude each other,
 // and each contender watches exactly the necessary ones ahead of it. The target has a second
 // version of QueueRule's table and compares with it.
-#include "zklock/core/queue.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -14,6 +12,7 @@
 #include "tests/fuzz/children.h"
 #include "tests/fuzz/target.h"
 #include "zklock/core/lock_delay.h"
+#include "zklock/core/queue_rule.h"
 
 namespace zklock::fuzz {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "zklock/core/node_data.h"
+#include "zklock/core/znode_data.h"
 
 /// Each fuzzing target defines this function. It checks its promises on one input by require().
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

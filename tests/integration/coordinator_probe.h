@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "support/zookeeper_server.h"
-#include "zklock/client/zookeeper.h"
+#include "zklock/client/zookeeper/make_coordinator.h"
 
 namespace zklock::client {
 

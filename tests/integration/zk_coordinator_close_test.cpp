@@ -19,7 +19,7 @@
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
 #include "support/wait_for.h"
-#include "zklock/client/request_registry.h"
+#include "zklock/client/zookeeper/request_registry.h"
 
 namespace zklock::client {
 namespace {

@@ -12,7 +12,7 @@
 #include "support/scarce_memory.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
-#include "zklock/client/request_registry.h"
+#include "zklock/client/zookeeper/request_registry.h"
 
 namespace zklock::client {
 namespace {

@@ -12,7 +12,7 @@
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
 #include "support/wait_for.h"
-#include "zklock/core/node_data.h"
+#include "zklock/core/znode_data.h"
 
 namespace zklock::client {
 namespace {

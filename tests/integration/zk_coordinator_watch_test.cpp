@@ -10,7 +10,7 @@
 #include "support/raw_client.h"
 #include "support/scarce_memory.h"
 #include "support/wait_for.h"
-#include "zklock/client/request_registry.h"
+#include "zklock/client/zookeeper/request_registry.h"
 
 namespace zklock::client {
 namespace {

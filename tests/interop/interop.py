@@ -172,14 +172,14 @@ class Scene:
         return self.killed_grants + sum(each.grants for each in self.contenders)
 
     def wait_until(self, what, fact):
-        give_up = time.monotonic() + PATIENCE
+        withdraw = time.monotonic() + PATIENCE
         while not fact():
             if self.overlaps:
                 raise Failure(f"two were granted at once: {self.overlaps}")
             for contender in self.contenders:
                 if contender.process.poll() is not None:
                     raise Failure(f"{contender.kind} has ended")
-            if time.monotonic() > give_up:
+            if time.monotonic() > withdraw:
                 counts = [(each.kind, each.grants) for each in self.contenders]
                 raise Failure(f"not within {PATIENCE} s: {what}; grants: {counts}")
             time.sleep(0.01)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call ends by its deadline or its stop although another thread holds the engine's mutex. The
-// engine withdraws the contender later. A grant that arrives after the call has ended is released.
+// A call ends by its deadline or its stop although another thread holds the path's mutex. The
+// path lock withdraws the contender later. A grant that arrives after the call has ended is released.
 #include <memory>
 #include <optional>
 #include <thread>
@@ -9,27 +9,27 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
+#include "tests/model/path_lock_fixture.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-using recipes::LockEngine;
-using Section = LockEngine::Section;
+using detail::PathLock;
+using Section = PathLock::Section;
 
-class AbandonedCall : public EngineTest {
+class AbandonedCall : public PathLockTest {
  protected:
   AbandonedCall() { lock_.use(0); }
 
   bool flushed() { return lock_.core(0).flush(Deadline::passed()); }
   std::size_t nodes_of_client() { return ensemble().ephemerals(client(0).session()).size(); }
 
-  /// Runs `call` on another thread while this thread holds the engine's mutex. Expects that it
+  /// Runs `call` on another thread while this thread holds the path's mutex. Expects that it
   /// returns.
   template <class Call>
   void expect_returns_within_section(Call call) {
-    const Section section(*engine_);
+    const Section section(*path_lock_);
     std::jthread([&] { call(); }).join();
   }
   void expect_nothing_was_sent() {
@@ -39,10 +39,10 @@ class AbandonedCall : public EngineTest {
     expect_rest();
   }
 
-  const std::shared_ptr<LockEngine> engine_ = lock_.engine(0);
+  const std::shared_ptr<PathLock> path_lock_ = lock_.path_lock(0);
 };
 
-// ---- the engine's mutex is locked --------------------------------------------------------------
+// ---- the path's mutex is locked --------------------------------------------------------------
 
 TEST_F(AbandonedCall, StopOfCallback_EndsWithinSection) {
   std::optional<std::size_t> call;
@@ -127,7 +127,7 @@ TEST_F(AbandonedCall, GrantBeforeWithdrawal_IsReleased) {
 
 // A stop comes at each step between the release and the grant.
 TEST_F(AbandonedCall, StopAtEveryStepOfAGrant_LeavesNothing) {
-  const core::LocalTerms local{.batch = 8};
+  const core::CohortPolicy local{.batch = 8};
   const std::vector<std::pair<LockWorld::Request, LockWorld::Request>> pairs = {
       {{}, {}},
       {{.local = local}, {.local = local}},
@@ -145,7 +145,7 @@ TEST_F(AbandonedCall, StopAtEveryStepOfAGrant_LeavesNothing) {
       const std::size_t holder = granted(1, first);
       const std::size_t call = waiting(0, second);
       lock_.release(holder);
-      lock_.engine(1)->settle();
+      lock_.path_lock(1)->settle();
       for (int i = 0; i < steps && more; ++i) more = step();
       lock_.cancel(call);
       if (is_granted(call)) lock_.release(call);
@@ -158,8 +158,8 @@ TEST_F(AbandonedCall, StopAtEveryStepOfAGrant_LeavesNothing) {
 }
 
 TEST_F(AbandonedCall, LongChainOfAbandoned_IsReleasedInALoop) {
-  for (const auto& [crowd, local] : {std::pair(3'000U, core::LocalTerms{}),
-                                     std::pair(30'000U, core::LocalTerms{.batch = 1'000'000})}) {
+  for (const auto& [crowd, local] : {std::pair(3'000U, core::CohortPolicy{}),
+                                     std::pair(30'000U, core::CohortPolicy{.batch = 1'000'000})}) {
     const std::size_t holder = granted(0, {.local = local});
     std::vector<std::size_t> calls;
     for (unsigned i = 0; i < crowd; ++i) calls.push_back(lock_.acquire(0, {.local = local}));
@@ -176,7 +176,7 @@ TEST_F(AbandonedCall, NextCallOfOwner_QueuesAnew) {
   const std::size_t call = waiting(0, {.owner = owner});
   lock_.cancel(call);
   lock_.release(holder);
-  lock_.engine(1)->settle();
+  lock_.path_lock(1)->settle();
   const std::size_t attempt = lock_.acquire(0, {.owner = owner, .timeout = 0s});
   run();
   EXPECT_TRUE(is_granted(attempt)) << "it does not join what was abandoned";
@@ -186,12 +186,12 @@ TEST_F(AbandonedCall, NextCallOfOwner_QueuesAnew) {
 }
 
 TEST_F(AbandonedCall, NextSingleAttempt_DoesNotMeetItsNode) {
-  for (const core::LocalTerms local : {core::LocalTerms{}, core::LocalTerms{.batch = 8}}) {
+  for (const core::CohortPolicy local : {core::CohortPolicy{}, core::CohortPolicy{.batch = 8}}) {
     const std::size_t holder = granted(1);
     const std::size_t call = waiting(0, {.local = local});
     lock_.cancel(call);
     lock_.release(holder);
-    lock_.engine(1)->settle();
+    lock_.path_lock(1)->settle();
     client(1).serve();
     const std::size_t attempt = lock_.acquire(0, {.timeout = 0s, .local = local});
     run();

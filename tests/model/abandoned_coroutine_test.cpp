@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/candidate.h"
 #include "tests/model/lock_world.h"
+#include "tests/model/test_candidate.h"
 #include "tests/support/coroutines.h"
-#include "zklock/core/node_name.h"
 #include "zklock/core/proclamation.h"
+#include "zklock/core/znode_name.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
@@ -66,14 +66,14 @@ Owned proclaim(Leadership leadership, bool& resumed) {
 }
 
 TEST_P(AbandonedCoroutine, Proclamation_IsCarriedOut) {
-  const auto candidate = std::make_shared<Candidate>(lock_.core(0));
+  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
   candidate->want();
   lock_.world().run_all();
-  const Leadership leadership = candidate->tenure()->leadership();
+  const Leadership leadership = candidate->leadership_state()->leadership();
   disconnect();
   destroy(proclaim(leadership, resumed_));
   const std::string node = leadership.node();
-  const auto name = core::NodeName::parse(node.substr(node.rfind('/') + 1));
+  const auto name = core::ZnodeName::parse(node.substr(node.rfind('/') + 1));
   const Node* const value = lock_.world().ensemble().find(
       LockWorld::path + ("/" + core::proclamation_node(name->sequence)));
   ASSERT_NE(value, nullptr);

@@ -29,7 +29,7 @@ class ForgedAnnouncement : public LocalTest {
       release(holder);
       holder = next;
     }
-    EXPECT_TRUE(lock_.engine(1)->is_crowded());
+    EXPECT_TRUE(lock_.path_lock(1)->is_crowded());
     return holder;
   }
   void set_acl(NodeAcl acl) { ASSERT_EQ(ensemble().set_acl(LockWorld::path, acl), Status::ok); }
@@ -135,7 +135,7 @@ TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoBatch) {
 
 TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNotBesideAnIdleNode) {
   set_acl(create_only);
-  const auto idle = on({.batch = 10, .keep_idle = 10s});
+  const auto idle = on({.batch = 10, .keep_idle_for = 10s});
   release(granted(0, idle));
   expect_forgery_grants_nothing(idle, idle);
   run_for(20s);
@@ -244,7 +244,7 @@ TEST_F(ForgedAnnouncement, ReleasedBeforeTheAclIsKnown_Listed) {
   const auto next = lock_.acquire(1);
   while (client(1).requests(Kind::get_acl) == 0) ASSERT_TRUE(step());
   client(1).cut_off();  // the request is not served
-  let_go(holder);
+  release_node(holder);
   run();
   client(1).mend();
   while (client(1).can_receive()) client(1).receive();

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/downgrade_fixture.h"
-#include "zklock/recipes/guarded_commit.h"
+#include "zklock/engine/guarded_commit.h"
 
 namespace zklock::model {
 namespace {
@@ -152,25 +152,25 @@ TEST_F(DowngradeFaults, ACommitThatMeetsItIsCarriedOut) {
 // The downgrade replaces the znode's name, so the commit under the old name is refused.
 TEST_F(DowngradeFaults, ACommitThatIsGivenUpIsNotSentAgain) {
   ensemble().create(data_path, "0");
-  std::shared_ptr<recipes::Contender> guard;
+  std::shared_ptr<detail::Contender> guard;
   const auto nested = LockWorld::to_read(owner_);
-  recipes::AcquireCall::start(
-      lock_.engine(0),
+  detail::PendingAcquire::start(
+      lock_.path_lock(0),
       {.owner = owner_,
        .rule = nested.rule,
        .deadline = Deadline::never(),
        .kind = nested.kind,
-       .done = [&](const recipes::Outcome& outcome) { guard = outcome.contender; }},
+       .done = [&](const detail::AcquireOutcome& outcome) { guard = outcome.contender; }},
       {});
   run();
   ASSERT_TRUE(guard);
   Hold also_reads = guard->make_hold(nested.kind);
   downgrade();
   std::optional<Error> error;
-  const auto commit = recipes::GuardedCommit::start(
+  const auto commit = detail::GuardedCommit::start(
       {.guards = {guard}, .writes = {client::request::write::Set{data_path, "1"}}},
       Deadline::never(), [&](std::optional<Error> e) { error = std::move(e); });
-  commit->give_up();
+  commit->withdraw();
   run();
   EXPECT_TRUE(is_reader());
   ASSERT_TRUE(error);

@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "tests/model/engine_fixture.h"
+#include "tests/model/path_lock_fixture.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
 
 /// The first client has a write hold and, nested in it, a read hold.
-class DowngradeTest : public EngineTest {
+class DowngradeTest : public PathLockTest {
  protected:
   static LockWorld::Request to_write() { return LockWorld::to_write(); }
   static LockWorld::Request to_read() { return LockWorld::to_read(); }
@@ -20,7 +20,7 @@ class DowngradeTest : public EngineTest {
   World& world() { return lock_.world(); }
 
   void SetUp() override {
-    EngineTest::SetUp();
+    PathLockTest::SetUp();
     writes_ = granted(0, LockWorld::to_write(owner_));
     reads_ = granted(0, LockWorld::to_read(owner_));
     writer_ = hold().node();

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/downgrade_fixture.h"
-#include "zklock/core/node_data.h"
-#include "zklock/core/revocation.h"
-#include "zklock/recipes/queue_reader.h"
+#include "zklock/core/release_request_data.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock::model {
 namespace {
@@ -110,7 +110,7 @@ TEST_F(Downgrade, IsNoneWhereTheThreadHasEnded) {
   reads.kind = core::CountKind::shared_lock;
   reads_ = granted(0, reads);
   reset_counts();
-  lock_.engine(0)->thread_exits(owner_);
+  lock_.path_lock(0)->thread_exits(owner_);
   run();
   EXPECT_EQ(client(0).requests(), client(0).requests(Kind::remove));
   EXPECT_EQ(client(0).requests(), 1U);
@@ -159,14 +159,14 @@ TEST_F(Downgrade, ItsNodeSaysWhatTheFirstOneSaid) {
   downgraded();
   const Node after = *ensemble().find(reader_);
   EXPECT_EQ(after.owner, before.owner);
-  auto said = core::NodeData::parse(after.data);
+  auto said = core::ZnodeData::parse(after.data);
   ASSERT_TRUE(said);
   EXPECT_EQ(said->token, hold().token().zxid);
   EXPECT_EQ(said->since_ms, before.created_ms);
   EXPECT_NE(after.created_ms, before.created_ms);
   said->token = said->since_ms = 0;
   EXPECT_EQ(said->encode(), before.data);
-  EXPECT_EQ(lock_.engine(0)->nodes(), std::vector{reader_.substr(reader_.rfind('/') + 1)});
+  EXPECT_EQ(lock_.path_lock(0)->nodes(), std::vector{reader_.substr(reader_.rfind('/') + 1)});
   release(reads_);
   expect_rest();
 }
@@ -175,11 +175,11 @@ TEST_F(Downgrade, ItsNodeSaysWhatTheFirstOneSaid) {
 TEST_F(Downgrade, IsItsOwnByEitherName) {
   downgraded();
   for (const std::string& node : {writer_, reader_}) {
-    const std::vector queue{core::NodeName::parse(node.substr(node.rfind('/') + 1)).value()};
+    const std::vector queue{core::ZnodeName::parse(node.substr(node.rfind('/') + 1)).value()};
     const auto is_mine_at = [&](std::size_t c) {
       const std::vector<client::Reply> replies(1);
       const auto view =
-          recipes::view_of(*lock_.engine(c), recipes::Sight::lock, queue, queue, replies, "");
+          detail::view_of(*lock_.path_lock(c), detail::Sight::lock, queue, queue, replies, "");
       return view.holders.at(0).mine;
     };
     EXPECT_TRUE(is_mine_at(0)) << node;
@@ -214,10 +214,10 @@ TEST_F(Downgrade, ReleasedBeforeTheAnswerLeavesNothing) {
 
 TEST_F(Downgrade, BothNamesAreItsOwnUntilTheAnswer) {
   downgrade();
-  EXPECT_EQ(lock_.engine(0)->nodes().size(), 2U);
+  EXPECT_EQ(lock_.path_lock(0)->nodes().size(), 2U);
   EXPECT_FALSE(lock_.core(0).work().idle()) << "flush() waits for it";
   run();
-  EXPECT_EQ(lock_.engine(0)->nodes().size(), 1U);
+  EXPECT_EQ(lock_.path_lock(0)->nodes().size(), 1U);
   EXPECT_TRUE(lock_.core(0).work().idle());
   release(reads_);
   expect_rest();
@@ -384,8 +384,8 @@ TEST_F(Downgrade, HandsOverWhicheverNodeThereIs) {
 TEST_F(Downgrade, IsAskedToReleaseByItsNumber) {
   downgraded();
   world().run_for(2s);
-  const auto name = core::NodeName::parse(reader_.substr(reader_.rfind('/') + 1));
-  const std::string marker = LockWorld::path + ("/" + core::revocation_marker(name->sequence));
+  const auto name = core::ZnodeName::parse(reader_.substr(reader_.rfind('/') + 1));
+  const std::string marker = LockWorld::path + ("/" + core::release_request_path(name->sequence));
   ASSERT_EQ(ensemble().create(marker, std::string(core::revocation_forces)), Status::ok);
   world().run_for(5s);
   EXPECT_EQ(hold().state(), HoldState::lost);

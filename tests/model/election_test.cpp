@@ -18,31 +18,31 @@
 
 #include "tests/model/lock_world.h"
 #include "zklock/core/proclamation.h"
-#include "zklock/recipes/candidacy.h"
-#include "zklock/recipes/proclaiming.h"
-#include "zklock/recipes/queue_observer.h"
+#include "zklock/recipes/election/candidate.h"
+#include "zklock/recipes/election/proclamation_writer.h"
+#include "zklock/recipes/observe/queue_observer.h"
 
 namespace zklock::model {
 namespace {
 
 using namespace std::chrono_literals;
-using recipes::QueueView;
-using recipes::Sight;
+using detail::QueueView;
+using detail::Sight;
 using Kind = OperationKind;
 
 // A candidate that leads until its leadership is lost.
-class Candidate final : public recipes::Candidacy {
+class TestCandidate final : public detail::Candidate {
  public:
-  explicit Candidate(recipes::ClientCore& core, bool until_finished = false)
-      : Candidacy(core.shared_from_this(), LockWorld::path,
+  explicit TestCandidate(detail::ClientCore& core, bool until_finished = false)
+      : Candidate(core.shared_from_this(), LockWorld::path,
                   {.again = true,
                    .until_finished = until_finished,
                    .retry_delay_min = 10ms,
                    .retry_delay_max = 20ms}) {}
 
  private:
-  void began(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
-  void ended(const std::shared_ptr<recipes::Tenure>&) noexcept override {}
+  void began(const std::shared_ptr<detail::LeadershipState>&) noexcept override {}
+  void ended(const std::shared_ptr<detail::LeadershipState>&) noexcept override {}
 };
 
 // The result of one proclamation.
@@ -61,7 +61,7 @@ class Polls {
   explicit Polls(Sight sight = Sight::leadership) : sight_(sight) {
     lock.connect_all();
     for (std::size_t c = 0; c < 2; ++c) {
-      candidates.push_back(std::make_shared<Candidate>(lock.core(c)));
+      candidates.push_back(std::make_shared<TestCandidate>(lock.core(c)));
       candidates[c]->want();
       lock.world().run_all();
     }
@@ -80,12 +80,12 @@ class Polls {
   World& world() { return lock.world(); }
   SimEnsemble& ensemble() { return world().ensemble(); }
   Leadership leadership(std::size_t c) {
-    const auto tenure = candidates[c]->tenure();
-    return tenure ? tenure->leadership() : Leadership();
+    const auto leadership_state = candidates[c]->leadership_state();
+    return leadership_state ? leadership_state->leadership() : Leadership();
   }
-  static std::string rostrum(const Leadership& leader) {
+  static std::string proclamation_writer(const Leadership& leader) {
     const std::string node = leader.node();
-    const auto name = core::NodeName::parse(node.substr(node.rfind('/') + 1));
+    const auto name = core::ZnodeName::parse(node.substr(node.rfind('/') + 1));
     return LockWorld::path + ("/" + core::proclamation_node(name->sequence));
   }
 
@@ -118,13 +118,14 @@ class Polls {
   }
   // Returns the stored value of that leader.
   std::optional<std::string> written(const Leadership& leader) {
-    const Node* const node = ensemble().find(rostrum(leader));
+    const Node* const node = ensemble().find(proclamation_writer(leader));
     const auto said = node == nullptr ? std::nullopt : core::Proclamation::parse(node->data);
     if (!said || said->leader != leader.token()) return std::nullopt;
     return said->value;
   }
   void observe() {
-    observer = std::make_shared<recipes::QueueObserver>(lock.engine(kObserver), sight_, Executor());
+    observer =
+        std::make_shared<detail::QueueObserver>(lock.path_lock(kObserver), sight_, Executor());
     subscription = observer->add([this](const QueueView& each) {
       views.push_back(each);
       judge(each);
@@ -132,8 +133,8 @@ class Polls {
   }
 
   LockWorld lock{3};
-  std::vector<std::shared_ptr<Candidate>> candidates;
-  std::shared_ptr<recipes::QueueObserver> observer;
+  std::vector<std::shared_ptr<TestCandidate>> candidates;
+  std::shared_ptr<detail::QueueObserver> observer;
   Subscription subscription;
   std::vector<QueueView> views;
   std::vector<std::shared_ptr<Verdict>> verdicts;
@@ -181,50 +182,51 @@ TEST(ElectionModel, AValueIsTwoRequestsAndIsTold) {
   EXPECT_EQ(polls.view().proclaimed, "a");
 }
 
-// give_up() is called at each reading of the clock, as by another thread. After it nothing is sent.
+// withdraw() is called at each reading of the clock, as by another thread. After it nothing is sent.
 TEST(ElectionModel, AValueGivenUp_IsNotSentAfterwards) {
-  int given_up = 0;
-  for (int reading = 1; given_up + 1 == reading; ++reading) {
+  int withdrawn = 0;
+  for (int reading = 1; withdrawn + 1 == reading; ++reading) {
     Polls polls;
     auto& client = polls.world().client(0);
     auto& clock = polls.world().scheduler(0);
-    std::weak_ptr<recipes::Proclaiming> proclaiming;
+    std::weak_ptr<detail::PendingProclamation> proclaiming;
     std::size_t sent = 0;
     int readings = 0;
     clock.when_read = [&] {
       const auto alive = proclaiming.lock();
       if (!alive || ++readings != reading) return;
-      ++given_up;
-      alive->give_up();
+      ++withdrawn;
+      alive->withdraw();
       sent = client.requests(Kind::transaction);
     };
     // The create and the write fail, so both are sent again.
     polls.world().fail_next(0, Kind::transaction, Status::unknown);
-    proclaiming = recipes::Proclaiming::start(polls.candidates[0]->tenure()->rostrum("proclaim"),
-                                              "a", Deadline::never(), [](auto) {});
+    proclaiming = detail::PendingProclamation::start(
+        polls.candidates[0]->leadership_state()->proclamation_writer("proclaim"), "a",
+        Deadline::never(), [](auto) {});
     polls.world().run_all();
     clock.when_read = nullptr;
-    if (given_up == reading) {
+    if (withdrawn == reading) {
       EXPECT_EQ(client.requests(Kind::transaction), sent) << "reading " << reading;
     }
   }
-  EXPECT_GT(given_up, 3);
+  EXPECT_GT(withdrawn, 3);
 }
 
 // The function of the election is still running, so the znode stays.
 TEST(ElectionModel, EndedWhileItsFunctionRuns_IsLostForItsUser) {
-  using Ending = void (*)(Candidate&);
-  for (const Ending end :
-       {Ending([](Candidate& c) { c.interrupt(); }), Ending([](Candidate& c) { c.withdraw(); }),
-        Ending([](Candidate& c) { c.close(); })}) {
+  using Ending = void (*)(TestCandidate&);
+  for (const Ending end : {Ending([](TestCandidate& c) { c.interrupt(); }),
+                           Ending([](TestCandidate& c) { c.withdraw(); }),
+                           Ending([](TestCandidate& c) { c.close(); })}) {
     LockWorld lock{1};
     lock.connect_all();
-    const auto candidate = std::make_shared<Candidate>(lock.core(0), true);
+    const auto candidate = std::make_shared<TestCandidate>(lock.core(0), true);
     candidate->want();
     lock.world().run_all();
-    const auto tenure = candidate->tenure();
-    ASSERT_NE(tenure, nullptr);
-    const Leadership leadership = tenure->leadership();
+    const auto leadership_state = candidate->leadership_state();
+    ASSERT_NE(leadership_state, nullptr);
+    const Leadership leadership = leadership_state->leadership();
     ASSERT_EQ(leadership.state(), HoldState::held);
     // The stop callback sees a leadership that has ended.
     std::optional<HoldState> when_told;
@@ -245,7 +247,7 @@ TEST(ElectionModel, EndedWhileItsFunctionRuns_IsLostForItsUser) {
     EXPECT_NE(lock.world().ensemble().find(leadership.node()), nullptr) << "the function runs";
 
     candidate->close();
-    candidate->finished(tenure->number(), false);
+    candidate->finished(leadership_state->number(), false);
     lock.world().run_all();
     EXPECT_EQ(lock.world().ensemble().find(leadership.node()), nullptr);
   }
@@ -286,7 +288,8 @@ TEST(ElectionModel, TheServersRefuseALeaderThatHasNotHeardOfItsLoss) {
     EXPECT_EQ(polls.leader_in_view(), polls.leadership(1).token());
     EXPECT_EQ(polls.view().proclaimed, std::nullopt);
     EXPECT_EQ(polls.violation, "");
-    EXPECT_EQ(polls.ensemble().find(Polls::rostrum(stale)), nullptr) << "it is cleared away";
+    EXPECT_EQ(polls.ensemble().find(Polls::proclamation_writer(stale)), nullptr)
+        << "it is cleared away";
   }
 }
 
@@ -296,7 +299,8 @@ TEST(ElectionModel, AValueCountsForItsTokenAlone) {
   Polls polls;
   const Leadership leader = polls.leadership(0);
   const core::Proclamation forged{{leader.token().zxid - 1}, "old"};
-  ASSERT_EQ(polls.ensemble().create(Polls::rostrum(leader), forged.encode()), Status::ok);
+  ASSERT_EQ(polls.ensemble().create(Polls::proclamation_writer(leader), forged.encode()),
+            Status::ok);
   polls.world().run_for(1s);
   EXPECT_EQ(polls.leader_in_view(), leader.token());
   EXPECT_EQ(polls.view().proclaimed, std::nullopt);
@@ -339,7 +343,7 @@ TEST(ElectionModel, AnotherLeaderIsToldThoughItsValueCannotBeRead) {
 // The counter is beyond its end; see core::Sequence.
 TEST(ElectionModel, WhoStandsFirstByANegativeNumberDoesNotLead) {
   Polls polls;
-  const std::string stray = core::NodeName::make("lock-", {-2'147'483'000}).text;
+  const std::string stray = core::ZnodeName::make("lock-", {-2'147'483'000}).text;
   ASSERT_EQ(polls.ensemble().create(LockWorld::path + ("/" + stray)), Status::ok);
   polls.proclaim(polls.leadership(0), "a");
   polls.world().run_for(1s);
@@ -355,7 +359,7 @@ TEST(ElectionModel, AValueThatSomebodyDeletedIsSaidAnew) {
   polls.values_are_deleted = true;
   polls.proclaim(polls.leadership(0), "a");
   polls.world().run_for(1s);
-  ASSERT_EQ(polls.ensemble().remove(Polls::rostrum(polls.leadership(0))), Status::ok);
+  ASSERT_EQ(polls.ensemble().remove(Polls::proclamation_writer(polls.leadership(0))), Status::ok);
   polls.world().run_for(1s);
   EXPECT_EQ(polls.view().proclaimed, std::nullopt);
   polls.proclaim(polls.leadership(0), "b");
@@ -365,7 +369,7 @@ TEST(ElectionModel, AValueThatSomebodyDeletedIsSaidAnew) {
 
   polls.proclaim(polls.leadership(0), "c");
   polls.world().run({Step::Kind::serve, 0});  // the reply says that the znode exists
-  ASSERT_EQ(polls.ensemble().remove(Polls::rostrum(polls.leadership(0))), Status::ok);
+  ASSERT_EQ(polls.ensemble().remove(Polls::proclamation_writer(polls.leadership(0))), Status::ok);
   polls.world().run_for(1s);
   EXPECT_EQ(polls.verdicts.back()->code, std::nullopt);
   EXPECT_EQ(polls.view().proclaimed, "c");
@@ -556,7 +560,7 @@ TEST(ElectionModel, WhoHasGotTheNameOfOneInTheListIsNotTakenForIt) {
   ASSERT_EQ(polls.ensemble().remove(listed), Status::ok);
   const std::string first =
       LockWorld::path +
-      ("/" + core::NodeName::make("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", {0}).text);
+      ("/" + core::ZnodeName::make("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", {0}).text);
   ASSERT_EQ(polls.ensemble().create(first), Status::ok);
   ASSERT_EQ(polls.ensemble().create(listed), Status::ok);
   const FencingToken newer{polls.ensemble().find(listed)->czxid};
@@ -640,7 +644,7 @@ TEST(ElectionModel, NothingIsLeft) {
   polls.world().run_for(2s);
   EXPECT_EQ(polls.verdicts.back()->outcomes, 1);
   EXPECT_EQ(polls.lock.violation_at_rest(), "");
-  EXPECT_EQ(polls.ensemble().find(Polls::rostrum(polls.leadership(0))), nullptr);
+  EXPECT_EQ(polls.ensemble().find(Polls::proclamation_writer(polls.leadership(0))), nullptr);
   EXPECT_EQ(polls.world().client(0).requests(Kind::remove), 0U) << "it goes with the leader's node";
 }
 
@@ -657,7 +661,7 @@ TEST(ElectionModel, ALeaderAndItsValueGoInOneTransaction) {
     for (int i = 0; i < 200 && !polls.world().steps().empty(); ++i) {
       polls.world().run(polls.world().steps().front());
       is_there = polls.ensemble().find(leader.node()) != nullptr;
-      ASSERT_EQ(polls.ensemble().find(Polls::rostrum(leader)) != nullptr, is_there);
+      ASSERT_EQ(polls.ensemble().find(Polls::proclamation_writer(leader)) != nullptr, is_there);
     }
     polls.world().run_for(1s);
     EXPECT_FALSE(is_there);
@@ -674,10 +678,10 @@ TEST(ElectionModel, ALeaderAndItsValueGoInOneTransaction) {
 TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
   Polls polls;
   const Leadership leader = polls.leadership(0);
-  const std::string rostrum = Polls::rostrum(leader);
+  const std::string proclamation_writer = Polls::proclamation_writer(leader);
   polls.proclaim(leader, "a");
   polls.world().run_for(1s);
-  ASSERT_EQ(polls.ensemble().remove(rostrum), Status::ok);
+  ASSERT_EQ(polls.ensemble().remove(proclamation_writer), Status::ok);
   polls.candidates[0]->close();
   const SimCoordinator& client = polls.world().client(0);
   const auto sent_alone = [&client] {
@@ -687,10 +691,10 @@ TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
     polls.world().run(polls.world().steps().front());
   }
   ASSERT_NE(polls.ensemble().find(leader.node()), nullptr) << "not with what is not there";
-  ASSERT_EQ(polls.ensemble().create(rostrum, {}, client.session()), Status::ok);
+  ASSERT_EQ(polls.ensemble().create(proclamation_writer, {}, client.session()), Status::ok);
   polls.world().run_for(1s);
   EXPECT_EQ(polls.ensemble().find(leader.node()), nullptr);
-  EXPECT_EQ(polls.ensemble().find(rostrum), nullptr);
+  EXPECT_EQ(polls.ensemble().find(proclamation_writer), nullptr);
 }
 
 // A check's reply concerns one znode only, not the znodes that are deleted with it.
@@ -704,7 +708,7 @@ TEST(ElectionModel, WhatIsInDoubtIsLookedAtOnce) {
   polls.candidates[0]->close();
   polls.world().run_all();
   EXPECT_EQ(polls.ensemble().find(leader.node()), nullptr);
-  EXPECT_EQ(polls.ensemble().find(Polls::rostrum(leader)), nullptr);
+  EXPECT_EQ(polls.ensemble().find(Polls::proclamation_writer(leader)), nullptr);
   EXPECT_EQ(polls.world().client(0).requests(Kind::check), 2U) << "of each node once";
 }
 
@@ -715,12 +719,12 @@ TEST(ElectionModel, AnothersValueOfTheSameNameStays) {
     SCOPED_TRACE(by_hand ? "by hand" : "a lost answer");
     Polls polls;
     const Leadership leader = polls.leadership(0);
-    const std::string rostrum = Polls::rostrum(leader);
+    const std::string proclamation_writer = Polls::proclamation_writer(leader);
     polls.proclaim(leader, "a");
     polls.world().run_for(1s);
     if (by_hand) {
       ASSERT_EQ(polls.ensemble().remove(leader.node()), Status::ok);
-      ASSERT_EQ(polls.ensemble().remove(rostrum), Status::ok);
+      ASSERT_EQ(polls.ensemble().remove(proclamation_writer), Status::ok);
     } else {
       polls.world().lose_reply(0);
       polls.candidates[0]->close();
@@ -728,12 +732,12 @@ TEST(ElectionModel, AnothersValueOfTheSameNameStays) {
       ASSERT_EQ(polls.ensemble().find(leader.node()), nullptr);
     }
     const core::Proclamation next{{leader.token().zxid + 1000}, "another's"};
-    ASSERT_EQ(polls.ensemble().create(rostrum, next.encode()), Status::ok);
+    ASSERT_EQ(polls.ensemble().create(proclamation_writer, next.encode()), Status::ok);
     polls.world().run_for(5s);
-    const Node* const there = polls.ensemble().find(rostrum);
+    const Node* const there = polls.ensemble().find(proclamation_writer);
     ASSERT_NE(there, nullptr);
     EXPECT_EQ(there->data, next.encode());
-    ASSERT_EQ(polls.ensemble().remove(rostrum), Status::ok);
+    ASSERT_EQ(polls.ensemble().remove(proclamation_writer), Status::ok);
   }
 }
 
@@ -744,7 +748,7 @@ TEST(ElectionModel, AValueOfALeaderWhoseNodeIsDeletedByHandIsClearedAway) {
   polls.world().run_for(1s);
   ASSERT_EQ(polls.ensemble().remove(leader.node()), Status::ok);
   polls.world().run_for(1s);
-  EXPECT_EQ(polls.ensemble().find(Polls::rostrum(leader)), nullptr);
+  EXPECT_EQ(polls.ensemble().find(Polls::proclamation_writer(leader)), nullptr);
 }
 
 }  // namespace

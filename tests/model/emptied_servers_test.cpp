@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ensemble is emptied, or restored from an old backup, while an engine continues. The zxids
-// restart, so the tokens of the new session are lower than those that the engine has stored.
+// The ensemble is emptied, or restored from an old backup, while a path lock continues. The zxids
+// restart, so the tokens of the new session are lower than those that the path lock has stored.
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
-#include "zklock/core/node_name.h"
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
 
-class EmptiedServers : public EngineTest {
+class EmptiedServers : public PathLockTest {
  protected:
   void SetUp() override {
-    EngineTest::SetUp();
+    PathLockTest::SetUp();
     for (const std::size_t c : {0U, 1U, 2U}) lock_.use(c);
     raise_zxids_to(ensemble().last_zxid() + 1'000);
   }
@@ -115,7 +115,7 @@ TEST_F(EmptiedServers, PathIsMadeAnewAfterwards_IsNoticed) {
 TEST_F(EmptiedServers, NumberOfAReleasedNode_NextIsNotFirst) {
   cycle(0);
   const auto last = granted(0);
-  const int number = core::NodeName::parse(lock_.nodes().at(0))->sequence.value;
+  const int number = core::ZnodeName::parse(lock_.nodes().at(0))->sequence.value;
   release(last);
   empty_servers();
   begin_numbers_at(number - 1);
@@ -124,7 +124,7 @@ TEST_F(EmptiedServers, NumberOfAReleasedNode_NextIsNotFirst) {
   ASSERT_EQ(ensemble().remove(lock_.call(lost).node), Status::ok);
   run();
   const auto holder = granted(0);
-  ASSERT_EQ(core::NodeName::parse(lock_.nodes().at(0))->sequence.value, number);
+  ASSERT_EQ(core::ZnodeName::parse(lock_.nodes().at(0))->sequence.value, number);
   const auto next = waiting(0);
   release(holder);
   EXPECT_TRUE(is_granted(next));

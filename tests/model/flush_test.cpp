@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/candidate.h"
-#include "tests/model/engine_fixture.h"
+#include "tests/model/path_lock_fixture.h"
+#include "tests/model/test_candidate.h"
 #include "zklock/core/lock_delay.h"
 
 namespace zklock::model {
@@ -16,9 +16,9 @@ namespace {
 
 using Kind = OperationKind;
 
-class FlushTest : public EngineTest {
+class FlushTest : public PathLockTest {
  protected:
-  recipes::BackgroundWork& work() { return lock_.core(0).work(); }
+  detail::BackgroundWork& work() { return lock_.core(0).work(); }
   std::size_t nodes_of_client() { return ensemble().ephemerals(client(0).session()).size(); }
   /// Returns the result of flush() with a passed deadline.
   bool flushed() { return lock_.core(0).flush(Deadline::passed()); }
@@ -107,7 +107,7 @@ TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
 TEST_F(FlushTest, LatchClosedBeforeReplyToCreate_WaitsForDelete) {
   const std::size_t holder = granted(1);
   client(0).cut_off();
-  const auto candidate = std::make_shared<Candidate>(lock_.core(0), false);
+  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0), false);
   candidate->want();
   run();
   candidate->close();
@@ -237,12 +237,12 @@ TEST_F(RefusedDelete, AcquireDuringRetry_Fails) {
 TEST_F(RefusedDelete, OtherPath_IsNotAffected) {
   refused_release();
   bool is_granted = false;
-  recipes::Wanted wanted{.owner = Owner::unique(), .deadline = Deadline::never()};
-  wanted.done = [&](const recipes::Outcome& outcome) {
+  detail::AcquireRequest wanted{.owner = Owner::unique(), .deadline = Deadline::never()};
+  wanted.done = [&](const detail::AcquireOutcome& outcome) {
     is_granted = static_cast<bool>(outcome.contender);
     if (is_granted) outcome.contender->release(core::CountKind::hold);
   };
-  recipes::AcquireCall::start(lock_.engine(0, "/locks/b"), std::move(wanted), {});
+  detail::PendingAcquire::start(lock_.path_lock(0, "/locks/b"), std::move(wanted), {});
   run();
   EXPECT_TRUE(is_granted);
   expect_rest_when_permitted();

@@ -66,7 +66,7 @@ struct Wishes {
   std::array<LockWorld::Request, 2> of = {};
   std::optional<LockWorld::Request> nested = std::nullopt;
   std::optional<LockWorld::Request> beside = std::nullopt;
-  std::size_t creates_at_once = recipes::ClientCore::most_creates_at_once;
+  std::size_t creates_at_once = detail::ClientCore::most_creates_at_once;
 };
 
 /// A run of the two contenders along a sequence of choices.
@@ -330,7 +330,7 @@ TEST(Interleavings, OfAWriterWithALockDelayThatReadsOnAndAReaderWithOneFaultAnyw
 }
 
 /// Two contenders of one client share a znode; the third is outside.
-Wishes sharing(core::LocalTerms terms) {
+Wishes sharing(core::CohortPolicy terms) {
   const LockWorld::Request one{.local = terms};
   LockWorld::Request other = one;
   other.owner = Owner::unique();
@@ -346,11 +346,11 @@ TEST(Interleavings, OfTwoWhoShareANodeAndAnotherWithOneFaultAnywhere) {
 }
 
 TEST(Interleavings, OfTwoWithALockKeptWhenIdleAndAnotherWithOneFaultAnywhere) {
-  explore(1, sharing({.keep_idle = 1s}), 1000);
+  explore(1, sharing({.keep_idle_for = 1s}), 1000);
 }
 
 TEST(Interleavings, OfTwoWhoShareANodeKeptWhenIdleAndAnotherWithOneFaultAnywhere) {
-  explore(1, sharing({.batch = 2, .keep_idle = 1s}), 1000);
+  explore(1, sharing({.batch = 2, .keep_idle_for = 1s}), 1000);
 }
 
 TEST(Interleavings, OfTwoAtAGateWithOneFaultAnywhere) {

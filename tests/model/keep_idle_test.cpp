@@ -15,7 +15,7 @@ class KeepIdle : public LocalTest {
     LocalTest::SetUp();
     lock_.use(0);
   }
-  static Request kept(int batch = 1) { return on({.batch = batch, .keep_idle = kKept}); }
+  static Request kept(int batch = 1) { return on({.batch = batch, .keep_idle_for = kKept}); }
   /// Acquires and releases the lock. It is then retained, and the queue is watched.
   std::size_t idle(int batch = 1) {
     const auto call = granted(0, kept(batch));
@@ -338,7 +338,7 @@ TEST_F(KeepIdle, IsLostWithTheLease) {
 }
 
 TEST_F(KeepIdle, IsLeftWhenTheLeaseHasLapsedThoughNobodyLocks) {
-  auto request = on({.keep_idle = 1h});
+  auto request = on({.keep_idle_for = 1h});
   release(granted(0, request));
   lock_.world().isolate(0);
   run_for(4500ms);
@@ -369,7 +369,7 @@ TEST_F(KeepIdle, LeavesNoDelayWhenItsNodeIsDeleted) {
 }
 
 TEST_F(KeepIdle, LeavesADelayWhenItsSessionEnds) {
-  auto request = on({.keep_idle = 1h});
+  auto request = on({.keep_idle_for = 1h});
   request.lock_delay = 2s;
   release(granted(0, request));
   const auto outside = lock_.acquire(1);

@@ -6,15 +6,15 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
-#include "zklock/core/node_data.h"
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/core/znode_data.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
 
-class LateCreate : public EngineTest {
+class LateCreate : public PathLockTest {
  protected:
   Duration timeout() { return lock_.core(0).keeper().timeout(); }
   std::size_t looks() { return client(0).requests(Kind::list_children); }
@@ -22,7 +22,7 @@ class LateCreate : public EngineTest {
     return std::string(LockWorld::path) + "/" + node;
   }
   void SetUp() override {
-    EngineTest::SetUp();
+    PathLockTest::SetUp();
     lock_.use(0);
   }
   void end() {
@@ -40,7 +40,7 @@ class LateCreate : public EngineTest {
     lock_.world().run_all();
     reconnect();
     EXPECT_TRUE(is_granted(call));
-    const auto data = core::NodeData::parse(ensemble().find(lock_.call(call).node)->data);
+    const auto data = core::ZnodeData::parse(ensemble().find(lock_.call(call).node)->data);
     EXPECT_TRUE(data && data->attempt.ends_with(".2"));
     if (data) lost_ = data->attempt.substr(0, data->attempt.size() - 1) + "1";
     return call;
@@ -48,7 +48,7 @@ class LateCreate : public EngineTest {
   /// Creates the znode of that create, or a similar one.
   std::string created_late(const std::string& attempt, SessionId session,
                            const std::string& prefix = "lock-") {
-    core::NodeData data;
+    core::ZnodeData data;
     data.attempt = attempt;
     data.announces = true;
     const auto name = ensemble().create_sequential(LockWorld::path, prefix, data.encode(), session);

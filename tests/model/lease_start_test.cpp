@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
+#include "tests/model/path_lock_fixture.h"
 
 namespace zklock::model {
 namespace {
 
-class LeaseStartTest : public EngineTest {
+class LeaseStartTest : public PathLockTest {
  protected:
   World& world() { return lock_.world(); }
   Duration timeout() { return lock_.core(0).keeper().timeout(); }

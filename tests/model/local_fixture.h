@@ -9,19 +9,19 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
-#include "zklock/core/local_batch.h"
-#include "zklock/core/revocation.h"
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/core/cohort_policy.h"
+#include "zklock/core/release_request_data.h"
 
 namespace zklock::model {
 
 /// Contenders of one client that share a znode, and contenders of other clients.
-class LocalTest : public EngineTest {
+class LocalTest : public PathLockTest {
  protected:
   using Kind = OperationKind;
   using Request = LockWorld::Request;
 
-  static Request on(core::LocalTerms terms) { return {.local = terms}; }
+  static Request on(core::CohortPolicy terms) { return {.local = terms}; }
   static Request once(Request request) {
     request.timeout = 0s;
     return request;
@@ -59,8 +59,8 @@ class LocalTest : public EngineTest {
   /// Creates a release request for the holder of the only lock znode, as another program would.
   void ask_for_release(std::string_view data) {
     run_for(2s);  // shorter holds do not watch for a request
-    const auto node = core::NodeName::parse(lock_.nodes().at(0));
-    marker_ = LockWorld::path + ("/" + core::revocation_marker(node->sequence));
+    const auto node = core::ZnodeName::parse(lock_.nodes().at(0));
+    marker_ = LockWorld::path + ("/" + core::release_request_path(node->sequence));
     ASSERT_EQ(ensemble().create(marker_, std::string(data)), Status::ok);
     run();
   }

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
+#include "tests/model/path_lock_fixture.h"
 #include "zklock/core/lock_delay.h"
 
 namespace zklock::model {
@@ -14,7 +14,7 @@ namespace zklock::model {
 inline constexpr std::chrono::milliseconds kDelay{5'000};
 
 /// A holder that leaves a delay marker behind, and the contenders behind it.
-class LockDelay : public EngineTest {
+class LockDelay : public PathLockTest {
  protected:
   using Kind = OperationKind;
   using Request = LockWorld::Request;

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/lock_delay_fixture.h"
-#include "zklock/recipes/queue_observer.h"
+#include "zklock/recipes/observe/queue_observer.h"
 
 namespace zklock::model {
 namespace {
@@ -157,7 +157,7 @@ TEST_F(LockDelayKinds, OfAnEndedThreadLetsNoReaderInBesideItsOwn) {
   const Owner owner = Owner::unique();
   const auto [writer, reader] = writes_and_reads(owner, core::CountKind::lock);
   const auto next = waiting(1, LockWorld::to_read());
-  lock_.engine(0)->thread_exits(owner);
+  lock_.path_lock(0)->thread_exits(owner);
   run_for(1s);
   EXPECT_FALSE(is_granted(next));
   release(reader);
@@ -180,7 +180,7 @@ TEST_F(LockDelayKinds, IsObeyedByASemaphoreOnThePath) {
 TEST_F(LockDelayKinds, IsNotWaitedForAtTheGate) {
   Request request = LockWorld::at_gate(5);
   request.lock_delay = kDelay;
-  const auto node_of = [&](std::size_t c) { return lock_.engine(c)->nodes().at(0); };
+  const auto node_of = [&](std::size_t c) { return lock_.path_lock(c)->nodes().at(0); };
   const auto holder = granted(0, request);
   EXPECT_EQ(markers(), 1U) << "of the lock, not of the gate";
   request.owner = Owner::unique();
@@ -243,7 +243,7 @@ TEST_F(LockDelayKinds, IsTheListenersToHear) {
   std::vector<std::string> heard;
   const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
                                                        &lock_.world().dispatcher(1));
-  const auto line = std::make_shared<recipes::LockLine>(
+  const auto line = std::make_shared<detail::LockListener>(
       [&](const LockEvent& event) {
         heard.push_back(event.kind == LockEvent::Kind::waiting
                             ? "waiting " + std::to_string(event.position)
@@ -263,11 +263,11 @@ TEST_F(LockDelayKinds, IsTheListenersToHear) {
 }
 
 TEST_F(LockDelayKinds, AnObserverSeesNoHolder) {
-  const auto observer = std::make_shared<recipes::QueueObserver>(
-      lock_.engine(2), recipes::Sight::lock,
+  const auto observer = std::make_shared<detail::QueueObserver>(
+      lock_.path_lock(2), detail::Sight::lock,
       [this](std::function<void()> task) { lock_.world().dispatcher(2).post(std::move(task)); });
-  recipes::QueueView seen;
-  const auto subscription = observer->add([&](const recipes::QueueView& view) { seen = view; });
+  detail::QueueView seen;
+  const auto subscription = observer->add([&](const detail::QueueView& view) { seen = view; });
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   run_for(1s);
@@ -318,7 +318,7 @@ TEST_F(LockDelayKinds, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
 TEST_F(LockDelayKinds, AMarkerBesideAStrangersNodeGrantsNothing) {
   const auto holder = granted(0);
   const auto next = waiting(1, delayed());
-  let_go(holder);
+  release_node(holder);
   while (lock_.nodes().size() > 1) lock_.world().run({Step::Kind::serve, 0});
   while (client(1).can_receive()) lock_.world().run({Step::Kind::receive, 1});
   ASSERT_EQ(client(1).requests(Kind::transaction), 1U) << "it is under way";

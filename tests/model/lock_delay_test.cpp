@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/lock_delay_fixture.h"
-#include "zklock/core/revocation.h"
+#include "zklock/core/release_request_data.h"
 
 namespace zklock::model {
 namespace {
@@ -343,7 +343,7 @@ TEST_F(LockDelay, AForcedReleaseIsOne) {
   run_for(2s);  // shorter holds do not watch for a request
   const auto name = lock_.call(holder).node.substr(std::string(LockWorld::path).size() + 1);
   const std::string asks =
-      LockWorld::path + ("/" + core::revocation_marker(core::NodeName::parse(name)->sequence));
+      LockWorld::path + ("/" + core::release_request_path(core::ZnodeName::parse(name)->sequence));
   ASSERT_EQ(ensemble().create(asks, std::string(core::revocation_forces)), Status::ok);
   ASSERT_TRUE(lock_.world().run_until([&] { return !ensemble().find(lock_.call(holder).node); }));
   run();
@@ -374,7 +374,7 @@ TEST_F(LockDelay, TheEndOfALockingThreadIsOne) {
   locking.kind = core::CountKind::lock;
   const auto holder = granted(0, locking);
   const auto next = waiting(1);
-  lock_.engine(0)->thread_exits(owner);
+  lock_.path_lock(0)->thread_exits(owner);
   run();
   expect_granted_after(kDelay, next);
   release(next);

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/node_data.h"
-#include "zklock/core/node_name.h"
-#include "zklock/core/permit_count.h"
+#include "zklock/core/permit_count_data.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::model {
 
@@ -37,17 +37,17 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
     : world_(clients, options) {
   for (std::size_t c = 0; c < clients; ++c) {
     cores_.push_back(
-        recipes::ClientCore::make({.coordinator = borrowed<client::Coordinator>(world_.client(c)),
-                                   .scheduler = borrowed<client::Scheduler>(world_.scheduler(c)),
-                                   .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
-                                   .losses = borrowed<client::Dispatcher>(world_.dispatcher(c))},
-                                  {.hosts = "sim",
-                                   .application = "test",
-                                   .host = "host",
-                                   .stay_awake = stay_awake,
-                                   .creates_at_once = creates_at_once,
-                                   .announces = announces,
-                                   .logger = nullptr}));
+        detail::ClientCore::make({.coordinator = borrowed<client::Coordinator>(world_.client(c)),
+                                  .scheduler = borrowed<client::Scheduler>(world_.scheduler(c)),
+                                  .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
+                                  .losses = borrowed<client::Dispatcher>(world_.dispatcher(c))},
+                                 {.hosts = "sim",
+                                  .application = "test",
+                                  .host = "host",
+                                  .spin_before_block = spin_before_block,
+                                  .creates_at_once = creates_at_once,
+                                  .announces = announces,
+                                  .logger = nullptr}));
   }
 }
 
@@ -58,8 +58,8 @@ LockWorld::~LockWorld() {
   calls_.clear();
 }
 
-std::shared_ptr<recipes::LockEngine> LockWorld::engine(std::size_t c, const char* lock) {
-  return cores_.at(c)->engine(core::LockPath(lock));
+std::shared_ptr<detail::PathLock> LockWorld::path_lock(std::size_t c, const char* lock) {
+  return cores_.at(c)->path_lock(core::LockPath(lock));
 }
 
 void LockWorld::connect_all() {
@@ -72,7 +72,7 @@ void LockWorld::connect_all() {
 void LockWorld::use(std::size_t client) {
   auto& used = used_[client];
   if (used) return;
-  used = engine(client);
+  used = path_lock(client);
   used->attach();
 }
 
@@ -137,8 +137,8 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
   lost_told_.push_back(std::make_shared<std::size_t>(0));
   const Deadline deadline =
       !request.timeout ? Deadline::never() : Deadline::after(world_.now(), *request.timeout);
-  waiting_[index] = recipes::AcquireCall::start(
-      engine(client),
+  waiting_[index] = detail::PendingAcquire::start(
+      path_lock(client),
       {.owner = request.owner,
        .rule = std::move(request.rule),
        .gate = std::move(request.gate),
@@ -146,22 +146,22 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
        .kind = request.kind,
        .queue_again = request.queue_again,
        .limit = request.limit,
-       .audience = recipes::LockAudience(std::move(request.listener)),
+       .event_sink = detail::LockEventSink(std::move(request.listener)),
        .lock_delay = request.lock_delay,
        .local = request.local,
-       .done = [this, index](recipes::Outcome outcome) { ended(index, std::move(outcome)); }},
+       .done = [this, index](detail::AcquireOutcome outcome) { ended(index, std::move(outcome)); }},
       {});
   return index;
 }
 
-void LockWorld::ended(std::size_t index, recipes::Outcome outcome) {
+void LockWorld::ended(std::size_t index, detail::AcquireOutcome outcome) {
   CallResult& call = *calls_.at(index);
   ++call.outcomes;
   call.error = std::move(outcome.error);
   if (!outcome.contender) return;
   call.hold = outcome.contender->make_hold(call.kind);
   call.token = call.hold.token();
-  call.node = outcome.contender->tenure().node();  // not Hold::node(), which is for transactions
+  call.node = outcome.contender->grant().node();  // not Hold::node(), which is for transactions
   watchers_[index] =
       std::make_unique<std::stop_callback<Watcher>>(call.hold.lost(), Watcher{lost_told_[index]});
   check_token(call);
@@ -282,7 +282,7 @@ std::string LockWorld::violation_of_nodes() const {
   std::set<std::pair<SessionId, std::string>> contenders;
   for (const std::string& name : nodes()) {
     const Node* node = world_.ensemble().find(path + ("/" + name));
-    const auto data = core::NodeData::parse(node->data);
+    const auto data = core::ZnodeData::parse(node->data);
     if (!data || !core::parse_contention(name)) continue;
     // Drop the number of the attempt.
     const std::string contender = data->attempt.substr(0, data->attempt.rfind('.'));
@@ -319,8 +319,8 @@ std::string LockWorld::violation_at_rest() {
   for (std::size_t c = 0; c < world_.clients(); ++c) {
     if (world_.client(c).server_watches() != 0) return "G5: a watch is left";
     if (world_.client(c).live_interests() != 0) return "G5: an interest is left";
-    if (!engine(c)->nodes().empty()) return "G5: an entry of the map is left";
-    if (!engine(c)->own_successors().empty()) return "G5: somebody seems to wait";
+    if (!path_lock(c)->nodes().empty()) return "G5: an entry of the map is left";
+    if (!path_lock(c)->local_handoff().empty()) return "G5: somebody seems to wait";
     if (!cores_[c]->work().idle()) return "G5: background work is left";
     if (!cores_[c]->keeper().deserted()) return "G5: a member is left";
   }

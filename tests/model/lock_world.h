@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "tests/model/world.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/engine/pending_acquire.h"
 #include "zklock/hold.h"
-#include "zklock/recipes/acquire_call.h"
-#include "zklock/recipes/client_core.h"
-#include "zklock/recipes/contender.h"
-#include "zklock/recipes/lock_engine.h"
 
 namespace zklock::model {
 
@@ -37,7 +37,7 @@ struct CallResult {
   bool granted() const noexcept { return token.zxid != 0; }
 };
 
-/// The production engine with one client core for each simulated client. These invariants are
+/// The production path lock with one client core for each simulated client. These invariants are
 /// checked at each grant, in violation() and in violation_at_rest():
 ///
 /// | name  | invariant                                                                      |
@@ -57,18 +57,18 @@ struct CallResult {
 class LockWorld {
  public:
   explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
-                     std::size_t creates_at_once = recipes::ClientCore::most_creates_at_once);
+                     std::size_t creates_at_once = detail::ClientCore::most_creates_at_once);
   ~LockWorld();
   LockWorld(const LockWorld&) = delete;
   LockWorld& operator=(const LockWorld&) = delete;
 
   static constexpr const char* path = "/locks/a";
   /// The setting of the clients. It differs from the default.
-  static constexpr std::chrono::microseconds stay_awake{700};
+  static constexpr std::chrono::microseconds spin_before_block{700};
 
   World& world() noexcept { return world_; }
-  recipes::ClientCore& core(std::size_t c) { return *cores_.at(c); }
-  std::shared_ptr<recipes::LockEngine> engine(std::size_t c, const char* lock = path);
+  detail::ClientCore& core(std::size_t c) { return *cores_.at(c); }
+  std::shared_ptr<detail::PathLock> path_lock(std::size_t c, const char* lock = path);
 
   /// Connects all clients, and runs until no work is left.
   void connect_all();
@@ -82,11 +82,11 @@ class LockWorld {
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;
     core::HoldLimit limit = {};
-    std::shared_ptr<recipes::LockLine> listener = nullptr;
+    std::shared_ptr<detail::LockListener> listener = nullptr;
     core::QueueRule rule = core::QueueRule::mutex();
-    core::Seldom<core::QueueRule> gate = {};
+    core::Lazy<core::QueueRule> gate = {};
     std::chrono::milliseconds lock_delay = {};
-    core::LocalTerms local = {};
+    core::CohortPolicy local = {};
   };
   static Request to_write(Owner owner = Owner::unique());
   static Request to_read(Owner owner = Owner::unique());
@@ -124,7 +124,7 @@ class LockWorld {
     std::shared_ptr<std::size_t> told;
     void operator()() const noexcept { ++*told; }
   };
-  void ended(std::size_t index, recipes::Outcome outcome);
+  void ended(std::size_t index, detail::AcquireOutcome outcome);
   Access access_of(const CallResult& call) const;
   void check_token(const CallResult& granted);
   void check_count(const CallResult& granted);
@@ -133,10 +133,10 @@ class LockWorld {
   std::string violation_of_nodes() const;
 
   mutable World world_;
-  std::vector<std::shared_ptr<recipes::ClientCore>> cores_;
-  std::map<std::size_t, std::shared_ptr<recipes::LockEngine>> used_;  ///< key: the client
+  std::vector<std::shared_ptr<detail::ClientCore>> cores_;
+  std::map<std::size_t, std::shared_ptr<detail::PathLock>> used_;  ///< key: the client
   std::vector<std::unique_ptr<CallResult>> calls_;
-  std::vector<std::weak_ptr<recipes::AcquireCall>> waiting_;  ///< index: the call
+  std::vector<std::weak_ptr<detail::PendingAcquire>> waiting_;  ///< index: the call
   std::vector<std::shared_ptr<std::size_t>> lost_told_;
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   std::vector<bool> said_lost_;

@@ -3,7 +3,7 @@
 // keep.
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
+#include "tests/model/path_lock_fixture.h"
 #include "tests/model/recorder.h"
 
 namespace zklock::model {
@@ -11,7 +11,7 @@ namespace {
 
 using Kind = OperationKind;
 
-class OverdueSessionTest : public EngineTest {
+class OverdueSessionTest : public PathLockTest {
  protected:
   // Disconnects the client until its session is overdue. No session expires meanwhile.
   void lose_all_servers_for_the_timeout(std::size_t c) {
@@ -81,7 +81,7 @@ TEST_F(OverdueSessionTest, ANodeOfTheOldSession_StaysInTheWay) {
 TEST_F(OverdueSessionTest, ALateReleaseOfTheOldSession_LetsTheNextIn) {
   const auto held = granted(0);
   const auto other = waiting(1);
-  let_go(held);
+  release_node(held);
   ensemble().lose_leader();
   lock_.world().disconnect(0, OnTheWay::linger);
   run_for(client(0).options().session_timeout + 1s);

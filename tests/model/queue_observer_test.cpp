@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An observer of a queue: its requests and notifications.
-#include "zklock/recipes/queue_observer.h"
+#include "zklock/recipes/observe/queue_observer.h"
 
 #include <chrono>
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
+#include "tests/model/path_lock_fixture.h"
 
 namespace zklock::model {
 namespace {
 
 using namespace std::chrono_literals;
-using recipes::QueueObserver;
-using recipes::QueueView;
+using detail::QueueObserver;
+using detail::QueueView;
 
 // Client 0 contends, and client 1 observes.
-class Observing : public EngineTest {
+class Observing : public PathLockTest {
  protected:
   Subscription listen() {
     return observer_->add(
@@ -41,13 +41,13 @@ class Observing : public EngineTest {
   }
 
   const std::shared_ptr<QueueObserver> observer_ =
-      std::make_shared<QueueObserver>(lock_.engine(1), recipes::Sight::lock, Executor{});
+      std::make_shared<QueueObserver>(lock_.path_lock(1), detail::Sight::lock, Executor{});
   std::vector<std::size_t> told_;  ///< the queue length of each notification
 
   void TearDown() override {
     observer_->stop();
     run();
-    EngineTest::TearDown();
+    PathLockTest::TearDown();
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads of a queue, with a coordinator that replies as the test specifies.
-#include "zklock/recipes/queue_reader.h"
+#include "zklock/recipes/observe/queue_reader.h"
 
 #include <chrono>
 #include <deque>
@@ -14,10 +14,10 @@
 
 #include <gtest/gtest.h>
 
-#include "zklock/recipes/client_core.h"
-#include "zklock/recipes/lock_engine.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/path_lock.h"
 
-namespace zklock::recipes {
+namespace zklock::detail {
 namespace {
 
 using core::Status;
@@ -112,8 +112,8 @@ class QueueReader : public ::testing::Test {
 TEST_F(QueueReader, TriesAgainWithoutATimerOfTheClient) {
   for (const Status status : {Status::unknown, Status::session_ended, Status::throttled}) {
     const auto core = client({answer(status), answer(Status::ok)});
-    const auto engine = core->engine(core::LockPath("/a"));
-    EXPECT_TRUE(ends([&] { EXPECT_TRUE(read_queue(engine, Deadline::never()).empty()); }));
+    const auto path_lock = core->path_lock(core::LockPath("/a"));
+    EXPECT_TRUE(ends([&] { EXPECT_TRUE(read_queue(path_lock, Deadline::never()).empty()); }));
     core->close();
   }
 }
@@ -127,9 +127,9 @@ TEST_F(QueueReader, FindsAWriterThatReadsOnMeanwhile) {
   writes.token = {25};
   const auto core = client({answer(Status::ok, {"__WRIT__0000000002", "__WRIT__0000000001"}),
                             answer(Status::no_node), writes, reads});
-  const auto engine = core->engine(core::LockPath("/a"));
+  const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
-    const auto queue = read_participants(engine, Deadline::never());
+    const auto queue = read_participants(path_lock, Deadline::never());
     ASSERT_EQ(queue.size(), 2U);
     EXPECT_EQ(queue[0].node, "__READ__0000000001");
     EXPECT_EQ(queue[0].access, Access::shared);
@@ -156,9 +156,9 @@ TEST_F(QueueReader, FindsWhoPassesTheGateMeanwhile) {
   const auto core = client({answer(Status::ok, {light, heavy, "lock-0000000002"}),
                             answer(Status::no_node), answer(Status::no_node), waits,
                             answer(Status::ok, {light, "lock-0000000005"}), queues});
-  const auto engine = core->engine(core::LockPath("/a"));
+  const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
-    const auto queue = read_participants(engine, Deadline::never());
+    const auto queue = read_participants(path_lock, Deadline::never());
     ASSERT_EQ(queue.size(), 2U);
     EXPECT_EQ(queue[0].node, "lock-0000000005");
     EXPECT_EQ(queue[0].owner, "heavy");
@@ -183,9 +183,9 @@ TEST_F(QueueReader, ShowsNobodyTwiceWhoPassesMeanwhile) {
     const auto core =
         client({answer(Status::ok, {light, heavy, "lock-0000000002"}), answer(Status::no_node),
                 answer(Status::no_node), node, answer(Status::ok, passed), node, node});
-    const auto engine = core->engine(core::LockPath("/a"));
+    const auto path_lock = core->path_lock(core::LockPath("/a"));
     EXPECT_TRUE(ends([&] {
-      const auto queue = read_participants(engine, Deadline::never());
+      const auto queue = read_participants(path_lock, Deadline::never());
       ASSERT_EQ(queue.size(), 2U);
       EXPECT_EQ(queue[0].node, "lock-0000000005");
       EXPECT_EQ(queue[0].holds, !delayed) << "whose lock it was left a delay";
@@ -198,10 +198,10 @@ TEST_F(QueueReader, ShowsNobodyTwiceWhoPassesMeanwhile) {
 TEST_F(QueueReader, EndsWithAClientThatIsClosedMeanwhile) {
   const auto core =
       client({answer(Status::ok, {"lock-0000000001"}), answer(Status::session_ended)});
-  const auto engine = core->engine(core::LockPath("/a"));
+  const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
     try {
-      read_participants(engine, Deadline::never());
+      read_participants(path_lock, Deadline::never());
       ADD_FAILURE() << "there was no answer";
     } catch (const Error& error) {
       EXPECT_EQ(error.errc(), Errc::closed);
@@ -211,4 +211,4 @@ TEST_F(QueueReader, EndsWithAClientThatIsClosedMeanwhile) {
 }
 
 }  // namespace
-}  // namespace zklock::recipes
+}  // namespace zklock::detail

@@ -12,16 +12,16 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/lock_world.h"
-#include "zklock/recipes/composite.h"
-#include "zklock/recipes/composite_call.h"
-#include "zklock/recipes/path_part.h"
+#include "zklock/recipes/composite/composite.h"
+#include "zklock/recipes/composite/composite_call.h"
+#include "zklock/recipes/composite/path_part_lock.h"
 
 namespace zklock::model {
 namespace {
 
 using namespace std::chrono_literals;
-using recipes::Composite;
-using recipes::CompositeOutcome;
+using detail::Composite;
+using detail::CompositeOutcome;
 
 constexpr std::size_t kEnsembles = 3;
 constexpr std::chrono::milliseconds kTimeout{800};
@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kTimeout{800};
 struct Ended {
   Instant at;
   bool granted = false;
-  std::shared_ptr<recipes::HeldParts> held;
+  std::shared_ptr<detail::CompositeGrant> held;
   std::optional<Errc> error;
 };
 
@@ -41,8 +41,8 @@ class QuorumModel : public ::testing::Test {
     std::vector<Composite::Part> parts;
     for (std::size_t i = 0; i < kEnsembles; ++i) {
       const core::LockPath path("/ensemble-" + std::to_string(i));
-      parts.push_back({std::make_unique<recipes::PathPart>(lock_.core(i), path, 0ms,
-                                                           recipes::LockAudience(nullptr, i)),
+      parts.push_back({std::make_unique<detail::PathPartLock>(lock_.core(i), path, 0ms,
+                                                              detail::LockEventSink(nullptr, i)),
                        i});
     }
     composite_ = std::make_shared<Composite>(std::move(parts),
@@ -59,21 +59,21 @@ class QuorumModel : public ::testing::Test {
 
   std::shared_ptr<std::optional<Ended>> acquire(Deadline deadline = Deadline::never()) {
     auto ended = std::make_shared<std::optional<Ended>>();
-    recipes::CompositeCall::start(composite_, {.owner = Owner::unique(),
-                                               .deadline = deadline,
-                                               .done = [this, ended](CompositeOutcome outcome) {
-                                                 Ended end{.at = world().now(),
-                                                           .granted = outcome.granted,
-                                                           .held = std::move(outcome.held),
-                                                           .error = {}};
-                                                 try {
-                                                   if (outcome.error)
-                                                     std::rethrow_exception(outcome.error);
-                                                 } catch (const Error& e) {
-                                                   end.error = e.errc();
-                                                 }
-                                                 *ended = std::move(end);
-                                               }});
+    detail::CompositeCall::start(composite_, {.owner = Owner::unique(),
+                                              .deadline = deadline,
+                                              .done = [this, ended](CompositeOutcome outcome) {
+                                                Ended end{.at = world().now(),
+                                                          .granted = outcome.granted,
+                                                          .held = std::move(outcome.held),
+                                                          .error = {}};
+                                                try {
+                                                  if (outcome.error)
+                                                    std::rethrow_exception(outcome.error);
+                                                } catch (const Error& e) {
+                                                  end.error = e.errc();
+                                                }
+                                                *ended = std::move(end);
+                                              }});
     return ended;
   }
   // Acquires and releases. Returns the time to the grant, or nothing if there was no grant.
@@ -99,7 +99,7 @@ TEST_F(QuorumModel, Whole_IsWorthWhatItsNeededPartIs) {
   const auto ended = acquire();
   world().run_all();
   ASSERT_TRUE((*ended)->granted);
-  const recipes::HeldParts& held = *(*ended)->held;
+  const detail::CompositeGrant& held = *(*ended)->held;
   const auto holds = held.holds();
   world().disconnect(0);
   world().run_for(1s);  // the other leases are extended
@@ -160,7 +160,7 @@ TEST_F(QuorumModel, FrozenAndThenReconnected_IsTakenAgain) {
 // A call fails while the client is notified of its next session. The call marks that session as
 // silent, although no request could be sent in it yet.
 TEST_F(QuorumModel, SilentWhileItConnects_IsTakenAgain) {
-  struct AtNewSession final : recipes::NewSessionListener {
+  struct AtNewSession final : detail::NewSessionListener {
     explicit AtNewSession(Composite& of) : composite(of) {}
     void session_began() override { composite.set_silent(0); }
     Composite& composite;

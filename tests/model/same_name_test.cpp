@@ -7,14 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/model/engine_fixture.h"
+#include "tests/model/path_lock_fixture.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
 
-class SameName : public EngineTest {
+class SameName : public PathLockTest {
  protected:
   static std::string path_of(const std::string& node) {
     return std::string(LockWorld::path) + "/" + node;
@@ -48,7 +48,7 @@ class SameName : public EngineTest {
   }
   /// The sequence numbers restart at 0.
   void SetUp() override {
-    EngineTest::SetUp();
+    PathLockTest::SetUp();
     remove_path();
   }
 };
@@ -102,7 +102,7 @@ TEST_F(SameName, RepeatedDeletionOfAWaiterMeetsNoOther) {
 // operation the client still sees the znode.
 TEST_F(SameName, RepeatedDeletionDoesNotTrustAServerThatLags) {
   const auto old = granted(0, LockWorld::permits(1, 1));
-  let_go(old);
+  release_node(old);
   client(0).disconnect(OnTheWay::linger);
   client(0).lag();
   client(0).arrive_late();
@@ -153,7 +153,7 @@ TEST_F(SameName, ReadersNodeGoesThoughAnotherMadeIt) {
   release(writer);
   ASSERT_EQ(lock_.nodes().size(), 1U);
   lock_.world().lose_request(0, Kind::remove);
-  let_go(reader);
+  release_node(reader);
   lock_.world().run_all();
   ASSERT_EQ(lock_.nodes().size(), 1U);
   ASSERT_FALSE(client(0).is_connected());
@@ -186,7 +186,7 @@ TEST_F(SameName, HoldThatLapsesWhileItsProcessStandsStillMeetsNoOther) {
   const auto next = granted(1);
   lock_.world().run_for(4200ms);  // beyond the lease, within the session
   client(0).resume();
-  let_go(old);  // before the client processes any event
+  release_node(old);  // before the client processes any event
   run();
   ASSERT_TRUE(ensemble().is_alive(client(0).session()));
   EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
@@ -251,7 +251,7 @@ TEST_F(SameName, ReleaseUnderWayMeetsTheNewNodeOfItsClient) {
   remove_path();
   ensemble().create_container(LockWorld::path);
   const auto next = lock_.acquire(0);
-  let_go(old);
+  release_node(old);
   run();
   EXPECT_TRUE(lock_.call(next).granted());
   const auto behind = waiting(1);
@@ -276,9 +276,9 @@ TEST_F(SameName, PassedGate_TakesNoNodeOfAnotherForItsOwn) {
   run_only(1);
   const auto next = lock_.acquire(2);
   run_only(2);
-  ASSERT_EQ(lock_.engine(2)->nodes().at(0), name);
+  ASSERT_EQ(lock_.path_lock(2)->nodes().at(0), name);
   run();
-  EXPECT_NE(lock_.engine(0)->nodes().at(0), name);
+  EXPECT_NE(lock_.path_lock(0)->nodes().at(0), name);
   release(holder);
   EXPECT_TRUE(lock_.call(next).granted());
   EXPECT_FALSE(lock_.call(passing).granted());
@@ -289,10 +289,10 @@ TEST_F(SameName, PassedGate_TakesNoNodeOfAnotherForItsOwn) {
 }
 
 TEST_F(SameName, IdleNode_IsNotSeenInTheListOfALaterPath) {
-  const LockWorld::Request kept{.local = {.batch = 1, .keep_idle = 5s}};
+  const LockWorld::Request kept{.local = {.batch = 1, .keep_idle_for = 5s}};
   lock_.use(0);
   const auto old = granted(0, kept);
-  let_go(old);
+  release_node(old);
   remove_path();
   const auto other = lock_.acquire(1);
   run_only(1);

@@ -29,24 +29,24 @@ class ScarceMemory : public LocalTest {
   /// Acquires with client 0 and the given memory, and runs to the result.
   Call acquire(std::size_t memory, const Request& request) {
     Call call;
-    recipes::Wanted wanted{.owner = request.owner,
-                           .rule = request.rule,
-                           .gate = request.gate,
-                           .deadline = request.timeout
-                                           ? Deadline::after(lock_.world().now(), *request.timeout)
-                                           : Deadline::never(),
-                           .kind = request.kind,
-                           .lock_delay = request.lock_delay,
-                           .local = request.local};
-    wanted.done = [&call, kind = request.kind](const recipes::Outcome& outcome) {
+    detail::AcquireRequest wanted{
+        .owner = request.owner,
+        .rule = request.rule,
+        .gate = request.gate,
+        .deadline = request.timeout ? Deadline::after(lock_.world().now(), *request.timeout)
+                                    : Deadline::never(),
+        .kind = request.kind,
+        .lock_delay = request.lock_delay,
+        .local = request.local};
+    wanted.done = [&call, kind = request.kind](const detail::AcquireOutcome& outcome) {
       ++call.outcomes;
       if (outcome.contender) call.hold = outcome.contender->make_hold(kind);
     };
-    const auto engine = lock_.engine(0);
+    const auto path_lock = lock_.path_lock(0);
     {
       const testing::ScarceMemory scarce(memory);
       try {
-        recipes::AcquireCall::start(engine, std::move(wanted), {});
+        detail::PendingAcquire::start(path_lock, std::move(wanted), {});
       } catch (const std::bad_alloc&) {
         call.threw = true;
       }
@@ -144,7 +144,7 @@ TEST_F(ScarceMemory, LeavesNoCountOfWhoHoldsAlready) {
     const Owner owner = Owner::unique();
     const auto first = granted(0, {.owner = owner});
     Call again = acquire(memory, {.owner = owner});
-    EXPECT_EQ(lock_.engine(0)->ownership(owner).count(), again.threw ? 1 : 2);
+    EXPECT_EQ(lock_.path_lock(0)->ownership(owner).count(), again.threw ? 1 : 2);
     again.hold.release();
     release(first);
     expect_others_get_it();
@@ -156,7 +156,7 @@ TEST_F(ScarceMemory, LeavesNoCountOfWhoHoldsAlready) {
 
 TEST_F(ScarceMemory, LeavesALockThatIsKeptIdleAsItWas) {
   lock_.use(0);
-  const auto kept = [] { return on({.keep_idle = 1h}); };
+  const auto kept = [] { return on({.keep_idle_for = 1h}); };
   const auto step = [&](std::size_t memory) {
     release(granted(0, kept()));
     Call call = acquire(memory, kept());
@@ -179,7 +179,7 @@ TEST_F(ScarceMemory, LeavesALockThatIsKeptIdleAsItWas) {
 // Its lease has expired, and the next call is the first to detect that.
 TEST_F(ScarceMemory, LeavesNoLockThatWasKeptTooLong) {
   lock_.use(0);
-  const auto kept = [] { return on({.keep_idle = 1h}); };
+  const auto kept = [] { return on({.keep_idle_for = 1h}); };
   const auto step = [&](std::size_t memory) {
     release(granted(0, kept()));
     lock_.world().pause(0);

@@ -14,9 +14,10 @@ TimerId SimClock::at(Process process, Instant when, std::function<void()> task) 
   const TimerId id{++last_id_};
   // Insert before all timers with this due time. They were submitted earlier, and timers run from
   // the end.
-  const auto place = std::lower_bound(timers_.begin(), timers_.end(), when,
-                                      [](const Timer& timer, Instant t) { return timer.when > t; });
-  timers_.insert(place, Timer{when, id, process, std::move(task)});
+  const auto lock_node =
+      std::lower_bound(timers_.begin(), timers_.end(), when,
+                       [](const Timer& timer, Instant t) { return timer.when > t; });
+  timers_.insert(lock_node, Timer{when, id, process, std::move(task)});
   return id;
 }
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "zklock/client/scheduler.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/core/session.h"
 
 namespace zklock::model {

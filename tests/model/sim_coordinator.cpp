@@ -5,8 +5,8 @@
 #include <memory>
 #include <numeric>
 
-#include "zklock/client/node_path.h"
-#include "zklock/client/transactions.h"
+#include "zklock/client/port/transaction.h"
+#include "zklock/client/zookeeper/znode_path.h"
 
 namespace zklock::model {
 
@@ -167,10 +167,10 @@ void SimCoordinator::hold(Pending pending) {
     pending.timer = own_clock_.at(std::max(now, due), [this, id = pending.id] {
       const auto late =
           std::find_if(held_.begin(), held_.end(), [id](const Pending& p) { return p.id == id; });
-      Pending given_up = std::move(*late);
+      Pending withdrawn = std::move(*late);
       held_.erase(late);
-      given_up.timer = {};
-      answer_locally(std::move(given_up), Status::not_connected,
+      withdrawn.timer = {};
+      answer_locally(std::move(withdrawn), Status::not_connected,
                      "no server within the connection timeout");
     });
   }

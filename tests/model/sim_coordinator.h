@@ -15,8 +15,8 @@
 
 #include "tests/model/sim_clock.h"
 #include "tests/model/sim_ensemble.h"
-#include "zklock/client/coordinator.h"
-#include "zklock/client/watch.h"
+#include "zklock/client/port/coordinator.h"
+#include "zklock/client/zookeeper/watch.h"
 
 namespace zklock::model {
 

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "zklock/client/dispatcher.h"
+#include "zklock/client/port/dispatcher.h"
 
 namespace zklock::model {
 

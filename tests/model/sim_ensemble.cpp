@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "zklock/client/transactions.h"
+#include "zklock/client/port/transaction.h"
 
 namespace zklock::model {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/model/sim_clock.h"
-#include "zklock/client/coordinator.h"
+#include "zklock/client/port/coordinator.h"
 #include "zklock/client_options.h"
 
 namespace zklock::model {

@@ -94,7 +94,8 @@ void one_line(Site& site) {
 // ---- options ------------------------------------------------------------------------------------
 
 void kept_and_shared(Site& site) {
-  ReentrantMutex mutex(site.client, site.path("kept"), {.local_batch = 4, .keep_idle = 20ms});
+  ReentrantMutex mutex(site.client, site.path("kept"),
+                       {.max_local_handoffs = 4, .keep_idle_for = 20ms});
   for (int i = 0; i < 3; ++i) const Hold hold = mutex.acquire(somebody());
 }
 
@@ -188,8 +189,9 @@ void dropped(Site& site) {
   (void)one.get();
 }
 
-testing::Detached lock_in_coroutine(ReentrantMutex& mutex, std::promise<testing::Outcome>& result) {
-  testing::Outcome outcome;
+testing::Detached lock_in_coroutine(ReentrantMutex& mutex,
+                                    std::promise<testing::AcquireOutcome>& result) {
+  testing::AcquireOutcome outcome;
   try {
     const AcquireOptions options = somebody();
     const Hold hold = co_await mutex.co_acquire(options);
@@ -201,9 +203,9 @@ testing::Detached lock_in_coroutine(ReentrantMutex& mutex, std::promise<testing:
 
 void awaited(Site& site) {
   ReentrantMutex mutex(site.client, site.path("reentrant"));
-  std::promise<testing::Outcome> result;
+  std::promise<testing::AcquireOutcome> result;
   lock_in_coroutine(mutex, result);
-  const testing::Outcome error = result.get_future().get();
+  const testing::AcquireOutcome error = result.get_future().get();
   if (error) throw Error(*error, "lock", mutex.path());
 }
 

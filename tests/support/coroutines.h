@@ -34,13 +34,13 @@ struct Owned {
 };
 
 // The error code of a call; none if it succeeded.
-using Outcome = std::optional<Errc>;
+using AcquireOutcome = std::optional<Errc>;
 
 // Awaits the awaitable that `begin` returns, and stores its outcome in `result`. REQUIRES: `begin`
 // lives until then.
 template <class Begin>
-Detached await_in_coroutine(Begin& begin, std::promise<Outcome>& result) {
-  Outcome outcome;
+Detached await_in_coroutine(Begin& begin, std::promise<AcquireOutcome>& result) {
+  AcquireOutcome outcome;
   try {
     static_cast<void>(co_await begin());
   } catch (const Error& error) {

@@ -32,9 +32,9 @@ void demand(bool fact, const char* what) {
 // The objects that all threads use, and the numbers that only their locks protect.
 struct Shared {
   explicit Shared(Client& client)
-      : kept(client, "/threads/kept", {.keep_idle = 60s}),
-        batch(client, "/threads/batch", {.local_batch = 64, .keep_idle = 60s}),
-        passed_on(client, "/threads/passed", {.local_batch = 64, .keep_idle = 60s}),
+      : kept(client, "/threads/kept", {.keep_idle_for = 60s}),
+        batch(client, "/threads/batch", {.max_local_handoffs = 64, .keep_idle_for = 60s}),
+        passed_on(client, "/threads/passed", {.max_local_handoffs = 64, .keep_idle_for = 60s}),
         shared(client, "/threads/shared"),
         latch(client, "/threads/latch") {
     latch.start();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/acl.h"
+#include "zklock/client/zookeeper/acl.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "zklock/client/digest_id.h"
+#include "zklock/client/zookeeper/digest_id.h"
 
 namespace zklock::client {
 namespace {

@@ -43,7 +43,7 @@ TEST(AcquireFsmCrowd, MarksEvenSo) {
 TEST(AcquireFsmCrowd, IsNotGrantedAfterGivingUpEvenSo) {
   Steps steps(not_counting);
   steps.start();
-  steps.give_up();
+  steps.withdraw();
   EXPECT_EQ(steps.created_first(5), "remove_node " + node(5) + " @a");
 }
 
@@ -93,7 +93,7 @@ TEST(AcquireFsmCrowd, MakesParents) {
 TEST(AcquireFsmCrowd, RemovesTheNodeOfWhoGaveUpMeanwhile) {
   Steps steps(not_counting);
   steps.start();
-  steps.give_up();
+  steps.withdraw();
   EXPECT_EQ(steps.created(5), "remove_node " + node(5) + " @a");
   EXPECT_EQ(steps.state(), State::ended);
 }

@@ -100,16 +100,16 @@ TEST(AcquireFsmParent, IsNotWaitedForWhereItIsYounger) {
 
 // The token of the holder's grant decides, and not the czxid of its present znode.
 TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
-  const std::string reader = NodeName::make(read_prefix, {4}).text;
+  const std::string reader = ZnodeName::make(read_prefix, {4}).text;
   for (const FencingToken came : {older, younger}) {
     AcquireFsm fsm("id", 1, {.rule = QueueRule::writer()});
     fsm.start();
-    const std::string own = NodeName::make(write_prefix, {5}).text;
+    const std::string own = ZnodeName::make(write_prefix, {5}).text;
     fsm.created({Status::ok, session_a, own, {token_of_create}, ""}, true);
     fsm.counted({Status::ok, session_a, older, 2}, true);
     EXPECT_EQ(describe(fsm.listed({Status::ok, older, Children{reader, own}, ""}, true)),
               "watch " + reader + " @a");
-    NodeData data;
+    ZnodeData data;
     data.token = came.zxid;
     EXPECT_EQ(describe(fsm.watched(reader, {Status::ok, younger, data.encode(), ""})),
               came == older ? "" : "unwatch, list @a");
@@ -119,8 +119,8 @@ TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
 TEST(AcquireFsmParent, IsNotInDoubtWhereLaterOnesPrecede) {
   const AcquireFsm::Policy policy{.gate = QueueRule::weighted(1, 0)};
   AcquireFsm fsm("id", 1, policy);
-  const std::string own = NodeName::make(weight_prefix(1, 0), {5}).text;
-  const std::string heavier = NodeName::make(weight_prefix(9, 0), {6}).text;
+  const std::string own = ZnodeName::make(weight_prefix(1, 0), {5}).text;
+  const std::string heavier = ZnodeName::make(weight_prefix(9, 0), {6}).text;
   fsm.start();
   fsm.created({Status::ok, session_a, own, {token_of_create}, ""}, true);
   fsm.counted({Status::ok, session_a, older, 2}, true);

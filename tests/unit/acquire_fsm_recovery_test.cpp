@@ -172,7 +172,7 @@ TEST(AcquireSequence, CounterEndedBefore_CreatesNoNode) {
     Steps steps;
     EXPECT_EQ(steps.start(true), "list");
     EXPECT_EQ(steps.drained({child}), "pause") << child;
-    EXPECT_EQ(steps.give_up(), "");
+    EXPECT_EQ(steps.withdraw(), "");
     EXPECT_TRUE(steps.fsm().over());
   }
 }
@@ -271,7 +271,7 @@ TEST(AcquireSequence, NameIsTakenWhereTheGateLeads_QueuesAtTheGateAgain) {
   const auto gate = QueueRule::weighted(5, 100);
   Steps steps({.gate = gate});
   steps.start();
-  const std::string at_gate = NodeName::make(gate.prefix(), {3}).text;
+  const std::string at_gate = ZnodeName::make(gate.prefix(), {3}).text;
   steps.created_as(at_gate);
   EXPECT_EQ(steps.counted(1), "move id1.2 @a");
   EXPECT_EQ(steps.moved(Status::node_exists), "remove_node " + at_gate + " @a, list");
@@ -295,7 +295,7 @@ TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
   for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
     for (const bool shared : {false, true}) {
       const auto rule = shared ? QueueRule::permits(1, 2, true) : QueueRule::mutex();
-      const std::string last = NodeName::make(rule.prefix(), {number}).text;
+      const std::string last = ZnodeName::make(rule.prefix(), {number}).text;
       Steps steps({.rule = rule});
       steps.start();
       steps.created_as(last);
@@ -316,7 +316,7 @@ TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
 
 TEST(AcquireSequence, WhoWaitsAtAGateTakesItAwayToo) {
   const auto gate = QueueRule::weighted(5, 100);
-  const std::string last = NodeName::make(gate.prefix(), first_unusable_sequence).text;
+  const std::string last = ZnodeName::make(gate.prefix(), first_unusable_sequence).text;
   Steps steps({.gate = gate});
   steps.start();
   steps.created_as(last);
@@ -472,7 +472,7 @@ TEST(AcquireOrder, ACountThatIsAnsweredFirstIsKept) {
   EXPECT_EQ(failing.created(Status::too_many_nodes), failure(Errc::too_many_nodes));
 
   Steps leaving = steps_in(State::enqueuing);
-  leaving.give_up();
+  leaving.withdraw();
   EXPECT_EQ(leaving.counted(Status::not_sent), "");
   EXPECT_EQ(leaving.created(5), "remove_node lock-0000000005 @a");
   EXPECT_TRUE(leaving.fsm().over());
@@ -490,7 +490,7 @@ TEST(AcquireRecovery, AFailureTellsTheCallerAndTheSearchGoesOn) {
   EXPECT_EQ(steps.answer(Status::no_auth), failure(Errc::no_auth) + ", pause");
   EXPECT_EQ(steps.resume(), "list @a");
   EXPECT_EQ(steps.answer(Status::server_error), "pause") << "told once";
-  EXPECT_EQ(steps.give_up(), "");
+  EXPECT_EQ(steps.withdraw(), "");
   EXPECT_EQ(steps.resume(), "list @a");
   EXPECT_EQ(steps.listed({node(5)}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000005 @a");

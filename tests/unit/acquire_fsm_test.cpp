@@ -126,11 +126,11 @@ TEST(AcquireFsm, AnAnnouncedReleaseIsAGrant) {
 TEST(AcquireFsm, WhatItsOwnClientLetsGoOfIsAGrant) {
   Steps steps = steps_in(State::waiting);
   ASSERT_TRUE(steps.fsm().waits_for_release());
-  EXPECT_EQ(steps.predecessor_let_go(), "grant @a");
+  EXPECT_EQ(steps.on_predecessor_released(), "grant @a");
   EXPECT_FALSE(steps.fsm().waits_for_release());
   EXPECT_EQ(steps.predecessor_changed(), "") << "that is no news";
   Steps late = steps_in(State::waiting);
-  EXPECT_EQ(late.predecessor_let_go(false), "check_own @a");
+  EXPECT_EQ(late.on_predecessor_released(false), "check_own @a");
   EXPECT_EQ(late.predecessor_changed(), "");
   EXPECT_FALSE(steps_in(State::arming).fsm().waits_for_release());
 }
@@ -187,7 +187,7 @@ TEST(AcquireFsm, GrantedAndEndedAreFinal) {
     EXPECT_EQ(steps.inspected(data_of("id1.1")) + steps.watched(data_of("other")), "");
     EXPECT_EQ(steps.parent_removed(Status::ok) + steps.predecessor_changed(), "");
     EXPECT_EQ(steps.predecessor_deleted() + steps.session_ended() + steps.own_node_deleted(), "");
-    EXPECT_EQ(steps.resume() + steps.give_up(), "");
+    EXPECT_EQ(steps.resume() + steps.withdraw(), "");
     EXPECT_EQ(steps.state(), state);
   }
 }

@@ -50,7 +50,7 @@ void Walk::run(int steps) {
   calm_ = true;
   if (!over_ && !granted() && one_in(2)) {
     gave_up_ = true;
-    take(fsm_.give_up());
+    take(fsm_.withdraw());
   }
   for (int i = 0; i < 1000 && !over_ && !granted() && wrong_.empty(); ++i) step();
   if (!over_ && !granted()) blame("it has come to no end");
@@ -135,7 +135,7 @@ void Walk::submit(const AcquireEffect& effect) {
 }
 
 void Walk::removal(const AcquireEffect& effect) {
-  for (const std::string& name : {effect.text, effect.companion}) {
+  for (const std::string& name : {effect.text, effect.sibling}) {
     if (!DelayMarker::parse(name)) continue;
     if (effect.session == session_) markers_.erase(name);
     unmarked_.insert(name);
@@ -270,7 +270,7 @@ void Walk::event() {
     case 3:
       if (one_in(6) && !over_ && !granted()) {
         gave_up_ = true;
-        take(fsm_.give_up());
+        take(fsm_.withdraw());
       }
       break;
     case 5:  // another contender has cleared it
@@ -318,7 +318,7 @@ void Walk::add_other() {
 }
 
 void Walk::add_other(int sequence) {
-  nodes_[sequence] = {.name = NodeName::make(prefix_of_other(), {sequence}).text,
+  nodes_[sequence] = {.name = ZnodeName::make(prefix_of_other(), {sequence}).text,
                       .attempt = "other." + std::to_string(below(3)),
                       .session = {},
                       .zxid = ++zxid_,
@@ -375,7 +375,7 @@ void Walk::late_news() {
        {fsm_.predecessor_changed(any, true), fsm_.predecessor_deleted(any),
         fsm_.predecessor_deleted(count_node), fsm_.count_seeded(Status::ok, ""),
         fsm_.session_ended(session_), fsm_.moved({Status::ok, session_, "", {}, ""}),
-        fsm_.number_skipped(Status::ok, ""), fsm_.own_node_deleted(), fsm_.give_up(),
+        fsm_.number_skipped(Status::ok, ""), fsm_.own_node_deleted(), fsm_.withdraw(),
         fsm_.delay_over(), fsm_.cleared(Status::ok, ""), fsm_.marked(Status::ok, true, ""),
         fsm_.listed({Status::ok, {}, children(), ""}, true),
         fsm_.watched(any, {Status::ok, {}, "", ""}), fsm_.checked(Status::ok, true, "")}) {

@@ -11,7 +11,7 @@ namespace zklock::core::acquire_test {
 namespace {
 
 std::string permits(int sequence, int wanted = 1) {
-  return NodeName::make(permits_prefix(wanted, 4), {sequence}).text;
+  return ZnodeName::make(permits_prefix(wanted, 4), {sequence}).text;
 }
 
 const AcquireFsm::Policy two_of_four{.rule = QueueRule::permits(2, 4, false)};
@@ -187,7 +187,7 @@ TEST(AcquireWatches, GivingUpCallsOffWhatIsAskedForToo) {
   for (int answered = 0; answered < 3; ++answered) {
     Steps steps = arming_three();
     for (int i = 0; i < answered; ++i) arm(steps, {4 - i});
-    EXPECT_EQ(steps.give_up(), "unwatch, " + remove_own);
+    EXPECT_EQ(steps.withdraw(), "unwatch, " + remove_own);
     for (int i = answered; i < 3; ++i) arm(steps, {4 - i});
     EXPECT_TRUE(steps.fsm().over());
   }
@@ -217,7 +217,7 @@ TEST(AcquireWatches, TheOnlyOneThatWentIsNotCalledOff) {
   EXPECT_EQ(steps.listed({permits(4, 3), own}), "watch " + permits(4, 3) + " @a");
   steps.watched(Status::ok);
   EXPECT_EQ(steps.deleted(permits(3, 3)), "") << "of an earlier watch";
-  EXPECT_EQ(steps.give_up(), "unwatch, " + remove_own);
+  EXPECT_EQ(steps.withdraw(), "unwatch, " + remove_own);
 }
 
 TEST(AcquireWatches, WhatEndsTheWaitCallsAllOff) {
@@ -226,7 +226,7 @@ TEST(AcquireWatches, WhatEndsTheWaitCallsAllOff) {
   EXPECT_EQ(waiting_for_three().own_node_deleted(), "unwatch, create id1.2");
   EXPECT_EQ(waiting_for_three(never).session_ended(), "unwatch, " + failure(Errc::session_expired));
   EXPECT_EQ(waiting_for_three(never).own_node_deleted(), "unwatch, " + failure(Errc::node_deleted));
-  EXPECT_EQ(waiting_for_three().give_up(), "unwatch, " + remove_own);
+  EXPECT_EQ(waiting_for_three().withdraw(), "unwatch, " + remove_own);
 }
 
 // A holder announces its release only to contenders that wait for one znode. Here its change is no
@@ -246,7 +246,7 @@ TEST(AcquireWatches, AChangeIsNoGrantWhereSeveralHold) {
 
 TEST(AcquireWatches, AWritersReleaseIsAGrantToReadersAndWriters) {
   for (const QueueRule& rule : {QueueRule::reader(), QueueRule::writer()}) {
-    const std::string name = NodeName::make(rule.prefix(), {5}).text;
+    const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
     Steps steps = listing({.rule = rule}, name);
     EXPECT_EQ(steps.listed({"__READ__0000000001", "__WRIT__0000000002", name}),
               "watch __WRIT__0000000002 @a");
@@ -261,7 +261,7 @@ TEST(AcquireWatches, OnlyAMutexPredictsWhoStandsBefore) {
        {QueueRule::reader(), QueueRule::writer(), QueueRule::permits(1, 2, false)}) {
     Steps steps({.rule = rule});
     steps.start();
-    steps.created_as(NodeName::make(rule.prefix(), {5}).text);
+    steps.created_as(ZnodeName::make(rule.prefix(), {5}).text);
     EXPECT_EQ(steps.counted(2), "list @a");
   }
 }
@@ -270,7 +270,7 @@ TEST(AcquireWatches, OnlyAMutexPredictsWhoStandsBefore) {
 
 TEST(AcquirePermits, AnotherNumberThanTheFirstsIsAnError) {
   const QueueRule rule = QueueRule::permits(2, 4, false);
-  const std::string name = NodeName::make(rule.prefix(), {5}).text;
+  const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
   Steps fixed = listing({.rule = rule}, name);
   EXPECT_EQ(fixed.listed({"permits-1-of-3-0000000002", name}),
             "remove_node " + name + " @a, " +

@@ -11,8 +11,8 @@
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/node_data.h"
-#include "zklock/core/node_name.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::core::acquire_test {
 
@@ -37,11 +37,11 @@ inline constexpr Status all_statuses[] = {
     Status::server_error};
 
 inline std::string node(int sequence) {
-  return NodeName::make(lock_prefix, {sequence}).text;
+  return ZnodeName::make(lock_prefix, {sequence}).text;
 }
 
 inline std::string data_of(std::string_view attempt, bool announces = true) {
-  NodeData data;
+  ZnodeData data;
   data.attempt = attempt;
   data.announces = announces;
   return data.encode();
@@ -83,7 +83,7 @@ inline std::string describe(const AcquireEffects& effects) {
     text += to_string(effect.kind);
     if (effect.kind == Kind::fail) text += " " + make_error_code(effect.error).message();
     if (!effect.text.empty()) text += (effect.kind == Kind::fail ? ": " : " ") + effect.text;
-    if (!effect.companion.empty()) text += " and " + effect.companion;
+    if (!effect.sibling.empty()) text += " and " + effect.sibling;
     if (effect.session == session_a) text += " @a";
     if (effect.session == session_b) text += " @b";
   }
@@ -190,8 +190,8 @@ class Steps {
   std::string watched_as(std::string_view name, Status status) {
     return note(fsm_.watched(name, {status, {}, data_of("other"), ""}));
   }
-  std::string predecessor_let_go(bool lease_valid = true) {
-    return describe(fsm_.predecessor_let_go(lease_valid));
+  std::string on_predecessor_released(bool lease_valid = true) {
+    return describe(fsm_.on_predecessor_released(lease_valid));
   }
   std::string predecessor_changed(bool lease_valid = true) {
     return note(fsm_.predecessor_changed(watched_, lease_valid));
@@ -213,7 +213,7 @@ class Steps {
   std::string delay_lasts() { return describe(fsm_.delay_lasts()); }
   std::string unmark() { return fsm_.unmark(); }
   std::string resume() { return note(fsm_.resume()); }
-  std::string give_up() { return describe(fsm_.give_up()); }
+  std::string withdraw() { return describe(fsm_.withdraw()); }
   void withdrawn() { fsm_.withdrawn(); }
 
   /// Replies to the outstanding request of the present state. In the state enqueuing, replies to

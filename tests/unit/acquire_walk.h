@@ -23,7 +23,7 @@ class Walk {
  public:
   struct Wish {
     QueueRule rule;
-    Seldom<QueueRule> gate = {};
+    Lazy<QueueRule> gate = {};
   };
   static constexpr int wishes = 6;
   static Wish wish(int which);

@@ -66,7 +66,7 @@ Status Walk::answer_new_node(Status status, Node& made) {
   made.zxid = ++zxid_;
   made.known = status == Status::ok;
   if (status != Status::ok && !may_be) return status;
-  made.name = NodeName::make(fsm_.present_rule().prefix(), {next_sequence_}).text;
+  made.name = ZnodeName::make(fsm_.present_rule().prefix(), {next_sequence_}).text;
   nodes_[next_sequence_] = made;
   count_up();
   return status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/recipes/blocking_call.h"
+#include "zklock/engine/callback/blocking_call.h"
 
 #include <chrono>
 #include <functional>
@@ -13,9 +13,9 @@
 
 #include "tests/unit/fact.h"
 #include "tests/unit/thread_facts.h"
-#include "zklock/recipes/call_faces.h"
+#include "zklock/engine/callback/completion.h"
 
-namespace zklock::recipes {
+namespace zklock::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -121,7 +121,7 @@ TEST(BlockingCall, CallPastItsDeadline_IsExpired) {
   struct Call {
     std::function<void(int)> done;
     static Deadline deadline() { return 1ms; }
-    static std::chrono::microseconds stay_awake() { return {}; }
+    static std::chrono::microseconds spin_before_block() { return {}; }
     void expire() { done(7); }
     void cancel() {}
   };
@@ -132,7 +132,7 @@ TEST(BlockingCall, CallPastItsDeadline_IsExpired) {
 TEST(BlockingCall, TheCallSaysHowLongToStayAwake) {
   struct Call {
     int asked = 0;
-    std::chrono::microseconds stay_awake() {
+    std::chrono::microseconds spin_before_block() {
       ++asked;
       return 1us;
     }
@@ -153,4 +153,4 @@ TEST(BlockingCall, TheCallSaysHowLongToStayAwake) {
 }
 
 }  // namespace
-}  // namespace zklock::recipes
+}  // namespace zklock::detail

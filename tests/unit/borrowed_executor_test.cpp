@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/recipes/borrowed_executor.h"
+#include "zklock/engine/callback/borrowed_executor.h"
 
 #include <atomic>
 #include <functional>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zklock::recipes {
+namespace zklock::detail {
 namespace {
 
 TEST(BorrowedExecutor, NoneLendsNone) {
@@ -79,4 +79,4 @@ TEST(BorrowedExecutor, WhatItThrowsGoesToTheCaller) {
 }
 
 }  // namespace
-}  // namespace zklock::recipes
+}  // namespace zklock::detail

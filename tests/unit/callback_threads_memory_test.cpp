@@ -8,7 +8,7 @@
 
 #include "fact.h"
 #include "support/scarce_memory.h"
-#include "zklock/client/callback_threads.h"
+#include "zklock/client/threads/callback_threads.h"
 
 namespace zklock::client {
 namespace {

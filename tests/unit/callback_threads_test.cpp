@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/callback_threads.h"
+#include "zklock/client/threads/callback_threads.h"
 
 #include <algorithm>
 #include <atomic>
@@ -20,7 +20,7 @@
 #include "fact.h"
 #include "support/wait_for.h"
 #include "thread_facts.h"
-#include "zklock/client/start_thread.h"
+#include "zklock/client/threads/start_thread.h"
 
 namespace zklock::client {
 namespace {
@@ -58,8 +58,8 @@ TEST(CallbackThreads, AreScheduledAsTheThreadThatMadeThem) {
 
 TEST(CallbackThreads, RunEveryTaskWhetherTheyAreAwakeOrAsleep) {
   constexpr int count = 2'000;
-  for (const auto stay_awake : {0us, 20us, 100'000us}) {
-    CallbackThreads threads(nullptr, {.max_threads = 2, .stay_awake = stay_awake});
+  for (const auto spin_before_block : {0us, 20us, 100'000us}) {
+    CallbackThreads threads(nullptr, {.max_threads = 2, .spin_before_block = spin_before_block});
     const Latch all(2 * count);
     const auto post = [&] {
       for (int i = 0; i < count; ++i) EXPECT_TRUE(threads.post([all] { all.count_down(); }));
@@ -78,7 +78,7 @@ TEST(CallbackThreads, RunEveryTaskWhetherTheyAreAwakeOrAsleep) {
 }
 
 TEST(CallbackThreads, EndAtOnceThoughTheyAreAwake) {
-  CallbackThreads threads(nullptr, {.stay_awake = 100ms});
+  CallbackThreads threads(nullptr, {.spin_before_block = 100ms});
   const Fact<> ran;
   threads.post([ran] { ran.is_known(); });
   ran.get();

@@ -10,7 +10,7 @@
 #include "fact.h"
 #include "support/scarce_memory.h"
 #include "support/wait_for.h"
-#include "zklock/recipes/client_core.h"
+#include "zklock/engine/client_core.h"
 #include "zklock/zklock.h"
 
 namespace zklock {
@@ -42,9 +42,9 @@ class ClosedOnOwnThread : public ::testing::Test {
  protected:
   using Release = std::function<void()>;
   // Destroys the client in a task of `run`. The thread must return from the task.
-  static void destroy_within(const std::function<void(recipes::ClientCore&, Release)>& run) {
+  static void destroy_within(const std::function<void(detail::ClientCore&, Release)>& run) {
     auto client = std::make_shared<Client>(without_a_server());
-    const std::weak_ptr<recipes::ClientCore> core = recipes::ClientCore::of(*client);
+    const std::weak_ptr<detail::ClientCore> core = detail::ClientCore::of(*client);
     auto& used = *core.lock();
     const Fact<> returned;
     run(used, [owner = std::make_shared<std::shared_ptr<Client>>(std::move(client)), returned] {
@@ -57,13 +57,13 @@ class ClosedOnOwnThread : public ::testing::Test {
 };
 
 TEST_F(ClosedOnOwnThread, OnTheTimersThread_ClosesElsewhere) {
-  destroy_within([](recipes::ClientCore& core, Release release) {
+  destroy_within([](detail::ClientCore& core, Release release) {
     core.scheduler().at(core.scheduler().now(), std::move(release));
   });
 }
 
 TEST_F(ClosedOnOwnThread, OnTheAnswersThread_ClosesElsewhere) {
-  destroy_within([](recipes::ClientCore& core, Release release) {
+  destroy_within([](detail::ClientCore& core, Release release) {
     core.coordinator().soon(std::move(release));
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/recipes/client_core.h"
+#include "zklock/engine/client_core.h"
 
 #include <cstddef>
 #include <memory>
@@ -11,12 +11,12 @@
 #include "fact.h"
 #include "support/scarce_memory.h"
 #include "support/wait_for.h"
-#include "zklock/client/callback_threads.h"
-#include "zklock/client/timer_thread.h"
-#include "zklock/client/zookeeper.h"
-#include "zklock/recipes/lock_engine.h"
+#include "zklock/client/threads/callback_threads.h"
+#include "zklock/client/threads/timer_thread.h"
+#include "zklock/client/zookeeper/make_coordinator.h"
+#include "zklock/engine/path_lock.h"
 
-namespace zklock::recipes {
+namespace zklock::detail {
 namespace {
 
 using testing::eventually;
@@ -43,21 +43,21 @@ Ports ports(std::shared_ptr<void> gone) {
 }
 
 // A thread was stopped in unlock() while other threads closed the client and released it. That
-// thread then posts the rest of its work, as LockEngine does, and releases the engine. The task is
-// the last user of the engine and of the client.
+// thread then posts the rest of its work, as PathLock does, and releases the path lock. The task is
+// the last user of the path lock and of the client.
 TEST(ClientCore, WhatIsDoneLateMayBeTheLastToUseIt) {
   const Fact<> gone;
   auto core = ClientCore::make(
       ports(std::shared_ptr<void>(nullptr, [gone](void*) { gone.is_known(); })), {});
-  auto engine = core->engine(core::LockPath("/lock"));
+  auto path_lock = core->path_lock(core::LockPath("/lock"));
   core->close();
-  auto busy = std::make_unique<LockEngine::Section>(*engine);  // blocks the task
-  core->coordinator().soon([weak = engine->weak_from_this()] {
+  auto busy = std::make_unique<PathLock::Section>(*path_lock);  // blocks the task
+  core->coordinator().soon([weak = path_lock->weak_from_this()] {
     if (const auto found = weak.lock()) found->settle();
   });
   core.reset();
-  ASSERT_TRUE(eventually([&] { return engine.use_count() == 2; }));
-  engine.reset();
+  ASSERT_TRUE(eventually([&] { return path_lock.use_count() == 2; }));
+  path_lock.reset();
   busy.reset();
   EXPECT_NO_THROW(gone.get());
 }
@@ -69,8 +69,7 @@ TEST(ClientCore, ARemovalThatFindsNoMemoryIsNotWaitedFor) {
   testing::at_every_allocation([&](std::size_t memory) {
     const testing::ScarceMemory scarce(memory);
     try {
-      core->remove(SessionId{1}, {.path = "/lock/lock-0000000001"},
-                   client::Deleter::Manner::announced);
+      core->remove(SessionId{1}, {.path = "/lock/lock-0000000001"}, NodeDeleter::Manner::announced);
     } catch (const std::bad_alloc&) {
       ++thrown;
     }
@@ -82,4 +81,4 @@ TEST(ClientCore, ARemovalThatFindsNoMemoryIsNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace zklock::recipes
+}  // namespace zklock::detail

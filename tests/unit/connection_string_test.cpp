@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/connection_string.h"
+#include "zklock/client/zookeeper/connection_string.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/digest_id.h"
+#include "zklock/client/zookeeper/digest_id.h"
 
 #include <set>
 #include <string>

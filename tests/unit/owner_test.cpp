@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "zklock/recipes/process_identity.h"
+#include "zklock/engine/session/process_identity.h"
 
 namespace zklock {
 namespace {
@@ -127,24 +127,24 @@ TEST(Owner, WhatTheParentMadeIsForeignInTheChild) {
 }
 
 TEST(ProcessIdentity, ForksAreCounted) {
-  const auto before = recipes::fork_generation();
-  EXPECT_EQ(in_child([] { return std::to_string(recipes::fork_generation()); }),
+  const auto before = detail::fork_generation();
+  EXPECT_EQ(in_child([] { return std::to_string(detail::fork_generation()); }),
             std::to_string(before + 1));
   EXPECT_EQ(
-      in_child([] { return in_child([] { return std::to_string(recipes::fork_generation()); }); }),
+      in_child([] { return in_child([] { return std::to_string(detail::fork_generation()); }); }),
       std::to_string(before + 2));
-  EXPECT_EQ(recipes::fork_generation(), before);
+  EXPECT_EQ(detail::fork_generation(), before);
 }
 
 TEST(ProcessIdentity, TellsHostAndProcess) {
-  const auto identity = recipes::process_identity();
+  const auto identity = detail::process_identity();
   EXPECT_NE(identity.id, 0U);
-  EXPECT_EQ(identity.id, recipes::process_id());
+  EXPECT_EQ(identity.id, detail::process_id());
   EXPECT_EQ(identity.pid, ::getpid());
   char host[256] = {};
   ASSERT_EQ(::gethostname(host, sizeof host - 1), 0);
   EXPECT_EQ(identity.host, host);
-  EXPECT_EQ(in_child([] { return std::to_string(recipes::process_identity().pid == ::getpid()); }),
+  EXPECT_EQ(in_child([] { return std::to_string(detail::process_identity().pid == ::getpid()); }),
             "1");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/process_mutex.h"
+#include "zklock/client/threads/process_mutex.h"
 
 #include <atomic>
 #include <mutex>

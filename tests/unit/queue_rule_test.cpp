@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares every rule with a slow reading of its table, on random lists.
+#include "zklock/core/queue_rule.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -12,8 +14,6 @@
 
 #include <gtest/gtest.h>
 
-#include "zklock/core/queue.h"
-
 namespace zklock::core {
 namespace {
 
@@ -23,7 +23,7 @@ using Children = std::vector<std::string>;
 constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
 
 std::string numbered(const std::string& prefix, int sequence) {
-  return NodeName::make(prefix, {sequence}).text;
+  return ZnodeName::make(prefix, {sequence}).text;
 }
 
 /// A contender that the test made. Its fields are not parsed by the code under test.
@@ -252,7 +252,7 @@ TEST(QueueRule, HoldersAreThoseWhomNobodyStandsInTheWayOf) {
 TEST(QueueRule, OfAQueueTheHoldersAreTold) {
   const auto names = [](const Children& children, std::int32_t all) {
     Children result;
-    for (const NodeName& name : holders(contenders(children), all)) result.push_back(name.text);
+    for (const ZnodeName& name : holders(contenders(children), all)) result.push_back(name.text);
     return result;
   };
   const Children readers{numbered("__READ__", 3), numbered("__WRIT__", 5), numbered("__READ__", 4),

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/core/queue.h"
-
 #include <algorithm>
 #include <random>
 #include <set>
@@ -8,6 +6,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "zklock/core/queue_rule.h"
 
 namespace zklock::core {
 namespace {
@@ -105,7 +105,7 @@ TEST(Queue, ListsThoseAtAGateBehindThoseWhoQueueAndByWeight) {
   EXPECT_EQ(texts, (Children{children[2], children[1], children[0], children[4], children[3]}));
 }
 
-// At an ageing of two, two units of weight are worth four places.
+// At an ageing of two, two units of weight are worth four lock nodes.
 TEST(Queue, HeavierByLessThanItsReach_Overtakes) {
   const Children children{"weight-1-age-2-0000000010", "weight-3-age-2-0000000013"};
   EXPECT_EQ(decide(children, children[1], QueueRule::weighted(3, 2)).verdict, Verdict::first);
@@ -121,11 +121,11 @@ TEST(Queue, HeavierByExactlyItsReach_DoesNotOvertake) {
 // Returns the expected result of decide() the slow way. It sorts all contenders, and takes the
 // predecessor.
 Decision reference(const Children& children, const std::string& own) {
-  std::vector<NodeName> queue;
+  std::vector<ZnodeName> queue;
   for (const auto& child : children) {
-    if (const auto name = NodeName::parse(child)) queue.push_back(*name);
+    if (const auto name = ZnodeName::parse(child)) queue.push_back(*name);
   }
-  std::sort(queue.begin(), queue.end(), [](const NodeName& a, const NodeName& b) {
+  std::sort(queue.begin(), queue.end(), [](const ZnodeName& a, const ZnodeName& b) {
     return std::pair(a.sequence.value, a.text) < std::pair(b.sequence.value, b.text);
   });
   for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -194,7 +194,7 @@ TEST(Queue, ExactlyOneIsFirstAndTheOthersFormOneChain) {
 TEST(Queue, AcceptsLongQueues) {
   Children children;
   for (std::int32_t i = 0; i < 10'000; ++i)
-    children.push_back(NodeName::make(lock_prefix, {i}).text);
+    children.push_back(ZnodeName::make(lock_prefix, {i}).text);
   std::shuffle(children.begin(), children.end(), std::mt19937(1));
   const auto decision = decide(children, "lock-0000009999");
   EXPECT_EQ(predecessor(decision), "lock-0000009998");

@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include "zklock/recipes/listeners.h"
+#include "zklock/engine/callback/listeners.h"
 
-namespace zklock::recipes {
+namespace zklock::detail {
 namespace {
 
 using Told = std::vector<int>;
@@ -223,4 +223,4 @@ TEST_F(ListenersTest, ACallMayWaitForAllOthersAndRemoveItself) {
 }
 
 }  // namespace
-}  // namespace zklock::recipes
+}  // namespace zklock::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/recipes/thread_exit.h"
+#include "zklock/engine/session/thread_exit.h"
 
 #include <algorithm>
 #include <functional>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace zklock::recipes {
+namespace zklock::detail {
 namespace {
 
 class Recorder : public ThreadExitListener {
@@ -220,4 +220,4 @@ TEST(ThreadExit, AForkedChildAnswersOnlyForItself) {
 }
 
 }  // namespace
-}  // namespace zklock::recipes
+}  // namespace zklock::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/timer_thread.h"
+#include "zklock/client/threads/timer_thread.h"
 
 #include <algorithm>
 #include <atomic>

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "zklock/client/backoff.h"
-#include "zklock/client/zk_handle.h"
-#include "zklock/client/zookeeper.h"
+#include "zklock/client/threads/backoff.h"
+#include "zklock/client/zookeeper/make_coordinator.h"
+#include "zklock/client/zookeeper/zk_handle.h"
 #include "zklock/error.h"
 
 namespace zklock::client {
@@ -62,13 +62,15 @@ TEST(Validate, Durations) {
 
 TEST(Validate, TimeToStayAwake) {
   for (const long long us : {0LL, 1LL, 100'000LL}) {
-    EXPECT_EQ(after([us](ClientOptions& o) { o.stay_awake = std::chrono::microseconds(us); }),
-              Errc{})
+    EXPECT_EQ(
+        after([us](ClientOptions& o) { o.spin_before_block = std::chrono::microseconds(us); }),
+        Errc{})
         << us;
   }
   for (const long long us : {-1LL, 100'001LL}) {
-    EXPECT_EQ(after([us](ClientOptions& o) { o.stay_awake = std::chrono::microseconds(us); }),
-              Errc::invalid_option)
+    EXPECT_EQ(
+        after([us](ClientOptions& o) { o.spin_before_block = std::chrono::microseconds(us); }),
+        Errc::invalid_option)
         << us;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/watch_registry.h"
+#include "zklock/client/zookeeper/watch_registry.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/zk_error.h"
+#include "zklock/client/zookeeper/zk_error.h"
 
 #include <set>
 

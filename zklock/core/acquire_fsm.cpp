@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "zklock/core/node_data.h"
-#include "zklock/core/queue.h"
+#include "zklock/core/queue_rule.h"
+#include "zklock/core/znode_data.h"
 
 namespace zklock::core {
 
@@ -71,7 +71,7 @@ AcquireEffects AcquireFsm::created(const CreatedAnswer& answer, bool lease_valid
 void AcquireFsm::take_node(const CreatedAnswer& answer) {
   session_ = answer.session;
   zxid_ = answer.token.zxid;
-  if (auto name = NodeName::parse(answer.name)) {
+  if (auto name = ZnodeName::parse(answer.name)) {
     own_ = *std::move(name);
   } else {
     own_ = {.text = std::string(answer.name), .sequence = first_unusable_sequence};
@@ -102,7 +102,7 @@ bool AcquireFsm::guesses() const noexcept {
 // Predicts that the preceding sequence number is the predecessor's. If not, a list follows.
 AcquireEffects AcquireFsm::guess() {
   if (own_.sequence.value <= 0 || at_end()) return list();
-  return arm({.watch = {NodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
+  return arm({.watch = {ZnodeName::make(lock_prefix, {own_.sequence.value - 1}).text},
               .follows_release = true});
 }
 
@@ -175,7 +175,7 @@ AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) 
     if (status != Status::ok) return answer_failed(status, detail);
     auto& candidates = doubts_.write().candidates;
     candidates = contenders(children);
-    std::erase_if(candidates, [prefix = present_rule().prefix()](const NodeName& name) {
+    std::erase_if(candidates, [prefix = present_rule().prefix()](const ZnodeName& name) {
       return !name.has_prefix(prefix);
     });
     return inspect_next();
@@ -220,9 +220,9 @@ AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
   const bool is_other = answer.status == Status::no_node || answer.status == Status::no_auth;
   if (answer.status != Status::ok && !is_other) return answer_failed(answer.status, answer.detail);
   auto& candidates = doubts_.write().candidates;
-  NodeName name = std::move(candidates.back());
+  ZnodeName name = std::move(candidates.back());
   candidates.pop_back();
-  const auto data = is_other ? std::nullopt : NodeData::parse(answer.data);
+  const auto data = is_other ? std::nullopt : ZnodeData::parse(answer.data);
   // A znode of an older session will be deleted with that: it is never the own one.
   if (!data || data->attempt != attempt() || answer.ephemeral_owner != asked_session_) {
     return inspect_next();
@@ -286,7 +286,7 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
   if (answer.status == Status::ok) {
     ++armed_;
     if (node == count_node) out_of_date_ |= parse_permit_count(answer.data) != policy_.rule.all;
-    const auto parsed = NodeData::parse(answer.data);
+    const auto parsed = ZnodeData::parse(answer.data);
     const bool fits = fits_its_number(node, came_by(parsed, answer.token));
     if (!fits && !std::ranges::count(doubts_->known_misfits, answer.token)) {
       out_of_date_ = true;
@@ -311,11 +311,11 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
 
 AcquireEffects AcquireFsm::predecessor_changed(std::string_view node, bool lease_valid) {
   // Only its creator can write such a znode, and only to announce that it held and released.
-  if (waits_for_release() && watches(node)) return predecessor_let_go(lease_valid);
+  if (waits_for_release() && watches(node)) return on_predecessor_released(lease_valid);
   return predecessor_deleted(node);
 }
 
-AcquireEffects AcquireFsm::predecessor_let_go(bool lease_valid) {
+AcquireEffects AcquireFsm::on_predecessor_released(bool lease_valid) {
   assert(waits_for_release());
   armed_ = 0;  // a contender that waits for a release has one watch only
   return first(lease_valid);

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "zklock/core/few.h"
+#include "zklock/core/lazy.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/node_name.h"
-#include "zklock/core/permit_count.h"
-#include "zklock/core/queue.h"
-#include "zklock/core/seldom.h"
+#include "zklock/core/permit_count_data.h"
+#include "zklock/core/queue_rule.h"
 #include "zklock/core/session.h"
 #include "zklock/core/status.h"
+#include "zklock/core/znode_name.h"
 #include "zklock/error.h"
 #include "zklock/fencing_token.h"
 
@@ -115,7 +115,7 @@ namespace zklock::core {
 /// 1. At the gate only if the own sequence number is unusable; see acquire_fsm_delay.cpp.
 /// 2. It has a lower sequence number and a newer czxid, and was not yet found so; see Doubts.
 /// 3. The announcement of one that waits_for_release(), or its release by this client.
-/// 4. Revocation markers and proclamations. A single attempt ends instead of pausing.
+/// 4. ReleaseRequest markers and proclamations. A single attempt ends instead of pausing.
 /// 5. In proving, recovering and inspecting, the error is reported, and the search goes on after
 ///    pausing. Only a closed client or a refused credential ends it.
 /// 6. It is ignored if the own sequence number is unusable.
@@ -127,7 +127,7 @@ namespace zklock::core {
 /// The 17th own znode without a usable sequence number leads to sequence_exhausted. The 17th
 /// making_parents or seeding in a row leads to an error: other clients keep deleting that znode.
 ///
-/// give_up() deletes the own znode and ends the contender. That happens at once in idle, and in the
+/// withdraw() deletes the own znode and ends the contender. That happens at once in idle, and in the
 /// states from listing to clearing. In all other states, in moving, and in a pause of the search
 /// for a lost znode, it happens at a later reply. The contender enqueues no more. If the create was
 /// not sent, withdrawn() ends it.
@@ -159,7 +159,7 @@ enum class AcquireState : std::uint8_t {
 };
 
 /// A request or notification that the driver carries out. The comment of each kind says what `text`
-/// and `companion` are; otherwise they are empty.
+/// and `sibling` are; otherwise they are empty.
 struct AcquireEffect {
   enum class Kind {
     /// Create a contender's znode with the attempt `text` in its data. Then, if counts(), count the
@@ -178,7 +178,7 @@ struct AcquireEffect {
     check_own,      ///< quorum operation; verifies the own znode's czxid
     remove_parent,  ///< delete empty path, or recreate it with `text`
     skip,           ///< create and delete `text`, in one transaction
-    /// Delete the children `text` and `companion` (if not empty) in the background, until that is
+    /// Delete the children `text` and `sibling` (if not empty) in the background, until that is
     /// confirmed.
     remove_node,
     mark,   ///< create child `text` if the own znode exists
@@ -198,7 +198,7 @@ struct AcquireEffect {
   std::string text = {};
   SessionId session = {};  ///< session of the request; 0: the current
   Errc error = Errc::server_error;
-  std::string companion = {};
+  std::string sibling = {};
 };
 
 using AcquireEffects = std::vector<AcquireEffect>;
@@ -259,7 +259,7 @@ class AcquireFsm {
   struct Policy {
     QueueRule rule = QueueRule::mutex();
     /// Rule of the gate at which it waits for permission to queue; empty: it queues at once.
-    Seldom<QueueRule> gate = {};
+    Lazy<QueueRule> gate = {};
     /// false: a single attempt. It ends without an error if it is not first.
     bool wait = true;
     bool queue_again = true;  ///< after losing its znode; false: an error
@@ -336,7 +336,7 @@ class AcquireFsm {
   AcquireEffects predecessor_changed(std::string_view node, bool lease_valid);
   AcquireEffects predecessor_deleted(std::string_view node);
   /// This client released the predecessor, a znode of its session. REQUIRES: waits_for_release().
-  AcquireEffects predecessor_let_go(bool lease_valid);
+  AcquireEffects on_predecessor_released(bool lease_valid);
   AcquireEffects session_ended(SessionId session);
   AcquireEffects own_node_deleted();
   AcquireEffects resume();
@@ -346,7 +346,7 @@ class AcquireFsm {
   /// none. The caller deletes it, with the own znode or at once.
   std::string unmark();
   /// Withdraws the contender: no grant follows.
-  AcquireEffects give_up();
+  AcquireEffects withdraw();
   /// No request of the last `create` was sent or will be. REQUIRES: enqueuing, and given up.
   void withdrawn() noexcept {
     assert(state_ == AcquireState::enqueuing && giving_up_);
@@ -415,9 +415,9 @@ class AcquireFsm {
     /// Those of them that were seen before a list of the own znode's path. So they were made by
     /// hand in that path, and are waited for like other contenders.
     std::vector<FencingToken> known_misfits = {};
-    std::vector<NodeName> candidates = {};  ///< newest last
-    std::string delay_marker = {};          ///< of the own znode; empty: none requested
-    std::vector<DelayMarker> orphans = {};  ///< not yet deleted; while delaying and clearing
+    std::vector<ZnodeName> candidates = {};  ///< newest last
+    std::string delay_marker = {};           ///< of the own znode; empty: none requested
+    std::vector<DelayMarker> orphans = {};   ///< not yet deleted; while delaying and clearing
   };
 
   // Tens of thousands of machines may wait: small members are adjacent to save memory.
@@ -447,11 +447,11 @@ class AcquireFsm {
   bool marked_ = false;      ///< its delay marker exists
   SessionId asked_session_;  ///< session of the last create
   SessionId session_;
-  NodeName own_;
+  ZnodeName own_;
   std::int64_t zxid_ = 0;     ///< czxid of the own znode
   Few<std::string> watched_;  ///< see watched()
   std::size_t position_ = 0;  ///< see position()
-  Seldom<Doubts> doubts_;
+  Lazy<Doubts> doubts_;
 };
 
 }  // namespace zklock::core

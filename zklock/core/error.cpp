@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/error.h"
 
-#include "zklock/core/node_data.h"
+#include "zklock/core/znode_data.h"
 
 namespace zklock {
 namespace {

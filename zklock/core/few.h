@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "zklock/core/seldom.h"
+#include "zklock/core/lazy.h"
 
 namespace zklock::core {
 
@@ -61,7 +61,7 @@ class Few {
   void clear() noexcept { all_ = Many(); }
 
  private:
-  using Many = Seldom<std::vector<T>>;  ///< several elements, or none
+  using Many = Lazy<std::vector<T>>;  ///< several elements, or none
 
   const T* only() const noexcept { return std::get_if<T>(&all_); }
   const std::vector<T>& many() const noexcept { return **std::get_if<Many>(&all_); }

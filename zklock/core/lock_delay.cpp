@@ -31,7 +31,7 @@ std::optional<std::int64_t> take(std::string_view& text, std::string_view end) n
 DelayMarker DelayMarker::make(std::chrono::milliseconds length, FencingToken token, Sequence of) {
   const std::string prefix = std::string(delay_prefix) + std::to_string(length.count()) + "-" +
                              std::to_string(token.zxid) + "-";
-  return {.name = NodeName::make(prefix, of).text, .length = length, .of = of};
+  return {.name = ZnodeName::make(prefix, of).text, .length = length, .of = of};
 }
 
 std::optional<DelayMarker> DelayMarker::parse(std::string_view name) {

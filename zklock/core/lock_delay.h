@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "zklock/core/node_name.h"
+#include "zklock/core/znode_name.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::core {

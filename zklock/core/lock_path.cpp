@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "zklock/core/node_data.h"
 #include "zklock/core/utf8.h"
+#include "zklock/core/znode_data.h"
 #include "zklock/error.h"
 
 namespace zklock::core {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "zklock/core/node_name.h"
+#include "zklock/core/znode_name.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::core {
@@ -16,7 +16,7 @@ namespace zklock::core {
 /// remove a dead leader's value. Its name is not a contender's; Curator's contenders sort it last.
 inline constexpr std::string_view proclamation_prefix = "proclaimed-";
 inline std::string proclamation_node(Sequence leader) {
-  return NodeName::make(proclamation_prefix, leader).text;
+  return ZnodeName::make(proclamation_prefix, leader).text;
 }
 
 /// The data of that znode: the value, and the token of its leader. Sequence numbers start again if

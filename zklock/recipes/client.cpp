@@ -11,14 +11,14 @@
 
 #include <spdlog/logger.h>
 
-#include "zklock/client/callback_threads.h"
-#include "zklock/client/timer_thread.h"
-#include "zklock/client/zookeeper.h"
-#include "zklock/recipes/borrowed_executor.h"
-#include "zklock/recipes/client_core.h"
-#include "zklock/recipes/delivery.h"
-#include "zklock/recipes/fork_guard.h"
-#include "zklock/recipes/process_identity.h"
+#include "zklock/client/threads/callback_threads.h"
+#include "zklock/client/threads/timer_thread.h"
+#include "zklock/client/zookeeper/make_coordinator.h"
+#include "zklock/engine/callback/borrowed_executor.h"
+#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process_identity.h"
 
 namespace zklock {
 
@@ -85,16 +85,16 @@ class ListenerThreads {
   std::vector<std::weak_ptr<client::CallbackThreads>> all_;
 };
 
-recipes::Ports open(const ClientOptions& options) {
+detail::Ports open(const ClientOptions& options) {
   const auto on_exception = [logger = options.logger](const std::exception_ptr& e) {
     log_escaped(logger, e);
   };
   const auto timers = std::make_shared<client::TimerThread>();
   timers->at(LeaseClock::now(), [] {});  // starts its thread, while a failure can throw
-  const recipes::BorrowedExecutor executor(options.executor);
+  const detail::BorrowedExecutor executor(options.executor);
   const auto callbacks = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.executor = executor.lent(),
-                                                   .stay_awake = options.stay_awake});
+                                                   .spin_before_block = options.spin_before_block});
   const auto listeners = std::make_shared<ListenerThreads>();
   const auto losses = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.max_threads = losses_told_at_once});
@@ -114,7 +114,7 @@ recipes::Ports open(const ClientOptions& options) {
             return threads;
           },
       .finish_losses =
-          [losses](recipes::BackgroundWork& untold) {
+          [losses](detail::BackgroundWork& untold) {
             const auto until = LeaseClock::now() + patience_with_losses;
             untold.wait(until);  // first, because a drain accepts no more tasks
             losses->drain_for(until - LeaseClock::now());
@@ -137,11 +137,11 @@ recipes::Ports open(const ClientOptions& options) {
 /// Closes the client on another thread, because close() would wait for the calling one. The
 /// connection stays open until a thread can be started or, if there is no memory, until the process
 /// ends.
-void close_elsewhere(const std::shared_ptr<recipes::ClientCore>& core) noexcept {
+void close_elsewhere(const std::shared_ptr<detail::ClientCore>& core) noexcept {
   try {
-    recipes::Delivery::send(core, core->losses(), "close", [core] { core->close(); });
+    detail::ReliablePost::send(core, core->losses(), "close", [core] { core->close(); });
   } catch (const std::exception&) {  // no memory
-    recipes::keep_for_ever(core);
+    detail::keep_for_ever(core);
   }
 }
 
@@ -149,25 +149,25 @@ void close_elsewhere(const std::shared_ptr<recipes::ClientCore>& core) noexcept 
 
 Client::Client(ClientOptions options) {
   client::validate(options);
-  recipes::ClientCore::Settings settings{
+  detail::ClientCore::Settings settings{
       .hosts = options.hosts,
       .application = options.application,
-      .host = recipes::process_identity().host,
+      .host = detail::process_identity().host,
       .connection_timeout = options.connection_timeout,
-      .stay_awake = options.stay_awake,
-      .creates_at_once = std::min(recipes::ClientCore::most_creates_at_once, options.max_in_flight),
+      .spin_before_block = options.spin_before_block,
+      .creates_at_once = std::min(detail::ClientCore::most_creates_at_once, options.max_in_flight),
       .announces = options.acl.kind() != AclPolicy::Kind::list,
       .logger = options.logger};
-  core_ = recipes::ClientCore::make(open(options), std::move(settings));
+  core_ = detail::ClientCore::make(open(options), std::move(settings));
 }
 
 Client::Client(std::string hosts) : Client(with_defaults(std::move(hosts))) {}
 
-Client::Client(std::shared_ptr<recipes::ClientCore> core) noexcept : core_(std::move(core)) {}
+Client::Client(std::shared_ptr<detail::ClientCore> core) noexcept : core_(std::move(core)) {}
 
 Client::~Client() {
   if (core_->forked()) {
-    recipes::keep_for_ever(std::move(core_));
+    detail::keep_for_ever(std::move(core_));
     return;
   }
   close();

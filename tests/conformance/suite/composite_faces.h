@@ -143,7 +143,7 @@ struct QuorumFace : CompositeFace<QuorumMutex, 0> {
                               .ensemble_timeout = kPatient,
                               .listener = options.listener,
                               .max_hold = options.max_hold,
-                              .expiring_before = options.expiring_before,
+                              .expiry_notice = options.expiry_notice,
                               .lock_delay = options.lock_delay})});
   }
 };

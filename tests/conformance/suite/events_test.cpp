@@ -116,7 +116,7 @@ TEST_P(Events, OfAMaximumHoldAreTheWarningAndTheEnd) {
   // On servers the warning comes long before the end. An event that is delayed until the end is
   // dropped.
   const auto lock = listened({.max_hold = stage().simulated() ? 400ms : 1000ms,
-                              .expiring_before = stage().simulated() ? 100ms : 950ms});
+                              .expiry_notice = stage().simulated() ? 100ms : 950ms});
   auto hold = acquire_heard(*lock);
   if (stage().simulated()) {
     EXPECT_TRUE(hears({"acquired"}));

@@ -28,12 +28,12 @@ class Heard {
   explicit Heard(const Face& face)
       : hears_(face.hears), ensembles_(face.on_ensembles ? kEnsembles : 1) {
     for (const std::string& path : face.paths) {
-      for (std::size_t i = 0; i < ensembles_; ++i) logs_.try_emplace(Place(path, i));
+      for (std::size_t i = 0; i < ensembles_; ++i) logs_.try_emplace(LockNode(path, i));
     }
   }
   LockListener listener() {
     return [this](const LockEvent& event) {
-      logs_.at({event.path, ensembles_ > 1 ? event.place : 0}).listener()(event);
+      logs_.at({event.path, ensembles_ > 1 ? event.part_index : 0}).listener()(event);
     };
   }
   // Records on which ensembles a grant that waited holds. A grant that is not recorded holds on
@@ -66,7 +66,7 @@ class Heard {
   }
 
  private:
-  using Place = std::pair<std::string, std::size_t>;  // a path on an ensemble
+  using LockNode = std::pair<std::string, std::size_t>;  // a path on an ensemble
 
   static bool is_place(const std::string& text) { return text.starts_with("waiting"); }
   static bool is_of_connection(const std::string& text) {
@@ -75,7 +75,7 @@ class Heard {
 
   bool comes(const Texts& expected, const Texts& elsewhere, bool whatever_the_connection) const {
     for (const auto& each : logs_) {
-      const Place& place = each.first;
+      const LockNode& place = each.first;
       const Texts wanted = told(place.first == kPath ? expected : elsewhere, place);
       const auto so_far = [&] {
         Texts texts = each.second.texts();
@@ -88,8 +88,8 @@ class Heard {
     }
     return true;
   }
-  Texts told(Texts texts, const Place& place) const {
-    if (hears_ != Hears::all || place != Place(kPath, 0)) std::erase_if(texts, is_place);
+  Texts told(Texts texts, const LockNode& place) const {
+    if (hears_ != Hears::all || place != LockNode(kPath, 0)) std::erase_if(texts, is_place);
     texts = of_grants_on(place.second, texts);
     if (hears_ != Hears::begin_and_end) return texts;
     Texts few;
@@ -112,7 +112,7 @@ class Heard {
 
   const Hears hears_;
   const std::size_t ensembles_;
-  std::map<Place, EventLog> logs_;
+  std::map<LockNode, EventLog> logs_;
   std::vector<std::vector<bool>> grants_;
 };
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "conformance/suite/faces.h"
-#include "zklock/recipes/client_core.h"
+#include "zklock/engine/client_core.h"
 
 namespace zklock::testing {
 
@@ -67,7 +67,7 @@ class LatchCandidate : public Waiting {
 class ElectionCandidate : public Waiting {
  public:
   ElectionCandidate(Client& client, const std::string& path, const MutexOptions& options)
-      : core_(recipes::ClientCore::of(client)),
+      : core_(detail::ClientCore::of(client)),
         path_(path),
         listener_(options.listener),
         election_(client, path, [this](const Leadership& leadership) { lead(leadership); },
@@ -105,7 +105,7 @@ class ElectionCandidate : public Waiting {
         {.kind = kind, .path = path_, .owner = Owner::this_thread(), .token = leadership.token()});
   }
 
-  const std::shared_ptr<recipes::ClientCore> core_;
+  const std::shared_ptr<detail::ClientCore> core_;
   const std::string path_;
   const LockListener listener_;
   std::mutex mutex_;
@@ -115,11 +115,11 @@ class ElectionCandidate : public Waiting {
 };
 
 // One leadership and its candidate.
-template <class Candidate>
+template <class TestCandidate>
 class LeaderGrant {
  public:
   LeaderGrant() = default;
-  explicit LeaderGrant(std::shared_ptr<Candidate> candidate)
+  explicit LeaderGrant(std::shared_ptr<TestCandidate> candidate)
       : candidate_(std::move(candidate)), leadership_(candidate_->leadership()) {}
   LeaderGrant(LeaderGrant&&) noexcept = default;
   LeaderGrant& operator=(LeaderGrant&& other) noexcept {
@@ -144,15 +144,15 @@ class LeaderGrant {
   }
 
  private:
-  std::shared_ptr<Candidate> candidate_;
+  std::shared_ptr<TestCandidate> candidate_;
   Leadership leadership_;
 };
 
 // The lock object of a leader class. Each call that acquires creates a new candidate.
-template <class Candidate>
+template <class TestCandidate>
 class Candidates {
  public:
-  using Grant = LeaderGrant<Candidate>;
+  using Grant = LeaderGrant<TestCandidate>;
   using Handler = std::function<void(Grant, std::exception_ptr)>;
 
   Candidates(Client& client, std::string path, MutexOptions options)
@@ -199,8 +199,8 @@ class Candidates {
   std::vector<Participant> participants() const { return asker_.participants(); }
 
  private:
-  std::shared_ptr<Candidate> begin() {
-    auto candidate = std::make_shared<Candidate>(client_, path_, options_);
+  std::shared_ptr<TestCandidate> begin() {
+    auto candidate = std::make_shared<TestCandidate>(client_, path_, options_);
     candidate->start();
     const std::lock_guard guard(mutex_);
     std::erase_if(waiting_, [](const auto& each) { return each.expired(); });
@@ -211,16 +211,17 @@ class Candidates {
     return candidate;
   }
   // Returns a function that returns the new candidate, or throws the exception of begin().
-  std::function<std::shared_ptr<Candidate>()> try_begin() {
+  std::function<std::shared_ptr<TestCandidate>()> try_begin() {
     try {
       return [candidate = begin()] { return candidate; };
     } catch (...) {
-      return [error = std::current_exception()]() -> std::shared_ptr<Candidate> {
+      return [error = std::current_exception()]() -> std::shared_ptr<TestCandidate> {
         std::rethrow_exception(error);
       };
     }
   }
-  static Grant await(const std::shared_ptr<Candidate>& candidate, const AcquireOptions& options) {
+  static Grant await(const std::shared_ptr<TestCandidate>& candidate,
+                     const AcquireOptions& options) {
     try {
       if (candidate->await(options.deadline, options.stop)) {
         candidate->waits = false;
@@ -242,17 +243,17 @@ class Candidates {
   Client& client_;
   const std::string path_;
   const MutexOptions options_;
-  Candidate asker_;
+  TestCandidate asker_;
   std::mutex mutex_;
   // guarded by mutex_
-  std::vector<std::weak_ptr<Candidate>> waiting_;
-  std::vector<std::shared_ptr<Candidate>> listening_;
+  std::vector<std::weak_ptr<TestCandidate>> waiting_;
+  std::vector<std::shared_ptr<TestCandidate>> listening_;
   std::vector<std::thread> threads_;
 };
 
-template <class Candidate>
+template <class TestCandidate>
 struct LeaderFace : UsualFace {
-  using Lock = Candidates<Candidate>;
+  using Lock = Candidates<TestCandidate>;
   using Grant = typename Lock::Grant;
   static constexpr bool nests = false;  // each candidate is a new owner
   static constexpr bool shares = false;

@@ -199,13 +199,13 @@ LiveWorld::~LiveWorld() {
   thread_.join();
 }
 
-recipes::Ports LiveWorld::ports(std::size_t client) {
+detail::Ports LiveWorld::ports(std::size_t client) {
   const auto dispatcher = std::make_shared<DispatcherPort>(*this, client);
   return {.coordinator = std::make_shared<CoordinatorPort>(*this, client),
           .scheduler = std::make_shared<SchedulerPort>(*this, client),
           .dispatcher = dispatcher,
           .losses = dispatcher,
-          .finish_losses = [this](recipes::BackgroundWork&) { const Turn turn(*this); },
+          .finish_losses = [this](detail::BackgroundWork&) { const Turn turn(*this); },
           .in_callback = [this] { return has_turn(); }};
 }
 

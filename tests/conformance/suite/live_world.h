@@ -14,13 +14,13 @@
 
 #include "tests/model/world.h"
 #include "zklock/client.h"
-#include "zklock/recipes/client_core.h"
+#include "zklock/engine/client_core.h"
 
 namespace zklock::testing {
 
 // Makes clients that are not connected to real servers.
 struct ClientFactory {
-  static std::unique_ptr<Client> make(std::shared_ptr<recipes::ClientCore> core) {
+  static std::unique_ptr<Client> make(std::shared_ptr<detail::ClientCore> core) {
     return std::unique_ptr<Client>(new Client(std::move(core)));
   }
 };
@@ -43,7 +43,7 @@ class LiveWorld {
   LiveWorld& operator=(const LiveWorld&) = delete;
 
   // Returns the ports of a client. REQUIRES: one ClientCore uses them.
-  recipes::Ports ports(std::size_t client);
+  detail::Ports ports(std::size_t client);
 
   core::Instant now() const noexcept;
   // Moves the time by `duration`. Each event on the way happens at its exact time.

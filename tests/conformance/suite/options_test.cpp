@@ -89,7 +89,7 @@ TEST_P(MaximumHold, EndsALockToo) {
 
 // ---- requests to release ------------------------------------------------------------------------
 
-class Revocation : public SuiteTest {
+class ReleaseRequest : public SuiteTest {
  protected:
   // Sends the request of an operator to each ensemble.
   std::vector<std::future<bool>> ask_all() {
@@ -105,11 +105,11 @@ class Revocation : public SuiteTest {
   const std::vector<Client*> operators_ = stage().clients_of(connect());
   const std::unique_ptr<SuiteLock> lock_ = make(client_, {.listener = heard_.listener()});
 };
-INSTANTIATE_TEST_SUITE_P(, Revocation,
+INSTANTIATE_TEST_SUITE_P(, ReleaseRequest,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(Revocation, WhoIsAskedHearsOfItAndMayRelease) {
+TEST_P(ReleaseRequest, WhoIsAskedHearsOfItAndMayRelease) {
   auto hold = acquire(*lock_);
   EXPECT_FALSE(hold.release_requested().stop_requested());
   auto asked = ask_all();
@@ -127,7 +127,7 @@ TEST_P(Revocation, WhoIsAskedHearsOfItAndMayRelease) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_P(Revocation, WhoIsForcedIsLostFirstAndTheNextIsGranted) {
+TEST_P(ReleaseRequest, WhoIsForcedIsLostFirstAndTheNextIsGranted) {
   const auto others = make(connect());
   auto hold = acquire(*lock_);
   const Told told(hold);

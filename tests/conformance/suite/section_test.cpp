@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on other threads while the engine's mutex is held: each still ends at its deadline, by its
+// Calls on other threads while the path's mutex is held: each still ends at its deadline, by its
 // stop token or by an interruption. No call returns without the lock and holds it nevertheless.
 #include <atomic>
 #include <chrono>
@@ -17,27 +17,27 @@
 
 #include "conformance/blockable_test.h"
 #include "support/coroutines.h"
-#include "zklock/recipes/client_core.h"
-#include "zklock/recipes/lock_engine.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/path_lock.h"
 
 namespace zklock::testing {
 namespace {
 
-using recipes::ClientCore;
-using recipes::LockEngine;
+using detail::ClientCore;
+using detail::PathLock;
 
 class WithinSection : public BlockableTest {
  protected:
   WithinSection() { block(); }
 
-  // Checks that `call`, on another thread, returns while this thread holds the engine's mutex. The
+  // Checks that `call`, on another thread, returns while this thread holds the path's mutex. The
   // end of that thread locks the mutex too, so the thread is joined after the mutex is released.
   template <class Thread = std::thread, class Call>
   void expect_returns(Call call, const std::function<void(Thread&)>& meanwhile = {}) {
     std::promise<void> returned;
     Thread thread;
     {
-      const LockEngine::Section section(*engine_);
+      const PathLock::Section section(*engine_);
       thread = Thread([&] {
         call();
         returned.set_value();
@@ -51,8 +51,8 @@ class WithinSection : public BlockableTest {
     EXPECT_TRUE(only_the_holder_is_left());
   }
 
-  const std::shared_ptr<LockEngine> engine_ =
-      ClientCore::of(*client_)->engine(core::LockPath(kPath));
+  const std::shared_ptr<PathLock> engine_ =
+      ClientCore::of(*client_)->path_lock(core::LockPath(kPath));
 };
 
 TEST_F(WithinSection, DeadlineOfLock_ReturnsFalse) {
@@ -102,7 +102,7 @@ TEST_F(WithinSection, DeadlineOfCoroutine_BringsNothing) {
   expect_returns([this] {
     const AcquireOptions options{.deadline = 20ms};
     const auto begin = [&] { return mutex_.co_acquire(options); };
-    std::promise<Outcome> result;
+    std::promise<AcquireOutcome> result;
     await_in_coroutine(begin, result);
     auto future = result.get_future();
     EXPECT_FALSE(get(future));
@@ -130,8 +130,8 @@ TEST_F(LockTest, TimedCallsOfManyThreads_ReturnFalseOrHold) {
   const auto client = connect();
   const auto other = connect();
   for (const int batch : {1, 16}) {
-    Mutex mutex(*client, kPath, {.local_batch = batch});
-    Mutex others(*other, kPath, {.local_batch = batch});
+    Mutex mutex(*client, kPath, {.max_local_handoffs = batch});
+    Mutex others(*other, kPath, {.max_local_handoffs = batch});
     std::atomic<int> inside{0};
     std::atomic<int> overlaps{0};
     std::vector<std::jthread> threads;

@@ -7,7 +7,7 @@
 
 #include "conformance/suite/ensembles.h"
 #include "support/expire_session.h"
-#include "zklock/recipes/client_core.h"
+#include "zklock/engine/client_core.h"
 
 namespace zklock::testing {
 
@@ -101,7 +101,7 @@ bool SingleStage::all_connected() const {
 
 bool SingleStage::all_idle() const {
   return std::ranges::all_of(clients_, [](const auto& client) {
-    recipes::ClientCore& core = *recipes::ClientCore::of(*client);
+    detail::ClientCore& core = *detail::ClientCore::of(*client);
     return core.closed() || (core.work().idle() && core.keeper().deserted());
   });
 }
@@ -246,7 +246,7 @@ Client& FakeStage::connect(std::chrono::milliseconds session_timeout) {
   const std::size_t c = clients().size();
   check(c < kMostClients, "too many clients");
   live_.with([&](model::World& w) { w.client(c).options().session_timeout = session_timeout; });
-  Client& client = keep(ClientFactory::make(recipes::ClientCore::make(
+  Client& client = keep(ClientFactory::make(detail::ClientCore::make(
       live_.ports(c),
       {.hosts = "sim", .application = "conformance", .host = "host", .logger = nullptr})));
   check(client.wait_until_connected(kPatience), "not connected");

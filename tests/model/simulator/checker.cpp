@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "zklock/core/node_name.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::simulator {
 

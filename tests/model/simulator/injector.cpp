@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/core/node_data.h"
-#include "zklock/core/node_name.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::simulator {
 

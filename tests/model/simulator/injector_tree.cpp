@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "tests/model/simulator/injector.h"
-#include "zklock/core/node_data.h"
-#include "zklock/core/node_name.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::simulator {
 
@@ -108,7 +108,7 @@ void Injector::name_ahead(const PlanStep& step, const std::string& path) {
   const model::Node* const parent = servers.find(path);
   if (parent == nullptr || !core::is_usable({parent->counter})) return;
   const core::Sequence ahead{parent->counter + 1 + step.salt % 3};
-  const std::string node = path + "/" + core::NodeName::make(core::lock_prefix, ahead).text;
+  const std::string node = path + "/" + core::ZnodeName::make(core::lock_prefix, ahead).text;
   scribe_.expect_stranger();
   const auto status = servers.create(node);
   scribe_.expect_no_stranger();
@@ -123,7 +123,7 @@ void Injector::has_made(const std::string& node, Duration length) {
 
 // Creates a znode that promises an announcement. While it waits, it gets the data of a release.
 void Injector::forge(const std::string& path, Duration length) {
-  core::NodeData data;
+  core::ZnodeData data;
   data.announces = true;
   const std::size_t before = strangers_.size();
   stranger(path, "lock-", data.encode(), length);

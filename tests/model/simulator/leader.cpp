@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tests/model/simulator/users.h"
-#include "zklock/recipes/candidacy.h"
+#include "zklock/recipes/election/candidate.h"
 
 namespace zklock::simulator {
 
@@ -13,10 +13,10 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 /// Leads for a time, or until the leadership has ended.
-class Leader::Candidate final : public recipes::Candidacy {
+class Leader::TestCandidate final : public detail::Candidate {
  public:
-  Candidate(Users& users, SimProcess& process, const ObjectPlan& plan)
-      : Candidacy(process.line(0).core, path_of(plan.path),
+  TestCandidate(Users& users, SimProcess& process, const ObjectPlan& plan)
+      : Candidate(process.line(0).core, path_of(plan.path),
                   {.again = true,
                    .until_finished = true,
                    .retry_delay_min = milliseconds(50),
@@ -33,36 +33,40 @@ class Leader::Candidate final : public recipes::Candidacy {
   }
 
  private:
-  void began(const std::shared_ptr<recipes::Tenure>& tenure) noexcept override {
-    after(microseconds(10), [this, tenure] { lead(tenure); });
+  void began(const std::shared_ptr<detail::LeadershipState>& leadership_state) noexcept override {
+    after(microseconds(10), [this, leadership_state] { lead(leadership_state); });
   }
-  void ended(const std::shared_ptr<recipes::Tenure>& /*tenure*/) noexcept override {}
+  void ended(
+      const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
 
   // Does what the thread of a LeaderElection does.
-  void lead(const std::shared_ptr<recipes::Tenure>& tenure) {
-    if (tenure->over().stop_requested()) {
-      if (tenure->state() == HoldState::lost) had_no_turn(tenure->number());
-      return finished(tenure->number(), false);
+  void lead(const std::shared_ptr<detail::LeadershipState>& leadership_state) {
+    if (leadership_state->over().stop_requested()) {
+      if (leadership_state->state() == HoldState::lost) had_no_turn(leadership_state->number());
+      return finished(leadership_state->number(), false);
     }
     Call& call = users_.begin_leadership(process_, plan_);
     leading_ = &call;
-    users_.leads(call, tenure->leadership());
-    look(tenure, call, process_.clock().now() + each_);
+    users_.leads(call, leadership_state->leadership());
+    look(leadership_state, call, process_.clock().now() + each_);
   }
 
-  void look(const std::shared_ptr<recipes::Tenure>& tenure, Call& call, Instant until) {
-    const bool is_over = tenure->over().stop_requested() || process_.clock().now() >= until;
+  void look(const std::shared_ptr<detail::LeadershipState>& leadership_state, Call& call,
+            Instant until) {
+    const bool is_over =
+        leadership_state->over().stop_requested() || process_.clock().now() >= until;
     if (!is_over) {
-      return after(milliseconds(50), [this, tenure, &call, until] { look(tenure, call, until); });
+      return after(milliseconds(50),
+                   [this, leadership_state, &call, until] { look(leadership_state, call, until); });
     }
     leading_ = nullptr;
     users_.end_leadership(call);
-    finished(tenure->number(), false);
+    finished(leadership_state->number(), false);
   }
 
   template <class Task>
   void after(Duration delay, Task task) {
-    auto self = std::static_pointer_cast<Candidate>(shared_from_this());
+    auto self = std::static_pointer_cast<TestCandidate>(shared_from_this());
     process_.clock().at(process_.clock().now() + delay, [self = std::move(self), task] { task(); });
   }
 
@@ -76,7 +80,7 @@ class Leader::Candidate final : public recipes::Candidacy {
 Leader::Leader(Users& users, SimProcess& process, const ObjectPlan& plan)
     : users_(users), process_(process), plan_(plan) {
   if (plan.kind == LockClass::election) {
-    candidate_ = std::make_shared<Candidate>(users, process, plan);
+    candidate_ = std::make_shared<TestCandidate>(users, process, plan);
     return;
   }
   latch_ = std::make_unique<LeaderLatch>(process.client(), path_of(plan.path),

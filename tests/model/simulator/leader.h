@@ -13,7 +13,7 @@ class Users;
 struct Call;
 
 /// A candidate for the leadership, in one process. It is a LeaderLatch with a listener, or the
-/// candidacy of a LeaderElection. A timer replaces the thread of the LeaderElection.
+/// candidate of a LeaderElection. A timer replaces the thread of the LeaderElection.
 ///
 /// Thread-safety: none.
 class Leader {
@@ -24,11 +24,11 @@ class Leader {
   Leader& operator=(const Leader&) = delete;
 
   void lead(Duration each);
-  /// Ends the candidacy for good.
+  /// Ends the candidate for good.
   void resign();
 
  private:
-  class Candidate;
+  class TestCandidate;
   void gained(const Leadership& leadership);
 
   Users& users_;
@@ -37,7 +37,7 @@ class Leader {
   Duration each_{};
   std::unique_ptr<LeaderLatch> latch_;
   Subscription subscription_;
-  std::shared_ptr<Candidate> candidate_;
+  std::shared_ptr<TestCandidate> candidate_;
   Call* leading_ = nullptr;
 };
 

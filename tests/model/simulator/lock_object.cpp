@@ -32,8 +32,8 @@ Options shared_options_of(const ObjectPlan& plan, LockListener listener) {
 
 MutexOptions options_of(const ObjectPlan& plan, LockListener listener) {
   auto options = shared_options_of<MutexOptions>(plan, std::move(listener));
-  options.local_batch = plan.batch;
-  options.keep_idle = milliseconds(plan.keep_idle);
+  options.max_local_handoffs = plan.batch;
+  options.keep_idle_for = milliseconds(plan.keep_idle_for);
   return options;
 }
 

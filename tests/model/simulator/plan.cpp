@@ -18,7 +18,7 @@ void for_each_field(Part& object, Field field) {
   field("path", object.path);
   field("number", object.number);
   field("batch", object.batch);
-  field("keep_idle", object.keep_idle);
+  field("keep_idle_for", object.keep_idle_for);
   field("max_hold", object.max_hold);
   field("lock_delay", object.lock_delay);
   field("listens", object.listens);

@@ -36,7 +36,7 @@ struct ObjectPlan {
   int path = 0;
   int number = 1;  ///< permits; weight
   int batch = 1;
-  int keep_idle = 0;
+  int keep_idle_for = 0;
   int max_hold = 0;
   int lock_delay = 0;
   int listens = 0;

@@ -61,7 +61,7 @@ class Planner {
   void add_mutex(int path) {
     ObjectPlan object{.kind = dice_.one_of({LockClass::reentrant, LockClass::mutex}), .path = path};
     if (dice_.one_in(3)) object.batch = dice_.from_to(2, 5);
-    if (dice_.one_in(3)) object.keep_idle = dice_.from_to(10, plan_.setup.session_ms);
+    if (dice_.one_in(3)) object.keep_idle_for = dice_.from_to(10, plan_.setup.session_ms);
     add(object);
   }
 
@@ -173,7 +173,7 @@ class Planner {
         dice_.one_of({Ending::release, Ending::release, Ending::throws, Ending::until_lost,
                       Ending::nested, Ending::commits, Ending::renews});
     const bool by_threads = object.kind == LockClass::reentrant && object.batch == 1;
-    if (by_threads && object.keep_idle == 0 && dice_.one_in(4)) step.ending = Ending::locks;
+    if (by_threads && object.keep_idle_for == 0 && dice_.one_in(4)) step.ending = Ending::locks;
     return step;
   }
 

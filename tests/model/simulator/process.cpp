@@ -9,7 +9,7 @@ namespace zklock::testing {
 
 /// Creates the Client of a simulated core. It is the only friend with that permission.
 struct ClientFactory {
-  static std::unique_ptr<Client> make(std::shared_ptr<recipes::ClientCore> core) {
+  static std::unique_ptr<Client> make(std::shared_ptr<detail::ClientCore> core) {
     return std::unique_ptr<Client>(new Client(std::move(core)));
   }
 };
@@ -45,13 +45,13 @@ SimProcess::SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>
       clock_(clock, number, setup.drift[static_cast<std::size_t>(slot) % most_slots]) {
   for (auto& ensemble : ensembles) {
     auto line = std::make_unique<Line>(clock, *ensemble, number, options_of(setup, slot, number));
-    line->core = recipes::ClientCore::make(
+    line->core = detail::ClientCore::make(
         {.coordinator = borrowed<client::Coordinator>(line->coordinator),
          .scheduler = borrowed<client::Scheduler>(clock_),
          .dispatcher = borrowed<client::Dispatcher>(handlers_),
          .losses = borrowed<client::Dispatcher>(losses_),
          .finish_losses =
-             [this](recipes::BackgroundWork&) {
+             [this](detail::BackgroundWork&) {
                while (losses_.run_next()) {
                }
              }},

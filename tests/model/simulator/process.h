@@ -14,7 +14,7 @@
 #include "tests/model/sim_ensemble.h"
 #include "tests/model/simulator/plan.h"
 #include "zklock/client.h"
-#include "zklock/recipes/client_core.h"
+#include "zklock/engine/client_core.h"
 
 namespace zklock::simulator {
 
@@ -31,7 +31,7 @@ struct Line {
 
   SimEnsemble& ensemble;
   SimCoordinator coordinator;
-  std::shared_ptr<recipes::ClientCore> core;
+  std::shared_ptr<detail::ClientCore> core;
   std::unique_ptr<Client> client;
 
   // When the next one of each kind is due. Without a value: its latency is not drawn yet.

@@ -28,7 +28,7 @@ Instant end_of(const Plan& plan, Instant healed) {
   }
   Duration delays{};
   for (const ObjectPlan& object : plan.setup.objects) {
-    delays += milliseconds(object.lock_delay + object.keep_idle);
+    delays += milliseconds(object.lock_delay + object.keep_idle_for);
   }
   const auto steps = static_cast<int>(plan.steps.size());
   return healed + 3 * session + longest + steps * delays + std::chrono::seconds(20);

@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "zklock/core/node_data.h"
-#include "zklock/core/node_name.h"
 #include "zklock/core/proclamation.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::simulator {
 
@@ -18,15 +18,15 @@ constexpr std::string_view locks = "/locks/";
 constexpr std::string_view data = "/data/";
 
 /// Returns 1 and "name" for "/locks/b/name". Returns nothing for other paths.
-struct Place {
+struct LockNode {
   int path;
   std::string_view name;
 };
-std::optional<Place> place_of(std::string_view full, int paths) {
+std::optional<LockNode> place_of(std::string_view full, int paths) {
   if (!full.starts_with(locks) || full.size() < locks.size() + 3) return std::nullopt;
   const int path = full[locks.size()] - 'a';
   if (path < 0 || path >= paths || full[locks.size() + 1] != '/') return std::nullopt;
-  return Place{path, full.substr(locks.size() + 2)};
+  return LockNode{path, full.substr(locks.size() + 2)};
 }
 
 std::uint64_t hash_of(std::string_view text) {
@@ -98,15 +98,15 @@ std::string Scribe::node_of(std::size_t ensemble, std::int64_t token) const {
 }
 
 void Scribe::node_made(std::size_t ensemble, const std::string& path) {
-  const auto place = place_of(path, paths_);
-  if (!place) return;
-  const auto contention = core::parse_contention(place->name);
+  const auto lock_node = place_of(path, paths_);
+  if (!lock_node) return;
+  const auto contention = core::parse_contention(lock_node->name);
   if (!contention) return;
   const model::Node& node = *universe_.ensemble(ensemble).find(path);
-  const auto said = stranger_ ? std::nullopt : core::NodeData::parse(node.data);
+  const auto said = stranger_ ? std::nullopt : core::ZnodeData::parse(node.data);
   const FencingToken token = core::came_by(said, {node.czxid});
   const bool reads_on = token.zxid != node.czxid;
-  const std::uint32_t resource = resource_of(ensemble, place->path);
+  const std::uint32_t resource = resource_of(ensemble, lock_node->path);
   nodes_[ensemble][path] = {resource, token.zxid, node.owner};
   note({.kind = Event::Kind::made,
         .flag = !said,
@@ -116,7 +116,7 @@ void Scribe::node_made(std::size_t ensemble, const std::string& path) {
         .permits = contention->permits,
         .token = token,
         .attempt = said && !reads_on ? hash_of(said->attempt) : 0,
-        .text = std::string(place->name)});
+        .text = std::string(lock_node->name)});
 }
 
 void Scribe::node_gone(std::size_t ensemble, const std::string& path) {
@@ -171,14 +171,15 @@ void Scribe::data_set(std::size_t ensemble, const std::string& path) {
 
 // A leader proclaims the number of a commit.
 void Scribe::proclaimed(std::size_t ensemble, const std::string& path) {
-  const auto place = place_of(path, paths_);
+  const auto lock_node = place_of(path, paths_);
   const model::Node* const node = universe_.ensemble(ensemble).find(path);
-  if (!place || !place->name.starts_with(core::proclamation_prefix) || node == nullptr) return;
+  if (!lock_node || !lock_node->name.starts_with(core::proclamation_prefix) || node == nullptr)
+    return;
   const auto said = core::Proclamation::parse(node->data);
   if (!said) return;
   std::uint32_t number = 0;
   std::from_chars(said->value.data(), said->value.data() + said->value.size(), number);
-  committed(ensemble, place->path, said->leader, number);
+  committed(ensemble, lock_node->path, said->leader, number);
 }
 
 void Scribe::committed(std::size_t ensemble, int path, FencingToken token, std::uint32_t number) {

@@ -58,7 +58,7 @@ bool simplify_setup(Plan& plan, const std::function<bool(const Plan&)>& fails) {
       changed |= attempt(plan, fails, [&](Plan& p) { p.setup.objects[i].*option = plain.*option; });
     };
     for (const auto option :
-         {&ObjectPlan::batch, &ObjectPlan::keep_idle, &ObjectPlan::max_hold,
+         {&ObjectPlan::batch, &ObjectPlan::keep_idle_for, &ObjectPlan::max_hold,
           &ObjectPlan::lock_delay, &ObjectPlan::listens, &ObjectPlan::fails_on_loss}) {
       drop(option);
     }

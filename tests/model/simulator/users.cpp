@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "tests/model/simulator/leader.h"
-#include "zklock/core/revocation.h"
+#include "zklock/core/release_request_data.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/engine/pending_acquire.h"
 #include "zklock/error.h"
-#include "zklock/recipes/acquire_call.h"
-#include "zklock/recipes/contender.h"
-#include "zklock/recipes/lock_engine.h"
 
 namespace zklock::simulator {
 
@@ -250,24 +250,24 @@ void Users::start(Call& call, LockObject& object) {
 
 // Does what lock() does, without its object and without the blocked thread.
 void Users::lock(Call& call, AcquireOptions options) {
-  recipes::AcquireCall::start(engine_of(call),
-                              {.owner = *options.owner,
-                               .deadline = options.deadline,
-                               .kind = core::CountKind::lock,
-                               .lock_delay = milliseconds(call.object.lock_delay),
-                               .done =
-                                   [this, &call](const recipes::Outcome& outcome) {
-                                     after(*call.process, 0, [this, &call, outcome] {
-                                       Got got;
-                                       if (outcome.contender)
-                                         got.hold =
-                                             outcome.contender->make_hold(core::CountKind::lock);
-                                       if (outcome.error)
-                                         got.error = std::make_exception_ptr(*outcome.error);
-                                       ended(call, std::move(got));
-                                     });
-                                   }},
-                              options.stop);
+  detail::PendingAcquire::start(engine_of(call),
+                                {.owner = *options.owner,
+                                 .deadline = options.deadline,
+                                 .kind = core::CountKind::lock,
+                                 .lock_delay = milliseconds(call.object.lock_delay),
+                                 .done =
+                                     [this, &call](const detail::AcquireOutcome& outcome) {
+                                       after(*call.process, 0, [this, &call, outcome] {
+                                         Got got;
+                                         if (outcome.contender)
+                                           got.hold =
+                                               outcome.contender->make_hold(core::CountKind::lock);
+                                         if (outcome.error)
+                                           got.error = std::make_exception_ptr(*outcome.error);
+                                         ended(call, std::move(got));
+                                       });
+                                     }},
+                                options.stop);
 }
 
 void Users::after(SimProcess& process, std::int64_t micros, std::function<void()> task) {
@@ -295,7 +295,7 @@ void Users::ended(Call& call, Got got) {
   if (call.step.ending == Ending::locks) return plan_ending(call);  // lock() has no handler
   if (std::exchange(thrower_, thrower_ == call.process ? nullptr : thrower_) == call.process ||
       call.step.ending == Ending::throws) {
-    let_go(call);
+    release_node(call);
     throw std::runtime_error("a handler throws");
   }
   plan_ending(call);
@@ -356,13 +356,14 @@ void Users::ask_release(const PlanStep& step) {
   if (parent == nullptr || parent->children.empty()) return;
   std::vector<std::string> names;
   for (const std::string& name : parent->children) {
-    if (core::NodeName::parse(name)) names.push_back(name);
+    if (core::ZnodeName::parse(name)) names.push_back(name);
   }
   if (names.empty()) return;
   std::ranges::sort(names);
   const auto whom =
-      core::NodeName::parse(names[static_cast<std::size_t>(step.salt) % names.size()]);
-  const std::string marker = path_of(object.path) + "/" + core::revocation_marker(whom->sequence);
+      core::ZnodeName::parse(names[static_cast<std::size_t>(step.salt) % names.size()]);
+  const std::string marker =
+      path_of(object.path) + "/" + core::release_request_path(whom->sequence);
   const bool forces = step.act == Act::force_release;
   const auto data = forces ? core::revocation_forces : core::revocation_asks;
   if (servers.create(marker, std::string(data)) != core::Status::ok) return;
@@ -430,8 +431,8 @@ void Users::look_for_leftovers() {
       if (!line->core->work().idle()) say("background work");
       if (!line->core->keeper().deserted()) say("a member of a session");
       for (int path = 0; path < plan_.setup.paths; ++path) {
-        if (!line->core->engine(core::LockPath(path_of(path)))->nodes().empty())
-          say("an entry of an engine's map");
+        if (!line->core->path_lock(core::LockPath(path_of(path)))->nodes().empty())
+          say("an entry of an path_lock's map");
       }
     }
   }

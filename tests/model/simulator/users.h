@@ -143,7 +143,7 @@ class Users {
   void make_object(Seat& seat, std::size_t i);
   void acquire(const PlanStep& step);
   void lock(Call& call, AcquireOptions options);
-  static std::shared_ptr<recipes::LockEngine> engine_of(const Call& call);
+  static std::shared_ptr<detail::PathLock> engine_of(const Call& call);
   Call& new_call(SimProcess& process, const ObjectPlan& object, const PlanStep& step);
   void start(Call& call, LockObject& object);
   void ended(Call& call, Got got);
@@ -164,7 +164,7 @@ class Users {
   void proclaim(Call& call, int left);
   bool is_first(const Leadership& leadership);
   void write(Call& call);
-  void let_go(Call& call);
+  void release_node(Call& call);
   void end_thread(Call& call);
   const char* misdeed_of_child();
   bool child_has_something() const;

@@ -8,10 +8,10 @@
 #include "tests/model/simulator/leader.h"
 #include "tests/model/simulator/users.h"
 #include "zklock/core/lock_path.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/error.h"
 #include "zklock/guarded_transaction.h"
-#include "zklock/recipes/lock_engine.h"
-#include "zklock/recipes/queue_reader.h"
+#include "zklock/recipes/observe/queue_reader.h"
 
 namespace zklock::simulator {
 
@@ -106,7 +106,7 @@ void Users::register_loss(Call& call) {
           part.told_lost = true;
           scribe_.note({.kind = Event::Kind::told_lost, .hold = part.hold});
           if (call.step.ending != Ending::until_lost || call.over) return;
-          after(*call.process, 500, [this, &call] { let_go(call); });
+          after(*call.process, 500, [this, &call] { release_node(call); });
         });
   }
 }
@@ -173,7 +173,7 @@ void Users::forget(Call& call, bool given_back) {
   call.over = true;
 }
 
-void Users::let_go(Call& call) {
+void Users::release_node(Call& call) {
   if (call.over) return;
   for (Call::Part& part : call.parts) ask(call, part, false);
   forget(call, true);
@@ -203,8 +203,9 @@ void Users::end_thread(Call& call) {
   call.got.hold.release();
 }
 
-std::shared_ptr<recipes::LockEngine> Users::engine_of(const Call& call) {
-  return call.process->line(call.ensemble).core->engine(core::LockPath(path_of(call.object.path)));
+std::shared_ptr<detail::PathLock> Users::engine_of(const Call& call) {
+  return call.process->line(call.ensemble)
+      .core->path_lock(core::LockPath(path_of(call.object.path)));
 }
 
 void Users::count(const Call& call) {
@@ -259,7 +260,7 @@ void Users::plan_ending(Call& call) {
   }
   const bool exits = call.step.ending == Ending::locks && call.step.salt % 4 == 0;
   after(*call.process, call.step.hold,
-        [this, &call, exits] { exits ? end_thread(call) : let_go(call); });
+        [this, &call, exits] { exits ? end_thread(call) : release_node(call); });
 }
 
 void Users::nest(Call& call) {
@@ -425,7 +426,7 @@ bool Users::is_first(const Leadership& leadership) {
   if (parent == nullptr) return false;
   client::Reply list;
   list.children = parent->children;
-  const auto queue = recipes::Queue::of(list);
+  const auto queue = detail::Queue::of(list);
   return !queue.delayed && !queue.contenders.empty() &&
          queue.contenders.front().text == node.substr(slash + 1);
 }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "zklock/client.h"
+#include "zklock/deadline.h"
+
+namespace zklock {
+
+/// Options of request_release(). Every member has a default.
+///
+/// Thread-safety: a value.
+struct ReleaseRequestOptions {
+  /// true: the holder cannot refuse. Its hold turns `lost`, and then its znode is deleted.
+  bool force = false;
+  /// The contender to ask, by the name of its znode (Participant::node). By default the first
+  /// contender that holds or, if none holds, the first in the queue.
+  std::optional<std::string> node = std::nullopt;
+  /// When the call stops waiting for the deletion of that znode, even if no server answers. If the
+  /// deadline has already passed, the call sends the request and does not wait for the release.
+  Deadline deadline = Deadline::never();
+};
+
+/// Asks a contender of the lock at `path` to release it, and waits until its znode is deleted.
+///
+/// Creates an ephemeral znode "revoke-<number>" beside the contender's znode. Deletes it in the
+/// background when the call returns or throws, or at the latest when the caller's session ends. The
+/// lock znodes themselves are not changed.
+///
+/// Returns true when the contender's znode is deleted, or if there is no contender to ask. Returns
+/// false if the deadline passed first. The request is then withdrawn, but the contender may have
+/// received it.
+///
+/// Blocks; an interruption point of Boost.Thread. An interruption also withdraws the request.
+///
+/// Throws: Error(invalid_path | invalid_option | no_auth | auth_failed | invalid_acl |
+/// quota_exceeded | read_only | too_many_nodes | not_connected | closed | forked | server_error).
+/// An error withdraws the request, too. The code not_connected means that no server answered for
+/// ClientOptions::connection_timeout, and the deadline had not passed before that. The code no_auth
+/// means that the ACL of the lock's path does not permit this client to create children.
+///
+/// A holder receives LockEvent::release_requested, and its Hold::release_requested() is stopped.
+/// For a leader, Leadership::release_requested() is stopped. The program decides whether to
+/// release. With `force` the library decides: the hold turns lost and its lost() token is stopped.
+/// Then the holder's own client deletes the znode. If several calls ask one contender and one of
+/// them forces, it is forced. A contender that does not hold yet receives the request when it
+/// holds.
+///
+/// A holder watches for the request from the first tick of its client after the grant. There are 20
+/// ticks in a session timeout. Holds that end before their first tick cost no request for this.
+///
+/// A holder that has crashed cannot release. Its znode is deleted when its session expires, which
+/// also ends the wait. A holder that has released counts as the holder until its znode is deleted.
+/// The next contender of its client may already hold (see Hold::release()). That contender is not
+/// asked.
+///
+/// SharedMutex: a writer that downgrades has not released. The call then asks it as a reader.
+///
+/// PriorityMutex: a contender at the gate has nothing to release and is not asked by default. If it
+/// is named, the wait ends when it passes the gate.
+///
+/// MultiMutex and QuorumMutex: only one part is asked, on this path and this client's ensemble.
+/// Only that part's hold is notified. If too few parts remain, the whole is lost as after any other
+/// loss.
+///
+/// Source: org.apache.curator.framework.recipes.locks.Revoker.
+///
+/// Thread-safety: any thread.
+bool request_release(Client& client, std::string path, ReleaseRequestOptions options = {});
+
+}  // namespace zklock

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails if an #include goes against the layers, or if files include each other in a cycle.
+
+  tests/check_includes.py [ROOT]
+
+A unit is a header with its sources: zklock/engine/contender.h, contender.cpp, contender_hold.cpp.
+RULES says for each folder which folders its files may include. A unit includes what its header and
+its sources include; these edges between units must form no cycle.
+"""
+import pathlib
+import re
+import sys
+
+PUBLIC = "include/zklock"
+CORE = [PUBLIC, "zklock/core"]
+PORT = [*CORE, "zklock/client/port"]
+THREADS = [*PORT, "zklock/client/threads"]
+SESSION = [*THREADS, "zklock/engine/session"]
+CALLBACK = [*SESSION, "zklock/engine/callback"]
+ENGINE = [*CALLBACK, "zklock/engine"]
+LOCKS = [*ENGINE, "zklock/recipes/locks"]
+
+# folder -> folders of this project that it may include
+RULES = {
+    PUBLIC: [PUBLIC],
+    "zklock/core": CORE,
+    "zklock/client/port": PORT,
+    "zklock/client/threads": THREADS,
+    "zklock/client/zookeeper": [*THREADS, "zklock/client/zookeeper"],
+    "zklock/engine/session": SESSION,
+    "zklock/engine/callback": CALLBACK,
+    "zklock/engine": ENGINE,
+    "zklock/recipes": [*ENGINE, "zklock/recipes"],
+    "zklock/recipes/locks": [*LOCKS, "zklock/recipes/observe"],
+    "zklock/recipes/observe": [*ENGINE, "zklock/recipes/observe"],
+    "zklock/recipes/release_request": [*ENGINE, "zklock/recipes/observe"],
+    "zklock/recipes/composite": [*LOCKS, "zklock/recipes/composite"],
+    "zklock/recipes/election": [*LOCKS, "zklock/recipes/observe", "zklock/recipes/election"],
+    "zklock/recipes/transaction": [*ENGINE, "zklock/recipes/election",
+                                   "zklock/recipes/transaction"],
+    "examples": [PUBLIC],
+}
+# The file that makes the ports; callbacks that take the whole client.
+EXCEPTIONS = {
+    ("zklock/recipes/client.cpp", "zklock/client/zookeeper/make_coordinator.h"),
+    ("zklock/engine/callback/completion.h", "zklock/engine/client_core.h"),
+    ("zklock/engine/callback/reliable_post.h", "zklock/engine/client_core.h"),
+}
+
+# Cycles that are known, by their number of units.
+KNOWN_CYCLES = {"zklock/engine": 20, "zklock/recipes/composite": 2}
+
+# Headers outside the project. Public headers have the standard library only.
+ONLY_STANDARD = (PUBLIC, "zklock/core")
+IMPURE = set("thread mutex shared_mutex condition_variable future semaphore latch barrier stop_token "
+             "iostream istream ostream fstream sstream syncstream cstdio filesystem csignal".split())
+SUFFIX = re.compile(r"\.(h|cpp)$")
+
+
+def folder_of(path):
+    """The longest folder of RULES that contains the file."""
+    return max((f for f in RULES if path.startswith(f + "/")), key=len, default=None)
+
+
+def includes_of(text):
+    """Yields (name, is_standard_form) of each #include that is not commented out."""
+    for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', text, re.M):
+        yield (match[1] or match[2]), match[1] is not None
+
+
+def fault(path, name, angled, files):
+    """Why this file must not have this include; None if it may."""
+    here = folder_of(path)
+    if angled:
+        if name.startswith("zookeeper/") and here != "zklock/client/zookeeper":
+            return "only zklock/client/zookeeper includes the ZooKeeper C client"
+        if here in ONLY_STANDARD and not re.fullmatch(r"[a-z_]+", name):
+            if not (here == "zklock/core" and name.startswith("boost/container/")):
+                return "the standard library only"
+        if here == "zklock/core" and name in IMPURE:
+            return "core has no threads, input or output"
+        return None
+    beside = path.rsplit("/", 1)[0] + "/" + name
+    if here == "examples" and beside in files:
+        return None
+    target = next((f for f in ("include/" + name, name) if f in files), None)
+    if target is None:
+        return "no such file"
+    there = folder_of(target)
+    if there not in RULES[here] and (path, target) not in EXCEPTIONS:
+        return f"{here} may include {', '.join(RULES[here])}"
+    return None
+
+
+def unit_of(path, units):
+    """The unit of a file: its header; for a source without one, the header with the longest name
+    that begins its name; else the source itself."""
+    stem = SUFFIX.sub("", path)
+    if stem in units:
+        return stem
+    owners = [u for u in units if stem.startswith(u + "_")]
+    return max(owners, key=len, default=stem)
+
+
+def cycles(graph):
+    """The strongly connected components with more than one unit (Tarjan's algorithm)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            component = stack[stack.index(node):]
+            del stack[stack.index(node):]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def check(files):
+    """The faults in `files`, a dict from path to text: a list of sentences."""
+    faults = []
+    units = {SUFFIX.sub("", f) for f in files if f.endswith(".h") and f.startswith("zklock/")}
+    graph = {}
+    for path, text in sorted(files.items()):
+        unit = unit_of(path, units)
+        edges = graph.setdefault(unit, set())
+        for name, angled in includes_of(text):
+            why = fault(path, name, angled, files)
+            if why:
+                faults.append(f"{path} includes {name}: {why}")
+            elif not angled and name in files:
+                edges.add(unit_of(name, units))
+        edges.discard(unit)
+    for unit in {u for edges in graph.values() for u in edges}:
+        graph.setdefault(unit, set())
+    for cycle in cycles(graph):
+        if len(cycle) <= KNOWN_CYCLES.get(folder_of(cycle[0] + ".h"), 0):
+            continue
+        faults.append(f"{len(cycle)} units include each other: {', '.join(cycle)}")
+    return faults
+
+
+def read(root):
+    paths = [p for top in ("include", "zklock", "examples") for p in (root / top).rglob("*")]
+    return {str(p.relative_to(root)): p.read_text(encoding="utf-8")
+            for p in paths if SUFFIX.search(p.name) and folder_of(str(p.relative_to(root)))}
+
+
+def check_itself():
+    """Each broken tree must have a fault, and the sound one none."""
+    def tree(*more):
+        return {"include/zklock/a.h": "#include <vector>\n", "zklock/core/b.h": '#include "zklock/a.h"\n',
+                "zklock/engine/c.h": '#include "zklock/core/b.h"\n// #include "zklock/none.h"\n',
+                "zklock/engine/c_more.cpp": '#include "zklock/engine/c.h"\n', **dict(more)}
+    assert check(tree()) == [], check(tree())
+    for path, include in (
+            ("include/zklock/x.h", '"zklock/core/b.h"'), ("include/zklock/x.h", "<boost/any.hpp>"),
+            ("include/zklock/x.h", "<unistd.h>"), ("zklock/core/x.h", "<mutex>"),
+            ("zklock/core/x.cpp", '"zklock/engine/c.h"'), ("zklock/client/port/x.h", '"zklock/engine/c.h"'),
+            ("zklock/engine/x.cpp", "<zookeeper/zookeeper.h>"), ("zklock/engine/x.cpp", '"zklock/gone.h"'),
+            ("examples/x.cpp", '"zklock/core/b.h"'),
+            ("zklock/core/b.cpp", '"zklock/core/b_user.h"\n#include "zklock/core/b.h"')):
+        extra = ("zklock/core/b_user.h", '#include "zklock/core/b.h"\n')
+        assert check(tree((path, f"#include {include}\n"), extra)), f"{path} with {include} passes"
+
+
+def main():
+    check_itself()
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    files = read(root)
+    if len(files) < 10:
+        sys.exit(f"no sources below {root}")
+    faults = check(files)
+    for sentence in faults:
+        print(sentence)
+    print(f"{len(files)} files, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

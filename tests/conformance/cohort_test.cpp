@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// A znode that contenders of one client share (max_local_handoffs), and an idle retained znode
+// (keep_idle_for).
+#include <atomic>
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/chronicle.h"
+#include "conformance/lock_test.h"
+#include "support/expire_session.h"
+
+namespace zklock::testing {
+namespace {
+
+// Longer than any test runs.
+constexpr std::chrono::hours kForLong{1};
+
+class LocalBatch : public LockTest {
+ protected:
+  static void expect_rising(const std::vector<FencingToken>& tokens) {
+    for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_LT(tokens[i - 1], tokens[i]);
+  }
+};
+
+// Holds never overlap, and tokens increase in the order of the grants. The other client is granted
+// too, although the threads of the first always contend.
+TEST_F(LocalBatch, ThreadsOfOneClientLeaveTheOthersTheirShare) {
+  constexpr int kThreads = 8;
+  constexpr int kBatch = 4;
+  constexpr int kTurnsOutside = 10;
+  const auto client = connect();
+  const auto other = connect();
+  ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = kBatch});
+  ReentrantMutex outside(*other, kPath);
+  Chronicle<FencingToken> tokens;
+  std::atomic<int> inside{0};
+  std::atomic<int> overlaps{0};
+  std::atomic<bool> over{false};
+  std::atomic<std::size_t> grants{0};
+  const auto take = [&](ReentrantMutex& lock) {
+    const Hold hold = lock.acquire();
+    if (++inside != 1) ++overlaps;
+    tokens.add(hold.token());
+    --inside;
+  };
+  std::vector<std::future<void>> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.push_back(in_thread([&] {
+      while (!over) {
+        take(mutex);
+        ++grants;
+      }
+    }));
+  }
+  EXPECT_TRUE(eventually([&] { return grants > 2 * kThreads; }, kPatience));
+  for (int i = 0; i < kTurnsOutside; ++i) take(outside);
+  over = true;
+  for (auto& thread : threads) get(thread);
+  EXPECT_EQ(overlaps, 0);
+  const auto all = tokens.all();
+  expect_rising(all);
+  EXPECT_TRUE(std::ranges::any_of(all, [](const FencingToken& t) { return t.turn > 0; }));
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(LocalBatch, WaitersOfOneClientShareANode) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100});
+  Hold hold = mutex.acquire();
+  std::vector<std::future<Hold>> waiting;
+  for (int i = 0; i < 20; ++i) waiting.push_back(mutex.async_acquire());
+  EXPECT_EQ(nodes().size(), 1U);
+  std::vector<FencingToken> tokens{hold.token()};
+  for (auto& next : waiting) {
+    EXPECT_FALSE(is_ready(next));
+    hold.release();
+    hold = get(next);
+    EXPECT_EQ(hold.state(), HoldState::held);
+    tokens.push_back(hold.token());
+  }
+  expect_rising(tokens);
+  EXPECT_EQ(tokens.front().zxid, tokens.back().zxid);
+  EXPECT_EQ(raw().exists(hold.node()).stat.czxid, hold.token().zxid);
+  hold.release();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(LocalBatch, WorksForMutexesToo) {
+  const auto client = connect();
+  Mutex mutex(*client, kPath, {.max_local_handoffs = 3});
+  mutex.lock();
+  auto waiting = in_thread([&] {
+    mutex.lock();
+    mutex.unlock();
+  });
+  mutex.unlock();
+  get(waiting);
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(LocalBatch, ThreadsNestInWhatWasPassedOn) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100, .keep_idle_for = kForLong});
+  std::vector<std::future<void>> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.push_back(in_thread([&] {
+      for (int i = 0; i < 50; ++i) {
+        const std::scoped_lock outer(mutex);
+        const FencingToken token = mutex.acquire().token();
+        for (int j = 0; j < 3; ++j) {
+          const std::scoped_lock inner(mutex);
+          EXPECT_EQ(mutex.hold_count(), 2);
+          EXPECT_EQ(mutex.acquire().token(), token);
+        }
+      }
+    }));
+  }
+  for (auto& thread : threads) get(thread);
+  EXPECT_EQ(mutex.hold_count(), 0);
+}
+
+TEST_F(LocalBatch, TheNextGetsANewNodeWhenTheSessionEnds) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100});
+  Hold hold = mutex.acquire();
+  auto second = mutex.async_acquire();
+  auto third = mutex.async_acquire();
+  expire_session(chroot_.hosts(), client->session_id());
+  Hold next = get(second);
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_GT(next.token().zxid, hold.token().zxid);
+  next.release();
+  next = get(third);
+  next.release();
+  EXPECT_TRUE(becomes_empty());
+}
+
+class KeepIdle : public LocalBatch {
+ protected:
+  // Returns whether the znode that this client retains is the only contender.
+  bool is_kept(const ReentrantMutex& mutex) const {
+    const auto all = mutex.participants();
+    return all.size() == 1 && all.front().mine && all.front().holds;
+  }
+};
+
+TEST_F(KeepIdle, TheSameProcessLocksAgainOnTheSameNode) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
+  std::vector<FencingToken> tokens;
+  for (int i = 0; i < 10; ++i) {
+    const Hold hold = mutex.acquire();
+    tokens.push_back(hold.token());
+  }
+  expect_rising(tokens);
+  EXPECT_EQ(tokens.front().zxid, tokens.back().zxid);
+  EXPECT_TRUE(is_kept(mutex));
+}
+
+TEST_F(KeepIdle, IsHandedOverToWhoComesFromOutside) {
+  const auto client = connect();
+  const auto other = connect();
+  ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
+  ReentrantMutex outside(*other, kPath);
+  for (int i = 0; i < 5; ++i) {
+    mutex.lock();
+    mutex.unlock();
+    const Hold hold = outside.acquire({.deadline = kPatience});
+    EXPECT_TRUE(hold);
+  }
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(KeepIdle, IsLostWithItsSession) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
+  const FencingToken before = mutex.acquire().token();
+  expire_session(chroot_.hosts(), client->session_id());
+  EXPECT_TRUE(becomes_empty());
+  // Until the client learns of the session's end, the retained znode still grants: its lease is
+  // valid.
+  const auto held_anew = [&] {
+    const Hold hold = mutex.acquire();
+    return hold.state() == HoldState::held && hold.token().zxid > before.zxid;
+  };
+  EXPECT_TRUE(eventually(held_anew, kPatience));
+}
+
+TEST_F(KeepIdle, IsLostWithItsNode) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
+  Hold hold = mutex.acquire();
+  const FencingToken before = hold.token();
+  const std::string node = hold.node();
+  hold.release();
+  ASSERT_TRUE(eventually([&] { return is_kept(mutex); }, kPatience));
+  client->flush(kPatience);
+  ASSERT_EQ(raw().delete_node(node), ZOK);
+  EXPECT_TRUE(eventually(
+      [&] {
+        const Hold again = mutex.acquire();
+        return again.token().zxid > before.zxid;
+      },
+      kPatience));
+}
+
+TEST_F(KeepIdle, EndsAfterItsTime) {
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath, {.keep_idle_for = 1ms});
+  mutex.lock();
+  mutex.unlock();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(KeepIdle, NothingIsLeftWhenTheObjectsAreGone) {
+  const auto client = connect();
+  {
+    ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 3, .keep_idle_for = kForLong});
+    for (int i = 0; i < 5; ++i) {
+      mutex.lock();
+      mutex.unlock();
+    }
+    EXPECT_TRUE(is_kept(mutex));
+  }
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(client->flush(kPatience));
+  if (const ZooKeeperServer* const server = SharedServer::server()) {
+    EXPECT_TRUE(eventually([&] { return !watched(*server, kPath); }, kPatience));
+  }
+}
+
+ClientOptions nowhere() {
+  ClientOptions options;
+  options.hosts = "127.0.0.1:1";
+  return options;
+}
+
+TEST(LocalBatchOptions, ThatAreNoneAreRefused) {
+  Client client(nowhere());
+  const auto made = [&](MutexOptions options) {
+    return error_of([&] { return ReentrantMutex(client, kPath, options).hold_count(); });
+  };
+  EXPECT_EQ(made({.max_local_handoffs = 1, .keep_idle_for = 0ms}), std::nullopt);
+  EXPECT_EQ(made({.max_local_handoffs = 2, .keep_idle_for = std::chrono::milliseconds::max()}),
+            std::nullopt);
+  EXPECT_EQ(made({.max_local_handoffs = 0}), Errc::invalid_option);
+  EXPECT_EQ(made({.max_local_handoffs = -1}), Errc::invalid_option);
+  EXPECT_EQ(made({.keep_idle_for = -1ms}), Errc::invalid_option);
+}
+
+TEST(LocalBatchOptions, AreForMutexesOnly) {
+  Client client(nowhere());
+  for (const MutexOptions& options :
+       {MutexOptions{.max_local_handoffs = 2}, MutexOptions{.keep_idle_for = 1ms}}) {
+    const auto text = error_text_of([&] { return SharedMutex(client, kPath, options).path(); });
+    EXPECT_NE(text.find("for ReentrantMutex and Mutex only"), std::string::npos) << text;
+    const auto refused = [](const auto& call) { return error_of(call) == Errc::invalid_option; };
+    EXPECT_TRUE(refused([&] { return SharedMutex(client, kPath, options).path(); }));
+    EXPECT_TRUE(refused([&] { return Semaphore(client, kPath, 2, options).path(); }));
+    EXPECT_TRUE(refused([&] { return PriorityMutex(client, kPath, {.mutex = options}).path(); }));
+    EXPECT_TRUE(refused([&] { return MultiMutex(client, {kPath}, options).hold_count(); }));
+    EXPECT_FALSE(refused([&] { return Mutex(client, kPath, options).path(); }));
+  }
+}
+
+}  // namespace
+}  // namespace zklock::testing

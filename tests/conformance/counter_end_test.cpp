@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// On a real server: a lock path whose sequence counter is at its end, and a hand-made znode with a
+// name ahead of the counter.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/lock_test.h"
+#include "support/snapshot.h"
+
+namespace zklock::testing {
+namespace {
+
+class SequenceEnd : public OwnServerTest {
+ protected:
+  SequenceEnd() : OwnServerTest({.extra_jvm_flags = {"-Dzookeeper.digest.enabled=false"}}) {}
+
+  // Restarts the server with this counter of the lock path. REQUIRES: clients connect afterwards.
+  void set_counter(std::int32_t counter) {
+    server_.restart();  // the server writes a snapshot at its start
+    ASSERT_TRUE(server_.wait_until_serving()) << server_.log();
+    server_.stop();
+    set_sequence_counter(server_.directory(), chroot_.path() + kPath, counter);
+    start_again();
+  }
+
+  static constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();
+};
+
+TEST_F(SequenceEnd, NumbersBeginAgainWhereNobodyElseIsInTheQueue) {
+  FencingToken before;
+  {
+    const auto client = connect();
+    before = ReentrantMutex(*client, kPath).acquire().token();
+    ASSERT_TRUE(client->flush(kPatience));
+  }
+  ASSERT_NO_FATAL_FAILURE(set_counter(kLast - 10));
+
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath);
+  const Hold hold = mutex.acquire({.deadline = kPatience});
+  EXPECT_EQ(hold.node(), kPath + "/lock-0000000000");
+  EXPECT_GT(hold.token(), before);
+  EXPECT_EQ(nodes().size(), 1U);
+}
+
+TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  ASSERT_EQ(raw().create(kPath + "/config").rc, ZOK);
+  ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
+
+  const auto client = connect();
+  const auto other = connect();
+  ReentrantMutex mutex(*client, kPath);
+  ReentrantMutex others_mutex(*other, kPath);
+  // Repeated, because the counter stays at its end: each znode would get the name of the last one.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    auto others = others_mutex.async_acquire();
+    EXPECT_EQ(error_text_of([&] { mutex.lock(); }),
+              "lock /lock: the sequence counter of the path is exhausted, and the path cannot be "
+              "recreated while it has the child \"config\"; delete that child [zklock:16]");
+    EXPECT_EQ(error_of([&] { return get(others); }), Errc::sequence_exhausted);
+  }
+  ASSERT_TRUE(client->flush(kPatience));
+  ASSERT_TRUE(other->flush(kPatience));
+  EXPECT_EQ(nodes(), std::vector<std::string>{"config"});
+
+  ASSERT_EQ(raw().delete_node(kPath + "/config"), ZOK);
+  EXPECT_EQ(mutex.acquire({.deadline = kPatience}).node(), kPath + "/lock-0000000000");
+}
+
+TEST_F(SequenceEnd, SharedCountIsThere_OutlivesThePath) {
+  FencingToken before;
+  {
+    const auto client = connect();
+    Semaphore semaphore(*client, kPath, SharedCount{.initial = 2});
+    semaphore.set_permits(3);
+    before = semaphore.acquire().token();
+    ASSERT_TRUE(client->flush(kPatience));
+  }
+  ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
+
+  const auto client = connect();
+  Semaphore semaphore(*client, kPath, SharedCount{.initial = 9});
+  const Permit all = semaphore.acquire(3, {.deadline = kPatience});
+  EXPECT_EQ(all.node(), kPath + "/permits-3-0000000001");
+  EXPECT_GT(all.token(), before);
+  EXPECT_FALSE(semaphore.try_acquire());
+  EXPECT_EQ(semaphore.permits(), 3);
+  EXPECT_EQ(nodes(), (std::vector<std::string>{"count", "permits-3-0000000001"}));
+}
+
+TEST_F(SequenceEnd, ContenderIsThere_OthersWaitUntilItIsDeleted) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  ASSERT_EQ(raw().create(kPath + "/lock-0000000007").rc, ZOK);
+  ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
+
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath);
+  EXPECT_FALSE(mutex.try_lock());
+  EXPECT_FALSE(mutex.try_lock_for(50ms));
+  auto waits = mutex.async_acquire();
+  EXPECT_FALSE(mutex.try_lock_for(50ms));
+  EXPECT_FALSE(is_ready(waits));
+  ASSERT_EQ(raw().delete_node(kPath + "/lock-0000000007"), ZOK);
+  EXPECT_EQ(get(waits).node(), kPath + "/lock-0000000000");
+}
+
+// Half of the threads use a new object for each call, so no state of an object carries over.
+TEST_F(SequenceEnd, CallsAreRepeatedEveryMillisecond_PathIsMadeAnew) {
+  constexpr int kClients = 4;
+  constexpr int kEnough = 50;
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
+
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < kClients; ++i) clients.push_back(connect());
+  std::atomic<int> granted{0};
+  std::atomic<int> inside{0};
+  std::atomic<int> overlaps{0};
+  const auto withdraw = std::chrono::steady_clock::now() + kPatience;
+  const auto contend = [&](Client& client, bool keeps_object) {
+    std::optional<ReentrantMutex> mutex;
+    while (granted < kEnough && std::chrono::steady_clock::now() < withdraw) {
+      if (!mutex) mutex.emplace(client, kPath);
+      if (keeps_object ? mutex->try_lock_for(1ms) : mutex->try_lock()) {
+        if (++inside > 1) ++overlaps;
+        ++granted;
+        --inside;
+        mutex->unlock();
+      }
+      if (!keeps_object) mutex.reset();
+      std::this_thread::sleep_for(1ms);
+    }
+  };
+  std::vector<std::future<void>> threads;
+  for (const auto& client : clients) {
+    for (const bool keeps_object : {true, false}) {
+      threads.push_back(in_thread([&, keeps_object] { contend(*client, keeps_object); }));
+    }
+  }
+  for (auto& thread : threads) EXPECT_NO_THROW(get(thread));
+  EXPECT_GE(granted, kEnough);
+  EXPECT_EQ(overlaps, 0);
+}
+
+TEST_F(LockTest, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  const std::string by_hand = kPath + "/lock-0000000004";
+  ASSERT_EQ(raw().create(by_hand).rc, ZOK);  // the counter is at 1
+
+  const auto client = connect();
+  ReentrantMutex mutex(*client, kPath);
+  for (int i = 1; i < 4; ++i) {
+    EXPECT_EQ(mutex.acquire({.deadline = kPatience}).node(),
+              kPath + "/lock-000000000" + std::to_string(i));
+    ASSERT_TRUE(client->flush(kPatience));
+  }
+  EXPECT_FALSE(mutex.try_lock());
+  auto waits = mutex.async_acquire();
+  EXPECT_FALSE(mutex.try_lock_for(50ms));
+  EXPECT_FALSE(is_ready(waits));
+  ASSERT_EQ(raw().delete_node(by_hand), ZOK);
+  const Hold hold = get(waits);
+  EXPECT_GT(hold.node(), by_hand);
+  EXPECT_EQ(nodes().size(), 1U);
+}
+
+}  // namespace
+}  // namespace zklock::testing

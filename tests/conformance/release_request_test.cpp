@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// request_release(): the request to a holder, and the forced release.
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <boost/thread/thread.hpp>
+#include <gtest/gtest.h>
+
+#include "conformance/event_log.h"
+#include "conformance/holder_process.h"
+#include "conformance/lock_test.h"
+#include "support/forwarder.h"
+
+namespace zklock::testing {
+namespace {
+
+class Revoke : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> asker_ = connect();
+  EventLog log_;
+  ReentrantMutex mutex_{*client_, kPath, {.listener = log_.listener()}};
+};
+
+TEST_F(Revoke, AHolderThatIsAskedMayRelease) {
+  Hold hold = mutex_.acquire();
+  auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
+  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_FALSE(is_ready(asked));
+  EXPECT_EQ(nodes().size(), 2U) << "its node, and the marker";
+  hold.release();
+  EXPECT_TRUE(get(asked));
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(log_.reaches({"acquired", "release_requested", "released"}));
+}
+
+TEST_F(Revoke, AHolderThatIsAskedMayGoOn) {
+  const Hold hold = mutex_.acquire();
+  EXPECT_FALSE(request_release(*asker_, kPath, {.deadline = 5s}));
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_TRUE(log_.reaches({"acquired", "release_requested"}));
+}
+
+TEST_F(Revoke, RequestGivenUpBeforeItsReply_LeavesNoMarkerAfterFlush) {
+  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  const Hold hold = mutex_.acquire();
+  const std::string node = hold.node().substr(kPath.size() + 1);
+  const Forwarder slow(SharedServer::server()->port(), Forwarder::Events::passed, 50ms);
+  ClientOptions behind = options();
+  behind.hosts = "127.0.0.1:" + std::to_string(slow.port()) + chroot_.path();
+  const auto asker = connect(behind);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_FALSE(request_release(*asker, kPath, {.node = node, .deadline = 20ms}));
+    EXPECT_TRUE(asker->flush(kPatience));
+    EXPECT_EQ(nodes(), std::vector<std::string>{node});
+  }
+}
+
+TEST_F(Revoke, AForcedHolderIsLostFirst) {
+  Hold hold = mutex_.acquire();
+  std::atomic<int> told{0};
+  const std::stop_callback on_loss(hold.lost(), [&] {
+    if (hold.state() == HoldState::lost) ++told;
+  });
+  ReentrantMutex others(*asker_, kPath);
+  auto next = others.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_TRUE(request_release(*asker_, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_TRUE(eventually([&] { return told == 1; }, kPatience));
+  Hold granted = get(next);
+  EXPECT_GT(granted.token(), hold.token());
+  EXPECT_TRUE(log_.reaches({"acquired", "lost"}));
+  granted.release();
+  hold.release();
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Revoke, CanNameOneOfSeveralHolders) {
+  Semaphore semaphore(*client_, kPath, 2);
+  const Permit first = semaphore.acquire();
+  const Permit second = semaphore.acquire();
+  const std::string node = second.node().substr(kPath.size() + 1);
+  EXPECT_TRUE(
+      request_release(*asker_, kPath, {.force = true, .node = node, .deadline = kPatience}));
+  EXPECT_EQ(first.state(), HoldState::held);
+  EXPECT_EQ(second.state(), HoldState::lost);
+}
+
+TEST_F(Revoke, NamedWaiter_IsAskedOnceItHolds) {
+  Hold before = ReentrantMutex(*asker_, kPath).acquire();
+  auto waiting = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  const std::string node = nodes().back();
+  auto asked = in_thread(
+      [&] { return request_release(*asker_, kPath, {.node = node, .deadline = kPatience}); });
+  ASSERT_TRUE(reaches_nodes(3)) << "the marker";
+  EXPECT_FALSE(before.release_requested().stop_requested());
+  before.release();
+  Hold hold = get(waiting);
+  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_FALSE(is_ready(asked));
+  hold.release();
+  EXPECT_TRUE(get(asked));
+  EXPECT_TRUE(log_.reaches({"waiting 1", "acquired", "release_requested", "released"}));
+}
+
+TEST_F(Revoke, OneWhoForcesWinsOverOneWhoAsks) {
+  const Hold hold = mutex_.acquire();
+  auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
+  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  const auto operator_client = connect();
+  EXPECT_TRUE(request_release(*operator_client, kPath, {.force = true, .deadline = kPatience}));
+  EXPECT_TRUE(get(asked));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Revoke, ADeadHoldersNodeGoesWithItsSession) {
+  HolderProcess dead(chroot_.hosts(), kPath, 6s);
+  dead.wait_until_held();
+  dead.process().kill();
+  EXPECT_TRUE(request_release(*asker_, kPath, {.deadline = kPatience}));
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(Revoke, TheMarkerGoesWithTheAsker) {
+  const Hold hold = mutex_.acquire();
+  auto asker = connect();
+  auto asked = in_thread([&] { return error_of([&] { return request_release(*asker, kPath); }); });
+  ASSERT_TRUE(reaches_nodes(2));
+  asker->close();
+  EXPECT_EQ(get(asked), Errc::closed);
+  EXPECT_TRUE(reaches_nodes(1));
+  EXPECT_EQ(hold.state(), HoldState::held);
+}
+
+TEST_F(Revoke, AMarkerStandsInNobodysWay) {
+  Hold hold = mutex_.acquire();
+  const auto number = hold.node().substr(hold.node().size() - 10);
+  const std::string marker = kPath + "/revoke-" + number;
+  ASSERT_EQ(raw().create(marker).rc, ZOK);
+  ReentrantMutex others(*asker_, kPath);
+  EXPECT_FALSE(others.try_lock());
+  ASSERT_TRUE(asker_->flush(kPatience)) << "its node is gone";
+  EXPECT_EQ(mutex_.participants().size(), 1U);
+  auto next = others.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  hold.release();
+  EXPECT_TRUE(get(next));
+  // The marker is the only other child.
+  const Hold again = others.acquire({.owner = Owner::unique()});
+  EXPECT_TRUE(again);
+}
+
+TEST_F(Revoke, NobodyHoldsNobodyIsAsked) {
+  EXPECT_TRUE(request_release(*asker_, "/never-locked"));
+  mutex_.lock();
+  mutex_.unlock();
+  EXPECT_TRUE(client_->flush(kPatience));
+  EXPECT_TRUE(request_release(*asker_, kPath));
+  EXPECT_TRUE(request_release(*asker_, kPath, {.node = "lock-0000000000"}));
+  EXPECT_TRUE(nodes().empty());
+}
+
+TEST_F(Revoke, BadInputIsRefused) {
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, "relative"); }), Errc::invalid_path);
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.node = "config"}); }),
+            Errc::invalid_option);
+  asker_->close();
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath); }), Errc::closed);
+}
+
+TEST_F(Revoke, WhoMayNotCreateBesideTheHolderMayNotAsk) {
+  ClientOptions with_acl = options();
+  with_acl.digest = DigestCredential{"team", "secret"};
+  with_acl.acl = AclPolicy::creator_all();
+  const auto ours = connect(with_acl);
+  ReentrantMutex mutex(*ours, "/guarded");
+  Hold hold = mutex.acquire();
+  const std::string node = hold.node().substr(std::string("/guarded/").size());
+  EXPECT_EQ(
+      error_of([&] { return request_release(*asker_, "/guarded", {.force = true, .node = node}); }),
+      Errc::no_auth);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  auto colleague = connect(with_acl);
+  EXPECT_TRUE(request_release(*colleague, "/guarded", {.force = true, .deadline = kPatience}));
+  EXPECT_EQ(hold.state(), HoldState::lost);
+}
+
+class RevokeAtAFrozenServer : public OwnServerTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> asker_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+
+  // Names the holder's znode, so that request_release() does not list the queue first.
+  static ReleaseRequestOptions asking(const Hold& hold, Deadline deadline) {
+    return {.node = hold.node().substr(kPath.size() + 1), .deadline = deadline};
+  }
+};
+
+TEST_F(RevokeAtAFrozenServer, WhoIsInterruptedLeavesNoMarker) {
+  const Hold hold = mutex_.acquire();
+  const auto options = asking(hold, kPatience);
+  server_.pause();
+  bool interrupted = false;
+  boost::thread thread([&] {
+    try {
+      request_release(*asker_, kPath, options);
+    } catch (const boost::thread_interrupted&) {
+      interrupted = true;
+    }
+  });
+  thread.interrupt();  // at its first wait, for the reply to the marker's create
+  thread.join();
+  server_.resume();
+  EXPECT_TRUE(interrupted);
+  // Requests of one session are executed and answered in order.
+  EXPECT_EQ(ReentrantMutex(*asker_, kPath).participants(kPatience).size(), 1U);
+  EXPECT_TRUE(asker_->flush(kPatience));
+  EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
+}
+
+TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsIt) {
+  const Hold hold = mutex_.acquire();
+  const auto options = asking(hold, 500ms);
+  server_.pause();
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, options); }), std::nullopt);
+  server_.resume();
+}
+
+TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsItBeforeTheTimeForAConnection) {
+  const Hold hold = mutex_.acquire();
+  ClientOptions patient = options();
+  patient.connection_timeout = std::chrono::hours(1);
+  const auto asker = connect(patient);
+  server_.kill_hard();
+  auto asked =
+      in_thread([&, asking = asking(hold, 1s)] { return request_release(*asker, kPath, asking); });
+  const bool ended = asked.wait_for(kPatience) == std::future_status::ready;
+  asker->close();
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(error_of([&] { return get(asked); }), std::nullopt);
+  server_.start();
+  EXPECT_TRUE(server_.wait_until_serving()) << server_.log();
+}
+
+TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsTheSearchForTheHolder) {
+  const Hold hold = mutex_.acquire();
+  server_.pause();
+  EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.deadline = 500ms}); }),
+            std::nullopt);
+  server_.resume();
+}
+
+}  // namespace
+}  // namespace zklock::testing

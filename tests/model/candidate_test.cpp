@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pauses of a candidate between two attempts, which leader_latch.h and leader_election.h
+// promise. Also the Leadership after its end, as leadership.h promises it.
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/lock_world.h"
+#include "tests/model/test_candidate.h"
+#include "zklock/guarded_transaction.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = OperationKind;
+
+class Retrying final : public detail::Candidate {
+ public:
+  Retrying(detail::ClientCore& core, bool until_finished)
+      : Candidate(core.shared_from_this(), LockWorld::path,
+                  {.again = true,
+                   .until_finished = until_finished,
+                   .retry_delay_min = 100ms,
+                   .retry_delay_max = 800ms}) {}
+
+ private:
+  void began(
+      const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
+  void ended(
+      const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
+};
+
+class CandidateTest : public ::testing::Test {
+ protected:
+  CandidateTest() { lock_.connect_all(); }
+  ~CandidateTest() override {
+    if (candidate_) candidate_->close();
+    lock_.world().run_all();
+  }
+
+  void contend(bool until_finished) {
+    candidate_ = std::make_shared<Retrying>(lock_.core(0), until_finished);
+    candidate_->want();
+  }
+  std::size_t attempts() { return lock_.world().client(0).requests(Kind::create_contender); }
+  void fail_next_attempt() {
+    lock_.world().fail_next(0, Kind::create_contender, Status::quota_exceeded);
+  }
+  /// Returns the time from now to the next attempt to contend.
+  Duration pause() {
+    const Instant from = lock_.world().now();
+    const std::size_t before = attempts();
+    EXPECT_TRUE(lock_.world().run_until([&] { return attempts() > before; }, 10s));
+    return lock_.world().now() - from;
+  }
+  void run_until_it_leads() {
+    ASSERT_TRUE(lock_.world().run_until([&] { return candidate_->leads(); }, 10s));
+  }
+  /// A pause is shortened at random, by at most half of it.
+  static void expect_about(Duration pause, Duration longest) {
+    EXPECT_LE(pause, longest);
+    EXPECT_GE(pause, longest / 2);
+  }
+  void expect_growing_pauses() {
+    for (const Duration longest : {100ms, 200ms, 400ms, 800ms, 800ms}) {
+      fail_next_attempt();  // the attempt at the end of this pause
+      expect_about(pause(), longest);
+      lock_.world().run_all();
+    }
+    lock_.world().client(0).clear_faults();
+  }
+
+  LockWorld lock_{1};
+  std::shared_ptr<Retrying> candidate_;
+};
+
+TEST_F(CandidateTest, PauseOfALatch_GrowsUntilItLeads) {
+  fail_next_attempt();
+  contend(false);
+  lock_.world().run_all();
+  expect_growing_pauses();
+  run_until_it_leads();
+  fail_next_attempt();
+  candidate_->interrupt();  // the candidate contends again
+  lock_.world().run_all();
+  expect_about(pause(), 100ms);
+}
+
+TEST_F(CandidateTest, PauseOfAnElection_GrowsUntilALeadershipEndsWell) {
+  fail_next_attempt();
+  contend(true);
+  lock_.world().run_all();
+  expect_growing_pauses();
+  run_until_it_leads();
+  candidate_->finished(candidate_->leadership_state()->number(), true);  // the function has thrown
+  expect_about(pause(), 800ms);
+  run_until_it_leads();
+  const std::size_t before = attempts();
+  candidate_->finished(candidate_->leadership_state()->number(), false);
+  EXPECT_GT(attempts(), before) << "without a pause";
+  run_until_it_leads();
+  candidate_->finished(candidate_->leadership_state()->number(), true);
+  expect_about(pause(), 100ms);
+}
+
+TEST_F(CandidateTest, TransactionMadeBefore_IsWrittenWhileTheNodeExists) {
+  lock_.world().ensemble().create("/data", "0");
+  contend(true);
+  run_until_it_leads();
+  const auto leadership_state = candidate_->leadership_state();
+  const Leadership leadership = leadership_state->leadership();
+  GuardedTransaction transaction(leadership);
+  transaction.set("/data", "1");
+  candidate_->withdraw();
+  ASSERT_EQ(leadership.state(), HoldState::lost);
+
+  std::optional<Errc> refused;
+  const auto handler = [&](const std::exception_ptr& error) {
+    refused.reset();
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const Error& e) {
+      refused = e.errc();
+    }
+  };
+  transaction.async_commit(handler);
+  lock_.world().run_all();
+  EXPECT_EQ(refused, std::nullopt);
+  EXPECT_EQ(lock_.world().ensemble().find("/data")->data, "1");
+
+  candidate_->finished(leadership_state->number(), false);  // the znode is deleted now
+  lock_.world().run_all();
+  transaction.async_commit(handler);
+  lock_.world().run_all();
+  EXPECT_EQ(refused, Errc::lock_lost);
+  EXPECT_EQ(lock_.world().ensemble().find("/data")->version, 1);
+}
+
+TEST_F(CandidateTest, NoLeadership_HasEnded) {
+  const Leadership none;
+  EXPECT_EQ(none.state(), HoldState::lost);
+  EXPECT_EQ(none.valid_until(), LeaseClock::time_point::min());
+  EXPECT_EQ(none.node(), "");
+  EXPECT_TRUE(none.ended().stop_requested());
+  EXPECT_FALSE(none.release_requested().stop_possible());
+  contend(false);
+  run_until_it_leads();
+  EXPECT_LT(none.token(), candidate_->leadership_state()->leadership().token());
+}
+
+TEST_F(CandidateTest, CopyOfALeadership_EndsWithItAndKeepsTokenAndNode) {
+  contend(false);
+  run_until_it_leads();
+  const Leadership leadership = candidate_->leadership_state()->leadership();
+  const Leadership copy = leadership;
+  const FencingToken token = leadership.token();
+  const std::string node = leadership.node();
+  const std::stop_token ended = copy.ended();
+  EXPECT_FALSE(ended.stop_requested());
+  candidate_->withdraw();
+  lock_.world().run_all();
+  EXPECT_TRUE(ended.stop_requested());
+  for (const Leadership& each : {leadership, copy}) {
+    EXPECT_EQ(each.state(), HoldState::lost);
+    EXPECT_EQ(each.token(), token);
+    EXPECT_EQ(each.node(), node);
+  }
+  EXPECT_EQ(lock_.world().ensemble().find(node), nullptr) << "keeping one keeps no leadership";
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of the sharing of a znode, on the simulated ensemble. The other contenders are granted
+// later.
+#include "tests/model/local_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using LocalBatchEnd = LocalBatch;
+
+class LocalBatchLoss : public LocalBatch {
+ protected:
+  void SetUp() override {
+    LocalBatch::SetUp();
+    first_ = granted(0, many());
+    rest_ = several_wait(0, many(), 2);
+  }
+  /// Expects that the first call has lost its hold, and that the other calls are granted in turn.
+  void expect_first_lost_and_rest_served() {
+    EXPECT_EQ(call(first_).hold.state(), HoldState::lost);
+    EXPECT_EQ(lock_.lost_told(first_), 1U);
+    expect_new_node(first_, rest_[0]);
+    EXPECT_EQ(call(rest_[1]).outcomes, 0);
+    release(first_);
+    EXPECT_EQ(call(rest_[0]).hold.state(), HoldState::held);
+    EXPECT_EQ(call(rest_[1]).outcomes, 0);
+    release(rest_[0]);
+    expect_same_node(rest_[0], rest_[1]);
+    release(rest_[1]);
+    expect_rest();
+  }
+
+  std::size_t first_ = 0;
+  std::vector<std::size_t> rest_;
+};
+
+TEST_F(LocalBatchLoss, OfTheSession) {
+  lock_.world().expire(0);
+  run_for(1s);
+  expect_first_lost_and_rest_served();
+}
+
+TEST_F(LocalBatchLoss, OfTheLease) {
+  lock_.world().isolate(0);
+  run_for(5s);
+  EXPECT_EQ(lock_.lost_told(first_), 1U);
+  EXPECT_EQ(call(rest_[0]).outcomes, 0);
+  lock_.world().disconnect(0);
+  run_for(5s);
+  lock_.world().reconnect(0);
+  run_for(1s);
+  expect_first_lost_and_rest_served();
+}
+
+TEST_F(LocalBatchLoss, OfTheNode) {
+  run_for(1s);  // after two ticks its own znode is watched
+  ASSERT_EQ(ensemble().remove(call(first_).node), Status::ok);
+  run();
+  expect_first_lost_and_rest_served();
+}
+
+TEST_F(LocalBatchLoss, ByAPauseIsFoundAtTheRelease) {
+  lock_.world().pause(0);
+  run_for(8s);
+  lock_.world().resume(0);
+  lock_.release(first_);  // before the client processes any event
+  EXPECT_EQ(call(rest_[0]).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(1s);
+  expect_new_node(first_, rest_[0]);
+  release(rest_[0]);
+  release(rest_[1]);
+  expect_rest();
+}
+
+TEST_F(LocalBatchLoss, ByForce) {
+  ask_for_release(core::revocation_forces);
+  run_for(2s);
+  expect_new_node(first_, rest_[0]);
+  withdraw_request();
+  expect_first_lost_and_rest_served();
+}
+
+TEST_F(LocalBatchLoss, ByTheEndOfAThread) {
+  auto request = many();
+  request.kind = core::CountKind::lock;
+  release(first_);
+  release(rest_[0]);
+  const auto mine = waiting(0, request);
+  const auto next = waiting(0, many());
+  release(rest_[1]);
+  expect_same_node(first_, mine);
+  lock_.path_lock(0)->thread_exits(call(mine).owner);
+  run();
+  expect_new_node(first_, next);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U) << "it was not let go of";
+  call(mine).hold.release();
+  release(next);
+  expect_rest();
+}
+
+TEST_F(LocalBatchEnd, AMaximumHoldTimeIsEachHoldsOwn) {
+  auto request = many();
+  request.limit = {.longest = 1s};
+  const auto first = granted(0, request);
+  const auto rest = several_wait(0, request, 2);
+  run_for(900ms);
+  release(first);
+  expect_same_node(first, rest[0]);
+  run_for(900ms);
+  EXPECT_EQ(lock_.lost_told(rest[0]), 0U);
+  run_for(1200ms);
+  EXPECT_EQ(lock_.lost_told(rest[0]), 1U);
+  expect_new_node(first, rest[1]);
+  release(rest[0]);
+  release(rest[1]);
+  expect_rest();
+}
+
+TEST_F(LocalBatchEnd, TheErrorOfANodeIsOfAllWhoShareIt) {
+  const auto outside = granted(1);
+  auto request = many();
+  request.queue_again = false;
+  const auto rest = several_wait(0, request, 3);
+  lock_.world().expire(0);
+  run_for(1s);
+  for (const auto each : rest) {
+    EXPECT_EQ(call(each).outcomes, 1);
+    EXPECT_EQ(error(each), Errc::session_expired);
+  }
+  release(outside);
+  expect_rest();
+}
+
+TEST_F(LocalBatchEnd, ASessionThatEndsWhileAllWaitCostsNobodyHisTurn) {
+  const auto outside = granted(1);
+  const auto rest = several_wait(0, many(), 3);
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  release(outside);
+  EXPECT_TRUE(is_granted(rest[0]));
+  release(rest[0]);
+  expect_same_node(rest[0], rest[1]);
+  release(rest[1]);
+  release(rest[2]);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

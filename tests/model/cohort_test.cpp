@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several contenders of one client under one znode, on the simulated ensemble.
+#include <exception>
+#include <optional>
+
+#include "tests/model/local_fixture.h"
+#include "zklock/guarded_transaction.h"
+
+namespace zklock::model {
+namespace {
+
+/// A holder's write of /data.
+class Writing {
+ public:
+  Writing(const Hold& hold, const std::string& data) : tx_(hold) { tx_.set("/data", data); }
+  void commit() {
+    tx_.async_commit([this](const std::exception_ptr& e) { written = e == nullptr; });
+  }
+  std::optional<bool> written;
+
+ private:
+  GuardedTransaction tx_;
+};
+
+// ---- requests and order ------------------------------------------------------------------------
+
+TEST_F(LocalBatch, AHandOverCostsNoRequest) {
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  reset_counts();
+  release(first);
+  expect_same_node(first, second);
+  EXPECT_EQ(call(second).token.turn, 1U);
+  EXPECT_EQ(client(0).requests(), 0U);
+  release(second);
+  EXPECT_EQ(client(0).requests(), 1U);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, IsServedFirstComeFirstServed) {
+  const auto first = granted(0, many());
+  auto rest = several_wait(0, many(), 5);
+  auto before = first;
+  for (const auto next : rest) {
+    release(before);
+    expect_same_node(before, next);
+    EXPECT_EQ(lock_.held(), 1U);
+    before = next;
+  }
+  release(before);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, AnOwnersCallsStillNest) {
+  const Owner owner = Owner::unique();
+  auto mine = many();
+  mine.owner = owner;
+  const auto outer = granted(0, mine);
+  const auto other = waiting(0, many());
+  const auto inner = granted(0, mine);
+  EXPECT_EQ(call(inner).token, call(outer).token);
+  release(outer);
+  EXPECT_EQ(call(other).outcomes, 0);
+  release(inner);
+  expect_same_node(outer, other);
+  release(other);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, WhoHasLetGoHoldsNoMore) {
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  const auto contender = call(first).hold.state();
+  EXPECT_EQ(contender, HoldState::held);
+  const std::stop_token lost = call(first).hold.lost();
+  release(first);
+  EXPECT_TRUE(is_granted(second));
+  EXPECT_FALSE(lost.stop_requested()) << "it was not lost";
+  EXPECT_EQ(lock_.held(), 1U);
+  release(second);
+  expect_rest();
+}
+
+// ---- contenders that share a znode -------------------------------------------------------------
+
+TEST_F(LocalBatch, IsOfThoseWhoAgree) {
+  const auto first = granted(0, on({.batch = 3}));
+  const auto other_batch = waiting(0, on({.batch = 4}));
+  auto request = on({.batch = 3});
+  request.queue_again = false;
+  const auto other_policy = waiting(0, request);
+  request = on({.batch = 3});
+  request.lock_delay = 1s;
+  const auto other_delay = waiting(0, request);
+  const auto none = waiting(0, {});
+  EXPECT_EQ(lock_.nodes().size(), 5U);
+  release(first);
+  expect_new_node(first, other_batch);
+  for (const auto each : {other_batch, other_policy, other_delay, none}) {
+    EXPECT_TRUE(is_granted(each));
+    release(each);
+  }
+  expect_rest();
+}
+
+// ---- contenders that stop waiting --------------------------------------------------------------
+
+TEST_F(LocalBatch, WhoGivesUpLeavesThePlaceToTheNext) {
+  const auto outside = granted(1);
+  const auto rest = several_wait(0, many(), 4);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  reset_counts();
+  lock_.cancel(rest[0]);  // the contender of the znode
+  lock_.cancel(rest[2]);  // a contender behind it
+  run();
+  EXPECT_EQ(call(rest[0]).outcomes, 1);
+  EXPECT_EQ(call(rest[2]).outcomes, 1);
+  EXPECT_EQ(client(0).requests(), 0U);
+  release(outside);
+  EXPECT_TRUE(is_granted(rest[1]));
+  release(rest[1]);
+  expect_same_node(rest[1], rest[3]);
+  release(rest[3]);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, TheLastWhoGivesUpTakesTheNodeAway) {
+  const auto outside = granted(1);
+  const auto rest = several_wait(0, many(), 2);
+  lock_.cancel(rest[1]);
+  lock_.cancel(rest[0]);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  const auto later = waiting(0, many());
+  release(outside);
+  EXPECT_TRUE(is_granted(later));
+  release(later);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ADeadlineIsEachCallsOwn) {
+  const auto first = granted(0, many());
+  auto request = many();
+  request.timeout = 1s;
+  const auto hasty = waiting(0, request);
+  const auto patient = waiting(0, many());
+  run_for(1s);
+  EXPECT_EQ(call(hasty).outcomes, 1);
+  release(first);
+  expect_same_node(first, patient);
+  release(patient);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ASingleAttemptDoesNotWaitForItsOwnClient) {
+  const auto first = granted(0, many());
+  reset_counts();
+  const auto attempt = lock_.acquire(0, once(many()));
+  EXPECT_EQ(call(attempt).outcomes, 1);
+  EXPECT_FALSE(is_granted(attempt));
+  EXPECT_EQ(client(0).requests(), 0U);
+  release(first);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ASingleAttemptMayBeginIt) {
+  const auto first = granted(0, once(many()));
+  const auto second = waiting(0, many());
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(first);
+  expect_same_node(first, second);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, AReaderThatJoinedAnAttemptGoesOnAsAReader) {
+  const auto holder = granted(0, LockWorld::to_read());
+  const Request attempt = once(many());
+  lock_.acquire(1, attempt);
+  const auto reads = lock_.acquire(1, LockWorld::to_read(attempt.owner));
+  run();
+  EXPECT_TRUE(is_granted(reads)) << "beside the other reader";
+  release(holder);
+  release(reads);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ASingleAttemptThatFailsKeepsNobodyWaiting) {
+  const auto outside = granted(1);
+  const auto attempt = lock_.acquire(0, once(many()));
+  const auto patient = lock_.acquire(0, many());
+  run();
+  EXPECT_EQ(call(attempt).outcomes, 1);
+  EXPECT_FALSE(is_granted(attempt));
+  EXPECT_EQ(call(patient).outcomes, 0);
+  release(outside);
+  EXPECT_TRUE(is_granted(patient));
+  release(patient);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ClosingEndsAll) {
+  const auto held = granted(0, many());
+  const auto rest = several_wait(0, many(), 3);
+  reset_counts();
+  lock_.core(0).close();
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 0U);
+  lock_.world().run_all();
+  for (const auto each : rest) {
+    EXPECT_EQ(call(each).outcomes, 1);
+    EXPECT_EQ(error(each), Errc::closed);
+  }
+  EXPECT_EQ(call(held).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(held), 1U);
+  lock_.release(held);
+  lock_.world().run_all();
+  EXPECT_EQ(lock_.violation(), "");
+}
+
+// ---- other options of a lock -------------------------------------------------------------------
+
+TEST_F(LocalBatch, WhoIsAskedLetsGoOfTheNode) {
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  ask_for_release({});
+  EXPECT_TRUE(call(first).hold.release_requested().stop_requested());
+  const auto outside = waiting(1);
+  release(first);
+  EXPECT_TRUE(is_granted(outside));
+  EXPECT_EQ(call(second).outcomes, 0);
+  withdraw_request();
+  release(outside);
+  expect_new_node(first, second);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ALockDelayIsLeftByTheLastThatWasLost) {
+  auto request = many();
+  request.lock_delay = 5s;
+  const auto first = granted(0, request);
+  const auto rest = several_wait(0, request, 1);
+  release(first);
+  expect_same_node(first, rest[0]);
+  const auto outside = waiting(1);
+  lock_.world().expire(0);
+  run_for(4s);
+  EXPECT_EQ(call(outside).outcomes, 0) << "the delay of who came second";
+  run_for(2s);
+  EXPECT_TRUE(is_granted(outside));
+  release(rest[0]);
+  release(outside);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ALockDelayEndsWithTheNode) {
+  auto request = on({.batch = 2});
+  request.lock_delay = 5s;
+  const auto first = granted(0, request);
+  const auto rest = several_wait(0, request, 4);
+  auto before = first;
+  for (const auto next : rest) {
+    release(before);
+    expect_same_node(before, next);  // the marker is its own; no other client contends
+    before = next;
+  }
+  release(before);
+  EXPECT_TRUE(lock_.nodes().empty());
+  expect_rest();
+}
+
+// One owner writes and reads. The downgrade deletes its delay marker.
+TEST_F(LocalBatch, ANodeWithoutItsMarkerIsNotPassedOn) {
+  auto request = many();
+  request.lock_delay = 5s;
+  const Owner owner = request.owner;
+  const auto writes = granted(0, request);
+  const auto reads = granted(0, LockWorld::to_read(owner));
+  request.owner = Owner::unique();
+  const auto next = waiting(0, request);
+  release(writes);
+  EXPECT_EQ(call(next).outcomes, 0);
+  release(reads);
+  expect_new_node(writes, next);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, ManyWhoGiveBackAtOnceAreServedInALoop) {
+  auto request = on({.batch = 1'000'000});
+  const auto first = granted(0, request);
+  const auto path_lock = lock_.path_lock(0);
+  std::size_t served = 0;
+  constexpr std::size_t count = 100'000;
+  for (std::size_t i = 0; i < count; ++i) {
+    detail::PendingAcquire::start(path_lock,
+                                  {.owner = Owner::unique(),
+                                   .deadline = Deadline::never(),
+                                   .local = request.local,
+                                   .done =
+                                       [&served](const detail::AcquireOutcome& outcome) {
+                                         if (!outcome.contender) return;
+                                         ++served;
+                                         outcome.contender->release(core::CountKind::hold);
+                                       }},
+                                  {});
+  }
+  release(first);
+  EXPECT_EQ(served, count);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, WhatIsOnItsWayIsWrittenBeforeTheNextGrant) {
+  ensemble().create("/data", "0");
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  std::optional<bool> written;
+  {
+    GuardedTransaction tx(call(first).hold);
+    tx.set("/data", "1");
+    tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
+  }
+  lock_.release(first);
+  EXPECT_EQ(call(second).outcomes, 0) << "the servers could not tell it from one of the second";
+  run();
+  EXPECT_EQ(written, true);
+  expect_new_node(first, second);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, NothingIsWrittenForWhoHasLetGo) {
+  ensemble().create("/data", "0");
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  Writing writing(call(first).hold, "1");
+  release(first);
+  expect_same_node(first, second);
+  writing.commit();
+  run();
+  EXPECT_EQ(writing.written, false);
+  EXPECT_EQ(ensemble().find("/data")->data, "0");
+  release(second);
+  expect_rest();
+}
+
+// Another thread releases between any two steps of the commit. Either the commit sees the release,
+// or the release sees the commit.
+TEST_F(LocalBatch, AReleaseAmidACommitIsNotOverseen) {
+  ensemble().create("/data", "");
+  ProcessClock& clock = lock_.world().scheduler(0);
+  bool released = true;
+  int written_in_all = 0;
+  for (int reading = 1; released; ++reading) {
+    SCOPED_TRACE(reading);
+    ASSERT_LT(reading, 100);
+    const auto first = granted(0, many());
+    const auto second = waiting(0, many());
+    Writing writing(call(first).hold, std::to_string(reading));
+    released = false;
+    clock.when_read = [&, left = reading]() mutable {
+      if (--left != 0) return;
+      released = true;
+      lock_.release(first);
+    };
+    writing.commit();
+    clock.when_read = nullptr;
+    if (!released) lock_.release(first);
+    run();
+    ASSERT_TRUE(writing.written.has_value());
+    EXPECT_EQ(ensemble().find("/data")->data == std::to_string(reading), *writing.written);
+    if (*writing.written) {
+      expect_new_node(first, second);
+      ++written_in_all;
+    }
+    release(second);
+  }
+  EXPECT_GT(written_in_all, 0);
+  expect_rest();
+}
+
+// The write could still arrive after a second grant on the znode.
+TEST_F(LocalBatch, WhatMayHaveBeenWrittenEndsTheSharing) {
+  ensemble().create("/data", "0");
+  const auto first = granted(0, many());
+  const auto second = waiting(0, many());
+  Writing writing(call(first).hold, "1");
+  writing.commit();
+  client(0).disconnect(OnTheWay::linger);
+  run();
+  ASSERT_EQ(writing.written, false);
+  lock_.release(first);
+  EXPECT_EQ(call(second).outcomes, 0);
+  client(0).reconnect();
+  run();
+  expect_new_node(first, second);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(LocalBatch, EachStandsBehindThoseBeforeIt) {
+  const auto first = granted(0, many());
+  const auto rest = several_wait(0, many(), 3);
+  const auto path_lock = lock_.path_lock(0);
+  EXPECT_EQ(path_lock->standing_of(call(first).owner).before, 0U);
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    const auto standing = path_lock->standing_of(call(rest[i]).owner);
+    EXPECT_EQ(standing.before, i + 1);
+    EXPECT_EQ(LockWorld::path + ("/" + standing.node), call(first).node);
+  }
+  release(first);
+  EXPECT_EQ(path_lock->standing_of(call(rest[2]).owner).before, 2U);
+  for (const auto each : rest) release(each);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sequence counter of a lock path at its end, and behind znodes that were created by hand.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/core/znode_name.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();
+
+class SequenceEnd : public PathLockTest {
+ protected:
+  static constexpr std::size_t kCallsPerClient = 3;
+
+  std::size_t nodes_created() {
+    std::size_t created = 0;
+    for (std::size_t c = 0; c < lock_.world().clients(); ++c) {
+      created += client(c).requests(Kind::create_contender);
+    }
+    return created;
+  }
+  void create(const std::string& name) {
+    ASSERT_EQ(ensemble().create(child(name), {}, {}), Status::ok);
+  }
+  void remove(const std::string& name) { ASSERT_EQ(ensemble().remove(child(name)), Status::ok); }
+  static std::string child(const std::string& name) {
+    return std::string(LockWorld::path) + "/" + name;
+  }
+  /// Returns the next sequence number of the path.
+  std::int32_t counter() { return ensemble().find(LockWorld::path)->counter; }
+
+  /// Disconnects client 0 beyond the connection timeout, then connects it again.
+  void expect_not_connected_at_deadlines(std::size_t without, std::size_t with_deadline) {
+    lock_.world().disconnect(0);
+    run_for(client(0).options().connection_timeout + 1s);
+    EXPECT_EQ(error(without), Errc::not_connected);
+    EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+    lock_.world().reconnect(0);
+    run();
+  }
+
+  /// Each client repeats calls with these timeouts, in a random order of steps, until `count` calls
+  /// are granted. Returns the number of steps.
+  std::size_t storm(const std::array<std::optional<Duration>, kCallsPerClient>& timeouts,
+                    std::size_t count, unsigned seed) {
+    std::mt19937 random(seed);
+    constexpr std::size_t most_steps = 50'000;
+    std::vector<std::size_t> calls(lock_.world().clients() * kCallsPerClient);
+    const auto start = [&](std::size_t i) {
+      calls[i] = lock_.acquire(i / kCallsPerClient, {.timeout = timeouts.at(i % kCallsPerClient)});
+    };
+    for (std::size_t i = 0; i < calls.size(); ++i) start(i);
+    std::size_t grants = 0;
+    std::size_t steps = 0;
+    for (; grants < count && steps < most_steps; ++steps) {
+      const auto enabled = lock_.world().steps();
+      lock_.world().run(enabled[random() % enabled.size()]);
+      for (std::size_t i = 0; i < calls.size(); ++i) {
+        if (lock_.call(calls[i]).outcomes == 0) continue;
+        if (is_granted(calls[i])) {
+          ++grants;
+          lock_.release(calls[i]);
+        } else {
+          EXPECT_FALSE(lock_.call(calls[i]).error) << lock_.call(calls[i]).error->what();
+        }
+        start(i);
+      }
+    }
+    EXPECT_EQ(grants, count);
+    for (const std::size_t call : calls) lock_.cancel(call);
+    run();
+    for (const std::size_t call : calls) {
+      if (is_granted(call)) lock_.release(call);
+    }
+    return steps;
+  }
+};
+
+TEST_F(SequenceEnd, CallsAreRepeatedWithoutEnd_PathIsMadeAnew) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    ensemble().set_counter(LockWorld::path,
+                           seed % 2 == 0 ? kLast : core::first_unusable_sequence.value);
+    reset_counts();
+    storm({std::nullopt, 0s, 5ms}, 1, seed);
+    // No client creates a znode twice before the path is recreated. The other clients' creates are
+    // in flight.
+    const std::size_t under_way = 2 * lock_.world().clients() * kCallsPerClient;
+    EXPECT_LE(nodes_created(), under_way + 2 * static_cast<std::size_t>(counter())) << seed;
+    EXPECT_LT(counter(), 1'000) << seed;
+    expect_rest();
+  }
+}
+
+TEST_F(SequenceEnd, SingleAttemptsAreRepeatedWithoutEnd_PathIsMadeAnew) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    ensemble().set_counter(LockWorld::path, kLast);
+    storm({0s, 0s, 0s}, 10, seed);
+    EXPECT_LT(counter(), 10'000) << seed;
+    expect_rest();
+  }
+}
+
+TEST_F(SequenceEnd, HolderIsThere_OthersWaitForItsRelease) {
+  const auto holder = granted(0);
+  ensemble().set_counter(LockWorld::path, kLast);
+  const auto waits = lock_.acquire(1);
+  const auto tries = lock_.acquire(2, {.timeout = 0s});
+  const auto gives_up = lock_.acquire(2, {.timeout = 10s});
+  run_for(20s);
+  EXPECT_EQ(lock_.call(holder).hold.state(), HoldState::held);
+  EXPECT_EQ(lock_.call(waits).outcomes, 0);
+  expect_ended_with_nothing(tries);
+  expect_ended_with_nothing(gives_up);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  lock_.release(holder);
+  run_for(2s);
+  EXPECT_TRUE(is_granted(waits));
+  EXPECT_EQ(lock_.call(waits).node, child("lock-0000000000"));
+  release(waits);
+  expect_rest();
+}
+
+// A contender that waits for the restart of the counter has no znode that could be counted.
+TEST_F(SequenceEnd, HolderSharesItsNode_OthersAreGranted) {
+  const auto shared = [] { return LockWorld::Request{.local = {.batch = 8}}; };
+  for (const auto next : {kLast, core::first_unusable_sequence.value}) {
+    lock_.use(0);
+    std::vector<std::size_t> own = {granted(0, shared())};
+    ensemble().set_counter(LockWorld::path, next);
+    const auto other = waiting(1);
+    while (own.size() < 100 && !is_granted(other)) {
+      own.push_back(lock_.acquire(0, shared()));
+      run();
+      for (std::size_t i = 0; i + 1 < own.size(); ++i) lock_.release(own[i]);
+      run_for(500ms);
+    }
+    EXPECT_LT(own.size(), 20U);
+    for (int i = 0; i < 5; ++i) {
+      for (const auto call : own) lock_.release(call);
+      lock_.release(other);
+      run_for(1s);
+    }
+    EXPECT_TRUE(is_granted(other));
+    lock_.end_use(0);
+    expect_rest();
+  }
+}
+
+TEST_F(SequenceEnd, NodeIsKeptIdle_OthersAreGranted) {
+  const LockWorld::Request kept{.local = {.keep_idle_for = std::chrono::hours(1)}};
+  for (const bool ended_before : {false, true}) {
+    lock_.use(0);
+    const auto holder = granted(0, kept);
+    if (ended_before) ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+    const auto other = ended_before ? waiting(1) : std::size_t{};
+    release(holder);
+    if (!ended_before) ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+    const auto call = ended_before ? other : lock_.acquire(1);
+    run_for(5s);
+    EXPECT_TRUE(is_granted(call)) << ended_before;
+    release(call);
+    lock_.end_use(0);
+    expect_rest();
+  }
+}
+
+TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
+  create("config");
+  ensemble().set_counter(LockWorld::path, kLast);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    reset_counts();
+    const auto call = lock_.acquire(0);
+    run();
+    EXPECT_EQ(error(call), Errc::sequence_exhausted);
+    EXPECT_NE(std::string(lock_.call(call).error->what()).find("\"config\""), std::string::npos);
+    EXPECT_EQ(client(0).requests(Kind::create_contender), attempt == 0 ? 1U : 0U);
+  }
+  remove("config");
+  const auto call = granted(0);
+  EXPECT_EQ(lock_.call(call).node, child("lock-0000000000"));
+  release(call);
+  expect_rest();
+}
+
+TEST_F(SequenceEnd, CounterEndedAndAnotherClientMadeThePathAnew_LeavesThatPath) {
+  create("config");
+  ensemble().set_counter(LockWorld::path, kLast);
+  const auto failed = lock_.acquire(0);
+  run();
+  EXPECT_EQ(error(failed), Errc::sequence_exhausted);
+  remove("config");
+  release(granted(1));
+  const auto czxid = ensemble().find(LockWorld::path)->czxid;
+  release(granted(0));
+  EXPECT_EQ(ensemble().find(LockWorld::path)->czxid, czxid);
+  EXPECT_EQ(counter(), 2);
+  expect_rest();
+}
+
+TEST_F(SequenceEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
+  const auto holder = granted(1);
+  ensemble().set_counter(LockWorld::path, kLast);
+  const auto knows = lock_.acquire(0, {.timeout = 1s});
+  run_for(2s);
+  expect_ended_with_nothing(knows);
+  const auto without = lock_.acquire(0);
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
+  run();
+  expect_not_connected_at_deadlines(without, with_deadline);
+  lock_.release(holder);
+  run_for(client(0).options().session_timeout);
+  EXPECT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+// ---- a shared permit count at the end of the counter -------------------------------------------
+
+class CountAtSequenceEnd : public SequenceEnd {
+ protected:
+  void end_counter() {
+    lock_.say_permits(3);
+    ensemble().set_counter(LockWorld::path, kLast);
+  }
+  std::string count() {
+    const Node* node = ensemble().find(LockWorld::count_path());
+    return node ? node->data : "none";
+  }
+
+  const LockWorld::Request permits_ = LockWorld::shared_permits(1, 2);
+};
+
+TEST_F(CountAtSequenceEnd, PathIsMadeAnew_KeepsTheNumber) {
+  for (const auto& request : {permits_, LockWorld::Request{}}) {
+    end_counter();
+    const auto call = granted(0, request);
+    EXPECT_EQ(count(), "3");
+    EXPECT_LT(counter(), 10);
+    release(call);
+    expect_rest();
+  }
+}
+
+TEST_F(CountAtSequenceEnd, PathIsMadeAnew_AllClientsGoOn) {
+  end_counter();
+  std::vector<std::size_t> calls;
+  for (const std::size_t c : {0U, 1U, 2U, 0U}) calls.push_back(lock_.acquire(c, permits_));
+  run_for(5s);
+  EXPECT_EQ(lock_.held(), 3U);
+  for (const auto call : calls) release(call);
+  EXPECT_EQ(count(), "3");
+  expect_rest();
+}
+
+TEST_F(CountAtSequenceEnd, NumberIsSetMeanwhile_KeepsTheNewNumber) {
+  end_counter();
+  const auto call = lock_.acquire(0, permits_);
+  while (client(0).requests(Kind::transaction) == 0) ASSERT_TRUE(step());
+  lock_.say_permits(7);
+  run();
+  EXPECT_TRUE(is_granted(call));
+  EXPECT_EQ(count(), "7");
+  release(call);
+  expect_rest();
+}
+
+TEST_F(CountAtSequenceEnd, OutcomeUnknown_KeepsTheNumber) {
+  for (const bool carried_out : {false, true}) {
+    end_counter();
+    client(0).fail_next(Kind::transaction, Status::unknown, carried_out);
+    release(granted(0, permits_));
+    EXPECT_EQ(count(), "3");
+    expect_rest();
+  }
+}
+
+TEST_F(CountAtSequenceEnd, CountAndAnotherChild_FailsAndNamesTheOther) {
+  create("zone");
+  end_counter();
+  const auto call = lock_.acquire(0, permits_);
+  run();
+  ASSERT_EQ(error(call), Errc::sequence_exhausted);
+  EXPECT_NE(std::string(lock_.call(call).error->what()).find("\"zone\""), std::string::npos);
+  EXPECT_EQ(count(), "3");
+  remove("zone");
+  expect_rest();
+}
+
+// ---- a name created by hand ahead of the counter -----------------------------------------------
+
+TEST_F(SequenceEnd, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {
+  const std::int32_t next = counter();
+  const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
+  ensemble().create(child(by_hand), {}, {});
+  ensemble().set_counter(LockWorld::path, next);
+  const auto tries = lock_.acquire(2, {.timeout = 0s});
+  run();
+  expect_ended_with_nothing(tries);
+  const auto first = waiting(0);
+  const auto second = waiting(1);
+  EXPECT_EQ(lock_.nodes().size(), 3U);
+  ASSERT_EQ(ensemble().remove(child(by_hand)), Status::ok);
+  run();
+  EXPECT_TRUE(is_granted(first));
+  release(first);
+  EXPECT_TRUE(is_granted(second));
+  release(second);
+  expect_rest();
+}
+
+TEST_F(SequenceEnd, NameIsTakenAndTheTransactionIsInDoubt_IsSkippedAllTheSame) {
+  for (const bool carried_out : {false, true}) {
+    const std::int32_t next = counter();
+    const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
+    ensemble().create(child(by_hand), {}, {});
+    ensemble().set_counter(LockWorld::path, next);
+    client(0).fail_next(Kind::transaction, Status::unknown, carried_out);
+    const auto call = waiting(0);
+    ASSERT_EQ(ensemble().remove(child(by_hand)), Status::ok);
+    run();
+    EXPECT_TRUE(is_granted(call));
+    release(call);
+    expect_rest();
+  }
+}
+
+TEST_F(SequenceEnd, NameOfAnotherPrefixIsAheadOfTheCounter_ListsShowIt) {
+  for (const auto& request : {LockWorld::Request{}, LockWorld::to_write(), LockWorld::to_read()}) {
+    const std::string prefix = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-";
+    const std::int32_t next = counter();
+    const std::string by_hand = core::ZnodeName::make(prefix, {next + 1}).text;
+    create(by_hand);
+    ensemble().set_counter(LockWorld::path, next);
+    release(granted(0, request));
+    ensemble().set_counter(LockWorld::path, next + 2);  // the previous number is unused
+    const auto call = waiting(0, request);
+    remove(by_hand);
+    run();
+    EXPECT_TRUE(is_granted(call));
+    release(call);
+  }
+  expect_rest();
+}
+
+TEST_F(SequenceEnd, NoServerWhileSkipping_CallsEndAtTheirDeadlines) {
+  const std::int32_t next = counter();
+  const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
+  create(by_hand);
+  ensemble().set_counter(LockWorld::path, next);
+  lock_.world().lose_request(0, Kind::transaction);
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
+  const auto without = lock_.acquire(0);
+  run();
+  ASSERT_EQ(client(0).requests(Kind::transaction), 2U) << "one is lost, one waits to be sent";
+  expect_not_connected_at_deadlines(without, with_deadline);
+  remove(by_hand);
+  run_for(client(0).options().session_timeout);
+  EXPECT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

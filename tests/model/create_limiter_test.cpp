@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// A limit on the contenders of one client that create their znodes at a time. The other contenders
+// wait for their turn in a line.
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class CreateLimiterTest : public PathLockTest {
+ protected:
+  CreateLimiterTest() : PathLockTest(2) {}
+  std::size_t creates() { return client(0).requests(Kind::create_contender); }
+  std::vector<std::size_t> acquire(int count, LockWorld::Request request = {}) {
+    std::vector<std::size_t> calls;
+    for (int i = 0; i < count; ++i) {
+      request.owner = Owner::unique();
+      calls.push_back(lock_.acquire(0, request));
+    }
+    return calls;
+  }
+  /// Releases each call after its grant. Returns the order of the grants.
+  std::vector<std::size_t> served(const std::vector<std::size_t>& calls) {
+    std::vector<std::size_t> order;
+    while (true) {
+      const auto holds = std::ranges::find_if(
+          calls, [this](std::size_t call) { return static_cast<bool>(lock_.call(call).hold); });
+      if (holds == calls.end()) return order;
+      order.push_back(*holds);
+      release(*holds);
+    }
+  }
+  void expect_granted_in_turn(const std::vector<std::size_t>& calls) {
+    for (const std::size_t call : calls) {
+      EXPECT_TRUE(lock_.call(call).granted());
+      release(call);
+    }
+  }
+};
+
+TEST_F(CreateLimiterTest, SoManyAskAtOnceAndAllAreServedInTheirOrder) {
+  const auto calls = acquire(7);
+  EXPECT_EQ(creates(), 2U);
+  run();
+  EXPECT_EQ(creates(), 7U);
+  EXPECT_EQ(lock_.nodes().size(), 7U);
+  expect_granted_in_turn(calls);
+  expect_rest();
+}
+
+// ClientOptions::max_in_flight.
+class CreateLimiterDefault : public PathLockTest {};
+
+TEST_F(CreateLimiterDefault, HundredCreatesOfAPathAreUnderWayAtOnce) {
+  std::vector<std::size_t> calls;
+  for (int i = 0; i < 150; ++i) calls.push_back(lock_.acquire(0));
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 100U);
+  run();
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 150U);
+  for (const std::size_t call : calls) lock_.cancel(call);
+  release(calls.front());
+  expect_rest();
+}
+
+TEST_F(CreateLimiterTest, ThoseOfOtherPathsDoNotStandInThisLine) {
+  const auto calls = acquire(3);
+  ASSERT_EQ(creates(), 2U);
+  const auto other = lock_.path_lock(0, "/locks/b");
+  bool ended = false;
+  detail::AcquireRequest wanted{.owner = Owner::unique(), .deadline = Deadline::never()};
+  wanted.done = [&](const detail::AcquireOutcome&) { ended = true; };
+  detail::PendingAcquire::start(other, std::move(wanted), {})->cancel();
+  EXPECT_EQ(creates(), 3U);
+  run();
+  EXPECT_TRUE(ended);
+  expect_granted_in_turn(calls);
+  expect_rest();
+}
+
+TEST_F(CreateLimiterTest, WhoGivesUpInLineNeverAsks) {
+  const auto calls = acquire(6);
+  lock_.cancel(calls[3]);
+  lock_.cancel(calls[5]);
+  EXPECT_EQ(lock_.call(calls[3]).outcomes, 1) << "at once";
+  run();
+  EXPECT_EQ(creates(), 4U);
+  expect_granted_in_turn({calls[0], calls[1], calls[2], calls[4]});
+  expect_rest();
+}
+
+TEST_F(CreateLimiterTest, WhoGivesUpWhileItAsksLetsTheNextThrough) {
+  const auto calls = acquire(4);
+  lock_.cancel(calls[0]);
+  lock_.cancel(calls[1]);
+  EXPECT_EQ(creates(), 2U) << "they have asked";
+  run();
+  EXPECT_EQ(creates(), 4U);
+  expect_granted_in_turn({calls[2], calls[3]});
+  expect_rest();
+}
+
+TEST_F(CreateLimiterTest, WhoGaveUpInLineIsNotWaitedFor) {
+  client(0).cut_off();
+  const auto calls = acquire(3);
+  for (const std::size_t call : calls) lock_.cancel(call);
+  lock_.path_lock(0)->settle();
+  EXPECT_FALSE(lock_.core(0).work().idle()) << "two have asked";
+  run_for(1s);
+  client(0).mend();
+  expect_rest();
+  EXPECT_EQ(creates(), 2U);
+}
+
+TEST_F(CreateLimiterTest, AFailedConnectionEndsTheWholeLineInTime) {
+  lock_.world().disconnect(0);
+  run();
+  const auto calls = acquire(9, {});
+  run_for(client(0).options().connection_timeout - 1s);
+  for (const std::size_t call : calls) EXPECT_EQ(lock_.call(call).outcomes, 0);
+  run_for(2s);
+  for (const std::size_t call : calls) EXPECT_EQ(error(call), Errc::not_connected);
+  lock_.world().reconnect(0);
+  expect_rest();
+}
+
+TEST_F(CreateLimiterTest, ALostSessionSendsAllBackToTheLine) {
+  const auto calls = acquire(5);
+  run();
+  lock_.world().disconnect(0);
+  run_for(60s);
+  EXPECT_TRUE(lock_.nodes().empty());
+  lock_.release(calls[0]);  // it is lost
+  client(0).reset_counts();
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(creates(), 2U) << "the first two were held back by the client already";
+  EXPECT_EQ(lock_.nodes().size(), 4U);
+  expect_granted_in_turn({calls[1], calls[2], calls[3], calls[4]});
+  expect_rest();
+}
+
+TEST_F(CreateLimiterTest, WhoHasToMakeTheParentFirstIsNotOvertaken) {
+  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::path), Status::ok);
+  const auto calls = acquire(7);
+  run();
+  expect_granted_in_turn(calls);
+  expect_rest();
+}
+
+// The contenders that are admitted while it recovers are ahead of it.
+TEST_F(CreateLimiterTest, WhoseAnswerWasLostFindsItsNodeOrComesAgain) {
+  for (const bool carried_out : {true, false}) {
+    const auto calls = acquire(20);
+    carried_out ? lock_.world().lose_reply(0, Kind::create_contender)
+                : lock_.world().lose_request(0, Kind::create_contender);
+    run();
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_EQ(lock_.nodes().size(), 20U);
+    EXPECT_EQ(served(calls).size(), 20U);
+    expect_rest();
+  }
+}
+
+TEST_F(CreateLimiterTest, WhoseSessionEndedGoesBeforeTheLine) {
+  const auto calls = acquire(7);
+  lock_.world().disconnect(0);
+  run_for(client(0).options().session_timeout + 1s);
+  lock_.world().reconnect(0);
+  run();
+  // The next two were admitted while the fate of the first two was unknown.
+  EXPECT_EQ(served(calls), (std::vector<std::size_t>{calls[2], calls[3], calls[0], calls[1],
+                                                     calls[4], calls[5], calls[6]}));
+  expect_rest();
+}
+
+TEST_F(CreateLimiterTest, ThoseWhoShareANodeStandInLineOnce) {
+  const auto alone = acquire(2);
+  const auto sharing = acquire(3, {.local = {.batch = 3}});
+  EXPECT_EQ(creates(), 2U);
+  run();
+  EXPECT_EQ(creates(), 3U);
+  expect_granted_in_turn(alone);
+  expect_granted_in_turn(sharing);
+  expect_rest();
+}
+
+TEST_F(CreateLimiterTest, ASingleAttemptInLineFailsAsSuch) {
+  const auto calls = acquire(2);
+  const auto attempt = lock_.acquire(0, {.timeout = 0s});
+  run();
+  expect_ended_with_nothing(attempt);
+  expect_granted_in_turn(calls);
+  expect_rest();
+}
+
+TEST_F(CreateLimiterTest, CloseEndsTheLine) {
+  const auto calls = acquire(6);
+  lock_.core(0).close();
+  run();
+  for (const std::size_t call : calls) EXPECT_EQ(error(call), Errc::closed);
+  EXPECT_TRUE(lock_.nodes().empty());
+  EXPECT_TRUE(lock_.core(0).work().idle());
+}
+
+TEST_F(CreateLimiterTest, ALineOfASharedNumberOfPermits) {
+  lock_.say_permits(2);
+  const auto calls = acquire(5, LockWorld::shared_permits(1, 2));
+  EXPECT_EQ(creates(), 2U);
+  run();
+  EXPECT_EQ(creates(), 5U);
+  EXPECT_EQ(lock_.held(), 2U);
+  expect_granted_in_turn(calls);
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limits of a hold, and the notifications during it, on the virtual clock.
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "tests/support/lock_event_words.h"
+#include "zklock/core/release_request_data.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+using Events = std::vector<std::string>;
+
+class LeadershipStateTest : public PathLockTest {
+ protected:
+  HoldState state(std::size_t call) { return lock_.call(call).hold.state(); }
+  bool has_node(std::size_t call) {
+    return lock_.world().ensemble().find(lock_.call(call).node) != nullptr;
+  }
+  std::shared_ptr<detail::LockListener> listener(std::size_t c) {
+    const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
+                                                         &lock_.world().dispatcher(c));
+    return std::make_shared<detail::LockListener>(
+        [this](const LockEvent& event) { events_.push_back(testing::describe(event)); },
+        dispatcher);
+  }
+  std::string marker_of(std::size_t call) {
+    const std::string& node = lock_.call(call).node;
+    const std::string name = node.substr(node.rfind('/') + 1);
+    return LockWorld::path +
+           ("/" + core::release_request_path(core::ZnodeName::parse(name)->sequence));
+  }
+  /// Runs everything except the tasks of one client's dispatcher, until that time.
+  void run_without_tasks_of(std::size_t c, Instant until) {
+    for (;;) {
+      bool moved = false;
+      for (const Step& step : lock_.world().steps()) {
+        if (step == Step{Step::Kind::task, c} || step.kind == Step::Kind::timer) continue;
+        lock_.world().run(step);
+        moved = true;
+      }
+      if (moved) continue;
+      if (lock_.world().clock().next_due() > until) return;
+      lock_.world().run({Step::Kind::timer});
+    }
+  }
+
+  Events events_;
+};
+
+TEST_F(LeadershipStateTest, WithoutAListenerNobodyLists) {
+  const auto first = granted(0);
+  waiting(1);
+  EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
+  lock_.release(first);
+  run();
+}
+
+TEST_F(LeadershipStateTest, AListenerCostsOneListAndTheGrantNone) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  const auto third = waiting(2, {.listener = listener(2)});
+  EXPECT_EQ(client(2).requests(Kind::list_children), 1U);
+  EXPECT_EQ(client(2).requests(Kind::get_and_watch), 1U);
+  EXPECT_EQ(client(2).requests(Kind::get_acl), 1U) << "once per path and client";
+  EXPECT_EQ(client(2).requests(), 5U);
+  EXPECT_EQ(events_, (Events{"waiting 2"}));
+  lock_.cancel(second);
+  run();
+  EXPECT_EQ(events_, (Events{"waiting 2", "waiting 1"}));
+  reset_counts();
+  lock_.release(first);
+  run();
+  EXPECT_EQ(client(2).requests(), 0U);
+  lock_.release(third);
+  run();
+  EXPECT_EQ(events_, (Events{"waiting 2", "waiting 1", "acquired", "released"}));
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, AFreeLockCostsAListenerNothing) {
+  const auto call = granted(0, {.listener = listener(0)});
+  EXPECT_EQ(client(0).requests(), 2U);
+  lock_.release(call);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "released"}));
+}
+
+TEST_F(LeadershipStateTest, NestedGrantsTellNothing) {
+  const Owner owner = Owner::unique();
+  const auto outer = granted(0, {.owner = owner, .listener = listener(0)});
+  const auto inner = granted(0, {.owner = owner, .listener = listener(0)});
+  lock_.release(outer);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired"}));
+  lock_.release(inner);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "released"}));
+}
+
+TEST_F(LeadershipStateTest, ABrokenConnectionSuspends) {
+  const auto call = granted(0, {.listener = listener(0)});
+  lock_.world().disconnect(0);
+  run();
+  EXPECT_EQ(state(call), HoldState::suspended);
+  EXPECT_EQ(events_, (Events{"acquired", "suspended"}));
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "suspended", "resumed"}));
+  lock_.world().disconnect(0);
+  run_for(60s);
+  EXPECT_EQ(events_, (Events{"acquired", "suspended", "resumed", "suspended", "lost"}));
+  lock_.release(call);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(events_.size(), 5U) << "after its end a hold says nothing";
+}
+
+TEST_F(LeadershipStateTest, ItExpiresOnTheMomentAndPassesOnUnasked) {
+  const auto first = granted(0, {.limit = {.longest = 8s, .notice = 3s}, .listener = listener(0)});
+  const auto second = waiting(1);
+  run_for(5s - 1ns);
+  EXPECT_EQ(events_, (Events{"acquired"}));
+  run_for(1ns);
+  EXPECT_EQ(events_, (Events{"acquired", "expiring"}));
+  run_for(3s - 1ns);
+  EXPECT_EQ(state(first), HoldState::held);
+  EXPECT_FALSE(lock_.call(second).granted());
+  run_for(1ns);
+  EXPECT_EQ(state(first), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(first), 1U);
+  EXPECT_TRUE(lock_.call(second).granted());
+  EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
+  EXPECT_EQ(events_, (Events{"acquired", "expiring", "expired"}));
+  lock_.release(first);
+  lock_.release(second);
+  expect_rest();
+  EXPECT_EQ(events_.size(), 3U);
+}
+
+TEST_F(LeadershipStateTest, TheLossIsToldBeforeTheNodeGoes) {
+  const auto call = granted(0, {.limit = {.longest = 8s}});
+  std::optional<std::size_t> deleted_when_told;
+  const std::stop_callback on_loss(lock_.call(call).hold.lost(), [&] {
+    deleted_when_told = client(0).requests(Kind::announce_and_delete);
+  });
+  run_for(8s - 1ns);
+  for (int turn = 0; has_node(call) && turn < 1000; ++turn) {
+    const bool told = lock_.lost_told(call) == 1;
+    for (const Step& step : lock_.world().steps()) {
+      lock_.world().run(step);
+      ASSERT_TRUE(has_node(call) || (told && state(call) == HoldState::lost));
+    }
+  }
+  EXPECT_FALSE(has_node(call));
+  EXPECT_EQ(lock_.lost_told(call), 1U);
+  EXPECT_EQ(deleted_when_told, 0U) << "nothing is sent before";
+}
+
+TEST_F(LeadershipStateTest, ACallbackThatBlocksKeepsTheNextWaitingForASecond) {
+  const auto start = lock_.world().now();
+  const auto first = granted(0, {.limit = {.longest = 8s}});
+  const auto second = waiting(1);
+  run_without_tasks_of(0, start + 9s - 1ns);
+  EXPECT_EQ(state(first), HoldState::lost);
+  EXPECT_FALSE(lock_.call(second).granted());
+  EXPECT_FALSE(lock_.core(0).work().idle()) << "who flushes waits for it";
+  run_without_tasks_of(0, start + 9s);
+  EXPECT_TRUE(lock_.call(second).granted());
+  EXPECT_EQ(lock_.violation(), "");
+  lock_.release(first);
+  lock_.release(second);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, RenewedItLastsAnew) {
+  const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
+  run_for(7s);
+  EXPECT_TRUE(lock_.call(call).hold.renew());
+  EXPECT_EQ(events_, (Events{"acquired", "expiring"}));
+  run_for(8s - 1ns);
+  EXPECT_EQ(state(call), HoldState::held);
+  EXPECT_EQ(events_, (Events{"acquired", "expiring", "expiring"}));
+  EXPECT_TRUE(lock_.call(call).hold.renew(2s)) << "shorter";
+  run_for(2s - 1ns);
+  EXPECT_TRUE(lock_.call(call).hold.renew()) << "as agreed last";
+  run_for(2s);
+  EXPECT_EQ(state(call), HoldState::lost);
+  EXPECT_FALSE(lock_.call(call).hold.renew());
+  EXPECT_FALSE(lock_.call(call).hold.renew(1h));
+  EXPECT_EQ(state(call), HoldState::lost);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, ValidUntilStopsAtTheLimit) {
+  const auto start = lock_.world().now();
+  const auto call = granted(0, {.limit = {.longest = 8s}});
+  run_for(7s);
+  EXPECT_EQ(lock_.call(call).hold.valid_until(), start + 8s);
+  lock_.release(call);
+}
+
+TEST_F(LeadershipStateTest, AfterAPauseTheFirstQuestionSaysLost) {
+  const auto call = granted(0, {.limit = {.longest = 4s}});
+  lock_.world().pause(0);
+  lock_.world().run_for(4s);
+  lock_.world().resume(0);
+  EXPECT_EQ(state(call), HoldState::lost) << "before any timer has run";
+  EXPECT_EQ(lock_.lost_told(call), 0U);
+  run();
+  EXPECT_EQ(lock_.lost_told(call), 1U);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, AfterAPauseBeyondItsEnd_NoWarningIsGiven) {
+  const auto call = granted(0, {.limit = {.longest = 4s}, .listener = listener(0)});
+  lock_.world().pause(0);
+  lock_.world().run_for(4s);
+  lock_.world().resume(0);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "expired"}));
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, ReleasedInTimeItDoesNotExpire) {
+  const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
+  run_for(1s);
+  lock_.release(call);
+  run_for(20s);
+  EXPECT_EQ(events_, (Events{"acquired", "released"}));
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, TheFirstGrantsLimitCounts) {
+  const Owner owner = Owner::unique();
+  const auto outer = granted(0, {.owner = owner, .limit = {.longest = 4s}});
+  const auto inner = granted(0, {.owner = owner, .limit = {.longest = 100s}});
+  run_for(4s);
+  EXPECT_EQ(state(outer), HoldState::lost);
+  EXPECT_EQ(state(inner), HoldState::lost);
+  lock_.release(outer);
+  lock_.release(inner);
+  expect_rest();
+}
+
+// The session ends after all path locks are closed. Until then replies arrive.
+TEST_F(LeadershipStateTest, AClosedClientIsNotGrantedAnything) {
+  const auto call = lock_.acquire(1, {.listener = listener(1)});
+  lock_.path_lock(1)->close();  // its znode is being created, and will be alone
+  run_for(2s);
+  EXPECT_EQ(lock_.call(call).outcomes, 1);
+  EXPECT_TRUE(lock_.call(call).error.has_value());
+  EXPECT_EQ(events_, Events{});
+}
+
+TEST_F(LeadershipStateTest, ALossIsToldWhenThereIsAThreadAgain) {
+  const auto call = granted(0);
+  lock_.world().dispatcher(0).set_exhausted(true);
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_EQ(state(call), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(call), 0U) << "not on a thread that brings news";
+  lock_.world().dispatcher(0).set_exhausted(false);
+  run_for(1s);
+  EXPECT_EQ(lock_.lost_told(call), 1U);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, AnExpiryPassesTheLockOnAlthoughThereIsNoThreadToTellIt) {
+  const auto call = granted(0, {.limit = {.longest = 4s}});
+  const auto next = waiting(1);
+  lock_.world().dispatcher(0).set_exhausted(true);
+  run_for(6s);
+  EXPECT_TRUE(lock_.call(next).granted());
+  EXPECT_EQ(lock_.lost_told(call), 0U);
+  lock_.world().dispatcher(0).set_exhausted(false);
+  run_for(1s);
+  EXPECT_EQ(lock_.lost_told(call), 1U);
+  lock_.release(call);
+  lock_.release(next);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, ThatSomebodyAsksIsToldWhenThereIsAThreadAgain) {
+  const auto call = granted(0);
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  lock_.world().dispatcher(0).set_exhausted(true);
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  run_for(1s);
+  EXPECT_FALSE(lock_.call(call).hold.release_requested().stop_requested());
+  lock_.world().dispatcher(0).set_exhausted(false);
+  run_for(1s);
+  EXPECT_TRUE(lock_.call(call).hold.release_requested().stop_requested());
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, ALimitOfOneWhoLeftDoesNotCount) {
+  const auto first = granted(0);
+  const Owner owner = Owner::unique();
+  const auto left = waiting(1, {.owner = owner, .limit = {.longest = 4s}});
+  const auto stayed = waiting(1, {.owner = owner});
+  lock_.cancel(left);
+  lock_.release(first);
+  run();
+  EXPECT_TRUE(lock_.call(stayed).granted());
+  run_for(8s);
+  EXPECT_EQ(state(stayed), HoldState::held);
+  lock_.release(stayed);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, AskedToReleaseItIsToldAndGoesOn) {
+  const auto call = granted(0, {.listener = listener(0)});
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  run();
+  EXPECT_TRUE(lock_.call(call).hold.release_requested().stop_requested());
+  EXPECT_EQ(state(call), HoldState::held);
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  run();
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "release_requested", "release_requested"}));
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  run();
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, ForcedItIsLostFirstAndThenItsNodeGoes) {
+  const auto first = granted(0, {.listener = listener(0)});
+  const auto second = waiting(1);
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::revocation_forces)), Status::ok);
+  for (int turn = 0; has_node(first) && turn < 1000; ++turn) {
+    const bool told = lock_.lost_told(first) == 1;
+    for (const Step& step : lock_.world().steps()) {
+      lock_.world().run(step);
+      ASSERT_TRUE(has_node(first) || told);
+    }
+  }
+  EXPECT_FALSE(has_node(first));
+  ASSERT_EQ(ensemble.remove(marker_of(first)), Status::ok);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "lost"}));
+  EXPECT_TRUE(lock_.call(second).granted());
+  lock_.release(first);
+  lock_.release(second);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, AskedAndThenForced) {
+  const auto call = granted(0, {.listener = listener(0)});
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
+  run();
+  ASSERT_EQ(ensemble.set_data(marker_of(call), std::string(core::revocation_forces)), Status::ok);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "release_requested", "lost"}));
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, ShortHoldsDoNotLookForAsker) {
+  const auto call = granted(0);
+  run_for(299ms);  // until its first tick
+  lock_.release(call);
+  run();
+  EXPECT_EQ(client(0).requests(Kind::exists_and_watch), 0U);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

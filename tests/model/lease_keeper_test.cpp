@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests of an idle client, which extend its leases.
+#include <cstddef>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class Keeper : public PathLockTest {
+ protected:
+  static constexpr Duration T = 6s;  ///< ClientOptions::session_timeout
+  bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
+};
+
+TEST_F(Keeper, WhereNothingIsHeldAQuestionGoesToTheServerAlone) {
+  run_for(T);
+  reset_counts();
+  run_for(4 * T);
+  EXPECT_EQ(client(0).requests(Kind::check), 0U) << "the quorum is left alone";
+  EXPECT_EQ(client(0).requests(), client(0).requests(Kind::count_children));
+  EXPECT_GE(client(0).requests(), 18U);
+  EXPECT_LE(client(0).requests(), 22U);
+}
+
+TEST_F(Keeper, WhereSomethingIsHeldTheQuorumIsAsked) {
+  const auto call = granted(0);
+  run_for(T);  // by then its own znode is watched, too
+  reset_counts();
+  run_for(4 * T);
+  EXPECT_EQ(client(0).requests(), client(0).requests(Kind::check));
+  EXPECT_GE(client(0).requests(), 38U);
+  EXPECT_LE(client(0).requests(), 42U);
+  release(call);
+  expect_rest();
+}
+
+TEST_F(Keeper, AfterARestAFreeLockIsGrantedAtOnce) {
+  for (Duration rest = 5 * T; rest < 5 * T + T / 2; rest += T / 20) {
+    run_for(rest);
+    reset_counts();
+    const auto call = granted(0);
+    EXPECT_EQ(client(0).requests(), 2U);
+    run_for(T);
+    EXPECT_TRUE(is_held(call));
+    release(call);
+  }
+  expect_rest();
+}
+
+// The first reply after an idle time is slow. That is no reason for a loss.
+TEST_F(Keeper, SlowAnswerAfterARest_GrantsAndKeepsTheLock) {
+  for (const Duration slow : {T / 40, T / 30}) {
+    run_for(5 * T);
+    const auto call = granted_after(slow, 0);
+    run_for(2 * T);
+    EXPECT_TRUE(is_held(call)) << slow.count();
+    release(call);
+  }
+  expect_rest();
+}
+
+// A server can have paused meanwhile, and may not have answered a session request of the leader
+// since.
+TEST_F(Keeper, VerySlowAnswerAfterARest_GrantsAfterAnotherRoundTrip) {
+  for (const Duration slow : {T / 20, T / 12, T / 8, T / 6}) {
+    run_for(5 * T);
+    const auto call = lock_.acquire(0);
+    client(0).cut_off();
+    run_for(slow);
+    client(0).mend();
+    run();
+    EXPECT_FALSE(lock_.call(call).granted()) << slow.count();
+    run_for(T / 20);
+    ASSERT_TRUE(lock_.call(call).granted()) << slow.count();
+    run_for(2 * T);
+    EXPECT_TRUE(is_held(call)) << slow.count();
+    release(call);
+  }
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

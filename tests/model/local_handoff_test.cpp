@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+// A waiter behind a contender of its own client is granted at the release, without the ensemble.
+// The exceptions are cases in which the znode must be deleted first.
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/guarded_transaction.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class LocalHandoffTest : public PathLockTest {
+ protected:
+  using Request = LockWorld::Request;
+
+  void SetUp() override {
+    PathLockTest::SetUp();
+    lock_.use(0);
+    reset_counts();
+  }
+  void TearDown() override {
+    lock_.world().reconnect(0);
+    expect_rest();
+    lock_.end_use(0);
+  }
+  static Request delayed(std::chrono::milliseconds delay) { return {.lock_delay = delay}; }
+
+  static Request anew(Request request) {
+    request.owner = Owner::unique();
+    return request;
+  }
+
+  /// Expects that the release grants `next` immediately. No message is sent or received.
+  void expect_passed_on(std::size_t holder, std::size_t next) {
+    const auto there = lock_.nodes().size();
+    lock_.release(holder);
+    EXPECT_TRUE(is_granted(next));
+    EXPECT_EQ(lock_.nodes().size(), there);
+    EXPECT_EQ(lock_.violation(), "");
+  }
+  /// Expects that `next` is granted when the znode before its own is deleted.
+  void expect_passed_on_by_servers(std::size_t holder, std::size_t next) {
+    const std::string node = lock_.call(holder).node;
+    release_node(holder);
+    while (!is_granted(next)) ASSERT_TRUE(step());
+    EXPECT_EQ(ensemble().find(node), nullptr);
+    run();
+    release(next);
+  }
+  void commit(std::size_t call) {
+    ASSERT_EQ(ensemble().create("/data"), Status::ok);
+    GuardedTransaction transaction(lock_.call(call).hold);
+    transaction.set("/data", "1");
+    transaction.async_commit([](const std::exception_ptr&) {});
+  }
+};
+
+TEST_F(LocalHandoffTest, IsGrantedBeforeTheServersKnow) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  reset_counts();
+  expect_passed_on(holder, next);
+  EXPECT_NE(lock_.call(next).node, lock_.call(holder).node);
+  EXPECT_GT(lock_.call(next).token.zxid, lock_.call(holder).token.zxid);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U) << "nobody else has to hear of it";
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U);
+  release(next);
+  EXPECT_EQ(client(0).requests(Kind::list_children), 0U);
+}
+
+TEST_F(LocalHandoffTest, HasItsTurnInTheOrderOfAll) {
+  const auto holder = granted(0);
+  const auto second = waiting(0);
+  const auto stranger = waiting(1);
+  const auto fourth = waiting(0);
+  const auto fifth = waiting(0);
+  reset_counts();
+  expect_passed_on(holder, second);
+  run();
+  EXPECT_FALSE(is_granted(stranger));
+  lock_.release(second);
+  EXPECT_FALSE(is_granted(stranger) || is_granted(fourth));
+  run();
+  EXPECT_TRUE(is_granted(stranger));
+  EXPECT_EQ(client(1).requests(), 0U) << "it was told";
+  EXPECT_FALSE(is_granted(fourth));
+  release(stranger);
+  EXPECT_TRUE(is_granted(fourth));
+  expect_passed_on(fourth, fifth);
+  release(fifth);
+}
+
+TEST_F(LocalHandoffTest, OfMoreThanOne) {
+  auto holder = granted(0);
+  std::vector<std::size_t> others;
+  for (int i = 0; i < 20; ++i) others.push_back(waiting(0));
+  for (const auto next : others) {
+    expect_passed_on(holder, next);
+    holder = next;
+  }
+  EXPECT_EQ(lock_.nodes().size(), 21U) << "all of that at once";
+  release(holder);
+}
+
+TEST_F(LocalHandoffTest, IsWhoeverIsNextWhenOthersHaveLeft) {
+  const auto holder = granted(0);
+  const auto first = waiting(0);
+  const auto second = waiting(0);
+  const auto third = waiting(0);
+  lock_.cancel(first);
+  run();
+  lock_.cancel(third);
+  run();
+  expect_passed_on(holder, second);
+  release(second);
+}
+
+TEST_F(LocalHandoffTest, IsNobodyOnceItHasLeft) {
+  const auto holder = granted(0);
+  const auto own = waiting(0);
+  const auto stranger = waiting(1);
+  lock_.cancel(own);
+  reset_counts();
+  lock_.release(holder);
+  EXPECT_FALSE(is_granted(own));
+  run();
+  EXPECT_TRUE(is_granted(stranger));
+  expect_ended_with_nothing(own);
+  release(stranger);
+}
+
+// The client has not learned that the znode in between was deleted.
+TEST_F(LocalHandoffTest, IsWhoeverIsNextWhenANodeWasDeletedByHand) {
+  for (const bool leaves : {false, true}) {
+    const auto holder = granted(0);
+    const auto without = waiting(0);
+    const auto next = waiting(0);
+    const std::string node = lock_.path_lock(0)->node_of(lock_.call(without).owner);
+    ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + node)), Status::ok);
+    run();
+    if (leaves) lock_.cancel(without);
+    run();
+    expect_passed_on(holder, next);
+    run();
+    release(next);
+    if (!leaves) release(without);
+  }
+}
+
+TEST_F(LocalHandoffTest, MayLetGoAtOnceHoweverManyThereAre) {
+  constexpr std::size_t crowd = 3'000;
+  const auto holder = granted(0);
+  std::size_t grants = 0;
+  for (std::size_t i = 0; i < crowd; ++i) {
+    detail::PendingAcquire::start(lock_.path_lock(0),
+                                  {.owner = Owner::unique(),
+                                   .deadline = Deadline::never(),
+                                   .done =
+                                       [&](const detail::AcquireOutcome& outcome) {
+                                         ASSERT_TRUE(outcome.contender);
+                                         const Hold hold =
+                                             outcome.contender->make_hold(core::CountKind::hold);
+                                         EXPECT_EQ(hold.state(), HoldState::held);
+                                         ++grants;
+                                       }},
+                                  {});
+  }
+  run();
+  ASSERT_EQ(lock_.nodes().size(), crowd + 1);
+  lock_.release(holder);
+  EXPECT_EQ(grants, crowd) << "each by the one before, and none of them on the stack of another";
+  run();
+  EXPECT_TRUE(lock_.nodes().empty());
+}
+
+TEST_F(LocalHandoffTest, IsNotTakenBackByWhoCancelsTooLate) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  expect_passed_on(holder, next);
+  lock_.cancel(next);
+  run();
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+  EXPECT_EQ(lock_.call(next).outcomes, 1);
+  release(next);
+}
+
+TEST_F(LocalHandoffTest, IsNobodyWhoHasNoNodeYet) {
+  const auto holder = granted(0);
+  const auto next = lock_.acquire(0);
+  release_node(holder);
+  EXPECT_FALSE(is_granted(next));
+  run();
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+// ---- without a connection ----------------------------------------------------------------------
+
+TEST_F(LocalHandoffTest, IsGrantedWithoutAConnectionAsLongAsTheLeaseIsValid) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  lock_.world().disconnect(0);
+  run();
+  expect_passed_on(holder, next);
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::suspended);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(next);
+}
+
+TEST_F(LocalHandoffTest, OfWhatWasLostWithTheLeaseWaits) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  client(0).cut_off();
+  run_for(5s);
+  ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::lost);
+  lock_.release(holder);
+  EXPECT_FALSE(is_granted(next));
+  client(0).mend();
+  run_for(10s);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+// The first holder's znode is deleted after the second's. The other clients do not wait for it.
+TEST_F(LocalHandoffTest, PassesOnToOthersThoughTheNodeBeforeItIsThere) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  const auto stranger = waiting(1);
+  const auto last = waiting(2);
+  client(0).fail_next(Kind::remove, Status::throttled);
+  expect_passed_on(holder, next);
+  release(next);
+  EXPECT_EQ(lock_.nodes().size(), 3U);
+  EXPECT_TRUE(is_granted(stranger));
+  EXPECT_FALSE(is_granted(last));
+  release(stranger);
+  EXPECT_TRUE(is_granted(last));
+  release(last);
+  run_for(1s);
+  EXPECT_TRUE(lock_.nodes().empty());
+}
+
+TEST_F(LocalHandoffTest, WhateverIsLostOfTheDeletionItIsGrantedOnceAndNothingIsLeft) {
+  for (const bool carried_out : {true, false}) {
+    const auto holder = granted(0);
+    const auto next = waiting(0);
+    const auto stranger = waiting(1);
+    carried_out ? lock_.world().lose_reply(0, Kind::remove)
+                : lock_.world().lose_request(0, Kind::remove);
+    expect_passed_on(holder, next);
+    run();
+    EXPECT_FALSE(client(0).is_connected());
+    EXPECT_FALSE(is_granted(stranger));
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_EQ(lock_.nodes().size(), 2U);
+    EXPECT_EQ(lock_.call(next).outcomes, 1);
+    release(next);
+    EXPECT_TRUE(is_granted(stranger)) << carried_out;
+    release(stranger);
+  }
+}
+
+TEST_F(LocalHandoffTest, IsFollowedByWhoComesThoughTheNodeBeforeItIsThere) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  client(0).fail_next(Kind::remove, Status::throttled);
+  expect_passed_on(holder, next);
+  release(next);
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  const auto own = lock_.acquire(0);
+  const auto stranger = lock_.acquire(1);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(own));
+  release(own);
+  EXPECT_TRUE(is_granted(stranger));
+  release(stranger);
+}
+
+TEST_F(LocalHandoffTest, LosesItsHoldWithTheSession) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  const auto last = waiting(0);
+  expect_passed_on(holder, next);
+  lock_.world().expire(0);
+  run();
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::lost);
+  lock_.release(next);
+  EXPECT_EQ(lock_.call(last).hold.state(), HoldState::held) << "in the new session";
+  release(last);
+}
+
+// ---- grants after the delete -------------------------------------------------------------------
+
+TEST_F(LocalHandoffTest, WaitsWhereTheNodeWasAskedFor) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  ASSERT_EQ(lock_.call(holder).hold.node(), lock_.call(holder).node);
+  expect_passed_on_by_servers(holder, next);
+}
+
+TEST_F(LocalHandoffTest, WaitsWhereTheNodeWasAskedForByWhoHadItBefore) {
+  const Request kept{.local = {.keep_idle_for = 60s}};
+  const auto first = granted(0, kept);
+  ASSERT_FALSE(lock_.call(first).hold.node().empty());
+  release(first);
+  const auto second = granted(0, anew(kept));
+  ASSERT_EQ(lock_.call(second).node, lock_.call(first).node);
+  const auto next = waiting(0, anew(kept));
+  expect_passed_on_by_servers(second, next);
+  lock_.end_use(0);
+}
+
+TEST_F(LocalHandoffTest, WaitsForATransactionOnItsWay) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  commit(holder);
+  expect_passed_on_by_servers(holder, next);
+  EXPECT_EQ(ensemble().find("/data")->data, "1");
+}
+
+TEST_F(LocalHandoffTest, DoesNotWaitForATransactionThatIsOver) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  commit(holder);
+  run();
+  expect_passed_on(holder, next);
+  release(next);
+}
+
+// The transaction can still arrive, and would find the znode.
+TEST_F(LocalHandoffTest, WaitsWhereNobodyKnowsWhatBecameOfATransaction) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  commit(holder);
+  lock_.world().disconnect(0, OnTheWay::linger);
+  lock_.release(holder);
+  EXPECT_FALSE(is_granted(next));
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+TEST_F(LocalHandoffTest, WaitsForWhatGoesWithTheNode) {
+  ASSERT_EQ(ensemble().create("/with"), Status::ok);
+  std::shared_ptr<detail::Contender> holder;
+  detail::PendingAcquire::start(
+      lock_.path_lock(0),
+      {.owner = Owner::unique(),
+       .deadline = Deadline::never(),
+       .done = [&](const detail::AcquireOutcome& outcome) { holder = outcome.contender; }},
+      {});
+  run();
+  ASSERT_TRUE(holder);
+  Hold hold = holder->make_hold(core::CountKind::hold);
+  ASSERT_TRUE(holder->delete_with_node("/with"));
+  const auto next = waiting(0);
+  hold.release();
+  EXPECT_FALSE(is_granted(next));
+  run();
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_EQ(ensemble().find("/with"), nullptr);
+  release(next);
+}
+
+TEST_F(LocalHandoffTest, WaitsWhereADelayIsToBeTakenBack) {
+  const auto holder = granted(0, delayed(500ms));
+  const auto next = waiting(0);
+  expect_passed_on_by_servers(holder, next);
+}
+
+TEST_F(LocalHandoffTest, LeavesItsOwnDelayBeforeItIsGranted) {
+  const auto holder = granted(0);
+  const auto next = waiting(0, delayed(500ms));
+  lock_.release(holder);
+  EXPECT_FALSE(is_granted(next));
+  run();
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+TEST_F(LocalHandoffTest, OfAThreadThatEndedWithTheLockWaits) {
+  const Owner thread = Owner::unique();
+  const auto holder = granted(0, {.owner = thread, .kind = core::CountKind::lock});
+  const auto next = waiting(0);
+  lock_.path_lock(0)->thread_exits(thread);
+  EXPECT_FALSE(is_granted(next));
+  run();
+  EXPECT_TRUE(is_granted(next));
+  lock_.release(holder);
+  release(next);
+}
+
+TEST_F(LocalHandoffTest, OfWhoseTimeIsOverWaits) {
+  const auto holder = granted(0, {.limit = {.longest = 1s}});
+  const auto next = waiting(0);
+  run_for(2s);
+  ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(holder), 1U);
+  lock_.release(holder);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+}
+
+// The client does not know whether a writer has only readers left, or how many permits are held.
+TEST_F(LocalHandoffTest, IsThereForMutexesOnly) {
+  const std::vector<Request> others = {LockWorld::to_write(), LockWorld::permits(1, 1),
+                                       LockWorld::at_gate(1)};
+  for (const Request& other : others) {
+    const auto holder = granted(0, other);
+    const auto next = waiting(0, anew(other));
+    expect_passed_on_by_servers(holder, next);
+  }
+  for (const bool writes_first : {true, false}) {
+    const auto holder = granted(0, writes_first ? LockWorld::to_write() : Request{});
+    const auto next = waiting(0, writes_first ? Request{} : LockWorld::to_write());
+    expect_passed_on_by_servers(holder, next);
+  }
+}
+
+class LocalHandoffAtTheEnd : public PathLockTest {};
+
+TEST_F(LocalHandoffAtTheEnd, IsForgottenWhenTheClientIsClosed) {
+  const auto path_lock = lock_.path_lock(0);
+  granted(0);
+  waiting(0);
+  EXPECT_FALSE(path_lock->local_handoff().empty());
+  lock_.core(0).close();
+  EXPECT_TRUE(path_lock->local_handoff().empty());
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loss by request or by the maximum hold time is notified before the lock is handed off. The rule
+// also applies to indirect receivers of the notification.
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "tests/model/test_candidate.h"
+#include "zklock/core/release_request_data.h"
+#include "zklock/recipes/composite/composite_grant.h"
+
+namespace zklock::model {
+namespace {
+
+class LossNotificationTest : public PathLockTest {
+ protected:
+  /// Returns how many deletes of its znode client 0 has sent.
+  std::size_t handed_over() {
+    return client(0).requests(OperationKind::announce_and_delete) +
+           client(0).requests(OperationKind::remove);
+  }
+  std::string marker() {
+    const auto name = core::ZnodeName::parse(lock_.nodes().at(0));
+    return LockWorld::path + ("/" + core::release_request_path(name->sequence));
+  }
+  void force() {
+    lock_.world().run_for(2s);  // shorter holds do not watch for a request
+    const std::string data(core::revocation_forces);
+    ASSERT_EQ(ensemble().create(marker(), data), Status::ok);
+  }
+  std::shared_ptr<TestCandidate> leading(bool until_finished) {
+    auto candidate = std::make_shared<TestCandidate>(lock_.core(0), until_finished);
+    candidate->want();
+    run();
+    EXPECT_TRUE(candidate->leads());
+    return candidate;
+  }
+
+  /// The number of deletes sent when the user's callback ran.
+  std::optional<std::size_t> when_told_;
+  struct Tell {
+    LossNotificationTest& test;
+    void operator()() const { test.when_told_ = test.handed_over(); }
+  };
+  using OnLoss = std::stop_callback<Tell>;
+};
+
+TEST_F(LossNotificationTest, OfALeadershipWaitsUntilItsEndWasTold) {
+  const auto candidate = leading(false);
+  const Leadership leadership = candidate->leadership_state()->leadership();
+  const OnLoss on_end(leadership.ended(), Tell{*this});
+  const std::string asked = (force(), marker());
+  lock_.world().run_for(5s);
+  EXPECT_EQ(when_told_, 0U);
+  EXPECT_EQ(handed_over(), 1U);
+  EXPECT_EQ(leadership.state(), HoldState::lost);
+  ASSERT_EQ(ensemble().remove(asked), Status::ok);
+  candidate->close();
+  expect_rest();
+}
+
+TEST_F(LossNotificationTest, OfAnElectionWaitsForTheFunctionToReturn) {
+  const auto candidate = leading(true);
+  const auto leadership_state = candidate->leadership_state();
+  const std::string asked = (force(), marker());
+  ASSERT_TRUE(
+      lock_.world().run_until([&] { return leadership_state->over().stop_requested(); }, 5s));
+  lock_.world().run_for(500ms);
+  EXPECT_EQ(handed_over(), 0U);
+  candidate->finished(leadership_state->number(), false);
+  run();
+  EXPECT_EQ(handed_over(), 1U);
+  ASSERT_EQ(ensemble().remove(asked), Status::ok);
+  candidate->close();
+  expect_rest();
+}
+
+TEST_F(LossNotificationTest, OfAnElectionWaitsNoLongerThanASecond) {
+  const auto candidate = leading(true);
+  const auto leadership_state = candidate->leadership_state();
+  const std::string asked = (force(), marker());
+  ASSERT_TRUE(
+      lock_.world().run_until([&] { return leadership_state->over().stop_requested(); }, 5s));
+  lock_.world().run_for(1100ms);
+  EXPECT_EQ(handed_over(), 1U);
+  candidate->finished(leadership_state->number(), false);
+  ASSERT_EQ(ensemble().remove(asked), Status::ok);
+  candidate->close();
+  expect_rest();
+}
+
+TEST_F(LossNotificationTest, OfAPartWaitsUntilTheLossOfTheWholeWasTold) {
+  const auto call = granted(0, {.limit = {.longest = 3s}});
+  std::vector<detail::CompositeGrant::Part> parts;
+  parts.push_back({std::move(lock_.call(call).hold), lock_.core(0).shared_from_this(), 0});
+  auto held = std::make_shared<detail::CompositeGrant>(Owner::unique(), std::move(parts), 1, 1);
+  reset_counts();
+  {
+    const OnLoss on_loss(held->lost(), Tell{*this});
+    lock_.world().run_for(5s);
+  }
+  EXPECT_EQ(when_told_, 0U);
+  EXPECT_EQ(handed_over(), 1U);
+  detail::CompositeGrant::release(std::move(held));
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

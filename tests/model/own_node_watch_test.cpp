@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Another program deletes a znode of the queue, or creates one.
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "tests/model/test_candidate.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class OwnNode : public PathLockTest {
+ protected:
+  Duration tick() { return lock_.core(0).keeper().timeout() / 20; }
+};
+
+TEST_F(OwnNode, IsWatchedFromTheFirstTickOn) {
+  const auto old = granted(0);
+  lock_.world().run_for(tick());
+  EXPECT_EQ(client(0).requests(Kind::get_and_watch), 1U);
+  const auto next = waiting(1);
+  ASSERT_EQ(ensemble().remove(lock_.call(old).node), Status::ok);
+  run();
+  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
+  EXPECT_TRUE(lock_.call(next).granted());
+  release(old);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(OwnNode, IsMissedWithinATickWhileItIsYoung) {
+  const auto old = granted(0);
+  const auto next = waiting(1);
+  ASSERT_EQ(ensemble().remove(lock_.call(old).node), Status::ok);
+  lock_.world().run_all();
+  ASSERT_TRUE(lock_.call(next).granted());
+  EXPECT_LT(lock_.call(old).token, lock_.call(next).token) << "which separates them meanwhile";
+  run_for(tick());
+  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
+  release(old);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(OwnNode, OfALeaderIsWatchedFromItsGrantOn) {
+  const auto leader = std::make_shared<TestCandidate>(lock_.core(0));
+  leader->want();
+  run();
+  ASSERT_TRUE(leader->leads());
+  EXPECT_EQ(client(0).requests(Kind::get_and_watch), 1U);
+  const std::string node = leader->leadership_state()->node();
+  const auto next = waiting(1);
+  ASSERT_EQ(ensemble().remove(node), Status::ok);
+  run();
+  EXPECT_FALSE(leader->leads());
+  EXPECT_TRUE(lock_.call(next).granted());
+  leader->close();
+  release(next);
+  expect_rest();
+}
+
+// ---- a znode with a lower number than older znodes ---------------------------------------------
+
+TEST_F(OwnNode, OfNobodyIsWaitedForLikeAnyOther) {
+  const auto holder = granted(0);
+  const auto waiter = waiting(1);
+  const std::string made = LockWorld::path + std::string("/lock-0000000000");
+  ASSERT_EQ(ensemble().create(made), Status::ok);
+  reset_counts();
+  lock_.world().expire(0);
+  ASSERT_NO_THROW(lock_.world().run_all(10'000)) << "it asks again and again";
+  EXPECT_EQ(client(1).requests(Kind::list_children), 2U);
+  EXPECT_EQ(lock_.call(waiter).outcomes, 0);
+  ASSERT_EQ(ensemble().set_data(made, "released"), Status::ok);
+  ASSERT_NO_THROW(lock_.world().run_all(10'000));
+  EXPECT_EQ(lock_.call(waiter).outcomes, 0);
+  ASSERT_EQ(ensemble().remove(made), Status::ok);
+  run();
+  EXPECT_TRUE(lock_.call(waiter).granted());
+  release(holder);
+  release(waiter);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

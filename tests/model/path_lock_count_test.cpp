@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// The production path lock on the simulated ensemble: permits with a shared count.
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+using Request = LockWorld::Request;
+
+class PathLockCountTest : public PathLockTest {
+ protected:
+  static constexpr int kInitial = 2;
+
+  static Request permits(int wanted, int initial = kInitial) {
+    return LockWorld::shared_permits(wanted, initial);
+  }
+  static Request within(Request request, Duration timeout) {
+    request.timeout = timeout;
+    return request;
+  }
+  void say(int number) {
+    lock_.say_permits(number);
+    run();
+  }
+  std::string count() {
+    const Node* node = lock_.world().ensemble().find(LockWorld::count_path());
+    return node ? node->data : "none";
+  }
+  void write(const std::string& data) {
+    lock_.world().ensemble().set_data(LockWorld::count_path(), data);
+    run();
+  }
+  void remove_count() {
+    ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::count_path()), Status::ok);
+    run();
+  }
+};
+
+// ---- requests -----------------------------------------------------------------------------------
+
+TEST_F(PathLockCountTest, WhereThereIsRoomItCostsThreeRequests) {
+  say(2);
+  const auto first = granted(0, permits(1));
+  EXPECT_EQ(client(0).requests(), 3U);
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 1U);
+  EXPECT_EQ(client(0).requests(Kind::list_children), 1U);
+  EXPECT_EQ(client(0).requests(Kind::get), 1U);
+  const auto second = granted(1, permits(1));
+  EXPECT_EQ(client(1).requests(), 3U) << "the same beside another";
+  const auto third = waiting(2, permits(1));
+  EXPECT_EQ(client(2).requests(), 6U) << "and two in its way, and the number, to be watched";
+  release(first);
+  EXPECT_TRUE(is_granted(third));
+  release(second);
+  release(third);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, TheFirstOfAllPutsItsNumberThere) {
+  EXPECT_EQ(count(), "none");
+  const auto first = granted(0, permits(1, 5));
+  EXPECT_EQ(client(0).requests(), 6U) << "the first round, the number, and a second look";
+  EXPECT_EQ(count(), "5");
+  const auto second = granted(1, permits(4, 9));
+  EXPECT_EQ(count(), "5") << "the others take what they find";
+  const auto third = waiting(2, permits(1, 9));
+  release(first);
+  release(second);
+  EXPECT_TRUE(is_granted(third));
+  release(third);
+  EXPECT_EQ(count(), "5") << "it stays";
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, WhoLosesTheRaceTakesTheOthersNumber) {
+  const auto a = lock_.acquire(0, permits(2, 2));
+  const auto b = lock_.acquire(1, permits(2, 7));
+  run();
+  const bool sevens = count() == "7";
+  EXPECT_TRUE(sevens || count() == "2");
+  EXPECT_EQ(is_granted(a) && is_granted(b), sevens);
+  lock_.cancel(b);
+  release(a);
+  release(b);
+  expect_rest();
+}
+
+// ---- changes ------------------------------------------------------------------------------------
+
+TEST_F(PathLockCountTest, RaisingLetsInAsManyAsThereIsRoomFor) {
+  say(1);
+  const auto a = granted(0, permits(1));
+  const auto b = waiting(1, permits(1));
+  const auto c = waiting(2, permits(1));
+  const auto d = waiting(0, permits(1));
+  say(3);
+  EXPECT_TRUE(is_granted(b));
+  EXPECT_TRUE(is_granted(c));
+  EXPECT_FALSE(is_granted(d));
+  release(a);
+  EXPECT_TRUE(is_granted(d));
+  for (const auto each : {b, c, d}) release(each);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, ChangeThatLetsNobodyIn_CostsEachWaiterOneList) {
+  say(2);
+  const auto holder = granted(0, permits(2));
+  const auto first = waiting(1, permits(2));
+  const auto second = waiting(2, permits(2));
+  reset_counts();
+  say(3);
+  for (const std::size_t waiter : {1U, 2U}) {
+    EXPECT_EQ(client(waiter).requests(Kind::list_children), 1U);
+    EXPECT_EQ(client(waiter).requests(Kind::create_contender), 0U);
+  }
+  EXPECT_EQ(client(0).requests(Kind::list_children), 0U) << "it holds";
+  for (const auto each : {holder, first, second}) release(each);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, LoweringTakesEffectAsPermitsReturn) {
+  say(3);
+  std::vector<std::size_t> held;
+  for (std::size_t c = 0; c < 3; ++c) held.push_back(granted(c, permits(1)));
+  const auto next = waiting(0, permits(1));
+  say(1);
+  EXPECT_EQ(lock_.held(), 3U) << "holders lose nothing";
+  release(held[0]);
+  EXPECT_FALSE(is_granted(next));
+  release(held[1]);
+  EXPECT_FALSE(is_granted(next));
+  release(held[2]);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, WithNonePermittedAllWait) {
+  say(0);
+  const auto a = waiting(0, permits(1));
+  const auto once = lock_.acquire(1, within(permits(1), 0ms));
+  run();
+  EXPECT_EQ(lock_.call(once).outcomes, 1);
+  EXPECT_FALSE(is_granted(once));
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  say(1);
+  EXPECT_TRUE(is_granted(a));
+  release(a);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, WhoWantsMoreThanThereIsWaitsAndIsNotOvertaken) {
+  say(2);
+  const auto many = waiting(0, permits(3));
+  EXPECT_EQ(client(0).live_interests(), 1U) << "the number alone";
+  const auto few = waiting(1, permits(1));
+  say(3);
+  EXPECT_TRUE(is_granted(many));
+  EXPECT_FALSE(is_granted(few));
+  release(many);
+  EXPECT_TRUE(is_granted(few));
+  release(few);
+  expect_rest();
+}
+
+// The count changes between the list and the read of the count, at each step.
+TEST(PathLockCount, AChangeAtAnyStepIsNotMissed) {
+  for (const int from : {0, 1, 2}) {
+    for (const int to : {0, 1, 2}) {
+      for (std::size_t at = 0; at < 40; ++at) {
+        LockWorld lock(2);
+        lock.connect_all();
+        lock.say_permits(from);
+        const auto first = lock.acquire(0, LockWorld::shared_permits(1, 9));
+        const auto second = lock.acquire(1, LockWorld::shared_permits(1, 9));
+        for (std::size_t i = 0; i < at; ++i) {
+          std::vector<Step> steps = lock.world().steps();
+          std::erase_if(steps, [](const Step& s) { return s.kind == Step::Kind::timer; });
+          if (!steps.empty()) lock.world().run(steps[i % steps.size()]);
+        }
+        lock.say_permits(to);
+        lock.world().run_all();
+        ASSERT_EQ(lock.violation(), "") << from << to << at;
+        const std::size_t granted =
+            (lock.call(first).granted() ? 1U : 0U) + (lock.call(second).granted() ? 1U : 0U);
+        EXPECT_GE(granted, static_cast<std::size_t>(to)) << from << to << at;
+        EXPECT_LE(granted, static_cast<std::size_t>(std::max(from, to))) << from << to << at;
+        lock.say_permits(2);
+        lock.world().run_all();
+        EXPECT_TRUE(lock.call(first).granted() && lock.call(second).granted());
+        lock.release(first);
+        lock.release(second);
+        lock.world().run_for(2s);
+        ASSERT_EQ(lock.violation_at_rest(), "") << from << to << at;
+      }
+    }
+  }
+}
+
+// ---- an unreadable count -----------------------------------------------------------------------
+
+TEST_F(PathLockCountTest, ItsDeletionWhileInUse) {
+  const auto a = granted(0, permits(2));
+  const auto b = waiting(1, permits(1, 3));
+  remove_count();
+  EXPECT_EQ(count(), "3") << "who waits puts its own there";
+  EXPECT_TRUE(is_granted(b));
+  EXPECT_EQ(lock_.held(), 2U);
+  release(a);
+  remove_count();
+  EXPECT_EQ(count(), "none") << "who holds does not care";
+  release(b);
+  release(granted(2, permits(1, 4)));
+  EXPECT_EQ(count(), "4");
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, DataThatAreNoNumber) {
+  say(1);
+  const auto holder = granted(0, permits(1));
+  const auto waits = waiting(1, permits(1));
+  write("many");
+  EXPECT_EQ(error(waits), Errc::bad_data);
+  const auto late = lock_.acquire(2, permits(1));
+  run();
+  EXPECT_EQ(error(late), Errc::bad_data);
+  EXPECT_EQ(lock_.held(), 1U);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  say(2);
+  release(granted(2, permits(1)));
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, NoLeaveToReadIt) {
+  say(1);
+  client(0).fail_next(Kind::get, Status::no_auth);
+  const auto refused = lock_.acquire(0, permits(1));
+  run();
+  EXPECT_EQ(error(refused), Errc::no_auth);
+  EXPECT_EQ(lock_.nodes().size(), 0U);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, NoLeaveToPutItThere) {
+  client(0).fail_next(Kind::transaction, Status::no_auth);
+  const auto refused = lock_.acquire(0, permits(1));
+  run();
+  EXPECT_EQ(error(refused), Errc::no_auth);
+  EXPECT_EQ(lock_.nodes().size(), 0U);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, ALostAnswerIsAskedForAgain) {
+  say(2);
+  for (const Kind kind :
+       {Kind::create_contender, Kind::list_children, Kind::get, Kind::get_and_watch}) {
+    const auto holder = granted(1, permits(2));
+    lock_.world().lose_reply(0, kind);
+    const auto call = lock_.acquire(0, permits(1));
+    lock_.world().run_all();
+    if (!client(0).is_connected()) lock_.world().reconnect(0);
+    run();
+    EXPECT_EQ(lock_.call(call).outcomes, 0);
+    EXPECT_EQ(lock_.nodes().size(), 2U);
+    release(holder);
+    EXPECT_TRUE(is_granted(call)) << static_cast<int>(kind);
+    release(call);
+    expect_rest();
+  }
+}
+
+TEST_F(PathLockCountTest, ALostAnswerToPuttingItThereDoesNoHarm) {
+  for (const bool carried_out : {true, false}) {
+    if (carried_out) {
+      lock_.world().lose_reply(0, Kind::transaction);
+    } else {
+      lock_.world().lose_request(0, Kind::transaction);
+    }
+    const auto call = lock_.acquire(0, permits(2));
+    lock_.world().run_all();
+    ASSERT_FALSE(client(0).is_connected());
+    EXPECT_EQ(count(), carried_out ? "2" : "none");
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_TRUE(is_granted(call));
+    EXPECT_EQ(count(), "2");
+    release(call);
+    expect_rest();
+    remove_count();
+  }
+}
+
+TEST_F(PathLockCountTest, TheSessionsEndInBetweenQueuesAgain) {
+  say(1);
+  const auto holder = granted(0, permits(1));
+  const auto waits = waiting(1, permits(1));
+  lock_.world().expire(1);
+  lock_.world().run_for(1s);
+  EXPECT_EQ(lock_.call(waits).outcomes, 0);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  EXPECT_GE(client(1).live_interests(), 2U) << "of the new session";
+  say(2);
+  EXPECT_TRUE(is_granted(waits));
+  release(holder);
+  release(waits);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, WhoGivesUpLeavesNoWatch) {
+  say(1);
+  const auto holder = granted(0, permits(1));
+  const auto timed = waiting(1, within(permits(1), 1s));
+  const auto cancelled = waiting(2, permits(2));
+  EXPECT_EQ(client(1).live_interests(), 2U);
+  lock_.cancel(cancelled);
+  lock_.world().run_for(1s);
+  EXPECT_EQ(lock_.call(timed).outcomes + lock_.call(cancelled).outcomes, 2);
+  EXPECT_EQ(client(1).live_interests() + client(2).live_interests(), 0U);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(holder);
+  expect_rest();
+}
+
+TEST_F(PathLockCountTest, GivingUpAtAnyStepLeavesNothing) {
+  for (std::size_t at = 0; at < 30; ++at) {
+    const auto call = lock_.acquire(0, permits(1));
+    for (std::size_t i = 0; i < at; ++i) {
+      std::vector<Step> steps = lock_.world().steps();
+      std::erase_if(steps, [](const Step& s) { return s.kind == Step::Kind::timer; });
+      if (!steps.empty()) lock_.world().run(steps.front());
+    }
+    lock_.cancel(call);
+    run();
+    release(call);
+    expect_rest();
+    if (count() != "none") remove_count();
+  }
+}
+
+TEST_F(PathLockCountTest, OthersOfItsPathDoNotMind) {
+  say(2);
+  const auto mutex = granted(0, Request{});
+  const auto semaphore = waiting(1, permits(1));
+  const auto queued = waiting(2, Request{});
+  release(mutex);
+  EXPECT_TRUE(is_granted(semaphore));
+  release(semaphore);
+  EXPECT_TRUE(is_granted(queued));
+  release(queued);
+  const auto fixed = lock_.acquire(0, LockWorld::permits(1, 2));
+  const auto shared = lock_.acquire(1, permits(1));
+  run();
+  EXPECT_TRUE(is_granted(fixed));
+  EXPECT_EQ(error(shared), Errc::settings_mismatch);
+  release(fixed);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The path lock adapts to the other contenders that it has seen. It decides whether to count the
+// children, and whether to announce a release.
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class PathLockCrowd : public PathLockTest {
+ protected:
+  void SetUp() override {
+    PathLockTest::SetUp();
+    path_lock_ = lock_.path_lock(1);
+  }
+  void TearDown() override { path_lock_.reset(); }
+
+  // Client 1 waits as often as the path lock needs to regard the path as crowded.
+  void crowd() {
+    for (int i = 0; i < 4; ++i) {
+      const auto first = granted(0);
+      const auto second = waiting(1);
+      release(first);
+      ASSERT_TRUE(lock_.call(second).granted());
+      release(second);
+    }
+    reset_counts();
+  }
+
+  std::shared_ptr<detail::PathLock> path_lock_;  ///< kept, as a mutex object does
+};
+
+TEST_F(PathLockCrowd, AfterFourWaitsTheFifthDoesNotCount) {
+  crowd();
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  EXPECT_EQ(client(1).requests(Kind::create_contender), 1U);
+  EXPECT_EQ(client(1).requests(Kind::get_and_watch), 1U);
+  EXPECT_EQ(client(1).requests(), 2U);
+  release(first);
+  EXPECT_TRUE(lock_.call(second).granted());
+  EXPECT_EQ(client(1).requests(), 2U);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(PathLockCrowd, WhoFindsNobodyCountsTheNextTime) {
+  crowd();
+  release(granted(1));
+  EXPECT_EQ(client(1).requests(Kind::count_children), 0U);
+  EXPECT_EQ(client(1).requests(Kind::list_children), 1U) << "there was nobody to be watched";
+  reset_counts();
+  release(granted(1));
+  EXPECT_EQ(client(1).requests(Kind::count_children), 1U);
+  EXPECT_EQ(client(1).requests(), 3U);
+  expect_rest();
+}
+
+TEST_F(PathLockCrowd, AReleaseIsPutOffWhereNobodyIsLikelyToWait) {
+  const auto call = granted_after(100ms, 1);
+  reset_counts();
+  lock_.release(call);
+  EXPECT_EQ(client(1).requests(), 0U);
+  run();
+  EXPECT_EQ(client(1).requests(Kind::remove), 1U);
+  EXPECT_EQ(client(1).requests(), 1U);
+  expect_rest();
+}
+
+TEST_F(PathLockCrowd, AReleaseThatWasPutOffGoesBeforeTheNextAcquire) {
+  const auto call = granted_after(100ms, 1);
+  lock_.release(call);
+  reset_counts();
+  const auto next = lock_.acquire(1);
+  EXPECT_EQ(client(1).requests(Kind::remove), 1U);
+  run();
+  EXPECT_TRUE(lock_.call(next).granted());
+  EXPECT_EQ(client(1).requests(Kind::remove), 1U);
+  EXPECT_EQ(client(1).requests(), 3U) << "it was alone";
+  release(next);
+  expect_rest();
+}
+
+TEST_F(PathLockCrowd, AReleaseIsSentAtOnceAfterALongHold) {
+  const auto call = granted_after(100ms, 1);
+  run_for(100ms);
+  reset_counts();
+  lock_.release(call);
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  expect_rest();
+}
+
+TEST_F(PathLockCrowd, AReleaseIsSentAtOnceInACrowd) {
+  crowd();
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  release(first);
+  reset_counts();
+  lock_.release(second);
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  expect_rest();
+}
+
+TEST_F(PathLockCrowd, TheSessionMayEndBeforeAReleaseThatWasPutOff) {
+  const auto call = granted_after(100ms, 1);
+  lock_.release(call);
+  client(1).expire();
+  const auto next = granted(2);
+  EXPECT_GT(lock_.call(next).hold.token(), lock_.call(call).token);
+  release(next);
+  expect_rest();
+}
+
+// A heartbeat is sent behind the requests before it, so the watches are spread over several ticks.
+TEST_F(PathLockCrowd, ManyWaitersDoNotAskForTheirOwnNodesAllAtOnce) {
+  constexpr std::size_t kMany = 600;
+  constexpr std::size_t kAtATick = 500;
+  constexpr auto kTick = 300ms;
+  const auto holder = granted(0);
+  std::vector<std::size_t> waiters;
+  for (std::size_t i = 0; i < kMany; ++i) waiters.push_back(lock_.acquire(1));
+  run();
+  reset_counts();
+  run_for(kTick);
+  EXPECT_EQ(client(1).requests(Kind::get_and_watch), kAtATick);
+  run_for(kTick);
+  EXPECT_EQ(client(1).requests(Kind::get_and_watch), kMany);
+  run_for(kTick);
+  EXPECT_EQ(client(1).requests(Kind::get_and_watch), kMany) << "all are watched";
+  for (const std::size_t waiter : waiters) lock_.cancel(waiter);
+  release(holder);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A watch event after its watch was removed. The port permits such an event.
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/world.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/path_lock.h"
+
+namespace zklock::model {
+namespace {
+
+constexpr const char* path = "/locks/a";
+
+/// Passes all calls on, and stores the first event handler of every path.
+class Eavesdropper final : public client::Coordinator {
+ public:
+  explicit Eavesdropper(SimCoordinator& port) : port_(port) {}
+  using OnEvent = std::function<void(SessionId, WatchEvent)>;
+  const OnEvent& first_handler(const std::string& node) const { return handlers_.at(node); }
+
+  void start(client::SessionObserver& observer) override { port_.start(observer); }
+  RequestId submit(Request request, client::ReplyHandler handler) override {
+    if (const auto* watch = std::get_if<client::request::GetAndWatch>(&request.operation)) {
+      handlers_.try_emplace(watch->path, watch->on_event);
+    }
+    return port_.submit(std::move(request), std::move(handler));
+  }
+  void soon(std::function<void()> task) override { port_.soon(std::move(task)); }
+  bool abandon(RequestId request) noexcept override { return port_.abandon(request); }
+  void unwatch(RequestId watch) noexcept override { port_.unwatch(watch); }
+  void close() override { port_.close(); }
+  std::string trouble() const override { return port_.trouble(); }
+
+ private:
+  SimCoordinator& port_;
+  std::map<std::string, OnEvent> handlers_;
+};
+
+template <class T>
+std::shared_ptr<T> borrowed(T& object) {
+  return {std::shared_ptr<void>(), &object};
+}
+
+TEST(PathLockLateEvents, OfAWatchThatWasCalledOffAreNoNews) {
+  World world;
+  SimEnsemble& ensemble = world.ensemble();
+  Eavesdropper port(world.client(0));
+  const auto core =
+      detail::ClientCore::make({.coordinator = borrowed<client::Coordinator>(port),
+                                .scheduler = borrowed<client::Scheduler>(world.scheduler(0)),
+                                .dispatcher = borrowed<client::Dispatcher>(world.dispatcher(0)),
+                                .losses = borrowed<client::Dispatcher>(world.dispatcher(0))},
+                               {.hosts = "sim",
+                                .application = "test",
+                                .host = "host",
+                                .announces = true,
+                                .logger = nullptr});
+  if (!world.client(0).is_connected()) world.reconnect(0);
+  ensemble.create_container("/locks");
+  ensemble.create_container(path);
+  std::vector<std::string> others;
+  for (int i = 0; i < 3; ++i) {
+    others.push_back(path + ("/" + *ensemble.create_sequential(path, "permits-1-of-3-")));
+  }
+  world.run_all();
+
+  const Owner owner = Owner::unique();
+  bool granted = false;
+  detail::PendingAcquire::start(
+      core->path_lock(core::LockPath(path)),
+      {.owner = owner,
+       .rule = core::QueueRule::permits(2, 3, false),
+       .deadline = Deadline::never(),
+       .done = [&](const detail::AcquireOutcome& outcome) { granted = !!outcome.contender; }},
+      {});
+  world.run_all();
+  ASSERT_EQ(world.client(0).live_interests(), 2U) << "the two nearest";
+  ASSERT_EQ(ensemble.remove(others[2]), Status::ok);
+  world.run_all();
+  ASSERT_EQ(world.client(0).live_interests(), 2U) << "the middle one for the second time";
+
+  world.client(0).reset_counts();
+  port.first_handler(others[1])(world.client(0).session(), WatchEvent::changed);
+  port.first_handler(others[2])(world.client(0).session(), WatchEvent::deleted);
+  EXPECT_EQ(world.client(0).requests(), 0U);
+  ASSERT_EQ(ensemble.remove(others[1]), Status::ok);
+  world.run_all();
+  EXPECT_TRUE(granted);
+  EXPECT_EQ(world.client(0).live_interests(), 0U);
+  core->path_lock(core::LockPath(path))->unlock(owner, core::CountKind::hold);
+  world.run_all();
+  core->close();
+}
+
+}  // namespace
+}  // namespace zklock::model

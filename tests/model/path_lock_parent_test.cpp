@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock's path is deleted while contenders use it. Other programs recreate it, with znodes of
+// equal names.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class PathLockParent : public PathLockTest {
+ protected:
+  /// Recreates the path with znodes of other programs. No event is delivered before the next run().
+  std::vector<std::string> replace_by_strangers(int count) {
+    for (const std::string& node : lock_.nodes()) remove(node);
+    EXPECT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+    ensemble().create_container(LockWorld::path);
+    std::vector<std::string> strangers;
+    for (int i = 0; i < count; ++i) {
+      strangers.push_back(*ensemble().create_sequential(LockWorld::path, "lock-"));
+    }
+    return strangers;
+  }
+  bool has_lease(std::size_t c) {
+    return lock_.core(c).keeper().valid_lease(client(c).session()) != nullptr;
+  }
+  void remove(const std::string& node) {
+    EXPECT_EQ(ensemble().remove(std::string(LockWorld::path) + "/" + node), Status::ok);
+  }
+};
+
+TEST_F(PathLockParent, WaiterTakesNoStrangerForItself) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  const auto strangers = replace_by_strangers(3);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 4U) << "it has queued again";
+  lock_.world().run_for(10s);
+  EXPECT_EQ(lock_.call(first).hold.state(), HoldState::lost);
+  for (const std::string& stranger : strangers) {
+    EXPECT_FALSE(lock_.call(second).granted());
+    remove(stranger);
+    run();
+  }
+  EXPECT_TRUE(lock_.call(second).granted());
+  lock_.release(first);
+  lock_.release(second);
+  expect_rest();
+}
+
+TEST_F(PathLockParent, HolderIsLostThoughAStrangerHasItsName) {
+  const auto held = granted(0);
+  const auto strangers = replace_by_strangers(2);
+  lock_.world().run_for(10s);
+  EXPECT_EQ(lock_.call(held).hold.state(), HoldState::lost);
+  lock_.release(held);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 2U) << "theirs";
+  for (const std::string& stranger : strangers) remove(stranger);
+  expect_rest();
+}
+
+TEST_F(PathLockParent, RefusedReleaseLeavesAStrangersNode) {
+  const auto held = granted(0);
+  const auto strangers = replace_by_strangers(2);
+  // A server replies so if only another client can write the znode.
+  client(0).fail_next(Kind::announce_and_delete, Status::no_auth);
+  reset_counts();
+  lock_.release(held);
+  run();
+  EXPECT_EQ(client(0).requests(Kind::get), 1U);
+  EXPECT_EQ(client(0).requests(Kind::remove), 0U);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  for (const std::string& stranger : strangers) remove(stranger);
+  expect_rest();
+}
+
+TEST_F(PathLockParent, RefusedReleaseDeletesTheOwnNode) {
+  const auto held = granted(0);
+  client(0).fail_next(Kind::announce_and_delete, Status::no_auth);
+  lock_.release(held);
+  run();
+  EXPECT_EQ(client(0).requests(Kind::get), 1U);
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U);
+  expect_rest();
+}
+
+// The znode is replaced after the list that shows it first, and before the check, which knows only
+// its name.
+TEST_F(PathLockParent, WhoIsToConfirmLooksWhoseNodeItIs) {
+  const auto held = granted(0);
+  const auto waits = waiting(1);
+  client(1).isolate();
+  ASSERT_TRUE(lock_.world().run_until([&] { return !has_lease(1); }, 6s));
+  client(1).heal();
+  lock_.release(held);
+  reset_counts();
+  for (int i = 0; i < 1'000 && client(1).requests(Kind::get) == 0; ++i) {
+    lock_.world().run(lock_.world().steps().front());
+  }
+  ASSERT_EQ(client(1).requests(Kind::get), 1U);
+  const auto strangers = replace_by_strangers(3);
+  lock_.world().run_for(500ms);
+  EXPECT_FALSE(lock_.call(waits).granted());
+  for (const std::string& stranger : strangers) remove(stranger);
+  run();
+  EXPECT_TRUE(lock_.call(waits).granted());
+  lock_.release(waits);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: Apache-2.0
+// The production path lock on the simulated ensemble: the protocol, step by step.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/engine/pending_acquire.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+TEST_F(PathLockTest, FreeAcquireIsTwoPipelinedRequests) {
+  lock_.acquire(0);
+  EXPECT_EQ(client(0).requests(), 2U) << "both are sent before any answer";
+  run();
+  EXPECT_TRUE(lock_.call(1).granted());
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 1U);
+  EXPECT_EQ(client(0).requests(Kind::count_children), 1U);
+  EXPECT_EQ(client(0).requests(), 2U);
+}
+
+TEST_F(PathLockTest, ReleaseIsOneRequest) {
+  const auto call = granted(0);
+  reset_counts();
+  lock_.release(call);
+  run();
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(0).requests(), 1U);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, AReleaseIsOneRequestAlsoOfAWatchedNode) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  run_for(2s);
+  ASSERT_EQ(client(1).live_interests(), 2U) << "its own node, and the one before";
+  lock_.release(first);
+  run();
+  ASSERT_TRUE(lock_.call(second).granted());
+  reset_counts();
+  lock_.release(second);
+  run();
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(1).requests(), 1U);
+  EXPECT_EQ(client(1).watch_removals(), 0U) << "it goes with the node";
+  expect_rest();
+}
+
+TEST_F(PathLockTest, ContendedAcquireIsThreeRequestsAndTheHandOffNone) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  const auto third = waiting(2);
+  for (const std::size_t c : {1U, 2U}) {
+    EXPECT_EQ(client(c).requests(Kind::get_and_watch), 1U);
+    EXPECT_EQ(client(c).requests(Kind::get_acl), 1U) << "once per path and client";
+    EXPECT_EQ(client(c).requests(), 4U);
+  }
+  reset_counts();
+  lock_.release(first);
+  run();
+  EXPECT_TRUE(lock_.call(second).granted());
+  lock_.release(second);
+  run();
+  EXPECT_TRUE(lock_.call(third).granted());
+  EXPECT_EQ(client(1).requests(), 1U) << "its own release";
+  EXPECT_EQ(client(2).requests(), 0U);
+  for (const std::size_t c : {0U, 1U, 2U}) EXPECT_EQ(client(c).requests(Kind::list_children), 0U);
+  lock_.release(third);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, ReentryAsksNobodyAndRepeatsTheToken) {
+  const Owner owner = Owner::unique();
+  const auto outer = granted(0, {.owner = owner});
+  reset_counts();
+  const auto inner = granted(0, {.owner = owner});
+  EXPECT_EQ(client(0).requests(), 0U);
+  EXPECT_EQ(lock_.call(inner).token, lock_.call(outer).token);
+  lock_.release(outer);
+  run();
+  EXPECT_EQ(client(0).requests(), 0U);
+  EXPECT_EQ(lock_.path_lock(0)->ownership(owner).count(), 1);
+  lock_.release(inner);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, EqualOwnersThatWaitShareOneNode) {
+  const auto first = granted(0);
+  const Owner owner = Owner::unique();
+  const auto a = waiting(1, {.owner = owner});
+  const auto b = waiting(1, {.owner = owner});
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  lock_.cancel(a);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 2U) << "the other call still waits";
+  lock_.release(first);
+  run();
+  EXPECT_TRUE(lock_.call(b).granted());
+  EXPECT_FALSE(lock_.call(a).granted());
+  lock_.release(b);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, MissingParentIsMade) {
+  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::path), Status::ok);
+  const auto call = granted(0);
+  EXPECT_EQ(client(0).requests(Kind::create_parents), 1U);
+  EXPECT_TRUE(lock_.world().ensemble().find(LockWorld::path)->container);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, TokensRiseOverDeletionOfTheParent) {
+  const auto before = granted(0);
+  lock_.release(before);
+  run();
+  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::path), Status::ok);
+  const auto after = granted(1);
+  EXPECT_EQ(lock_.call(after).node, std::string(LockWorld::path) + "/lock-0000000000");
+  EXPECT_GT(lock_.call(after).token, lock_.call(before).token);
+  lock_.release(after);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, SingleAttemptLeavesNoNode) {
+  const auto first = granted(0);
+  const auto attempt = lock_.acquire(1, {.timeout = 0s});
+  run();
+  expect_ended_with_nothing(attempt);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  EXPECT_EQ(client(1).requests(Kind::get_and_watch), 0U);
+  lock_.release(first);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, ACallThatWaitsOutlivesTheSingleAttemptItJoined) {
+  const auto first = granted(0);
+  const Owner owner = Owner::unique();
+  const auto attempt = lock_.acquire(1, {.owner = owner, .timeout = 0s});
+  const auto patient = lock_.acquire(1, {.owner = owner});
+  run();
+  EXPECT_EQ(lock_.call(attempt).outcomes, 1);
+  EXPECT_EQ(lock_.call(patient).outcomes, 0);
+  lock_.release(first);
+  run();
+  EXPECT_TRUE(lock_.call(patient).granted());
+  lock_.release(patient);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, DeadlineEndsTheWaitAndRemovesTheNode) {
+  const auto first = granted(0);
+  const auto second = waiting(1, {.timeout = 1s});
+  const auto third = waiting(2);
+  lock_.world().run_for(999ms);
+  EXPECT_EQ(lock_.call(second).outcomes, 0);
+  lock_.world().run_for(1ms);
+  EXPECT_EQ(lock_.call(second).outcomes, 1);
+  EXPECT_FALSE(lock_.call(second).granted());
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  EXPECT_EQ(lock_.call(third).outcomes, 0) << "a waiter that gave up passes nothing on";
+  lock_.release(first);
+  run();
+  EXPECT_TRUE(lock_.call(third).granted());
+  lock_.release(third);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, CrashOfTheHolderPassesTheLockOn) {
+  granted(0);
+  const auto second = waiting(1);
+  lock_.world().expire(0);
+  run();
+  EXPECT_TRUE(lock_.call(second).granted());
+  lock_.release(second);
+}
+
+TEST_F(PathLockTest, ForeignNodesAreHonouredAndNeverTrusted) {
+  auto& ensemble = lock_.world().ensemble();
+  const auto curator = ensemble.create_sequential(
+      LockWorld::path, "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", "10.0.0.1");
+  ASSERT_TRUE(curator);
+  const auto call = waiting(0);
+  EXPECT_EQ(client(0).requests(Kind::list_children), 1U) << "the predicted name is not there";
+  ASSERT_EQ(ensemble.set_data(LockWorld::path + ("/" + *curator), "released"), Status::ok);
+  run();
+  EXPECT_EQ(lock_.call(call).outcomes, 0) << "anybody may have written that";
+  ASSERT_EQ(ensemble.remove(LockWorld::path + ("/" + *curator)), Status::ok);
+  run();
+  EXPECT_TRUE(lock_.call(call).granted());
+  ASSERT_EQ(ensemble.create(LockWorld::path + std::string("/config")), Status::ok);
+  lock_.release(call);
+  run();
+  EXPECT_EQ(lock_.nodes(), std::vector<std::string>{"config"});
+}
+
+TEST_F(PathLockTest, ChildrenThatAreNoContendersDoNotDelay) {
+  ASSERT_EQ(lock_.world().ensemble().create(LockWorld::path + std::string("/config")), Status::ok);
+  const auto call = granted(0);
+  lock_.release(call);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+}
+
+TEST_F(PathLockTest, OwnNodeDeletedWhileHoldingIsALoss) {
+  const auto call = granted(0);
+  lock_.world().run_for(1s);  // after a tick its own znode is watched
+  ASSERT_EQ(lock_.world().ensemble().remove(lock_.call(call).node), Status::ok);
+  run();
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(call), 1U);
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, OwnNodeDeletedWhileWaitingQueuesAgain) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  lock_.world().run_for(2s);
+  const std::string holder = lock_.call(first).node;
+  for (const std::string& name : lock_.nodes()) {
+    const std::string node = LockWorld::path + ("/" + name);
+    if (node == holder) continue;
+    ASSERT_EQ(lock_.world().ensemble().remove(node), Status::ok);
+  }
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  lock_.release(first);
+  run();
+  EXPECT_TRUE(lock_.call(second).granted());
+  lock_.release(second);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, LosingTheNodeCanBeAnError) {
+  granted(0);
+  const auto second = waiting(1, {.queue_again = false});
+  lock_.world().expire(1);
+  lock_.world().run_for(1s);
+  EXPECT_EQ(error(second), Errc::session_expired);
+}
+
+TEST_F(PathLockTest, SessionExpiredWhileWaitingQueuesAgain) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  lock_.world().expire(1);
+  lock_.world().run_for(1s);
+  ASSERT_EQ(lock_.call(second).outcomes, 0);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  lock_.release(first);
+  run();
+  EXPECT_TRUE(lock_.call(second).granted());
+  lock_.release(second);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, LockingAgainAfterALossIsAnErrorUntilUnlocked) {
+  const Owner owner = Owner::unique();
+  const auto lost = granted(0, {.owner = owner});
+  lock_.world().expire(0);
+  lock_.world().run_for(1s);
+  EXPECT_EQ(lock_.call(lost).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(lost), 1U);
+  const auto again = lock_.acquire(0, {.owner = owner});
+  EXPECT_EQ(error(again), Errc::lock_lost);
+  lock_.release(lost);
+  const auto after = granted(0, {.owner = owner});
+  EXPECT_GT(lock_.call(after).token, lock_.call(lost).token);
+  lock_.release(after);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, ReleaseWhileDisconnectedIsCaughtUpWith) {
+  const auto first = granted(0);
+  const auto second = waiting(1);
+  lock_.world().disconnect(0);
+  run();
+  EXPECT_EQ(lock_.call(first).hold.state(), HoldState::suspended);
+  lock_.release(first);
+  run();
+  EXPECT_EQ(lock_.call(second).outcomes, 0);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_TRUE(lock_.call(second).granted());
+  lock_.release(second);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, ReleaseRepeatsUntilItIsConfirmed) {
+  for (const bool applied : {true, false}) {
+    const auto call = granted(0);
+    if (applied) {
+      lock_.world().lose_reply(0, Kind::announce_and_delete);
+    } else {
+      lock_.world().lose_request(0, Kind::announce_and_delete);
+    }
+    lock_.release(call);
+    run();
+    lock_.world().reconnect(0);
+    expect_rest();
+  }
+}
+
+TEST_F(PathLockTest, NoServerInTimeIsAnError) {
+  lock_.world().disconnect(0);
+  run();
+  const auto call = lock_.acquire(0, {.timeout = 2s});
+  lock_.world().run_for(3s);
+  EXPECT_EQ(error(call), Errc::not_connected);
+  const auto attempt = lock_.acquire(0, {.timeout = 0s});
+  lock_.world().run_for(20s);
+  EXPECT_EQ(error(attempt), Errc::not_connected);
+  lock_.world().reconnect(0);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, ALongDeadline_OutlastsTheConnectionTimeout) {
+  lock_.world().disconnect(0);
+  run();
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
+  const auto without = lock_.acquire(0);
+  const auto in_vain = lock_.acquire(0, {.timeout = 1min});
+  run_for(client(0).options().connection_timeout + 1s);
+  EXPECT_EQ(error(without), Errc::not_connected);
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  run_for(50s);
+  EXPECT_EQ(error(in_vain), Errc::not_connected) << "at its deadline";
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(client(0).options().session_timeout);
+  ASSERT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+// Calls of one owner share a znode, and each has its own deadline.
+TEST_F(PathLockTest, CallsOfOneOwner_EndAtTheirOwnDeadlines) {
+  lock_.world().disconnect(0);
+  run();
+  const Owner owner = Owner::unique();
+  const auto without = lock_.acquire(0, {.owner = owner});
+  const auto with_deadline = lock_.acquire(0, {.owner = owner, .timeout = 2min});
+  run_for(client(0).options().connection_timeout + 1s);
+  EXPECT_EQ(error(without), Errc::not_connected);
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(client(0).options().session_timeout);
+  ASSERT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+// Contenders of one client can share a znode, and each has its own deadline.
+TEST_F(PathLockTest, ContendersOfOneNode_EndAtTheirOwnDeadlines) {
+  lock_.world().disconnect(0);
+  run();
+  const core::CohortPolicy shared{.batch = 8};
+  const auto first = lock_.acquire(0, {.local = shared});
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min, .local = shared});
+  const auto last = lock_.acquire(0, {.local = shared});
+  run_for(client(0).options().connection_timeout + 1s);
+  EXPECT_EQ(error(first), Errc::not_connected);
+  EXPECT_EQ(error(last), Errc::not_connected);
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(client(0).options().session_timeout);
+  ASSERT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, CloseEndsEverything) {
+  const auto held = granted(0);
+  const auto waits = waiting(1);
+  lock_.core(0).close();
+  lock_.core(1).close();
+  lock_.world().run_all();
+  EXPECT_EQ(error(waits), Errc::closed);
+  EXPECT_EQ(lock_.call(held).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.lost_told(held), 1U);
+  EXPECT_THROW(lock_.acquire(0), Error);
+  lock_.release(held);
+}
+
+// Another thread destroys the last lock object and closes the client before lock() returns.
+TEST_F(PathLockTest, WhoComesBackAfterAllHasGoneIsNotKept) {
+  lock_.use(0);
+  const auto path_lock = lock_.path_lock(0);
+  std::shared_ptr<detail::Contender> granted;
+  detail::PendingAcquire::start(
+      path_lock,
+      {.owner = Owner::this_thread(),
+       .deadline = Deadline::never(),
+       .kind = core::CountKind::lock,
+       .done = [&](const detail::AcquireOutcome& outcome) { granted = outcome.contender; }},
+      {});
+  run();
+  ASSERT_TRUE(granted);
+  lock_.end_use(0);
+  lock_.core(0).close();
+  lock_.world().run_all();
+  const std::weak_ptr<detail::Contender> left = granted;
+  path_lock->locked(std::move(granted));
+  EXPECT_TRUE(left.expired());
+}
+
+TEST_F(PathLockTest, ServerErrorsReachTheCaller) {
+  const struct {
+    Status status;
+    Errc error;
+  } table[] = {
+      {Status::no_auth, Errc::no_auth},         {Status::quota_exceeded, Errc::quota_exceeded},
+      {Status::read_only, Errc::read_only},     {Status::too_many_nodes, Errc::too_many_nodes},
+      {Status::invalid_acl, Errc::invalid_acl}, {Status::server_error, Errc::server_error}};
+  for (const auto& row : table) {
+    lock_.world().fail_next(0, Kind::create_contender, row.status);
+    const auto call = lock_.acquire(0);
+    run();
+    EXPECT_EQ(error(call), row.error);
+    EXPECT_TRUE(lock_.nodes().empty());
+  }
+  expect_rest();
+}
+
+TEST_F(PathLockTest, ThrottledIsTriedAgain) {
+  lock_.world().fail_next(0, Kind::create_contender, Status::throttled);
+  const auto call = lock_.acquire(0);
+  lock_.world().run_for(1s);
+  EXPECT_TRUE(lock_.call(call).granted());
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, AFailureDuringRecoveryLeavesNoNode) {
+  lock_.world().lose_reply(0, Kind::create_contender);
+  const auto call = lock_.acquire(0);
+  run();
+  lock_.world().fail_next(0, Kind::list_children, Status::no_auth);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(error(call), Errc::no_auth);
+  EXPECT_EQ(lock_.nodes().size(), 1U) << "there it is";
+  expect_rest();
+}
+
+TEST_F(PathLockTest, ACallMovedToAnotherContenderCanStillBeCancelled) {
+  const auto first = granted(0);
+  const Owner owner = Owner::unique();
+  lock_.acquire(1, {.owner = owner, .timeout = 0s});
+  const auto patient = lock_.acquire(1, {.owner = owner});
+  run();
+  lock_.cancel(patient);
+  run();
+  EXPECT_EQ(lock_.call(patient).outcomes, 1);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  lock_.release(first);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, ATimedCallThatJoinsASingleAttemptKeepsItsDeadline) {
+  lock_.world().disconnect(0);
+  run();
+  const Owner owner = Owner::unique();
+  lock_.acquire(0, {.owner = owner, .timeout = 0s});
+  const auto timed = lock_.acquire(0, {.owner = owner, .timeout = 100ms});
+  lock_.world().run_for(100ms);
+  EXPECT_EQ(lock_.call(timed).outcomes, 1);
+  lock_.world().run_for(20s);
+  lock_.world().reconnect(0);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, CounterNearItsEndStartsAgainWithTheParent) {
+  lock_.world().ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
+  const auto call = granted(0);
+  EXPECT_EQ(lock_.call(call).node, std::string(LockWorld::path) + "/lock-0000000000");
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(PathLockTest, WhoWaitsStaysAwakeForAsLongAsItWasToldHoweverLongTheLastOneWaited) {
+  const auto begin = [this] {
+    const auto give_back = [](const detail::AcquireOutcome& outcome) {
+      ASSERT_NE(outcome.contender, nullptr);
+      outcome.contender->release(core::CountKind::hold);
+    };
+    return detail::PendingAcquire::start(
+        lock_.path_lock(0),
+        {.owner = Owner::unique(), .deadline = Deadline::never(), .done = give_back}, {});
+  };
+  const auto outside = granted(1);
+  const auto patient = begin();
+  run_for(5s);
+  EXPECT_EQ(patient->spin_before_block(), LockWorld::spin_before_block);
+  release(outside);
+  EXPECT_EQ(begin()->spin_before_block(), LockWorld::spin_before_block);
+  run();
+  expect_rest();
+}
+
+TEST_F(PathLockTest, WithoutOwnCredentialNobodyAnnouncesNorTrusts) {
+  LockWorld open(2, {}, false);
+  open.connect_all();
+  const auto first = open.acquire(0);
+  open.world().run_all();
+  const auto second = open.acquire(1);
+  open.world().run_all();
+  const std::string node = open.call(first).node;
+  ASSERT_EQ(open.world().ensemble().set_data(node, "released"), Status::ok);
+  open.world().run_all();
+  EXPECT_EQ(open.call(second).outcomes, 0);
+  open.release(first);
+  open.world().run_all();
+  EXPECT_EQ(open.world().client(0).requests(Kind::announce_and_delete), 0U);
+  EXPECT_TRUE(open.call(second).granted());
+  open.release(second);
+  open.world().run_for(2s);
+  EXPECT_EQ(open.violation_at_rest(), "");
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contenders that wait at a gate before they enqueue. At every moment each of them is visible
+// exactly once.
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+#include "zklock/core/queue_rule.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class Gate : public PathLockTest {
+ protected:
+  using Request = LockWorld::Request;
+
+  static Request within(Duration timeout, Request request) {
+    request.timeout = timeout;
+    return request;
+  }
+  std::size_t contenders() { return core::contenders(lock_.nodes()).size(); }
+  std::string node_of(std::size_t client) { return lock_.path_lock(client)->nodes().at(0); }
+  bool is_at_gate(std::size_t client) { return node_of(client).starts_with("weight-"); }
+  /// Runs the steps of one client until `done`.
+  template <class Fact>
+  void run_only(std::size_t c, Fact done) {
+    while (!done()) {
+      bool any = false;
+      for (const Step& step : lock_.world().steps()) {
+        if (step.client != c || step.kind == Step::Kind::timer) continue;
+        lock_.world().run(step);
+        any = true;
+        break;
+      }
+      ASSERT_TRUE(any) << "nothing is left to be done";
+    }
+  }
+  /// Runs until the client is about to pass the gate, because no contender is ahead of it.
+  void run_until_it_passes(std::size_t c) {
+    run_only(c, [&] { return client(c).requests(Kind::transaction) > 0; });
+  }
+};
+
+TEST_F(Gate, WhoPassesIsSeenOnceAtEveryMoment) {
+  const auto holder = granted(0, LockWorld::at_gate(1));
+  const auto next = waiting(1, LockWorld::at_gate(9));
+  const auto last = waiting(2, LockWorld::at_gate(3));
+  ASSERT_EQ(contenders(), 3U);
+  release_node(holder);
+  while (contenders() == 3) ASSERT_TRUE(step());
+  do {
+    ASSERT_EQ(contenders(), 2U);
+    ASSERT_EQ(lock_.violation(), "");
+  } while (step());
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_TRUE(is_at_gate(2));
+  release(next);
+  EXPECT_TRUE(is_granted(last));
+  release(last);
+  expect_rest();
+}
+
+TEST_F(Gate, WhoPassesIsInTheQueueSinceItCame) {
+  const auto holder = granted(0, LockWorld::at_gate(5));
+  const auto next = waiting(1, LockWorld::at_gate(5));
+  const auto came = ensemble().find(LockWorld::path + ("/" + node_of(1)))->created_ms;
+  run_for(3s);
+  release(holder);
+  ASSERT_TRUE(is_granted(next));
+  const Node* const node = ensemble().find(lock_.call(next).node);
+  EXPECT_EQ(core::ZnodeData::parse(node->data)->since_ms, came);
+  EXPECT_GT(node->created_ms, came);
+  release(next);
+  expect_rest();
+}
+
+TEST_F(Gate, AFreeLockCostsFourRoundTrips) {
+  const auto call = granted(0, LockWorld::at_gate(5));
+  EXPECT_EQ(client(0).requests(Kind::create_contender), 1U);
+  EXPECT_EQ(client(0).requests(Kind::count_children), 2U) << "one with the create";
+  EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
+  EXPECT_EQ(client(0).requests(Kind::list_children), 1U);
+  EXPECT_EQ(client(0).requests(), 5U);
+  release(call);
+  expect_rest();
+}
+
+// PriorityOptions::ageing counts in these sequence numbers.
+TEST_F(Gate, PlacesOfAContender_AreTwoAndThreeWithALockDelay) {
+  const auto next_number = [this] {
+    return ensemble().create_sequential(LockWorld::path, "other-")->substr(6);
+  };
+  for (const std::chrono::milliseconds delay : {0ms, 2'000ms}) {
+    const int before = std::stoi(next_number());
+    LockWorld::Request request = LockWorld::at_gate(5);
+    request.lock_delay = delay;
+    const auto call = granted(0, request);
+    const int lock_nodes = std::stoi(next_number()) - before - 1;
+    EXPECT_EQ(lock_nodes, delay == 0ms ? 2 : 3);
+    release(call);
+  }
+}
+
+// They are granted in this order. LockWorld checks that the tokens increase.
+TEST_F(Gate, TheHeavierGoFirstWhereverTheyCameFrom) {
+  const auto holder = granted(0, LockWorld::at_gate(1));
+  const auto light = waiting(1, LockWorld::at_gate(1));
+  const auto middle = waiting(2, LockWorld::at_gate(5));
+  const auto heavy = waiting(0, LockWorld::at_gate(10));
+  const auto plain = waiting(1);
+  release(holder);
+  EXPECT_TRUE(is_granted(plain)) << "it knows no weight, and goes before all at the gate";
+  for (const std::size_t call : {plain, heavy, middle, light}) {
+    EXPECT_TRUE(is_granted(call));
+    release(call);
+  }
+  expect_rest();
+}
+
+// Both contenders saw a free lock. The heavier one arrived while the other passed the gate.
+TEST_F(Gate, OfTwoThatPassTogetherTheFirstIsGrantedFirst) {
+  const auto light = lock_.acquire(0, LockWorld::at_gate(1));
+  run_until_it_passes(0);
+  const auto heavy = lock_.acquire(1, LockWorld::at_gate(10));
+  run_until_it_passes(1);
+  run_only(0, [&] { return is_granted(light); });
+  run();
+  EXPECT_TRUE(is_granted(light));
+  EXPECT_FALSE(is_granted(heavy));
+  EXPECT_FALSE(is_at_gate(1));
+  release(light);
+  EXPECT_TRUE(is_granted(heavy));
+  release(heavy);
+  expect_rest();
+}
+
+// ---- calls that join a contender ---------------------------------------------------------------
+
+// A single attempt passes the gate, but another contender is ahead of it. A call that joined it and
+// can wait then waits at the gate. Its lock node is behind the heavier contenders, by the weight of its
+// own call.
+TEST_F(Gate, ACallThatJoinsASingleAttemptWaitsAtTheGate) {
+  for (const std::int32_t weight : {2, 9}) {
+    const Owner owner = Owner::unique();
+    const auto once = lock_.acquire(0, within(Duration::zero(), LockWorld::at_gate(5, owner)));
+    reset_counts();
+    run_until_it_passes(0);
+    const auto holder = lock_.acquire(1);
+    run_only(1, [&] { return is_granted(holder); });
+    const auto patient = lock_.acquire(0, LockWorld::at_gate(weight, owner));
+    run();
+    EXPECT_EQ(lock_.call(once).outcomes, 1);
+    EXPECT_FALSE(is_granted(once));
+    EXPECT_EQ(lock_.call(patient).outcomes, 0);
+    EXPECT_TRUE(is_at_gate(0));
+    const auto other = waiting(2, LockWorld::at_gate(7));
+    release(holder);
+    const bool heavier = weight > 7;
+    EXPECT_EQ(is_granted(patient), heavier);
+    EXPECT_EQ(is_granted(other), !heavier);
+    release(heavier ? patient : other);
+    release(heavier ? other : patient);
+    expect_rest();
+  }
+}
+
+TEST_F(Gate, WhoNeverHadAGateNeedsNoneAfterASingleAttempt) {
+  const Owner owner = Owner::unique();
+  const auto holder = granted(1);
+  const auto once = lock_.acquire(0, within(Duration::zero(), LockWorld::at_gate(5, owner)));
+  const auto patient = lock_.acquire(0, {.owner = owner});
+  run();
+  EXPECT_EQ(lock_.call(once).outcomes, 1);
+  EXPECT_TRUE(node_of(0).starts_with("lock-"));
+  release(holder);
+  EXPECT_TRUE(is_granted(patient));
+  release(patient);
+  expect_rest();
+}
+
+TEST_F(Gate, CallsOfOneOwnerShareItsPlace) {
+  const Owner owner = Owner::unique();
+  const auto holder = granted(1);
+  const auto first = waiting(0, LockWorld::at_gate(5, owner));
+  const auto second = waiting(0, LockWorld::at_gate(9, owner));
+  EXPECT_EQ(contenders(), 2U);
+  release(holder);
+  ASSERT_TRUE(is_granted(first) && is_granted(second));
+  EXPECT_EQ(lock_.call(first).token, lock_.call(second).token);
+  release(first);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(Gate, WhoLostTheLockHearsSoWithoutWaitingAtTheGate) {
+  const Owner owner = Owner::unique();
+  const auto lost = granted(0, LockWorld::at_gate(5, owner));
+  lock_.world().expire(0);
+  run();
+  lock_.world().reconnect(0);
+  const auto holder = granted(1);
+  const auto again = lock_.acquire(0, LockWorld::at_gate(5, owner));
+  run();
+  EXPECT_EQ(error(again), Errc::lock_lost);
+  EXPECT_EQ(contenders(), 1U);
+  release(lost);
+  release(holder);
+  expect_rest();
+}
+
+// ---- faults ------------------------------------------------------------------------------------
+
+TEST_F(Gate, WhoseSessionEndsBehindTheGateWaitsAtItAgain) {
+  const auto call = lock_.acquire(0, LockWorld::at_gate(1));
+  run_until_it_passes(0);
+  const auto holder = lock_.acquire(1);
+  run_only(1, [&] { return is_granted(holder); });
+  run();
+  ASSERT_FALSE(is_at_gate(0));
+  lock_.world().expire(0);
+  run();
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_TRUE(is_at_gate(0));
+  EXPECT_EQ(contenders(), 2U);
+  release(holder);
+  EXPECT_TRUE(is_granted(call));
+  release(call);
+  expect_rest();
+}
+
+// Whether the ensemble executed the pass or not: the contender has one znode, and is granted.
+TEST_F(Gate, ALostAnswerLosesNobody) {
+  for (const bool carried_out : {true, false}) {
+    const auto call = lock_.acquire(0, LockWorld::at_gate(5));
+    carried_out ? lock_.world().lose_reply(0, Kind::transaction)
+                : lock_.world().lose_request(0, Kind::transaction);
+    run();
+    ASSERT_FALSE(client(0).is_connected());
+    EXPECT_EQ(contenders(), 1U);
+    EXPECT_FALSE(is_granted(call));
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_TRUE(is_granted(call));
+    EXPECT_EQ(contenders(), 1U);
+    release(call);
+    expect_rest();
+  }
+}
+
+// The second half of the pass, which only reads, loses its reply.
+TEST_F(Gate, ALostLookAtTheNewNodeLosesNobody) {
+  const auto call = lock_.acquire(0, LockWorld::at_gate(5));
+  run_until_it_passes(0);
+  lock_.world().lose_reply(0, Kind::count_children);
+  run();
+  ASSERT_FALSE(client(0).is_connected());
+  EXPECT_EQ(contenders(), 1U);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_TRUE(is_granted(call));
+  release(call);
+  expect_rest();
+}
+
+TEST_F(Gate, WhoTurnsAwayWhileItPassesLeavesNothing) {
+  for (const bool carried_out : {true, false}) {
+    const auto call = lock_.acquire(0, LockWorld::at_gate(5));
+    carried_out ? lock_.world().lose_reply(0, Kind::transaction)
+                : lock_.world().lose_request(0, Kind::transaction);
+    run();
+    lock_.cancel(call);
+    run();
+    EXPECT_EQ(lock_.call(call).outcomes, 1);
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_EQ(contenders(), 0U);
+    expect_rest();
+  }
+}
+
+TEST_F(Gate, WhoseNodeIsDeletedThereComesAgain) {
+  const auto holder = granted(1);
+  const auto call = waiting(0, LockWorld::at_gate(5));
+  run_for(2s);  // by then it watches its znode
+  const std::string old = node_of(0);
+  ASSERT_EQ(ensemble().remove(LockWorld::path + ("/" + old)), Status::ok);
+  run();
+  EXPECT_TRUE(is_at_gate(0));
+  EXPECT_NE(node_of(0), old);
+  release(holder);
+  EXPECT_TRUE(is_granted(call)) << "that its own node went as it passed is no loss";
+  run_for(2s);
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::held);
+  release(call);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests for a release, with ports that reply at once. Each step has the rest of the timeout.
+#include "zklock/release_request.h"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "zklock/client.h"
+#include "zklock/engine/client_core.h"
+
+namespace zklock::testing {
+
+struct ClientFactory {
+  static std::unique_ptr<Client> make(std::shared_ptr<detail::ClientCore> core) {
+    return std::unique_ptr<Client>(new Client(std::move(core)));
+  }
+};
+
+}  // namespace zklock::testing
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Time passes only when the test adds it. An overdue task runs immediately.
+class Time final : public client::Scheduler {
+ public:
+  core::Instant now() const noexcept override { return now_; }
+  client::TimerId at(core::Instant when, std::function<void()> task) override {
+    due_.push_back(when);
+    if (when <= now_) task();
+    return client::TimerId{due_.size()};
+  }
+  void cancel(client::TimerId /*timer*/) noexcept override {}
+
+  void pass(core::Duration duration) { now_ += duration; }
+  const std::vector<core::Instant>& due() const noexcept { return due_; }
+
+ private:
+  core::Instant now_{1h};
+  std::vector<core::Instant> due_;
+};
+
+/// The contenders' znodes do not exist. Each reply takes some time.
+class NobodyThere final : public client::Coordinator {
+ public:
+  NobodyThere(Time& time, core::Duration per_answer) : time_(time), per_answer_(per_answer) {}
+
+  void start(client::SessionObserver& /*observer*/) override {}
+  client::RequestId submit(client::Request request, client::ReplyHandler handler) override {
+    asked_.push_back(std::get<client::request::Transaction>(request.operation).guard);
+    time_.pass(per_answer_);
+    client::Reply reply;
+    reply.status = core::Status::no_node;
+    reply.failed_operation = 0;
+    handler(reply);
+    return client::RequestId{asked_.size()};
+  }
+  void soon(std::function<void()> task) override { task(); }
+  bool abandon(client::RequestId /*request*/) noexcept override { return false; }
+  void unwatch(client::RequestId /*request*/) noexcept override {}
+  void close() override {}
+  std::string trouble() const override { return {}; }
+
+  const std::vector<std::string>& asked() const noexcept { return asked_; }
+
+ private:
+  Time& time_;
+  const core::Duration per_answer_;
+  std::vector<std::string> asked_;
+};
+
+class RequestRelease : public ::testing::Test {
+ protected:
+  RequestRelease() {
+    client_ = testing::ClientFactory::make(detail::ClientCore::make(
+        {.coordinator = servers_, .scheduler = time_, .dispatcher = {}, .losses = {}},
+        {.hosts = "nowhere", .application = "test", .host = "host", .logger = nullptr}));
+  }
+  bool request(const std::string& node, Deadline deadline) {
+    return request_release(*client_, "/lock", {.node = node, .deadline = deadline});
+  }
+
+  const std::shared_ptr<Time> time_ = std::make_shared<Time>();
+  const std::shared_ptr<NobodyThere> servers_ = std::make_shared<NobodyThere>(*time_, 1s);
+  std::unique_ptr<Client> client_;
+};
+
+const std::string writer = "__WRIT__0000000003";
+const std::vector<std::string> both{"/lock/" + writer, "/lock/__READ__0000000003"};
+
+TEST_F(RequestRelease, OfAWriterIsOfOneWhoReadsOnToo) {
+  EXPECT_TRUE(request(writer, Deadline(time_->now() + 1min)));
+  EXPECT_EQ(servers_->asked(), both);
+}
+
+TEST_F(RequestRelease, OfAnybodyElseIsNot) {
+  EXPECT_TRUE(request("lock-0000000003", Deadline(time_->now() + 1min)));
+  EXPECT_EQ(servers_->asked().size(), 1U);
+}
+
+TEST_F(RequestRelease, OfAFormerWriterEndsAtTheDeadline) {
+  const core::Instant deadline = time_->now() + 1s;
+  EXPECT_FALSE(request(writer, Deadline(deadline))) << "nobody knows whether it reads on";
+  for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
+}
+
+TEST_F(RequestRelease, ThatDoesNotWaitAsksOnceWhateverItsName) {
+  const core::Instant longest = time_->now() + 15s;
+  EXPECT_TRUE(request(writer, Deadline::passed()));
+  EXPECT_EQ(servers_->asked(), both);
+  for (const core::Instant due : time_->due()) EXPECT_LE(due, longest) << "for both of them";
+}
+
+}  // namespace
+}  // namespace zklock::model

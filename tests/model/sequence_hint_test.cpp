@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client that locks a path repeatedly detects by its sequence number that its znode is the first.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/model/path_lock_fixture.h"
+
+namespace zklock::model {
+namespace {
+
+using Kind = OperationKind;
+
+class SequenceHintTest : public PathLockTest {
+ protected:
+  void SetUp() override {
+    PathLockTest::SetUp();
+    lock_.use(0);
+    lock_.use(1);
+  }
+  void TearDown() override {
+    lock_.end_use(0);
+    lock_.end_use(1);
+    expect_rest();
+  }
+  void cycle(std::size_t client) { release(granted(client)); }
+  /// Acquires twice in a row. After that, the client relies on the sequence number.
+  void get_used_to_it(std::size_t client) {
+    cycle(client);
+    cycle(client);
+    reset_counts();
+  }
+  /// Expects that client 0 is granted when the call `holder` is released, and not before.
+  void expect_to_wait_for(std::size_t holder) {
+    const auto own = waiting(0);
+    release(holder);
+    EXPECT_TRUE(lock_.call(own).granted());
+    release(own);
+  }
+  /// Returns the number of requests of the next grant.
+  std::size_t requests_of_a_grant(std::size_t c) {
+    reset_counts();
+    const auto held = granted(c);
+    const std::size_t requests = client(c).requests();
+    release(held);
+    return requests;
+  }
+  std::string below_path(const std::string& name) { return LockWorld::path + ("/" + name); }
+  /// Recreates the path by hand, then creates and deletes that many children.
+  void make_path_anew(int children) {
+    ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
+    ensemble().create_container(LockWorld::path);
+    for (int i = 0; i < children; ++i) {
+      const auto name = ensemble().create_sequential(LockWorld::path, "lock-");
+      ASSERT_EQ(ensemble().remove(below_path(*name)), Status::ok);
+    }
+  }
+};
+
+TEST_F(SequenceHintTest, CostsOneRequestOnceTheClientIsUsedToIt) {
+  EXPECT_EQ(requests_of_a_grant(2), 2U) << "no object is on the path: nothing is kept";
+  EXPECT_EQ(requests_of_a_grant(2), 2U);
+  EXPECT_EQ(requests_of_a_grant(2), 2U);
+  EXPECT_EQ(requests_of_a_grant(0), 2U) << "create and count";
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "and the watch on the path";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+TEST_F(SequenceHintTest, WaitsForWhoCameInBetween) {
+  get_used_to_it(0);
+  const auto other = granted(1);
+  expect_to_wait_for(other);
+}
+
+TEST_F(SequenceHintTest, WaitsForAnotherOwnerOfItsOwnClient) {
+  get_used_to_it(0);
+  const auto first = granted(0);
+  expect_to_wait_for(first);
+}
+
+TEST_F(SequenceHintTest, WhereOthersLockInTurnItIsNotExpected) {
+  get_used_to_it(0);
+  cycle(1);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "in vain: create, watch, list";
+  cycle(1);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(requests_of_a_grant(0), 2U);
+    cycle(1);
+  }
+  cycle(0);
+  cycle(0);
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+// The ensemble delays the delete of the released znode. The client detects that, and waits for the
+// delete.
+TEST_F(SequenceHintTest, WhatWasLetGoIsWaitedForUntilItIsGone) {
+  get_used_to_it(0);
+  const auto before = granted(0);
+  client(0).fail_next(Kind::announce_and_delete, Status::throttled);
+  release_node(before);
+  const auto own = waiting(0);
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  run_for(1s);
+  EXPECT_TRUE(lock_.call(own).granted());
+  release(own);
+}
+
+// In the new path a contender with the previous sequence number holds.
+TEST_F(SequenceHintTest, AnotherPathOfTheSameNameIsAnother) {
+  get_used_to_it(0);
+  const int next = ensemble().find(LockWorld::path)->counter;
+  make_path_anew(next - 1);
+  const auto other = granted(1);
+  EXPECT_EQ(lock_.nodes(),
+            std::vector<std::string>{core::ZnodeName::make("lock-", {next - 1}).text});
+  expect_to_wait_for(other);
+}
+
+// The path is replaced before the watch is set, and a znode in it gets the old name.
+TEST_F(SequenceHintTest, WatchOnAnotherPathProvesNothing) {
+  cycle(0);
+  const auto held = lock_.acquire(0);
+  ASSERT_TRUE(lock_.world().run_until([&] { return lock_.call(held).granted(); }, 1s));
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  const std::string node = lock_.nodes().front();
+  ASSERT_EQ(ensemble().remove(below_path(node)), Status::ok);
+  make_path_anew(0);
+  ensemble().set_counter(LockWorld::path, core::ZnodeName::parse(node)->sequence.value);
+  release(held);
+  EXPECT_EQ(client(0).server_watches(), 1U);
+  const auto other = granted(1);
+  EXPECT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has the name";
+  expect_to_wait_for(other);
+}
+
+TEST_F(SequenceHintTest, AConnectionLaterItIsAskedForAnew) {
+  get_used_to_it(0);
+  lock_.world().disconnect(0);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+// While the client is disconnected it receives no event that the path was replaced.
+TEST_F(SequenceHintTest, WhatHappensBetweenTwoConnectionsIsNotMissed) {
+  get_used_to_it(0);
+  const int next = ensemble().find(LockWorld::path)->counter;
+  lock_.world().disconnect(0);
+  make_path_anew(next - 1);
+  const auto other = lock_.acquire(1);
+  const auto own = lock_.acquire(0);
+  run();
+  ASSERT_TRUE(lock_.call(other).granted());
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_FALSE(lock_.call(own).granted());
+  release(other);
+  EXPECT_TRUE(lock_.call(own).granted());
+  release(own);
+}
+
+// The watch ends with the session, without an event.
+TEST_F(SequenceHintTest, WatchOfAnotherSessionProvesNothing) {
+  get_used_to_it(0);
+  const int next = ensemble().find(LockWorld::path)->counter;
+  lock_.world().expire(0);
+  run();
+  ASSERT_TRUE(client(0).is_connected());
+  make_path_anew(next - 1);
+  const auto other = granted(1);
+  expect_to_wait_for(other);
+}
+
+TEST_F(SequenceHintTest, AfterARestItIsAskedForAnew) {
+  get_used_to_it(0);
+  run_for(900ms);
+  EXPECT_EQ(client(0).server_watches(), 1U);
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+  run_for(900ms);
+  EXPECT_EQ(client(0).server_watches(), 1U) << "it was used meanwhile";
+  run_for(200ms);
+  EXPECT_EQ(client(0).server_watches(), 0U);
+  EXPECT_EQ(requests_of_a_grant(0), 2U) << "who locks this seldom needs no watch";
+  EXPECT_EQ(requests_of_a_grant(0), 3U);
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+TEST_F(SequenceHintTest, WatchGoesWithTheLastObject) {
+  get_used_to_it(0);
+  EXPECT_GT(client(0).server_watches(), 0U);
+  lock_.end_use(0);
+  run();
+  EXPECT_EQ(client(0).server_watches(), 0U);
+  lock_.use(0);
+}
+
+TEST_F(SequenceHintTest, NodeThatCannotBeDeleted_IsNoGrant) {
+  get_used_to_it(0);
+  const auto before = granted(0);
+  const std::string node = lock_.nodes().front();
+  ensemble().set_acl(LockWorld::path, {.everyone = AclEntry::all & ~AclEntry::remove});
+  release(before);
+  ASSERT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has given up";
+  const auto refused = lock_.acquire(0);
+  run();
+  EXPECT_EQ(error(refused), Errc::no_auth);
+  EXPECT_EQ(ensemble().remove(below_path(node)), Status::ok);
+  ensemble().set_acl(LockWorld::path, {});
+  EXPECT_FALSE(lock_.core(0).flush(Deadline::passed())) << "it looks for the node";
+  run();
+  release(granted(0));
+}
+
+TEST_F(SequenceHintTest, FirstGrantOfAllFollowsNone) {
+  make_path_anew(0);
+  EXPECT_EQ(requests_of_a_grant(0), 2U) << "number 0";
+  EXPECT_EQ(requests_of_a_grant(0), 3U);
+}
+
+TEST_F(SequenceHintTest, WhoIsRefusedTheWatchDoesWithoutForAMinute) {
+  client(0).fail_next(Kind::get_and_watch, Status::no_auth);
+  client(0).fail_next(Kind::exists_and_watch, Status::no_auth);
+  cycle(0);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(requests_of_a_grant(0), 2U);
+  run_for(1min);
+  cycle(0);
+  EXPECT_EQ(requests_of_a_grant(0), 3U);
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+TEST_F(SequenceHintTest, WhoIsOnlyPutOffAsksForTheWatchAgain) {
+  client(0).fail_next(Kind::get_and_watch, Status::throttled);
+  cycle(0);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "the same";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+TEST_F(SequenceHintTest, SingleAttemptsCountAndWatchNothing) {
+  for (int i = 0; i < 3; ++i) {
+    reset_counts();
+    const auto attempt = granted(0, {.timeout = Duration::zero()});
+    EXPECT_EQ(client(0).requests(), 2U);
+    release(attempt);
+  }
+  EXPECT_EQ(client(0).server_watches(), 0U);
+}
+
+// ---- the number of watched paths ---------------------------------------------------------------
+
+class ManyPaths : public SequenceHintTest {
+ protected:
+  void SetUp() override {
+    SequenceHintTest::SetUp();
+    for (int i = 0; i < detail::SequenceHint::most_watched_paths; ++i) {
+      watch_another("/locks/other-" + std::to_string(i));
+    }
+    ASSERT_EQ(client(0).server_watches(), others_.size());
+  }
+  void TearDown() override {
+    while (!others_.empty()) give_back_another();
+    SequenceHintTest::TearDown();
+  }
+  /// Acquires and releases the lock of another path.
+  void cycle_other(detail::PathLock& other) {
+    detail::AcquireRequest wanted{.owner = Owner::unique(), .deadline = Deadline::never()};
+    Hold hold;
+    wanted.done = [&](const detail::AcquireOutcome& outcome) {
+      ASSERT_TRUE(outcome.contender);
+      hold = outcome.contender->make_hold(core::CountKind::hold);
+    };
+    detail::PendingAcquire::start(other.shared_from_this(), std::move(wanted), {});
+    run();
+    ASSERT_TRUE(hold);
+    hold.release();
+    run();
+  }
+  void watch_another(const std::string& path) {
+    const auto& other = others_.emplace_back(lock_.path_lock(0, path.c_str()));
+    other->attach();
+    cycle_other(*other);
+    cycle_other(*other);
+  }
+  /// Detaches the last object of one of the other paths.
+  void give_back_another() {
+    others_.back()->detach();
+    others_.pop_back();
+    run();
+  }
+  void expect_to_count_each_time() {
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(requests_of_a_grant(0), 2U) << "create and count";
+  }
+
+  std::vector<std::shared_ptr<detail::PathLock>> others_;
+};
+
+TEST_F(ManyPaths, WhatIsOneTooManyIsLockedAsByAnybody) {
+  expect_to_count_each_time();
+  EXPECT_EQ(client(0).server_watches(), others_.size());
+  const auto other = granted(1);
+  expect_to_wait_for(other);
+  const auto own = granted(0);
+  const auto next = waiting(1);
+  release(own);
+  EXPECT_TRUE(lock_.call(next).granted());
+  release(next);
+}
+
+TEST_F(ManyPaths, OnesGivenBackMakeRoomForAsMany) {
+  expect_to_count_each_time();
+  give_back_another();
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "and the watch on the path";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+  EXPECT_EQ(client(0).server_watches(), others_.size() + 1);
+  lock_.end_use(0);
+  lock_.use(0);
+  watch_another("/locks/one-more");
+  EXPECT_EQ(client(0).server_watches(), others_.size()) << "in its stead";
+  expect_to_count_each_time();
+}
+
+TEST_F(ManyPaths, RestingOnesMakeRoom) {
+  run_for(900ms);
+  expect_to_count_each_time();
+  run_for(200ms);
+  EXPECT_EQ(client(0).server_watches(), 0U);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
+
+TEST_F(ManyPaths, AreOfOneClient) {
+  cycle(1);
+  EXPECT_EQ(requests_of_a_grant(1), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(1), 1U);
+}
+
+// ---- announcement of a release -----------------------------------------------------------------
+
+class Announcement : public PathLockTest {
+ protected:
+  /// Acquires with the network delay `way`, and releases after `stay`.
+  std::size_t lock_for(Duration way, Duration stay) {
+    const auto call = granted_after(way, 0);
+    run_for(stay);
+    reset_counts();
+    release(call);
+    return call;
+  }
+  bool is_announced() { return client(0).requests(Kind::announce_and_delete) == 1; }
+};
+
+TEST_F(Announcement, NobodyIsToldOfWhatWasFreeAndLetGoOfSoonerThanItWasGot) {
+  lock_for(100ms, 99ms);
+  EXPECT_FALSE(is_announced());
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U);
+  expect_rest();
+}
+
+TEST_F(Announcement, OfWhatWasHeldForLongerSomebodyIs) {
+  lock_for(100ms, 100ms);
+  EXPECT_TRUE(is_announced());
+  expect_rest();
+}
+
+TEST_F(Announcement, AndOfWhatWasWaitedFor) {
+  const auto first = granted(1);
+  const auto second = waiting(0);
+  run_for(1s);
+  release(first);
+  ASSERT_TRUE(lock_.call(second).granted());
+  reset_counts();
+  release(second);
+  EXPECT_TRUE(is_announced());
+  expect_rest();
+}
+
+TEST_F(Announcement, WhoeverHasComeNeverthelessLists) {
+  const auto call = granted_after(100ms, 0);
+  const auto next = waiting(1);
+  reset_counts();
+  release(call);
+  EXPECT_FALSE(is_announced());
+  EXPECT_EQ(client(1).requests(Kind::list_children), 1U);
+  EXPECT_TRUE(lock_.call(next).granted());
+  release(next);
+  expect_rest();
+}
+
+}  // namespace
+}  // namespace zklock::model

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "tests/model/lock_world.h"
+#include "zklock/recipes/election/candidate.h"
+
+namespace zklock::model {
+
+/// A candidate for the leadership at LockWorld::path. It contends once, and does nothing as the
+/// leader.
+class TestCandidate final : public detail::Candidate {
+ public:
+  explicit TestCandidate(detail::ClientCore& core, bool until_finished = false)
+      : Candidate(core.shared_from_this(), LockWorld::path,
+                  {.again = false,
+                   .until_finished = until_finished,
+                   .retry_delay_min = std::chrono::milliseconds(10),
+                   .retry_delay_max = std::chrono::milliseconds(20)}) {}
+
+ private:
+  void began(
+      const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
+  void ended(
+      const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
+};
+
+}  // namespace zklock::model

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contender with a lock delay, and contenders that find the delay marker of a lost holder.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+#include "zklock/core/lock_delay.h"
+
+namespace zklock::core::acquire_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+AcquireFsm::Policy with_delay(QueueRule rule = QueueRule::mutex()) {
+  return {.rule = std::move(rule), .lock_delay = 3s};
+}
+/// A single attempt, without a delay of its own.
+const AcquireFsm::Policy once{.wait = false};
+
+const std::string own = node(5);
+const std::string own_marker = DelayMarker::make(3s, {token_of_create}, {5}).name;
+const std::string mark_own = "mark " + own_marker + " @a";
+const std::string unmark_own = "remove_node " + own_marker + " @a";
+const std::string remove_own = "remove_node " + own + " @a";
+const std::string remove_both = "remove_node " + own + " and " + own_marker + " @a";
+const std::string left = DelayMarker::make(7s, {70}, {4}).name;
+const std::string left_earlier = DelayMarker::make(9s, {60}, {3}).name;
+
+/// The contender is alone, by the first count.
+Steps marking(AcquireFsm::Policy policy = with_delay()) {
+  Steps steps(std::move(policy));
+  steps.start();
+  steps.created(5);
+  EXPECT_EQ(steps.counted(1), mark_own);
+  EXPECT_EQ(steps.state(), State::marking);
+  return steps;
+}
+
+/// The contender is first, behind the marker of a lost holder.
+Steps delaying(AcquireFsm::Policy policy = {}, const Children& lost = {left}) {
+  Steps steps(std::move(policy));
+  steps.start();
+  steps.created(5);
+  EXPECT_EQ(steps.counted(Status::unknown), "list @a");
+  Children children = lost;
+  children.push_back(own);
+  EXPECT_EQ(steps.listed(children), "delay");
+  EXPECT_EQ(steps.fsm().orphans().size(), lost.size());
+  EXPECT_EQ(steps.state(), State::delaying);
+  return steps;
+}
+
+Steps clearing(AcquireFsm::Policy policy = {}) {
+  Steps steps = delaying(std::move(policy));
+  EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
+  EXPECT_EQ(steps.state(), State::clearing);
+  return steps;
+}
+
+// ---- leaving a marker --------------------------------------------------------------------------
+
+TEST(AcquireDelay, WithoutOneNothingIsMarked) {
+  Steps steps;
+  steps.start();
+  steps.created(5);
+  EXPECT_EQ(steps.counted(1), "grant @a");
+  EXPECT_FALSE(steps.fsm().leaves_delay());
+  EXPECT_EQ(steps.unmark(), "");
+}
+
+TEST(AcquireDelay, ItIsMarkedBeforeEveryKindOfGrant) {
+  EXPECT_EQ(marking().marked(Status::ok), "grant @a");
+  Steps listed(with_delay());
+  listed.start();
+  listed.created(5);
+  listed.counted(Status::unknown);
+  EXPECT_EQ(listed.listed({own, node(6)}), mark_own);
+  Steps released(with_delay());
+  released.start();
+  released.created(5);
+  released.counted(2);
+  EXPECT_EQ(released.watched(data_of("other")), "");
+  EXPECT_EQ(released.predecessor_changed(), mark_own);
+  Steps confirmed(with_delay());
+  confirmed.start();
+  confirmed.created(5);
+  EXPECT_EQ(confirmed.counted(1, false), "check_own @a") << "whose lease is in doubt asks first";
+  EXPECT_EQ(confirmed.checked(Status::ok), mark_own);
+  EXPECT_EQ(confirmed.marked(Status::ok), "grant @a");
+}
+
+TEST(AcquireDelay, ItIsOfTheTokenThatWasAdopted) {
+  Steps steps(with_delay());
+  steps.start();
+  steps.answer(Status::unknown);
+  steps.checked(Status::ok);
+  steps.listed({own});
+  steps.inspected(data_of("id1.1"));
+  EXPECT_EQ(steps.listed({own}),
+            "mark " + DelayMarker::make(3s, {token_of_inspection}, {5}).name + " @a");
+}
+
+TEST(AcquireDelay, WritersMarkAndTheOthersDoNot) {
+  const auto first_answer = [](const QueueRule& rule) {
+    Steps steps(with_delay(rule));
+    steps.start();
+    steps.created_as(ZnodeName::make(rule.prefix(), {5}).text);
+    return steps.counted(1);
+  };
+  EXPECT_EQ(first_answer(QueueRule::writer()), mark_own);
+  EXPECT_EQ(first_answer(QueueRule::reader()), "grant @a");
+  EXPECT_EQ(first_answer(QueueRule::permits(1, 2, false)), "grant @a");
+}
+
+TEST(AcquireDelay, AMarkerThatIsThereIsItsOwn) {
+  Steps steps = marking();
+  EXPECT_EQ(steps.marked(Status::unknown), mark_own);
+  EXPECT_EQ(steps.marked(Status::throttled), "pause");
+  EXPECT_EQ(steps.resume(), mark_own);
+  EXPECT_EQ(steps.marked(Status::node_exists), "grant @a");
+  EXPECT_TRUE(steps.fsm().leaves_delay());
+}
+
+TEST(AcquireDelay, TheLeaseMustHaveLastedMeanwhile) {
+  Steps steps = marking();
+  EXPECT_EQ(steps.marked(Status::ok, false), "check_own @a");
+  EXPECT_EQ(steps.checked(Status::ok, false), "pause");
+  EXPECT_EQ(steps.resume(), "check_own @a");
+  EXPECT_EQ(steps.checked(Status::ok), "grant @a") << "it is marked once";
+}
+
+TEST(AcquireDelay, TheNextNodeIsMarkedAnew) {
+  Steps steps = marking();
+  steps.marked(Status::ok, false);
+  EXPECT_EQ(steps.checked(Status::no_node), unmark_own + ", create id1.2");
+  steps.created(6);
+  EXPECT_EQ(steps.counted(1), "mark " + DelayMarker::make(3s, {token_of_create}, {6}).name + " @a");
+}
+
+TEST(AcquireDelay, WhoIsReleasedTakesItsMarkerAwayOnce) {
+  Steps steps = marking();
+  steps.marked(Status::ok);
+  EXPECT_EQ(steps.unmark(), own_marker);
+  EXPECT_FALSE(steps.fsm().leaves_delay());
+  EXPECT_EQ(steps.unmark(), "");
+}
+
+TEST(AcquireDelay, WhoGivesUpLeavesNone) {
+  EXPECT_EQ(marking().withdraw(), remove_both);
+  Steps steps = marking();
+  steps.marked(Status::ok, false);
+  EXPECT_EQ(steps.withdraw(), remove_both);
+  EXPECT_EQ(steps.checked(Status::ok), "");
+  Steps pausing = marking();
+  pausing.marked(Status::throttled);
+  EXPECT_EQ(pausing.withdraw(), remove_both);
+}
+
+TEST(AcquireDelay, WhoFailsToMarkDoesNotHold) {
+  EXPECT_EQ(marking().marked(Status::no_auth, true, "why"),
+            remove_both + ", " + failure(Errc::no_auth, "why"));
+  EXPECT_EQ(marking().marked(Status::quota_exceeded),
+            remove_both + ", " + failure(Errc::quota_exceeded));
+}
+
+TEST(AcquireDelay, WhoLosesItsNodeMeanwhileHasNotHeld) {
+  EXPECT_EQ(marking().marked(Status::no_node), unmark_own + ", create id1.2");
+  Steps deleted = marking();
+  EXPECT_EQ(deleted.own_node_deleted(), "");
+  EXPECT_EQ(deleted.marked(Status::ok), unmark_own + ", create id1.2");
+  EXPECT_EQ(deleted.created(6), "");
+  EXPECT_EQ(deleted.counted(1),
+            "mark " + DelayMarker::make(3s, {token_of_create}, {6}).name + " @a");
+  EXPECT_EQ(marking().marked(Status::session_ended), "create id1.2")
+      << "on that session nothing can be taken away";
+  AcquireFsm::Policy fails = with_delay();
+  fails.queue_again = false;
+  EXPECT_EQ(marking(fails).marked(Status::no_node),
+            unmark_own + ", " + failure(Errc::node_deleted));
+}
+
+// ---- finding a marker --------------------------------------------------------------------------
+
+TEST(AcquireDelay, WhoeverIsFirstWaitsForTheEndOfIt) {
+  struct Wish {
+    QueueRule rule;
+    std::string name;
+  };
+  for (const auto& [rule, name] :
+       {Wish{QueueRule::mutex(), own}, Wish{QueueRule::writer(), "__WRIT__0000000005"},
+        Wish{QueueRule::reader(), "__READ__0000000005"},
+        Wish{QueueRule::permits(1, 2, false), "permits-1-of-2-0000000005"}}) {
+    Steps steps({.rule = rule});
+    steps.start();
+    steps.created_as(name);
+    steps.counted(Status::unknown);
+    EXPECT_EQ(steps.listed({left, name}), "delay") << name;
+    EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
+    EXPECT_EQ(steps.cleared(Status::ok), "list @a");
+    EXPECT_EQ(steps.listed({name}), "grant @a");
+  }
+}
+
+TEST(AcquireDelay, ToBeAloneIsToSeeNone) {
+  Steps steps;
+  steps.start();
+  steps.created(5);
+  EXPECT_EQ(steps.counted(2), "watch " + node(4) + " @a") << "the marker is counted";
+  EXPECT_EQ(steps.watched(Status::no_node), "list @a");
+  EXPECT_EQ(steps.listed({left, own}), "delay");
+}
+
+TEST(AcquireDelay, TheMarkerOfWhoIsThereDelaysNobody) {
+  Steps behind;
+  behind.start();
+  behind.created(5);
+  behind.counted(Status::unknown);
+  EXPECT_EQ(behind.listed({left, node(4), own}), "watch " + node(4) + " @a");
+  EXPECT_EQ(behind.watched(data_of("other")), "");
+  EXPECT_EQ(behind.predecessor_deleted(), "list @a");
+  EXPECT_EQ(behind.listed({left, own}), "delay") << "it was lost";
+  Steps mine(with_delay());
+  mine.start();
+  mine.created(5);
+  mine.counted(Status::unknown);
+  EXPECT_EQ(mine.listed({own_marker, own}), mark_own);
+}
+
+TEST(AcquireDelay, ATrustedReleaseIsAGrantAsEver) {
+  Steps steps;
+  steps.start();
+  steps.created(5);
+  steps.counted(3);
+  steps.watched(data_of("other"));
+  EXPECT_EQ(steps.predecessor_changed(), "grant @a");
+}
+
+TEST(AcquireDelay, AllAreWaitedForAndTakenAway) {
+  for (const Children& lost : {Children{left, left_earlier}, Children{left_earlier, left}}) {
+    Steps steps = delaying({}, lost);
+    EXPECT_EQ(steps.delay_over(), "clear " + lost[1] + " @a");
+    EXPECT_EQ(steps.cleared(Status::no_node), "clear " + lost[0] + " @a");
+    EXPECT_EQ(steps.cleared(Status::ok), "list @a");
+    EXPECT_EQ(steps.listed({own}), "grant @a");
+  }
+}
+
+TEST(AcquireDelay, WhatIsLeftMeanwhileDelaysAgain) {
+  Steps steps = clearing();
+  steps.cleared(Status::ok);
+  EXPECT_EQ(steps.listed({left_earlier, own}), "delay");
+  EXPECT_EQ(steps.delay_over(), "clear " + left_earlier + " @a");
+}
+
+TEST(AcquireDelay, ASingleAttemptDoesNotWait) {
+  Steps steps(once);
+  steps.start();
+  steps.created(5);
+  EXPECT_EQ(steps.counted(2), "list @a");
+  EXPECT_EQ(steps.listed({left, own}), "delay");
+  EXPECT_EQ(steps.delay_lasts(), remove_own);
+  EXPECT_TRUE(steps.fsm().over());
+  EXPECT_EQ(steps.delay_over(), "");
+  Steps late(once);
+  late.start();
+  late.created(5);
+  late.counted(2);
+  late.listed({left, own});
+  EXPECT_EQ(late.delay_over(), "clear " + left + " @a") << "it has been known for long enough";
+  EXPECT_EQ(delaying().delay_lasts(), "") << "who waits waits";
+}
+
+TEST(AcquireDelay, WhoWaitsForItsEndLosesAndLeavesAsEver) {
+  EXPECT_EQ(delaying().withdraw(), remove_own);
+  EXPECT_EQ(delaying().session_ended(session_b), "");
+  EXPECT_EQ(delaying().session_ended(), "create id1.2");
+  EXPECT_EQ(delaying().own_node_deleted(), "create id1.2");
+  Steps gone = delaying();
+  gone.withdraw();
+  EXPECT_EQ(gone.delay_over(), "");
+  Steps anew = delaying();
+  anew.session_ended();
+  EXPECT_EQ(anew.delay_over(), "") << "of the node that it has no more";
+  EXPECT_EQ(delaying().resume(), "");
+  EXPECT_EQ(delaying().deleted(node(4)), "");
+}
+
+TEST(AcquireDelay, WhoTakesThemAwayMayMeetTrouble) {
+  Steps steps = clearing();
+  EXPECT_EQ(steps.cleared(Status::unknown), "clear " + left + " @a");
+  EXPECT_EQ(steps.cleared(Status::throttled), "pause");
+  EXPECT_EQ(steps.resume(), "clear " + left + " @a");
+  EXPECT_EQ(steps.cleared(Status::no_node), "list @a");
+  EXPECT_EQ(clearing().cleared(Status::session_ended), "create id1.2");
+  EXPECT_EQ(clearing().cleared(Status::no_auth, "why"),
+            remove_own + ", " + failure(Errc::no_auth, "why"));
+  Steps gone = clearing();
+  EXPECT_EQ(gone.own_node_deleted(), "");
+  EXPECT_EQ(gone.cleared(Status::ok), "create id1.2");
+  EXPECT_EQ(clearing().withdraw(), remove_own);
+}
+
+TEST(AcquireDelay, WhatIsClearedOfItsOwnMakesIsMarkedThen) {
+  Steps steps = clearing(with_delay());
+  EXPECT_FALSE(steps.fsm().leaves_delay());
+  EXPECT_EQ(steps.cleared(Status::ok), "list @a");
+  EXPECT_EQ(steps.listed({own}), mark_own);
+}
+
+TEST(AcquireDelay, AnswersThatBelongToNoStateChangeNothing) {
+  for (const State state : all_states) {
+    Steps steps = steps_in(state);
+    const State before = steps.state();
+    if (state != State::delaying) {
+      EXPECT_EQ(steps.delay_over(), "") << to_string(state);
+    }
+    EXPECT_EQ(steps.delay_lasts(), "") << to_string(state);
+    if (state != State::clearing) {
+      EXPECT_EQ(steps.cleared(Status::ok), "") << to_string(state);
+    }
+    if (state != State::marking) {
+      EXPECT_EQ(steps.marked(Status::ok), "") << to_string(state);
+    }
+    EXPECT_EQ(steps.state(), before);
+  }
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contender with a permit count that the ensemble stores.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+#include "zklock/core/permit_count_data.h"
+
+namespace zklock::core::acquire_test {
+namespace {
+
+std::string permits(int sequence, int wanted = 1) {
+  return ZnodeName::make(permits_prefix(wanted, 0), {sequence}).text;
+}
+
+/// Requests two permits. If no count is stored, it stores four.
+const AcquireFsm::Policy two{.rule = QueueRule::permits(2, 4, true)};
+const std::string own = permits(5, 2);
+const Children alone{std::string(count_node), own};
+const std::string before = permits(4, 2);
+const Children queue{before, own, std::string(count_node)};
+const std::string watch_count = "watch count @a";
+const std::string remove_own = "remove_node " + own + " @a";
+
+PermitsAnswer says(std::string_view data, SessionId session = session_a) {
+  return {.session = session, .data = data};
+}
+PermitsAnswer count_failed(Status status, std::string_view detail = {}) {
+  return {.status = status, .session = session_a, .detail = detail};
+}
+
+/// The reply to the create has arrived.
+Steps enqueuing(AcquireFsm::Policy policy = two) {
+  Steps steps(std::move(policy));
+  EXPECT_EQ(steps.start(), "create id1.1");
+  EXPECT_EQ(steps.created_as(own), "");
+  return steps;
+}
+
+Steps listing(AcquireFsm::Policy policy = two) {
+  Steps steps = enqueuing(std::move(policy));
+  EXPECT_EQ(steps.listed(Status::unknown), "list @a");
+  return steps;
+}
+
+/// Waits behind one contender. The count is three.
+Steps waiting() {
+  Steps steps = listing();
+  EXPECT_EQ(steps.listed(queue, says("3")), "watch " + before + " @a, " + watch_count);
+  EXPECT_EQ(steps.watched_as(before, Status::ok), "");
+  EXPECT_EQ(steps.watched_count("3"), "");
+  EXPECT_EQ(steps.state(), State::waiting);
+  return steps;
+}
+
+Steps seeding() {
+  Steps steps = listing();
+  EXPECT_EQ(steps.listed(alone, count_failed(Status::no_node)), "seed_count 4 @a");
+  EXPECT_EQ(steps.state(), State::seeding);
+  return steps;
+}
+
+// ---- the data -----------------------------------------------------------------------------------
+
+TEST(PermitCount, IsADecimalNumberAndNothingElse) {
+  EXPECT_EQ(parse_permit_count("0"), 0);
+  EXPECT_EQ(parse_permit_count("17"), 17);
+  EXPECT_EQ(parse_permit_count("2147483647"), 2147483647);
+  for (const char* bad : {"", " ", "-1", "-0", "+1", "2147483648", "99999999999999999999", "4 ",
+                          " 4", "4\n", "4.0", "0x4", "four"}) {
+    EXPECT_EQ(parse_permit_count(bad), std::nullopt) << bad;
+  }
+  EXPECT_EQ(parse_permit_count(std::string_view("4\0", 2)), std::nullopt);
+  EXPECT_EQ(parse_contention(count_node), std::nullopt) << "it is no contender";
+}
+
+// ---- the first round ----------------------------------------------------------------------------
+
+TEST(AcquireCount, OneRoundOfRequestsIsEnoughWhereThereIsRoom) {
+  EXPECT_EQ(enqueuing().listed(alone, says("2")), "grant @a");
+  EXPECT_EQ(enqueuing().listed(queue, says("4")), "grant @a");
+}
+
+TEST(AcquireCount, BeingAloneIsNotEnough) {
+  for (const char* few : {"0", "1"}) {
+    Steps steps = enqueuing();
+    EXPECT_EQ(steps.listed({own}, says(few)), watch_count) << "whatever it wants to say itself";
+    EXPECT_EQ(steps.state(), State::arming);
+  }
+  // A reply to a count of the children says nothing about the permits.
+  Steps counted = enqueuing();
+  EXPECT_EQ(counted.counted(1), "list @a");
+}
+
+TEST(AcquireCount, TheInitialNumberDoesNotCountWhereThereIsOne) {
+  EXPECT_EQ(enqueuing().listed(queue, says("3")), "watch " + before + " @a, " + watch_count);
+  EXPECT_EQ(enqueuing().listed(queue, says("5")), "grant @a");
+}
+
+TEST(AcquireCount, WhatWasNotReadOnTheSessionOfTheNodeIsAskedForAgain) {
+  EXPECT_EQ(enqueuing().listed(alone, says("4", session_b)), "list @a");
+  EXPECT_EQ(enqueuing().listed(Status::unknown), "list @a");
+  EXPECT_EQ(enqueuing().listed(alone, count_failed(Status::unknown)), "list @a");
+  Steps early(two);
+  early.start();
+  EXPECT_EQ(early.listed(alone, says("4")), "");
+  EXPECT_EQ(early.created_as(own), "list @a");
+}
+
+TEST(AcquireCount, AFailedCreateIsDealtWithAsEver) {
+  Steps no_parent(two);
+  no_parent.start();
+  no_parent.created(Status::no_node);
+  EXPECT_EQ(no_parent.listed(Status::no_node), "create_parents");
+  EXPECT_EQ(no_parent.parents_created(Status::ok), "create id1.2");
+  Steps lost(two);
+  lost.start();
+  lost.created(Status::unknown);
+  EXPECT_EQ(lost.listed(Status::unknown), "check_parent @a");
+  EXPECT_EQ(lost.checked(Status::ok), "list @a");
+  EXPECT_EQ(lost.listed(alone, count_failed(Status::no_auth)), "inspect " + own + " @a")
+      << "whose node is whose does not depend on the number";
+  EXPECT_EQ(lost.inspected(data_of("id1.1")), "list @a");
+  EXPECT_EQ(lost.listed(alone, says("2")), "grant @a");
+}
+
+TEST(AcquireCount, WhoGivesUpMeanwhileLeavesNothing) {
+  Steps steps = enqueuing();
+  EXPECT_EQ(steps.withdraw(), "abandon");
+  EXPECT_EQ(steps.listed(alone, says("4")), remove_own);
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+// ---- a missing count ---------------------------------------------------------------------------
+
+TEST(AcquireCount, WhoFindsNoNumberPutsItsOwnThere) {
+  EXPECT_EQ(enqueuing().listed(alone, count_failed(Status::no_node)), "seed_count 4 @a");
+  for (const Status status : {Status::ok, Status::node_exists, Status::no_node}) {
+    Steps steps = seeding();
+    EXPECT_EQ(steps.count_seeded(status), "list @a") << core::to_string(status);
+  }
+  Steps loser = seeding();
+  loser.count_seeded(Status::node_exists);
+  EXPECT_EQ(loser.listed(alone, says("1")), watch_count) << "the winner's number counts";
+}
+
+TEST(AcquireCount, ALostAnswerToThatIsAskedForAgain) {
+  Steps steps = seeding();
+  EXPECT_EQ(steps.count_seeded(Status::unknown), "seed_count 4 @a");
+  EXPECT_EQ(steps.count_seeded(Status::throttled), "pause");
+  EXPECT_EQ(steps.resume(), "seed_count 4 @a");
+  EXPECT_EQ(steps.count_seeded(Status::session_ended), "create id1.2");
+}
+
+TEST(AcquireCount, ThatMayBeRefused) {
+  Steps steps = seeding();
+  EXPECT_EQ(steps.count_seeded(Status::no_auth, "why"),
+            remove_own + ", " + failure(Errc::no_auth, "why"));
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+TEST(AcquireCount, GivingUpOrLosingTheNodeMeanwhile) {
+  Steps gone = seeding();
+  EXPECT_EQ(gone.own_node_deleted(), "");
+  EXPECT_EQ(gone.count_seeded(Status::ok), "create id1.2");
+  Steps leaving = seeding();
+  EXPECT_EQ(leaving.withdraw(), remove_own);
+  EXPECT_EQ(leaving.count_seeded(Status::ok), "");
+  EXPECT_TRUE(leaving.fsm().over());
+}
+
+TEST(AcquireCount, SomebodyWhoKeepsDeletingItIsAnError) {
+  Steps steps = seeding();
+  for (int i = 1; i < 16; ++i) {
+    EXPECT_EQ(steps.count_seeded(Status::ok), "list @a");
+    EXPECT_EQ(steps.listed(alone, count_failed(Status::no_node)), "seed_count 4 @a");
+  }
+  steps.count_seeded(Status::ok);
+  EXPECT_EQ(steps.listed(alone, count_failed(Status::no_node)),
+            remove_own + ", " +
+                failure(Errc::server_error, "somebody keeps deleting the number of permits"));
+}
+
+// ---- an unreadable count -----------------------------------------------------------------------
+
+TEST(AcquireCount, WhatIsNoNumberIsAnError) {
+  for (const bool at_once : {true, false}) {
+    Steps steps = at_once ? enqueuing() : listing();
+    EXPECT_EQ(
+        steps.listed(alone, says("four")),
+        remove_own + ", " +
+            failure(Errc::bad_data, "its node count says \"four\", which is no number of permits"));
+    EXPECT_TRUE(steps.fsm().over());
+  }
+}
+
+TEST(AcquireCount, AFailureToReadItIsOneOfTheCall) {
+  EXPECT_EQ(listing().listed(alone, count_failed(Status::no_auth)),
+            remove_own + ", " + failure(Errc::no_auth, "the number of permits may not be read"));
+  EXPECT_EQ(listing().listed(alone, count_failed(Status::server_error, "why")),
+            remove_own + ", " + failure(Errc::server_error, "why"));
+  EXPECT_EQ(listing().listed(alone, count_failed(Status::unknown)), "list @a");
+  EXPECT_EQ(listing().listed(alone, count_failed(Status::session_ended)), "create id1.2");
+  EXPECT_EQ(listing().listed(alone, count_failed(Status::throttled)), "pause");
+}
+
+// ---- changes ------------------------------------------------------------------------------------
+
+TEST(AcquireCount, AChangeWhileWaitingMeansToLookAgain) {
+  Steps raised = waiting();
+  EXPECT_EQ(raised.changed(count_node), "unwatch, list @a");
+  EXPECT_EQ(raised.listed(queue, says("4")), "grant @a");
+  Steps lowered = waiting();
+  lowered.changed(count_node);
+  EXPECT_EQ(lowered.listed(queue, says("1")), watch_count) << "nobody's leaving helps";
+  EXPECT_EQ(lowered.watched_count("1"), "");
+  EXPECT_EQ(lowered.deleted(before), "") << "it was called off";
+  Steps deleted = waiting();
+  EXPECT_EQ(deleted.deleted(count_node), "unwatch, list @a");
+  EXPECT_EQ(deleted.listed(queue, count_failed(Status::no_node)), "seed_count 4 @a");
+}
+
+TEST(AcquireCount, AChangeIsNeverTakenForARelease) {
+  // The data of the last watched znode promise an announcement of its release.
+  Steps steps = listing();
+  steps.listed(queue, says("3"));
+  steps.watched_count("3");
+  EXPECT_EQ(steps.watched_as(before, Status::ok), "");
+  EXPECT_EQ(steps.changed(count_node), "unwatch, list @a");
+}
+
+TEST(AcquireCount, AChangeWhileArmingIsNoticed) {
+  Steps steps = listing();
+  steps.listed(queue, says("3"));
+  steps.watched_as(before, Status::ok);
+  EXPECT_EQ(steps.watched_count("4"), "unwatch, list @a") << "it is not what it was decided by";
+  Steps event = listing();
+  event.listed(queue, says("3"));
+  event.watched_count("3");
+  EXPECT_EQ(event.changed(count_node), "");
+  EXPECT_EQ(event.watched_as(before, Status::ok), "unwatch, list @a");
+  Steps gone = listing();
+  gone.listed(queue, says("3"));
+  gone.watched_as(before, Status::ok);
+  EXPECT_EQ(gone.watched_as(count_node, Status::no_node), "unwatch, list @a");
+}
+
+TEST(AcquireCount, WhoIsConfirmedLooksAtTheNumberAgain) {
+  Steps steps = listing();
+  EXPECT_EQ(steps.listed(alone, says("4"), false), "check_own @a");
+  EXPECT_EQ(steps.checked(Status::ok, false), "pause");
+  EXPECT_EQ(steps.resume(), "check_own @a");
+  EXPECT_EQ(steps.checked(Status::ok), "list @a");
+  EXPECT_EQ(steps.listed(alone, says("1")), watch_count);
+}
+
+TEST(AcquireCount, AfterTheEndItIsNoNews) {
+  Steps granted = listing();
+  EXPECT_EQ(granted.listed(alone, says("2")), "grant @a");
+  EXPECT_EQ(granted.changed(count_node), "");
+  EXPECT_EQ(granted.state(), State::granted);
+  Steps ended = waiting();
+  EXPECT_EQ(ended.withdraw(), "unwatch, " + remove_own);
+  EXPECT_EQ(ended.changed(count_node), "");
+}
+
+// ---- requests for more permits than there are --------------------------------------------------
+
+TEST(AcquireCount, WhoWantsMoreThanThereIsWaitsForAChange) {
+  const auto stuck = [] {
+    Steps steps = listing();
+    EXPECT_EQ(steps.listed({permits(4), own}, says("1")), watch_count);
+    EXPECT_EQ(steps.watched_count("1"), "");
+    EXPECT_EQ(steps.state(), State::waiting);
+    return steps;
+  };
+  EXPECT_EQ(stuck().deleted(permits(4)), "");
+  EXPECT_EQ(stuck().session_ended(), "unwatch, create id1.2");
+  EXPECT_EQ(stuck().own_node_deleted(), "unwatch, create id1.2");
+  EXPECT_EQ(stuck().withdraw(), "unwatch, " + remove_own);
+  Steps raised = stuck();
+  EXPECT_EQ(raised.changed(count_node), "list @a");
+  EXPECT_EQ(raised.listed({permits(4), own}, says("3")), "grant @a");
+}
+
+TEST(AcquireCount, ASingleAttemptDoesNotWait) {
+  AcquireFsm::Policy once = two;
+  once.wait = false;
+  EXPECT_EQ(enqueuing(once).listed({own}, says("1")), remove_own);
+  EXPECT_EQ(enqueuing(once).listed({own}, says("2")), "grant @a");
+  Steps first = enqueuing(once);
+  EXPECT_EQ(first.listed({own}, count_failed(Status::no_node)), "seed_count 4 @a");
+}
+
+// ---- contenders with another count -------------------------------------------------------------
+
+TEST(AcquireCount, AFixedNumberIsAtOddsWithIt) {
+  EXPECT_EQ(listing().listed({"permits-1-of-3-0000000004", own}, says("4")),
+            remove_own + ", " +
+                failure(Errc::settings_mismatch,
+                        "others before it count on 3 permits, this one on a shared number of "
+                        "permits"));
+}
+
+TEST(AcquireCount, TheOthersNeitherReadItNorWaitForIt) {
+  const QueueRule rules[] = {QueueRule::mutex(), QueueRule::reader(),
+                             QueueRule::permits(3, 4, false)};
+  for (const QueueRule& rule : rules) {
+    const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
+    Steps steps({.rule = rule});
+    steps.start();
+    steps.created_as(name);
+    steps.counted(Status::unknown);
+    EXPECT_EQ(steps.listed({node(4), name}, count_failed(Status::no_node)),
+              "watch lock-0000000004 @a");
+    steps.watched(Status::ok);
+    EXPECT_EQ(steps.changed(count_node), "");
+    EXPECT_EQ(steps.deleted(node(4)), "list @a");
+    EXPECT_EQ(steps.listed({std::string(count_node), name}), "grant @a") << rule.prefix();
+  }
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

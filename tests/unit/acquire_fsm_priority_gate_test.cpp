@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contender that waits at a gate, and moves from there to the queue.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+#include "zklock/core/lock_delay.h"
+
+namespace zklock::core::acquire_test {
+namespace {
+
+const AcquireFsm::Policy gated{.gate = QueueRule::weighted(5, 100)};
+const AcquireFsm::Policy once{.gate = QueueRule::weighted(5, 100), .wait = false};
+
+std::string weighted(int weight, int sequence) {
+  return ZnodeName::make(weight_prefix(weight, 100), {sequence}).text;
+}
+
+const std::string own = weighted(5, 5);
+const std::string remove_own = "remove_node " + own + " @a";
+const std::string moved_to = node(8);
+const std::string remove_moved = "remove_node " + moved_to + " @a";
+
+/// Its znode exists. No reply has shown the other contenders yet.
+Steps at_the_gate(const AcquireFsm::Policy& policy = gated) {
+  Steps steps(policy);
+  EXPECT_EQ(steps.start(), "create id1.1");
+  steps.created_as(own);
+  EXPECT_TRUE(steps.fsm().at_gate());
+  return steps;
+}
+
+Steps moving(const AcquireFsm::Policy& policy = gated) {
+  Steps steps = at_the_gate(policy);
+  EXPECT_EQ(steps.counted(1), "move id1.2 @a");
+  EXPECT_EQ(steps.state(), State::moving);
+  EXPECT_FALSE(steps.fsm().has_node()) << "which one is not known";
+  EXPECT_EQ(steps.fsm().own_name(), own);
+  return steps;
+}
+
+/// The reply to the move was lost, and a quorum operation has completed.
+Steps recovering(const AcquireFsm::Policy& policy = gated) {
+  Steps steps = moving(policy);
+  EXPECT_EQ(steps.moved(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.checked(Status::ok), "list @a");
+  EXPECT_EQ(steps.state(), State::recovering);
+  return steps;
+}
+
+TEST(AcquireGate, WhoIsAloneMovesAndIsGrantedByAList) {
+  Steps steps = moving();
+  EXPECT_EQ(steps.moved(8), "list @a");
+  EXPECT_FALSE(steps.fsm().at_gate());
+  EXPECT_EQ(steps.fsm().own_name(), moved_to);
+  EXPECT_EQ(steps.listed({moved_to}), "grant @a");
+  EXPECT_EQ(steps.fsm().token().zxid, token_of_move);
+}
+
+TEST(AcquireGate, NoLeaseIsNeededToMove) {
+  Steps steps = at_the_gate();
+  EXPECT_EQ(steps.counted(1, false), "move id1.2 @a");
+  steps.moved(8);
+  EXPECT_EQ(steps.listed({moved_to}, false), "check_own @a");
+}
+
+TEST(AcquireGate, WhoIsBehindWatchesAndMovesWhenItsTurnComes) {
+  Steps steps = at_the_gate();
+  EXPECT_EQ(steps.counted(3), "list @a") << "nobody can be guessed";
+  EXPECT_EQ(steps.listed({own, weighted(9, 6), node(4)}), "watch " + weighted(9, 6) + " @a");
+  EXPECT_EQ(steps.fsm().position(), 2U);
+  EXPECT_EQ(steps.watched(data_of("other")), "");
+  EXPECT_EQ(steps.predecessor_deleted(), "list @a");
+  EXPECT_EQ(steps.listed({own, node(7)}), "watch " + node(7) + " @a") << "that one has moved";
+  EXPECT_EQ(steps.watched(data_of("other")), "");
+  EXPECT_EQ(steps.predecessor_changed(), "list @a") << "a release is no leave";
+  EXPECT_EQ(steps.listed({own, weighted(1, 3)}), "move id1.2 @a");
+  EXPECT_EQ(steps.moved(8), "list @a");
+  EXPECT_EQ(steps.listed({moved_to, weighted(1, 3), weighted(10, 9)}), "grant @a");
+}
+
+TEST(AcquireGate, WhoHasMovedStandsBehindAllWhoMovedBefore) {
+  Steps steps = moving();
+  steps.moved(8);
+  EXPECT_EQ(steps.listed({moved_to, node(7), weighted(9, 6)}), "watch " + node(7) + " @a");
+  EXPECT_EQ(steps.watched(data_of("other")), "");
+  EXPECT_EQ(steps.predecessor_changed(), "grant @a") << "a release is a grant";
+}
+
+TEST(AcquireGate, ASingleAttemptNeverWaits) {
+  Steps behind = at_the_gate(once);
+  behind.counted(2);
+  EXPECT_EQ(behind.listed({own, node(4)}), remove_own);
+  EXPECT_TRUE(behind.fsm().over());
+  Steps late = moving(once);
+  late.moved(8);
+  EXPECT_EQ(late.listed({moved_to, node(7)}), remove_moved);
+  EXPECT_TRUE(late.fsm().over());
+}
+
+TEST(AcquireGate, ALockDelayIsTheLocksBusiness) {
+  const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
+  AcquireFsm::Policy policy = gated;
+  policy.lock_delay = std::chrono::seconds(3);
+  Steps steps = at_the_gate(policy);
+  EXPECT_EQ(steps.counted(2), "list @a");
+  EXPECT_EQ(steps.listed({own, left}), "move id1.2 @a");
+  steps.moved(8);
+  EXPECT_EQ(steps.listed({moved_to, left}), "delay");
+  EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
+  EXPECT_EQ(steps.cleared(Status::ok), "list @a");
+  const auto marker = DelayMarker::make(std::chrono::seconds(3), {token_of_move}, {8}).name;
+  EXPECT_EQ(steps.listed({moved_to}), "mark " + marker + " @a");
+}
+
+// ---- faults during the move --------------------------------------------------------------------
+
+TEST(AcquireGate, EveryAnswerToTheMove) {
+  for (const Status status : all_statuses) {
+    Steps steps = moving();
+    const std::string effects = steps.moved(status);
+    switch (status) {
+      case Status::ok: break;  // above
+      case Status::unknown: EXPECT_EQ(effects, "check_parent @a"); break;
+      case Status::session_ended:
+      case Status::no_node: EXPECT_EQ(effects, "create id1.3"); break;
+      case Status::throttled:
+        EXPECT_EQ(effects, "pause");
+        EXPECT_EQ(steps.resume(), "move id1.3 @a");
+        break;
+      case Status::node_exists: EXPECT_EQ(effects, remove_own + ", list"); break;
+      case Status::not_sent:
+        EXPECT_EQ(effects, remove_own);
+        EXPECT_TRUE(steps.fsm().over());
+        break;
+      default:
+        EXPECT_TRUE(effects.starts_with(remove_own + ", fail")) << core::to_string(status);
+        EXPECT_TRUE(steps.fsm().over());
+        break;
+    }
+  }
+}
+
+TEST(AcquireGate, ALostNodeIsAnErrorByPolicy) {
+  AcquireFsm::Policy policy = gated;
+  policy.queue_again = false;
+  EXPECT_EQ(moving(policy).moved(Status::no_node), failure(Errc::node_deleted));
+  EXPECT_EQ(moving(policy).moved(Status::session_ended), failure(Errc::session_expired));
+}
+
+TEST(AcquireGate, AnAnswerThatWasLostIsFoundByItsNode) {
+  Steps steps = recovering();
+  EXPECT_EQ(steps.listed({node(7), moved_to, weighted(9, 6)}), "inspect " + moved_to + " @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.2")), "list @a");
+  EXPECT_EQ(steps.fsm().own_name(), moved_to);
+  EXPECT_FALSE(steps.fsm().at_gate());
+  EXPECT_EQ(steps.listed({moved_to, node(9)}), "grant @a");
+  EXPECT_EQ(steps.fsm().token().zxid, token_of_inspection);
+}
+
+TEST(AcquireGate, WhatWasNotCarriedOutHasNotLeftTheGate) {
+  Steps steps = recovering();
+  EXPECT_EQ(steps.listed({own, node(7)}), "inspect " + node(7) + " @a");
+  EXPECT_EQ(steps.inspected(data_of("other")), "not_created id1.2 @a, list @a");
+  EXPECT_TRUE(steps.fsm().at_gate() && steps.fsm().has_node());
+  EXPECT_EQ(steps.listed({own, node(7)}), "watch " + node(7) + " @a");
+  Steps alone = recovering();
+  EXPECT_EQ(alone.listed({own}), "not_created id1.2 @a, list @a");
+  EXPECT_EQ(alone.listed({own}), "move id1.3 @a");
+  EXPECT_EQ(alone.moved(8), "list @a");
+  EXPECT_EQ(alone.listed({moved_to}), "grant @a");
+  Steps without_path = recovering();
+  EXPECT_EQ(without_path.listed(Status::no_node), "not_created id1.2 @a, list @a");
+  EXPECT_EQ(without_path.listed(Status::no_node), "create id1.3");
+}
+
+TEST(AcquireGate, WhoQueuesAgainBeginsAtTheGate) {
+  Steps steps = moving();
+  steps.moved(8);
+  EXPECT_EQ(steps.listed({node(7), moved_to}), "watch " + node(7) + " @a");
+  steps.watched(data_of("other"));
+  EXPECT_EQ(steps.session_ended(), "unwatch, create id1.3");
+  EXPECT_TRUE(steps.fsm().at_gate());
+}
+
+// The deletion of a znode has no effect if the contender's own move can have caused it.
+TEST(AcquireGate, TheOwnNodesEndIsNoNewsWhileItMoves) {
+  Steps steps = moving();
+  EXPECT_EQ(steps.own_node_deleted(), "");
+  EXPECT_EQ(steps.moved(8), "list @a");
+  EXPECT_EQ(steps.listed({moved_to}), "grant @a");
+  Steps paused = moving();
+  paused.moved(Status::unknown);
+  EXPECT_EQ(paused.checked(Status::throttled), "pause");
+  EXPECT_EQ(paused.own_node_deleted(), "");
+  EXPECT_EQ(paused.session_ended(), "") << "the next answer will say so";
+  EXPECT_EQ(paused.resume(), "check_parent @a");
+}
+
+TEST(AcquireGate, AtItsEndTheCounterHasNoPlaceInTheQueue) {
+  Steps steps = moving();
+  EXPECT_EQ(steps.moved(first_unusable_sequence.value), "list @a");
+  const std::string last = node(first_unusable_sequence.value);
+  EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_parent");
+  EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.3");
+  EXPECT_TRUE(steps.fsm().at_gate());
+}
+
+// ---- giving up ----------------------------------------------------------------------------------
+
+TEST(AcquireGate, WhoGivesUpWhileItMovesLeavesNothing) {
+  const auto withdrawn = [](Steps steps) {
+    EXPECT_EQ(steps.withdraw(), "abandon");
+    EXPECT_FALSE(steps.fsm().over());
+    return steps;
+  };
+  for (const Status status : all_statuses) {
+    if (status == Status::ok || status == Status::unknown) continue;
+    Steps steps = withdrawn(moving());
+    const bool gone = status == Status::no_node || status == Status::session_ended;
+    EXPECT_EQ(steps.moved(status), gone ? "" : remove_own) << core::to_string(status);
+    EXPECT_TRUE(steps.fsm().over());
+  }
+  Steps there = withdrawn(moving());
+  EXPECT_EQ(there.moved(8), remove_moved);
+  EXPECT_TRUE(there.fsm().over());
+  Steps found = withdrawn(recovering());
+  EXPECT_EQ(found.listed({moved_to}), "inspect " + moved_to + " @a");
+  EXPECT_EQ(found.inspected(data_of("id1.2")), remove_moved);
+  Steps not_found = withdrawn(recovering());
+  EXPECT_EQ(not_found.listed({own}), "not_created id1.2 @a, " + remove_own);
+  EXPECT_TRUE(not_found.fsm().over());
+}
+
+TEST(AcquireGate, WhoGivesUpInAPauseLeavesNothing) {
+  Steps before = moving();
+  before.moved(Status::throttled);
+  EXPECT_EQ(before.withdraw(), remove_own) << "it was not carried out";
+  EXPECT_TRUE(before.fsm().over());
+  Steps after = moving();
+  after.moved(Status::unknown);
+  after.checked(Status::throttled);
+  EXPECT_EQ(after.withdraw(), "");
+  EXPECT_FALSE(after.fsm().over());
+}
+
+TEST(AcquireGate, TheSearchGoesOnAfterAnError) {
+  Steps steps = recovering();
+  EXPECT_EQ(steps.listed(Status::read_only), failure(Errc::read_only) + ", pause");
+  EXPECT_EQ(steps.resume(), "list @a");
+  EXPECT_EQ(steps.listed({own}), "not_created id1.2 @a, " + remove_own);
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

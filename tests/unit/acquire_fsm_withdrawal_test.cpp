@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "acquire_steps.h"
+
+// Callers that stop waiting, and single attempts: they get no grant and leave no znode.
+namespace zklock::core::acquire_test {
+namespace {
+
+const std::string own = node(5);
+const std::string remove_own = "remove_node lock-0000000005 @a";
+
+TEST(AcquireGiveUp, InEveryState) {
+  for (const State state : all_states) {
+    Steps steps = steps_in(state);
+    std::string wanted;
+    bool at_once = true;
+    switch (state) {
+      case State::idle:
+      case State::ended: break;
+      case State::granted: at_once = false; break;  // too late: the grant must be released
+      case State::enqueuing:
+      case State::making_parents:
+      case State::removing_parent:
+      case State::draining:
+      case State::skipping:
+      case State::proving:
+      case State::recovering:
+      case State::inspecting:
+        wanted = "abandon";
+        at_once = false;
+        break;
+      case State::listing:
+      case State::seeding:
+      case State::moving:
+      case State::confirming:
+      case State::delaying:
+      case State::clearing:
+      case State::pausing: wanted = remove_own; break;
+      case State::marking:
+        wanted = "remove_node lock-0000000005 and delay-3000-77-0000000005 @a";
+        break;
+      case State::arming:
+      case State::waiting: wanted = "unwatch, " + remove_own; break;
+    }
+    EXPECT_EQ(steps.withdraw(), wanted) << to_string(state);
+    EXPECT_EQ(steps.fsm().over(), at_once) << to_string(state);
+    if (at_once) {
+      EXPECT_FALSE(steps.fsm().has_node()) << to_string(state);
+    }
+  }
+}
+
+TEST(AcquireGiveUp, TwiceIsOnce) {
+  for (const State state : {State::waiting, State::listing, State::confirming, State::idle}) {
+    Steps steps = steps_in(state);
+    steps.withdraw();
+    EXPECT_EQ(steps.withdraw(), "") << to_string(state);
+  }
+  Steps idle = steps_in(State::idle);
+  idle.withdraw();
+  EXPECT_EQ(idle.start(), "") << "it has ended";
+}
+
+TEST(AcquireGiveUp, WhileEnqueuingTheNodeIsRemovedOnceItIsKnown) {
+  for (const bool between : {false, true}) {
+    for (const Status count : {Status::ok, Status::not_sent, Status::unknown, Status::no_node}) {
+      Steps steps = steps_in(State::enqueuing);
+      if (!between) steps.withdraw();
+      steps.created(5);
+      if (between) {
+        EXPECT_EQ(steps.withdraw(), "abandon");
+      }
+      EXPECT_EQ(count == Status::ok ? steps.counted(1) : steps.counted(count), remove_own);
+      EXPECT_TRUE(steps.fsm().over());
+    }
+  }
+}
+
+TEST(AcquireGiveUp, WhatWasNotSentLeavesNothing) {
+  Steps steps = steps_in(State::enqueuing);
+  steps.withdraw();
+  steps.created(Status::not_sent);
+  EXPECT_EQ(steps.counted(Status::not_sent), "");
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+TEST(AcquireGiveUp, ACreateThatFailedIsTheEndWithoutAnError) {
+  for (const Status status : all_statuses) {
+    if (status == Status::ok || status == Status::unknown) continue;
+    Steps steps = steps_in(State::enqueuing);
+    steps.withdraw();
+    EXPECT_EQ(steps.answer(status), "") << core::to_string(status);
+    EXPECT_TRUE(steps.fsm().over()) << core::to_string(status);
+  }
+}
+
+TEST(AcquireGiveUp, ALostReplyIsFollowedToItsEnd) {
+  Steps steps = steps_in(State::enqueuing);
+  steps.withdraw();
+  EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.checked(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.checked(Status::ok), "list @a");
+  EXPECT_EQ(steps.listed({own, node(4)}), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.inspected(data_of("other")), "inspect lock-0000000004 @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000004 @a");
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+TEST(AcquireGiveUp, ALostReplyToACreateThatNeverWas) {
+  Steps without_parent = steps_in(State::recovering);
+  without_parent.withdraw();
+  EXPECT_EQ(without_parent.listed(Status::no_node), "not_created id1.1 @a");
+  EXPECT_TRUE(without_parent.fsm().over());
+
+  Steps without_candidates = steps_in(State::recovering);
+  without_candidates.withdraw();
+  EXPECT_EQ(without_candidates.listed(Children{}), "not_created id1.1 @a");
+  EXPECT_TRUE(without_candidates.fsm().over());
+
+  Steps not_ours = steps_in(State::inspecting);
+  not_ours.withdraw();
+  EXPECT_EQ(not_ours.inspected(Status::no_node), "inspect lock-0000000004 @a");
+  EXPECT_EQ(not_ours.inspected(data_of("other")), "not_created id1.1 @a");
+  EXPECT_TRUE(not_ours.fsm().over());
+}
+
+TEST(AcquireGiveUp, TheSessionsEndTakesTheNodeAlong) {
+  for (const State state : {State::proving, State::recovering, State::inspecting}) {
+    Steps steps = steps_in(state);
+    steps.withdraw();
+    EXPECT_EQ(steps.answer(Status::session_ended), "") << to_string(state);
+    EXPECT_TRUE(steps.fsm().over()) << to_string(state);
+  }
+}
+
+// A znode can exist that has not been found yet. So the search continues after the pause.
+TEST(AcquireGiveUp, WhilePausingWithAnUnknownNodeItGoesOn) {
+  for (const State state : {State::proving, State::recovering, State::inspecting}) {
+    Steps steps = steps_in(state);
+    steps.answer(Status::throttled);
+    EXPECT_EQ(steps.withdraw(), "") << to_string(state);
+    EXPECT_FALSE(steps.fsm().over()) << to_string(state);
+    EXPECT_NE(steps.resume(), "") << to_string(state);
+    EXPECT_EQ(steps.state(), state);
+  }
+  Steps enqueuing = steps_in(State::enqueuing);
+  enqueuing.answer(Status::throttled);
+  EXPECT_EQ(enqueuing.withdraw(), "");
+  EXPECT_TRUE(enqueuing.fsm().over()) << "a throttled create was not carried out";
+}
+
+TEST(AcquireGiveUp, WithoutANodeTheNextAnswerIsTheEnd) {
+  for (const State state :
+       {State::making_parents, State::removing_parent, State::draining, State::skipping}) {
+    for (const Status status : {Status::ok, Status::no_node, Status::not_empty, Status::no_auth,
+                                Status::session_ended, Status::unknown, Status::throttled}) {
+      Steps steps = steps_in(state);
+      EXPECT_EQ(steps.withdraw(), "abandon");
+      EXPECT_EQ(steps.answer(status), "") << to_string(state) << ", " << core::to_string(status);
+      EXPECT_TRUE(steps.fsm().over());
+    }
+  }
+}
+
+// ---- a single attempt ---------------------------------------------------------------------------
+
+const AcquireFsm::Policy single{.wait = false};
+
+TEST(AcquireTry, AloneIsGranted) {
+  Steps steps = steps_in(State::enqueuing, single);
+  steps.created(5);
+  EXPECT_EQ(steps.counted(1), "grant @a");
+}
+
+TEST(AcquireTry, AmongOthersItListsAndNeverWatches) {
+  Steps behind = steps_in(State::enqueuing, single);
+  behind.created(5);
+  EXPECT_EQ(behind.counted(2), "list @a");
+  EXPECT_EQ(behind.listed({node(4), own}), remove_own);
+  EXPECT_TRUE(behind.fsm().over()) << "without an error";
+
+  Steps first = steps_in(State::enqueuing, single);
+  first.created(5);
+  first.counted(2);
+  EXPECT_EQ(first.listed({own, node(6)}), "grant @a");
+}
+
+TEST(AcquireTry, VanishedItTriesAgain) {
+  Steps steps = steps_in(State::listing, single);
+  EXPECT_EQ(steps.listed({node(6)}), "create id1.2");
+}
+
+TEST(AcquireTry, AnAdoptedNodeBehindOthersIsRemoved) {
+  Steps steps = steps_in(State::inspecting, single);
+  EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
+  EXPECT_EQ(steps.listed({node(1), own}), remove_own);
+  EXPECT_TRUE(steps.fsm().over());
+}
+
+TEST(AcquireGiveUp, WhatWasNeverAskedIsTheEndAtOnce) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.withdraw(), "abandon");
+  steps.withdrawn();
+  EXPECT_EQ(steps.state(), State::ended);
+}
+
+// Another znode can have its name by now.
+TEST(AcquireGiveUp, LeavesANodeAloneThatIsKnownToBeGone) {
+  Steps steps = steps_in(State::listing);
+  EXPECT_EQ(steps.own_node_deleted(), "");
+  EXPECT_EQ(steps.withdraw(), "");
+  EXPECT_EQ(steps.state(), State::ended);
+
+  Steps marking = steps_in(State::marking);
+  EXPECT_EQ(marking.own_node_deleted(), "");
+  const auto marker = DelayMarker::make(std::chrono::seconds(3), {token_of_create}, {5}).name;
+  EXPECT_EQ(marking.withdraw(), "remove_node " + marker + " @a");
+}
+
+}  // namespace
+}  // namespace zklock::core::acquire_test

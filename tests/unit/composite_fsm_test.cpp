@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/composite_fsm.h"
+
+#include <cstddef>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zklock::core {
+
+// For the messages of failed expectations.
+void PrintTo(const CompositeEffect& effect, std::ostream* out) {
+  *out << static_cast<int>(effect.kind) << '(' << effect.part << ')';
+}
+
+namespace {
+
+using Kind = CompositeEffect::Kind;
+using Effects = CompositeEffects;
+
+constexpr bool kInTime = false;
+constexpr bool kLate = true;
+
+CompositeFsm all_of(std::size_t parts) {
+  return CompositeFsm({.parts = parts, .needed = parts});
+}
+CompositeFsm two_of_three() {
+  return CompositeFsm({.parts = 3, .needed = 2});
+}
+
+TEST(CompositeFsm, TakesAllInOrder) {
+  CompositeFsm g = all_of(3);
+  EXPECT_EQ(g.start(), (Effects{{Kind::ask, 0}}));
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 1}}));
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 2}}));
+  EXPECT_FALSE(g.over());
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
+  EXPECT_EQ(g.state(), CompositeState::granted);
+  EXPECT_TRUE(g.lost(1).empty());
+  EXPECT_TRUE(g.stop().empty());
+}
+
+TEST(CompositeFsm, ASingleAttemptAsksOnceEach) {
+  CompositeFsm g({.parts = 2, .needed = 2, .wait = false});
+  EXPECT_EQ(g.start(), (Effects{{Kind::ask_once, 0}}));
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 1}}));
+  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::drop, 0}, {Kind::end}}));
+  EXPECT_EQ(g.state(), CompositeState::ended);
+}
+
+TEST(CompositeFsm, WhatFailsDropsAllTheLastFirst) {
+  CompositeFsm g = all_of(3);
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::failed, kInTime),
+            (Effects{{Kind::drop, 1}, {Kind::drop, 0}, {Kind::fail}}));
+}
+
+TEST(CompositeFsm, TimeThatRunsOutDropsAll) {
+  CompositeFsm g = all_of(2);
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::none, kLate), (Effects{{Kind::drop, 0}, {Kind::end}}));
+}
+
+TEST(CompositeFsm, ALateGrantAsksNothingMore) {
+  CompositeFsm g = all_of(2);
+  g.start();
+  EXPECT_EQ(g.answered(PartAnswer::granted, kLate), (Effects{{Kind::drop, 0}, {Kind::end}}));
+  CompositeFsm last = all_of(1);
+  last.start();
+  EXPECT_EQ(last.answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
+}
+
+TEST(CompositeFsm, AStopCallsOffAndIsObeyedWhateverTheAnswer) {
+  for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::failed}) {
+    CompositeFsm g = all_of(2);
+    g.start();
+    g.answered(PartAnswer::granted, kInTime);
+    EXPECT_EQ(g.stop(), (Effects{{Kind::call_off, 1}}));
+    EXPECT_TRUE(g.stop().empty());
+    Effects expected{{Kind::drop, 0}, {Kind::end}};
+    if (answer == PartAnswer::granted) expected.insert(expected.begin(), {Kind::drop, 1});
+    EXPECT_EQ(g.answered(answer, kInTime), expected);
+    EXPECT_EQ(g.state(), CompositeState::ended);
+  }
+}
+
+TEST(CompositeFsm, AStopBeforeTheStartAsksNobody) {
+  CompositeFsm g = all_of(2);
+  EXPECT_EQ(g.stop(), (Effects{{Kind::end}}));
+  EXPECT_TRUE(g.start().empty());
+}
+
+TEST(CompositeFsm, ALostPartIsNeverGrantedButBegunAnew) {
+  CompositeFsm g = all_of(3);
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.lost(1), (Effects{{Kind::drop, 1}, {Kind::call_off, 2}}));
+  EXPECT_TRUE(g.lost(1).empty());
+  // The request to the third part was granted before it could be cancelled.
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime),
+            (Effects{{Kind::drop, 2}, {Kind::drop, 0}, {Kind::ask, 0}}));
+  g.answered(PartAnswer::granted, kInTime);
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
+}
+
+TEST(CompositeFsm, ALostPartIsAnErrorByPolicy) {
+  CompositeFsm g({.parts = 3, .needed = 3, .queue_again = false});
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  g.answered(PartAnswer::granted, kInTime);
+  g.lost(1);
+  EXPECT_EQ(g.answered(PartAnswer::failed, kInTime),
+            (Effects{{Kind::drop, 0}, {Kind::fail_lost, 1}}));
+}
+
+TEST(CompositeFsm, ALostPartIsTheEndWhenTimeHasRunOut) {
+  CompositeFsm late = all_of(2);
+  late.start();
+  late.answered(PartAnswer::granted, kInTime);
+  late.lost(0);
+  EXPECT_EQ(late.answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
+
+  CompositeFsm once({.parts = 2, .needed = 2, .wait = false});
+  once.start();
+  once.answered(PartAnswer::granted, kInTime);
+  once.lost(0);
+  EXPECT_EQ(once.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
+}
+
+TEST(CompositeFsm, AStopOutdoesALoss) {
+  CompositeFsm g = all_of(2);
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  g.lost(0);
+  EXPECT_TRUE(g.stop().empty());  // it was cancelled before
+  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
+}
+
+TEST(CompositeFsm, AMajorityTakesTheRestWithoutWaiting) {
+  CompositeFsm g = two_of_three();
+  g.start();
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 1}}));
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 2}}));
+  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::grant}}));
+  EXPECT_TRUE(g.holds(0) && g.holds(1) && !g.holds(2));
+}
+
+TEST(CompositeFsm, AMajorityIsGrantedWithoutTheRestWhenItIsLate) {
+  CompositeFsm g = two_of_three();
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
+}
+
+TEST(CompositeFsm, ASilentMinorityIsPassedOver) {
+  CompositeFsm g = two_of_three();
+  g.start();
+  EXPECT_EQ(g.silent(), (Effects{{Kind::call_off, 0}}));
+  EXPECT_TRUE(g.silent().empty());
+  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::ask, 1}}));
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 2}}));
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
+}
+
+TEST(CompositeFsm, ASilentPartThatAnswersAtTheLastMomentCounts) {
+  CompositeFsm g = two_of_three();
+  g.start();
+  g.silent();
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_TRUE(g.holds(0));
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 2}}));
+}
+
+TEST(CompositeFsm, ASilentMajorityIsAFailure) {
+  CompositeFsm g = two_of_three();
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  g.silent();
+  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::ask, 2}}));
+  g.silent();
+  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::drop, 0}, {Kind::fail}}));
+}
+
+TEST(CompositeFsm, OthersThatHoldAreNoFailure) {
+  CompositeFsm g({.parts = 3, .needed = 2, .wait = false});
+  g.start();
+  g.answered(PartAnswer::failed, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
+}
+
+TEST(CompositeFsm, ALossIsMadeUpForByWhatIsLeft) {
+  CompositeFsm g = two_of_three();
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.lost(0), (Effects{{Kind::drop, 0}}));  // nothing is cancelled
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 2}}));
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
+  EXPECT_FALSE(g.holds(0));
+}
+
+TEST(CompositeFsm, ALossBeyondTheMajorityBeginsAnew) {
+  CompositeFsm g = two_of_three();
+  g.start();
+  g.silent();
+  g.answered(PartAnswer::none, kInTime);
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.lost(1), (Effects{{Kind::drop, 1}, {Kind::call_off, 2}}));
+  EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::ask, 0}}));
+}
+
+// ---- unreachable parts -------------------------------------------------------------------------
+
+CompositeFsm persistent() {
+  return CompositeFsm({.parts = 3, .needed = 2, .persists = true});
+}
+
+TEST(CompositeFsm, MajorityOutOfReach_BeginsAnewUntilItIsLate) {
+  CompositeFsm g = persistent();
+  g.start();
+  g.answered(PartAnswer::granted, kInTime);
+  g.silent();
+  g.answered(PartAnswer::none, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime),
+            (Effects{{Kind::drop, 0}, {Kind::ask, 0}}));
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kLate), (Effects{{Kind::fail}}));
+}
+
+TEST(CompositeFsm, LateAtAPartOutOfReachInALaterRound_IsAFailure) {
+  CompositeFsm g = persistent();
+  g.start();
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kLate), (Effects{{Kind::fail}}));
+}
+
+TEST(CompositeFsm, LateAtAPartThatOthersHoldInALaterRound_IsNoFailure) {
+  CompositeFsm g = persistent();
+  g.start();
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
+}
+
+TEST(CompositeFsm, MajorityOutOfReachThatReturns_IsGranted) {
+  CompositeFsm g = persistent();
+  g.start();
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::ask, 0}}));
+  g.answered(PartAnswer::granted, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 2}}));
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::grant}}));
+}
+
+TEST(CompositeFsm, MajorityThatFailed_IsAFailureAtOnce) {
+  CompositeFsm g = persistent();
+  g.start();
+  g.answered(PartAnswer::failed, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::failed, kInTime), (Effects{{Kind::fail}}));
+}
+
+TEST(CompositeFsm, NotAskedPartThatIsNeeded_IsAskedInASecondRound) {
+  CompositeFsm g = two_of_three();
+  g.start();
+  EXPECT_EQ(g.answered(PartAnswer::not_asked, kInTime), (Effects{{Kind::ask, 1}}));
+  EXPECT_FALSE(g.in_earnest());
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::ask, 0}}));
+  EXPECT_TRUE(g.in_earnest());
+  g.answered(PartAnswer::out_of_reach, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::fail}}));
+}
+
+TEST(CompositeFsm, SingleAttemptOutOfReach_FailsAtOnce) {
+  CompositeFsm g({.parts = 3, .needed = 2, .wait = false, .persists = true});
+  g.start();
+  g.answered(PartAnswer::not_asked, kInTime);
+  EXPECT_EQ(g.answered(PartAnswer::not_asked, kInTime), (Effects{{Kind::fail}}));
+}
+
+// ---- all orders of events ----------------------------------------------------------------------
+
+// Follows the effects as a driver does, and checks the invariants after each step.
+struct Walk {
+  CompositeFsm fsm;
+  std::size_t parts;
+  std::size_t needed;
+  std::set<std::size_t> held = {};  // and not lost
+  std::set<std::size_t> owed = {};  // taken, and not dropped yet
+  bool asked = false;
+  int ends = 0;
+
+  void follow(const Effects& effects) {
+    for (const CompositeEffect& e : effects) {
+      ASSERT_EQ(ends, 0) << "something follows the end";
+      switch (e.kind) {
+        case Kind::ask:
+          for (const std::size_t h : owed) ASSERT_LT(h, e.part) << "it waits against the order";
+          ASSERT_FALSE(std::exchange(asked, true));
+          break;
+        case Kind::ask_once: ASSERT_FALSE(std::exchange(asked, true)); break;
+        case Kind::call_off: ASSERT_TRUE(asked); break;
+        case Kind::drop:
+          ASSERT_EQ(owed.erase(e.part), 1U);
+          held.erase(e.part);
+          break;
+        case Kind::grant:
+          ++ends;
+          ASSERT_GE(held.size(), needed);
+          ASSERT_EQ(held, owed);
+          break;
+        case Kind::end:
+        case Kind::fail:
+        case Kind::fail_lost:
+          ++ends;
+          ASSERT_TRUE(owed.empty()) << "something is kept";
+          break;
+      }
+    }
+    ASSERT_EQ(ends, fsm.over() ? 1 : 0);
+    ASSERT_TRUE(asked || fsm.over()) << "nothing will ever happen";
+  }
+  void answer(PartAnswer answer, bool late) {
+    asked = false;
+    if (answer == PartAnswer::granted) {
+      held.insert(fsm.asked());
+      owed.insert(fsm.asked());
+    }
+    follow(fsm.answered(answer, late));
+  }
+  void lose(std::size_t part) {
+    held.erase(part);
+    follow(fsm.lost(part));
+  }
+};
+
+void explore(const Walk& walk, int depth, std::size_t& ended) {
+  if (::testing::Test::HasFatalFailure()) return;
+  if (walk.fsm.over()) {
+    ++ended;
+    return;
+  }
+  if (depth == 0) return;
+  const auto branch = [&](auto step) {
+    Walk next = walk;
+    step(next);
+    explore(next, depth - 1, ended);
+  };
+  for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::out_of_reach,
+                                  PartAnswer::not_asked, PartAnswer::failed}) {
+    branch([&](Walk& w) { w.answer(answer, kInTime); });
+    branch([&](Walk& w) { w.answer(answer, kLate); });
+  }
+  for (const std::size_t part : walk.held) branch([&](Walk& w) { w.lose(part); });
+  if (walk.fsm.state() == CompositeState::asking) {
+    branch([](Walk& w) { w.follow(w.fsm.stop()); });
+    if (walk.needed < walk.parts) branch([](Walk& w) { w.follow(w.fsm.silent()); });
+  }
+}
+
+TEST(CompositeFsm, KeepsItsPromisesWhateverHappens) {
+  std::size_t ended = 0;
+  for (const auto& [parts, needed] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {1, 1}, {2, 2}, {3, 3}, {2, 1}, {3, 2}, {5, 3}}) {
+    for (const bool wait : {true, false}) {
+      for (const bool queue_again : {true, false}) {
+        const bool persists = queue_again;
+        Walk walk{.fsm = CompositeFsm({parts, needed, wait, queue_again, persists}),
+                  .parts = parts,
+                  .needed = needed};
+        walk.follow(walk.fsm.start());
+        explore(walk, 5, ended);
+      }
+    }
+  }
+  EXPECT_GT(ended, 1000U);
+}
+
+}  // namespace
+}  // namespace zklock::core

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/election_fsm.h"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zklock::core {
+namespace {
+
+using State = CandidateState;
+using Effect = ElectionEffect;
+using Effects = ElectionEffects;
+
+enum class Event {
+  wanted,
+  granted,
+  failed,
+  refused,  // failed for good
+  due,
+  lost,
+  finished,
+  broke_off,  // finished with a failure
+  interrupted,
+  withdrawn,
+  closed,
+};
+constexpr std::array kEvents{Event::wanted,    Event::granted,   Event::failed,
+                             Event::refused,   Event::due,       Event::lost,
+                             Event::finished,  Event::broke_off, Event::interrupted,
+                             Event::withdrawn, Event::closed};
+
+Effects feed(ElectionFsm& fsm, Event event, ElectionFsm::Attempt attempt) {
+  switch (event) {
+    case Event::wanted: return fsm.wanted();
+    case Event::granted: return fsm.granted(attempt);
+    case Event::failed: return fsm.failed(attempt, false);
+    case Event::refused: return fsm.failed(attempt, true);
+    case Event::due: return fsm.due(attempt);
+    case Event::lost: return fsm.lost(attempt);
+    case Event::finished: return fsm.finished(attempt);
+    case Event::broke_off: return fsm.finished(attempt, true);
+    case Event::interrupted: return fsm.interrupted();
+    case Event::withdrawn: return fsm.withdrawn();
+    case Event::closed: return fsm.closed();
+  }
+  return {};
+}
+Effects feed(ElectionFsm& fsm, Event event) {
+  return feed(fsm, event, fsm.attempt());
+}
+
+// Returns a machine that reached the state in the fewest steps.
+ElectionFsm in_state(State state, bool again) {
+  static const std::map<State, std::vector<Event>> ways{
+      {State::idle, {}},
+      {State::contending, {Event::wanted}},
+      {State::backing_off, {Event::wanted, Event::failed}},
+      {State::leading, {Event::wanted, Event::granted}},
+      {State::ending, {Event::wanted, Event::granted, Event::lost}},
+      {State::closing, {Event::wanted, Event::granted, Event::closed}},
+      {State::failed, {Event::wanted, Event::refused}},
+      {State::closed, {Event::closed}},
+  };
+  ElectionFsm fsm(again);
+  for (const Event event : ways.at(state)) feed(fsm, event);
+  EXPECT_EQ(fsm.state(), state);
+  return fsm;
+}
+
+constexpr std::array kStates{State::idle,   State::contending, State::backing_off, State::leading,
+                             State::ending, State::closing,    State::failed,      State::closed};
+
+struct Then {
+  State state;
+  Effects effects;
+};
+
+// Returns the row of the table in the header, or nothing if the table has no such row.
+std::optional<Then> expected(State state, Event event, bool again) {
+  const State after = again ? State::contending : State::idle;
+  const State after_failure = again ? State::backing_off : State::idle;
+  const auto plus = [&](Effects effects, Effect last) {
+    if (again) effects.push_back(last);
+    return effects;
+  };
+  const std::map<std::pair<State, Event>, Then> table{
+      {{State::idle, Event::wanted}, {State::contending, {Effect::contend}}},
+      {{State::idle, Event::closed}, {State::closed, {}}},
+      {{State::contending, Event::granted}, {State::leading, {Effect::begin}}},
+      {{State::contending, Event::failed}, {State::backing_off, {Effect::pause}}},
+      {{State::contending, Event::refused}, {State::failed, {}}},
+      {{State::contending, Event::withdrawn}, {State::idle, {Effect::cancel}}},
+      {{State::contending, Event::closed}, {State::closed, {Effect::cancel}}},
+      {{State::backing_off, Event::due}, {State::contending, {Effect::contend}}},
+      {{State::backing_off, Event::withdrawn}, {State::idle, {}}},
+      {{State::backing_off, Event::closed}, {State::closed, {}}},
+      {{State::leading, Event::lost}, {State::ending, {Effect::stop}}},
+      {{State::leading, Event::interrupted}, {State::ending, {Effect::stop}}},
+      {{State::leading, Event::withdrawn}, {State::ending, {Effect::stop}}},
+      {{State::leading, Event::closed}, {State::closing, {Effect::stop}}},
+      {{State::leading, Event::finished},
+       {after, plus({Effect::stop, Effect::release}, Effect::contend)}},
+      {{State::leading, Event::broke_off},
+       {after_failure, plus({Effect::stop, Effect::release}, Effect::pause)}},
+      {{State::ending, Event::broke_off}, {after_failure, plus({Effect::release}, Effect::pause)}},
+      {{State::closing, Event::broke_off}, {State::closed, {Effect::release}}},
+      {{State::ending, Event::closed}, {State::closing, {}}},
+      {{State::ending, Event::finished}, {after, plus({Effect::release}, Effect::contend)}},
+      {{State::closing, Event::finished}, {State::closed, {Effect::release}}},
+      {{State::failed, Event::wanted}, {State::contending, {Effect::contend}}},
+      {{State::failed, Event::withdrawn}, {State::idle, {}}},
+      {{State::failed, Event::closed}, {State::closed, {}}},
+  };
+  const auto found = table.find({state, event});
+  if (found == table.end()) return std::nullopt;
+  return found->second;
+}
+
+TEST(ElectionFsm, DoesWhatTheTableSays) {
+  for (const bool again : {true, false}) {
+    for (const State state : kStates) {
+      for (const Event event : kEvents) {
+        SCOPED_TRACE(std::to_string(static_cast<int>(state)) + " " +
+                     std::to_string(static_cast<int>(event)) + (again ? " again" : " once"));
+        ElectionFsm fsm = in_state(state, again);
+        const auto attempt = fsm.attempt();
+        const Effects effects = feed(fsm, event);
+        const auto then = expected(state, event, again);
+        const Effects nothing = event == Event::granted ? Effects{Effect::give_back} : Effects{};
+        EXPECT_EQ(fsm.state(), then ? then->state : state);
+        EXPECT_EQ(effects, then ? then->effects : nothing);
+        const bool asks = !effects.empty() && effects.back() == Effect::contend;
+        EXPECT_EQ(fsm.attempt(), attempt + (asks ? 1 : 0));
+      }
+    }
+  }
+}
+
+TEST(ElectionFsm, WhatBelongsToAnEarlierAttemptChangesNothing) {
+  for (const State state : kStates) {
+    for (const Event event : {Event::granted, Event::failed, Event::refused, Event::due,
+                              Event::lost, Event::finished, Event::broke_off}) {
+      ElectionFsm fsm = in_state(state, true);
+      if (fsm.attempt() == 0) continue;
+      const Effects effects = feed(fsm, event, fsm.attempt() - 1);
+      EXPECT_EQ(fsm.state(), state);
+      EXPECT_EQ(effects, event == Event::granted ? Effects{Effect::give_back} : Effects{});
+    }
+  }
+}
+
+TEST(ElectionFsm, LostBeforeItsTurnItContendsOnceMore) {
+  ElectionFsm fsm(false);
+  fsm.wanted();
+  fsm.granted(fsm.attempt());
+  fsm.lost(fsm.attempt());
+  fsm.had_no_turn(fsm.attempt());
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+  fsm.granted(fsm.attempt());
+  fsm.had_no_turn(fsm.attempt());  // the loss has not been notified yet
+  fsm.had_no_turn(fsm.attempt() - 1);
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release, Effect::contend}));
+  fsm.granted(fsm.attempt());
+  fsm.had_no_turn(fsm.attempt() - 1);
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release})) << "another's";
+}
+
+TEST(ElectionFsm, InterruptedBeforeItsTurn_ContendsOnceMore) {
+  ElectionFsm fsm(false);
+  fsm.wanted();
+  fsm.granted(fsm.attempt());
+  fsm.interrupted();
+  fsm.had_no_turn(fsm.attempt());
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+}
+
+TEST(ElectionFsm, WithdrawnItDoesNotContendThoughItHadNoTurn) {
+  ElectionFsm fsm(true);
+  fsm.wanted();
+  fsm.granted(fsm.attempt());
+  fsm.withdrawn();
+  fsm.had_no_turn(fsm.attempt());
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release}));
+}
+
+TEST(ElectionFsm, AnInterruptedLeadershipGoesOnUntilItHasFinished) {
+  ElectionFsm fsm = in_state(State::leading, true);
+  EXPECT_EQ(fsm.interrupted(), Effects{Effect::stop});
+  EXPECT_TRUE(fsm.interrupted().empty());
+  EXPECT_TRUE(fsm.lost(fsm.attempt()).empty());
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
+}
+
+TEST(ElectionFsm, WhatIsSaidLastWhileItLeadsDecidesWhatFollows) {
+  const auto after = [](bool again, const std::vector<Event>& said) {
+    ElectionFsm fsm = in_state(State::leading, again);
+    for (const Event event : said) feed(fsm, event);
+    const bool wants = fsm.wants();
+    fsm.finished(fsm.attempt());
+    EXPECT_EQ(fsm.state(), wants ? State::contending : State::idle);
+    return wants;
+  };
+  EXPECT_TRUE(after(true, {}));
+  EXPECT_FALSE(after(false, {}));
+  EXPECT_TRUE(after(false, {Event::wanted}));
+  EXPECT_TRUE(after(false, {Event::lost, Event::wanted}));
+  EXPECT_FALSE(after(true, {Event::withdrawn}));
+  EXPECT_FALSE(after(true, {Event::lost, Event::withdrawn}));
+  EXPECT_TRUE(after(true, {Event::withdrawn, Event::wanted}));
+  EXPECT_FALSE(after(false, {Event::wanted, Event::withdrawn}));
+  EXPECT_FALSE(after(true, {Event::withdrawn, Event::interrupted}));
+}
+
+TEST(ElectionFsm, WhatWasSaidCountsForOneLeadershipOnly) {
+  ElectionFsm fsm = in_state(State::leading, false);
+  fsm.wanted();
+  fsm.finished(fsm.attempt());
+  fsm.granted(fsm.attempt());
+  EXPECT_FALSE(fsm.wants());
+  EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release}));
+}
+
+TEST(ElectionFsm, WantsWhileItIsInTheQueue) {
+  const std::set<State> queued{State::contending, State::backing_off};
+  const std::set<State> leading{State::leading, State::ending};
+  for (const bool again : {true, false}) {
+    for (const State state : kStates) {
+      EXPECT_EQ(in_state(state, again).wants(),
+                queued.contains(state) || (again && leading.contains(state)));
+    }
+  }
+}
+
+TEST(ElectionFsm, KnowsWhichErrorsPass) {
+  std::set<Errc> pass;
+  for (int code = 1; code <= static_cast<int>(Errc::bad_data); ++code) {
+    if (!ends_contention(static_cast<Errc>(code))) pass.insert(static_cast<Errc>(code));
+  }
+  EXPECT_EQ(pass,
+            (std::set<Errc>{Errc::not_connected, Errc::session_expired, Errc::node_deleted,
+                            Errc::lock_lost, Errc::quota_exceeded, Errc::read_only,
+                            Errc::sequence_exhausted, Errc::too_many_nodes, Errc::too_many_watches,
+                            Errc::server_error, Errc::outcome_unknown}));
+}
+
+// The environment of the machine. The lock replies to each attempt once, a hold is released once,
+// and the function of a leadership returns once. The test tries all orders of events up to a depth.
+struct World {
+  explicit World(bool again) : fsm(again) {}
+
+  ElectionFsm fsm;
+  std::set<ElectionFsm::Attempt> asked;  // without a reply
+  std::set<ElectionFsm::Attempt> pauses;
+  std::set<ElectionFsm::Attempt> running;  // leaderships begun, not finished
+  std::set<ElectionFsm::Attempt> stopped;
+  int holds = 0;
+  bool closed = false;
+  std::string fault;
+
+  void expect(bool fact, const char* what) {
+    if (!fact && fault.empty()) fault = what;
+  }
+
+  void apply(const Effects& effects, ElectionFsm::Attempt attempt) {
+    for (const Effect effect : effects) {
+      switch (effect) {
+        case Effect::contend:
+          expect(!closed, "contends when closed");
+          expect(holds == 0, "contends while it holds");
+          expect(running.empty(), "contends while a function runs");
+          asked.insert(fsm.attempt());
+          break;
+        case Effect::cancel: expect(asked.contains(attempt), "cancels nothing"); break;
+        case Effect::pause: pauses.insert(fsm.attempt()); break;
+        case Effect::begin:
+          expect(!closed, "begins when closed");
+          expect(running.empty(), "two leaderships at once");
+          running.insert(attempt);
+          break;
+        case Effect::stop:
+          expect(stopped.insert(attempt).second, "stopped twice");
+          expect(holds == 1, "stops after the release");
+          break;
+        case Effect::release:
+        case Effect::give_back: --holds; break;
+      }
+    }
+    expect(holds >= 0 && holds <= 1, "holds are counted wrongly");
+    expect(holds == 1 || running.empty(), "leads without a hold");
+  }
+
+  // Returns all events that can come next.
+  std::vector<std::function<void(World&)>> moves() const {
+    std::vector<std::function<void(World&)>> all;
+    for (const auto a : asked) {
+      all.emplace_back([a](World& w) {
+        w.asked.erase(a);
+        ++w.holds;
+        w.apply(w.fsm.granted(a), a);
+      });
+      for (const bool for_good : {false, true}) {
+        all.emplace_back([a, for_good](World& w) {
+          w.asked.erase(a);
+          w.apply(w.fsm.failed(a, for_good), a);
+        });
+      }
+    }
+    for (const auto a : pauses) {
+      all.emplace_back([a](World& w) {
+        w.pauses.erase(a);
+        w.apply(w.fsm.due(a), a);
+      });
+    }
+    for (const auto a : running) {
+      all.emplace_back([a](World& w) { w.apply(w.fsm.lost(a), a); });
+      for (const bool failed : {false, true}) {
+        all.emplace_back([a, failed](World& w) {
+          w.running.erase(a);
+          w.apply(w.fsm.finished(a, failed), a);
+        });
+      }
+    }
+    for (const Event e : {Event::interrupted, Event::withdrawn}) {
+      all.emplace_back([e](World& w) { w.apply(feed(w.fsm, e), w.fsm.attempt()); });
+    }
+    if (!closed) {
+      all.emplace_back([](World& w) { w.apply(w.fsm.wanted(), w.fsm.attempt()); });
+      all.emplace_back([](World& w) {
+        w.closed = true;
+        w.apply(w.fsm.closed(), w.fsm.attempt());
+      });
+    }
+    return all;
+  }
+};
+
+// Closes the machine, and completes everything that is in progress.
+void settle(World& world) {
+  if (!world.closed) {
+    world.closed = true;
+    world.apply(world.fsm.closed(), world.fsm.attempt());
+  }
+  while (!world.asked.empty() || !world.pauses.empty() || !world.running.empty()) {
+    if (!world.asked.empty()) {
+      const auto a = *world.asked.begin();
+      world.asked.erase(a);
+      ++world.holds;  // the grant raced with the cancel
+      world.apply(world.fsm.granted(a), a);
+    } else if (!world.pauses.empty()) {
+      const auto a = *world.pauses.begin();
+      world.pauses.erase(a);
+      world.apply(world.fsm.due(a), a);
+    } else {
+      const auto a = *world.running.begin();
+      world.running.erase(a);
+      world.apply(world.fsm.finished(a), a);
+    }
+  }
+  world.expect(world.holds == 0, "a hold is left");
+  world.expect(world.fsm.state() == State::closed, "it does not end closed");
+}
+
+std::size_t explore(const World& world, int depth) {
+  World end = world;
+  settle(end);
+  EXPECT_EQ(end.fault, "");
+  if (depth == 0 || !end.fault.empty()) return 1;
+  std::size_t count = 1;
+  for (const auto& move : world.moves()) {
+    World next = world;
+    move(next);
+    EXPECT_EQ(next.fault, "");
+    if (!next.fault.empty()) return count;
+    count += explore(next, depth - 1);
+    if (::testing::Test::HasFailure()) return count;
+  }
+  return count;
+}
+
+TEST(ElectionFsm, KeepsItsPromisesInEveryOrderOfEvents) {
+  for (const bool again : {true, false}) {
+    EXPECT_GT(explore(World(again), 7), 10'000U);
+  }
+}
+
+}  // namespace
+}  // namespace zklock::core

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/lease.h"
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zklock::core {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr SessionId session{7};
+constexpr Instant end(seconds(100));
+constexpr Duration moment = nanoseconds(1);
+
+TEST(Lease, IsValidUntilItsEnd) {
+  Lease lease(session, end);
+  EXPECT_EQ(lease.session(), session);
+  EXPECT_EQ(lease.valid_until(), end);
+  EXPECT_TRUE(lease.valid(Instant{}));
+  EXPECT_TRUE(lease.valid(end - moment));
+  EXPECT_EQ(lease.valid_until(), end) << "a question in time changes nothing";
+}
+
+TEST(Lease, AQuestionTooLateMakesItLapse) {
+  for (const Duration late : {Duration{}, moment, Duration(seconds(1))}) {
+    Lease lease(session, end);
+    EXPECT_FALSE(lease.valid(end + late));
+    EXPECT_EQ(lease.valid_until(), Instant::min());
+    EXPECT_FALSE(lease.valid(end - seconds(1))) << "whatever time the next one brings";
+    EXPECT_FALSE(lease.extend(end + seconds(10)));
+    EXPECT_FALSE(lease.valid(end));
+  }
+}
+
+TEST(Lease, ExtendsAndNeverShortens) {
+  Lease lease(session, end);
+  EXPECT_TRUE(lease.extend(end + seconds(5)));
+  EXPECT_EQ(lease.valid_until(), end + seconds(5));
+  EXPECT_TRUE(lease.extend(end));
+  EXPECT_TRUE(lease.extend(Instant::min()));
+  EXPECT_EQ(lease.valid_until(), end + seconds(5));
+  EXPECT_TRUE(lease.valid(end + seconds(5) - moment));
+  EXPECT_FALSE(lease.valid(end + seconds(5)));
+}
+
+// The state was not queried in between. So the extension is in time, though it comes after the old
+// end.
+TEST(Lease, MayBeExtendedAfterItsEndAsLongAsNobodyAsked) {
+  Lease lease(session, end);
+  EXPECT_TRUE(lease.extend(end + seconds(1)));
+  EXPECT_TRUE(lease.valid(end));
+}
+
+TEST(Lease, LapsedByOrderItStaysSo) {
+  Lease lease(session, end);
+  lease.lapse();
+  EXPECT_FALSE(lease.valid(Instant{}));
+  EXPECT_FALSE(lease.extend(end + seconds(1)));
+  EXPECT_EQ(lease.valid_until(), Instant::min());
+  lease.lapse();
+  EXPECT_FALSE(lease.valid(Instant{}));
+}
+
+TEST(Lease, OneThatBeganTooLateWasNeverValid) {
+  Lease lease(session, Instant::min());
+  EXPECT_FALSE(lease.valid(Instant::min()));
+  EXPECT_FALSE(lease.extend(end));
+}
+
+/// The results of the threads of a race, in the order of one clock.
+struct Race {
+  Lease lease{session, Instant(nanoseconds(1000))};
+  std::atomic<std::int64_t> now{0};
+  /// Set when a thread saw the term expired. A thread that sees it valid afterwards got a wrong
+  /// result.
+  std::atomic<bool> seen_lapsed{false};
+  std::atomic<int> lies{0};
+
+  void ask() {
+    const bool lapsed_before = seen_lapsed.load();
+    const bool valid = lease.valid(Instant(nanoseconds(now.load())));
+    if (valid && lapsed_before) ++lies;
+    if (!valid) seen_lapsed.store(true);
+  }
+  void extend(std::int64_t by) {
+    const bool lapsed_before = seen_lapsed.load();
+    const std::int64_t until = now.load() + by;
+    if (lease.extend(Instant(nanoseconds(until))) && lapsed_before) ++lies;
+  }
+};
+
+void run_race(std::uint32_t seed, bool with_order_to_lapse) {
+  Race race;
+  constexpr int threads = 4;
+  std::barrier begin(threads);
+  const auto body = [&](std::uint32_t which) {
+    std::mt19937 random(seed * threads + which);
+    begin.arrive_and_wait();
+    for (int i = 0; i < 400; ++i) {
+      race.now.fetch_add(static_cast<std::int64_t>(random() % 8));
+      switch (random() % 4) {
+        case 0: race.extend(static_cast<std::int64_t>(random() % 1000)); break;
+        case 1:
+          if (with_order_to_lapse && which == 0 && i > 200) race.lease.lapse();
+          break;
+        default: race.ask(); break;
+      }
+    }
+  };
+  std::vector<std::jthread> running;
+  for (std::uint32_t which = 0; which < threads; ++which) running.emplace_back(body, which);
+  running.clear();
+  EXPECT_EQ(race.lies.load(), 0) << "seed " << seed;
+  if (with_order_to_lapse) {
+    EXPECT_FALSE(race.lease.valid(Instant{})) << "seed " << seed;
+  }
+}
+
+/// One thread extends each of many terms until another thread ends it with `end_it`, so that they
+/// meet at every point. Returns how many terms are valid afterwards.
+template <typename EndIt>
+int revived(EndIt end_it) {
+  constexpr std::size_t rounds = 10'000;
+  std::deque<Lease> terms;
+  for (std::size_t i = 0; i < rounds; ++i) terms.emplace_back(session, end);
+  std::atomic<std::size_t> extending{0};
+  std::atomic<std::size_t> ended{0};
+  std::jthread extender([&] {
+    for (std::size_t i = 0; i < rounds; ++i) {
+      extending = i + 1;
+      for (int more = 1; ended <= i; ++more) {
+        terms[i].extend(end + more % 1000 * moment);
+        if (more % 64 == 0) std::this_thread::yield();
+      }
+    }
+  });
+  for (std::size_t i = 0; i < rounds; ++i) {
+    while (extending <= i) std::this_thread::yield();
+    end_it(terms[i]);
+    ended = i + 1;
+  }
+  extender.join();
+  int valid = 0;
+  for (Lease& lease : terms) valid += lease.valid(Instant{}) ? 1 : 0;
+  return valid;
+}
+
+TEST(Lease, AnExtensionThatComesTooLateRevivesNothing) {
+  EXPECT_EQ(revived([](Lease& lease) { lease.lapse(); }), 0);
+  EXPECT_EQ(revived([](Lease& lease) { lease.valid(end + seconds(1)); }), 0);
+}
+
+TEST(Lease, OnceSeenLapsedNobodySeesItValid) {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) run_race(seed, false);
+}
+
+TEST(Lease, OnceOrderedToLapseNobodyExtendsIt) {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) run_race(seed, true);
+}
+
+}  // namespace
+}  // namespace zklock::core

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/threads/local_reply_thread.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fact.h"
+#include "support/scarce_memory.h"
+#include "support/wait_for.h"
+
+namespace zklock::client {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Fact;
+
+std::optional<Instant> nothing_is_due() {
+  return std::nullopt;
+}
+
+TEST(LocalReplyThread, RunsTasksInOrderOnAThreadOfItsOwn) {
+  std::vector<int> ran;
+  const Fact<std::thread::id> last;
+  LocalReplyThread answers(nothing_is_due);
+  for (int i = 0; i < 100; ++i) answers.run([&ran, i] { ran.push_back(i); });
+  answers.run([last] { last.is(std::this_thread::get_id()); });
+  EXPECT_NE(last.get(), std::this_thread::get_id());
+  ASSERT_EQ(ran.size(), 100U);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
+}
+
+TEST(LocalReplyThread, ATaskMayPostAnother) {
+  LocalReplyThread answers(nothing_is_due);
+  const Fact<> ran;
+  answers.run([&answers, ran] { answers.run([ran] { ran.is_known(); }); });
+  ran.get();
+}
+
+TEST(LocalReplyThread, AnAnswerThatFindsNoMemoryIsStillItsCallers) {
+  LocalReplyThread answers(nothing_is_due);
+  const Fact<Status> told;
+  ReplyHandler handler = [told](const Reply& reply) { told.is(reply.status); };
+  Reply reply;
+  reply.status = Status::no_node;
+  const std::size_t failures = testing::at_every_allocation([&](std::size_t memory) {
+    try {
+      const testing::ScarceMemory scarce(memory);
+      answers.post(std::move(handler), std::move(reply));
+      return false;
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+  });
+  EXPECT_GE(failures, 2U);
+  EXPECT_EQ(told.get(), Status::no_node);
+}
+
+TEST(LocalReplyThread, NothingIsLeftWhenItIsIdleOrDestroyed) {
+  std::atomic<int> ran{0};
+  {
+    LocalReplyThread answers(nothing_is_due);
+    for (int i = 0; i < 100; ++i) answers.run([&ran] { ++ran; });
+    answers.wait_idle();
+    EXPECT_EQ(ran, 100);
+    for (int i = 0; i < 100; ++i) answers.run([&ran] { ++ran; });
+  }
+  EXPECT_EQ(ran, 200);
+}
+
+// Reports that its thread is about to end.
+struct LastWord {
+  std::optional<Fact<>> ended;
+  ~LastWord() {
+    if (ended) ended->is_known();
+  }
+};
+
+// A late task can find its path lock alive, and then be its last user.
+TEST(LocalReplyThread, ATaskMayDestroyIt) {
+  const Fact<> dropped;
+  const Fact<> ended;
+  const Fact<int> ran_before_it_was_gone;
+  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  const auto ran = std::make_shared<std::atomic<int>>(0);
+  auto answers = std::make_shared<LocalReplyThread>([gone]() -> std::optional<Instant> {
+    EXPECT_FALSE(*gone) << "asked of what may have gone";
+    return LeaseClock::now();
+  });
+  answers->run([=, mine = answers]() mutable {
+    thread_local LastWord last_word;
+    last_word.ended = ended;
+    dropped.get();
+    mine->poke();
+    LocalReplyThread* const last = mine.get();
+    last->run([last, ran] {
+      last->run([ran] { ++*ran; });  // it exists until the remaining tasks have run
+      ++*ran;
+    });
+    mine = nullptr;
+    *gone = true;
+    ran_before_it_was_gone.is(ran->load());
+  });
+  answers = nullptr;
+  dropped.is_known();
+  EXPECT_EQ(ran_before_it_was_gone.get(), 2);
+  ended.get();
+}
+
+TEST(LocalReplyThread, ATaskThatWaitsForTheOthersRunsThem) {
+  const auto answers = std::make_shared<LocalReplyThread>(nothing_is_due);
+  const Fact<bool> ran;
+  answers->run([answers, ran] {
+    const auto next_ran = std::make_shared<bool>(false);
+    answers->run([next_ran] { *next_ran = true; });
+    answers->wait_idle();
+    ran.is(*next_ran);
+  });
+  EXPECT_TRUE(ran.get());
+}
+
+TEST(LocalReplyThread, AsksWhatIsOverdueAfterAPokeAndWhenItIsTime) {
+  std::atomic<int> asked{0};
+  LocalReplyThread answers([&asked]() -> std::optional<Instant> {
+    if (++asked == 1) return LeaseClock::now() + 1ms;
+    return std::nullopt;
+  });
+  EXPECT_EQ(asked, 0) << "there was no reason";
+  answers.poke();
+  EXPECT_TRUE(testing::eventually([&] { return asked == 2; }));
+}
+
+}  // namespace
+}  // namespace zklock::client

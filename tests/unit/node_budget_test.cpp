@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/node_budget.h"
+
+#include <cstddef>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace zklock::client {
+namespace {
+
+// "/p/lock-0000000000"
+constexpr std::size_t kOne = 18;
+
+TEST(NodeBudget, CountsFromTheCreateToTheDelete) {
+  NodeBudget nodes(2 * kOne);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.created("/p", "lock-", "lock-0000000000");
+  EXPECT_EQ(nodes.bytes(), kOne);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  EXPECT_FALSE(nodes.reserve("/p", "lock-"));
+  nodes.failed("/p", "lock-");
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.deleted("/p/lock-0000000000");
+  nodes.deleted("/p/lock-0000000000");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+// The znode was deleted by hand, without an event, and the path was recreated. So its number is
+// repeated.
+TEST(NodeBudget, TheSameNameTwiceCountsOnce) {
+  NodeBudget nodes(2 * kOne);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+    nodes.created("/p", "lock-", "lock-0000000000");
+  }
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.deleted("/p/lock-0000000000");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+TEST(NodeBudget, ALostReplyCountsUntilItsNodeGoes) {
+  NodeBudget nodes(100);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.unknown("/p", "lock-");
+  nodes.missing("/p/lock-0000000007");
+  nodes.deleted("/q/lock-0000000007");
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.deleted("/p/lock-0000000007");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+// Delay markers and the count are not znodes of this kind.
+TEST(NodeBudget, WhatElseGoesLeavesWhatIsUnknown) {
+  NodeBudget nodes(1000);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.unknown("/p", "lock-");
+  for (const char* path : {"/p/delay-5000-77-0000000007", "/p/count", "/p/lock-000000007",
+                           "/p/lock-00000000007", "/p/xlock-0000000007"}) {
+    nodes.deleted(path);
+    EXPECT_EQ(nodes.bytes(), kOne) << path;
+  }
+}
+
+TEST(NodeBudget, OneThatIsCreatedAfterAllWasNotBefore) {
+  NodeBudget nodes(1000);
+  const std::string name = "__READ__0000000007";
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", name));
+  const std::size_t both = nodes.bytes();
+  nodes.unknown("/p", name);
+  nodes.created("/p", name, name);
+  EXPECT_EQ(nodes.bytes(), both / 2);
+  nodes.deleted("/p/" + name);
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+TEST(NodeBudget, OneWhoseNameWasSaidIsThatOne) {
+  NodeBudget nodes(1000);
+  ASSERT_TRUE(nodes.reserve("/p", "revoke-0000000007"));
+  const std::size_t one = nodes.bytes();
+  nodes.unknown("/p", "revoke-0000000007");
+  nodes.deleted("/p/revoke-0000000008");
+  EXPECT_EQ(nodes.bytes(), one);
+  nodes.deleted("/p/revoke-0000000007");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+// A move to another name needs no bytes for both names.
+TEST(NodeBudget, WhatTheSameTransactionRemovesMakesRoom) {
+  NodeBudget nodes(kOne);
+  ASSERT_TRUE(nodes.reserve("/p", "gate-"));
+  nodes.created("/p", "gate-", "gate-0000000007");
+  EXPECT_FALSE(nodes.reserve("/p", "lock-"));
+  EXPECT_EQ(nodes.bytes_of("/p/gate-0000000008"), 0U);
+  EXPECT_FALSE(nodes.reserve("/p", "lock-", nodes.bytes_of("/p/gate-0000000007") - 1));
+  ASSERT_TRUE(nodes.reserve("/p", "lock-", nodes.bytes_of("/p/gate-0000000007")));
+  EXPECT_FALSE(nodes.reserve("/p", "lock-", kOne)) << "that room is taken";
+  nodes.created("/p", "lock-", "lock-0000000008");
+  nodes.deleted("/p/gate-0000000007");
+  EXPECT_EQ(nodes.bytes(), kOne);
+}
+
+// The reply to a move was lost, so either name can exist. A list shows that only one of them does.
+TEST(NodeBudget, ARemovalWithoutAReplyIsADoubtToo) {
+  NodeBudget nodes(1000);
+  ASSERT_TRUE(nodes.reserve("/p", "gate-"));
+  nodes.created("/p", "gate-", "gate-0000000007");
+  nodes.doubted("/p/gate-0000000008");
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.unknown("/p", "lock-");
+  nodes.doubted("/p/gate-0000000007");
+  EXPECT_EQ(nodes.bytes(), 2 * kOne);
+  nodes.deleted("/p/gate-0000000008");
+  EXPECT_EQ(nodes.bytes(), 2 * kOne);
+  nodes.listed("/p", 1);
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.listed("/p", 0);
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+TEST(NodeBudget, WhatWasDoubtedAndGoesIsCountedNoMore) {
+  for (const auto goes : {&NodeBudget::deleted, &NodeBudget::missing}) {
+    NodeBudget nodes(1000);
+    ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+    nodes.created("/p", "lock-", "lock-0000000007");
+    nodes.doubted("/p/lock-0000000007");
+    EXPECT_EQ(nodes.bytes(), kOne);
+    EXPECT_EQ(nodes.bytes_of("/p/lock-0000000007"), kOne);
+    (nodes.*goes)("/p/lock-0000000007");
+    EXPECT_EQ(nodes.bytes(), 0U);
+  }
+}
+
+TEST(NodeBudget, OfTwoDoubtsTheVeryNameGoesFirst) {
+  NodeBudget nodes(1000);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.created("/p", "lock-", "lock-0000000007");
+  nodes.unknown("/p", "lock-");
+  nodes.doubted("/p/lock-0000000007");
+  nodes.deleted("/p/lock-0000000007");
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.deleted("/p/lock-0000000008");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+// A create without a reply may not have been executed. A list shows the largest possible number.
+TEST(NodeBudget, AListBoundsWhatIsUnknown) {
+  NodeBudget nodes(1000);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+    nodes.unknown("/p", "lock-");
+  }
+  nodes.listed("/q", 0);
+  nodes.listed("/p", 5);
+  EXPECT_EQ(nodes.bytes(), 3 * kOne);
+  nodes.listed("/p", 1);
+  EXPECT_EQ(nodes.bytes(), kOne);
+  nodes.listed("/p", 0);
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+TEST(NodeBudget, TheEndOfTheSessionForgetsAll) {
+  NodeBudget nodes(100);
+  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
+  nodes.created("/p", "lock-", "lock-0000000000");
+  nodes.clear();
+  EXPECT_EQ(nodes.bytes(), 0U);
+  nodes.deleted("/p/lock-0000000000");
+  EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace zklock::client

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/release_request_data.h"
+
+#include <gtest/gtest.h>
+
+namespace zklock::core {
+namespace {
+
+TEST(ReleaseRequestData, NamesItsContenderAndIsNone) {
+  EXPECT_EQ(release_request_path({42}), "revoke-0000000042");
+  for (const std::int32_t number : {0, 42, 2'147'483'647, -1, -2'147'483'647}) {
+    const std::string name = release_request_path({number});
+    EXPECT_FALSE(parse_contention(name)) << name;
+    // Curator sorts by the text behind "lock-", or by the whole name without it.
+    EXPECT_EQ(name.find(lock_prefix), std::string::npos);
+    EXPECT_GT(name, "9999999999");
+  }
+}
+
+}  // namespace
+}  // namespace zklock::core

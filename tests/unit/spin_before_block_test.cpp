@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/threads/spin_before_block.h"
+
+#include <chrono>
+#include <mutex>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+namespace zklock::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+class StayAwake : public ::testing::Test {
+ protected:
+  static bool never() { return false; }
+  /// Waits for a condition that never becomes true.
+  void wait_in_vain(std::chrono::microseconds longest, core::Vigil& vigil) {
+    spin_before_block(
+        lock_, longest, never, [this] { ++rounds_; }, vigil);
+    EXPECT_TRUE(lock_.owns_lock());
+  }
+
+  std::mutex mutex_;
+  std::unique_lock<std::mutex> lock_{mutex_};
+  int rounds_ = 0;
+};
+
+TEST_F(StayAwake, EndsWhenItIsDone) {
+  // Other processes can use the processor for long. Then the wait ends early, so it is repeated.
+  while (rounds_ < 3) {
+    core::Vigil vigil;
+    spin_before_block(
+        lock_, 24h,
+        [this] {
+          EXPECT_TRUE(lock_.owns_lock());
+          return rounds_ == 3;
+        },
+        [this] {
+          EXPECT_FALSE(lock_.owns_lock());
+          ++rounds_;
+        },
+        vigil);
+    EXPECT_TRUE(lock_.owns_lock());
+  }
+  EXPECT_EQ(rounds_, 3);
+}
+
+TEST_F(StayAwake, EndsWhenItsTimeIsOver) {
+  core::Vigil vigil;
+  wait_in_vain(1us, vigil);
+  EXPECT_GE(rounds_, 1);
+}
+
+TEST_F(StayAwake, DoesNotBeginForNoTime) {
+  core::Vigil vigil;
+  wait_in_vain(0us, vigil);
+  EXPECT_EQ(rounds_, 0);
+}
+
+TEST_F(StayAwake, DoesNotBeginWhereOthersWantTheProcessor) {
+  core::Vigil vigil;
+  const core::Instant now = LeaseClock::now();
+  vigil.gave_way(now, now + 1h);
+  wait_in_vain(24h, vigil);
+  EXPECT_EQ(rounds_, 0);
+}
+
+TEST_F(StayAwake, EndsWithWhatThePauseThrows) {
+  core::Vigil vigil;
+  EXPECT_THROW(spin_before_block(
+                   lock_, 24h, never, [] { throw std::runtime_error("interrupted"); }, vigil),
+               std::runtime_error);
+  EXPECT_FALSE(lock_.owns_lock());
+}
+
+}  // namespace
+}  // namespace zklock::client

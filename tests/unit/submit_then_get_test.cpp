@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/port/submit_then_get.h"
+
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace zklock::client {
+namespace {
+
+/// Stores the requests, and replies when the test says so.
+class Answerer final : public Coordinator {
+ public:
+  RequestId submit(Request request, ReplyHandler handler) override {
+    requests.push_back(std::move(request));
+    handlers.push_back(std::move(handler));
+    return RequestId{handlers.size()};
+  }
+  void start(SessionObserver& /*observer*/) override {}
+  void soon(std::function<void()> task) override { task(); }
+  bool abandon(RequestId /*request*/) noexcept override { return false; }
+  void unwatch(RequestId /*request*/) noexcept override {}
+  void close() override {}
+  std::string trouble() const override { return {}; }
+
+  void answer(std::size_t i, Status status) {
+    Reply reply;
+    reply.status = status;
+    handlers.at(i)(std::move(reply));
+  }
+
+  std::vector<Request> requests;
+  std::vector<ReplyHandler> handlers;
+};
+
+using Told = std::vector<std::pair<Status, Status>>;
+
+Told told_when_answered(std::size_t earlier, Status first, Status node) {
+  Answerer servers;
+  Told told;
+  submit_then_get(
+      servers, request::Check{"/a"}, "/a", SessionId{7},
+      [&told](const Reply& f, const Reply& n) { told.emplace_back(f.status, n.status); });
+  for (const std::size_t i : {earlier, 1 - earlier}) {
+    EXPECT_TRUE(told.empty()) << "one of the two has not come";
+    servers.answer(i, i == 0 ? first : node);
+  }
+  return told;
+}
+
+TEST(ThenGet, SendsTheGetBehindTheOtherOnTheSameSession) {
+  Answerer servers;
+  submit_then_get(servers, request::Check{"/a"}, "/b", SessionId{7}, [](const auto&...) {});
+  ASSERT_EQ(servers.requests.size(), 2U);
+  EXPECT_EQ(std::get<request::Check>(servers.requests[0].operation).path, "/a");
+  EXPECT_EQ(std::get<request::Get>(servers.requests[1].operation).path, "/b");
+  for (const Request& request : servers.requests) EXPECT_EQ(request.session, SessionId{7});
+}
+
+TEST(ThenGet, TellsOfBothOnceWhicheverComesFirst) {
+  const Told both{{Status::no_node, Status::closed}};
+  EXPECT_EQ(told_when_answered(0, Status::no_node, Status::closed), both);
+  EXPECT_EQ(told_when_answered(1, Status::no_node, Status::closed), both);
+}
+
+// At the end of a client, one reply is the server's, and the other is the client's own.
+TEST(ThenGet, TheAnswersMayComeFromTwoThreads) {
+  for (int round = 0; round < 500; ++round) {
+    Answerer servers;
+    Told told;
+    submit_then_get(
+        servers, request::Check{"/a"}, "/a", SessionId{7},
+        [&told](const Reply& f, const Reply& n) { told.emplace_back(f.status, n.status); });
+    std::thread other([&servers] { servers.answer(0, Status::no_node); });
+    servers.answer(1, Status::closed);
+    other.join();
+    EXPECT_EQ(told, (Told{{Status::no_node, Status::closed}}));
+  }
+}
+
+}  // namespace
+}  // namespace zklock::client

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/znode_data.h"
+
+#include <limits>
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "zklock/core/utf8.h"
+
+namespace zklock::core {
+namespace {
+
+ZnodeData full() {
+  ZnodeData data;
+  data.attempt = "0123456789abcdef-17";
+  data.owner = "0123456789abcdef-3";
+  data.host = "db-1.example";
+  data.thread = "worker 4";
+  data.application = "billing";
+  data.pid = 4711;
+  data.announces = true;
+  data.token = 4294967297;
+  data.since_ms = 1700000000123;
+  return data;
+}
+
+void expect_equal(const ZnodeData& a, const ZnodeData& b) {
+  EXPECT_EQ(a.attempt, b.attempt);
+  EXPECT_EQ(a.owner, b.owner);
+  EXPECT_EQ(a.host, b.host);
+  EXPECT_EQ(a.thread, b.thread);
+  EXPECT_EQ(a.application, b.application);
+  EXPECT_EQ(a.pid, b.pid);
+  EXPECT_EQ(a.announces, b.announces);
+  EXPECT_EQ(a.token, b.token);
+  EXPECT_EQ(a.since_ms, b.since_ms);
+}
+
+TEST(ZnodeData, IsATextForPeople) {
+  EXPECT_EQ(full().encode(),
+            "zklock 1\nattempt=0123456789abcdef-17\nowner=0123456789abcdef-3\nhost=db-1.example\n"
+            "pid=4711\nthread=worker 4\napplication=billing\nannounces=1\n"
+            "token=4294967297\nsince=1700000000123\n");
+  EXPECT_EQ(ZnodeData().encode(), "zklock 1\n");
+}
+
+TEST(ZnodeData, ReadsWhatItWrote) {
+  expect_equal(*ZnodeData::parse(full().encode()), full());
+  expect_equal(*ZnodeData::parse(ZnodeData().encode()), ZnodeData());
+  ZnodeData data;
+  data.pid = std::numeric_limits<std::int64_t>::max();
+  data.application = "a=b=c";
+  expect_equal(*ZnodeData::parse(data.encode()), data);
+}
+
+TEST(ZnodeData, OtherTextsWereNotWrittenByZklock) {
+  for (const std::string_view text :
+       {"", "\n", "zklock", "zklock ", "zklock 2\n", "zklock 10\nowner=a\n", "zklock 1 \n",
+        "zklock 1\r\nowner=a\n", " zklock 1\n", "Zklock 1\n", "10.0.0.1", "owner=a\nzklock 1\n"}) {
+    EXPECT_FALSE(ZnodeData::parse(text)) << text;
+  }
+  EXPECT_FALSE(ZnodeData::parse(std::string_view("zklock 1\0\nowner=a\n", 18)));
+  EXPECT_FALSE(ZnodeData::parse(released_data));
+}
+
+TEST(ZnodeData, SkipsWhatItDoesNotKnow) {
+  const auto data = ZnodeData::parse(
+      "zklock 1\n\ncolour=blue\nno equals sign\n=x\nOwner=y\nowner=o\npriority=3\nhost=h");
+  ASSERT_TRUE(data);
+  EXPECT_EQ(data->owner, "o");
+  EXPECT_EQ(data->host, "h") << "the last line needs no end";
+  EXPECT_TRUE(ZnodeData::parse("zklock 1"));
+}
+
+TEST(ZnodeData, MalformedNumbersAreZero) {
+  for (const std::string value : {"", "x", "12x", " 12", "+12", "0x12", "99999999999999999999"}) {
+    EXPECT_EQ(ZnodeData::parse("zklock 1\npid=" + value + "\n")->pid, 0) << value;
+  }
+  EXPECT_EQ(ZnodeData::parse("zklock 1\npid=-5\n")->pid, -5);
+}
+
+TEST(ZnodeData, AnnouncesOnlyWhenItSaysExactlySo) {
+  EXPECT_TRUE(ZnodeData::parse("zklock 1\nannounces=1\n")->announces);
+  for (const std::string value : {"", "0", "2", "true", "11", " 1"}) {
+    EXPECT_FALSE(ZnodeData::parse("zklock 1\nannounces=" + value + "\n")->announces) << value;
+  }
+}
+
+TEST(ZnodeData, ValuesCannotForgeLines) {
+  ZnodeData data;
+  data.application = "a\nannounces=1\nowner=root";
+  const auto read = ZnodeData::parse(data.encode());
+  EXPECT_FALSE(read->announces);
+  EXPECT_EQ(read->owner, "");
+  EXPECT_EQ(read->application, "a?announces=1?owner=root");
+}
+
+TEST(ZnodeData, CapsEveryValueOnBothSides) {
+  ZnodeData data;
+  const std::string long_text(100'000, 'x');
+  data.attempt = data.owner = data.host = data.thread = data.application = long_text;
+  const std::string text = data.encode();
+  EXPECT_LT(text.size(), 600U);
+  EXPECT_EQ(ZnodeData::parse(text)->thread, std::string(64, 'x'));
+  EXPECT_EQ(ZnodeData::parse("zklock 1\nhost=" + std::string(1000, 'y'))->host,
+            std::string(64, 'y'));
+  // A znode of a megabyte is not parsed to its end.
+  EXPECT_EQ(ZnodeData::parse("zklock 1\n" + std::string(1 << 20, 'z') + "\nhost=h\n")->host, "");
+}
+
+TEST(ZnodeData, ShowsControlCharactersOfOthersAsQuestionMarks) {
+  const auto data = ZnodeData::parse("zklock 1\nhost=a\x1b[31mb\towner=\xff\n");
+  EXPECT_EQ(data->host, "a?[31mb?owner=?");
+}
+
+std::string random_bytes(std::mt19937& random, std::size_t longest) {
+  std::string text(random() % (longest + 1), '\0');
+  for (char& c : text) c = static_cast<char>(random() % 4 == 0 ? random() % 256 : random() % 128);
+  return text;
+}
+
+TEST(ZnodeData, RoundTripOverRandomBytes) {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    std::mt19937 random(seed);
+    ZnodeData data;
+    for (auto* member : {&data.attempt, &data.owner, &data.host, &data.thread, &data.application}) {
+      *member = random_bytes(random, 100);
+    }
+    data.pid = static_cast<std::int64_t>(random()) << 31;
+    data.announces = random() % 2 == 0;
+    const auto read = ZnodeData::parse(data.encode());
+    ASSERT_TRUE(read);
+    ZnodeData wanted = data;
+    for (auto* member :
+         {&wanted.attempt, &wanted.owner, &wanted.host, &wanted.thread, &wanted.application}) {
+      *member = printable(*member, 64);
+    }
+    expect_equal(*read, wanted);
+    EXPECT_EQ(read->encode(), data.encode()) << "seed " << seed;
+  }
+}
+
+TEST(ZnodeData, ParsesAnyBytesWithoutHarm) {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    std::mt19937 random(seed);
+    const auto data = ZnodeData::parse("zklock 1\nowner=" + random_bytes(random, 300));
+    ASSERT_TRUE(data);
+    EXPECT_EQ(data->owner, printable(data->owner, 64)) << "already fit to be shown";
+  }
+}
+
+TEST(Printable, LeavesWholeCharacters) {
+  EXPECT_EQ(printable("abc", 10), "abc");
+  EXPECT_EQ(printable("abc", 2), "ab");
+  EXPECT_EQ(printable("abc", 0), "");
+  EXPECT_EQ(printable("", 5), "");
+  EXPECT_EQ(printable("aä€😀", 100), "aä€😀");
+  EXPECT_EQ(printable("aä", 2), "a");
+  EXPECT_EQ(printable("a€", 3), "a");
+  EXPECT_EQ(printable("a😀b", 4), "a") << "what follows the cut is cut as well";
+  EXPECT_EQ(printable("a😀b", 5), "a😀");
+}
+
+TEST(Printable, ReplacesControlCharacters) {
+  EXPECT_EQ(printable(std::string_view("\0\x1f\n\r\t\x7f", 6), 64), "??????");
+  EXPECT_EQ(printable("\xC2\x80\xC2\x9F\xC2\xA0", 64), "??\xC2\xA0") << "C1, and the first after";
+}
+
+TEST(Printable, ReplacesWhatIsNotUtf8ByteByByte) {
+  EXPECT_EQ(printable("\x80z", 64), "?z") << "continuation without a lead";
+  EXPECT_EQ(printable("\xC3", 64), "?") << "cut short";
+  EXPECT_EQ(printable("\xE2\x82", 64), "??") << "cut short";
+  EXPECT_EQ(printable("\xC0\xAF", 64), "??") << "overlong";
+  EXPECT_EQ(printable("\xE0\x80\xAF", 64), "???") << "overlong";
+  EXPECT_EQ(printable("\xF0\x80\x80\xAF", 64), "????") << "overlong";
+  EXPECT_EQ(printable("\xED\xA0\x80", 64), "???") << "surrogate";
+  EXPECT_EQ(printable("\xF4\x90\x80\x80", 64), "????") << "beyond U+10FFFF";
+  EXPECT_EQ(printable("\xF5\xFF", 64), "??");
+  EXPECT_EQ(printable("\xF4\x8F\xBF\xBF", 64), "\xF4\x8F\xBF\xBF") << "U+10FFFF itself";
+}
+
+TEST(Printable, IsStableAndKeepsItsLimit) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    std::mt19937 random(seed);
+    const std::string text = random_bytes(random, 80);
+    const std::size_t limit = random() % 90;
+    const std::string shown = printable(text, limit);
+    ASSERT_LE(shown.size(), limit);
+    ASSERT_EQ(printable(shown, limit), shown);
+    for (std::string_view rest = shown; !rest.empty();) {
+      const auto c = first_character(rest);
+      ASSERT_TRUE(c.valid && !is_control(c.code));
+      rest.remove_prefix(c.length);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zklock::core

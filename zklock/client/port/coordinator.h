@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "zklock/client_options.h"
+#include "zklock/core/session.h"
+#include "zklock/core/status.h"
+#include "zklock/core/znode_name.h"
+#include "zklock/fencing_token.h"
+
+namespace zklock::client {
+
+using core::Instant;
+using core::SessionId;
+using core::Status;
+
+/// The requests of the lock protocol. Paths are absolute, below the chroot.
+namespace request {
+
+/// Sends create2 (ephemeral, sequential). Reply: name, token, created_ms, session.
+struct CreateContender {
+  std::string parent;
+  std::string prefix;  ///< such as "lock-"
+  std::string data;
+};
+/// Sends exists, which requires no permission. Reply: all members of a Get reply except data.
+struct CountChildren {
+  std::string path;
+};
+/// Creates `path` and its missing ancestors as containers. Reply: ok if all of them exist now, also
+/// if nothing was missing. no_node if the chroot does not exist.
+struct CreateParents {
+  std::string path;
+};
+/// Sends getChildren2. Reply: children, and all members of a Get reply except data.
+struct ListChildren {
+  std::string path;
+};
+/// Sends getData. Reply: data, token (czxid), created_ms, ephemeral_owner, version, child_count,
+/// last_child, acl_version, next.
+struct Get {
+  std::string path;
+};
+/// Sends getACL, which requires READ or ADMIN on the znode. Reply: acl, and all members of a Get
+/// reply except data. Servers hide the secret part of digest ids from clients without ADMIN.
+struct GetAcl {
+  std::string path;
+};
+enum class WatchEvent {
+  created,   ///< the znode was created
+  changed,   ///< its data was set
+  children,  ///< a child was created or deleted
+  deleted,   ///< the znode was deleted
+};
+/// The handler of a watch event. GetAndWatch, ListAndWatch and ExistsAndWatch register it. If the
+/// reply arms the watch, the handler is called at most once, and only after the reply's handler has
+/// returned. Any other reply registers nothing.
+/// REQUIRES: the handler is not empty. (The client stores an empty handler for a cancelled watch.)
+using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
+
+/// Sends getData with a watch. The reply has the members of a Get reply. ok arms the watch for
+/// changed and deleted. If the client has no READ permission, it watches the znode by an exists
+/// instead. The reply then has `mute` set, and no data.
+struct GetAndWatch {
+  std::string path;
+  OnWatchEvent on_event;
+};
+/// Sends getChildren2 with a watch. The reply has the members of a ListChildren reply. ok arms the
+/// watch for children and deleted.
+struct ListAndWatch {
+  std::string path;
+  OnWatchEvent on_event;
+};
+/// Sends exists with a watch. The reply has all members of a Get reply except data. ok arms the
+/// watch for changed and deleted, no_node arms it for created. It requires no permission. But some
+/// servers send no events of a znode on which the client has no READ permission.
+struct ExistsAndWatch {
+  std::string path;
+  OnWatchEvent on_event;
+};
+/// Sends multi{check(path, any version)}, a quorum operation that changes nothing. Both ok (the
+/// znode exists) and no_node (it does not) prove contact with the quorum.
+struct Check {
+  std::string path;
+};
+/// Sends delete, with any version.
+struct Delete {
+  std::string path;
+};
+/// Sends multi{setData(path, "released"), delete(path)}. The setData notifies the watching
+/// contender that the holder has released.
+struct AnnounceAndDelete {
+  std::string path;
+};
+
+/// The operations of a transaction. `version` is the required data version; -1: any.
+namespace write {
+
+/// Creates a znode. An ephemeral znode belongs to the session on which the transaction is sent.
+struct Create {
+  std::string path;
+  std::string data = {};
+  bool ephemeral = false;
+  /// If true, the znode has the ACL of lock znodes, otherwise the ACL of parents.
+  bool contender = false;
+  /// If true, the servers append a sequence number to the path, and the reply has the name.
+  /// REQUIRES: at most one operation of the transaction is sequential.
+  bool sequential = false;
+};
+struct Set {
+  std::string path;
+  std::string data = {};
+  std::int32_t version = -1;
+};
+struct Remove {
+  std::string path;
+  std::int32_t version = -1;
+};
+struct CheckVersion {
+  std::string path;
+  std::int32_t version = -1;
+};
+
+}  // namespace write
+using Write = std::variant<write::Create, write::Set, write::Remove, write::CheckVersion>;
+
+/// Sends multi{check(guard, any version), writes...}: all operations or none are executed. An empty
+/// `guard` adds no check. If an operation fails, the reply has the status of the first that failed,
+/// and failed_operation has its index. The writes can outlive the session. So session_ended,
+/// auth_failed and closed leave open whether a transaction that was sent has been executed.
+/// REQUIRES: a guard or at least one write.
+struct Transaction {
+  std::string guard;
+  std::vector<Write> writes;
+};
+
+}  // namespace request
+
+using Operation =
+    std::variant<request::CreateContender, request::CountChildren, request::CreateParents,
+                 request::ListChildren, request::Get, request::GetAndWatch, request::Check,
+                 request::Delete, request::AnnounceAndDelete, request::ListAndWatch,
+                 request::ExistsAndWatch, request::Transaction, request::GetAcl>;
+
+/// A request and the conditions of sending it.
+struct Request {
+  Operation operation;
+  /// The session on which the request may be executed. If it is not the current session, the
+  /// request is not sent, and its reply is session_ended. If it is 0, the request is sent on the
+  /// session that is current then.
+  SessionId session = {};
+  /// If true, the request does not wait for a connection. If there is none, the request is not
+  /// sent, and its reply is not_sent.
+  bool at_once = false;
+  /// The start of the request's wait for a connection. Not set: the time of submit().
+  Instant wanted_since = {};
+};
+
+/// The reply to any request. The comment of the request says which members are set.
+struct Reply {
+  Status status = Status::server_error;
+  SessionId session;  ///< on which it was sent; 0: never sent
+  /// Not later than the moment when the first byte left. Meaningful only if the request was sent.
+  Instant sent_at;
+  std::string detail;  ///< cause of the status, in words
+  std::string name;    ///< the created znode's name, without its parent
+  FencingToken token;
+  std::int32_t child_count = 0;
+  FencingToken last_child;  ///< pzxid: last create or delete of a child
+  std::vector<std::string> children;
+  core::Sequence next;  ///< sequence number of the next child
+  std::string data;
+  SessionId ephemeral_owner;
+  std::int64_t created_ms = 0;   ///< ctime, milliseconds since 1970
+  std::int32_t version = 0;      ///< data version
+  std::int32_t acl_version = 0;  ///< aversion: count of ACL changes
+  std::vector<AclEntry> acl;
+  /// The index of the operation of a Transaction that failed. If there is a guard, its index is 0.
+  /// -1: no operation is known to have failed.
+  int failed_operation = -1;
+  /// If true, the servers may withhold the events of this watch. The events then come late, if at
+  /// all. If the znode is deleted and recreated meanwhile, there is no event.
+  bool mute = false;
+};
+
+using ReplyHandler = std::function<void(Reply)>;
+
+/// Identifies a pending request or a watch. 0: none.
+enum class RequestId : std::uint64_t {};
+
+/// A connected session, as passed to SessionObserver::connected().
+struct SessionInfo {
+  SessionId id;
+  core::Duration timeout{};  ///< the negotiated session timeout T
+  Instant attempt_began;     ///< not later than the handshake was sent
+  bool is_new = false;       ///< first connection of this session
+};
+
+/// Receives the events of the coordinator's sessions, in order and never concurrently. An
+/// implementation may call every member of the coordinator except start() and close(). It does not
+/// block and runs no user code, because the calling threads must not be blocked.
+class SessionObserver {
+ public:
+  virtual ~SessionObserver() = default;
+  /// The session is connected. Called before any request is sent over the connection.
+  virtual void connected(const SessionInfo& session) = 0;
+  /// The connection is lost. Called before the `unknown` replies of the requests lost with it.
+  virtual void suspended(SessionId session) = 0;
+  /// The session has ended, and its watches with it, without events. Called before the replies to
+  /// the requests that were bound to the session. `why` is one of:
+  /// - session_ended: the session expired, or the client ended it after T without a connection. In
+  ///   the second case the servers may retain its znodes until they expire it. They may also still
+  ///   execute requests sent before.
+  /// - auth_failed: the servers refused a credential; no further session follows. `session` is 0 if
+  ///   the client was refused before it had a session.
+  /// - closed: close() ended the session.
+  virtual void ended(SessionId session, Status why) = 0;
+  /// The servers have answered a request. Called before the reply is passed to its handler. Not
+  /// called for requests that failed without an answer (unknown, session_ended), or that the client
+  /// itself refused. `sent_at`: a time not later than the sending of the request. If the request
+  /// was sent in several parts at once, it is the time of the first part. `by_quorum`: whether the
+  /// leader and a majority have seen the request. True for a create, multi or delete that was
+  /// executed, or that failed because of the tree (no_node, no_auth, ...). False for reads, and for
+  /// refusals that a single server can make (throttled, read_only, ...).
+  virtual void answered(SessionId session, Instant sent_at, bool by_quorum) = 0;
+};
+
+/// The only path of I/O between the lock protocol and ZooKeeper. Tests replace it by a simulated
+/// ensemble.
+///
+/// It owns the connection. It reconnects, opens a new session when the old one has ended, and
+/// queues the requests submitted meanwhile. Requests of one session are executed and answered in
+/// the order of submission, with two exceptions. A request that is never sent may be answered out
+/// of order. A GetAndWatch of an unreadable znode takes a second round trip and is answered after
+/// requests sent meanwhile.
+///
+/// Thread-safety: all members, from any thread.
+class Coordinator {
+ public:
+  /// Calls the handlers of the requests submitted since close(). REQUIRES: the calling thread runs
+  /// no handler, or only the handler of such a request.
+  virtual ~Coordinator() = default;
+
+  /// Starts connecting. Session events go to `observer`. REQUIRES: `observer` outlives close().
+  virtual void start(SessionObserver& observer) = 0;
+
+  /// Submits a request, which gets exactly one reply. Returns its id. `handler` is called with no
+  /// lock held, never from within submit(), on a thread that must not be blocked. It may call any
+  /// member except close(). A request that is not bound to a session waits for a connection for at
+  /// most ClientOptions::connection_timeout. Then its reply is not_connected.
+  /// Throws std::bad_alloc; then nothing was submitted. If memory runs out only at the time of
+  /// sending, the request is sent later.
+  virtual RequestId submit(Request request, ReplyHandler handler) = 0;
+
+  /// Calls `task` once, soon, under the conditions of a handler. It is for work that would block
+  /// the calling thread for too long. Tasks are called in the order of the calls of soon().
+  virtual void soon(std::function<void()> task) = 0;
+
+  /// Cancels a request that has not been sent yet. Returns true if it did: the request will never
+  /// be sent, and its reply is not_sent, soon. Returns false, without effect, if the request was
+  /// sent or if there is no memory for that reply.
+  virtual bool abandon(RequestId request) noexcept = 0;
+
+  /// Cancels the watch of one request, whether or not the request has been answered. `on_event`
+  /// will not be called any more; a call that has begun may still be running. The servers' watch is
+  /// removed when no other request needs it. If there is no memory for the removal request, the
+  /// watch stays until its event, which calls no handler, or until the session ends.
+  virtual void unwatch(RequestId request) noexcept = 0;
+
+  /// Ends the session and answers all pending requests with `closed`. Blocks until no handler is
+  /// running. A second call waits for the handlers of the requests submitted since, which are
+  /// answered `closed`. REQUIRES: the calling thread runs no handler.
+  virtual void close() = 0;
+
+  /// Returns whether close() would wait for the calling thread. That is so in a handler, a watch
+  /// event, an event of the observer and a task of soon(). The default is for coordinators that
+  /// wait in close() for no thread.
+  virtual bool runs_here() const noexcept { return false; }
+
+  /// Returns, in words for error texts, what prevents a connection.
+  virtual std::string trouble() const = 0;
+};
+
+}  // namespace zklock::client

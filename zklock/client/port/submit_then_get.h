@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "zklock/client/port/coordinator.h"
+
+namespace zklock::client {
+
+/// Sends `first`, a quorum operation, and directly after it a Get of `path`. Calls `handler` once,
+/// with both replies, when both have arrived.
+///
+/// The server executes the Get after `first`. So the znode that it shows is no older than the
+/// result of the quorum operation. This also holds if the Get is sent over a later connection,
+/// because a session never sees a state older than its replies. The caller must check the identity
+/// of the znode: after the parent is deleted and recreated, another znode may have the name.
+void submit_then_get(Coordinator& coordinator, Operation first, std::string path, SessionId session,
+                     std::function<void(const Reply& first, const Reply& node)> handler);
+
+}  // namespace zklock::client

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/threads/callback_threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "zklock/client/threads/spin_before_block.h"
+#include "zklock/client/threads/start_thread.h"
+
+namespace zklock::client {
+namespace {
+
+// The current time plus this stays within the clock's range.
+constexpr std::chrono::hours longest_wait{24 * 365};
+
+}  // namespace
+
+class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
+ public:
+  Pool(std::function<void(std::exception_ptr)> on_exception, CallbackThreadsOptions options)
+      : on_exception_(std::move(on_exception)), options_(std::move(options)) {
+    // Two threads would pass tasks to the executor out of order.
+    options_.max_threads = options_.executor ? 1 : std::max<std::size_t>(options_.max_threads, 1);
+    options_.idle_time = std::min<std::chrono::milliseconds>(options_.idle_time, longest_wait);
+  }
+
+  bool post(std::function<void()> task);
+  bool drain_for(core::Duration longest) noexcept;
+  void orphan() noexcept;
+  bool runs_here() const noexcept { return current_ == this; }
+  std::size_t thread_count() const noexcept;
+
+ private:
+  using Threads = std::list<std::thread>;
+  using Task = std::function<void()>;
+  class Handover;
+
+  void add_thread();
+  void work(Threads::iterator self) noexcept;
+  bool wait_for_task(std::unique_lock<std::mutex>& lock);
+  void leave(std::unique_lock<std::mutex>& lock, Threads::iterator self) noexcept;
+  void begin(Task task) noexcept;
+  void hand_over(Task task) noexcept;
+  void run(Task& task) noexcept;
+  void report() noexcept;
+  void task_ended() noexcept;
+  static void join(Threads threads) noexcept;
+
+  const std::function<void(std::exception_ptr)> on_exception_;
+  CallbackThreadsOptions options_;  // constant after construction
+  const Scheduling scheduling_ = Scheduling::of_this_thread();
+
+  /// The pool of the task that the calling thread runs, or null.
+  static constinit thread_local const Pool* current_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_;      // the queue is not empty, or draining_ was set
+  std::condition_variable progress_;  // the condition of drain_for() may have become true
+  // Guarded by mutex_:
+  std::deque<Task> queue_;
+  Threads threads_;
+  Threads ended_;                    // to be joined: they run no further task
+  std::size_t idle_ = 0;             // count of threads that wait for a task
+  std::size_t awake_ = 0;            // count of idle threads that spin
+  std::size_t running_ = 0;          // count of tasks begun and not ended, on any thread
+  std::size_t draining_inside_ = 0;  // count of running tasks that are in drain_for()
+  bool draining_ = false;
+  bool orphaned_ = false;  // the owner is destroyed: each thread detaches itself
+};
+
+constinit thread_local const CallbackThreads::Pool* CallbackThreads::Pool::current_ = nullptr;
+
+/// A task passed to the user's executor. The executor may copy it, drop it, or run it and throw.
+class CallbackThreads::Pool::Handover {
+ public:
+  Handover(std::shared_ptr<Pool> pool, Task task)
+      : pool_(std::move(pool)), task_(std::move(task)) {}
+  Handover(const Handover&) = delete;
+  Handover& operator=(const Handover&) = delete;
+  ~Handover() {
+    if (begun_.load()) return;
+    task_ = nullptr;
+    pool_->task_ended();
+  }
+  void run() noexcept {
+    if (begun_.exchange(true)) return;
+    pool_->run(task_);
+  }
+
+ private:
+  const std::shared_ptr<Pool> pool_;
+  std::atomic<bool> begun_ = false;
+  Task task_;
+};
+
+bool CallbackThreads::Pool::post(Task task) {
+  std::unique_lock lock(mutex_);
+  if (draining_ && current_ != this) return false;
+  queue_.push_back(std::move(task));
+  if (queue_.size() <= awake_) return true;  // spinning threads need no notification
+  if (queue_.size() <= idle_) {
+    lock.unlock();  // otherwise the notified thread would wait for the lock
+    work_.notify_one();
+  } else if (threads_.size() < options_.max_threads) {
+    try {
+      add_thread();
+    } catch (...) {
+      // An existing thread will run the task. If there is no thread, post() fails.
+      if (!threads_.empty()) return true;
+      queue_.pop_back();
+      throw;
+    }
+  }
+  return true;
+}
+
+void CallbackThreads::Pool::add_thread() {
+  const auto self = threads_.emplace(threads_.end());
+  try {
+    *self = start_thread("zklock-callback", [pool = shared_from_this(), self] {
+      pool->scheduling_.take_on();  // instead of the policy of the posting thread
+      pool->work(self);
+    });
+  } catch (...) {
+    threads_.erase(self);
+    throw;
+  }
+}
+
+void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
+  std::unique_lock lock(mutex_);
+  while (wait_for_task(lock)) {
+    Task task = std::move(queue_.front());
+    queue_.pop_front();
+    ++running_;
+    lock.unlock();
+    begin(std::move(task));
+    lock.lock();
+  }
+  leave(lock, self);
+}
+
+/// Blocks until there is a task. Returns false if the thread must end, because there was no task
+/// for idle_time or drain_for() was called.
+bool CallbackThreads::Pool::wait_for_task(std::unique_lock<std::mutex>& lock) {
+  const auto is_over = [this] { return !queue_.empty() || draining_; };
+  const auto begin = std::chrono::steady_clock::now();
+  ++idle_;
+  ++awake_;
+  spin_before_block(lock, options_.spin_before_block, is_over, [] {});
+  --awake_;
+  work_.wait_until(lock, begin + options_.idle_time, is_over);
+  --idle_;
+  return !queue_.empty();
+}
+
+void CallbackThreads::Pool::leave(std::unique_lock<std::mutex>& lock,
+                                  Threads::iterator self) noexcept {
+  Threads others;
+  if (orphaned_) {
+    self->detach();
+    threads_.erase(self);
+  } else {
+    // Each thread that ends joins those that ended before, so at most one remains to be joined.
+    others.swap(ended_);
+    ended_.splice(ended_.end(), threads_, self);
+  }
+  progress_.notify_all();
+  lock.unlock();
+  join(std::move(others));
+}
+
+void CallbackThreads::Pool::join(Threads threads) noexcept {
+  for (std::thread& thread : threads) {
+    // The pool may be destroyed by a thread_local object of one of its threads.
+    if (thread.get_id() == std::this_thread::get_id()) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
+}
+
+void CallbackThreads::Pool::begin(Task task) noexcept {
+  if (options_.executor) {
+    hand_over(std::move(task));
+  } else {
+    run(task);
+  }
+}
+
+void CallbackThreads::Pool::hand_over(Task task) noexcept {
+  std::shared_ptr<Handover> handover;
+  try {
+    handover = std::make_shared<Handover>(shared_from_this(), std::move(task));
+    options_.executor([handover] { handover->run(); });
+  } catch (...) {
+    report();
+    if (handover) return handover->run();  // no effect if the executor has begun it
+    run(task);                             // no memory: the task has not been moved
+  }
+}
+
+void CallbackThreads::Pool::run(Task& task) noexcept {
+  // Restored, not cleared: an executor may run a task of one pool within a task of another.
+  const Pool* const before = std::exchange(current_, this);
+  try {
+    task();
+  } catch (...) {
+    report();
+  }
+  task = nullptr;  // its captures are destroyed before a drain ends
+  current_ = before;
+  task_ended();
+}
+
+void CallbackThreads::Pool::report() noexcept {
+  if (on_exception_) on_exception_(std::current_exception());
+}
+
+void CallbackThreads::Pool::task_ended() noexcept {
+  const std::lock_guard lock(mutex_);
+  --running_;
+  progress_.notify_all();
+}
+
+bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
+  const auto wait = std::clamp<core::Duration>(longest, core::Duration(0), longest_wait);
+  const auto until = std::chrono::steady_clock::now() + wait;
+  const bool inside = current_ == this;
+
+  std::unique_lock lock(mutex_);
+  draining_ = true;
+  work_.notify_all();
+  if (inside) {
+    ++draining_inside_;
+    progress_.notify_all();
+  }
+  // Tasks that call drain_for() do not wait for each other.
+  const bool drained = progress_.wait_until(lock, until, [&] {
+    const std::size_t excepted = inside ? draining_inside_ : 0;
+    return queue_.empty() && running_ <= excepted && threads_.size() <= excepted;
+  });
+  if (inside) --draining_inside_;
+  Threads ended;
+  ended.swap(ended_);
+  lock.unlock();
+  join(std::move(ended));
+  return drained;
+}
+
+void CallbackThreads::Pool::orphan() noexcept {
+  std::unique_lock lock(mutex_);
+  orphaned_ = true;
+  Threads ended;
+  ended.swap(ended_);
+  lock.unlock();
+  join(std::move(ended));
+}
+
+std::size_t CallbackThreads::Pool::thread_count() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return threads_.size();
+}
+
+CallbackThreads::CallbackThreads(std::function<void(std::exception_ptr)> on_exception,
+                                 CallbackThreadsOptions options)
+    : pool_(std::make_shared<Pool>(std::move(on_exception), std::move(options))) {}
+
+CallbackThreads::~CallbackThreads() {
+  drain_for(core::Duration(0));
+  pool_->orphan();
+}
+
+bool CallbackThreads::post(std::function<void()> task) {
+  return pool_->post(std::move(task));
+}
+
+bool CallbackThreads::drain_for(core::Duration longest) noexcept {
+  return pool_->drain_for(longest);
+}
+
+bool CallbackThreads::runs_here() const noexcept {
+  return pool_->runs_here();
+}
+
+std::size_t CallbackThreads::thread_count() const noexcept {
+  return pool_->thread_count();
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+
+#include "zklock/client/port/dispatcher.h"
+#include "zklock/client_options.h"
+#include "zklock/core/session.h"
+
+namespace zklock::client {
+
+struct CallbackThreadsOptions {
+  std::size_t max_threads = 8;                 ///< at least 1
+  std::chrono::milliseconds idle_time{3'000};  ///< lifetime of a thread without tasks
+  /// If set, the executor runs the tasks. One thread passes them to it, in order.
+  Executor executor = {};
+  std::chrono::microseconds spin_before_block{0};  ///< see ClientOptions
+};
+
+/// The threads that run user code. There is none until the first task. Threads are added while
+/// tasks keep the others busy, up to `max_threads`. A thread without a task for `idle_time` ends.
+/// All have the scheduling policy and priority of the thread that constructed this object.
+///
+/// Thread-safety: all members, from any thread, also from a task. A task may also run the
+/// destructor. REQUIRES: no member is called during or after the destructor.
+class CallbackThreads final : public Dispatcher {
+ public:
+  /// `on_exception` is called with the exception of a task or of the executor, on the thread that
+  /// caught it. Several calls may run concurrently. It must not throw.
+  explicit CallbackThreads(std::function<void(std::exception_ptr)> on_exception,
+                           CallbackThreadsOptions options = {});
+  CallbackThreads(const CallbackThreads&) = delete;
+  CallbackThreads& operator=(const CallbackThreads&) = delete;
+  /// Calls drain_for(0). Running and queued tasks still run to their end. They use nothing of this
+  /// object.
+  ~CallbackThreads() override;
+
+  /// Queues `task`. It begins at once if fewer than `max_threads` threads are busy. Returns false,
+  /// and drops the task, if drain_for() has begun and the calling thread runs no task of this
+  /// object. Throws std::system_error if there is no thread and the system provides none. Throws
+  /// std::bad_alloc.
+  bool post(std::function<void()> task) override;
+
+  /// Refuses further tasks, and blocks until the queued and running tasks and the threads have
+  /// ended. If called by a task, it does not wait for that task. Returns false if `longest` passes
+  /// first; the tasks then continue. May be called again.
+  bool drain_for(core::Duration longest) noexcept;
+
+  /// Returns whether the calling thread runs a task of this object.
+  bool runs_here() const noexcept;
+
+  /// Returns the current count of threads.
+  std::size_t thread_count() const noexcept;
+
+ private:
+  class Pool;
+  std::shared_ptr<Pool> pool_;  // shared with the threads and tasks, which may outlive this object
+};
+
+}  // namespace zklock::client

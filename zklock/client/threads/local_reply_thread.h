@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "zklock/client/port/coordinator.h"
+
+namespace zklock::client {
+
+/// Calls handlers with the replies that need no server (not_connected, not_sent, session_ended), in
+/// order, on a thread of its own. submit() must not call handlers. The session thread cannot: it
+/// may be blocked in the resolver when a request has waited long enough.
+///
+/// Thread-safety: all members, from any thread, also from a task. A task may also run the
+/// destructor, because a late task may hold the last reference to the owner of this object.
+/// REQUIRES: no member is called during or after the destructor.
+class LocalReplyThread {
+ public:
+  /// Starts the thread. `overdue()` answers the requests that have waited too long, and returns
+  /// when it must be called again. It is called on the thread, with no lock held.
+  explicit LocalReplyThread(std::function<std::optional<Instant>()> overdue);
+  /// Runs the tasks that are left, without a further call of `overdue`, and joins the thread. If a
+  /// task calls the destructor, the tasks run within that call, and the thread is detached.
+  ~LocalReplyThread();
+  LocalReplyThread(const LocalReplyThread&) = delete;
+  LocalReplyThread& operator=(const LocalReplyThread&) = delete;
+
+  /// Queues a call of `handler` with `reply`. Throws std::bad_alloc; then both are unchanged.
+  void post(ReplyHandler&& handler, Reply&& reply);
+  /// Queues `task` behind all earlier tasks and replies.
+  void run(std::function<void()> task);
+  /// Makes the thread call `overdue` again, soon.
+  void poke();
+  /// Blocks until the queue is empty and neither a handler nor `overdue` is running. If a task
+  /// calls wait_idle(), the queued tasks run within that call, and it does not wait for the calling
+  /// task.
+  void wait_idle();
+  bool runs_here() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
+
+ private:
+  class Line;
+
+  const std::shared_ptr<Line> line_;  // shared with the thread, which may outlive this object
+  std::thread thread_;
+};
+
+}  // namespace zklock::client

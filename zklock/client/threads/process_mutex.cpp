@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/threads/process_mutex.h"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include <pthread.h>
+
+namespace zklock::client {
+namespace {
+
+using Mutexes = std::array<std::mutex, static_cast<std::size_t>(ProcessMutex::requests) + 1>;
+
+Mutexes& mutexes() noexcept {
+  static auto* const all = new Mutexes;
+  return *all;
+}
+
+std::mutex& mutex(ProcessMutex which) noexcept {
+  return mutexes()[static_cast<std::size_t>(which)];
+}
+
+void before_fork() noexcept {
+  mutex(ProcessMutex::log).lock();
+  mutex(ProcessMutex::requests).lock();
+}
+
+void after_fork() noexcept {
+  mutex(ProcessMutex::requests).unlock();
+  mutex(ProcessMutex::log).unlock();
+}
+
+// `handles` is held while the user's logger runs, so fork() does not wait for it. It guards no data:
+// the child makes it anew.
+void in_child() noexcept {
+  after_fork();
+  std::construct_at(&mutex(ProcessMutex::handles));
+}
+
+}  // namespace
+
+std::mutex& process_mutex(ProcessMutex which) noexcept {
+  static const int registered = ::pthread_atfork(&before_fork, &after_fork, &in_child);
+  static_cast<void>(registered);
+  return mutex(which);
+}
+
+}  // namespace zklock::client

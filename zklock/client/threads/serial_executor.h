@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "zklock/client/port/dispatcher.h"
+
+namespace zklock::client {
+
+/// Runs tasks on a dispatcher one after the other, in the order of post(). If a task throws, the
+/// dispatcher receives the exception, and the next task still runs. If the dispatcher throws or
+/// drops a task, the task stays queued until the next post() or urge(). Tasks that are queued when
+/// this object is destroyed still run.
+///
+/// Thread-safety: all members, from any thread, also from a task.
+class SerialExecutor {
+ public:
+  explicit SerialExecutor(std::shared_ptr<Dispatcher> dispatcher);
+
+  void post(std::function<void()> task);
+  /// Dispatches again if tasks are queued that the dispatcher did not accept. Throws the exceptions
+  /// of the dispatcher, like post().
+  void urge();
+  /// Drops all queued tasks.
+  void clear() noexcept;
+
+ private:
+  class Line;
+  std::shared_ptr<Line> line_;  // shared with the dispatched task
+};
+
+}  // namespace zklock::client

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "zklock/client/port/scheduler.h"
+
+namespace zklock::client {
+
+/// Timers on LeaseClock. One thread runs their tasks; it is started with the first timer.
+///
+/// Tasks run in the order of their times; those with equal times in the order of at(). If the
+/// process or the machine was suspended, the timers that became due meanwhile run at once
+/// afterwards. A timer above half of the clock's range (Deadline::never()) never fires, and uses no
+/// memory. A task that throws terminates the process: all tasks are part of the library.
+///
+/// REQUIRES: not used in a child of fork(), because the thread exists only in the parent.
+///
+/// Thread-safety: all members, from any thread, also from a task. A task may also run the
+/// destructor. REQUIRES: no member is called during or after the destructor.
+class TimerThread final : public Scheduler {
+ public:
+  TimerThread();
+  TimerThread(const TimerThread&) = delete;
+  TimerThread& operator=(const TimerThread&) = delete;
+  /// Calls stop().
+  ~TimerThread() override;
+
+  core::Instant now() const noexcept override;
+
+  /// Adds a timer. After stop() it drops the task and returns 0. Throws std::system_error if the
+  /// first call cannot get a thread or a file descriptor; then no timer is added.
+  TimerId at(core::Instant when, std::function<void()> task) override;
+
+  void cancel(TimerId timer) noexcept override;
+
+  bool runs_here() const noexcept override;
+
+  /// Drops all timers and blocks until a running task has ended. If called by a task, it does not
+  /// wait; no other task begins afterwards. A stopped object cannot be started again.
+  void stop() noexcept;
+
+ private:
+  class Timers;
+  std::shared_ptr<Timers> timers_;  // shared with the thread, which may outlive this object
+};
+
+}  // namespace zklock::client

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/log_bridge.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+#include <zookeeper/zookeeper.h>
+
+#include "zklock/client/threads/process_mutex.h"
+#include "zklock/core/znode_data.h"
+
+namespace zklock::client {
+namespace {
+
+constexpr std::size_t kMaxLine = 1024;
+
+struct Target {
+  std::shared_ptr<spdlog::logger> logger;
+  std::vector<std::string> secrets;
+};
+
+// Never destroyed: the C client's threads of a handle that was not closed may log at process exit.
+class Table {
+ public:
+  static Table& instance() {
+    static Table* const table = new Table;
+    return *table;
+  }
+
+  // Returns the index of the slot, or max_slots if all are in use.
+  std::size_t take(const std::shared_ptr<const Target>& target) {
+    const std::lock_guard guard(mutex());
+    const auto slot = std::ranges::find(slots_, nullptr);
+    if (slot != slots_.end()) *slot = target;
+    adapt_level();
+    return static_cast<std::size_t>(slot - slots_.begin());
+  }
+
+  void release(std::size_t index) {
+    std::shared_ptr<const Target> released;  // its logger may run a user's destructor
+    const std::lock_guard guard(mutex());
+    released.swap(slots_[index]);
+    adapt_level();
+  }
+
+  std::shared_ptr<const Target> target(std::size_t index) {
+    const std::lock_guard guard(mutex());
+    return slots_[index];
+  }
+
+ private:
+  // The log level of the C client is global. It is above its default only while a logger accepts
+  // debug lines.
+  void adapt_level() {
+    const bool wanted = std::ranges::any_of(slots_, [](const auto& target) {
+      return target && target->logger->should_log(spdlog::level::debug);
+    });
+    if (wanted == debug_) return;
+    debug_ = wanted;
+    zoo_set_debug_level(wanted ? ZOO_LOG_LEVEL_DEBUG : ZOO_LOG_LEVEL_INFO);
+  }
+
+  static std::mutex& mutex() noexcept { return process_mutex(ProcessMutex::log); }
+
+  // Guarded by mutex():
+  std::array<std::shared_ptr<const Target>, LogBridge::max_slots> slots_;
+  bool debug_ = false;
+};
+
+struct Line {
+  spdlog::level::level_enum level = spdlog::level::info;
+  std::string_view text;
+};
+
+// The format of a line: "2024-01-31 12:00:00,000:4711(0x7f..):ZOO_WARN@function@123: text".
+Line parse(std::string_view message) {
+  constexpr std::pair<std::string_view, spdlog::level::level_enum> kLevels[] = {
+      {":ZOO_ERROR@", spdlog::level::err},
+      {":ZOO_WARN@", spdlog::level::warn},
+      {":ZOO_INFO@", spdlog::level::info},
+      {":ZOO_DEBUG@", spdlog::level::debug},
+  };
+  Line line{spdlog::level::info, message};
+  auto first = std::string_view::npos;  // the text itself may contain a marker
+  for (const auto& [marker, level] : kLevels) {
+    const auto at = message.find(marker);
+    if (at >= first) continue;
+    first = at;
+    line = {level, message.substr(at + marker.size())};
+  }
+  while (!line.text.empty() && (line.text.back() == '\n' || line.text.back() == '\r')) {
+    line.text.remove_suffix(1);
+  }
+  return line;
+}
+
+std::string without(std::string text, const std::vector<std::string>& secrets) {
+  constexpr std::string_view kHidden = "***";
+  for (const std::string& secret : secrets) {
+    if (secret.empty()) continue;
+    for (auto at = text.find(secret); at != std::string::npos;
+         at = text.find(secret, at + kHidden.size())) {
+      text.replace(at, secret.size(), kHidden);
+    }
+  }
+  return text;
+}
+
+// Called by C code, so it must not throw.
+void forward(std::size_t index, const char* message) noexcept {
+  try {
+    const auto target = Table::instance().target(index);
+    if (!target || message == nullptr) return;
+    const Line line = parse(message);
+    if (!target->logger->should_log(line.level)) return;
+    const std::string text = without(std::string(line.text), target->secrets);
+    target->logger->log(line.level, "zookeeper client: {}", core::printable(text, kMaxLine));
+  } catch (...) {  // the line is lost
+  }
+}
+
+template <std::size_t Index>
+void trampoline(const char* message) noexcept {
+  forward(Index, message);
+}
+
+void silent(const char* /*message*/) noexcept {}
+
+template <std::size_t... Index>
+constexpr auto make_trampolines(std::index_sequence<Index...> /*indices*/) {
+  return std::array<LogBridge::Callback, sizeof...(Index)>{&trampoline<Index>...};
+}
+constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<LogBridge::max_slots>());
+
+}  // namespace
+
+LogBridge::LogBridge(std::shared_ptr<spdlog::logger> logger, std::vector<std::string> secrets) {
+  if (!logger) return;
+  // The longest secret first: a secret may be part of a longer one.
+  std::sort(secrets.begin(), secrets.end(),
+            [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  slot_ =
+      Table::instance().take(std::make_shared<const Target>(Target{logger, std::move(secrets)}));
+  if (slot_ == no_slot) {
+    logger->warn("zklock: more than {} clients log; the ZooKeeper C client of this one is silent",
+                 max_slots);
+  }
+}
+
+LogBridge::~LogBridge() {
+  if (slot_ != no_slot) Table::instance().release(slot_);
+}
+
+LogBridge::Callback LogBridge::callback() const noexcept {
+  return slot_ == no_slot ? &silent : kTrampolines[slot_];
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/make_coordinator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <type_traits>
+
+#include "zklock/client/zookeeper/connection_string.h"
+#include "zklock/client/zookeeper/zk_coordinator.h"
+#include "zklock/client/zookeeper/zk_handle.h"
+#include "zklock/error.h"
+
+namespace zklock::client {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// Each request in flight may leave a byte in a pipe of the C client. If that pipe of 64 KiB is
+// full, the C client closes the connection.
+constexpr std::size_t kMostInFlight = 20'000;
+
+// When a session ends, ZooKeeper puts the paths of all its znodes into one packet. When a session
+// reconnects, the client puts the paths of all its watches into one packet. A packet has at most
+// 1,048,575 bytes, and each path takes four bytes more than its length.
+constexpr std::size_t kMostPathBytes = 1'000'000;
+
+[[noreturn]] void refuse(Errc code, const std::string& cause) {
+  throw Error(code, "connect", {}, cause);
+}
+
+template <class Duration>
+void check_duration(const char* name, Duration value, Duration min, Duration max) {
+  if (value >= min && value <= max) return;
+  const std::string unit = std::is_same_v<Duration, milliseconds> ? " ms" : " us";
+  refuse(Errc::invalid_option, std::string(name) + " is " + std::to_string(value.count()) + unit +
+                                   ", and must be from " + std::to_string(min.count()) + " to " +
+                                   std::to_string(max.count()) + unit);
+}
+
+void check_count(const char* name, std::size_t value, std::size_t max) {
+  if (value >= 1 && value <= max) return;
+  refuse(Errc::invalid_option, std::string(name) + " is " + std::to_string(value) +
+                                   ", and must be from 1 to " + std::to_string(max));
+}
+
+void check_digest(const DigestCredential& digest) {
+  if (digest.user.empty()) refuse(Errc::invalid_option, "digest.user is empty");
+  if (digest.user.find(':') != std::string::npos) {
+    refuse(Errc::invalid_option, "digest.user contains a colon");
+  }
+}
+
+void check_acl(const ClientOptions& options) {
+  switch (options.acl.kind()) {
+    case AclPolicy::Kind::open: return;
+    case AclPolicy::Kind::creator_all:
+      if (!options.digest) refuse(Errc::invalid_acl, "AclPolicy::creator_all() needs a digest");
+      return;
+    case AclPolicy::Kind::list: break;
+  }
+  const auto& entries = options.acl.entries();
+  if (entries.empty()) refuse(Errc::invalid_acl, "the list of ACL entries is empty");
+  for (const AclEntry& entry : entries) {
+    if (entry.scheme.empty()) refuse(Errc::invalid_acl, "an ACL entry has no scheme");
+    if (entry.permissions < 1 || entry.permissions > AclEntry::all) {
+      refuse(Errc::invalid_acl, "an ACL entry has permissions " +
+                                    std::to_string(entry.permissions) + ", not from 1 to 31");
+    }
+  }
+}
+
+void check_tls(const TlsOptions& tls) {
+  if (!tls_supported()) {
+    refuse(Errc::unsupported, "the ZooKeeper C client was built without TLS");
+  }
+  // The C client receives the four values as one text, separated by commas, and skips empty values.
+  for (const std::string* file : {&tls.ca_file, &tls.certificate_file, &tls.key_file}) {
+    if (file->empty() || file->find(',') != std::string::npos) {
+      refuse(Errc::invalid_option, "the TLS files must be given, without a comma in their names");
+    }
+  }
+  if (tls.key_password.find(',') != std::string::npos) {
+    refuse(Errc::invalid_option, "tls.key_password contains a comma");
+  }
+}
+
+}  // namespace
+
+void validate(const ClientOptions& options) {
+  constexpr milliseconds kHour = std::chrono::hours(1);
+  constexpr milliseconds kDay = std::chrono::hours(24);
+  (void)ConnectionString::parse(options.hosts);
+  check_duration("session_timeout", options.session_timeout, milliseconds(100), kHour);
+  check_duration("connection_timeout", options.connection_timeout, milliseconds(1), kDay);
+  check_duration<microseconds>("spin_before_block", options.spin_before_block, microseconds(0),
+                               milliseconds(100));
+  check_duration("retry_delay_min", options.retry_delay_min, milliseconds(1), kHour);
+  check_duration("retry_delay_max", options.retry_delay_max, options.retry_delay_min, kHour);
+  check_count("max_in_flight", options.max_in_flight, kMostInFlight);
+  check_count("max_node_bytes", options.max_node_bytes, kMostPathBytes);
+  check_count("max_watch_bytes", options.max_watch_bytes, kMostPathBytes);
+  if (options.digest) check_digest(*options.digest);
+  check_acl(options);
+  if (options.tls) check_tls(*options.tls);
+}
+
+std::unique_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options) {
+  return std::make_unique<ZkCoordinator>(options);
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/node_budget.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "zklock/client/zookeeper/znode_path.h"
+
+namespace zklock::client {
+
+namespace {
+
+constexpr std::size_t kSequenceDigits = 10;
+
+std::size_t size_of(std::string_view parent, std::string_view prefix) noexcept {
+  return parent.size() + 1 + prefix.size() + kSequenceDigits;
+}
+
+}  // namespace
+
+NodeBudget::Hash NodeBudget::hash(std::string_view path) noexcept {
+  return std::hash<std::string_view>{}(path);
+}
+
+/// Stops counting the first create with an unknown outcome that matches. Returns false if none
+/// does.
+template <class Matches>
+bool NodeBudget::forget_doubt(const std::string& parent, Matches matches) {
+  const auto [first, last] = doubtful_.equal_range(parent);
+  const auto node =
+      std::find_if(first, last, [&](const auto& each) { return matches(each.second); });
+  if (node == last) return false;
+  bytes_ -= node->second.size;
+  doubtful_.erase(node);
+  return true;
+}
+
+bool NodeBudget::reserve(std::string_view parent, std::string_view prefix,
+                         std::size_t give_back) noexcept {
+  const std::size_t more = size_of(parent, prefix);
+  if (bytes_ + more > max_bytes_ + give_back) return false;
+  bytes_ += more;
+  return true;
+}
+
+void NodeBudget::created(std::string_view parent, std::string_view prefix, std::string_view name) {
+  const std::string path = join(parent, name);
+  missing_here(path);  // an earlier znode of that name no longer exists
+  nodes_[hash(path)] = size_of(parent, prefix);
+}
+
+void NodeBudget::failed(std::string_view parent, std::string_view prefix) noexcept {
+  bytes_ -= size_of(parent, prefix);
+}
+
+void NodeBudget::unknown(std::string_view parent, std::string_view prefix) {
+  doubtful_.emplace(parent, Doubt{std::string(prefix), size_of(parent, prefix)});
+}
+
+void NodeBudget::deleted(const std::string& path) {
+  if (missing_here(path)) return;
+  const std::string_view name = name_of(path);
+  forget_doubt(std::string(parent_of(path)), [name](const Doubt& doubt) {
+    return name.starts_with(doubt.prefix) && name.size() == doubt.prefix.size() + kSequenceDigits;
+  });
+}
+
+void NodeBudget::missing(const std::string& path) {
+  missing_here(path);
+}
+
+/// Stops counting the znode at exactly this path. Returns false if none was counted.
+bool NodeBudget::missing_here(const std::string& path) {
+  const auto node = nodes_.find(hash(path));
+  if (node == nodes_.end()) {
+    const std::string_view name = name_of(path);
+    return forget_doubt(std::string(parent_of(path)),
+                        [name](const Doubt& doubt) { return doubt.prefix == name; });
+  }
+  bytes_ -= node->second;
+  nodes_.erase(node);
+  return true;
+}
+
+void NodeBudget::doubted(const std::string& path) {
+  const auto node = nodes_.find(hash(path));
+  if (node == nodes_.end()) return;
+  doubtful_.emplace(parent_of(path), Doubt{std::string(name_of(path)), node->second});
+  nodes_.erase(node);
+}
+
+std::size_t NodeBudget::bytes_of(const std::string& path) const {
+  if (const auto node = nodes_.find(hash(path)); node != nodes_.end()) return node->second;
+  const auto [first, last] = doubtful_.equal_range(std::string(parent_of(path)));
+  const std::string_view name = name_of(path);
+  const auto doubt =
+      std::find_if(first, last, [name](const auto& each) { return each.second.prefix == name; });
+  return doubt == last ? 0 : doubt->second.size;
+}
+
+void NodeBudget::listed(const std::string& parent, std::size_t children) {
+  for (std::size_t n = doubtful_.count(parent); n > children; --n) {
+    const auto node = doubtful_.find(parent);
+    bytes_ -= node->second.size;
+    doubtful_.erase(node);
+  }
+}
+
+void NodeBudget::clear() noexcept {
+  nodes_.clear();
+  doubtful_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace zklock::client

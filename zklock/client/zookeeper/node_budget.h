@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace zklock::client {
+
+/// Counts the path bytes of a session's ephemeral znodes. ZooKeeper cannot close a session whose
+/// znodes have more than about 1 MB of paths.
+///
+/// Thread-safety: none; the caller locks.
+class NodeBudget {
+ public:
+  explicit NodeBudget(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  /// Counts the bytes of a create that is about to be sent. `give_back`: the bytes that the deletes
+  /// of its transaction free. Returns false, without effect, if the sum would exceed the cap.
+  [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix,
+                             std::size_t give_back = 0) noexcept;
+
+  // Each reserve() is followed by a call of one of the next three: the outcome of the create.
+
+  /// The znode `name` was created.
+  void created(std::string_view parent, std::string_view prefix, std::string_view name);
+  /// No znode was created. Its bytes no longer count.
+  void failed(std::string_view parent, std::string_view prefix) noexcept;
+  /// The outcome is unknown. The bytes count until deleted() of a name that is `prefix` and a
+  /// sequence number, and that created() has not reported. If `prefix` is the whole name, they
+  /// count until created(), deleted() or missing() of that name.
+  void unknown(std::string_view parent, std::string_view prefix);
+
+  /// The znode was deleted. It may have belonged to another session.
+  void deleted(const std::string& path);
+  /// The znode was found not to exist.
+  void missing(const std::string& path);
+  /// The znode may have been deleted. From now on it counts as a create with an unknown outcome.
+  void doubted(const std::string& path);
+
+  /// `parent` was found to have that many children. Not more creates with an unknown outcome can
+  /// have made a znode below it, so any others no longer count.
+  void listed(const std::string& parent, std::size_t children);
+
+  /// The session has ended, and its znodes with it.
+  void clear() noexcept;
+
+  std::size_t bytes() const noexcept { return bytes_; }
+  /// Returns the bytes that count for exactly this path, also if its outcome is unknown. 0: none.
+  std::size_t bytes_of(const std::string& path) const;
+
+ private:
+  /// A create with an unknown outcome.
+  struct Doubt {
+    std::string prefix;
+    std::size_t size;
+  };
+  /// Replaces the path of a znode, because tens of thousands of paths would take much memory. If
+  /// two paths have equal hashes, a few bytes are miscounted until the session ends. The cap leaves
+  /// room for more than that.
+  using Hash = std::uint64_t;
+
+  static Hash hash(std::string_view path) noexcept;
+  template <class Matches>
+  bool forget_doubt(const std::string& parent, Matches matches);
+  bool missing_here(const std::string& path);
+
+  const std::size_t max_bytes_;
+  std::size_t bytes_ = 0;
+  std::unordered_map<Hash, std::size_t> nodes_;  ///< bytes by hash of path
+  std::multimap<std::string, Doubt> doubtful_;   ///< by parent
+};
+
+}  // namespace zklock::client

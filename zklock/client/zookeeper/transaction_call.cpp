@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The call that sends a transaction.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zklock/client/zookeeper/calls.h"
+#include "zklock/client/zookeeper/zk_error.h"
+#include "zklock/client/zookeeper/znode_path.h"
+
+namespace zklock::client {
+namespace {
+
+/// A transaction. The C client reads the operations and writes the results until the completion. So
+/// both are members of the call, which exists until then.
+class TransactionCall final : public Call {
+ public:
+  TransactionCall(request::Transaction operation, Origin origin)
+      : Call(std::move(origin)), op_(std::move(operation)) {}
+
+  bool is_write(std::size_t /*part*/) const noexcept override { return true; }
+
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+    const std::size_t failed = first_failed();
+    const bool one_failed = completion.code != ZOK && failed < results_.size();
+    answer(one_failed ? results_[failed].err : completion.code);
+    if (one_failed) reply().failed_operation = static_cast<int>(failed);
+    if (one_failed && reply().status == Status::no_node) wire.nodes.missing(path(failed));
+    if (reply().status == Status::ok && !made_.empty()) reply().name = name_of(made_.data());
+    for (const request::Write& write : op_.writes) note_outcome(write, wire);
+    return true;
+  }
+
+ private:
+  int issue(const Wire& wire) override {
+    if (results_.empty()) {
+      const char* const fault = prepare(wire);
+      if (fault != nullptr) {
+        refuse(Status::server_error, fault);
+        return kRefused;
+      }
+    }
+    if (!reserve(wire)) {
+      refuse(Status::too_many_nodes, "the session's nodes have reached max_node_bytes");
+      return kRefused;
+    }
+    return request(
+        wire, 0,
+        [&](const void* data) {
+          return zoo_amulti(wire.handle, static_cast<int>(operations_.size()), operations_.data(),
+                            results_.data(), &RequestRegistry::on_void, data);
+        },
+        [&] { give_back(wire, op_.writes.size()); });
+  }
+
+  // Fills operations_ and results_. Returns the fault of the transaction, or null. results_ is set
+  // last: if memory runs out before, the next issue() calls prepare() again.
+  const char* prepare(const Wire& wire) {
+    const std::size_t count = guards() + op_.writes.size();
+    if (count == 0) return "an empty transaction";
+    for (std::size_t i = 0; i < count; ++i) {
+      // For such a path, zoo_amulti would free memory that it has not allocated.
+      if (!is_valid_path(path(i))) return "not a usable path";
+    }
+    operations_.clear();
+    operations_.reserve(count);
+    if (guards() > 0) zoo_check_op_init(&operations_.emplace_back(), op_.guard.c_str(), -1);
+    for (const request::Write& write : op_.writes) {
+      zoo_op_t& operation = operations_.emplace_back();
+      std::visit([&](const auto& w) { fill(operation, w, wire); }, write);
+    }
+    results_.resize(count);
+    return nullptr;
+  }
+
+  std::size_t guards() const noexcept { return op_.guard.empty() ? 0 : 1; }
+  /// Returns the path of the operation with that index.
+  const std::string& path(std::size_t operation) const {
+    return operation < guards() ? op_.guard : path_of(op_.writes[operation - guards()]);
+  }
+
+  void fill(zoo_op_t& operation, const request::write::Create& w, const Wire& wire) {
+    if (w.sequential) made_.resize(w.path.size() + sizeof "-2147483648");
+    zoo_create_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
+                       &(w.contender ? wire.node_acl : wire.parent_acl).c_acl(),
+                       (w.ephemeral ? ZOO_EPHEMERAL : 0) | (w.sequential ? ZOO_SEQUENCE : 0),
+                       w.sequential ? made_.data() : nullptr,
+                       w.sequential ? static_cast<int>(made_.size()) : 0);
+  }
+  static void fill(zoo_op_t& operation, const request::write::Set& w, const Wire& /*wire*/) {
+    zoo_set_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
+                    w.version, nullptr);
+  }
+  static void fill(zoo_op_t& operation, const request::write::Remove& w, const Wire& /*wire*/) {
+    zoo_delete_op_init(&operation, w.path.c_str(), w.version);
+  }
+  static void fill(zoo_op_t& operation, const request::write::CheckVersion& w,
+                   const Wire& /*wire*/) {
+    zoo_check_op_init(&operation, w.path.c_str(), w.version);
+  }
+
+  // Returns the index of the operation that failed, or the count of operations. Operations before
+  // the failed one have ZOK, those after it ZRUNTIMEINCONSISTENCY. All have ZOK if no server has
+  // executed the transaction.
+  std::size_t first_failed() const {
+    std::size_t i = 0;
+    for (; i < results_.size(); ++i) {
+      if (results_[i].err != ZOK && results_[i].err != ZRUNTIMEINCONSISTENCY) break;
+    }
+    return i;
+  }
+
+  // The count of the session's ephemeral znodes (NodeBudget).
+
+  // Reserves the bytes of all creates, or none: also if bytes_of() throws.
+  bool reserve(const Wire& wire) {
+    // The bytes of the znodes that this transaction deletes are free for its creates. So are the
+    // bytes that still count for an earlier create of an equal path, after a lost reply.
+    std::size_t goes = 0;
+    for (const request::Write& write : op_.writes) {
+      const auto* const create = as_ephemeral(write);
+      const bool by_name = create != nullptr && !create->sequential;
+      if (is_removal(write) || by_name) goes += wire.nodes.bytes_of(path_of(write));
+    }
+    for (std::size_t i = 0; i < op_.writes.size(); ++i) {
+      const auto* const create = as_ephemeral(op_.writes[i]);
+      if (create == nullptr) continue;
+      if (!wire.nodes.reserve(parent_of(create->path), name_of(create->path), goes)) {
+        give_back(wire, i);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void give_back(const Wire& wire, std::size_t writes) noexcept {
+    for (std::size_t i = 0; i < writes; ++i) {
+      const auto* const create = as_ephemeral(op_.writes[i]);
+      if (create != nullptr) wire.nodes.failed(parent_of(create->path), name_of(create->path));
+    }
+  }
+
+  void note_outcome(const request::Write& write, const Wire& wire) {
+    const Status status = reply().status;
+    if (const auto* const create = as_ephemeral(write)) {
+      const auto parent = parent_of(create->path);
+      const auto name = name_of(create->path);
+      if (status == Status::ok) {
+        wire.nodes.created(parent, name, create->sequential ? reply().name : name);
+      } else if (status == Status::unknown) {
+        wire.nodes.unknown(parent, name);
+      } else {
+        wire.nodes.failed(parent, name);
+      }
+    } else if (is_removal(write) && status == Status::ok) {
+      wire.nodes.deleted(path_of(write));
+    } else if (is_removal(write) && status == Status::unknown) {
+      wire.nodes.doubted(path_of(write));
+    }
+  }
+
+  static bool is_removal(const request::Write& write) {
+    return std::holds_alternative<request::write::Remove>(write);
+  }
+
+  static const request::write::Create* as_ephemeral(const request::Write& write) {
+    const auto* const create = std::get_if<request::write::Create>(&write);
+    return create != nullptr && create->ephemeral ? create : nullptr;
+  }
+
+  const request::Transaction op_;
+  std::vector<zoo_op_t> operations_;
+  std::vector<char> made_;  // path of the sequential create; empty if there is none
+  std::vector<zoo_op_result_t> results_;
+};
+
+}  // namespace
+
+std::shared_ptr<Call> make(request::Transaction operation, Origin origin) {
+  return std::make_shared<TransactionCall>(std::move(operation), std::move(origin));
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/watch_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::client {
+
+bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
+  Paths& paths = of_kind(watch.kind);
+  auto found = paths.find(watch.path);
+  if (found == paths.end()) {
+    if (watch.path.size() > max_bytes_ - bytes_) return false;
+    found = paths.emplace(watch.path, Watched{watch.kind}).first;
+    bytes_ += watch.path.size();
+  }
+  try {
+    interests_.emplace(id, Interest{.entry = &*found, .on_event = std::move(on_event)});
+  } catch (...) {
+    end_if_idle(*found);
+    throw;
+  }
+  ++found->second.under_way;
+  return true;
+}
+
+std::optional<Watch> WatchRegistry::arm(RequestId id, bool mute) noexcept {
+  const auto found = interests_.find(id);
+  if (found == interests_.end()) return std::nullopt;
+  Interest& interest = found->second;
+  Watched& watched = interest.entry->second;
+  watched.server_watches = true;
+  if (mute && !std::exchange(watched.mute, true)) ++mute_;
+  if (!interest.on_event) return drop(found);
+  interest.next = std::exchange(watched.armed, &*found);
+  interest.link = &watched.armed;
+  if (interest.next != nullptr) interest.next->second.link = &interest.next;
+  --watched.under_way;
+  return std::nullopt;
+}
+
+std::optional<Watch> WatchRegistry::fail(RequestId id, bool server_watches) noexcept {
+  const auto found = interests_.find(id);
+  if (found == interests_.end()) return std::nullopt;
+  if (server_watches) found->second.entry->second.server_watches = true;
+  return drop(found);
+}
+
+std::optional<Watch> WatchRegistry::cancel(RequestId id) noexcept {
+  fired_.erase(id);
+  const auto found = interests_.find(id);
+  if (found == interests_.end()) return std::nullopt;
+  if (found->second.link != nullptr) return drop(found);
+  // The server may set the watch at any moment. If the reply confirms it, arm() has it removed.
+  found->second.on_event = nullptr;
+  return std::nullopt;
+}
+
+std::vector<RequestId> WatchRegistry::fire(const std::string& path, request::WatchEvent event) {
+  std::vector<RequestId> ids;
+  for (const WatchKind kind : {WatchKind::data, WatchKind::children}) {
+    if (!concerns(event, kind)) continue;
+    const auto found = of_kind(kind).find(path);
+    if (found == of_kind(kind).end()) continue;
+    Watched& watched = found->second;
+    watched.server_watches = false;
+    while (watched.armed != nullptr) {
+      auto& [id, interest] = *watched.armed;
+      ids.push_back(id);
+      fired_[id] = std::move(interest.on_event);
+      forget(interests_.find(id));
+    }
+    end_if_idle(*found);
+  }
+  std::ranges::sort(ids);
+  return ids;
+}
+
+WatchRegistry::OnEvent WatchRegistry::take_fired(RequestId id) {
+  const auto found = fired_.find(id);
+  if (found == fired_.end()) return {};
+  OnEvent on_event = std::move(found->second);
+  fired_.erase(found);
+  return on_event;
+}
+
+std::vector<std::string> WatchRegistry::mute_paths() const {
+  std::vector<std::string> paths;
+  for (const Paths& watched : watched_) {
+    for (const auto& [path, watch] : watched) {
+      if (watch.mute) paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+bool WatchRegistry::may_remove(const Watch& watch) {
+  const auto found = of_kind(watch.kind).find(watch.path);
+  if (found == of_kind(watch.kind).end()) return true;
+  found->second.server_watches = true;
+  return false;
+}
+
+void WatchRegistry::clear() noexcept {
+  interests_.clear();
+  for (Paths& paths : watched_) paths.clear();
+  fired_.clear();
+  bytes_ = 0;
+  mute_ = 0;
+}
+
+void WatchRegistry::forget(Interests::iterator interest) noexcept {
+  const auto& [entry, on_event, next, link] = interest->second;
+  if (link == nullptr) {
+    --entry->second.under_way;
+  } else {
+    *link = next;
+    if (next != nullptr) next->second.link = link;
+  }
+  interests_.erase(interest);
+}
+
+std::optional<Watch> WatchRegistry::drop(Interests::iterator interest) noexcept {
+  Entry& entry = *interest->second.entry;
+  forget(interest);
+  return end_if_idle(entry);
+}
+
+std::optional<Watch> WatchRegistry::end_if_idle(Entry& entry) noexcept {
+  const Watched watched = entry.second;
+  if (watched.armed != nullptr || watched.under_way > 0) return std::nullopt;
+  Paths& paths = of_kind(watched.kind);
+  auto idle = paths.extract(paths.find(entry.first));
+  bytes_ -= idle.key().size();
+  if (watched.mute) --mute_;
+  if (!watched.server_watches) return std::nullopt;
+  return Watch{std::move(idle.key()), watched.kind};
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/client/zookeeper/watch.h"
+
+namespace zklock::client {
+
+/// The watches of one session, and the interests in them. An interest is the handler that one
+/// request registers for the event of a watch.
+///
+/// | interest | entered by                | an event of its watch  | cancel()    |
+/// |----------|---------------------------|------------------------|-------------|
+/// | expected | expect(): before sending  | no effect              | -> unwanted |
+/// | unwanted | cancel() before the reply | no effect              | no effect   |
+/// | armed    | arm(): at the reply       | -> fired               | -> removed  |
+/// | fired    | fire()                    | no effect              | -> removed  |
+///
+/// The servers have one watch for all interests in a path and kind. That watch must be removed when
+/// its last interest ends without an event.
+///
+/// Thread-safety: none; the caller locks.
+class WatchRegistry {
+ public:
+  using OnEvent = request::OnWatchEvent;
+
+  /// `max_bytes`: the cap on the sum of the path lengths of all watches.
+  explicit WatchRegistry(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+  WatchRegistry(const WatchRegistry&) = delete;
+  WatchRegistry& operator=(const WatchRegistry&) = delete;
+
+  /// Registers the interest of a request that is about to be sent. Returns false, without effect,
+  /// if the watch would exceed the cap. Throws std::bad_alloc, without effect.
+  [[nodiscard]] bool expect(RequestId id, const Watch& watch, OnEvent on_event);
+
+  // Each of the next three returns the watch that must be removed at the servers, or nothing.
+
+  /// Arms the interest: the reply to its request confirms the servers' watch. `mute`: the servers
+  /// may withhold the events, because the client has no READ permission on the znode.
+  [[nodiscard]] std::optional<Watch> arm(RequestId id, bool mute = false) noexcept;
+  /// Removes the interest: the reply to its request did not confirm the watch. `server_watches`:
+  /// the servers have a watch of this path and kind nevertheless.
+  [[nodiscard]] std::optional<Watch> fail(RequestId id, bool server_watches) noexcept;
+  /// Cancels the interest: its handler will not be called.
+  [[nodiscard]] std::optional<Watch> cancel(RequestId id) noexcept;
+
+  /// Fires all armed interests in the watches that the event ends. Returns the ids of their
+  /// requests, in the order of the requests. REQUIRES: the caller then calls take_fired() for each
+  /// id. Until then cancel() can remove the interest.
+  std::vector<RequestId> fire(const std::string& path, request::WatchEvent event);
+  /// Removes a fired interest. Returns its handler; empty if the interest was cancelled.
+  OnEvent take_fired(RequestId id);
+
+  /// Returns whether any watch is mute. The client must check repeatedly whether the mute paths
+  /// exist, because the servers may withhold their events.
+  bool has_mute_paths() const noexcept { return mute_ > 0; }
+  std::vector<std::string> mute_paths() const;
+
+  /// Called before the removal of the servers' watch is sent. Returns false if the watch has an
+  /// interest again. The watch is then retained, and recorded as one that the servers have.
+  [[nodiscard]] bool may_remove(const Watch& watch);
+
+  /// Removes all watches and interests, because the session has ended.
+  void clear() noexcept;
+
+  std::size_t bytes() const noexcept { return bytes_; }
+  std::size_t watches() const noexcept { return watched_[0].size() + watched_[1].size(); }
+
+ private:
+  struct Watched;
+  // Tens of thousands of contenders may wait, each with its own watch and the only interest in it.
+  // So the entries must be small. The armed interests of a watch form a list of entries of
+  // interests_. PathHash keeps the standard library from storing the hash of each path. A state
+  // that follows from other members is not stored.
+  struct PathHash {
+    std::size_t operator()(const std::string& path) const noexcept {
+      return std::hash<std::string>{}(path);
+    }
+  };
+  using Paths = std::unordered_map<std::string, Watched, PathHash>;
+  using Entry = Paths::value_type;
+  struct Interest {
+    Entry* entry = nullptr;  ///< its watch
+    OnEvent on_event;        ///< empty: unwanted
+    // The list of the watch's armed interests, which may have tens of thousands of entries. It is
+    // doubly linked, so that each entry is removed in constant time.
+    std::pair<const RequestId, Interest>* next = nullptr;
+    std::pair<const RequestId, Interest>** link = nullptr;  ///< what points here; null: not armed
+  };
+  using Interests = std::unordered_map<RequestId, Interest>;
+  struct Watched {
+    WatchKind kind;
+    bool server_watches = false;
+    bool mute = false;
+    std::uint32_t under_way = 0;             ///< count of interests not armed
+    Interests::value_type* armed = nullptr;  ///< list of armed interests, in any order
+  };
+
+  Paths& of_kind(WatchKind kind) noexcept { return watched_[static_cast<std::size_t>(kind)]; }
+  void forget(Interests::iterator interest) noexcept;
+  // Both return the watch that must be removed at the servers, if there is one.
+  std::optional<Watch> drop(Interests::iterator interest) noexcept;
+  // Removes the watch if it has no interest any more.
+  std::optional<Watch> end_if_idle(Entry& entry) noexcept;
+
+  const std::size_t max_bytes_;
+  std::size_t bytes_ = 0;
+  std::array<Paths, 2> watched_;  ///< by kind
+  Interests interests_;
+  std::size_t mute_ = 0;  ///< count of mute watches
+  std::map<RequestId, OnEvent> fired_;
+};
+
+}  // namespace zklock::client

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/zk_coordinator.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/zk_error.h"
+
+namespace zklock::client {
+namespace {
+
+std::vector<DigestCredential> credentials_of(const ClientOptions& options) {
+  std::vector<DigestCredential> credentials = {random_credential()};
+  if (options.digest) credentials.push_back(*options.digest);
+  return credentials;
+}
+
+std::vector<std::string> secrets_of(const ClientOptions& options,
+                                    const std::vector<DigestCredential>& credentials) {
+  std::vector<std::string> secrets;
+  for (const DigestCredential& credential : credentials) {
+    secrets.push_back(digest_secret(credential));
+    secrets.push_back(credential.password);
+  }
+  if (options.tls) secrets.push_back(options.tls->key_password);
+  return secrets;
+}
+
+// The period of the repeated work of the local-reply thread.
+constexpr std::chrono::seconds kInterval{1};
+
+std::string seconds_since(Instant then) {
+  const auto elapsed = LeaseClock::now() - then;
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()) +
+         " ms";
+}
+
+}  // namespace
+
+ZkCoordinator::ZkCoordinator(const ClientOptions& options)
+    : options_(options),
+      hosts_(ConnectionString::parse(options.hosts)),
+      credentials_(credentials_of(options)),
+      node_acl_(node_acl(options.acl, credentials_.front(), options.digest)),
+      parent_acl_(parent_acl(options.acl, options.digest)),
+      log_bridge_(options.logger, secrets_of(options, credentials_)),
+      timeout_(options.session_timeout),
+      disconnected_since_(LeaseClock::now()),
+      watches_(options.max_watch_bytes),
+      nodes_(options.max_node_bytes),
+      answers_([this] { return do_what_is_due(); }),
+      session_thread_(*this, Backoff(options.retry_delay_min, options.retry_delay_max)) {}
+
+ZkCoordinator::~ZkCoordinator() {
+  close();
+}
+
+void ZkCoordinator::start(SessionObserver& observer) {
+  {
+    const std::lock_guard guard(telling_);
+    observer_ = &observer;
+  }
+  {
+    const std::lock_guard guard(mutex_);
+    disconnected_since_ = LeaseClock::now();
+  }
+  session_thread_.start();
+}
+
+RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
+  const std::lock_guard guard(mutex_);
+  const RequestId id = next_id();
+  const bool at_once = request.at_once;
+  const Instant since =
+      request.wanted_since == Instant{} ? LeaseClock::now() : request.wanted_since;
+  const auto call = make_call(hosts_.chroot(), std::move(request.operation),
+                              {id, request.session, std::move(handler), since, at_once});
+  if (closing_) {
+    answer(call, Status::closed, {});
+  } else if (call->bound_to() != SessionId{} && call->bound_to() != session_) {
+    answer(call, Status::session_ended, {});
+  } else if (refused_ && phase_ != Phase::dead) {
+    answer(call, Status::auth_failed, trouble_text());
+  } else if (at_once && !ready()) {
+    answer(call, Status::not_sent, {});
+  } else {
+    held_.push_back(call);  // from here on it is submitted, also if memory runs out
+    pump();
+    if (!ready() && call->bound_to() == SessionId{}) answers_.poke();
+  }
+  return id;
+}
+
+void ZkCoordinator::soon(std::function<void()> task) {
+  answers_.run(std::move(task));
+}
+
+bool ZkCoordinator::abandon(RequestId request) noexcept {
+  const std::lock_guard guard(mutex_);
+  const auto found = find_held(request);
+  if (found == held_.end()) return false;
+  try {
+    answer(*found, Status::not_sent, {});
+  } catch (const std::exception&) {  // no memory
+    return false;
+  }
+  held_.erase(found);
+  return true;
+}
+
+void ZkCoordinator::unwatch(RequestId request) noexcept {
+  const std::lock_guard guard(mutex_);
+  if (const auto found = find_held(request); found != held_.end()) {
+    (*found)->forget_watch();
+    return;
+  }
+  const auto watch = watches_.cancel(request);
+  if (!watch) return;
+  remove({&*watch, 1});
+}
+
+void ZkCoordinator::close() {
+  {
+    const std::lock_guard guard(mutex_);
+    closing_ = true;
+  }
+  session_thread_.stop();  // closes the handle
+  {
+    const std::lock_guard guard(mutex_);
+    answer_held(all, Status::closed, {});
+  }
+  answers_.wait_idle();
+}
+
+bool ZkCoordinator::runs_here() const noexcept {
+  return CompletionScope::runs_here(*this) || session_thread_.runs_here() || answers_.runs_here();
+}
+
+std::string ZkCoordinator::trouble() const {
+  const std::lock_guard guard(mutex_);
+  return trouble_text();
+}
+
+std::string ZkCoordinator::trouble_text() const {
+  if (refused_) return "the servers refused the credential";
+  switch (phase_) {
+    case Phase::none:
+      if (!open_error_.empty()) return open_error_;
+      return "no session is open to " + hosts_.servers_text();
+    case Phase::connecting:
+      return "no session could be opened with " + hosts_.servers_text() + " for " +
+             seconds_since(disconnected_since_);
+    case Phase::suspended:
+      return "the connection to " + hosts_.servers_text() + " has been lost for " +
+             seconds_since(disconnected_since_);
+    case Phase::dead: return "the session with " + hosts_.servers_text() + " has ended";
+    case Phase::greeting:
+    case Phase::connected: return {};
+  }
+  return {};
+}
+
+Wire ZkCoordinator::wire(FollowUps& follow_ups) {
+  return {handle_ ? handle_->get() : nullptr,
+          session_,
+          *this,
+          flights_,
+          watches_,
+          nodes_,
+          node_acl_,
+          parent_acl_,
+          follow_ups};
+}
+
+bool ZkCoordinator::send(const CallPtr& call) {
+  // The connection or session may be lost, with the event still to come. After a loss, the C client
+  // would send the request over the next connection, before the observer is notified of that
+  // connection. After an expiry, zoo_amulti would free memory that it has not allocated.
+  if (!handle_->connected()) return false;
+  FollowUps none;  // only completions have follow_ups
+  const Call::Sent sent = call->send(wire(none));
+  switch (sent) {
+    case Call::Sent::yes: return true;
+    case Call::Sent::handle_is_dead: return false;
+    case Call::Sent::refused:
+      answers_.post(std::move(call->handler()), std::move(call->reply()));
+      return true;
+  }
+  return true;
+}
+
+void ZkCoordinator::pump() noexcept {
+  try {
+    while (ready() && !held_.empty() && flights_.size() < options_.max_in_flight) {
+      if (!send(held_.front())) break;
+      held_.pop_front();
+    }
+    starved_ = false;
+  } catch (const std::exception&) {  // no memory: the local-reply thread tries again
+    if (!std::exchange(starved_, true)) answers_.poke();
+  }
+}
+
+void ZkCoordinator::hold(CallPtr call) {
+  if (phase_ == Phase::dead || phase_ == Phase::none || session_ == SessionId{}) return;
+  held_.push_back(std::move(call));
+}
+
+ZkCoordinator::Held::iterator ZkCoordinator::find_held(RequestId request) {
+  const auto found = std::ranges::lower_bound(held_, request, {}, &Call::id);
+  return found != held_.end() && (*found)->id() == request ? found : held_.end();
+}
+
+void ZkCoordinator::remove(std::span<const Watch> watches) noexcept {
+  try {
+    for (const Watch& watch : watches) hold(make_watch_removal(watch, own_origin()));
+  } catch (const std::exception&) {  // no memory: the watches stay, without handlers
+  }
+  pump();
+}
+
+void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detail) {
+  if (!call->handler()) return;
+  Reply reply = call->take_reply();
+  reply.status = status;
+  reply.detail = std::move(detail);
+  answers_.post(std::move(call->handler()), std::move(reply));
+}
+
+Instant ZkCoordinator::due(const Call& call) const {
+  return std::max(call.wanted_since(), disconnected_since_) + options_.connection_timeout;
+}
+
+std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
+  if (!watches_.has_mute_paths()) return std::nullopt;
+  // While calls are queued, more calls would only make the queue longer.
+  if (!held_.empty()) return now + kInterval;
+  if (now < next_presence_check_) return next_presence_check_;
+  next_presence_check_ = now + kInterval;
+  for (const std::string& path : watches_.mute_paths()) {
+    hold(make_presence_check(path, own_origin()));
+  }
+  pump();
+  return next_presence_check_;
+}
+
+std::optional<Instant> ZkCoordinator::do_what_is_due() {
+  end_overdue_session();
+  const std::lock_guard guard(mutex_);
+  const Instant now = LeaseClock::now();
+  if (starved_) pump();
+  if (starved_) return now + kInterval;
+  if (ready()) return check_presence(now);
+  // The C client repeats failed attempts to connect without an event. Between two attempts, the
+  // next handshake is certain to be sent after `now`.
+  const bool repeats = phase_ == Phase::suspended || phase_ == Phase::connecting;
+  if (repeats && handle_->before_handshake()) attempt_began_ = now;
+  // Calls that are bound to a session wait until it reconnects or ends.
+  const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };
+  answer_held([&](const Call& call) { return may_go(call) && due(call) <= now; },
+              Status::not_connected, trouble_text());
+  std::optional<Instant> next;
+  if (phase_ == Phase::suspended) next = session_due();
+  for (const CallPtr& call : held_) {
+    if (may_go(*call)) next = std::min(next.value_or(Instant::max()), due(*call));
+  }
+  if (repeats) next = std::min(next.value_or(Instant::max()), now + handle_->timeout() / 96);
+  return next;
+}
+
+void ZkCoordinator::log_info(const std::string& text) const {
+  if (options_.logger) options_.logger->info("zklock: {}", text);
+}
+
+void ZkCoordinator::log_warn(const std::string& text) const {
+  if (options_.logger) options_.logger->warn("zklock: {}", text);
+}
+
+}  // namespace zklock::client

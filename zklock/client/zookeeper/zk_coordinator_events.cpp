@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// The changes of a session. The session thread opens and closes it. The C client's completion
+// thread reports connection, loss and expiry, and delivers watch events and completions.
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <utility>
+
+#include "zklock/client/zookeeper/zk_coordinator.h"
+#include "zklock/client/zookeeper/zk_error.h"
+
+namespace zklock::client {
+namespace {
+
+std::string hex(SessionId session) {
+  char text[24] = {};
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(session.value));
+  return text;
+}
+
+std::string in_ms(core::Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()) +
+         " ms";
+}
+
+}  // namespace
+
+template <typename Tell>
+void ZkCoordinator::tell(SessionId session, Tell&& tell_observer) {
+  // Not mutex_: the observer may call members that acquire it.
+  const std::lock_guard guard(telling_);
+  if (observer_ == nullptr || session == SessionId{} || session == told_ended_) return;
+  tell_observer(*observer_);
+}
+
+void ZkCoordinator::tell_ended(SessionId session, Status why) {
+  const std::lock_guard guard(telling_);
+  if (observer_ == nullptr) return;
+  // The servers may refuse a client before it has a session.
+  const bool has_one = session != SessionId{};
+  if (has_one ? session == told_ended_ : why != Status::auth_failed) return;
+  told_ended_ = session;
+  observer_->ended(session, why);
+}
+
+// --- The session thread
+
+bool ZkCoordinator::open() {
+  const Instant began = LeaseClock::now();
+  ZkHandle::Options handle_options;
+  handle_options.servers = hosts_.for_c_client();  // may block in the resolver
+  handle_options.session_timeout = options_.session_timeout;
+  handle_options.tls = options_.tls;
+  handle_options.log = log_bridge_.callback();
+  std::string why;
+  std::unique_ptr<ZkHandle> handle;
+  if (handle_options.servers.empty()) {
+    why = "none of the hosts " + hosts_.servers_text() + " could be resolved";
+  } else {
+    handle = ZkHandle::open(handle_options, *this, why);
+  }
+  // Usually this adds all credentials. If the first attempt to connect has already failed,
+  // on_connected() adds the rest. In both cases they are added before any request.
+  if (handle) (void)handle->authenticate(credentials_);
+  if (!handle) log_warn(why);
+
+  const std::lock_guard guard(mutex_);
+  open_error_ = why;
+  if (!handle) return false;
+  handle_ = std::move(handle);
+  attempt_began_ = began;
+  heard_of_ = began;
+  phase_ = Phase::connecting;
+  opened_.notify_all();
+  answers_.poke();  // the local-reply thread follows the next handshake from now on
+  return true;
+}
+
+void ZkCoordinator::shut() {
+  std::unique_ptr<ZkHandle> handle;
+  SessionId session;
+  bool alive = false;
+  {
+    const std::lock_guard guard(mutex_);
+    alive = phase_ != Phase::dead;
+    // Only close() ends a live session. All replies from now on are `closed`.
+    silenced_ = alive;
+    phase_ = Phase::dead;
+    session = session_;
+  }
+  if (alive) tell_ended(session, Status::closed);
+  {
+    std::unique_lock lock(mutex_);
+    if (alive) drain(lock);
+    handle = std::move(handle_);
+  }
+  handle.reset();
+
+  const std::lock_guard guard(mutex_);
+  Status status = Status::session_ended;
+  if (refused_) status = Status::auth_failed;
+  if (closing_) status = Status::closed;
+  answer_leftovers(session, status);
+  watches_.clear();
+  nodes_.clear();
+  session_ = {};
+  silenced_ = false;
+  phase_ = Phase::none;
+  if (refused_) answer_held(all, Status::auth_failed, trouble_text());
+  answers_.poke();
+}
+
+void ZkCoordinator::drain(std::unique_lock<std::mutex>& lock) {
+  // If replies are still in flight, the C client closes its socket before it has read them. The
+  // connection is then reset, and the server drops the request to close the session. The session
+  // would remain, with all its znodes, until its timeout.
+  constexpr std::chrono::seconds kPatience{1};
+  drained_.wait_for(lock, kPatience, [this] { return flights_.empty() || !handle_->connected(); });
+}
+
+void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
+  RequestRegistry::instance().forget_all(*this);
+  // Ordered by submission. One call may have several flights.
+  std::map<RequestId, CallPtr> lost = std::move(silent_);
+  silent_.clear();
+  for (auto& [ticket, flight] : flights_) lost.emplace(flight.call->id(), flight.call);
+  flights_.clear();
+  for (const auto& [id, call] : lost) answer(call, status, {});
+  if (session == SessionId{}) return;
+  answer_held([session](const Call& call) { return call.bound_to() == session; }, status, {});
+}
+
+// --- The C client's completion thread
+
+thread_local const ZkCoordinator* ZkCoordinator::CompletionScope::current_ = nullptr;
+
+void ZkCoordinator::on_session_event(int state) {
+  const CompletionScope scope(*this);
+  {
+    std::unique_lock lock(mutex_);
+    // The first event may precede the end of open().
+    opened_.wait(lock, [this] { return phase_ != Phase::none; });
+    if (phase_ == Phase::dead) return;
+  }
+  if (state == ZOO_CONNECTED_STATE) {
+    on_connected();
+  } else if (state == ZOO_CONNECTING_STATE) {
+    on_suspended();
+  } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+    on_ended(Status::session_ended);
+  } else if (state == ZOO_AUTH_FAILED_STATE) {
+    on_ended(Status::auth_failed);
+  }
+}
+
+void ZkCoordinator::on_connected() {
+  const ZkHandle* handle = nullptr;
+  {
+    const std::lock_guard guard(mutex_);
+    handle = handle_.get();
+  }
+  // Not under mutex_, because it reads every descriptor of the process. The handle is not destroyed
+  // before this thread has returned from the event.
+  if (handle != nullptr) handle->mark_close_on_exec();
+  SessionInfo info;
+  core::Duration expected{};
+  {
+    const std::lock_guard guard(mutex_);
+    if (phase_ == Phase::dead) return;
+    // This fails if the connection is lost again. The next connection calls on_connected() again.
+    if (!handle_->authenticate(credentials_)) return;
+    info.id = handle_->session();
+    info.timeout = handle_->timeout();
+    info.is_new = session_ == SessionId{};
+    // If this connection is already lost, attempt_began_ may belong to a later attempt.
+    info.attempt_began = info.is_new || handle_->connected() ? attempt_began_ : heard_of_;
+    heard_of_ = info.attempt_began;
+    session_ = info.id;
+    expected = std::exchange(timeout_, info.timeout);
+    if (info.is_new) connected_since_ = LeaseClock::now();
+    phase_ = Phase::greeting;
+  }
+  log_info(std::string("session ") + hex(info.id) + (info.is_new ? " opened" : " reconnected") +
+           ", timeout " + in_ms(info.timeout));
+  if (info.timeout != expected) {
+    log_warn("session " + hex(info.id) + ": the server granted a timeout of " +
+             in_ms(info.timeout) + ", not " + in_ms(expected) +
+             "; a crashed holder's lock is released after that time. Adjust "
+             "ClientOptions::session_timeout, or the server's minSessionTimeout and "
+             "maxSessionTimeout");
+  }
+  tell(info.id, [&](SessionObserver& observer) { observer.connected(info); });
+  const std::lock_guard guard(mutex_);
+  if (phase_ != Phase::greeting) return;
+  phase_ = Phase::connected;
+  pump();
+  answers_.poke();  // no call is overdue now, but mute paths may need a check
+}
+
+void ZkCoordinator::on_suspended() {
+  const Instant noticed = LeaseClock::now();
+  SessionId session;
+  {
+    const std::lock_guard guard(mutex_);
+    if (phase_ != Phase::connected) return;
+    phase_ = Phase::suspended;
+    disconnected_since_ = noticed;
+    session = session_;
+    refuse_to_hold();
+    // The event may have waited for this thread while the C client continued. The next handshake is
+    // certain to be sent after `noticed` only if the C client has not sent it yet.
+    attempt_began_ = handle_->before_handshake() ? noticed : heard_of_;
+  }
+  log_warn("session " + hex(session) + " has lost its connection");
+  tell(session, [&](SessionObserver& observer) { observer.suspended(session); });
+  answers_.poke();
+}
+
+/// Answers not_sent to the queued calls that must not wait for a connection.
+void ZkCoordinator::refuse_to_hold() {
+  answer_held([](const Call& call) { return call.at_once(); }, Status::not_sent, {});
+}
+
+void ZkCoordinator::on_ended(Status why) {
+  std::unique_lock lock(mutex_);
+  if (phase_ == Phase::dead) return;
+  end_session(std::move(lock), why, std::string(core::to_string(why)));
+}
+
+void ZkCoordinator::end_overdue_session() {
+  std::unique_lock lock(mutex_);
+  if (phase_ != Phase::suspended || LeaseClock::now() < session_due()) return;
+  end_session(std::move(lock), Status::session_ended,
+              "no connection for its timeout of " + in_ms(timeout_) +
+                  "; the client ends it, its holds are lost, and a new session will be opened");
+}
+
+void ZkCoordinator::end_session(std::unique_lock<std::mutex> lock, Status why,
+                                const std::string& cause) {
+  const Instant now = LeaseClock::now();
+  if (phase_ == Phase::connected) disconnected_since_ = now;
+  phase_ = Phase::dead;
+  const SessionId session = session_;
+  auto next = SessionThread::Next::never;
+  if (why == Status::auth_failed) {
+    refused_ = true;
+  } else {
+    const bool lived = now - connected_since_ > options_.retry_delay_max;
+    next = lived ? SessionThread::Next::soon : SessionThread::Next::with_care;
+  }
+  lock.unlock();
+  log_warn("session " + hex(session) + ": " + cause);
+  tell_ended(session, why);
+  session_thread_.retire(next);
+}
+
+void ZkCoordinator::on_watch_event(int type, const std::string& path) {
+  const CompletionScope scope(*this);
+  // The types are variables in the C header, so they cannot be cases of a switch.
+  if (type == ZOO_CREATED_EVENT) {
+    tell_of(path, request::WatchEvent::created);
+  } else if (type == ZOO_CHANGED_EVENT) {
+    tell_of(path, request::WatchEvent::changed);
+  } else if (type == ZOO_CHILD_EVENT) {
+    tell_of(path, request::WatchEvent::children);
+  } else if (type == ZOO_DELETED_EVENT) {
+    tell_of(path, request::WatchEvent::deleted);
+  }
+}
+
+void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) {
+  SessionId session;
+  std::vector<RequestId> ids;
+  {
+    const std::lock_guard guard(mutex_);
+    if (phase_ == Phase::dead || phase_ == Phase::none) return;
+    session = session_;
+    if (event == request::WatchEvent::deleted) nodes_.missing(path);
+    ids = watches_.fire(path, event);
+  }
+  for (const RequestId id : ids) {
+    WatchRegistry::OnEvent on_event;
+    {
+      const std::lock_guard guard(mutex_);
+      on_event = watches_.take_fired(id);
+    }
+    if (on_event) on_event(session, event);
+  }
+}
+
+void ZkCoordinator::fit_status(Status& status) const {
+  // The C client reports `closed` when its handle is closed. Without close() the handle is closed
+  // because the session has ended or was refused.
+  if (status == Status::closed && !closing_) {
+    status = refused_ ? Status::auth_failed : Status::session_ended;
+  }
+  // A server can report the expiry before the C client notices it, on its next connection. No
+  // handler is notified of an expiry before the observer is.
+  if (status == Status::session_ended && phase_ != Phase::dead) status = Status::unknown;
+}
+
+void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
+  const CompletionScope scope(*this);
+  CallPtr call;
+  SessionId session;
+  Instant sent_at;
+  bool by_quorum = false;
+  bool complete = false;
+  FollowUps follow_ups;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto found = flights_.find(ticket);
+    if (found == flights_.end()) return;
+    call = std::move(found->second.call);
+    const std::size_t part = found->second.part;
+    flights_.erase(found);
+    if (silenced_) {
+      silent_.emplace(call->id(), call);
+      if (flights_.empty()) drained_.notify_all();
+      return;
+    }
+
+    by_quorum = call->is_write(part) && answered_by(completion.code) == AnsweredBy::quorum;
+    if (answered_by(completion.code) != AnsweredBy::nobody) {
+      session = call->reply().session;
+      sent_at = call->reply().sent_at;
+      heard_of_ = std::max(heard_of_, sent_at);
+    }
+    complete = call->complete(part, completion, wire(follow_ups));
+    remove(follow_ups.removals);  // also without removals: its pump() may send another call now
+    if (follow_ups.ask_for_nodes) answers_.poke();
+    if (complete) fit_status(call->reply().status);
+  }
+  // (If no server answered, the session is 0, and tell() has no effect.)
+  tell(session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
+  if (complete && call->handler()) call->handler()(std::move(call->reply()));
+  if (follow_ups.departures.empty()) return;
+  for (const Watch& watch : follow_ups.departures)
+    tell_of(watch.path, request::WatchEvent::deleted);
+  const std::lock_guard guard(mutex_);
+  remove(follow_ups.departures);
+}
+
+}  // namespace zklock::client

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock path's sequence counter in the acquire machine: at its end, or at the sequence number of
+// a znode made by hand.
+//
+// If the counter is at its end, the path must be deleted; the server does that only if the path has
+// no children. So a draining contender has no znode: it lists until the other znodes are deleted. A
+// shared permit count outlives the path: one transaction deletes and recreates both. If start()
+// learns that the counter was at its end, the contender drains before its first create. Otherwise
+// endlessly repeated calls would keep the path alive.
+//
+// A create is answered "node exists" in two cases. The counter is stuck at its end, or a znode made
+// by hand has the next name. The counter is the number of children ever created below the path; a
+// failed create does not raise it. In the second case the contender creates and deletes another
+// child (skipping). That raises the counter past the znode, which is then a contender like any
+// other.
+//
+// A create meets only a znode with the prefix of the contender's own name. A znode made by hand
+// ahead of the counter with another prefix of parse_contention() is seen by lists only. A mutex
+// sends no list if its predecessor is where it predicted it, or if it is first by its sequence
+// number. Then it can be granted although such a znode is ahead of it. A mutex whose predicted
+// predecessor does not exist, and every contender of another kind, lists the children and waits for
+// that znode.
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "zklock/core/acquire_fsm.h"
+#include "zklock/core/proclamation.h"
+#include "zklock/core/release_request_data.h"
+#include "zklock/core/znode_data.h"
+
+namespace zklock::core {
+
+namespace {
+
+constexpr int most_ends = 16;
+/// The transaction that creates it deletes it, so no other client ever sees it.
+constexpr std::string_view skipped_name = "skipped";
+
+/// Contenders, and the siblings that are deleted with them.
+bool is_transient(std::string_view child) {
+  return parse_contention(child) || child.starts_with(revocation_prefix) ||
+         child.starts_with(proclamation_prefix);
+}
+
+std::string way_out(std::span<const std::string> children) {
+  const bool first_is_count = children.front() == count_node;  // a permit count may remain
+  const std::string& child = children[first_is_count ? 1 : 0];
+  return "the sequence counter of the path is exhausted, and the path cannot be recreated while it "
+         "has the child \"" +
+         printable(child, 64) + "\"; delete that child";
+}
+
+}  // namespace
+
+/// The own znode has no usable sequence number.
+AcquireEffects AcquireFsm::exhausted() {
+  if (++ends_ > most_ends) {
+    return fail(Errc::sequence_exhausted,
+                "the sequence counter is still exhausted after " + std::to_string(most_ends) +
+                    " attempts to recreate the path; delete the path when no contender waits");
+  }
+  AcquireEffects effects = remove_node();
+  std::ranges::move(remove_parent(), std::back_inserter(effects));
+  return effects;
+}
+
+/// Another child has the name that the own znode should have got.
+AcquireEffects AcquireFsm::name_taken() {
+  AcquireEffects effects = remove_node();  // in a move: the znode at the gate
+  create_status_ = Status::node_exists;
+  std::ranges::move(drain(), std::back_inserter(effects));
+  return effects;
+}
+
+/// A recreated path starts its counter at 0; the tokens go on rising.
+AcquireEffects AcquireFsm::remove_parent() {
+  state_ = AcquireState::removing_parent;
+  return {{.kind = Kind::remove_parent}};
+}
+
+AcquireEffects AcquireFsm::parent_removed(Status status, std::string_view detail) {
+  if (state_ != AcquireState::removing_parent) return {};
+  if (giving_up_) return end();
+  if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
+    return enqueue();
+  }
+  const bool has_changed = status == Status::not_empty || status == Status::bad_version;
+  return has_changed ? drain() : answer_failed(status, detail);
+}
+
+AcquireEffects AcquireFsm::drain() {
+  state_ = AcquireState::draining;
+  return {{.kind = Kind::list}};
+}
+
+AcquireEffects AcquireFsm::drained(const ListedAnswer& answer) {
+  if (giving_up_) return end();
+  if (answer.status == Status::no_node || answer.status == Status::session_ended) return enqueue();
+  if (answer.status != Status::ok) return answer_failed(answer.status, answer.detail);
+  if (is_usable(answer.next)) {
+    return create_status_ == Status::node_exists ? skip() : enqueue();
+  }
+  if (answer.children.empty()) return remove_parent();
+  if (answer.children.size() == 1 && answer.children.front() == count_node) {
+    AcquireEffects effects = remove_parent();
+    effects.front().text = count_node;
+    return effects;
+  }
+  if (std::ranges::any_of(answer.children, is_transient)) return policy_.wait ? pause() : end();
+  // Only a contender that has a znode clears them.
+  if (!core::orphans(answer.children).empty()) return enqueue();
+  return fail(Errc::sequence_exhausted, way_out(answer.children));
+}
+
+AcquireEffects AcquireFsm::skip() {
+  state_ = AcquireState::skipping;
+  return {{.kind = Kind::skip, .text = std::string(skipped_name)}};
+}
+
+AcquireEffects AcquireFsm::number_skipped(Status status, std::string_view detail) {
+  if (state_ != AcquireState::skipping) return {};
+  if (giving_up_) return end();
+  if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
+    return enqueue();
+  }
+  return answer_failed(status, detail);
+}
+
+}  // namespace zklock::core

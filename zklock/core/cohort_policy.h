@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace zklock::core {
+
+/// Settings by which contenders of one client share a znode: only those with equal settings do.
+struct CohortPolicy {
+  int batch = 1;
+  std::chrono::milliseconds keep_idle_for{0};
+
+  bool shares() const noexcept { return batch > 1 || keep_idle_for.count() > 0; }
+  friend bool operator==(const CohortPolicy&, const CohortPolicy&) = default;
+};
+
+/// Counts how often one znode may still be handed off from one contender of a client to the next.
+///
+/// `served` is the number of grants since the last proof that no other client waited:
+///
+/// | event                              | served                     | may count again         |
+/// |------------------------------------|----------------------------|-------------------------|
+/// | (a new znode)                      | 0                          | yes                     |
+/// | granted()                          | plus 1                     | unchanged               |
+/// | asks(): the children are counted   | unchanged                  | not before the reply    |
+/// | answered(alone)                    | the grants since asks()    | yes                     |
+/// | answered(others), others_found()   | unchanged                  | no: other clients wait  |
+/// | nobody_known(): the watch is armed | 0                          | unchanged               |
+///
+/// Without nobody_known(), at most `batch` grants are made in a row while another client waits.
+/// Proof: take the moment from which the server that answers sees that client's znode. The last
+/// answer "alone" was requested before it, because that answer did not count the znode. So `served`
+/// counts every grant since that moment, and left() allows only `batch` of them. A lagging server
+/// sees the znode late; a quorum request would cost one write per count. A wrong answer "others"
+/// costs one superfluous znode, and breaks nothing.
+///
+/// An armed watch is weaker than an answer: no other contender has arrived as far as the server has
+/// told this client. The number of grants until the event comes is not bounded. Their time is: by
+/// the delay of the event, or by the lease.
+///
+/// Thread-safety: none; pure.
+class CohortBudget {
+ public:
+  explicit CohortBudget(int batch) noexcept : batch_(batch) {}
+
+  bool left() const noexcept { return served_ < batch_; }
+  bool others_wait() const noexcept { return others_; }
+  bool asking() const noexcept { return asking_; }
+  /// Returns whether the children should be counted now: late in a batch, because a count takes as
+  /// much processor time as a dozen grants. But before its end, because then the lock is idle until
+  /// the reply. A batch of one needs no count.
+  bool worth_asking() const noexcept {
+    return batch_ > 1 && !asking_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
+  }
+
+  void granted() noexcept { ++served_; }
+  void asks() noexcept {
+    asking_ = true;
+    served_before_ = served_;
+  }
+  void answered(bool alone) noexcept {
+    asking_ = false;
+    if (!alone) return others_found();
+    served_ -= served_before_;
+  }
+  void others_found() noexcept { others_ = true; }
+  void nobody_known() noexcept { served_ = served_before_ = 0; }
+
+ private:
+  int batch_;
+  int served_ = 0;
+  int served_before_ = 0;  ///< `served` at the last asks()
+  bool asking_ = false;
+  bool others_ = false;
+};
+
+}  // namespace zklock::core

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/election_fsm.h"
+
+namespace zklock::core {
+
+using State = CandidateState;
+using Effect = ElectionEffect;
+
+bool ends_contention(Errc error) noexcept {
+  switch (error) {
+    case Errc::not_connected:
+    case Errc::session_expired:
+    case Errc::node_deleted:
+    case Errc::lock_lost:
+    case Errc::quota_exceeded:
+    case Errc::read_only:
+    case Errc::sequence_exhausted:  // until the path has no other children
+    case Errc::too_many_nodes:
+    case Errc::too_many_watches:
+    case Errc::outcome_unknown:
+    case Errc::server_error: return false;
+    case Errc::invalid_path:
+    case Errc::invalid_hosts:
+    case Errc::invalid_option:
+    case Errc::not_owner:
+    case Errc::closed:
+    case Errc::forked:
+    case Errc::no_auth:
+    case Errc::auth_failed:
+    case Errc::invalid_acl:
+    case Errc::no_chroot:
+    case Errc::unsupported:
+    case Errc::would_deadlock:
+    case Errc::settings_mismatch:
+    case Errc::no_node:
+    case Errc::node_exists:
+    case Errc::not_empty:
+    case Errc::version_mismatch:
+    case Errc::too_large:
+    case Errc::bad_data: return true;
+  }
+  return true;
+}
+
+bool ElectionFsm::wants() const noexcept {
+  switch (state_) {
+    case State::contending:
+    case State::backing_off: return true;
+    case State::leading:
+    case State::ending: return afterwards_.value_or(again_);
+    case State::idle:
+    case State::closing:
+    case State::failed:
+    case State::closed: return false;
+  }
+  return false;
+}
+
+ElectionEffects ElectionFsm::contend() {
+  state_ = State::contending;
+  ++attempt_;
+  afterwards_.reset();
+  return {Effect::contend};
+}
+
+ElectionEffects ElectionFsm::wanted() {
+  switch (state_) {
+    case State::idle:
+    case State::failed: return contend();
+    case State::leading:
+    case State::ending: afterwards_ = true; return {};
+    case State::contending:
+    case State::backing_off:
+    case State::closing:
+    case State::closed: return {};
+  }
+  return {};
+}
+
+ElectionEffects ElectionFsm::granted(Attempt attempt) {
+  if (!is_current(attempt, State::contending)) return {Effect::give_back};
+  state_ = State::leading;
+  return {Effect::begin};
+}
+
+ElectionEffects ElectionFsm::failed(Attempt attempt, bool for_good) {
+  if (!is_current(attempt, State::contending)) return {};
+  state_ = for_good ? State::failed : State::backing_off;
+  if (for_good) return {};
+  return {Effect::pause};
+}
+
+ElectionEffects ElectionFsm::due(Attempt attempt) {
+  if (!is_current(attempt, State::backing_off)) return {};
+  return contend();
+}
+
+ElectionEffects ElectionFsm::lost(Attempt attempt) {
+  if (!is_current(attempt, State::leading)) return {};
+  state_ = State::ending;
+  return {Effect::stop};
+}
+
+void ElectionFsm::had_no_turn(Attempt attempt) noexcept {
+  const bool leads = is_current(attempt, State::leading) || is_current(attempt, State::ending);
+  if (leads && !afterwards_) afterwards_ = true;
+}
+
+ElectionEffects ElectionFsm::finished(Attempt attempt, bool failed) {
+  if (attempt != attempt_) return {};
+  switch (state_) {
+    case State::leading:
+    case State::ending: {
+      ElectionEffects effects;
+      if (state_ == State::leading) effects.push_back(Effect::stop);
+      effects.push_back(Effect::release);
+      if (wants() && failed) {
+        state_ = State::backing_off;
+        effects.push_back(Effect::pause);
+      } else if (wants()) {
+        contend();
+        effects.push_back(Effect::contend);
+      } else {
+        state_ = State::idle;
+      }
+      return effects;
+    }
+    case State::closing: state_ = State::closed; return {Effect::release};
+    case State::idle:
+    case State::contending:
+    case State::backing_off:
+    case State::failed:
+    case State::closed: return {};
+  }
+  return {};
+}
+
+ElectionEffects ElectionFsm::interrupted() {
+  return lost(attempt_);
+}
+
+ElectionEffects ElectionFsm::withdrawn() {
+  switch (state_) {
+    case State::contending: state_ = State::idle; return {Effect::cancel};
+    case State::backing_off:
+    case State::failed: state_ = State::idle; return {};
+    case State::leading:
+    case State::ending: afterwards_ = false; return interrupted();
+    case State::idle:
+    case State::closing:
+    case State::closed: return {};
+  }
+  return {};
+}
+
+ElectionEffects ElectionFsm::closed() {
+  switch (state_) {
+    case State::contending: state_ = State::closed; return {Effect::cancel};
+    case State::leading: state_ = State::closing; return {Effect::stop};
+    case State::ending: state_ = State::closing; return {};
+    case State::idle:
+    case State::backing_off:
+    case State::failed: state_ = State::closed; return {};
+    case State::closing:
+    case State::closed: return {};
+  }
+  return {};
+}
+
+}  // namespace zklock::core

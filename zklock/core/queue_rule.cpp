@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/core/queue_rule.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace zklock::core {
+namespace {
+
+struct Rival {
+  Contention place;
+  std::int64_t weight;  // at most 32 bits, so sums fit
+};
+
+bool stands_before(const Contention& other, const Contention& own) noexcept {
+  const bool one_queue = (other.access == Access::weighted) == (own.access == Access::weighted);
+  if (!one_queue) return own.access == Access::weighted;
+  return own.access == Access::weighted ? precedes(other, own) : other.before(own);
+}
+
+/// Returns the weight of `other`, which is ahead, for a contender with `rule`; see QueueRule.
+std::int64_t weight_of(const Contention& other, const QueueRule& rule) noexcept {
+  constexpr std::int64_t everything = std::numeric_limits<std::int32_t>::max();
+  switch (rule.access) {
+    case Access::weighted:
+    case Access::exclusive: return 1;
+    case Access::shared: return other.access == Access::shared ? 0 : 1;
+    case Access::permits:
+      if (other.access != Access::permits || other.of != rule.of) return everything;
+      return other.permits;
+  }
+  return everything;
+}
+
+std::int64_t room_of(const QueueRule& rule) noexcept {
+  return rule.access == Access::permits ? std::int64_t{rule.all} - rule.wanted : 0;
+}
+
+/// Returns the setting that contenders of one kind of access must agree on; 0: none.
+std::int32_t agreed(Access access, std::int32_t of, std::int32_t ageing) noexcept {
+  switch (access) {
+    case Access::permits: return of;
+    case Access::weighted: return ageing;
+    case Access::exclusive:
+    case Access::shared: return 0;
+  }
+  return 0;
+}
+
+/// Returns the nearest of `rivals` whose weights together exceed `room`, without superfluous ones.
+/// REQUIRES: the nearest rival comes first.
+std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_t room) {
+  std::size_t count = 0;
+  std::int64_t taken = 0;
+  while (taken <= room && count < rivals.size()) taken += rivals[count++].weight;
+  // The last one is needed. But it may be so heavy that some nearer ones are not.
+  std::int64_t spare = taken - room - 1;
+  std::vector<std::string> names;
+  for (std::size_t i = count; i-- > 0;) {
+    if (rivals[i].weight <= spare) {
+      spare -= rivals[i].weight;
+    } else {
+      names.emplace_back(rivals[i].place.name);
+    }
+  }
+  std::ranges::reverse(names);
+  return names;
+}
+
+}  // namespace
+
+QueueRule QueueRule::permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept {
+  const std::int32_t of = shared ? 0 : all;
+  return {.access = Access::permits, .wanted = wanted, .all = all, .of = of};
+}
+
+QueueRule QueueRule::weighted(std::int32_t weight, std::int32_t ageing) noexcept {
+  return {.access = Access::weighted, .weight = weight, .ageing = ageing};
+}
+
+std::string QueueRule::prefix() const {
+  switch (access) {
+    case Access::exclusive: return std::string(beside_readers ? write_prefix : lock_prefix);
+    case Access::shared: return std::string(read_prefix);
+    case Access::permits: return permits_prefix(wanted, of);
+    case Access::weighted: return weight_prefix(weight, ageing);
+  }
+  return {};
+}
+
+bool precedes(const Contention& a, const Contention& b) noexcept {
+  constexpr std::int64_t beyond_all_places = std::int64_t{1} << 33;
+  const auto place = [](const Contention& each) {
+    const std::int64_t advance = each.ageing > 0 ? each.ageing : beyond_all_places;
+    return std::int64_t{each.sequence.value} - each.weight * advance;
+  };
+  if (place(a) != place(b)) return place(a) < place(b);
+  return a.before(b);
+}
+
+Decision decide(std::span<const std::string> children, std::string_view own,
+                const QueueRule& rule) {
+  const auto own_place = parse_contention(own);
+  if (!own_place) return {};
+
+  Decision decision;
+  bool seen = false;
+  std::vector<Rival> rivals;
+  std::int64_t taken = 0;
+  std::optional<Contention> front;  // the first with this kind of access
+  for (const std::string& child : children) {
+    seen = seen || child == own;
+    const auto other = parse_contention(child);
+    if (!other) continue;
+    if (other->access == rule.access && other->before(*own_place) &&
+        (!front || other->before(*front))) {
+      front = other;
+    }
+    if (!stands_before(*other, *own_place)) continue;
+    ++decision.position;
+    const std::int64_t weight = weight_of(*other, rule);
+    taken += weight;
+    if (weight > 0) rivals.push_back({*other, weight});
+  }
+
+  if (!seen) return {};
+  const auto ours = agreed(rule.access, rule.of, rule.ageing);
+  const auto theirs = front ? agreed(front->access, front->of, front->ageing) : ours;
+  if (theirs != ours) {
+    decision.verdict = Decision::Verdict::at_odds;
+    decision.rival = theirs;
+    return decision;
+  }
+  const std::int64_t room = room_of(rule);
+  if (taken <= room) {
+    decision.verdict = Decision::Verdict::first;
+    return decision;
+  }
+  decision.verdict = Decision::Verdict::behind;
+  // Nearest first: they will be deleted last, so their events are seldom too early for a grant.
+  std::ranges::sort(rivals,
+                    [](const Rival& a, const Rival& b) { return stands_before(b.place, a.place); });
+  const bool one_at_a_time = rule.access == Access::exclusive || rule.access == Access::shared;
+  decision.follows_release =
+      one_at_a_time && !rivals.empty() && rivals.front().place.access == Access::exclusive;
+  decision.watch = enough_of(rivals, room);
+  return decision;
+}
+
+bool Holders::next_holds(const Contention& next) {
+  // A zklock contender with an unusable number never holds: it deletes its znode.
+  if (!is_usable(next.sequence) && next.is_of_zklock()) return false;
+  switch (next.access) {
+    case Access::weighted: return false;
+    case Access::exclusive: return exclusive_++ + shared_ == 0 && permits_ == 0;
+    case Access::shared: ++shared_; return exclusive_ == 0 && permits_ == 0;
+    case Access::permits:
+      if (permits_ == 0) of_ = next.of;
+      permits_ += next.permits;
+      at_odds_ = at_odds_ || next.of != of_;
+      return !at_odds_ && exclusive_ + shared_ == 0 && permits_ <= (of_ > 0 ? of_ : all_);
+  }
+  return false;
+}
+
+std::vector<ZnodeName> contenders(std::span<const std::string> children) {
+  std::vector<Contention> places;
+  places.reserve(children.size());
+  for (const std::string& child : children) {
+    if (const auto place = parse_contention(child)) places.push_back(*place);
+  }
+  std::ranges::sort(places, stands_before);
+  std::vector<ZnodeName> result;
+  result.reserve(places.size());
+  for (const Contention& place : places) {
+    result.push_back({std::string(place.name), place.sequence});
+  }
+  return result;
+}
+
+std::vector<ZnodeName> holders(std::span<const ZnodeName> queue, std::int32_t all_permits) {
+  Holders rule(all_permits);
+  std::vector<ZnodeName> result;
+  std::ranges::copy_if(queue, std::back_inserter(result), [&](const ZnodeName& name) {
+    return rule.next_holds(*parse_contention(name.text));
+  });
+  return result;
+}
+
+}  // namespace zklock::core

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zklock/core/znode_name.h"
+
+namespace zklock::core {
+
+/// The rule of one contender: it judges a list of children, and says whether the contender is
+/// first.
+///
+/// Contenders are served in the order of arrival. Each contender that is ahead has a weight for
+/// this one. This one is first if the sum of the weights is at most its room:
+///
+/// | own access | weight of exclusive | of shared | of permits(k) | room                     |
+/// |------------|---------------------|-----------|---------------|--------------------------|
+/// | exclusive  | 1                   | 1         | 1             | 0                        |
+/// | shared     | 1                   | 0         | 1             | 0                        |
+/// | permits(n) | infinite            | infinite  | k (1)         | total of the permits - n |
+///
+/// (1) Infinite if it names another total.
+///
+/// So all classes that meet at one path exclude each other. All contenders that are ahead count,
+/// whether they wait or hold. So a request for many permits is not overtaken by requests for few.
+///
+/// Weighted access is the permission to queue for the lock. Weighted contenders wait for it at a
+/// gate. The first of them in the order of precedes() gets it, but only while no other contender
+/// exists. So "ahead of" a weighted contender are all contenders that are not weighted, and the
+/// weighted ones that precede() it. All other contenders ignore the weighted ones.
+///
+/// The first contender that requests permits sets their total. A later one with another total is
+/// refused. Until its znode is deleted, it blocks the contenders behind it, which compare their
+/// total with that of the first only. So holders never count on different totals.
+struct QueueRule {
+  Access access = Access::exclusive;
+  bool beside_readers = false;  ///< a writer; its znode's name says so
+  std::int32_t wanted = 1;      ///< permits that it requests
+  std::int32_t all = 1;         ///< total of the permits
+  std::int32_t of = 0;          ///< agreed total; 0: see shares_count()
+  std::int32_t weight = 0;
+  std::int32_t ageing = 0;  ///< agreed by all contenders; 0: none
+
+  static QueueRule mutex() noexcept { return {}; }
+  static QueueRule writer() noexcept { return {.beside_readers = true}; }
+  static QueueRule reader() noexcept { return {.access = Access::shared}; }
+  /// `shared`: `all` is only the initial value of the shared permit count; see permit_count.h.
+  static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept;
+  static QueueRule weighted(std::int32_t weight, std::int32_t ageing) noexcept;
+
+  /// Returns the own znode's name without the sequence number.
+  std::string prefix() const;
+  bool is_mutex() const noexcept { return access == Access::exclusive && !beside_readers; }
+  bool is_writer() const noexcept { return access == Access::exclusive && beside_readers; }
+  /// Returns whether the total is read from the ensemble. It may change while the contender waits.
+  bool shares_count() const noexcept { return access == Access::permits && of == 0; }
+
+  friend bool operator==(const QueueRule&, const QueueRule&) = default;
+};
+
+/// Returns whether `a` is served before `b`, both weighted. Heavier contenders are served first,
+/// and those of equal weight in the order of arrival.
+///
+/// For each unit of extra weight, a later contender may overtake `ageing` lock nodes; a lock node is one
+/// sequence number. At equality the earlier contender is first. So a contender of weight w is
+/// overtaken only by those that arrive fewer than (heaviest - w) * ageing lock nodes later. With an
+/// ageing of 0 there is no such limit. The order depends only on the names, so all contenders agree
+/// on it.
+bool precedes(const Contention& a, const Contention& b) noexcept;
+
+/// The result of judging a list of children for one contender.
+///
+/// | verdict  | meaning                                                                     |
+/// |----------|-----------------------------------------------------------------------------|
+/// | first    | no contender ahead blocks it: it may be granted                             |
+/// | behind   | blocked until one of `watch` is deleted                                     |
+/// | vanished | its own znode is not in the list; never a grant                             |
+/// | at_odds  | the first contender of its kind of access has the other setting `rival`     |
+struct Decision {
+  enum class Verdict { first, behind, vanished, at_odds };
+  Verdict verdict = Verdict::vanished;
+  /// The nearest contenders ahead whose weights together exceed the room; none of them is
+  /// superfluous. One, or at most as many as there are permits. Empty if it requests more permits
+  /// than exist: then only a change of the permit count can help.
+  std::vector<std::string> watch = {};
+  /// The contender to watch is exclusive. While it held, no other contender did, so its announced
+  /// release is a grant.
+  bool follows_release = false;
+  std::size_t position = 0;  ///< number of contenders ahead
+  std::int32_t rival = 0;    ///< with at_odds: the other setting
+};
+
+/// Returns the decision for the contender `own`. Pure. Children that are not contenders are
+/// ignored.
+Decision decide(std::span<const std::string> children, std::string_view own, const QueueRule& rule);
+
+/// Tells which contenders of one queue may hold at the same time: those that no contender ahead
+/// blocks. One object for one queue; ask from its front to its back. For contenders in the order of
+/// arrival; weighted ones never hold.
+class Holders {
+ public:
+  /// `all`: the total of the permits, if the names do not say it.
+  explicit Holders(std::int32_t all) : all_(all) {}
+  /// Returns whether `next` may hold, given all contenders of the earlier calls ahead of it.
+  bool next_holds(const Contention& next);
+
+ private:
+  std::int32_t all_;
+  std::size_t exclusive_ = 0;
+  std::size_t shared_ = 0;
+  std::int64_t permits_ = 0;
+  std::int32_t of_ = 0;  ///< total named by the first of them
+  bool at_odds_ = false;
+};
+
+/// Returns the contenders among `children`, in the order in which they would be served now. First
+/// those that queue in the order of arrival, then those at a gate in the order of precedes().
+std::vector<ZnodeName> contenders(std::span<const std::string> children);
+
+/// Returns those contenders that may hold. `queue`: all contenders, as contenders() orders them.
+/// `all_permits`: as in Holders.
+std::vector<ZnodeName> holders(std::span<const ZnodeName> queue, std::int32_t all_permits);
+
+}  // namespace zklock::core

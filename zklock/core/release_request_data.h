@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "zklock/core/znode_name.h"
+
+namespace zklock::core {
+
+/// The prefix of a release_request marker. A client that wants a contender to release creates the marker
+/// beside the contender's znode, and the contender watches for it. Only its creator can write a
+/// lock znode. Deleting that from outside would hand off the lock before the holder is notified.
+/// The marker's name has the contender's sequence number. It is not a contender's name; Curator's
+/// contenders sort it last. The data are `revocation_asks` or `revocation_forces`.
+inline constexpr std::string_view revocation_prefix = "revoke-";
+inline constexpr std::string_view revocation_asks = "ask";
+inline constexpr std::string_view revocation_forces = "force";
+
+inline std::string release_request_path(Sequence of) {
+  return ZnodeName::make(revocation_prefix, of).text;
+}
+
+}  // namespace zklock::core

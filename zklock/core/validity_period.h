@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+#include "zklock/core/session.h"
+
+namespace zklock::core {
+
+/// One period of validity. Until it lapses, its end may be moved, later or earlier.
+///
+/// | state   | valid() in time | valid() too late | extend, renew, limit | lapse()   |
+/// |---------|-----------------|------------------|----------------------|-----------|
+/// | valid   | valid           | -> lapsed        | valid                | -> lapsed |
+/// | lapsed  | lapsed          | lapsed           | lapsed (refused)     | lapsed    |
+///
+/// A call of valid() that is too late makes the term lapse. So no caller gets `false` first and
+/// `true` later. A renew() that is too late makes it lapse too.
+///
+/// Thread-safety: all members may be called by any thread; lock-free.
+class ValidityPeriod {
+ public:
+  explicit ValidityPeriod(Instant valid_until) noexcept : valid_until_(valid_until) {}
+
+  bool valid(Instant now) noexcept {
+    Instant until = valid_until_.load(std::memory_order_acquire);
+    while (until != lapsed_mark) {
+      if (now < until) return true;
+      if (valid_until_.compare_exchange_weak(until, lapsed_mark, std::memory_order_acq_rel)) break;
+    }
+    return false;
+  }
+
+  /// Moves the end to `until` if that is later. Returns false if the term has lapsed.
+  bool extend(Instant until) noexcept {
+    Instant current = valid_until_.load(std::memory_order_acquire);
+    while (current != lapsed_mark) {
+      if (until <= current) return true;
+      if (valid_until_.compare_exchange_weak(current, until, std::memory_order_acq_rel))
+        return true;
+    }
+    return false;
+  }
+
+  /// Moves the end to `until` if that is earlier, and returns whether it did. Does not change a
+  /// lapsed term.
+  bool limit(Instant until) noexcept {
+    Instant current = valid_until_.load(std::memory_order_acquire);
+    while (until < current) {
+      if (valid_until_.compare_exchange_weak(current, until, std::memory_order_acq_rel))
+        return true;
+    }
+    return false;
+  }
+
+  /// Moves the end to `until`, later or earlier. Returns false, and makes the term lapse, if it has
+  /// ended at `now`. Returns false if it has lapsed.
+  bool renew(Instant now, Instant until) noexcept {
+    Instant current = valid_until_.load(std::memory_order_acquire);
+    while (current != lapsed_mark) {
+      const bool in_time = now < current;
+      const Instant next = in_time ? until : lapsed_mark;
+      if (valid_until_.compare_exchange_weak(current, next, std::memory_order_acq_rel))
+        return in_time;
+    }
+    return false;
+  }
+
+  void lapse() noexcept { valid_until_.store(lapsed_mark, std::memory_order_release); }
+
+  /// Returns the end; Instant::min() if the term has lapsed.
+  Instant valid_until() const noexcept { return valid_until_.load(std::memory_order_acquire); }
+
+ private:
+  static constexpr Instant lapsed_mark = Instant::min();
+
+  std::atomic<Instant> valid_until_;
+};
+
+}  // namespace zklock::core

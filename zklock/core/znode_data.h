@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "zklock/fencing_token.h"
+
+namespace zklock::core {
+
+/// The data of a contender's znode. They describe the contender, for people and for recovery.
+///
+/// The text has the line "zklock 1" and below it lines "key=value". Values are cut to 64 bytes, at
+/// a whole UTF-8 character. Control characters and invalid UTF-8 become '?'. Unknown keys are
+/// skipped, so different versions can use one path. A text that does not begin with "zklock 1" is
+/// not of zklock.
+struct ZnodeData {
+  std::string attempt;  ///< unique among all creates of all clients
+  std::string owner;
+  std::string host;
+  std::string thread;
+  std::string application;
+  std::int64_t pid = 0;
+  /// The creator promises that no other client can write the znode, and that it writes the znode
+  /// only to announce its release.
+  bool announces = false;
+  /// If the znode has replaced the one that was granted (a downgrade): the czxid of that one.
+  /// Otherwise 0.
+  std::int64_t token = 0;
+  /// If the znode has replaced another (a downgrade, or a move from a gate): the creation time of
+  /// the first one, in milliseconds since 1970. Otherwise 0.
+  std::int64_t since_ms = 0;
+
+  std::string encode() const;
+  static std::optional<ZnodeData> parse(std::string_view text);
+};
+
+/// Returns the zxid by which a contender entered the queue. That is `made`, the czxid of its znode,
+/// unless `data` say that the znode has replaced the one that was granted.
+FencingToken came_by(const std::optional<ZnodeData>& data, FencingToken made) noexcept;
+
+/// The data that a holder writes to announce its release, in one transaction with the deletion.
+inline constexpr std::string_view released_data = "released";
+
+/// Returns `text` fit for people and logs. It is cut to `max_bytes`, at a whole character. Control
+/// characters (C0, DEL, C1) and invalid UTF-8 become '?'.
+std::string printable(std::string_view text, std::size_t max_bytes);
+
+}  // namespace zklock::core

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "zklock/client_options.h"
+#include "zklock/lease_clock.h"
+
+namespace zklock::detail {
+
+/// The executor that the user gave to one object. It is used only until that object is destroyed:
+/// what the executor refers to may be destroyed then. At that moment, a dispatcher's thread may be
+/// about to call it.
+///
+/// Thread-safety: all members, and the result of lent(), from any thread.
+class BorrowedExecutor {
+ public:
+  explicit BorrowedExecutor(Executor executor);
+
+  /// Returns the executor for a dispatcher; empty if none was given. After give_back() it drops
+  /// tasks.
+  Executor lent() const;
+  /// Blocks until no call of the executor is under way on another thread. After it returns, the
+  /// executor is not called any more. It may still run the tasks that it has accepted.
+  void give_back() const noexcept { give_back_for(LeaseClock::duration::max()); }
+  /// Does what give_back() does, but waits at most for `patience`. Returns false if calls are still
+  /// under way.
+  bool give_back_for(LeaseClock::duration patience) const noexcept;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  ///< null if none was given
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <boost/thread/thread.hpp>
+
+#include "zklock/acquire_options.h"
+#include "zklock/engine/callback/blocking_call.h"
+#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/error.h"
+#include "zklock/guarded_transaction.h"
+
+namespace zklock::detail {
+
+// The ways to receive the end of a call. `start` begins a call. Its argument is a function that is
+// called once, with the end of the call. It returns the call, which can be cancelled. If `start`
+// throws, the function is never called.
+
+/// Returns the exception for a handler or a future; null without an error.
+inline std::exception_ptr thrown(const std::optional<Error>& error) {
+  return error ? std::make_exception_ptr(*error) : nullptr;
+}
+
+/// Begins a call, blocks until its end, and returns its outcome. Blocks until the call's deadline
+/// at most. An interruption point: if the thread is interrupted, the call is cancelled. An outcome
+/// that arrives at that moment is passed to `give_back`.
+template <class AcquireOutcome, class Start, class GiveBack>
+AcquireOutcome wait_or_cancel(const Start& start, const GiveBack& give_back) {
+  BlockingCall<AcquireOutcome> end;
+  const auto under_way = start([&end](AcquireOutcome outcome) { end.set(std::move(outcome)); });
+  try {
+    if (!end.wait_until(under_way->deadline(), under_way->spin_before_block())) under_way->expire();
+    return end.wait();
+  } catch (const boost::thread_interrupted&) {
+    under_way->cancel();
+    give_back(end.wait_without_interruption());
+    throw;
+  }
+}
+
+/// Returns a function of an error and results, to be called once, on any thread. It calls `post`
+/// with a task that calls `handler`. If the task never runs, the results are destroyed with it: a
+/// Hold is released.
+template <class Handler, class Post>
+auto for_handler(Handler handler, Post post) {
+  // The handler's captures must not be destroyed on the thread that delivers the outcome. So the
+  // handler is moved into the task, and the copies of the task share it.
+  return [handler = std::move(handler), post = std::move(post)](std::exception_ptr error,
+                                                                auto... results) mutable {
+    auto kept = std::make_shared<std::tuple<Handler, decltype(results)...>>(std::move(handler),
+                                                                            std::move(results)...);
+    post([kept = std::move(kept), error = std::move(error)] {
+      std::apply([&](auto& call, auto&... each) { call(std::move(each)..., error); }, *kept);
+    });
+  };
+}
+
+/// Joins two stop tokens: token() is stopped when either of them is.
+///
+/// Thread-safety: all members, from any thread.
+class EitherStop {
+ public:
+  EitherStop(std::stop_token first, std::stop_token second)
+      : on_first_(std::move(first), Forward{source_}),
+        on_second_(std::move(second), Forward{source_}) {}
+  std::stop_token token() const noexcept { return source_.get_token(); }
+
+ private:
+  struct Forward {
+    std::stop_source source;
+    void operator()() { source.request_stop(); }
+  };
+  std::stop_source source_;
+  std::stop_callback<Forward> on_first_;
+  std::stop_callback<Forward> on_second_;
+};
+
+/// Adds `stop` as a second stop source of `options`. Returns the handler to use instead of
+/// `handler`; it owns the joined token.
+template <class Handler>
+Handler stopped_also_by(std::stop_token stop, AcquireOptions& options, Handler handler) {
+  if (!options.stop.stop_possible()) {
+    options.stop = std::move(stop);
+    return handler;
+  }
+  auto either = std::make_shared<EitherStop>(options.stop, std::move(stop));
+  options.stop = either->token();
+  return [either = std::move(either), handler = std::move(handler)](
+             auto hold, std::exception_ptr error) { handler(std::move(hold), std::move(error)); };
+}
+
+/// Begins a call and returns a future of its result. `start` gets a function of an error and
+/// results. An exception that `start` throws is stored in the future.
+template <class Result, class Start>
+std::future<Result> as_future(const Start& start) {
+  auto promise = std::make_shared<std::promise<Result>>();
+  auto future = promise->get_future();
+  try {
+    start([promise](std::exception_ptr error, auto... results) {
+      if (error) {
+        promise->set_exception(std::move(error));
+      } else {
+        promise->set_value(std::move(results)...);
+      }
+    });
+  } catch (...) {
+    promise->set_exception(std::current_exception());
+  }
+  return future;
+}
+
+// ---- commits ------------------------------------------------------------------------------------
+
+/// Called with the end of a commit: an Error, or nothing after a success.
+using CommitDone = std::function<void(std::optional<Error>)>;
+
+/// Begins a commit and blocks until its end. Throws its Error. An interruption point: if the thread
+/// is interrupted, the commit is given up.
+template <class Start>
+void commit_and_wait(const Start& start) {
+  // Shared, because an interrupted thread does not wait for the reply.
+  const auto answer = std::make_shared<BlockingCall<std::optional<Error>>>();
+  const auto under_way =
+      start([answer](std::optional<Error> error) { answer->set(std::move(error)); });
+  try {
+    if (const auto error = answer->wait()) throw *error;
+  } catch (const boost::thread_interrupted&) {
+    under_way->withdraw();
+    throw;
+  }
+}
+
+/// Begins a commit and calls `handler` on the dispatcher with its end. `what` is for the log.
+template <class Start>
+void commit_and_tell(const std::shared_ptr<ClientCore>& core, std::string what,
+                     CommitHandler handler, const Start& start) {
+  auto end =
+      for_handler(std::move(handler), [core, what = std::move(what)](std::function<void()> task) {
+        ReliablePost::send(core, core->dispatcher(), what, std::move(task));
+      });
+  start([end = std::move(end)](const std::optional<Error>& error) mutable { end(thrown(error)); });
+}
+
+template <class Start>
+std::future<void> commit_as_future(const Start& start) {
+  return as_future<void>([&start](auto end) {
+    start([end = std::move(end)](const std::optional<Error>& error) { end(thrown(error)); });
+  });
+}
+
+}  // namespace zklock::detail

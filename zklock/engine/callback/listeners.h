@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "zklock/client.h"
+#include "zklock/client/port/dispatcher.h"
+#include "zklock/engine/callback/serial_listener.h"
+#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process_identity.h"
+
+namespace zklock::detail {
+
+/// Delivers events (News) to listeners of the user: to each in order, one call at a time.
+///
+/// Thread-safety: all members, from any thread.
+template <class News, Telling telling = Telling::every>
+class Listeners {
+ public:
+  using Listener = SerialListener<News, telling>;
+
+  explicit Listeners(std::shared_ptr<client::Dispatcher> dispatcher)
+      : dispatcher_(std::move(dispatcher)), list_(std::make_shared<List>()) {}
+
+  /// Adds a listener. If `first` is set, it is the first event that the listener receives.
+  Subscription add(typename Listener::Call listener,
+                   const std::optional<News>& first = std::nullopt) {
+    auto added = std::make_shared<Listener>(std::move(listener), dispatcher_);
+    {
+      const std::lock_guard guard(list_->mutex);
+      if (first) added->tell(*first);
+      list_->listeners.push_back(added);
+    }
+    return Subscription([list = list_, added, birth = fork_generation()] {
+      if (fork_generation() != birth) {
+        keep_for_ever(list);
+        keep_for_ever(added);
+        return;
+      }
+      {
+        const std::lock_guard guard(list->mutex);
+        std::erase(list->listeners, added);
+      }
+      added->remove();
+    });
+  }
+
+  /// Queues an event for every listener. Returns false if there was no thread or no memory for one
+  /// of them. That listener receives it with the next event.
+  bool tell(const News& news) {
+    bool all = true;
+    // Under the mutex, so that all listeners receive the events in one order.
+    const std::lock_guard guard(list_->mutex);
+    for (const auto& listener : list_->listeners) {
+      try {
+        listener->tell(news);
+      } catch (const std::exception&) {
+        all = false;
+      }
+    }
+    return all;
+  }
+  bool is_empty() const {
+    const std::lock_guard guard(list_->mutex);
+    return list_->listeners.empty();
+  }
+
+  /// Drops the queued events; no call begins any more. `keep` makes exceptions; see SerialListener.
+  void fall_silent(typename Listener::Keep keep = nullptr) {
+    for (const auto& listener : copy()) listener->fall_silent(keep);
+  }
+  /// Blocks until no call is under way. Does not wait at all on a thread that runs such a call.
+  void wait() {
+    const auto listeners = copy();
+    if (std::ranges::any_of(listeners, [](const auto& l) { return l->runs_here(); })) return;
+    for (const auto& listener : listeners) listener->wait();
+  }
+  /// Calls SerialListener::finish() for each listener, then removes all. On a thread that runs a
+  /// call of one of them, waits for none and drops the queued events. `failed` is called in the
+  /// catch block of an exception from a listener.
+  template <class Failed>
+  void finish(Failed failed) {
+    const auto listeners = copy();
+    const bool within =
+        std::ranges::any_of(listeners, [](const auto& l) { return l->runs_here(); });
+    for (const auto& listener : listeners) {
+      if (within) {
+        listener->fall_silent();
+        continue;
+      }
+      try {
+        listener->finish();
+      } catch (...) {
+        failed();
+      }
+    }
+    forget();
+  }
+  /// Removes all listeners. Queued events are still delivered.
+  void forget() {
+    std::vector<std::shared_ptr<Listener>> forgotten;  // destroyed after the lock
+    const std::lock_guard guard(list_->mutex);
+    list_->listeners.swap(forgotten);
+  }
+
+ private:
+  struct List {
+    std::mutex mutex;
+    // guarded by mutex
+    std::vector<std::shared_ptr<Listener>> listeners;
+  };
+  std::vector<std::shared_ptr<Listener>> copy() const {
+    const std::lock_guard guard(list_->mutex);
+    return list_->listeners;
+  }
+
+  std::shared_ptr<client::Dispatcher> dispatcher_;
+  std::shared_ptr<List> list_;
+};
+
+}  // namespace zklock::detail

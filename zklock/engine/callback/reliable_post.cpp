@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/callback/reliable_post.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace zklock::detail {
+
+namespace {
+
+/// The delay before a task is posted again, after there was no thread for it.
+constexpr std::chrono::milliseconds pause_between_posts{50};
+
+thread_local int running_here = 0;
+
+}  // namespace
+
+void ReliablePost::send(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
+                        std::string what, std::function<void()> task) {
+  std::make_shared<ReliablePost>(std::move(core), dispatcher, std::move(what), std::move(task))
+      ->post();
+}
+
+ReliablePost::ReliablePost(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
+                           std::string what, std::function<void()> task)
+    : core_(std::move(core)),
+      dispatcher_(dispatcher),
+      what_(std::move(what)),
+      task_(std::move(task)) {}
+
+ReliablePost::~ReliablePost() {
+  if (taken_) return;
+  ++running_here;
+  try {
+    run();
+  } catch (...) {
+    core_->warn("an exception left a callback");
+  }
+  --running_here;
+  end_waiting();
+}
+
+bool ReliablePost::runs_here() noexcept {
+  return running_here > 0;
+}
+
+void ReliablePost::post() noexcept {
+  try {
+    taken_ = true;
+    taken_ = dispatcher_.post([self = shared_from_this()] { self->run(); });
+    if (taken_) end_waiting();
+    return;
+  } catch (const std::exception& e) {  // no thread or memory
+    taken_ = false;
+    warn(e.what());
+  }
+  try {
+    wait_for_thread();
+    core_->scheduler().at(core_->scheduler().now() + pause_between_posts,
+                          [self = shared_from_this()] { self->post(); });
+  } catch (const std::exception&) {  // the destructor runs the task on this thread
+  }
+}
+
+void ReliablePost::wait_for_thread() {
+  const bool is_loss = &dispatcher_ == &core_->losses();
+  if (is_loss && !untold_) untold_ = core_->untold_losses().begin();
+}
+
+void ReliablePost::end_waiting() noexcept {
+  if (untold_) core_->untold_losses().end(*std::exchange(untold_, std::nullopt));
+}
+
+void ReliablePost::warn(const char* why) noexcept {
+  try {
+    if (!what_.empty()) core_->warn(std::exchange(what_, "") + ": " + why);
+  } catch (const std::exception&) {  // no memory
+  }
+}
+
+void ReliablePost::run() {
+  const auto task = std::exchange(task_, nullptr);
+  if (task && !core_->forked()) task();
+}
+
+}  // namespace zklock::detail

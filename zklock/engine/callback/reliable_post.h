@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "zklock/client/port/dispatcher.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/session/background_work.h"
+
+namespace zklock::detail {
+
+/// A task for a dispatcher of the client that must not get lost, because a caller waits for it.
+///
+/// If the system has no thread for it, it is posted again a little later. It does not run on the
+/// posting thread: the task may block, and that thread may keep all sessions of the client alive.
+/// Meanwhile a loss is counted in the client's untold_losses(). A closed client takes no task and
+/// drops the timer; then the task runs in the destructor of this object. A task that the user's
+/// executor has taken never runs anywhere else. In a fork()ed child no task runs.
+///
+/// Thread-safety: all members, from any thread.
+class ReliablePost : public std::enable_shared_from_this<ReliablePost> {
+ public:
+  /// Posts `task` to `dispatcher`. Does not block. The dispatcher handles an exception of the task.
+  /// `what` is an operation and a path, for the log.
+  static void send(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
+                   std::string what, std::function<void()> task);
+
+  ReliablePost(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher, std::string what,
+               std::function<void()> task);
+  ~ReliablePost();
+  /// Returns whether the calling thread runs a task in the destructor of a ReliablePost.
+  static bool runs_here() noexcept;
+  ReliablePost(const ReliablePost&) = delete;
+  ReliablePost& operator=(const ReliablePost&) = delete;
+
+ private:
+  void post() noexcept;
+  /// Logs a warning once.
+  void warn(const char* why) noexcept;
+  void run();
+  void wait_for_thread();
+  void end_waiting() noexcept;
+
+  const std::shared_ptr<ClientCore> core_;  ///< owns dispatcher_
+  client::Dispatcher& dispatcher_;
+  std::string what_;                          ///< empty after it was logged
+  std::function<void()> task_;                ///< empty after it has run
+  bool taken_ = false;                        ///< by the dispatcher; set before post()
+  std::optional<BackgroundWork::Id> untold_;  ///< a loss that waits for a thread
+};
+
+}  // namespace zklock::detail

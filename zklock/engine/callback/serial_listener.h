@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "zklock/client/port/dispatcher.h"
+#include "zklock/client/threads/serial_executor.h"
+
+namespace zklock::detail {
+
+enum class Telling {
+  every,  ///< every event, even if the listener is slow
+  /// Only the latest event when the listener is ready, unless it equals the one delivered last.
+  newest,
+};
+
+/// A listener of the user, with a queue of events (News). Delivers them in order, one call at a
+/// time. Other threads can wait for the end of a running call; the thread that runs it does not
+/// wait. An exception that leaves a call is passed to the dispatcher, or thrown by finish().
+///
+/// Thread-safety: all members, from any thread, also from a call of the listener. REQUIRES: made by
+/// std::make_shared.
+template <class News, Telling telling = Telling::every>
+class SerialListener : public std::enable_shared_from_this<SerialListener<News, telling>> {
+ public:
+  using Call = std::function<void(const News&)>;
+  SerialListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher)
+      : call_(std::move(call)), line_(std::move(dispatcher)) {}
+
+  /// Queues an event. Does not block and does not call the listener. If it throws (no thread or no
+  /// memory), the event is delivered with the next one, or is lost.
+  void tell(News news) {
+    bool in_line = false;
+    {
+      const std::lock_guard guard(mutex_);
+      if (silent_) return;
+      if constexpr (telling == Telling::newest) news_.clear();
+      news_.push_back(std::move(news));
+      in_line = std::exchange(has_turn_, true) && telling == Telling::newest;
+    }
+    if (in_line) return line_.urge();  // the queued task delivers it
+    try {
+      line_.post([self = this->shared_from_this()] { self->tell_next(); });
+    } catch (...) {
+      const std::lock_guard guard(mutex_);
+      has_turn_ = false;
+      throw;
+    }
+  }
+
+  /// Drops the queued events; no call begins any more. If `keep` returns true, the oldest queued
+  /// event is retained, and is still delivered. `keep` gets the event that was delivered last, if
+  /// any, and the oldest queued event.
+  using Keep = bool (*)(const std::optional<News>& told, const News& next);
+  void fall_silent(Keep keep = nullptr) {
+    std::deque<News> dropped;  // destroyed after the lock
+    const std::lock_guard guard(mutex_);
+    silent_ = true;
+    news_.swap(dropped);
+    if (keep == nullptr || dropped.empty() || !keep(told_, dropped.front())) return;
+    news_.push_back(std::move(dropped.front()));
+    dropped.pop_front();
+  }
+
+  bool runs_here() const {
+    const std::lock_guard guard(mutex_);
+    return running_on_ == std::this_thread::get_id();
+  }
+
+  /// Blocks until no call is under way on another thread.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    wait(lock);
+  }
+
+  /// Delivers the queued events on the calling thread. After fall_silent(), that is only the event
+  /// that it retained. Within a call of the listener, drops them instead. Blocks until no call is
+  /// under way on another thread. After it returns, no call begins. Throws what the listener
+  /// throws.
+  void finish() {
+    std::unique_lock lock(mutex_);
+    silent_ = true;
+    for (;;) {
+      wait(lock);
+      if (running_on_ != std::thread::id()) news_.clear();
+      const bool all_told = news_.empty();
+      lock.unlock();
+      if (all_told) return line_.clear();
+      tell_next();
+      lock.lock();
+    }
+  }
+
+  /// Drops the queued events. Blocks until no call is under way on another thread. After it
+  /// returns, no call begins.
+  void remove() {
+    fall_silent();
+    // The executor may have dropped its task. Then the queued tasks would retain this object.
+    line_.clear();
+    Call over;  // destroyed last, with no lock held
+    std::unique_lock lock(mutex_);
+    wait(lock);
+    if (running_on_ == std::thread::id()) over.swap(call_);
+  }
+
+ private:
+  void wait(std::unique_lock<std::mutex>& lock) {
+    const auto me = std::this_thread::get_id();
+    idle_.wait(lock, [&] { return running_on_ == std::thread::id() || running_on_ == me; });
+  }
+
+  void tell_next() {
+    std::optional<News> news;
+    {
+      const std::lock_guard guard(mutex_);
+      has_turn_ = false;
+      if (news_.empty()) return;
+      news = std::move(news_.front());
+      news_.pop_front();
+      if constexpr (telling == Telling::newest) {
+        if (news == told_) return;
+      }
+      told_ = news;
+      running_on_ = std::this_thread::get_id();
+    }
+    struct Ended {
+      SerialListener& listener;
+      ~Ended() {
+        const std::lock_guard guard(listener.mutex_);
+        listener.running_on_ = {};
+        listener.idle_.notify_all();
+      }
+    } const ended{*this};
+    if (call_) call_(*news);
+  }
+
+  Call call_;  ///< constant until remove()
+  client::SerialExecutor line_;
+
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  std::condition_variable idle_;
+  std::deque<News> news_;
+  bool has_turn_ = false;     ///< a task for the latest event is queued
+  std::optional<News> told_;  ///< event delivered last
+  std::thread::id running_on_;
+  bool silent_ = false;
+};
+
+}  // namespace zklock::detail

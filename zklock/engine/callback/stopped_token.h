@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stop_token>
+
+namespace zklock::detail {
+
+/// Returns a stopped token. A query returns it if the hold is lost, but the library has not stopped
+/// the hold's own token yet. So the caller learns of the loss at once.
+inline std::stop_token stopped_token() {
+  std::stop_source stopped;
+  stopped.request_stop();
+  return stopped.get_token();
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/contender.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "zklock/core/znode_name.h"
+
+namespace zklock::detail {
+
+using core::Ownership;
+
+Contender::Contender(std::shared_ptr<PathLock> path_lock, Owner key, const Requester& requester,
+                     core::AcquireFsm::Policy policy, LockEventSink event_sink,
+                     std::shared_ptr<Cohort> local)
+    : path_lock_(std::move(path_lock)),
+      key_(key),
+      owner_(requester.owner),
+      local_(std::move(local)),
+      event_sink_(std::move(event_sink)),
+      waits_(policy.wait) {
+  if (local_) return;
+  node_ = std::make_shared<LockNode>(path_lock_, requester, std::move(policy));
+}
+
+Contender::~Contender() = default;
+
+void Contender::start(const Requester& requester) {
+  if (local_) return local_->begin(shared_from_this(), requester);
+  node_->enter(shared_from_this());
+  node_->start();
+}
+
+void Contender::stands_in(std::shared_ptr<LockNode> lock_node) {
+  node_ = std::move(lock_node);
+  node_->enter(shared_from_this());
+}
+
+const core::AcquireFsm::Policy& Contender::policy() const noexcept {
+  return local_ ? local_->policy() : node_->policy();
+}
+
+void Contender::waits_at(std::size_t position) {
+  const FencingToken token = node_->at_gate() ? FencingToken{} : node_->token();
+  notify_event(LockEvent::Kind::waiting, token, position);
+}
+
+void Contender::notify_event(LockEvent::Kind kind, FencingToken token,
+                             std::size_t position) const noexcept {
+  if (!is_heard()) return;
+  try {
+    event_sink_->listener->tell({.kind = kind,
+                                 .path = path_lock_->path().str(),
+                                 .owner = owner_,
+                                 .token = token,
+                                 .position = position,
+                                 .part_index = event_sink_->part_index});
+  } catch (...) {  // no thread or memory: delivered with the next event
+  }
+}
+
+std::optional<Error> Contender::refusal(core::CountKind kind) const {
+  if (ownership_.state() == Ownership::State::lost ||
+      ownership_.state() == Ownership::State::over) {
+    return error(Errc::lock_lost, "this owner's earlier hold was lost; unlock it first");
+  }
+  // If a second owner that holds the lock shared did this too, each would wait for the other.
+  const bool has_place = policy().rule.access != Access::shared;
+  const bool keeps_it =
+      ownership_.state() == Ownership::State::waiting || ownership_.exclusive_count() > 0;
+  if (core::is_shared(kind) || (has_place && keeps_it)) return std::nullopt;
+  return error(Errc::would_deadlock, "this owner has the lock shared; unlock that first");
+}
+
+void Contender::join(const std::shared_ptr<PendingAcquire>& call) {
+  const bool held = holds_validly();
+  if (auto refused = refusal(call->kind())) {
+    call->complete({.error = std::move(refused)});
+    return;
+  }
+  if (held) {
+    if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
+    return;
+  }
+  if (waits_ && !call->waits()) {
+    call->complete({});
+    return;
+  }
+  call->arm(waits_);
+  calls_.push_back(call);
+}
+
+void Contender::sweep() {
+  for (std::size_t i = calls_.size(); i-- > 0;) {
+    if (!calls_[i]->has_ended()) continue;
+    calls_[i]->disarm();
+    calls_.erase(calls_.begin() + i);
+  }
+  if (calls_.empty()) withdraw();
+}
+
+void Contender::leave_all(const void* on_behalf) {
+  for (const auto& call : calls_) {
+    if (call->on_behalf() == on_behalf) call->complete(closed());
+  }
+  sweep();
+}
+
+void Contender::fail(Errc code, const std::string& cause) {
+  if (ownership_.state() != Ownership::State::waiting) return;
+  complete_all(code, cause);
+  withdraw();
+}
+
+AcquireOutcome Contender::closed() const {
+  return {.error = error(Errc::closed, core().closed() ? std::string_view{}
+                                                       : "the mutex was destroyed meanwhile")};
+}
+
+void Contender::withdraw() {
+  if (ownership_.state() != Ownership::State::waiting) return;
+  const auto self = shared_from_this();
+  depart();
+  if (local_ && local_->leave(*this)) return;
+  node_->withdraw();
+}
+
+// No call waits any more. The lock node may still have to find out whether it has a znode.
+void Contender::depart() {
+  ownership_.withdraw();
+  path_lock_->forget(*this);
+}
+
+void Contender::drop_calls() noexcept {
+  for (const auto& call : calls_) call->disarm();
+  calls_.clear();
+}
+
+void Contender::attempt_ended() {
+  if (ownership_.state() != Ownership::State::waiting) return;
+  const auto self = shared_from_this();
+  depart();
+  // A single attempt has failed. Calls of this owner that joined meanwhile and can wait get a new
+  // contender.
+  Calls calls = std::exchange(calls_, {});
+  std::shared_ptr<Contender> next;
+  for (const auto& call : calls) {
+    if (waits_ || call->has_ended() || call->has_passed(core().scheduler().now())) {
+      call->complete({});
+      continue;
+    }
+    if (!next) {
+      core::AcquireFsm::Policy patient = policy();
+      patient.rule = rule_for(calls);
+      patient.gate = call->terms().gate;
+      patient.wait = true;
+      patient.lists = static_cast<bool>(call->terms().event_sink);
+      // With a gate, or as a reader among writers, it needs a lock node of its own.
+      const bool shares = !call->terms().gate && patient.rule == policy().rule;
+      next = path_lock_->begin(key_, Requester::of_this_thread(owner_), patient,
+                               call->terms().event_sink, shares ? local_ : nullptr);
+    }
+    next->join(call);
+  }
+  if (next) next->start(Requester::of_this_thread(owner_));
+}
+
+// The contender was to write, but the calls that remain may only read: then it queues as a reader.
+core::QueueRule Contender::rule_for(const Calls& calls) const {
+  const core::Instant now = core().scheduler().now();
+  const bool writes = std::ranges::any_of(calls, [now](const auto& call) {
+    return !core::is_shared(call->kind()) && !call->has_ended() && !call->has_passed(now);
+  });
+  return writes ? node_->rule() : core::QueueRule::reader();
+}
+
+void Contender::failed(Errc code, const std::string& cause) {
+  complete_all(code, cause);
+  if (local_) local_->failed(*node_, code, cause);
+  if (node_->over() || ownership_.state() != Ownership::State::waiting) return;
+  depart();
+  node_->leave();
+}
+
+void Contender::connection_timed_out(const std::string& cause) {
+  Calls waiting;
+  for (auto& call : std::exchange(calls_, {})) {
+    if (call->is_endless()) {
+      call->complete({.error = error(Errc::not_connected, cause)});
+    } else {
+      waiting.push_back(std::move(call));
+    }
+  }
+  calls_ = std::move(waiting);
+  if (calls_.empty()) withdraw();
+}
+
+void Contender::refused(Errc code, const std::string& cause) {
+  complete_all(code, cause);
+  depart();
+}
+
+void Contender::complete_all(Errc code, const std::string& cause) {
+  for (const auto& call : std::exchange(calls_, {})) call->complete({.error = error(code, cause)});
+}
+
+Error Contender::error(Errc code, std::string_view cause) const {
+  return Error(code, "lock", path_lock_->path().str(), cause);
+}
+
+}  // namespace zklock::detail

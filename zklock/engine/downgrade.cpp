@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/downgrade.h"
+
+#include <chrono>
+#include <utility>
+
+#include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/lock_node.h"
+
+namespace zklock::detail {
+
+namespace {
+
+using core::Status;
+using core::StatusSort;
+namespace request = client::request;
+
+constexpr std::chrono::milliseconds retry_delay{250};
+/// The index of the marker's delete in the transaction.
+constexpr int place_of_delay_marker = 2;
+
+}  // namespace
+
+client::ReplyHandler Downgrade::on_reply(Step step) {
+  return [this, lock_node = node_.shared_from_this(), step](const client::Reply& reply) {
+    const PathLock::Section section(lock_node->path_lock());
+    (this->*step)(reply);
+  };
+}
+
+void Downgrade::begin() {
+  if (state_ != State::writer) return;
+  const core::ZnodeName writer{node_.own_name(), node_.sequence()};
+  const auto reader = writer.reading_on();
+  if (!reader) return;
+  contender_ = node_.contender();
+  name_ = reader->text;
+  node_.own_watch().disarm();  // this client deletes the znode: no loss
+  contender_->grant().held_node().moves();
+  work_ = node_.core().work().begin();
+  try {
+    send();
+  } catch (...) {
+    settle(State::kept);
+    throw;
+  }
+}
+
+void Downgrade::send() {
+  state_ = State::sending;
+  const core::LockPath& path = node_.path_lock().path();
+  request::Transaction exchange;
+  exchange.writes.emplace_back(request::write::Create{.path = path.child(name_),
+                                                      .data = node_.data_as_reader(),
+                                                      .ephemeral = true,
+                                                      .contender = true});
+  exchange.writes.emplace_back(request::write::Remove{path.child(node_.own_name())});
+  if (const std::string& marker = node_.unwanted_delay_marker(); !marker.empty()) {
+    exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
+  }
+  node_.core().coordinator().submit({.operation = std::move(exchange), .session = node_.session()},
+                                    on_reply(&Downgrade::sent));
+}
+
+void Downgrade::sent(const client::Reply& reply) {
+  if (reply.status == Status::ok) return settle(State::reader);
+  if (reply.status == Status::node_exists) return ask();
+  if (reply.failed_operation == place_of_delay_marker) {
+    node_.take_unwanted_delay_marker();
+    return again();
+  }
+  if (reply.status != Status::no_node) return failed(reply);
+  settle(State::kept);
+  node_.on_own_node_deleted();
+}
+
+// Reads the znode with the reader's name. If the attempt and the session in it are this
+// contender's, the transaction was executed.
+void Downgrade::ask() {
+  state_ = State::asking;
+  request::Get query{node_.path_lock().path().child(name_)};
+  node_.core().coordinator().submit({.operation = std::move(query), .session = node_.session()},
+                                    on_reply(&Downgrade::asked));
+}
+
+void Downgrade::asked(const client::Reply& reply) {
+  if (reply.status == Status::no_node) return again();
+  if (reply.status != Status::ok) return failed(reply);
+  if (made(reply)) return settle(State::reader);
+  client::Reply another;
+  another.status = Status::node_exists;
+  keep(another);
+}
+
+bool Downgrade::made(const client::Reply& node) const {
+  const auto data = core::ZnodeData::parse(node.data);
+  return data && data->attempt == node_.attempt() && node.ephemeral_owner == node_.session();
+}
+
+void Downgrade::failed(const client::Reply& reply) {
+  switch (core::sort_of(reply.status)) {
+    case StatusSort::doubtful: doubtful_ = true; return again();
+    case StatusSort::later: return pause();
+    case StatusSort::session:
+    case StatusSort::over:
+    case StatusSort::unsent: return settle(State::kept);  // the session ends, and so does the znode
+    case StatusSort::done:
+    case StatusSort::tree:
+    case StatusSort::refused: return keep(reply);
+  }
+}
+
+void Downgrade::again() {
+  if (contender_->ownership().state() != core::Ownership::State::held) return settle(State::kept);
+  send();
+}
+
+void Downgrade::pause() {
+  if (contender_->ownership().state() != core::Ownership::State::held) return settle(State::kept);
+  state_ = State::pausing;
+  client::Scheduler& scheduler = node_.core().scheduler();
+  timer_ =
+      scheduler.at(scheduler.now() + retry_delay, [this, lock_node = node_.shared_from_this()] {
+        const PathLock::Section section(lock_node->path_lock());
+        if (state_ == State::pausing) again();
+      });
+}
+
+void Downgrade::end() {
+  if (state_ != State::pausing) return;
+  node_.core().scheduler().cancel(timer_);
+  settle(State::kept);
+}
+
+void Downgrade::keep(const client::Reply& reply) {
+  const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
+  settle(State::kept);
+  // After the Section, because the logger runs the user's code.
+  node_.path_lock().later([core = node_.core().shared_from_this(),
+                           text = "downgrade " + node_.path_lock().path().str() + ": " + cause +
+                                  "; others wait as if it still wrote"] { core->warn(text); });
+}
+
+void Downgrade::settle(State state) {
+  state_ = state;
+  if (state == State::reader) {
+    node_.take_unwanted_delay_marker();
+  } else {
+    node_.remove_unwanted_delay_marker(work_);
+  }
+  const std::string path = node_.path_lock().path().child(node_.own_name());
+  for (HeldNodePath::Then& then : contender_->grant().held_node().settles(path)) {
+    node_.path_lock().later(std::move(then));
+  }
+  contender_.reset();
+  node_.core().work().end(work_);
+}
+
+}  // namespace zklock::detail

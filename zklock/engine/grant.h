@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "zklock/core/hold_limit.h"
+#include "zklock/core/lease.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/held_node_path.h"
+#include "zklock/engine/hold_limit_timer.h"
+#include "zklock/fencing_token.h"
+#include "zklock/hold.h"
+#include "zklock/lock_event.h"
+
+namespace zklock::detail {
+
+class Contender;
+
+/// A hold from its grant to its end: its state, its limits and its events.
+///
+/// Thread-safety: any thread may call the const members. REQUIRES for the constructor and the other
+/// members: within a Section of the path lock. Part of its contender.
+class Grant {
+ public:
+  struct Terms {
+    FencingToken token;
+    std::string node;  ///< full path of the znode at the grant
+    std::shared_ptr<core::Lease> lease;
+    core::HoldLimit limit = {};
+  };
+  /// Begins the hold and reports LockEvent::Kind::acquired.
+  Grant(Contender& contender, Terms terms);
+
+  FencingToken token() const noexcept { return terms_.token; }
+  /// Returns the path of the znode. In a fork()ed child no mutex may be locked: there it returns
+  /// the path at the grant.
+  std::string node() const { return core_.forked() ? terms_.node : node_.path(); }
+  HeldNodePath& held_node() const noexcept { return node_; }
+  /// Returns node(), and records that the user can check it in a transaction.
+  std::string node_for_user() const {
+    is_node_asked_for_.store(true);
+    return node();
+  }
+  bool is_node_asked_for() const noexcept { return is_node_asked_for_.load(); }
+  SessionId session() const noexcept { return terms_.lease->session(); }
+
+  /// Returns whether the lease and the hold limit have not passed by the clock. A call after either
+  /// has passed makes that final.
+  bool valid() const noexcept;
+  bool lease_valid() const noexcept;
+  /// Returns valid(), but false if the hold was released or lost for another reason.
+  bool holds() const noexcept { return !over_.load() && valid(); }
+  HoldState state() const noexcept;
+  /// Returns LeaseClock::time_point::min() if the hold is lost.
+  LeaseClock::time_point valid_until() const noexcept;
+  std::stop_token lost() const noexcept;
+  std::stop_source loss_source() const noexcept { return loss_; }
+  std::stop_token release_requested() const noexcept { return request_.get_token(); }
+
+  bool renew(std::optional<core::Duration> length) { return limit_timer_.renew(length); }
+  /// Reports LockEvent::Kind::expiring once, when the end of the hold limit is near.
+  void look_at_the_clock() noexcept;
+  void suspended() noexcept;
+  void resumed() noexcept;
+  /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
+  std::stop_source on_release_requested() noexcept;
+  /// Makes state() return `lost` from now on, and reports `why`. Does not stop loss_source(): that
+  /// is up to the caller. REQUIRES: called once.
+  void end(LockEvent::Kind why) noexcept;
+
+  /// Counts the transactions that check the znode, from before they are sent until their replies.
+  ///
+  /// All four operations involved are sequentially consistent. Suppose that a thread calls
+  /// commit_begins() and then holds(), and another calls end() and then commits_under_way(). Then
+  /// at least one of the threads sees the effect of the other.
+  void commit_begins() const noexcept { commits_.fetch_add(1); }
+  void commit_ended() const noexcept { commits_.fetch_sub(1); }
+  bool commits_under_way() const noexcept { return commits_.load() > 0; }
+
+ private:
+  const Contender& contender_;
+  ClientCore& core_;
+  const Terms terms_;
+  mutable HoldLimitTimer limit_timer_;
+  mutable HeldNodePath node_;
+  std::atomic<bool> over_{false};
+  mutable std::atomic<int> commits_{0};
+  mutable std::atomic<bool> is_node_asked_for_{false};
+  const std::stop_source loss_;
+  const std::stop_source request_;
+  bool told_suspended_ = false;  ///< guarded by the path's mutex
+};
+
+}  // namespace zklock::detail

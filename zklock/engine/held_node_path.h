@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace zklock::detail {
+
+/// The full path of a hold's znode. It can change once, at a downgrade.
+///
+/// | state   | path()                      | event     | next    |
+/// |---------|-----------------------------|-----------|---------|
+/// | settled | the path                    | moves()   | moving  |
+/// | moving  | the path before the         | settles() | settled |
+/// |         | downgrade, perhaps outdated |           |         |
+///
+/// Thread-safety: all members, from any thread.
+class HeldNodePath {
+ public:
+  using Then = std::function<void()>;
+
+  explicit HeldNodePath(std::string path) : path_(std::move(path)) {}
+
+  std::string path() const;
+  /// Calls `then` once, when the state is settled: before when_settled() returns, or later. It is
+  /// called with no lock held. REQUIRES: `then` does not block.
+  void when_settled(Then then);
+
+  void moves();
+  /// Sets the path. Returns the callbacks that wait for it: the caller must call them with no lock
+  /// held.
+  [[nodiscard]] std::vector<Then> settles(std::string path);
+
+ private:
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  std::string path_;
+  bool moving_ = false;
+  std::vector<Then> waiting_;
+};
+
+}  // namespace zklock::detail

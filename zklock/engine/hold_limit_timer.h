@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "zklock/client/port/scheduler.h"
+#include "zklock/core/hold_limit.h"
+#include "zklock/core/validity_period.h"
+
+namespace zklock::detail {
+
+class Contender;
+
+/// The end of a hold by its hold limit (core::HoldLimit). The clock decides whether the limit has
+/// passed. Timers make the contender read the clock at the warning and at the end.
+///
+/// Thread-safety: any thread may call valid() and at(). REQUIRES for the other members: within a
+/// Section of the path lock. Part of its contender.
+class HoldLimitTimer {
+ public:
+  /// The limit counts from now.
+  HoldLimitTimer(Contender& contender, core::HoldLimit limit);
+
+  bool valid(core::Instant now) noexcept { return lease_.valid(now); }
+  /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
+  core::Instant at() const noexcept { return lease_.valid_until(); }
+
+  /// Makes the limit count from now; if `length` is set, it is the limit from now on. Returns false
+  /// if the limit has passed.
+  bool renew(std::optional<core::Duration> length);
+  /// Returns whether the warning is due; true only once after the constructor and each renew().
+  bool warns(core::Instant now) noexcept;
+  /// Cancels the timers.
+  void stop() noexcept;
+
+ private:
+  void begin(core::Instant now);
+
+  Contender& contender_;
+  core::HoldLimit limit_;
+  core::ValidityPeriod lease_;
+  core::Instant warning_;  ///< Instant::max(): none, or already reported
+  client::TimerId warning_timer_{};
+  client::TimerId end_timer_{};
+};
+
+}  // namespace zklock::detail

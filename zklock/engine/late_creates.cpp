@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/late_creates.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "zklock/core/queue_rule.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/engine/path_lock.h"
+
+namespace zklock::detail {
+
+namespace request = client::request;
+
+namespace {
+
+constexpr int looks_per_attempt = 2;
+
+}  // namespace
+
+void LateCreates::add(core::SessionId session, std::string attempt) noexcept {
+  if (std::exchange(session_, session) != session) {
+    attempts_.clear();
+    is_looking_ = false;
+  }
+  if (attempts_.size() == most_attempts) attempts_.pop_front();
+  try {
+    attempts_.push_back({.id = std::move(attempt)});
+    if (!is_looking_) look_later();
+  } catch (const std::exception&) {
+  }
+}
+
+/// Returns a callback that makes the next step of a look. It keeps the path lock alive, which may have
+/// no public object and no contender any more.
+template <class Step>
+auto LateCreates::of_this_session(Step step) {
+  return [this, path_lock = path_lock_.shared_from_this(), session = session_,
+          step](const auto&... news) {
+    const PathLock::Section section(*path_lock);
+    if (session != session_) return;
+    try {
+      step(news...);
+    } catch (const std::exception&) {  // no memory: the next attempt begins another look
+      is_looking_ = false;
+    }
+  };
+}
+
+/// Returns whether the look goes on after `reply`.
+bool LateCreates::goes_on(const client::Reply& reply) {
+  switch (core::sort_of(reply.status)) {
+    case core::StatusSort::session:
+    case core::StatusSort::over:
+      attempts_.clear();
+      is_looking_ = false;
+      return false;
+    case core::StatusSort::doubtful:
+    case core::StatusSort::unsent:
+    case core::StatusSort::later: look_later(); return false;
+    case core::StatusSort::done:
+    case core::StatusSort::tree:
+    case core::StatusSort::refused: return true;
+  }
+  return true;
+}
+
+void LateCreates::look_later() {
+  for (Attempt& attempt : attempts_) attempt.in_look = true;
+  client::Scheduler& scheduler = path_lock_.core().scheduler();
+  scheduler.at(scheduler.now() + path_lock_.core().keeper().timeout() / 2,
+               of_this_session([this] { look(); }));
+  is_looking_ = true;
+}
+
+void LateCreates::look() {
+  path_lock_.core().coordinator().submit(
+      {.operation = request::ListChildren{path_lock_.path().str()}, .session = session_},
+      of_this_session([this](const client::Reply& reply) { listed(reply); }));
+}
+
+void LateCreates::listed(const client::Reply& reply) {
+  if (!goes_on(reply)) return;
+  candidates_.clear();
+  std::vector<std::string> own = path_lock_.nodes_in_section();
+  std::ranges::sort(own);
+  for (core::ZnodeName& name : core::contenders(reply.children)) {
+    if (!std::ranges::binary_search(own, name.text)) candidates_.push_back(std::move(name.text));
+  }
+  inspect_next();
+}
+
+void LateCreates::inspect_next() {
+  if (candidates_.empty()) return looked();
+  path_lock_.core().coordinator().submit(
+      {.operation = request::Get{path_lock_.path().child(candidates_.back())}, .session = session_},
+      of_this_session([this](const client::Reply& reply) { inspected(reply); }));
+}
+
+void LateCreates::inspected(const client::Reply& reply) {
+  if (!goes_on(reply)) return;
+  const std::string node = std::move(candidates_.back());
+  candidates_.pop_back();
+  const bool own = reply.status == core::Status::ok && reply.ephemeral_owner == session_;
+  const auto data = own ? core::ZnodeData::parse(reply.data) : std::nullopt;
+  if (data && contains(data->attempt)) {
+    path_lock_.core().warn(
+        "lock " + path_lock_.path().str() + ": the servers created znode " + node +
+        " late, after its create had been abandoned; it is being deleted, no action "
+        "is needed");
+    // With care, because the name may be another znode's by then.
+    path_lock_.core().remove(session_,
+                             {.path = path_lock_.path().child(node), .token = reply.token},
+                             NodeDeleter::Manner::with_care);
+  }
+  inspect_next();
+}
+
+void LateCreates::looked() {
+  for (Attempt& attempt : attempts_) attempt.looks += attempt.in_look ? 1 : 0;
+  std::erase_if(attempts_, [](const Attempt& each) { return each.looks == looks_per_attempt; });
+  is_looking_ = false;
+  if (!attempts_.empty()) look_later();
+}
+
+bool LateCreates::contains(std::string_view attempt) const {
+  return std::ranges::find(attempts_, attempt, &Attempt::id) != attempts_.end();
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/scheduler.h"
+#include "zklock/core/session.h"
+
+namespace zklock::detail {
+
+class PathLock;
+
+/// The creates of one client at one path whose reply was lost and whose znode was not found
+/// afterwards. If the ensemble executes such a create later, no contender claims the znode, and it
+/// would block the queue until the session ends. So the children are listed and read again. A znode
+/// of that session is deleted if its data name one of these attempts.
+///
+/// A look is one list of the children and the reads that follow it; it serves all attempts. An
+/// attempt is covered by two looks: T/2 after it was added, or later, and T/2 after that (T: the
+/// session timeout). Then it is forgotten. It is also forgotten when its session ends. If a reply
+/// of a look is lost, the look is repeated.
+///
+/// An attempt is added only after its contender has searched for the znode. Its id is never used
+/// for another create.
+///
+/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
+class LateCreates {
+ public:
+  /// The limit. Beyond it, the oldest attempts are forgotten.
+  static constexpr std::size_t most_attempts = 256;
+
+  explicit LateCreates(PathLock& path_lock) : path_lock_(path_lock) {}
+  LateCreates(const LateCreates&) = delete;
+  LateCreates& operator=(const LateCreates&) = delete;
+
+  /// Adds an attempt. Without memory, it is not added.
+  void add(core::SessionId session, std::string attempt) noexcept;
+
+ private:
+  struct Attempt {
+    std::string id;
+    int looks = 0;         ///< completed looks
+    bool in_look = false;  ///< added before the look was scheduled
+  };
+  template <class Step>
+  auto of_this_session(Step step);
+  bool goes_on(const client::Reply& reply);
+  void look_later();
+  void look();
+  void listed(const client::Reply& reply);
+  void inspect_next();
+  void inspected(const client::Reply& reply);
+  void looked();
+  bool contains(std::string_view attempt) const;
+
+  PathLock& path_lock_;
+  core::SessionId session_;
+  std::deque<Attempt> attempts_;
+  std::vector<std::string> candidates_;  ///< names of znodes still to be read
+  bool is_looking_ = false;              ///< a look is under way or scheduled
+};
+
+}  // namespace zklock::detail

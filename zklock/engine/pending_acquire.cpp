@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/pending_acquire.h"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "zklock/engine/round_trip.h"
+
+namespace zklock::detail {
+
+std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<PathLock>& path_lock,
+                                                      AcquireRequest request,
+                                                      const std::stop_token& stop) {
+  auto call = std::make_shared<PendingAcquire>(path_lock, request);
+  if (stop.stop_requested()) {
+    call->leave_waiting(State::abandoned);
+    call->finish({});
+    return call;
+  }
+  if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
+  try {
+    path_lock->acquire(call, std::move(request));
+  } catch (...) {
+    if (call->leave_waiting(State::completed)) throw;  // otherwise a stop has called `done`
+  }
+  return call;
+}
+
+PendingAcquire::PendingAcquire(std::shared_ptr<PathLock> path_lock, AcquireRequest& request)
+    : path_lock_(std::move(path_lock)),
+      owner_(request.owner),
+      kind_(request.kind),
+      began_(path_lock_->core().scheduler().now()),
+      nodes_made_before_(path_lock_->nodes_made()),
+      waits_(!request.deadline.has_passed(began_)),
+      blocks_(request.blocks),
+      on_behalf_(request.on_behalf.get()),
+      deadline_(request.deadline),
+      terms_(Terms{request.limit, request.event_sink, request.gate}),
+      done_(std::move(request.done)) {}
+
+PendingAcquire::~PendingAcquire() = default;
+
+bool PendingAcquire::leave_waiting(State next) noexcept {
+  State waiting = State::waiting;
+  return state_.compare_exchange_strong(waiting, next, std::memory_order_acq_rel);
+}
+
+void PendingAcquire::cancel() noexcept {
+  if (!path_lock_->core().forked()) abandon({});
+}
+
+void PendingAcquire::expire() noexcept {
+  if (path_lock_->core().forked() || has_ended()) return;
+  AcquireOutcome outcome;
+  try {
+    outcome = timed_out();
+  } catch (const std::exception&) {  // no memory for the text: the call ends without it
+  }
+  abandon(std::move(outcome));
+}
+
+AcquireOutcome PendingAcquire::timed_out() const {
+  ClientCore& core = path_lock_->core();
+  const core::Instant now = core.scheduler().now();
+  const bool met_servers =
+      core.keeper().is_connected() || path_lock_->nodes_made() != nodes_made_before_;
+  // A call that joined a single attempt can end before its own deadline: that is an error.
+  const bool by_deadline = !joined_attempt_ || deadline_.has_passed(now);
+  if (waits_ && by_deadline && met_servers) return {};
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - began_);
+  std::string cause = "no server answered within " + std::to_string(waited.count()) + " ms";
+  const std::string trouble = core.coordinator().trouble();
+  if (!trouble.empty()) cause += " (" + trouble + ")";
+  return {.error = Error(Errc::not_connected, "lock", path_lock_->path().str(), cause)};
+}
+
+void PendingAcquire::abandon(AcquireOutcome outcome) noexcept {
+  if (!leave_waiting(State::abandoned)) return;
+  path_lock_->sweep_soon(owner_);  // first: before the caller's next single attempt
+  finish(std::move(outcome));
+}
+
+void PendingAcquire::finish(AcquireOutcome outcome) noexcept {
+  try {
+    const auto done = std::exchange(done_, nullptr);
+    done(std::move(outcome));
+  } catch (const std::exception& e) {  // no thread or memory
+    path_lock_->core().warn("lock " + path_lock_->path().str() + ": " + e.what());
+  }
+}
+
+void PendingAcquire::arm(bool waits) {
+  ClientCore& core = path_lock_->core();
+  disarm();
+  joined_attempt_ = waits_ && !waits;
+  // A single attempt waits for an unreachable server for at most the connection timeout.
+  const Deadline limit = waits ? deadline_ : for_one_round(core, deadline_);
+  if (limit.is_never() || (blocks_ && waits)) return;
+  timer_ = core.scheduler().at(limit.at(), [weak = weak_from_this()] {
+    if (const auto call = weak.lock()) call->expire();
+  });
+}
+
+void PendingAcquire::disarm() noexcept {
+  path_lock_->core().scheduler().cancel(std::exchange(timer_, {}));
+}
+
+// The task is queued first: without memory for it, the call has not ended.
+bool PendingAcquire::complete(AcquireOutcome outcome) {
+  if (has_ended()) return false;
+  path_lock_->later([call = shared_from_this(), outcome = std::move(outcome)] {
+    if (call->state_ == State::completed) call->finish(outcome);
+  });
+  disarm();
+  return leave_waiting(State::completed);
+}
+
+}  // namespace zklock::detail

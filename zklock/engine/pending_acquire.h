@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "zklock/acquire_options.h"
+#include "zklock/client/port/scheduler.h"
+#include "zklock/core/lazy.h"
+#include "zklock/engine/path_lock.h"
+
+namespace zklock::detail {
+
+/// One acquire call of the user: blocking, with a handler, with a future or awaited. It ends
+/// exactly once:
+///
+/// | state     | event                                            | next                          |
+/// |-----------|--------------------------------------------------|-------------------------------|
+/// | waiting   | grant or error, within a Section of the path lock   | completed: `done` is called   |
+/// |           |                                                  | when that Section has ended   |
+/// | waiting   | stop, deadline                                   | abandoned: `done` is called   |
+/// |           |                                                  | at once                       |
+/// | completed | stop, deadline                                   | completed                     |
+/// | abandoned | grant                                            | abandoned; if no other call   |
+/// |           |                                                  | takes a count of the grant,   |
+/// |           |                                                  | it is released                |
+///
+/// An abandoned call ends without the path's mutex. Soon after, a library thread withdraws its
+/// contender, unless another call waits with it.
+///
+/// Thread-safety: any thread may call any member, if its comment does not say otherwise.
+class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
+ public:
+  /// Begins a call; see PathLock::acquire(). A stop request ends the call.
+  static std::shared_ptr<PendingAcquire> start(const std::shared_ptr<PathLock>& path_lock,
+                                               AcquireRequest request, const std::stop_token& stop);
+  PendingAcquire(std::shared_ptr<PathLock> path_lock, AcquireRequest& request);
+  PendingAcquire(const PendingAcquire&) = delete;
+  PendingAcquire& operator=(const PendingAcquire&) = delete;
+  ~PendingAcquire();
+
+  /// Ends the call with neither contender nor error. Does nothing if it has ended.
+  void cancel() noexcept;
+  /// Ends the call because its deadline has passed. Does nothing if it has ended. The result is
+  /// Error(not_connected) for a single attempt, or if no server was reached since the call began.
+  /// Otherwise it has neither contender nor error.
+  void expire() noexcept;
+  /// Returns when the blocked thread must call expire(). For a single attempt, the call's timer
+  /// does it.
+  Deadline deadline() const noexcept { return waits_ ? deadline_ : Deadline::never(); }
+  /// Returns how long a blocked thread spins (yielding) before it sleeps.
+  std::chrono::microseconds spin_before_block() const noexcept {
+    return path_lock_->core().settings().spin_before_block;
+  }
+
+  /// Settings of the hold; also of the contender, if the call creates it.
+  struct Terms {
+    core::HoldLimit limit = {};
+    LockEventSink event_sink = {};
+    core::Lazy<core::QueueRule> gate = {};
+    friend bool operator==(const Terms&, const Terms&) = default;
+  };
+  const Terms& terms() const noexcept { return *terms_; }
+  core::CountKind kind() const noexcept { return kind_; }
+  const void* on_behalf() const noexcept { return on_behalf_; }
+  bool has_ended() const noexcept {
+    return state_.load(std::memory_order_acquire) != State::waiting;
+  }
+  bool has_passed(core::Instant now) const noexcept { return deadline_.has_passed(now); }
+  bool is_endless() const noexcept { return deadline_.is_never(); }
+
+  /// Sets the timer of the deadline anew. `waits`: its contender is not a single attempt. REQUIRES:
+  /// within a Section, or no other thread knows the call.
+  void arm(bool waits);
+  bool waits() const noexcept { return waits_; }
+  /// Cancels the timer. REQUIRES: as for arm().
+  void disarm() noexcept;
+  /// Ends the call; `done` is called after the Section. Returns false if the call had ended before;
+  /// then this outcome is dropped. REQUIRES: within a Section.
+  bool complete(AcquireOutcome outcome);
+
+ private:
+  enum class State { waiting, completed, abandoned };
+
+  struct Cancel {
+    std::weak_ptr<PendingAcquire> call;
+    void operator()() const noexcept {
+      if (const auto alive = call.lock()) alive->cancel();
+    }
+  };
+
+  bool leave_waiting(State next) noexcept;
+  AcquireOutcome timed_out() const;
+  void abandon(AcquireOutcome outcome) noexcept;
+  void finish(AcquireOutcome outcome) noexcept;
+
+  const std::shared_ptr<PathLock> path_lock_;
+  const Owner owner_;
+  const core::CountKind kind_;
+  const core::Instant began_;
+  const std::uint64_t nodes_made_before_;  ///< nodes_made() of the path lock at began_
+  const bool waits_;                       ///< not a single attempt
+  const bool blocks_;                      ///< a blocked thread calls expire()
+  const void* const on_behalf_;
+  const Deadline deadline_;
+  const core::Lazy<Terms> terms_;
+  std::function<void(AcquireOutcome)> done_;  ///< used by the ending thread only
+  std::atomic<State> state_{State::waiting};
+  std::atomic<bool> joined_attempt_ = false;  ///< the contender is a single attempt
+  std::optional<std::stop_callback<Cancel>> on_stop_;
+
+  client::TimerId timer_{};  ///< guarded by the path's mutex
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/reentry_counter.h"
+
+#include <limits>
+#include <utility>
+
+#include "zklock/engine/contender.h"
+
+namespace zklock::detail {
+
+namespace {
+
+/// The number of a thread that has not called begin() yet. No thread_ is equal to it.
+constexpr std::uint64_t no_number = std::numeric_limits<std::uint64_t>::max();
+
+constinit std::atomic<std::uint64_t> threads{0};
+constinit thread_local std::uint64_t number_of_this = no_number;
+
+/// Returns the number of the calling thread. Numbers are never reused.
+std::uint64_t number_this_thread() noexcept {
+  if (number_of_this == no_number) {
+    number_of_this = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  return number_of_this;
+}
+
+}  // namespace
+
+// Only the thread itself writes its own number, so relaxed order is enough.
+bool ReentryCounter::is_here() const noexcept {
+  return thread_.load(std::memory_order_relaxed) == number_of_this;
+}
+
+void ReentryCounter::begin(std::shared_ptr<const Contender> contender) noexcept {
+  std::uint64_t nobody = 0;
+  if (is_here()) {
+    if (contender_ == contender) return;
+  } else if (!thread_.compare_exchange_strong(nobody, number_this_thread(),
+                                              std::memory_order_acquire)) {
+    return;
+  }
+  contender_ = std::move(contender);
+  count_ = 0;
+}
+
+bool ReentryCounter::enter() noexcept {
+  if (!is_here() || !contender_->grant().holds()) return false;
+  ++count_;
+  return true;
+}
+
+bool ReentryCounter::leave() noexcept {
+  if (!is_here() || count_ == 0) return false;
+  --count_;
+  return true;
+}
+
+void ReentryCounter::end() noexcept {
+  if (is_here()) clear();
+}
+
+void ReentryCounter::clear() noexcept {
+  contender_.reset();
+  count_ = 0;
+  thread_.store(0, std::memory_order_release);
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace zklock::detail {
+
+class Contender;
+
+/// The thread that holds a path's lock by lock(), and the number of its nested lock() calls. Only
+/// that thread reads and writes the count. So a nested call needs no mutex and no search in the map
+/// of contenders.
+///
+/// | state  | event                                           | next                              |
+/// |--------|-------------------------------------------------|-----------------------------------|
+/// | empty  | begin(): a thread has got a count by lock()     | in use by that thread, count 0    |
+/// | in use | lock() of that thread, while its hold is valid  | count + 1                         |
+/// |        | unlock() of that thread, count above 0          | count - 1                         |
+/// |        | that thread releases its last count by lock()   | empty                             |
+/// |        | begin(), lock() or unlock() of another thread   | unchanged: it uses the map        |
+///
+/// The contender has the thread's first count, and keeps it while there are nested counts here. So
+/// no other code has to know the nested counts. After a loss of the hold they stay, until they are
+/// released.
+///
+/// Thread-safety: any thread may call any member; lock-free. REQUIRES for begin(), end() and
+/// clear(): the path's mutex is held. A thread can return from lock(), or end, while clear() runs
+/// after the last public object was destroyed.
+class ReentryCounter {
+ public:
+  ReentryCounter() = default;
+  ReentryCounter(const ReentryCounter&) = delete;
+  ReentryCounter& operator=(const ReentryCounter&) = delete;
+
+  /// Records that the calling thread has got a count of `contender` by lock(). Does nothing while
+  /// another thread uses this object.
+  void begin(std::shared_ptr<const Contender> contender) noexcept;
+  /// Adds a nested count and returns true, if the calling thread uses this object and its hold is
+  /// valid. Otherwise returns false.
+  bool enter() noexcept;
+  /// Removes a nested count of the calling thread. Returns false if there is none.
+  bool leave() noexcept;
+  /// Returns the nested counts of the calling thread.
+  int count() const noexcept { return is_here() ? count_ : 0; }
+  /// Records that the calling thread has released its last count by lock().
+  void end() noexcept;
+  /// Makes the state empty. REQUIRES: no public object exists, so no thread can call lock().
+  void clear() noexcept;
+
+ private:
+  bool is_here() const noexcept;
+
+  std::atomic<std::uint64_t> thread_{0};  ///< number of the thread; 0: none
+  // used by that thread only
+  std::shared_ptr<const Contender> contender_;
+  int count_ = 0;
+};
+
+}  // namespace zklock::detail

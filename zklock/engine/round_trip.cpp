@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/round_trip.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "zklock/engine/callback/blocking_call.h"
+
+namespace zklock::detail {
+
+namespace {
+
+/// One round of requests. It ends when all replies have arrived or the time is up.
+///
+/// Thread-safety: all members, from any thread.
+class Round {
+ public:
+  explicit Round(std::size_t requests) : replies_(requests), missing_(requests) {}
+
+  void arrived(std::size_t i, client::Reply reply) {
+    const std::lock_guard guard(mutex_);
+    if (over_) return;
+    replies_[i] = std::move(reply);
+    if (--missing_ > 0) return;
+    over_ = true;
+    done_.set(true);
+  }
+  void time_is_up() {
+    const std::lock_guard guard(mutex_);
+    if (!std::exchange(over_, true)) done_.set(false);
+  }
+  /// Blocks until the end of the round, and returns the replies; nothing if the time was up. An
+  /// interruption point.
+  std::optional<std::vector<client::Reply>> wait() {
+    if (!done_.wait()) return std::nullopt;
+    return std::move(replies_);
+  }
+
+ private:
+  BlockingCall<bool> done_;
+  std::mutex mutex_;
+  // guarded by mutex_; after the end of the round, only the waiting thread uses replies_
+  std::vector<client::Reply> replies_;
+  std::size_t missing_;
+  bool over_ = false;
+};
+
+/// Cancels the timer and the requests when round_trip() returns or throws.
+struct Cleanup {
+  ClientCore& core;
+  client::TimerId timer;
+  std::vector<client::RequestId> requests;
+  ~Cleanup() {
+    core.scheduler().cancel(timer);
+    for (const auto id : requests) core.coordinator().abandon(id);
+  }
+};
+
+}  // namespace
+
+Deadline for_one_round(ClientCore& core, Deadline deadline) {
+  const core::Instant now = core.scheduler().now();
+  const auto most = Deadline::after(now, core.settings().connection_timeout);
+  return deadline.has_passed(now) ? most : std::min(deadline, most);
+}
+
+std::optional<std::vector<client::Reply>> round_trip(ClientCore& core, Deadline limit,
+                                                     std::vector<client::Operation> operations,
+                                                     const OnReply& heard) {
+  if (operations.empty()) return std::vector<client::Reply>{};
+  const auto round = std::make_shared<Round>(operations.size());
+  Cleanup cleanup{core, core.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    cleanup.requests.push_back(core.coordinator().submit({.operation = std::move(operations[i])},
+                                                         [round, i, heard](client::Reply reply) {
+                                                           if (heard) heard(reply);
+                                                           round->arrived(i, std::move(reply));
+                                                         }));
+  }
+  return round->wait();
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/deadline.h"
+#include "zklock/engine/client_core.h"
+
+namespace zklock::detail {
+
+/// Returns the deadline of a round trip that begins now: `deadline`, but at most
+/// ClientOptions::connection_timeout from now. A deadline that has passed means a single attempt,
+/// which gets that maximum.
+Deadline for_one_round(ClientCore& core, Deadline deadline);
+
+using OnReply = std::function<void(const client::Reply&)>;
+
+/// Sends the requests on the current session and blocks until all replies have arrived. Returns the
+/// replies in the order of the requests. Returns nothing if `limit` came first; then requests that
+/// have not been sent are never sent. Calls `heard` for each reply, also for replies after `limit`.
+/// An interruption point. REQUIRES: no request has a watch; `heard` does not block.
+///
+/// Thread-safety: any thread may call it.
+std::optional<std::vector<client::Reply>> round_trip(ClientCore& core, Deadline limit,
+                                                     std::vector<client::Operation> operations,
+                                                     const OnReply& heard = {});
+
+}  // namespace zklock::detail

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/scheduler.h"
+#include "zklock/core/znode_name.h"
+#include "zklock/fencing_token.h"
+
+namespace zklock::detail {
+
+class PathLock;
+
+/// Shows by sequence numbers alone that a new znode of this client is first in the queue. Suppose
+/// that this client held the lock by the znode with number k, and that znode is deleted. Then its
+/// znode with number k + 1 in the same path is first.
+///
+/// Why: ZooKeeper counts all children that were ever created in a path, so no child was created
+/// between the two. And when k was granted exclusively, every contender ahead of it had released or
+/// its znode had been deleted.
+///
+/// A watch on the path shows that the path is the same. A path with a lower czxid than k is the
+/// path that k was created in. Until the watch fires, it exists. A server sends a watch event
+/// before the replies to later operations, so a recreated path is known before the reply to the
+/// create arrives. A watch does not report what happened without a connection: each connection
+/// needs a new watch.
+///
+/// If other clients acquire the lock too, the number k + 1 is rarely this client's, and the wrong
+/// guess costs a list. So this client relies on the number only after two of its grants had
+/// adjacent numbers and were less than a second apart. Such grants are called adjacent here.
+///
+/// | watch  | event                                          | next                               |
+/// |--------|------------------------------------------------|------------------------------------|
+/// | off    | an adjacent grant                              | asking                             |
+/// | asking | the path exists, and the watch is set          | armed                              |
+/// |        | any other reply                                | off                                |
+/// | armed  | the path was deleted or its data were written  | off                                |
+/// | both   | an adjacent grant on another connection        | asking                             |
+/// | all    | no grant for a second; the last public object  | off                                |
+/// |        | on the path is destroyed                       |                                    |
+///
+/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
+class SequenceHint {
+ public:
+  /// The limit for one client. It may use many paths, and the watches of a session are bounded. The
+  /// waiting contenders need most of them.
+  static constexpr int most_watched_paths = 500;
+
+  explicit SequenceHint(PathLock& path_lock) : path_lock_(path_lock) {}
+  SequenceHint(const SequenceHint&) = delete;
+  SequenceHint& operator=(const SequenceHint&) = delete;
+
+  /// Records the grant of a znode with this number. REQUIRES: the contender holds exclusively, was
+  /// granted in the order of arrival, and could have used its number instead of the count.
+  void granted(core::Sequence number, core::Instant now) noexcept;
+  /// Records that the granted znode is being deleted. Returns a callback, or an empty function. The
+  /// caller calls it without a Section when the ensemble has confirmed the delete.
+  [[nodiscard]] std::function<void()> release_node(core::Sequence number, FencingToken token);
+  /// Returns whether a new znode of this client will probably be first by its number.
+  bool may_come() const noexcept { return in_a_row_ > 0 && is_known(); }
+  /// Returns whether the new znode with this number is first. REQUIRES: the reply to its create has
+  /// just arrived.
+  bool has_come(core::Sequence number) const noexcept;
+  /// Forgets the last granted znode. In a new session, czxids may be lower than before.
+  void forget() noexcept { last_.reset(); }
+  /// Removes the watch.
+  void end() noexcept;
+
+ private:
+  template <class Step>
+  auto within_section(Step step);
+  template <class Step>
+  auto of_this_round(Step step);
+  bool watch();
+  void look_again(core::Instant when);
+  void answered(const client::Reply& reply);
+  bool is_known() const noexcept;
+
+  struct Last {
+    core::Sequence number;
+    FencingToken token;
+    bool gone = false;
+  };
+
+  PathLock& path_lock_;
+  std::optional<Last> last_;
+  core::Sequence granted_{-2};  ///< last granted; -2: none, not adjacent to any
+  int in_a_row_ = 0;            ///< adjacent grants in a row
+  core::Instant granted_at_{};
+  core::Instant not_before_{};  ///< earliest time of a new watch
+  bool is_counted_ = false;     ///< counted in the client's watched_paths()
+  client::RequestId watch_{};
+  client::TimerId timer_{};       ///< set while a watch exists
+  std::uint64_t round_ = 0;       ///< identifies the watch
+  std::uint64_t connection_ = 0;  ///< connection on which the watch was requested
+  FencingToken path_{};           ///< czxid of the path; 0: not armed
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "zklock/client/port/scheduler.h"
+#include "zklock/deadline.h"
+
+namespace zklock::detail {
+
+/// Releases and withdrawals that the ensemble has not confirmed yet.
+///
+/// A piece of work has one or more parts. A withdrawal, for example, first waits for the reply to
+/// its create, and then deletes the znode. Both are parts of one piece: wait() blocks until the
+/// znode is deleted. A part is under way until end(), or stalled between stall() and resume().
+///
+/// Thread-safety: all members, from any thread.
+class BackgroundWork {
+ public:
+  /// Identifies a piece. Each new piece has a higher id. 0: none.
+  enum class Id : std::uint64_t {};
+
+  /// Begins a part of the piece `of`, or of a new piece if `of` is 0. REQUIRES: `of` has not ended.
+  Id begin(Id of = {});
+  /// Ends a part that is under way.
+  void end(Id id) noexcept;
+  /// Marks a part that cannot progress: no expected reply or timer will resume it.
+  void stall(Id id) noexcept;
+  /// Marks a stalled part as under way again.
+  void resume(Id id) noexcept;
+  /// Returns the newest piece so far; 0 before the first.
+  Id newest() const;
+  /// Blocks until no piece up to `last` has a part under way, or until `deadline`. Returns true if
+  /// all of them have ended. Returns false at the deadline or if a part is stalled.
+  bool wait(Deadline deadline, Id last);
+  bool wait(Deadline deadline) { return wait(deadline, newest()); }
+  /// Returns true if all pieces have ended.
+  bool idle() const;
+  /// Ends all pieces, and each later piece at its begin: the session is closed.
+  void close() noexcept;
+
+ private:
+  struct Piece {
+    int under_way = 0;
+    int stalled = 0;
+  };
+  void move(Id id, int Piece::*from, int Piece::*to) noexcept;
+
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  std::condition_variable changed_;
+  std::uint64_t last_ = 0;
+  bool closed_ = false;
+  std::map<std::uint64_t, Piece> pieces_;
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/session/lease_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::detail {
+
+namespace {
+
+/// A quorum operation, whatever its status is.
+client::Operation heartbeat() {
+  return client::request::Check{"/"};
+}
+
+/// A small request that the client's server answers without the quorum.
+client::Operation query() {
+  return client::request::CountChildren{"/"};
+}
+
+/// The limit of requests that waiting members send at one tick. Later requests, above all the next
+/// heartbeat, must not wait for the watches of thousands of members.
+constexpr int most_requests_at_a_tick = 500;
+
+}  // namespace
+
+LeaseKeeper::LeaseKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler)
+    : coordinator_(coordinator), scheduler_(scheduler) {}
+
+void LeaseKeeper::connected(const client::SessionInfo& session) {
+  const Instant now = scheduler_.now();
+  Term old;
+  Term shortened;
+  {
+    const std::lock_guard guard(mutex_);
+    if (stopped_) return;
+    shortest_timeout_ = std::min(shortest_timeout_, session.timeout);
+    if (session_id_.load() != session.id.value) {
+      old = std::exchange(lease_, nullptr);
+      shortest_timeout_ = session.timeout;
+    }
+    session_id_ = session.id.value;
+    timeout_ = session.timeout.count();
+    connected_ = true;
+    ++connections_;
+    evidence_.emplace(session.timeout, session.attempt_began, now);
+    // The handshake gave the session this connection's timeout, even if it makes the end earlier.
+    if (lease_ && lease_->limit(evidence_->lease_of_handshake())) shortened = lease_;
+  }
+  if (old) tell_lapsed(old);
+  if (shortened) watch_lease(shortened);
+  send(heartbeat(), session.id, now);
+  schedule_tick(session.id);
+  if (session.is_new) return;
+  for (const auto& member : members()) member->resumed(session.id);
+}
+
+void LeaseKeeper::suspended(SessionId session) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (session_id_.load() != session.value) return;
+    connected_ = false;
+    evidence_.reset();
+    scheduler_.cancel(std::exchange(tick_timer_, {}));
+  }
+  for (const auto& member : members()) member->suspended(session);
+}
+
+void LeaseKeeper::ended(SessionId session) {
+  Term lease;
+  {
+    const std::lock_guard guard(mutex_);
+    if (session == SessionId{} || session_id_.load() != session.value) return;
+    connected_ = false;
+    session_id_ = 0;
+    evidence_.reset();
+    scheduler_.cancel(std::exchange(tick_timer_, {}));
+    lease = std::exchange(lease_, nullptr);
+  }
+  if (lease) tell_lapsed(lease);
+  for (const auto& member : members()) member->session_ended(session);
+}
+
+void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
+  const Instant now = scheduler_.now();
+  Term begun;
+  {
+    const std::lock_guard guard(mutex_);
+    if (!evidence_ || session_id_.load() != session.value) return;
+    if (by_quorum) {
+      const Instant until = std::min(evidence_->lease(sent_at, now),
+                                     sent_at + shortest_timeout_ - shortest_timeout_ / 12);
+      if (!(lease_ && lease_->extend(until)) && now < until) {
+        begun = lease_ = std::make_shared<core::Lease>(session, until);
+      }
+    }
+    evidence_->answered(sent_at, now, by_quorum);
+  }
+  if (begun) watch_lease(begun);
+}
+
+std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
+  const Instant now = scheduler_.now();
+  const std::lock_guard guard(mutex_);
+  if (!lease_ || lease_->session() != session || !lease_->valid(now)) return nullptr;
+  return lease_;
+}
+
+void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
+  const std::lock_guard guard(mutex_);
+  if (!member.place_in_line_.is_linked()) members_.push_back(member);
+}
+
+void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
+  const std::lock_guard guard(mutex_);
+  if (member.place_in_line_.is_linked()) members_.erase(members_.iterator_to(member));
+}
+
+bool LeaseKeeper::deserted() const {
+  const std::lock_guard guard(mutex_);
+  return members_.empty();
+}
+
+LeaseKeeper::Members LeaseKeeper::members() const {
+  Members alive;  // destroyed after the guard: a member's destructor locks the mutex
+  const std::lock_guard guard(mutex_);
+  alive.reserve(members_.size());
+  for (LeaseObserver& each : members_) {
+    if (auto member = each.alive()) alive.push_back(std::move(member));
+  }
+  return alive;
+}
+
+void LeaseKeeper::schedule_tick(SessionId session) {
+  const std::lock_guard guard(mutex_);
+  if (stopped_ || !connected_ || session_id_.load() != session.value) return;
+  scheduler_.cancel(tick_timer_);
+  tick_timer_ =
+      scheduler_.at(scheduler_.now() + timeout() / 20, [self = weak_from_this(), session] {
+        if (const auto keeper = self.lock()) keeper->tick(session);
+      });
+}
+
+void LeaseKeeper::tick(SessionId session) {
+  const Instant now = scheduler_.now();
+  bool request = false;
+  bool due = false;
+  {
+    const std::lock_guard guard(mutex_);
+    if (!evidence_ || session_id_.load() != session.value) return;
+    request = !members_.empty();
+    // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
+    due = now - last_sent_ >= timeout() / (request ? 10 : 5) - timeout() / 40;
+  }
+  if (due) send(request ? heartbeat() : query(), session, now);
+  schedule_tick(session);
+  int requests = most_requests_at_a_tick;
+  for (const auto& member : members()) member->tick(requests);
+}
+
+void LeaseKeeper::send(client::Operation operation, SessionId session, Instant now) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (stopped_) return;
+    last_sent_ = now;
+  }
+  coordinator_.submit({.operation = std::move(operation), .session = session},
+                      [](const client::Reply&) {});
+}
+
+void LeaseKeeper::watch_lease(const Term& lease) {
+  scheduler_.at(lease->valid_until(), [self = weak_from_this(), lease] {
+    if (const auto keeper = self.lock()) keeper->on_lease_due(lease);
+  });
+}
+
+void LeaseKeeper::on_lease_due(const Term& lease) {
+  if (lease->valid(scheduler_.now())) {
+    watch_lease(lease);
+  } else {
+    tell_lapsed(lease);
+  }
+}
+
+void LeaseKeeper::tell_lapsed(const Term& lease) {
+  lease->lapse();
+  for (const auto& member : members()) member->on_lease_expired(lease);
+}
+
+void LeaseKeeper::stop() {
+  Term lease;
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::exchange(stopped_, true)) return;
+    connected_ = false;
+    evidence_.reset();
+    scheduler_.cancel(std::exchange(tick_timer_, {}));
+    lease = std::exchange(lease_, nullptr);
+  }
+  if (lease) tell_lapsed(lease);
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/intrusive/list.hpp>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/scheduler.h"
+#include "zklock/core/lease.h"
+#include "zklock/core/lease_evidence.h"
+
+namespace zklock::detail {
+
+using core::Instant;
+using core::SessionId;
+
+/// An object that the LeaseKeeper notifies: a lock znode that is waiting or held. Called with no
+/// lock held, except alive().
+class LeaseObserver {
+ public:
+  virtual ~LeaseObserver() = default;
+  /// Returns null once the destruction of the object has begun.
+  virtual std::shared_ptr<LeaseObserver> alive() noexcept = 0;
+  /// The session has ended, and so have its znodes.
+  virtual void session_ended(SessionId session) = 0;
+  /// The term has lapsed: all holds granted in it are lost.
+  virtual void on_lease_expired(const std::shared_ptr<core::Lease>& lease) = 0;
+  /// The connection broke. The session may live on.
+  virtual void suspended(SessionId session) = 0;
+  /// The session has a connection again.
+  virtual void resumed(SessionId session) = 0;
+  /// Called at each tick, so that members which stay get their own znode watched. `requests` is the
+  /// number of requests that waiting members may still send at this tick. A waiting member
+  /// subtracts its own requests; a holding member does not.
+  virtual void tick(int& requests) = 0;
+
+ private:
+  friend class LeaseKeeper;
+  boost::intrusive::list_member_hook<> place_in_line_;  ///< guarded by the keeper
+};
+
+/// Keeps the current session's lease. With members (a contender waits or holds) it sends
+/// heartbeats. Without members it sends a small query, as evidence for the next lease. It
+/// extends the term with every quorum answer, and notifies the members in time when the term
+/// lapses.
+///
+/// | event              | effect (T: the session timeout)                                      |
+/// |--------------------|----------------------------------------------------------------------|
+/// | connected          | the evidence restarts; the term of a living session ends no later    |
+/// |                    | than the lease of the handshake; its members are notified            |
+/// | answered by quorum | the term is extended; if it had lapsed, or there is none, a new term |
+/// |                    | begins                                                               |
+/// | tick, every T/20   | with members: a heartbeat every T/10; without: a query every T/5  |
+/// | term's end         | it lapses; the members are notified                                  |
+/// | suspended          | no heartbeats; the term runs on to its end; the members are notified |
+/// | ended              | the term lapses; the members are notified                            |
+///
+/// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
+/// outlive stop().
+class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
+ public:
+  LeaseKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler);
+  LeaseKeeper(const LeaseKeeper&) = delete;
+  LeaseKeeper& operator=(const LeaseKeeper&) = delete;
+
+  // Called for the events of the coordinator.
+  void connected(const client::SessionInfo& session);
+  void suspended(SessionId session);
+  void ended(SessionId session);
+  void answered(SessionId session, Instant sent_at, bool by_quorum);
+
+  /// Adds a member. Members are notified in the order in which they were added. While there is a
+  /// member, heartbeats are sent. REQUIRES: the member's destructor calls dismiss().
+  void enlist(LeaseObserver& member) noexcept;
+  /// Removes a member. Does nothing if it was not added.
+  void dismiss(LeaseObserver& member) noexcept;
+  /// Returns whether there is no member.
+  bool deserted() const;
+
+  /// Returns the term for a grant on `session` now; null if the lease is not valid.
+  std::shared_ptr<core::Lease> valid_lease(SessionId session);
+
+  bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
+  /// Returns the number of connections so far, which identifies the current or last one.
+  std::uint64_t connection() const noexcept { return connections_.load(); }
+  SessionId session() const noexcept { return SessionId{session_id_.load()}; }
+  core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
+
+  /// Ends the heartbeats and the ticks, and makes the term lapse.
+  void stop();
+
+ private:
+  using Members = std::vector<std::shared_ptr<LeaseObserver>>;
+  using Term = std::shared_ptr<core::Lease>;
+
+  void tick(SessionId session);
+  void schedule_tick(SessionId session);
+  void send(client::Operation operation, SessionId session, Instant now);
+  void watch_lease(const Term& lease);
+  void on_lease_due(const Term& lease);
+  void tell_lapsed(const Term& lease);
+  Members members() const;
+
+  client::Coordinator& coordinator_;
+  client::Scheduler& scheduler_;
+
+  std::atomic<bool> connected_{false};
+  std::atomic<std::uint64_t> connections_{0};
+  std::atomic<std::int64_t> session_id_{0};
+  std::atomic<core::Duration::rep> timeout_{0};
+
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  bool stopped_ = false;
+  std::optional<core::LeaseEvidence> evidence_;  ///< of the connection; nothing while suspended
+  Term lease_;                                   ///< of the session; may have lapsed
+  /// The shortest session timeout that a server granted to this session. A new leader uses the
+  /// timeout of the session's creation until a server relays one of its packets.
+  core::Duration shortest_timeout_{};
+  Instant last_sent_{};
+  client::TimerId tick_timer_{};
+  using Line = boost::intrusive::member_hook<LeaseObserver, boost::intrusive::list_member_hook<>,
+                                             &LeaseObserver::place_in_line_>;
+  mutable boost::intrusive::list<LeaseObserver, Line> members_;
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/scheduler.h"
+
+namespace zklock::detail {
+
+using core::SessionId;
+
+/// Deletes lock znodes in the background and repeats until the ensemble confirms the delete or the
+/// session ends. The only failure is `refused`: the ACL of the parent does not permit DELETE.
+///
+/// | step       | request           | reply                 | next step                           |
+/// |------------|-------------------|-----------------------|-------------------------------------|
+/// | announcing | AnnounceAndDelete | no permission         | looking                             |
+/// | looking    | Check, then Get   | no permission         | deleting                            |
+/// |            |                   | ok: the request znode  | deleting                            |
+/// |            |                   | ok: another znode     | continues as if deleted             |
+/// | deleting   | Delete            | no permission         | ends: refused                       |
+/// | all        |                   | ok, or no_node        | continues as deleted                |
+/// |            |                   | a sibling failed    | repeats the step without it         |
+/// |            |                   | unknown, or not sent  | looking                             |
+/// |            |                   | session ended, closed | ends: session_ended                 |
+/// |            |                   | any other             | looking, after 250 ms               |
+///
+/// AnnounceAndDelete and Delete also delete the siblings, in the same transaction. A sibling
+/// that did not exist may be created late, so it is deleted after the znode. Creates of siblings
+/// check the znode, so they fail from then on. Only the creator of a znode has permission to
+/// announce.
+///
+/// After the znode, the remaining siblings are deleted one by one. A sibling with `said_by`
+/// begins with step looking, any other with deleting. If permission is missing, `complain` is
+/// called, and the sibling counts as deleted. If the session ends during these deletions, the end
+/// is `gone`.
+///
+/// A delete names a path, and that path may belong to another znode by then. When all children are
+/// deleted, the servers delete the empty parent. A recreated parent restarts the sequence numbers.
+/// So only a first attempt that is sent at once may omit the look. An attempt begins with step
+/// looking after an unknown outcome, after a time without a connection, and at every retry.
+///
+/// Thread-safety: all members, from any thread. May be destroyed while deletions are under way.
+class NodeDeleter {
+ public:
+  /// `complain` is called when a sibling cannot be deleted. REQUIRES: both ports outlive the
+  /// deletions.
+  NodeDeleter(client::Coordinator& coordinator, client::Scheduler& scheduler,
+              std::function<void(const std::string& path, core::Status why)> complain);
+
+  /// The first step.
+  enum class Manner {
+    /// Deleting: a contender that gave up, or a release that needs no announcement.
+    plainly,
+    /// Announcing: a release. The watching contender may be granted without a further request.
+    announced,
+    /// Looking: the znode may have been deleted long ago, unnoticed.
+    with_care
+  };
+
+  /// A znode that is deleted together with another. The other is deleted even if the sibling
+  /// cannot be.
+  struct SiblingNode {
+    std::string path;
+    /// The token of the holder that has written its proclamation into the sibling. 0: the path
+    /// can belong to no other contender, so the sibling is deleted without a look.
+    FencingToken said_by = {};
+  };
+  struct Node {
+    std::string path;
+    /// The contender's token: the czxid of its znode. If the contender has replaced its znode, the
+    /// data of the new znode names this token. 0: the znode is not a contender's. It is then
+    /// ephemeral in the deleting session, or not ephemeral.
+    FencingToken token = {};
+    std::vector<SiblingNode> siblings = {};
+  };
+  enum class End {
+    gone,           ///< the ensemble confirmed that the znode is deleted
+    session_ended,  ///< session ended; the servers expire its znodes
+    refused         ///< no DELETE permission; expires with the session
+  };
+  /// Called once, at the end. If the end is `refused`, `node` is what remains to be deleted;
+  /// otherwise it is empty.
+  using Done = std::function<void(End end, Node node)>;
+  /// Starts a deletion: sends the first request, and calls `done` at the end. Does not block.
+  void remove(SessionId session, Node node, Manner manner, Done done);
+
+ private:
+  struct Ports;
+  struct Removal;
+  static void submit(const std::shared_ptr<Removal>& removal);
+  static void answered(const std::shared_ptr<Removal>& removal, const client::Reply& reply);
+  static bool drops_sibling(Removal& removal, const client::Reply& reply);
+  static void look(const std::shared_ptr<Removal>& removal);
+  static void gone(const std::shared_ptr<Removal>& removal);
+  static void deleted(const std::shared_ptr<Removal>& removal);
+  static void refused(const std::shared_ptr<Removal>& removal, core::Status status);
+
+  std::shared_ptr<Ports> ports_;
+};
+
+}  // namespace zklock::detail

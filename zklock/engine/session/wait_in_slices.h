@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "zklock/core/session.h"
+#include "zklock/deadline.h"
+
+namespace zklock::detail {
+
+/// Returns how long to wait on a condition variable before `deadline` is checked again: until the
+/// deadline, but `longest` at most. The clock of a condition variable stands still while the
+/// machine is suspended.
+inline core::Duration slice_before(Deadline deadline, core::Instant now, core::Duration longest) {
+  return deadline.is_never() ? longest : std::min<core::Duration>(longest, deadline.at() - now);
+}
+
+/// Blocks until `done()` returns true. Returns false if `deadline` came first, by LeaseClock.
+template <class Done>
+bool wait_in_slices(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
+                    Deadline deadline, Done done) {
+  while (!done()) {
+    const auto now = LeaseClock::now();
+    if (deadline.has_passed(now)) return false;
+    changed.wait_for(lock, slice_before(deadline, now, std::chrono::seconds(1)));
+  }
+  return true;
+}
+
+}  // namespace zklock::detail

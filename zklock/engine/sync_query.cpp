@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/sync_query.h"
+
+#include <chrono>
+#include <utility>
+
+#include "zklock/engine/callback/blocking_call.h"
+#include "zklock/engine/round_trip.h"
+
+namespace zklock::detail {
+
+namespace {
+
+using core::Status;
+
+constexpr std::chrono::milliseconds pause_between_turns{50};
+
+}  // namespace
+
+SyncQuery::SyncQuery(PathLock& path_lock, const char* operation, Deadline deadline)
+    : path_lock_(path_lock),
+      operation_(operation),
+      limit_(for_one_round(path_lock.core(), deadline)) {
+  path_lock_.core().check_usable(operation_, path_lock_.path().str());
+}
+
+std::optional<std::vector<client::Reply>> SyncQuery::try_run(
+    std::vector<client::Operation> operations) {
+  return round_trip(path_lock_.core(), limit_, std::move(operations));
+}
+
+std::vector<client::Reply> SyncQuery::ask(std::vector<client::Operation> operations) {
+  auto replies = try_run(std::move(operations));
+  if (!replies) fail_in_time();
+  return std::move(*replies);
+}
+
+client::Reply SyncQuery::ask(client::Operation operation) {
+  std::vector<client::Operation> operations;
+  operations.push_back(std::move(operation));
+  return std::move(ask(std::move(operations)).front());
+}
+
+void SyncQuery::fail_in_time() const {
+  const std::string trouble = path_lock_.core().coordinator().trouble();
+  fail(Errc::not_connected,
+       trouble.empty() ? "no answer in time" : "no answer in time (" + trouble + ")");
+}
+
+void SyncQuery::fail(const client::Reply& reply) const {
+  fail(core::error_of(reply.status),
+       reply.detail.empty() ? to_string(reply.status) : std::string_view(reply.detail));
+}
+
+void SyncQuery::fail(Errc code, std::string_view cause) const {
+  throw Error(code, operation_, path_lock_.path().str(), cause);
+}
+
+// Not with a timer of the client: a closed client has none.
+void SyncQuery::pause() {
+  BlockingCall<bool> nothing;
+  nothing.wait_for(pause_between_turns);
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/deadline.h"
+#include "zklock/engine/path_lock.h"
+
+namespace zklock::detail {
+
+/// A blocking query about one lock: for calls that read or write znodes at the lock's path. Its
+/// functions return replies, or throw an Error that names `operation`. Its time limit is `deadline`
+/// or ClientOptions::connection_timeout, whichever comes first. A deadline that has passed means a
+/// single attempt, with the second limit only.
+///
+/// Thread-safety: none; each call makes its own.
+class SyncQuery {
+ public:
+  /// Throws Error(closed | forked).
+  SyncQuery(PathLock& path_lock, const char* operation, Deadline deadline);
+
+  /// Sends the requests and blocks until all replies have arrived. Returns them in the order of the
+  /// requests, or nullopt at the time limit. An interruption point.
+  std::optional<std::vector<client::Reply>> try_run(std::vector<client::Operation> operations);
+  /// Do what try_run() does, but throw Error(not_connected) at the time limit.
+  std::vector<client::Reply> ask(std::vector<client::Operation> operations);
+  client::Reply ask(client::Operation operation);
+  /// Throw Error: not_connected, the error in the reply, or `code`.
+  [[noreturn]] void fail_in_time() const;
+  [[noreturn]] void fail(const client::Reply& reply) const;
+  [[noreturn]] void fail(Errc code, std::string_view cause = {}) const;
+
+  /// Blocks for a short time; an interruption point.
+  static void pause();
+
+ private:
+  PathLock& path_lock_;
+  const char* const operation_;
+  const Deadline limit_;
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/composite/composite.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "zklock/core/status.h"
+#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/error.h"
+#include "zklock/recipes/composite/composite_call.h"
+
+namespace zklock::detail {
+
+namespace {
+
+std::string join(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+/// Returns whether the reply to the quorum request clears the mark of an unreachable part. It does
+/// if the servers have answered. It also does if the request was never sent, because no later reply
+/// can clear the mark. After any other reply, only a new connection clears the mark.
+bool ends_silence(core::Status status) noexcept {
+  switch (core::sort_of(status)) {
+    case core::StatusSort::done:
+    case core::StatusSort::later:
+    case core::StatusSort::unsent:
+    case core::StatusSort::tree: return true;
+    case core::StatusSort::refused: return status != core::Status::not_connected;
+    case core::StatusSort::doubtful:
+    case core::StatusSort::session:
+    case core::StatusSort::over: return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+Composite::Composite(std::vector<Part> parts, const Rule& rule)
+    : parts_(std::move(parts)), rule_(rule), silent_(parts_.size()) {}
+
+std::string Composite::paths() const {
+  std::set<std::string> names;
+  for (const Part& part : parts_) names.insert(part.lock->path());
+  return join(names);
+}
+
+bool Composite::forked() const noexcept {
+  return std::ranges::any_of(parts_, [](const Part& p) { return p.lock->core().forked(); });
+}
+
+void Composite::check_usable(const char* operation) const {
+  if (forked()) throw Error(Errc::forked, operation, paths());
+  const auto closed =
+      std::ranges::count_if(parts_, [](const Part& p) { return p.lock->core().closed(); });
+  if (static_cast<std::size_t>(closed) > parts_.size() - rule_.needed) {
+    throw Error(Errc::closed, operation, paths());
+  }
+}
+
+void Composite::unlock_at_thread_exit() {
+  if (!all_needed()) call_at_thread_exit(shared_from_this());
+  for (const Part& part : parts_) part.lock->unlock_at_thread_exit();
+}
+
+void Composite::locked(const Owner& owner, std::vector<std::size_t> taken) {
+  if (all_needed()) return;
+  const std::lock_guard guard(mutex_);
+  locked_[owner].push_back(std::move(taken));
+}
+
+std::vector<std::size_t> Composite::take_locked(const Owner& owner) {
+  std::vector<std::size_t> all(parts_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (all_needed()) return all;
+  const std::lock_guard guard(mutex_);
+  const auto found = locked_.find(owner);
+  if (found == locked_.end()) throw Error(Errc::not_owner, "unlock", paths());
+  auto last = std::move(found->second.back());
+  found->second.pop_back();
+  if (found->second.empty()) locked_.erase(found);
+  return last;
+}
+
+void Composite::unlock(const Owner& owner) {
+  if (forked()) throw Error(Errc::forked, "unlock", paths());
+  auto taken = take_locked(owner);
+  std::set<std::string> refused;
+  std::size_t refusals = 0;
+  std::ranges::reverse(taken);
+  for (const std::size_t i : taken) {
+    if (part(i).unlock(owner)) continue;
+    refused.insert(part(i).path());
+    ++refusals;
+  }
+  if (refusals == taken.size()) throw Error(Errc::not_owner, "unlock", join(refused));
+  if (refusals > 0) {
+    throw Error(Errc::not_owner, "unlock", join(refused),
+                "the owner has no lock() to undo there; the other locks were unlocked");
+  }
+}
+
+int Composite::count(const Owner& owner) const {
+  std::vector<int> counts;
+  for (const Part& part : parts_) counts.push_back(part.lock->count(owner));
+  const auto weakest = counts.begin() + static_cast<std::ptrdiff_t>(rule_.needed - 1);
+  std::ranges::nth_element(counts, weakest, std::ranges::greater());
+  return *weakest;
+}
+
+void Composite::set_silent(std::size_t i) {
+  ClientCore& core = part(i).core();
+  const std::uint64_t mark = 1 + core.keeper().connection();
+  if (silent_.at(i).exchange(mark) == mark || !core.keeper().is_connected()) return;
+  try {
+    core.coordinator().submit({.operation = client::request::Check{"/"}, .at_once = true},
+                              [composite = weak_from_this(), i, mark](const client::Reply& reply) {
+                                const auto alive = composite.lock();
+                                std::uint64_t expected = mark;
+                                if (alive && ends_silence(reply.status)) {
+                                  alive->silent_.at(i).compare_exchange_strong(expected, 0);
+                                }
+                              });
+  } catch (const std::exception&) {  // no memory: no reply will clear the mark
+    set_in_reach(i);
+  }
+}
+
+bool Composite::still_silent(std::size_t i) const {
+  const std::uint64_t mark = silent_.at(i);
+  if (mark == 0) return false;
+  LeaseKeeper& keeper = part(i).core().keeper();
+  return !keeper.is_connected() || 1 + keeper.connection() == mark;
+}
+
+bool Composite::enough_in_reach() const {
+  std::size_t in_reach = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) in_reach += still_silent(i) ? 0 : 1;
+  return in_reach >= rule_.needed;
+}
+
+void Composite::post(std::function<void()> task) {
+  const auto open =
+      std::ranges::find_if(parts_, [](const Part& p) { return !p.lock->core().closed(); });
+  auto& core = (open != parts_.end() ? *open : parts_.front()).lock->core();
+  ReliablePost::send(core.shared_from_this(), core.dispatcher(), "lock " + paths(),
+                     std::move(task));
+}
+
+void Composite::enroll(const std::shared_ptr<CompositeCall>& call) {
+  const std::lock_guard guard(mutex_);
+  calls_.emplace(call.get(), Enrolled{++last_call_, call});
+}
+
+void Composite::dismiss(const CompositeCall& call) noexcept {
+  const std::lock_guard guard(mutex_);
+  calls_.erase(&call);
+}
+
+void Composite::close() {
+  // In the order in which the calls began, so that a simulated run is reproducible.
+  std::map<std::uint64_t, std::shared_ptr<CompositeCall>> calls;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& [key, enrolled] : calls_) {
+      if (auto alive = enrolled.call.lock()) calls.emplace(enrolled.number, std::move(alive));
+    }
+  }
+  for (const auto& [number, call] : calls) call->close();
+  if (rule_.listener) rule_.listener->remove();
+}
+
+// The parts release the locks of the thread. Only the record of them is deleted here.
+void Composite::thread_exits(Owner owner) noexcept {
+  if (forked()) return;
+  const std::lock_guard guard(mutex_);
+  locked_.erase(owner);
+}
+
+}  // namespace zklock::detail

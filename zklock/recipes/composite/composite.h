@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "zklock/core/hold_limit.h"
+#include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/session/thread_exit.h"
+#include "zklock/owner.h"
+#include "zklock/recipes/composite/part_lock.h"
+
+namespace zklock::detail {
+
+class CompositeCall;
+
+/// The parts of a MultiMutex or a QuorumMutex, in the order in which all processes acquire them,
+/// and the state that outlives a call.
+///
+/// Thread-safety: all members, from any thread. REQUIRES: made by std::make_shared.
+class Composite : public ThreadExitListener, public std::enable_shared_from_this<Composite> {
+ public:
+  struct Part {
+    std::unique_ptr<PartLock> lock;
+    std::size_t index = 0;  ///< index in the caller's order
+  };
+  struct Rule {
+    std::size_t needed = 1;
+    bool queue_again = true;
+    core::HoldLimit limit = {};
+    std::shared_ptr<LockListener> listener = {};  ///< gets the events of all parts; null: none
+    /// How long a part may be unreachable before it is skipped. Set only if not all parts are
+    /// needed.
+    std::optional<std::chrono::milliseconds> patience = std::nullopt;
+  };
+
+  Composite(std::vector<Part> parts, const Rule& rule);
+
+  const Rule& rule() const noexcept { return rule_; }
+  std::size_t size() const noexcept { return parts_.size(); }
+  PartLock& part(std::size_t i) const { return *parts_.at(i).lock; }
+  std::size_t part_index(std::size_t i) const { return parts_.at(i).index; }
+  /// Returns the paths for error texts, each path once.
+  std::string paths() const;
+
+  bool forked() const noexcept;
+  /// Throws Error(forked), or Error(closed) if fewer than `needed` parts have an open client.
+  void check_usable(const char* operation) const;
+
+  /// Arranges that each lock() of the calling thread is released when the thread ends.
+  void unlock_at_thread_exit();
+  /// Records which parts a lock() of `owner` acquired.
+  void locked(const Owner& owner, std::vector<std::size_t> taken);
+  /// Releases the last lock() of `owner`, in all parts that it acquired. Throws Error(not_owner),
+  /// which names the parts that refused, after the others have been unlocked. Throws Error(forked).
+  void unlock(const Owner& owner);
+  /// Returns the largest number of counts that `owner` has in each of `needed` parts.
+  int count(const Owner& owner) const;
+
+  /// Marks part `i` unreachable. If its client is connected, also sends a quorum request. The reply
+  /// to it, or a new connection, clears the mark.
+  void set_silent(std::size_t i);
+  /// Clears the mark of part `i`.
+  void set_in_reach(std::size_t i) { silent_.at(i) = 0; }
+  /// Returns whether part `i` is marked.
+  bool still_silent(std::size_t i) const;
+  /// Returns whether enough parts remain without the unreachable ones.
+  bool enough_in_reach() const;
+
+  /// Runs `task` as a user callback of the first client that is open. Does not block.
+  void post(std::function<void()> task);
+
+  /// Adds a call that is under way, until dismiss(). close() ends these calls with Error(closed)
+  /// and removes the listener.
+  void enroll(const std::shared_ptr<CompositeCall>& call);
+  void dismiss(const CompositeCall& call) noexcept;
+  void close();
+
+  void thread_exits(Owner owner) noexcept override;
+
+ private:
+  std::vector<std::size_t> take_locked(const Owner& owner);
+  bool all_needed() const noexcept { return rule_.needed == parts_.size(); }
+
+  const std::vector<Part> parts_;
+  const Rule rule_;
+  /// Per part: 0 if it is reachable, otherwise 1 + its connection count when it was marked.
+  std::vector<std::atomic<std::uint64_t>> silent_;
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  struct Enrolled {
+    std::uint64_t number;  ///< rising, in the order of enroll()
+    std::weak_ptr<CompositeCall> call;
+  };
+  std::unordered_map<const CompositeCall*, Enrolled> calls_;
+  std::uint64_t last_call_ = 0;
+  /// The parts of each lock() that has not been unlocked yet. Unused if all parts are needed.
+  std::unordered_map<Owner, std::vector<std::vector<std::size_t>>> locked_;
+};
+
+}  // namespace zklock::detail

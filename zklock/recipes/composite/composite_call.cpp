@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/composite/composite_call.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "zklock/engine/contender.h"
+#include "zklock/error.h"
+
+namespace zklock::detail {
+
+using core::CompositeEffect;
+using core::CompositeState;
+using core::PartAnswer;
+
+namespace {
+
+constexpr const char* skipped_silent =
+    "the ensemble was skipped: its quorum has not answered since it was found unreachable; check "
+    "its servers";
+constexpr const char* skipped_disconnected =
+    "the ensemble was skipped: its client has no connection; check its servers";
+
+std::size_t ms(core::Duration d) {
+  return static_cast<std::size_t>(std::chrono::ceil<std::chrono::milliseconds>(d).count());
+}
+
+}  // namespace
+
+CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequest request)
+    : composite_(std::move(composite)),
+      wanted_(std::move(request)),
+      waits_(!wanted_.deadline.has_passed(composite_->part(0).core().scheduler().now())),
+      fsm_({.parts = composite_->size(),
+            .needed = composite_->rule().needed,
+            .wait = waits_,
+            .queue_again = composite_->rule().queue_again,
+            .persists = composite_->rule().patience && !wanted_.deadline.is_never()}),
+      taken_(composite_->size()),
+      errors_(composite_->size()) {}
+
+std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> composite,
+                                                    CompositeRequest request) {
+  std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(request)));
+  call->composite_->enroll(call);
+  const std::stop_token stop = call->wanted_.stop;
+  // If a stop was requested before, it takes effect here, before the start.
+  if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
+  call->post([](CompositeCall& c) { c.carry_out(c.fsm_.start()); });
+  return call;
+}
+
+void CompositeCall::cancel() {
+  if (composite_->forked()) return;
+  post([](CompositeCall& c) { c.carry_out(c.fsm_.stop()); });
+}
+
+void CompositeCall::close() {
+  post([](CompositeCall& c) {
+    c.closed_ = true;
+    c.carry_out(c.fsm_.stop());
+  });
+}
+
+void CompositeCall::Look::operator()() const {
+  const auto alive = call.lock();
+  if (alive && !alive->composite_->forked()) alive->post([](CompositeCall&) {});
+}
+
+// ---- the queue of events ------------------------------------------------------------------------
+
+void CompositeCall::post(std::function<void(CompositeCall&)> event) {
+  {
+    const std::lock_guard guard(mutex_);
+    line_.push_back(std::move(event));
+    if (std::exchange(at_work_, true)) return;
+  }
+  const auto self = shared_from_this();
+  std::function<void(CompositeCall&)> next;
+  while (take_event(next)) {
+    if (finished_) continue;
+    look_for_losses();
+    next(*this);
+  }
+}
+
+bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
+  event = nullptr;
+  const std::lock_guard guard(mutex_);
+  at_work_ = !line_.empty();
+  if (!at_work_) return false;
+  event = std::move(line_.front());
+  line_.pop_front();
+  return true;
+}
+
+// ---- driving the rule ---------------------------------------------------------------------------
+
+void CompositeCall::look_for_losses() {
+  for (std::size_t i = 0; i < taken_.size(); ++i) {
+    if (taken_[i] && taken_[i]->outcome.contender->grant().state() == HoldState::lost) {
+      carry_out(fsm_.lost(i));
+    }
+  }
+}
+
+void CompositeCall::carry_out(const core::CompositeEffects& effects) {
+  for (const CompositeEffect& effect : effects) carry_out(effect);
+}
+
+void CompositeCall::carry_out(const CompositeEffect& effect) {
+  switch (effect.kind) {
+    case CompositeEffect::Kind::ask: ask(effect.part, false); return;
+    case CompositeEffect::Kind::ask_once: ask(effect.part, true); return;
+    case CompositeEffect::Kind::call_off:
+      if (call_off_) call_off_();
+      return;
+    case CompositeEffect::Kind::drop: drop(effect.part); return;
+    case CompositeEffect::Kind::grant: grant(); return;
+    case CompositeEffect::Kind::end: {
+      if (!closed_) return finish({});
+      const Error error(Errc::closed, "lock", composite_->paths(),
+                        "the mutex was destroyed meanwhile");
+      return finish({.error = std::make_exception_ptr(error)});
+    }
+    case CompositeEffect::Kind::fail_lost: finish({.error = lost_error(effect.part)}); return;
+    case CompositeEffect::Kind::fail: finish({.error = failure()}); return;
+  }
+}
+
+void CompositeCall::ask(std::size_t part, bool once) {
+  ++request_;
+  call_off_ = nullptr;
+  PartLock& lock = composite_->part(part);
+  const auto taken = std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); });
+  const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
+  const bool dispensable = composite_->rule().patience.has_value();
+  const bool connected = lock.core().keeper().is_connected();
+  const bool passed_over = composite_->still_silent(part) &&
+                           (!waits_ || (composite_->enough_in_reach() && !fsm_.in_earnest()));
+  if (dispensable && (passed_over || (spare && !connected))) {
+    const Error error(Errc::not_connected, "lock", lock.path(),
+                      connected ? skipped_silent : skipped_disconnected);
+    post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
+      c.failed(part, cause, PartAnswer::not_asked);
+    });
+    return;
+  }
+  spare_ = waits_ && once;
+  last_sign_ = lock.core().scheduler().now();
+  if (dispensable) patience_ = patience_with(last_sign_, composite_->size() - part);
+  try {
+    call_off_ = lock.ask({.owner = wanted_.owner,
+                          .deadline = once ? Deadline::passed() : wanted_.deadline,
+                          .kind = wanted_.kind,
+                          .queue_again = composite_->rule().queue_again,
+                          .limit = {.notice = wanted_.limit.notice},
+                          .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
+                            self->post([part, outcome = std::move(outcome)](CompositeCall& c) {
+                              c.answered(part, outcome);
+                            });
+                          }});
+  } catch (...) {
+    post([part, cause = std::current_exception()](CompositeCall& c) {
+      c.failed(part, cause, PartAnswer::failed);
+    });
+    return;
+  }
+  if (dispensable) look_later(request_);
+}
+
+void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
+  look_no_more();
+  if (outcome.error) {
+    const bool out = outcome.error->errc() == Errc::not_connected;
+    return failed(part, std::make_exception_ptr(*outcome.error),
+                  out ? PartAnswer::out_of_reach : PartAnswer::failed);
+  }
+  if (!outcome.contender) return carry_out(fsm_.answered(PartAnswer::none, late()));
+  composite_->set_in_reach(part);
+  errors_[part] = nullptr;
+  const std::stop_token lost = outcome.contender->grant().lost();
+  taken_[part] = Taken{std::move(outcome), nullptr};
+  taken_[part]->on_loss = std::make_unique<std::stop_callback<Look>>(lost, Look{weak_from_this()});
+  carry_out(fsm_.answered(PartAnswer::granted, late()));
+}
+
+void CompositeCall::failed(std::size_t part, std::exception_ptr error, core::PartAnswer how) {
+  errors_[part] = std::move(error);
+  if (how == PartAnswer::out_of_reach) composite_->set_silent(part);
+  carry_out(fsm_.answered(how, late()));
+}
+
+// ---- unreachable parts --------------------------------------------------------------------------
+
+core::Duration CompositeCall::patience_with(core::Instant now, std::size_t parts_left) const {
+  const core::Duration most = *composite_->rule().patience;
+  if (!waits_ || wanted_.deadline.is_never()) return most;
+  const auto share = (wanted_.deadline.at() - now) / static_cast<core::Duration::rep>(parts_left);
+  return std::clamp<core::Duration>(share, std::chrono::milliseconds(1), most);
+}
+
+void CompositeCall::look_later(std::uint64_t request) {
+  auto& scheduler = composite_->part(fsm_.asked()).core().scheduler();
+  core::Instant due = scheduler.now() + patience_ / 4;
+  if (spare_) due = std::min(due, wanted_.deadline.at());
+  look_ = scheduler.at(due, [weak = weak_from_this(), request] {
+    if (const auto call = weak.lock()) {
+      call->post([request](CompositeCall& c) { c.look_at_silence(request); });
+    }
+  });
+}
+
+void CompositeCall::look_no_more() {
+  composite_->part(fsm_.asked()).core().scheduler().cancel(std::exchange(look_, {}));
+}
+
+void CompositeCall::look_at_silence(std::uint64_t request) {
+  if (request != request_ || fsm_.state() != CompositeState::asking) return;
+  // The request for a spare part is a single attempt, which has no deadline. So the deadline of the
+  // call is checked here.
+  if (spare_ && late()) return carry_out(fsm_.silent());
+  const std::size_t part = fsm_.asked();
+  PartLock& lock = composite_->part(part);
+  const auto now = lock.core().scheduler().now();
+  if (lock.in_touch(wanted_.owner)) {
+    last_sign_ = now;
+    errors_[part] = nullptr;  // from an earlier round
+  } else if (now - last_sign_ >= patience_) {
+    composite_->set_silent(part);
+    errors_[part] = std::make_exception_ptr(Error(
+        Errc::not_connected, "lock", lock.path(),
+        "no answer from the ensemble's quorum within " + std::to_string(ms(patience_)) +
+            " ms; check its servers, or raise the deadline or QuorumOptions::ensemble_timeout"));
+    return carry_out(fsm_.silent());
+  }
+  look_later(request);
+}
+
+bool CompositeCall::late() const {
+  auto& core = composite_->part(fsm_.asked()).core();
+  return waits_ && wanted_.deadline.has_passed(core.scheduler().now());
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+void CompositeCall::drop(std::size_t part) {
+  auto taken = std::exchange(taken_[part], std::nullopt);
+  if (!taken) return;
+  taken->on_loss.reset();
+  taken->outcome.contender->release(wanted_.kind);
+}
+
+// The maximum hold time begins at the grant of the whole, not while the call waits for other parts.
+// If the owner already held the part, that hold's time continues.
+void CompositeCall::begin_time_of(std::size_t part) {
+  if (!wanted_.limit.longest || composite_->part(part).count(wanted_.owner) != 1) return;
+  taken_[part]->outcome.contender->renew(wanted_.limit.longest);
+}
+
+void CompositeCall::grant() {
+  std::vector<CompositeGrant::Part> parts;
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < taken_.size(); ++i) {
+    if (taken_[i]) begin_time_of(i);
+    auto taken = std::exchange(taken_[i], std::nullopt);
+    if (!taken) continue;
+    taken->on_loss.reset();
+    indices.push_back(i);
+    if (wanted_.kind == core::CountKind::hold) {
+      parts.push_back({.hold = taken->outcome.contender->make_hold(core::CountKind::hold),
+                       .core = composite_->part(i).core().shared_from_this(),
+                       .index = composite_->part_index(i)});
+    }
+  }
+  CompositeOutcome outcome{.granted = true};
+  if (wanted_.kind == core::CountKind::hold) {
+    outcome.held = std::make_shared<CompositeGrant>(wanted_.owner, std::move(parts),
+                                                    composite_->size(), composite_->rule().needed);
+  } else {
+    composite_->locked(wanted_.owner, std::move(indices));
+  }
+  finish(std::move(outcome));
+}
+
+void CompositeCall::finish(CompositeOutcome outcome) {
+  finished_ = true;
+  composite_->dismiss(*this);
+  const auto done = std::exchange(wanted_.done, nullptr);
+  done(std::move(outcome));
+}
+
+std::exception_ptr CompositeCall::lost_error(std::size_t part) const {
+  if (composite_->part(part).core().closed()) {
+    return std::make_exception_ptr(Error(Errc::closed, "lock", composite_->part(part).path()));
+  }
+  return std::make_exception_ptr(
+      Error(Errc::lock_lost, "lock", composite_->part(part).path(),
+            "it was taken, and lost again before all locks were; the policy is to fail"));
+}
+
+std::exception_ptr CompositeCall::failure() const {
+  if (!composite_->rule().patience) return errors_[fsm_.asked()];
+  std::string text = "no majority of the ensembles is left";
+  std::optional<Errc> code;
+  for (std::size_t i = 0; i < errors_.size(); ++i) {
+    if (!errors_[i]) continue;
+    text.append(code ? ", " : " (").append(composite_->part(i).core().settings().hosts);
+    try {
+      std::rethrow_exception(errors_[i]);
+    } catch (const Error& e) {
+      if (!code) code = e.errc();
+      text.append(": ").append(e.what());
+    } catch (const std::exception& e) {
+      if (!code) code = Errc::server_error;
+      text.append(": ").append(e.what());
+    }
+  }
+  return std::make_exception_ptr(Error(code.value_or(Errc::not_connected), "lock",
+                                       composite_->paths(), code ? text.append(")") : text));
+}
+
+}  // namespace zklock::detail

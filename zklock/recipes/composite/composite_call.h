@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "zklock/core/composite_fsm.h"
+#include "zklock/core/hold_limit.h"
+#include "zklock/deadline.h"
+#include "zklock/owner.h"
+#include "zklock/recipes/composite/composite.h"
+#include "zklock/recipes/composite/composite_grant.h"
+
+namespace zklock::detail {
+
+/// How a call that acquires several locks ended: with a grant, with an error, or with neither. It
+/// ends with neither if the deadline passed, others hold the locks, or a stop was requested.
+struct CompositeOutcome {
+  bool granted = false;
+  /// The holds of a grant to acquire(); null after a lock().
+  std::shared_ptr<CompositeGrant> held = {};
+  std::exception_ptr error = {};
+};
+
+/// The request of one call.
+struct CompositeRequest {
+  Owner owner;
+  Deadline deadline;
+  core::CountKind kind = core::CountKind::hold;
+  core::HoldLimit limit = {};  ///< counted from the grant of the whole
+  std::stop_token stop = {};
+  /// Called once, with no lock held, on a thread that must not be blocked. REQUIRES: it runs no
+  /// user code.
+  std::function<void(CompositeOutcome)> done = {};
+};
+
+/// One blocking or asynchronous call that acquires the parts of a composite. It drives
+/// core::CompositeFsm.
+///
+/// No thread waits for a call. Each event is appended to a queue. If no thread is processing the
+/// queue, the thread that appended the event processes it until it is empty.
+///
+/// Thread-safety: all members, from any thread.
+class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
+ public:
+  static std::shared_ptr<CompositeCall> start(std::shared_ptr<Composite> composite,
+                                              CompositeRequest request);
+  /// Ends the call soon, without a grant and without an error, unless it has ended.
+  void cancel();
+  /// Returns 0: a thread that waits for several locks does not spin. See PendingAcquire::spin_before_block().
+  static std::chrono::microseconds spin_before_block() noexcept { return {}; }
+  /// Returns no deadline: the requests to the parts have it. See PendingAcquire::deadline().
+  static Deadline deadline() noexcept { return Deadline::never(); }
+  static void expire() noexcept {}
+  /// Ends the call soon, with Error(closed), unless it has ended: the public object is being
+  /// destroyed.
+  void close();
+
+ private:
+  CompositeCall(std::shared_ptr<Composite> composite, CompositeRequest request);
+
+  struct Cancel {
+    std::weak_ptr<CompositeCall> call;
+    void operator()() const {
+      if (const auto alive = call.lock()) alive->cancel();
+    }
+  };
+  struct Look {
+    std::weak_ptr<CompositeCall> call;
+    void operator()() const;
+  };
+  /// A part that is held, or that was lost and is not released yet.
+  struct Taken {
+    AcquireOutcome outcome;
+    std::unique_ptr<std::stop_callback<Look>> on_loss;
+  };
+
+  void post(std::function<void(CompositeCall&)> event);
+  bool take_event(std::function<void(CompositeCall&)>& event);
+
+  /// REQUIRES: called by the thread that processes the queue of events.
+  void look_for_losses();
+  void carry_out(const core::CompositeEffects& effects);
+  void carry_out(const core::CompositeEffect& effect);
+  void ask(std::size_t part, bool once);
+  void answered(std::size_t part, AcquireOutcome outcome);
+  void failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);
+  void look_at_silence(std::uint64_t request);
+  void look_later(std::uint64_t request);
+  void look_no_more();
+  core::Duration patience_with(core::Instant now, std::size_t parts_left) const;
+  bool late() const;
+  void drop(std::size_t part);
+  void begin_time_of(std::size_t part);
+  void grant();
+  void finish(CompositeOutcome outcome);
+  std::exception_ptr lost_error(std::size_t part) const;
+  std::exception_ptr failure() const;
+
+  const std::shared_ptr<Composite> composite_;
+  CompositeRequest wanted_;
+  const bool waits_;  ///< false: a single attempt
+  std::optional<std::stop_callback<Cancel>> on_stop_;
+
+  // used only by the thread that processes the queue of events
+  core::CompositeFsm fsm_;
+  std::vector<std::optional<Taken>> taken_;
+  std::vector<std::exception_ptr> errors_;
+  std::function<void()> call_off_;
+  bool spare_ = false;         ///< the awaited part exceeds the needed number
+  std::uint64_t request_ = 0;  ///< count of requests, to recognise stale timers
+  core::Instant last_sign_{};  ///< when the awaited part was last reachable
+  core::Duration patience_{};  ///< how long the awaited part may be unreachable
+  client::TimerId look_{};     ///< timer for look_at_silence()
+  bool closed_ = false;
+  bool finished_ = false;
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::deque<std::function<void(CompositeCall&)>> line_;
+  bool at_work_ = false;
+};
+
+}  // namespace zklock::detail

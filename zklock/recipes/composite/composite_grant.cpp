@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/composite/composite_grant.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/callback/stopped_token.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/session/fork_guard.h"
+
+namespace zklock::detail {
+
+CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t lock_nodes,
+                               std::size_t needed)
+    : owner_(owner),
+      needed_(needed),
+      holds_(lock_nodes),
+      tally_(std::make_shared<Tally>(needed, taken.size())) {
+  for (Part& part : taken) {
+    Hold& hold = holds_.at(part.index);
+    hold = std::move(part.hold);
+    order_.push_back(part.index);
+    cores_.push_back(part.core);
+    on_loss_.emplace_back(hold.lost(), OnLoss{tally_, std::move(part.core), hold});
+  }
+}
+
+CompositeGrant::~CompositeGrant() {
+  on_loss_.clear();
+  for (auto lock_node = order_.rbegin(); lock_node != order_.rend(); ++lock_node)
+    holds_[*lock_node].release();
+}
+
+void CompositeGrant::release(std::shared_ptr<CompositeGrant> parts) noexcept {
+  if (std::ranges::any_of(parts->cores_, [](const auto& core) { return core->forked(); })) {
+    keep_for_ever(std::move(parts));
+  }
+}
+
+// Runs on a thread of the client that notifies losses. release() blocks until this function has
+// returned, and must not wait for the user's callbacks. So they run in a separate task.
+void CompositeGrant::OnLoss::operator()() const noexcept {
+  if (tally->left.fetch_sub(1) != tally->needed) return;
+  auto source = tally->source;
+  try {
+    ReliablePost::send(
+        core, core->losses(), "lock " + hold.node(),
+        [source, until = Contender::being_told(hold)]() mutable { source.request_stop(); });
+  } catch (const std::exception&) {  // no memory
+    source.request_stop();
+  }
+}
+
+HoldState CompositeGrant::state() const noexcept {
+  std::size_t held = 0;
+  std::size_t valid = 0;
+  for (const Hold& hold : holds_) {
+    switch (hold.state()) {
+      case HoldState::held: ++held; [[fallthrough]];
+      case HoldState::suspended: ++valid; break;
+      case HoldState::lost: break;
+    }
+  }
+  if (held >= needed_) return HoldState::held;
+  return valid >= needed_ ? HoldState::suspended : HoldState::lost;
+}
+
+std::stop_token CompositeGrant::lost() const noexcept {
+  if (state() != HoldState::lost || tally_->source.stop_requested()) {
+    return tally_->source.get_token();
+  }
+  return stopped_token();
+}
+
+// Returns the latest time until which enough holds are valid. For each candidate, all holds are
+// read again: a lease that was extended meanwhile does no harm, and a lapsed lease is not counted.
+LeaseClock::time_point CompositeGrant::valid_until() const noexcept {
+  auto latest = LeaseClock::time_point::min();
+  for (const Hold& candidate : holds_) {
+    const auto until = candidate.valid_until();
+    if (until <= latest) continue;
+    const auto as_long =
+        std::ranges::count_if(holds_, [&](const Hold& h) { return h.valid_until() >= until; });
+    if (static_cast<std::size_t>(as_long) >= needed_) latest = until;
+  }
+  return latest;
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "zklock/engine/client_core.h"
+#include "zklock/hold.h"
+#include "zklock/lease_clock.h"
+#include "zklock/owner.h"
+
+namespace zklock::detail {
+
+/// The holds of the parts in one grant of a composite. The grant is valid while `needed` of them
+/// are.
+///
+/// Thread-safety: the const members, from any thread.
+class CompositeGrant {
+ public:
+  struct Part {
+    Hold hold;
+    std::shared_ptr<ClientCore> core;  ///< client that notifies its loss
+    std::size_t index;                 ///< index in holds()
+  };
+
+  /// `taken`: the parts in the order of their acquisition, which all processes share. `lock nodes`: the
+  /// number of all parts. A part that was not taken has an empty hold in holds().
+  CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t lock_nodes,
+                 std::size_t needed);
+  /// Releases all holds, the last acquired first. So a contender that is granted a part and goes on
+  /// to the next part finds that one free.
+  ~CompositeGrant();
+  CompositeGrant(const CompositeGrant&) = delete;
+  CompositeGrant& operator=(const CompositeGrant&) = delete;
+
+  /// Does what the destructor does. In a fork()ed child, leaks the object instead.
+  static void release(std::shared_ptr<CompositeGrant> parts) noexcept;
+
+  HoldState state() const noexcept;
+  std::stop_token lost() const noexcept;
+  LeaseClock::time_point valid_until() const noexcept;
+  /// Calls `renew` for each hold. Returns whether it returned true for enough holds. If the grant
+  /// is lost, returns false and calls nothing.
+  template <class Renew>
+  bool renew(Renew renew) {
+    if (state() == HoldState::lost) return false;
+    const auto renewed = std::ranges::count_if(holds_, renew);
+    return static_cast<std::size_t>(renewed) >= needed_;
+  }
+  std::span<const Hold> holds() const noexcept { return holds_; }
+  const Owner& owner() const noexcept { return owner_; }
+
+ private:
+  /// Counts the holds that are not lost. Shared, so that it outlives the holds while a loss is
+  /// being notified.
+  struct Tally {
+    Tally(std::size_t parts_needed, std::size_t parts_held)
+        : needed(parts_needed), left(parts_held) {}
+    std::size_t needed;
+    std::atomic<std::size_t> left;
+    std::stop_source source = {};
+  };
+  struct OnLoss {
+    std::shared_ptr<Tally> tally;
+    std::shared_ptr<ClientCore> core;
+    const Hold& hold;
+    void operator()() const noexcept;
+  };
+
+  const Owner owner_;
+  const std::size_t needed_;
+  std::vector<std::shared_ptr<ClientCore>> cores_;  ///< clients of the taken parts
+  std::vector<std::size_t> order_;                  ///< lock nodes, in the order of acquisition
+  std::vector<Hold> holds_;
+  std::shared_ptr<Tally> tally_;
+  std::list<std::stop_callback<OnLoss>> on_loss_;
+};
+
+}  // namespace zklock::detail

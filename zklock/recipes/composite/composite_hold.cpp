@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/composite_hold.h"
+
+#include <utility>
+
+#include "zklock/recipes/composite/composite_grant.h"
+
+namespace zklock {
+
+CompositeHold::CompositeHold(std::shared_ptr<detail::CompositeGrant> parts) noexcept
+    : parts_(std::move(parts)) {}
+
+CompositeHold::CompositeHold(CompositeHold&& other) noexcept : parts_(std::move(other.parts_)) {}
+
+CompositeHold& CompositeHold::operator=(CompositeHold&& other) noexcept {
+  if (this != &other) {
+    release();
+    parts_ = std::move(other.parts_);
+  }
+  return *this;
+}
+
+CompositeHold::~CompositeHold() {
+  release();
+}
+
+HoldState CompositeHold::state() const noexcept {
+  return parts_ ? parts_->state() : HoldState::lost;
+}
+
+std::stop_token CompositeHold::lost() const noexcept {
+  return parts_ ? parts_->lost() : Hold().lost();
+}
+
+LeaseClock::time_point CompositeHold::valid_until() const noexcept {
+  return parts_ ? parts_->valid_until() : LeaseClock::time_point::min();
+}
+
+bool CompositeHold::renew() {
+  return parts_ && parts_->renew([](Hold& hold) { return hold.renew(); });
+}
+
+bool CompositeHold::renew(std::chrono::milliseconds length) {
+  return parts_ && parts_->renew([length](Hold& hold) { return hold.renew(length); });
+}
+
+std::span<const Hold> CompositeHold::holds() const noexcept {
+  return parts_ ? parts_->holds() : std::span<const Hold>();
+}
+
+const Hold& CompositeHold::operator[](std::size_t i) const noexcept {
+  static const Hold none;
+  const auto all = holds();
+  return i < all.size() ? all[i] : none;
+}
+
+Owner CompositeHold::owner() const noexcept {
+  return parts_ ? parts_->owner() : Owner::this_thread();
+}
+
+void CompositeHold::release() noexcept {
+  if (auto parts = std::exchange(parts_, nullptr))
+    detail::CompositeGrant::release(std::move(parts));
+}
+
+}  // namespace zklock

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "zklock/core/hold_limit.h"
+#include "zklock/core/ownership.h"
+#include "zklock/deadline.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/owner.h"
+
+namespace zklock::detail {
+
+/// One lock of several that a composite acquires together. The interface between the composites and
+/// the single locks. Outcomes are passed to a callback.
+///
+/// The callback runs on the thread that handles the reply, not on the user's executor. Otherwise a
+/// blocking acquire on the only thread of the executor would never return.
+///
+/// Thread-safety: all members, from any thread.
+class PartLock {
+ public:
+  struct Request {
+    Owner owner;
+    Deadline deadline;
+    core::CountKind kind = core::CountKind::hold;
+    bool queue_again = true;
+    core::HoldLimit limit = {};
+    /// Called once, possibly before ask() returns, with no lock held. REQUIRES: it does not block.
+    std::function<void(AcquireOutcome)> done = {};
+  };
+
+  virtual ~PartLock() = default;
+
+  /// Requests a count for the owner. Returns a function that cancels the request; `done` is called
+  /// in that case too. Throws Error(closed), or the exception of a system that has no memory or
+  /// thread left; then `done` is not called.
+  virtual std::function<void()> ask(Request request) = 0;
+  /// Releases one lock() of `owner`. Returns false if `owner` has none.
+  virtual bool unlock(const Owner& owner) = 0;
+  /// Returns the exclusive counts of `owner` if it has a valid hold, otherwise 0.
+  virtual int count(const Owner& owner) = 0;
+  /// Returns whether `owner` has a znode in the queue and the client is connected with a valid
+  /// lease. A valid lease shows that the ensemble's quorum has answered recently.
+  virtual bool in_touch(const Owner& owner) = 0;
+  /// Arranges that the locks of the calling thread are released when the thread ends.
+  virtual void unlock_at_thread_exit() = 0;
+
+  virtual ClientCore& core() noexcept = 0;
+  virtual const std::string& path() const noexcept = 0;
+};
+
+}  // namespace zklock::detail

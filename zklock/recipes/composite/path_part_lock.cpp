@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/composite/path_part_lock.h"
+
+#include <utility>
+
+#include "zklock/engine/contender.h"
+#include "zklock/engine/pending_acquire.h"
+#include "zklock/engine/session/thread_exit.h"
+
+namespace zklock::detail {
+
+PathPartLock::PathPartLock(ClientCore& core, const core::LockPath& path,
+                           std::chrono::milliseconds lock_delay, LockEventSink event_sink)
+    : path_lock_(core.path_lock(path)),
+      lock_delay_(lock_delay),
+      event_sink_(std::move(event_sink)) {
+  path_lock_->attach();
+}
+
+PathPartLock::~PathPartLock() {
+  if (path_lock_->detach()) {
+    core().warn("lock " + path() + ": the mutex is destroyed while locked");
+  }
+}
+
+std::function<void()> PathPartLock::ask(Request request) {
+  auto call = PendingAcquire::start(path_lock_,
+                                    {.owner = request.owner,
+                                     .deadline = request.deadline,
+                                     .kind = request.kind,
+                                     .queue_again = request.queue_again,
+                                     .limit = request.limit,
+                                     .event_sink = event_sink_,
+                                     .lock_delay = lock_delay_,
+                                     .done = std::move(request.done)},
+                                    {});
+  return [call = std::move(call)] { call->cancel(); };
+}
+
+bool PathPartLock::unlock(const Owner& owner) {
+  return path_lock_->unlock(owner, core::CountKind::lock);
+}
+
+int PathPartLock::count(const Owner& owner) {
+  return path_lock_->ownership(owner).exclusive_count();
+}
+
+bool PathPartLock::in_touch(const Owner& owner) {
+  LeaseKeeper& keeper = core().keeper();
+  return keeper.is_connected() && keeper.valid_lease(keeper.session()) != nullptr &&
+         !path_lock_->node_of(owner).empty();
+}
+
+void PathPartLock::unlock_at_thread_exit() {
+  call_at_thread_exit(path_lock_);
+}
+
+ClientCore& PathPartLock::core() noexcept {
+  return path_lock_->core();
+}
+
+const std::string& PathPartLock::path() const noexcept {
+  return path_lock_->path().str();
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/election/candidate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/pending_acquire.h"
+#include "zklock/engine/session/wait_in_slices.h"
+#include "zklock/recipes/locks/checked_options.h"
+#include "zklock/recipes/observe/queue_reader.h"
+
+namespace zklock::detail {
+
+using core::CandidateState;
+using core::ElectionEffect;
+
+namespace {
+
+constexpr const char* operation = "lead";
+
+std::shared_ptr<PathLock> engine_for(ClientCore& core, std::string path) {
+  const core::LockPath checked(std::move(path));
+  core.check_usable(operation, checked.str());
+  return core.path_lock(checked);
+}
+
+client::Backoff checked_backoff(const Candidate::Settings& settings, const std::string& path) {
+  if (settings.retry_delay_min.count() <= 0 ||
+      settings.retry_delay_max < settings.retry_delay_min) {
+    throw Error(Errc::invalid_option, operation, path,
+                "retry_delay_min must be positive and not above retry_delay_max");
+  }
+  return {settings.retry_delay_min, settings.retry_delay_max};
+}
+
+}  // namespace
+
+Candidate::Candidate(const std::shared_ptr<ClientCore>& core, std::string path, Settings settings)
+    : path_lock_(engine_for(*core, std::move(path))),
+      settings_(settings),
+      fsm_(settings.again),
+      backoff_(checked_backoff(settings, path_lock_->path().str())) {
+  checked_delay(settings_.lock_delay, path_lock_->path().str());
+}
+
+Candidate::~Candidate() = default;
+
+void Candidate::warn(const std::string& text) const noexcept {
+  core().warn(operation + (" " + path()) + ": " + text);
+}
+
+Candidate::Section::~Section() {
+  const auto outbox = std::exchange(candidate_.outbox_, {});
+  candidate_.changed_.notify_all();
+  lock_.unlock();
+  for (const auto& task : outbox) {
+    try {
+      task();
+    } catch (const std::exception& e) {  // no thread or memory: only this task
+      candidate_.warn(e.what());
+    }
+  }
+}
+
+// ---- driving the machine ------------------------------------------------------------------------
+
+void Candidate::run(const core::ElectionEffects& effects, By by) {
+  for (const ElectionEffect effect : effects) carry_out(effect, by);
+}
+
+void Candidate::carry_out(ElectionEffect effect, By by) {
+  switch (effect) {
+    case ElectionEffect::contend:
+      asking_ = std::stop_source();
+      error_.reset();
+      later([self = shared_from_this(), attempt = fsm_.attempt(), stop = asking_.get_token()] {
+        self->ask(attempt, stop);
+      });
+      return;
+    case ElectionEffect::cancel:
+      later([asking = asking_]() mutable { asking.request_stop(); });
+      return;
+    case ElectionEffect::pause: pause(); return;
+    case ElectionEffect::stop: end(by); return;
+    case ElectionEffect::release:
+      later([leadership_state = std::exchange(leadership_state_, nullptr)] {
+        leadership_state->release();
+      });
+      return;
+    case ElectionEffect::begin:  // answered() does these two: it has the hold
+    case ElectionEffect::give_back: return;
+  }
+}
+
+void Candidate::ask(Fsm::Attempt attempt, const std::stop_token& stop) {
+  AcquireRequest request{
+      .owner = Owner::unique(),  // two candidates of one process never nest
+      .deadline = Deadline::never(),
+      .lock_delay = settings_.lock_delay,
+      .done = [self = shared_from_this(), attempt](const AcquireOutcome& outcome) {
+        self->answered(attempt, outcome);
+      }};
+  try {
+    PendingAcquire::start(path_lock_, std::move(request), stop);
+  } catch (const Error& error) {
+    answered(attempt, {.error = error});
+  } catch (const std::exception& e) {  // no thread or no memory
+    warn(e.what());
+    answered(attempt, {});
+  }
+}
+
+void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
+  Hold hold = outcome.contender ? outcome.contender->make_hold(core::CountKind::hold) : Hold();
+  // An unwanted hold is released after the Section, without the mutex.
+  const Section section(*this);
+  if (hold) {
+    const auto effects = fsm_.granted(attempt);
+    if (effects.front() == ElectionEffect::begin) {
+      begin(outcome.contender, std::move(hold));
+    } else {
+      later([unwanted = std::make_shared<Hold>(std::move(hold))] { unwanted->release(); });
+    }
+    return;
+  }
+  const bool for_good = outcome.error && core::ends_contention(outcome.error->errc());
+  run(fsm_.failed(attempt, for_good));
+  const bool heard = attempt == fsm_.attempt();
+  if (heard && fsm_.state() == CandidateState::failed) error_ = outcome.error;
+  if (heard && outcome.error && !core().closed()) warn(outcome.error->what());
+}
+
+void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
+  if (!settings_.until_finished) backoff_.reset();
+  leadership_state_ = std::make_shared<LeadershipState>(fsm_.attempt(), leader, std::move(hold));
+  began(leadership_state_);
+  later([leader] { leader->watch_node(); });  // the leadership lasts: worth a request
+  later([leadership_state = leadership_state_, candidate = weak_from_this()] {
+    leadership_state->notify_loss([candidate, number = leadership_state->number()] {
+      if (const auto alive = candidate.lock()) alive->lost(number);
+    });
+  });
+}
+
+void Candidate::end(By by) {
+  leadership_state_->end();
+  ended(leadership_state_);
+  later([self = shared_from_this(), leadership_state = leadership_state_, by] {
+    if (by == By::caller) return leadership_state->stop();
+    // The thread that notifies the loss then contends again, so it must not run the user's
+    // callbacks: they may block.
+    auto& client = self->core();
+    ReliablePost::send(
+        client.shared_from_this(), client.losses(), operation + (" " + self->path()),
+        [leadership_state, until = leadership_state->being_told()] { leadership_state->stop(); });
+  });
+  if (!settings_.until_finished) run(fsm_.finished(leadership_state_->number()), by);
+}
+
+void Candidate::pause() {
+  const auto due = core().scheduler().now() + backoff_.next();
+  later([candidate = weak_from_this(), due, attempt = fsm_.attempt()] {
+    const auto self = candidate.lock();
+    if (!self) return;
+    self->core().scheduler().at(due, [candidate, attempt] {
+      const auto alive = candidate.lock();
+      if (!alive) return;
+      const Section section(*alive);
+      alive->run(alive->fsm_.due(attempt));
+    });
+  });
+}
+
+void Candidate::lost(LeadershipState::Number number) {
+  const Section section(*this);
+  run(fsm_.lost(number), By::loss);
+}
+
+// ---- requests of the user -----------------------------------------------------------------------
+
+bool Candidate::want() {
+  core().check_usable(operation, path());
+  const Section section(*this);
+  if (is_closed()) throw Error(Errc::closed, operation, path(), "it was closed");
+  if (fsm_.wants()) return false;
+  run(fsm_.wanted());
+  return true;
+}
+
+void Candidate::interrupt() {
+  const Section section(*this);
+  run(fsm_.interrupted());
+}
+
+void Candidate::withdraw() {
+  const Section section(*this);
+  run(fsm_.withdrawn());
+}
+
+void Candidate::had_no_turn(LeadershipState::Number number) {
+  const Section section(*this);
+  fsm_.had_no_turn(number);
+}
+
+void Candidate::finished(LeadershipState::Number number, bool failed) {
+  const Section section(*this);
+  if (!failed) backoff_.reset();
+  run(fsm_.finished(number, failed));
+}
+
+void Candidate::close() {
+  const Section section(*this);
+  run(fsm_.closed());
+}
+
+// ---- queries ------------------------------------------------------------------------------------
+
+bool Candidate::is_closed() const noexcept {
+  return fsm_.state() == CandidateState::closing || fsm_.state() == CandidateState::closed;
+}
+
+bool Candidate::leads() const {
+  if (core().forked()) return false;
+  const boost::lock_guard<boost::mutex> guard(mutex_);
+  return fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost;
+}
+
+bool Candidate::wants() const {
+  if (core().forked()) return false;
+  const boost::lock_guard<boost::mutex> guard(mutex_);
+  return fsm_.wants();
+}
+
+std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
+  if (core().forked()) return nullptr;
+  const boost::lock_guard<boost::mutex> guard(mutex_);
+  return fsm_.state() == CandidateState::leading ? leadership_state_ : nullptr;
+}
+
+std::optional<Error> Candidate::reason() const {
+  if (is_closed()) return Error(Errc::closed, operation, path(), "it was closed");
+  if (error_) return error_;
+  if (core().closed()) return Error(Errc::closed, operation, path(), "the client was closed");
+  return std::nullopt;
+}
+
+std::optional<Error> Candidate::error() const {
+  if (core().forked()) return Error(Errc::forked, operation, path());
+  const boost::lock_guard<boost::mutex> guard(mutex_);
+  return reason();
+}
+
+bool Candidate::await(Deadline deadline, const std::stop_token& stop) {
+  if (core().forked()) throw Error(Errc::forked, operation, path());
+  const auto wake = [self = shared_from_this()] {
+    const boost::lock_guard<boost::mutex> guard(self->mutex_);
+    self->changed_.notify_all();
+  };
+  const std::stop_callback on_stop(stop, wake);
+  boost::unique_lock<boost::mutex> lock(mutex_);
+  for (;;) {
+    if (fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost) {
+      return true;
+    }
+    if (const auto error = reason()) throw *error;
+    const auto now = core().scheduler().now();
+    if (stop.stop_requested() || deadline.has_passed(now)) return false;
+    // No event reports that the client was closed during a pause between two attempts.
+    const auto slice = slice_before(deadline, now, std::chrono::milliseconds(200));
+    const auto micros = std::chrono::ceil<std::chrono::microseconds>(slice).count();
+    changed_.timed_wait(lock, boost::posix_time::microseconds(micros));
+  }
+}
+
+std::vector<Participant> Candidate::participants(Deadline deadline) const {
+  return read_participants(path_lock_, deadline);
+}
+
+std::optional<Participant> Candidate::leader(Deadline deadline) const {
+  auto all = participants(deadline);
+  // The first contender may still wait for the end of a lock delay.
+  if (all.empty() || !all.front().holds) return std::nullopt;
+  return std::move(all.front());
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <boost/thread/condition_variable.hpp>
+#include <boost/thread/mutex.hpp>
+
+#include "zklock/client/threads/backoff.h"
+#include "zklock/core/election_fsm.h"
+#include "zklock/deadline.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/error.h"
+#include "zklock/participant.h"
+#include "zklock/recipes/election/leadership_state.h"
+
+namespace zklock::detail {
+
+/// One candidate for the leadership at one path. Contends through the path's lock path lock, driven by
+/// core::ElectionFsm, and owns the LeadershipState that a grant begins. Derived classes define what a
+/// leadership does.
+///
+/// Thread-safety: all members, from any thread. REQUIRES: made by std::make_shared.
+class Candidate : public std::enable_shared_from_this<Candidate> {
+ public:
+  struct Settings {
+    bool again = true;  ///< contends again after each leadership
+    /// Whether a leadership lasts until finished(). Otherwise a loss or the user ends it at once.
+    bool until_finished = false;
+    std::chrono::milliseconds retry_delay_min{};
+    std::chrono::milliseconds retry_delay_max{};
+    std::chrono::milliseconds lock_delay{};
+  };
+
+  /// Throws Error(invalid_path | invalid_option | closed | forked).
+  Candidate(const std::shared_ptr<ClientCore>& core, std::string path, Settings settings);
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
+  virtual ~Candidate();
+
+  /// Begins to contend if it is idle or has failed. If it leads, it will contend again afterwards.
+  /// Returns false if it contends, or would contend again, anyway. Throws Error(closed | forked).
+  bool want();
+  /// See LeaderElection::interrupt() and withdraw().
+  void interrupt();
+  void withdraw();
+  /// Reports that the leader's function has returned, which ends leadership `number`. If `failed`,
+  /// the candidate pauses before it contends again.
+  void finished(LeadershipState::Number number, bool failed);
+  /// Reports that the leader's function was not called in leadership `number`. So the candidate
+  /// contends again, unless it is withdrawn or closed.
+  void had_no_turn(LeadershipState::Number number);
+  /// Begins no further attempt, and ends the leadership. With `until_finished`, the lock is
+  /// released when finished() is called.
+  void close();
+
+  /// See LeaderLatch::await().
+  bool await(Deadline deadline, const std::stop_token& stop);
+  bool leads() const;
+  /// Returns the current leadership, or null.
+  std::shared_ptr<LeadershipState> leadership_state() const;
+  bool wants() const;
+  /// Returns why it does not contend any more, or nullopt.
+  std::optional<Error> error() const;
+  std::vector<Participant> participants(Deadline deadline) const;
+  std::optional<Participant> leader(Deadline deadline) const;
+
+  ClientCore& core() const noexcept { return path_lock_->core(); }
+  const std::string& path() const noexcept { return path_lock_->path().str(); }
+  void warn(const std::string& text) const noexcept;
+
+ protected:
+  /// Holds the mutex. The destructor wakes await(), unlocks the mutex and then runs the tasks of
+  /// the outbox.
+  class Section {
+   public:
+    explicit Section(Candidate& candidate) : candidate_(candidate), lock_(candidate.mutex_) {}
+    ~Section();
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+
+   private:
+    Candidate& candidate_;
+    boost::unique_lock<boost::mutex> lock_;
+  };
+
+  /// Called when a leadership begins, and when it is over. They do not block and run no user code.
+  /// REQUIRES: within a Section.
+  virtual void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept = 0;
+  virtual void ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept = 0;
+
+  /// REQUIRES: within a Section.
+  const std::shared_ptr<LeadershipState>& present() const noexcept { return leadership_state_; }
+  bool is_closed() const noexcept;
+
+ private:
+  using Fsm = core::ElectionFsm;
+  /// Cause of the end of a leadership. It decides on which thread the user's stop callbacks run.
+  enum class By { caller, loss };
+
+  void run(const core::ElectionEffects& effects, By by = By::caller);
+  void carry_out(core::ElectionEffect effect, By by);
+  void later(std::function<void()> task) { outbox_.push_back(std::move(task)); }
+  void ask(Fsm::Attempt attempt, const std::stop_token& stop);
+  void answered(Fsm::Attempt attempt, const AcquireOutcome& outcome);
+  void begin(const std::shared_ptr<Contender>& leader, Hold hold);
+  void end(By by);
+  void pause();
+  void lost(LeadershipState::Number number);
+  std::optional<Error> reason() const;
+
+  const std::shared_ptr<PathLock> path_lock_;
+  const Settings settings_;
+
+  mutable boost::mutex mutex_;
+  // guarded by mutex_
+  boost::condition_variable changed_;
+  Fsm fsm_;
+  client::Backoff backoff_;
+  std::stop_source asking_;  ///< stops the current attempt
+  std::shared_ptr<LeadershipState> leadership_state_;
+  std::optional<Error> error_;
+  std::vector<std::function<void()>> outbox_;
+};
+
+}  // namespace zklock::detail

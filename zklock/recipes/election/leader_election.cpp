@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/leader_election.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "zklock/client/threads/start_thread.h"
+#include "zklock/engine/session/fork_guard.h"
+#include "zklock/recipes/election/candidate.h"
+
+namespace zklock {
+
+namespace detail {
+
+/// A candidate whose leadership is a call of a function. The function runs on a thread that start()
+/// begins and close() waits for.
+class ElectionCandidate final : public Candidate {
+ public:
+  ElectionCandidate(const std::shared_ptr<ClientCore>& core, std::string path,
+                    LeaderElection::Function function, const ElectionOptions& options)
+      : Candidate(core, std::move(path),
+                  {.again = options.auto_requeue,
+                   .until_finished = true,
+                   .retry_delay_min = options.retry_delay_min,
+                   .retry_delay_max = options.retry_delay_max,
+                   .lock_delay = options.lock_delay}),
+        function_(std::move(function)) {
+    if (!function_) {
+      throw Error(Errc::invalid_option, "lead", this->path(), "there is no function to lead by");
+    }
+  }
+
+  ~ElectionCandidate() override {
+    if (thread_.joinable()) thread_.detach();  // this runs on that thread
+  }
+
+  bool requeue() {
+    core().check_usable("lead", path());
+    start_thread();
+    return want();
+  }
+
+  void close_and_wait() {
+    close();
+    std::unique_lock lock(thread_mutex_);
+    closing_ = true;
+    changed_.notify_all();
+    if (runs_here()) return;
+    changed_.wait(lock, [this] { return !thread_.joinable() || over_; });
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::exception_ptr last_failure() const {
+    const std::lock_guard guard(thread_mutex_);
+    return last_failure_;
+  }
+
+ private:
+  void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
+    const std::lock_guard guard(thread_mutex_);
+    next_ = leadership_state;
+    changed_.notify_all();
+  }
+  void ended(const std::shared_ptr<LeadershipState>&) noexcept override {}
+
+  void start_thread() {
+    const std::lock_guard guard(thread_mutex_);
+    if (closing_ || thread_.joinable()) return;
+    auto self = std::static_pointer_cast<ElectionCandidate>(shared_from_this());
+    thread_ = client::start_thread("zklock-leader", [self = std::move(self)] { self->work(); });
+  }
+
+  bool runs_here() const { return thread_.get_id() == std::this_thread::get_id(); }
+
+  void work() {
+    while (const auto leadership_state = next())
+      finished(leadership_state->number(), !lead(*leadership_state));
+    // Destroys what the function owns here, not on a thread that keeps sessions alive.
+    function_ = nullptr;
+    const std::lock_guard guard(thread_mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+
+  std::shared_ptr<LeadershipState> next() {
+    std::unique_lock lock(thread_mutex_);
+    changed_.wait(lock, [this] { return next_ || closing_; });
+    return std::exchange(next_, nullptr);
+  }
+
+  /// Returns false if the function threw.
+  bool lead(const LeadershipState& leadership_state) {
+    if (leadership_state.over().stop_requested()) {
+      had_no_turn(leadership_state.number());
+      return true;
+    }
+    std::string what;
+    try {
+      Leadership leadership = leadership_state.leadership();
+      function_(leadership);
+      return true;
+    } catch (const std::exception& e) {
+      what = std::string(": ") + e.what();
+      keep(std::current_exception());
+    } catch (...) {
+      keep(std::current_exception());
+    }
+    warn("an exception left the leader's function" + what);
+    return false;
+  }
+
+  void keep(std::exception_ptr failure) {
+    const std::lock_guard guard(thread_mutex_);
+    // The previous exception is the user's, so it is destroyed after the lock.
+    std::swap(last_failure_, failure);
+  }
+
+  LeaderElection::Function function_;  // used only by the thread, once it runs
+
+  mutable std::mutex thread_mutex_;
+  // guarded by thread_mutex_
+  std::condition_variable changed_;
+  std::thread thread_;
+  std::shared_ptr<LeadershipState> next_;
+  std::exception_ptr last_failure_;
+  bool closing_ = false;
+  bool over_ = false;
+};
+
+}  // namespace detail
+
+LeaderElection::LeaderElection(Client& client, std::string path, Function take_leadership,
+                               ElectionOptions options)
+    : candidate_(std::make_shared<detail::ElectionCandidate>(
+          detail::ClientCore::of(client), std::move(path), std::move(take_leadership), options)) {}
+
+LeaderElection::~LeaderElection() {
+  if (candidate_->core().forked()) {
+    detail::keep_for_ever(std::move(candidate_));
+    return;
+  }
+  close();
+}
+
+bool LeaderElection::requeue() {
+  return candidate_->requeue();
+}
+
+void LeaderElection::interrupt() noexcept {
+  const auto candidate = candidate_;  // a stop callback may destroy this object meanwhile
+  if (!candidate->core().forked()) candidate->interrupt();
+}
+
+void LeaderElection::withdraw() noexcept {
+  const auto candidate = candidate_;
+  if (!candidate->core().forked()) candidate->withdraw();
+}
+
+bool LeaderElection::has_leadership() const noexcept {
+  return candidate_->leads();
+}
+
+std::optional<Participant> LeaderElection::leader(Deadline deadline) const {
+  return candidate_->leader(deadline);
+}
+
+std::vector<Participant> LeaderElection::participants(Deadline deadline) const {
+  return candidate_->participants(deadline);
+}
+
+std::exception_ptr LeaderElection::last_failure() const {
+  return candidate_->last_failure();
+}
+
+std::optional<Error> LeaderElection::error() const {
+  return candidate_->error();
+}
+
+void LeaderElection::close() noexcept {
+  const auto candidate = candidate_;  // the function may destroy this object meanwhile
+  if (!candidate->core().forked()) candidate->close_and_wait();
+}
+
+const std::string& LeaderElection::path() const noexcept {
+  return candidate_->path();
+}
+
+}  // namespace zklock

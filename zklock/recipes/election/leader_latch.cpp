@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/leader_latch.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "zklock/engine/callback/borrowed_executor.h"
+#include "zklock/engine/callback/listeners.h"
+#include "zklock/engine/session/fork_guard.h"
+#include "zklock/recipes/election/candidate.h"
+
+namespace zklock {
+
+namespace detail {
+
+namespace {
+
+/// The event that a leadership began or ended.
+struct LeadershipUpdate {
+  std::shared_ptr<LeadershipState> leadership_state;
+  bool gained;
+};
+
+/// Returns whether `next` is the end of a leadership whose beginning was delivered. In the queue,
+/// the end follows the beginning directly.
+bool is_an_end_to_hear_of(const std::optional<LeadershipUpdate>& told,
+                          const LeadershipUpdate& next) {
+  return told && told->gained && !next.gained;
+}
+
+}  // namespace
+
+/// A candidate that notifies listeners of its leaderships.
+class LatchCandidate final : public Candidate {
+ public:
+  LatchCandidate(const std::shared_ptr<ClientCore>& core, std::string path, LatchOptions options)
+      : Candidate(core, std::move(path),
+                  {.again = true,
+                   .until_finished = false,
+                   .retry_delay_min = options.retry_delay_min,
+                   .retry_delay_max = options.retry_delay_max,
+                   .lock_delay = options.lock_delay}),
+        executor_(std::move(options.executor)),
+        listeners_(core->listeners_dispatcher(executor_.lent())) {}
+
+  Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
+    core().check_usable("add a listener", path());
+    const Section section(*this);
+    if (is_closed()) throw Error(Errc::closed, "add a listener", path(), "it was closed");
+    const auto& leadership_state = present();
+    const auto missed =
+        leadership_state ? std::optional(LeadershipUpdate{leadership_state, true}) : std::nullopt;
+    return listeners_.add(
+        [gained = std::move(gained), lost = std::move(lost)](const LeadershipUpdate& news) {
+          const LeaderLatch::Listener& call = news.gained ? gained : lost;
+          if (call) call(news.leadership_state->leadership());
+        },
+        missed);
+  }
+
+  void close_with(CloseMode mode) {
+    if (mode == CloseMode::silent) {
+      const Section section(*this);
+      if (!is_closed()) listeners_.fall_silent();
+    }
+    close();
+    {
+      const Section section(*this);
+      listeners_.fall_silent(is_an_end_to_hear_of);
+    }
+    listeners_.wait();
+  }
+  /// Called when the public object is destroyed. After it returns, no listener is called: what the
+  /// listeners refer to may be destroyed then.
+  void finish_listeners() {
+    listeners_.finish([this] { warn("an exception left a listener"); });
+    executor_.give_back();
+  }
+
+ private:
+  void began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
+    listeners_.tell({leadership_state, true});
+  }
+  void ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
+    listeners_.tell({leadership_state, false});
+  }
+
+  const BorrowedExecutor executor_;
+  Listeners<LeadershipUpdate> listeners_;
+};
+
+}  // namespace detail
+
+LeaderLatch::LeaderLatch(Client& client, std::string path, LatchOptions options)
+    : candidate_(std::make_shared<detail::LatchCandidate>(detail::ClientCore::of(client),
+                                                          std::move(path), std::move(options))) {}
+
+LeaderLatch::~LeaderLatch() {
+  if (candidate_->core().forked()) {
+    detail::keep_for_ever(std::move(candidate_));
+    return;
+  }
+  close();
+  candidate_->finish_listeners();
+}
+
+void LeaderLatch::start() {
+  candidate_->want();
+}
+
+bool LeaderLatch::await(Deadline deadline, std::stop_token stop) {
+  const auto candidate = candidate_;  // another thread may destroy this object meanwhile
+  return candidate->await(deadline, stop);
+}
+
+bool LeaderLatch::has_leadership() const noexcept {
+  return candidate_->leads();
+}
+
+Leadership LeaderLatch::leadership() const {
+  const auto leadership_state = candidate_->leadership_state();
+  return leadership_state ? leadership_state->leadership() : Leadership();
+}
+
+std::optional<Participant> LeaderLatch::leader(Deadline deadline) const {
+  return candidate_->leader(deadline);
+}
+
+std::vector<Participant> LeaderLatch::participants(Deadline deadline) const {
+  return candidate_->participants(deadline);
+}
+
+std::optional<Error> LeaderLatch::error() const {
+  return candidate_->error();
+}
+
+Subscription LeaderLatch::add_listener(Listener gained, Listener lost) {
+  return candidate_->add_listener(std::move(gained), std::move(lost));
+}
+
+void LeaderLatch::close(CloseMode mode) noexcept {
+  const auto candidate = candidate_;  // a listener may destroy this object meanwhile
+  if (!candidate->core().forked()) candidate->close_with(mode);
+}
+
+const std::string& LeaderLatch::path() const noexcept {
+  return candidate_->path();
+}
+
+}  // namespace zklock

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/election/leadership_state.h"
+
+#include <utility>
+
+#include "zklock/engine/callback/completion.h"
+#include "zklock/engine/callback/stopped_token.h"
+#include "zklock/error.h"
+
+namespace zklock {
+
+namespace detail {
+
+LeadershipState::LeadershipState(Number number, std::shared_ptr<Contender> leader, Hold hold)
+    : number_(number),
+      token_(hold.token()),
+      // The call marks the znode as known to the user: it is deleted before the next grant.
+      node_(hold.node()),
+      lost_(hold.lost()),
+      requested_(hold.release_requested()),
+      proclamation_writer_(std::make_shared<ProclamationWriter>(std::move(leader))),
+      hold_(std::move(hold)) {}
+
+void LeadershipState::notify_loss(std::function<void()> on_loss) {
+  on_loss_.emplace(lost_, OnLoss{*this, std::move(on_loss)});
+}
+
+void LeadershipState::is_lost() {
+  const std::lock_guard guard(mutex_);
+  being_told_ = Contender::being_told(hold_);
+}
+
+std::shared_ptr<void> LeadershipState::being_told() const {
+  const std::lock_guard guard(mutex_);
+  return being_told_;
+}
+
+void LeadershipState::release() noexcept {
+  std::shared_ptr<ProclamationWriter> proclamation_writer;
+  Hold hold;
+  std::shared_ptr<void> told;
+  {
+    const std::lock_guard guard(mutex_);
+    told = std::move(being_told_);
+    hold = std::move(hold_);
+    proclamation_writer = std::move(proclamation_writer_);
+  }
+}
+
+std::shared_ptr<ProclamationWriter> LeadershipState::proclamation_writer(
+    const char* operation) const {
+  if (forked()) throw Error(Errc::forked, operation, path());
+  const std::lock_guard guard(mutex_);
+  if (proclamation_writer_ && !ended_) return proclamation_writer_;
+  throw Error(Errc::lock_lost, operation, path(), "the leadership has ended; nothing was sent");
+}
+
+HoldState LeadershipState::state() const noexcept {
+  if (ended_ || forked()) return HoldState::lost;
+  const std::lock_guard guard(mutex_);
+  return hold_.state();
+}
+
+LeaseClock::time_point LeadershipState::valid_until() const noexcept {
+  if (ended_ || forked()) return LeaseClock::time_point::min();
+  const std::lock_guard guard(mutex_);
+  return hold_.valid_until();
+}
+
+std::stop_token LeadershipState::over() const noexcept {
+  if (over_.stop_requested() || state() != HoldState::lost) return over_.get_token();
+  return stopped_token();
+}
+
+}  // namespace detail
+
+using detail::PendingProclamation;
+
+namespace {
+
+constexpr const char* proclaiming = "proclaim";
+
+}  // namespace
+
+FencingToken Leadership::token() const noexcept {
+  return leadership_state_ ? leadership_state_->token() : FencingToken{};
+}
+
+HoldState Leadership::state() const noexcept {
+  return leadership_state_ ? leadership_state_->state() : HoldState::lost;
+}
+
+std::stop_token Leadership::ended() const noexcept {
+  if (leadership_state_) return leadership_state_->over();
+  return Hold().lost();
+}
+
+std::stop_token Leadership::release_requested() const noexcept {
+  return leadership_state_ ? leadership_state_->release_requested() : std::stop_token();
+}
+
+LeaseClock::time_point Leadership::valid_until() const noexcept {
+  return leadership_state_ ? leadership_state_->valid_until() : LeaseClock::time_point::min();
+}
+
+std::string Leadership::node() const {
+  return leadership_state_ ? leadership_state_->node() : std::string();
+}
+
+std::shared_ptr<detail::ProclamationWriter> Leadership::proclamation_writer(
+    const char* operation) const {
+  if (leadership_state_) return leadership_state_->proclamation_writer(operation);
+  throw Error(Errc::lock_lost, operation, "", "there is no leadership");
+}
+
+void Leadership::proclaim(std::string value, Deadline deadline) const {
+  detail::commit_and_wait([&](auto done) {
+    return PendingProclamation::start(proclamation_writer(proclaiming), std::move(value), deadline,
+                                      std::move(done));
+  });
+}
+
+void Leadership::async_proclaim(std::string value, CommitHandler handler, Deadline deadline) const {
+  auto proclamation_writer = this->proclamation_writer(proclaiming);
+  const auto core = proclamation_writer->core().shared_from_this();
+  detail::commit_and_tell(core, proclaiming + (" " + node()), std::move(handler), [&](auto done) {
+    return PendingProclamation::start(std::move(proclamation_writer), std::move(value), deadline,
+                                      std::move(done));
+  });
+}
+
+std::future<void> Leadership::async_proclaim(std::string value, Deadline deadline) const {
+  return detail::commit_as_future([&](auto done) {
+    return PendingProclamation::start(proclamation_writer(proclaiming), std::move(value), deadline,
+                                      std::move(done));
+  });
+}
+
+BasicAwaitable<void> Leadership::co_proclaim(std::string value, Deadline deadline) const {
+  return BasicAwaitable<void>([leadership = *this, value = std::move(value), deadline](
+                                  CommitHandler handler, const std::stop_token&) {
+    leadership.async_proclaim(value, std::move(handler), deadline);
+  });
+}
+
+}  // namespace zklock

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "zklock/core/election_fsm.h"
+#include "zklock/engine/session/process_identity.h"
+#include "zklock/hold.h"
+#include "zklock/leadership.h"
+#include "zklock/recipes/election/proclamation_writer.h"
+
+namespace zklock::detail {
+
+/// One leadership: its hold, and the stop token that reports its end.
+///
+/// Thread-safety: all members, from any thread; notify_loss() at most once.
+class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
+ public:
+  using Number = core::ElectionFsm::Attempt;
+
+  /// REQUIRES: `hold` is a hold of `leader`.
+  LeadershipState(Number number, std::shared_ptr<Contender> leader, Hold hold);
+
+  Number number() const noexcept { return number_; }
+  /// Calls `on_loss` once, when the hold is lost. If it is lost already, calls `on_loss` before
+  /// returning. Never calls it after this object is destroyed.
+  void notify_loss(std::function<void()> on_loss);
+  /// Returns an object, or null. While the caller retains it after a loss, the lock znode is not
+  /// deleted yet; see Contender::being_told().
+  std::shared_ptr<void> being_told() const;
+  /// Makes state() return `lost` from now on. The lock is retained until release().
+  void end() noexcept { ended_ = true; }
+  /// Stops the token that over() returns. The user's callbacks run on this thread.
+  void stop() { over_.request_stop(); }
+  void release() noexcept;
+
+  FencingToken token() const noexcept { return token_; }
+  const std::string& node() const noexcept { return node_; }
+  HoldState state() const noexcept;
+  LeaseClock::time_point valid_until() const noexcept;
+  /// See Leadership::ended().
+  std::stop_token over() const noexcept;
+  std::stop_token release_requested() const noexcept { return requested_; }
+  /// Returns the znode in which this leader proclaims. Throws Error(lock_lost) if the leadership
+  /// has ended, or Error(forked). The error names `operation`.
+  std::shared_ptr<ProclamationWriter> proclamation_writer(const char* operation) const;
+
+  /// Returns the public object for this leadership.
+  Leadership leadership() const { return Leadership(shared_from_this()); }
+
+ private:
+  struct OnLoss {
+    LeadershipState& leadership_state;
+    std::function<void()> call;
+    // A copy: the call may destroy the leadership_state, and this object with it.
+    void operator()() const {
+      const auto copy = call;
+      leadership_state.is_lost();
+      copy();
+    }
+  };
+  void is_lost();
+  /// Returns whether this is a fork()ed child, in which the mutex may be locked for ever.
+  bool forked() const noexcept { return fork_generation() != birth_; }
+  std::string path() const { return node_.substr(0, node_.rfind('/')); }
+
+  const Number number_;
+  const FencingToken token_;
+  const std::string node_;
+  const std::stop_token lost_;
+  const std::stop_token requested_;
+  const std::uint32_t birth_ = fork_generation();
+  std::atomic<bool> ended_{false};
+  std::stop_source over_;
+
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  std::shared_ptr<ProclamationWriter> proclamation_writer_;  // null after release()
+  Hold hold_;
+  std::shared_ptr<void> being_told_;
+
+  // Last, so that it is destroyed first: no call begins after that.
+  std::optional<std::stop_callback<OnLoss>> on_loss_;
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/election/proclamation_writer.h"
+
+#include <utility>
+
+#include "zklock/core/proclamation.h"
+#include "zklock/core/znode_name.h"
+#include "zklock/engine/session/fork_guard.h"
+
+namespace zklock::detail {
+
+namespace write = client::request::write;
+
+namespace {
+
+std::string node_beside(const Contender& leader) {
+  const std::string own = leader.grant().node();
+  const auto name = core::ZnodeName::parse(std::string_view(own).substr(own.rfind('/') + 1));
+  return leader.path_lock().path().child(core::proclamation_node(name->sequence));
+}
+
+}  // namespace
+
+// ---- ProclamationWriter -----------------------------------------------------------------------------------
+
+ProclamationWriter::ProclamationWriter(std::shared_ptr<Contender> leader)
+    : leader_(std::move(leader)), node_(node_beside(*leader_)) {}
+
+ProclamationWriter::~ProclamationWriter() {
+  if (core().forked()) keep_for_ever(std::move(leader_));
+}
+
+bool ProclamationWriter::bind_to_leader() const {
+  return leader_->delete_with_node(node_);
+}
+
+GuardedWrites ProclamationWriter::to_be_there() const {
+  return guarded(write::Create{.path = node_, .data = {}, .ephemeral = true});
+}
+
+GuardedWrites ProclamationWriter::to_say(std::string value) const {
+  const core::Proclamation said{leader_->grant().token(), std::move(value)};
+  return guarded(write::Set{.path = node_, .data = said.encode()});
+}
+
+GuardedWrites ProclamationWriter::guarded(client::request::Write write) const {
+  return {.guards = {leader_}, .writes = {std::move(write)}, .operation = "proclaim"};
+}
+
+// ---- PendingProclamation -------------------------------------------------------------------------------
+
+PendingProclamation::PendingProclamation(std::shared_ptr<ProclamationWriter> proclamation_writer,
+                                         std::string value, Deadline deadline, Done done)
+    : proclamation_writer_(std::move(proclamation_writer)),
+      value_(std::move(value)),
+      deadline_(deadline),
+      done_(std::move(done)) {}
+
+std::shared_ptr<PendingProclamation> PendingProclamation::start(
+    std::shared_ptr<ProclamationWriter> proclamation_writer, std::string value, Deadline deadline,
+    Done done) {
+  std::shared_ptr<PendingProclamation> proclaiming(new PendingProclamation(
+      std::move(proclamation_writer), std::move(value), deadline, std::move(done)));
+  proclaiming->send();
+  return proclaiming;
+}
+
+void PendingProclamation::send() {
+  const GuardedWrites saying = proclamation_writer_->to_say(value_);
+  if (!GuardedCommit::refusal(saying) && proclamation_writer_->bind_to_leader()) {
+    begin(creating_, GuardedCommit::make(proclamation_writer_->to_be_there(), deadline_,
+                                         [self = shared_from_this()](std::optional<Error> error) {
+                                           const std::lock_guard guard(self->mutex_);
+                                           self->not_created_ = std::move(error);
+                                         }));
+  }
+  begin(saying_, GuardedCommit::make(saying, deadline_,
+                                     [self = shared_from_this()](std::optional<Error> error) {
+                                       self->said(std::move(error));
+                                     }));
+}
+
+/// Registers the commit before it can be sent. So withdraw() reaches it, and nothing is sent after
+/// that.
+void PendingProclamation::begin(std::shared_ptr<GuardedCommit>& registered,
+                                const std::shared_ptr<GuardedCommit>& commit) {
+  bool withdrawn = false;
+  {
+    const std::lock_guard guard(mutex_);
+    registered = commit;
+    withdrawn = given_up_;
+  }
+  if (withdrawn) commit->withdraw();
+  commit->begin();
+}
+
+void PendingProclamation::said(std::optional<Error> error) {
+  Done done;
+  {
+    const std::lock_guard guard(mutex_);
+    const bool no_rostrum =
+        error && error->errc() == Errc::no_node && error->path() == proclamation_writer_->node();
+    if (no_rostrum) {
+      if (auto failure = creation_failure()) error = std::move(failure);
+    }
+    const bool again =
+        no_rostrum && error->errc() == Errc::no_node && !given_up_ && --attempts_left_ > 0;
+    if (!again) done = std::exchange(done_, nullptr);
+  }
+  if (done) return done(std::move(error));
+  try {
+    send();
+  } catch (const Error& e) {
+    {
+      const std::lock_guard guard(mutex_);
+      done = std::exchange(done_, nullptr);
+    }
+    if (done) done(e);
+  }
+}
+
+std::optional<Error> PendingProclamation::creation_failure() const {
+  if (!not_created_) return std::nullopt;
+  const Errc code = not_created_->errc();
+  const bool may_pass =
+      code == Errc::node_exists || code == Errc::outcome_unknown || code == Errc::not_connected;
+  return may_pass ? std::nullopt : not_created_;
+}
+
+void PendingProclamation::withdraw() {
+  std::shared_ptr<GuardedCommit> creating;
+  std::shared_ptr<GuardedCommit> saying;
+  {
+    const std::lock_guard guard(mutex_);
+    given_up_ = true;
+    creating = creating_;
+    saying = saying_;
+  }
+  if (creating) creating->withdraw();
+  if (saying) saying->withdraw();
+}
+
+}  // namespace zklock::detail

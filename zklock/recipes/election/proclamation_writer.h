@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/deadline.h"
+#include "zklock/engine/guarded_commit.h"
+#include "zklock/error.h"
+
+namespace zklock::detail {
+
+/// A proclamation_writer: the znode in which one leader proclaims; see core/proclamation.h. The first value
+/// creates it, guarded by the lock znode. It is deleted together with the lock znode, in one
+/// transaction. So no client sees the leader without the value that it has proclaimed.
+///
+/// Thread-safety: all members, from any thread.
+class ProclamationWriter {
+ public:
+  /// REQUIRES: `leader` leads.
+  explicit ProclamationWriter(std::shared_ptr<Contender> leader);
+  ProclamationWriter(const ProclamationWriter&) = delete;
+  ProclamationWriter& operator=(const ProclamationWriter&) = delete;
+  ~ProclamationWriter();
+
+  ClientCore& core() const noexcept { return leader_->path_lock().core(); }
+  const std::shared_ptr<Contender>& leader() const noexcept { return leader_; }
+  const std::string& node() const noexcept { return node_; }
+  /// Arranges that the znode is deleted together with the lock znode. Returns false if the leader
+  /// does not lead any more.
+  bool bind_to_leader() const;
+  /// Return the writes that create the znode and that write `value` into it, guarded by the lock
+  /// znode.
+  GuardedWrites to_be_there() const;
+  GuardedWrites to_say(std::string value) const;
+
+ private:
+  GuardedWrites guarded(client::request::Write write) const;
+
+  std::shared_ptr<Contender> leader_;
+  const std::string node_;
+};
+
+/// The write of one value. Two transactions are sent back to back, each guarded by the lock znode.
+/// The first creates the proclamation_writer. It usually fails, because the proclamation_writer exists. The second writes
+/// the value. So values are written in the order of the calls, even if the outcome of earlier calls
+/// is not known yet.
+///
+/// | outcome of the second transaction                  | becomes                                |
+/// |----------------------------------------------------|----------------------------------------|
+/// | no proclamation_writer, and a permanent error of the first one | over: error of the first transaction   |
+/// | no proclamation_writer otherwise: the first one was lost, or   | both are sent again; at most three     |
+/// | another client deletes the proclamation_writer                 | times in all                           |
+/// | anything else                                      | over: that outcome                     |
+///
+/// Thread-safety: all members, from any thread.
+class PendingProclamation : public std::enable_shared_from_this<PendingProclamation> {
+ public:
+  using Done = GuardedCommit::Done;
+
+  /// See GuardedCommit::start().
+  static std::shared_ptr<PendingProclamation> start(
+      std::shared_ptr<ProclamationWriter> proclamation_writer, std::string value, Deadline deadline,
+      Done done);
+  /// Withdraws what has not been sent yet. `done` is still called.
+  void withdraw();
+
+ private:
+  PendingProclamation(std::shared_ptr<ProclamationWriter> proclamation_writer, std::string value,
+                      Deadline deadline, Done done);
+  void send();
+  void begin(std::shared_ptr<GuardedCommit>& registered,
+             const std::shared_ptr<GuardedCommit>& commit);
+  void said(std::optional<Error> error);
+  /// Returns the error of the first transaction if it explains why there is no proclamation_writer.
+  std::optional<Error> creation_failure() const;
+
+  const std::shared_ptr<ProclamationWriter> proclamation_writer_;
+  const std::string value_;
+  const Deadline deadline_;
+
+  mutable std::mutex mutex_;
+  // guarded by mutex_
+  Done done_;
+  int attempts_left_ = 3;
+  bool given_up_ = false;
+  std::optional<Error> not_created_;
+  std::shared_ptr<GuardedCommit> creating_;
+  std::shared_ptr<GuardedCommit> saying_;
+};
+
+}  // namespace zklock::detail

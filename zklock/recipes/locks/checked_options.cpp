@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/locks/checked_options.h"
+
+#include "zklock/core/lock_delay.h"
+#include "zklock/error.h"
+
+namespace zklock::detail {
+
+namespace {
+
+/// Throws Error(invalid_option) if `time` is set and not positive. Called before anything is sent.
+void check_positive(std::optional<std::chrono::milliseconds> time, const char* what,
+                    const std::string& path) {
+  if (!time || *time > std::chrono::milliseconds::zero()) return;
+  throw Error(
+      Errc::invalid_option, "lock", path,
+      std::string(what) + " must be positive, not " + std::to_string(time->count()) + " ms");
+}
+
+constexpr const char* longest = "the maximum hold time";
+
+}  // namespace
+
+core::HoldLimit checked_limit(const MutexOptions& options, const std::string& path) {
+  check_positive(options.max_hold, longest, path);
+  check_positive(options.expiry_notice, "the notice before its end", path);
+  return {.longest = options.max_hold, .notice = options.expiry_notice};
+}
+
+core::HoldLimit checked_limit(core::HoldLimit of_object,
+                              std::optional<std::chrono::milliseconds> of_call,
+                              const std::string& path) {
+  check_positive(of_call, longest, path);
+  if (of_call) of_object.longest = *of_call;
+  return of_object;
+}
+
+std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
+                                        const std::string& path) {
+  const bool is_one = lock_delay.count() >= 0 && lock_delay <= core::longest_lock_delay;
+  if (is_one) return lock_delay;
+  throw Error(
+      Errc::invalid_option, "lock", path,
+      "the lock delay must be 0 to 24 hours, not " + std::to_string(lock_delay.count()) + " ms");
+}
+
+core::CohortPolicy checked_local(const MutexOptions& options, const std::string& path) {
+  if (options.max_local_handoffs < 1) {
+    throw Error(
+        Errc::invalid_option, "lock", path,
+        "a local batch has at least one grant, not " + std::to_string(options.max_local_handoffs));
+  }
+  if (options.keep_idle_for.count() < 0) {
+    throw Error(Errc::invalid_option, "lock", path,
+                "the lock cannot be kept idle for a negative time, " +
+                    std::to_string(options.keep_idle_for.count()) + " ms");
+  }
+  return {.batch = options.max_local_handoffs, .keep_idle_for = options.keep_idle_for};
+}
+
+void check_not_local(const MutexOptions& options, const std::string& path) {
+  if (checked_local(options, path) == core::CohortPolicy{}) return;
+  throw Error(Errc::invalid_option, "lock", path,
+              "a local batch, and being kept when idle, are for ReentrantMutex and Mutex only");
+}
+
+std::shared_ptr<LockListener> make_listener(const ClientCore& core, const MutexOptions& options) {
+  if (!options.listener) return nullptr;
+  const BorrowedExecutor executor(options.executor);
+  return std::make_shared<LockListener>(options.listener, core.listener_dispatcher(executor.lent()),
+                                        executor);
+}
+
+}  // namespace zklock::detail

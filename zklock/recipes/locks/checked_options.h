@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "zklock/core/cohort_policy.h"
+#include "zklock/core/hold_limit.h"
+#include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/mutex_options.h"
+
+namespace zklock::detail {
+
+/// Returns the limits of the holds of an object with these options. Throws Error(invalid_option)
+/// for a time that is not positive.
+core::HoldLimit checked_limit(const MutexOptions& options, const std::string& path);
+
+/// Returns the limits for one call. If `of_call` is set, it replaces the maximum hold time of the
+/// object. Throws Error(invalid_option) if it is not positive.
+core::HoldLimit checked_limit(core::HoldLimit of_object,
+                              std::optional<std::chrono::milliseconds> of_call,
+                              const std::string& path);
+
+/// Returns `lock_delay`. Throws Error(invalid_option) if it is negative or longer than a day.
+std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
+                                        const std::string& path);
+
+/// Returns the terms on which contenders of an object share a znode with others of the client.
+/// Throws Error(invalid_option) for a batch below 1 or a negative time.
+core::CohortPolicy checked_local(const MutexOptions& options, const std::string& path);
+
+/// For classes whose contenders do not share a znode: throws Error(invalid_option) if the options
+/// request it.
+void check_not_local(const MutexOptions& options, const std::string& path);
+
+/// Returns the listener of an object with these options, or null if there is none.
+std::shared_ptr<LockListener> make_listener(const ClientCore& core, const MutexOptions& options);
+
+}  // namespace zklock::detail

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/hold.h"
+
+#include <utility>
+
+#include "zklock/engine/callback/stopped_token.h"
+#include "zklock/engine/contender.h"
+
+namespace zklock {
+
+Hold::Hold(std::shared_ptr<detail::Contender> contender, core::CountKind kind) noexcept
+    : contender_(std::move(contender)), kind_(kind) {}
+
+Hold::Hold(Hold&& other) noexcept : contender_(std::move(other.contender_)), kind_(other.kind_) {}
+
+Hold& Hold::operator=(Hold&& other) noexcept {
+  if (this != &other) {
+    release();
+    contender_ = std::move(other.contender_);
+    kind_ = other.kind_;
+  }
+  return *this;
+}
+
+Hold::~Hold() {
+  release();
+}
+
+FencingToken Hold::token() const noexcept {
+  return contender_ ? contender_->grant().token() : FencingToken{};
+}
+
+HoldState Hold::state() const noexcept {
+  return contender_ ? contender_->grant().state() : HoldState::lost;
+}
+
+std::stop_token Hold::lost() const noexcept {
+  return contender_ ? contender_->grant().lost() : detail::stopped_token();
+}
+
+LeaseClock::time_point Hold::valid_until() const noexcept {
+  return contender_ ? contender_->grant().valid_until() : LeaseClock::time_point::min();
+}
+
+bool Hold::renew() {
+  return contender_ && contender_->renew(std::nullopt);
+}
+
+bool Hold::renew(std::chrono::milliseconds length) {
+  if (length <= std::chrono::milliseconds::zero()) {
+    throw Error(Errc::invalid_option, "renew", contender_ ? contender_->grant().node() : "",
+                "the time must be positive, not " + std::to_string(length.count()) + " ms");
+  }
+  return contender_ && contender_->renew(length);
+}
+
+std::stop_token Hold::release_requested() const noexcept {
+  return contender_ ? contender_->grant().release_requested() : std::stop_token();
+}
+
+std::string Hold::node() const {
+  return contender_ ? contender_->grant().node_for_user() : std::string();
+}
+
+int Hold::permits() const noexcept {
+  return contender_ ? contender_->permits() : 0;
+}
+
+Owner Hold::owner() const noexcept {
+  return contender_ ? contender_->owner() : Owner::this_thread();
+}
+
+void Hold::release() noexcept {
+  if (const auto contender = std::exchange(contender_, nullptr)) contender->release(kind_);
+}
+
+}  // namespace zklock

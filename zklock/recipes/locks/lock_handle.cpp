@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/locks/lock_handle.h"
+
+#include <utility>
+
+#include "zklock/engine/callback/completion.h"
+#include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/pending_acquire.h"
+#include "zklock/recipes/locks/checked_options.h"
+
+namespace zklock::detail {
+
+namespace {
+
+using core::CountKind;
+
+CountKind count_of_hold(const LockHandle::Kind& kind) noexcept {
+  return kind.rule.access == Access::shared ? CountKind::shared_hold : CountKind::hold;
+}
+
+CountKind count_of_lock(const LockHandle::Kind& kind) noexcept {
+  return kind.rule.access == Access::shared ? CountKind::shared_lock : CountKind::lock;
+}
+
+/// Returns whether nested lock() calls of this kind are counted in ReentryCounter.
+bool is_recursive(const LockHandle::Kind& kind) noexcept {
+  return kind.nests && kind.rule.access == Access::exclusive;
+}
+
+Hold hold_of(const std::shared_ptr<Contender>& contender, CountKind count) {
+  return contender ? contender->make_hold(count) : Hold();
+}
+
+}  // namespace
+
+std::shared_ptr<LockHandle> LockHandle::make(Client& client, std::string path, MutexOptions options,
+                                             Traits traits) {
+  core::LockPath checked(std::move(path));
+  const auto& core = ClientCore::of(client);
+  core->check_usable("lock", checked.str());
+  return std::make_shared<LockHandle>(core->path_lock(checked), std::move(options), traits);
+}
+
+LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, MutexOptions options, Traits traits)
+    : path_lock_(std::move(path_lock)),
+      options_(std::move(options)),
+      limit_(checked_limit(options_, path_lock_->path().str())),
+      lock_delay_(checked_delay(options_.lock_delay, path_lock_->path().str())),
+      local_(checked_local(options_, path_lock_->path().str())),
+      listener_(make_listener(path_lock_->core(), options_)) {
+  if (!traits.local) check_not_local(options_, path());
+  path_lock_->attach();
+}
+
+LockHandle::~LockHandle() = default;
+
+void LockHandle::object_destroyed(std::shared_ptr<LockHandle> lock_handle) noexcept {
+  PathLock& path_lock = *lock_handle->path_lock_;
+  if (path_lock.core().forked()) {
+    keep_for_ever(std::move(lock_handle));
+    return;
+  }
+  const std::atomic<bool>* const object = lock_handle->destroyed_.get();
+  *lock_handle->destroyed_ = true;
+  path_lock.cancel_all(object);
+  if (path_lock.detach()) {
+    path_lock.core().warn("lock " + lock_handle->path() + ": the mutex is destroyed while locked");
+  }
+  if (lock_handle->listener_) lock_handle->listener_->remove();
+}
+
+void LockHandle::check(const Kind& kind, const AcquireOptions& options) const {
+  if (kind.refusal) throw *kind.refusal;
+  checked_limit(limit_, options.max_hold, path());
+}
+
+AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireOptions& options,
+                                   CountKind count) const {
+  check(kind, options);
+  return {.owner = kind.nests ? owner : Owner::unique(),
+          .on_behalf_of = owner,
+          .rule = kind.rule,
+          .gate = kind.gate,
+          .deadline = options.deadline,
+          .kind = count,
+          .queue_again = options_.on_node_lost == OnNodeLost::queue_again,
+          .on_behalf = destroyed_,
+          .limit = checked_limit(limit_, options.max_hold, path()),
+          .event_sink = LockEventSink(listener_),
+          .lock_delay = lock_delay_,
+          .local = local_};
+}
+
+std::shared_ptr<Contender> LockHandle::acquire_blocking(AcquireRequest request,
+                                                        const std::stop_token& stop) {
+  path_lock_->core().check_usable("lock", path());
+  const CountKind kind = request.kind;
+  request.blocks = true;
+  AcquireOutcome outcome = wait_or_cancel<AcquireOutcome>(
+      [&](auto done) {
+        request.done = std::move(done);
+        return PendingAcquire::start(path_lock_, std::move(request), stop);
+      },
+      [kind](const AcquireOutcome& late) {
+        if (late.contender) late.contender->release(kind);
+      });
+  if (outcome.error) throw *outcome.error;
+  return std::move(outcome.contender);
+}
+
+bool LockHandle::lock(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
+  if (is_recursive(kind) && !stop.stop_requested() && !path_lock_->core().forked() &&
+      path_lock_->lock_again()) {
+    return true;
+  }
+  return lock_anew(kind, deadline, stop);  // apart: a nested lock() needs no stack frame for it
+}
+
+bool LockHandle::lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
+  const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
+  call_at_thread_exit(path_lock_);
+  auto contender = acquire_blocking(
+      request(kind, Owner::this_thread(), {.deadline = deadline}, count_of_lock(kind)), stop);
+  if (!contender) return false;
+  if (is_recursive(kind)) path_lock_->locked(std::move(contender));
+  return true;
+}
+
+void LockHandle::unlock(CountKind count, const char* operation) {
+  if (!path_lock_->core().forked() && count == CountKind::lock && path_lock_->unlock_again())
+    return;
+  unlock_last(count, operation);  // apart, as in lock()
+}
+
+void LockHandle::unlock_last(CountKind count, const char* operation) {
+  if (path_lock_->core().forked()) throw Error(Errc::forked, operation, path());
+  if (!path_lock_->unlock(Owner::this_thread(), count)) {
+    throw Error(Errc::not_owner, operation, path());
+  }
+}
+
+Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
+  const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
+  const Owner owner = options.owner.value_or(Owner::this_thread());
+  const CountKind count = count_of_hold(kind);
+  return hold_of(acquire_blocking(request(kind, owner, options, count), options.stop), count);
+}
+
+void LockHandle::start(const Kind& kind, const AcquireOptions& options,
+                       std::function<void(AcquireOutcome)> done) {
+  path_lock_->core().check_usable("lock", path());
+  const Owner owner = options.owner ? *options.owner : Owner::unique();
+  AcquireRequest call = request(kind, owner, options, count_of_hold(kind));
+  call.done = std::move(done);
+  PendingAcquire::start(path_lock_, std::move(call), options.stop);
+}
+
+void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
+                               AcquireHandler handler) {
+  path_lock_->core().check_usable("lock", path());
+  auto end = for_handler(std::move(handler), [path_lock = path_lock_](std::function<void()> task) {
+    ClientCore& core = path_lock->core();
+    ReliablePost::send(core.shared_from_this(), core.dispatcher(),
+                       "lock " + path_lock->path().str(), std::move(task));
+  });
+  try {
+    check(kind, options);
+  } catch (const Error& error) {
+    return end(std::make_exception_ptr(error), Hold());
+  }
+  start(kind, options,
+        [end = std::move(end), count = count_of_hold(kind)](const AcquireOutcome& outcome) mutable {
+          end(thrown(outcome.error), hold_of(outcome.contender, count));
+        });
+}
+
+std::future<Hold> LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options) {
+  return as_future<Hold>([&](auto end) {
+    start(kind, options, [end, count = count_of_hold(kind)](const AcquireOutcome& outcome) {
+      end(thrown(outcome.error), hold_of(outcome.contender, count));
+    });
+  });
+}
+
+Awaitable LockHandle::co_acquire(Kind kind, AcquireOptions options) {
+  return Awaitable(
+      [self = shared_from_this(), kind = std::move(kind), options = std::move(options)](
+          AcquireHandler handler, std::stop_token abandoned) {
+        AcquireOptions until_abandoned = options;
+        handler = stopped_also_by(std::move(abandoned), until_abandoned, std::move(handler));
+        self->async_acquire(kind, until_abandoned, std::move(handler));
+      });
+}
+
+core::Ownership LockHandle::ownership() const {
+  if (path_lock_->core().forked()) return {};
+  return path_lock_->ownership(Owner::this_thread());
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "zklock/acquire_options.h"
+#include "zklock/awaitable.h"
+#include "zklock/client.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/engine/session/fork_guard.h"
+#include "zklock/error.h"
+#include "zklock/mutex_options.h"
+
+namespace zklock::detail {
+
+/// The implementation that all public lock classes share: a path of a client, and every way to
+/// acquire there. If the public object is destroyed while another thread is in a call, that call
+/// keeps this object alive.
+///
+/// Thread-safety: any thread may call any member.
+class LockHandle : public std::enable_shared_from_this<LockHandle> {
+ public:
+  /// The kind of an acquire: the parameters in which the public lock classes and methods differ.
+  struct Kind {
+    core::QueueRule rule = core::QueueRule::mutex();
+    core::Lazy<core::QueueRule> gate = {};  ///< see AcquireRequest::gate
+    /// Calls of equal owners nest. If false, each call has an owner of its own.
+    bool nests = true;
+    /// If set, the acquire fails with this error: its arguments were invalid.
+    std::optional<Error> refusal = {};
+  };
+
+  /// Properties of a public lock class.
+  struct Traits {
+    bool local = false;  ///< contenders of one client may share a znode
+  };
+
+  /// Throws Error(invalid_path | invalid_option | closed | forked).
+  static std::shared_ptr<LockHandle> make(Client& client, std::string path, MutexOptions options,
+                                          Traits traits);
+  LockHandle(std::shared_ptr<PathLock> path_lock, MutexOptions options, Traits traits);
+  LockHandle(const LockHandle&) = delete;
+  LockHandle& operator=(const LockHandle&) = delete;
+  ~LockHandle();
+  /// Ends the waiting calls with Error(closed): the public object is being destroyed.
+  static void object_destroyed(std::shared_ptr<LockHandle> lock_handle) noexcept;
+
+  PathLock& path_lock() const noexcept { return *path_lock_; }
+  const std::shared_ptr<PathLock>& shared_engine() const noexcept { return path_lock_; }
+  const std::string& path() const noexcept { return path_lock_->path().str(); }
+
+  /// Acquires for the calling thread: lock() and the try_lock functions. Returns false if it was
+  /// not granted before the deadline or a stop request; then its contender is withdrawn.
+  bool lock(const Kind& kind, Deadline deadline, const std::stop_token& stop);
+  /// Releases one count of the calling thread. Throws Error(not_owner | forked).
+  void unlock(core::CountKind count, const char* operation);
+
+  /// Blocks until the end of the acquire. Without an owner in `options`, the calling thread is the
+  /// owner.
+  Hold acquire(const Kind& kind, const AcquireOptions& options);
+  /// Begins an acquire. Without an owner in `options`, the owner is a new one. Throws only
+  /// Error(closed | forked). Every other Error goes to the handler, also invalid_option.
+  void async_acquire(const Kind& kind, const AcquireOptions& options, AcquireHandler handler);
+  std::future<Hold> async_acquire(const Kind& kind, const AcquireOptions& options);
+  Awaitable co_acquire(Kind kind, AcquireOptions options);
+
+  /// Returns the counts of the calling thread.
+  core::Ownership ownership() const;
+
+ private:
+  /// Throws Error(invalid_option).
+  void check(const Kind& kind, const AcquireOptions& options) const;
+  AcquireRequest request(const Kind& kind, Owner owner, const AcquireOptions& options,
+                         core::CountKind count) const;
+  /// Does the work of lock(), except a nested count.
+  bool lock_anew(const Kind& kind, Deadline deadline, const std::stop_token& stop);
+  /// Does the work of unlock(), except a nested count.
+  void unlock_last(core::CountKind count, const char* operation);
+  /// Blocks until the end of the acquire. Returns null if it was not granted. Throws its Error.
+  std::shared_ptr<Contender> acquire_blocking(AcquireRequest request, const std::stop_token& stop);
+  void start(const Kind& kind, const AcquireOptions& options,
+             std::function<void(AcquireOutcome)> done);
+
+  const std::shared_ptr<PathLock> path_lock_;
+  const MutexOptions options_;
+  const core::HoldLimit limit_;
+  const std::chrono::milliseconds lock_delay_;
+  const core::CohortPolicy local_;
+  const std::shared_ptr<LockListener> listener_;  ///< null without a listener
+  const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+}  // namespace zklock::detail

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/priority_mutex.h"
+
+#include <utility>
+
+#include "zklock/recipes/locks/lock_handle.h"
+#include "zklock/recipes/observe/queue_reader.h"
+
+namespace zklock {
+
+using detail::LockHandle;
+
+namespace {
+
+constexpr int most_ageing = 1'000'000;
+
+std::optional<Error> refusal_of(int weight, const std::string& path) {
+  if (weight >= 1 && weight <= core::most_weight) return std::nullopt;
+  return Error(Errc::invalid_option, "lock", path,
+               "a weight is a number from 1 to 10, not " + std::to_string(weight));
+}
+
+PriorityOptions checked(PriorityOptions options, const std::string& path) {
+  if (const auto refused = refusal_of(options.weight, path)) throw *refused;
+  if (options.ageing && (*options.ageing < 1 || *options.ageing > most_ageing)) {
+    throw Error(Errc::invalid_option, "lock", path,
+                "an ageing is a number from 1 to 1000000, not " + std::to_string(*options.ageing));
+  }
+  return options;
+}
+
+LockHandle::Kind kind(const PriorityOptions& options, std::optional<int> asked,
+                      const std::string& path) {
+  const int weight = asked.value_or(options.weight);
+  if (auto refused = refusal_of(weight, path)) return {.refusal = std::move(refused)};
+  return {.rule = core::QueueRule::mutex(),
+          .gate = core::QueueRule::weighted(weight, options.ageing.value_or(0))};
+}
+
+}  // namespace
+
+PriorityMutex::PriorityMutex(Client& client, std::string path, PriorityOptions options)
+    : options_(checked(options, path)) {
+  lock_handle_ = LockHandle::make(client, std::move(path), options.mutex, {});
+}
+
+PriorityMutex::~PriorityMutex() {
+  LockHandle::object_destroyed(std::move(lock_handle_));
+}
+
+bool PriorityMutex::lock_until(Deadline deadline, std::stop_token stop) {
+  return lock_handle_->lock(kind(options_, {}, path()), deadline, stop);
+}
+
+void PriorityMutex::lock() {
+  lock_until(Deadline::never(), {});
+}
+
+bool PriorityMutex::lock(std::stop_token stop) {
+  return lock_until(Deadline::never(), std::move(stop));
+}
+
+bool PriorityMutex::try_lock() {
+  return lock_until(Deadline::passed(), {});
+}
+
+void PriorityMutex::unlock() {
+  lock_handle_->unlock(core::CountKind::lock, "unlock");
+}
+
+Hold PriorityMutex::acquire(AcquireOptions options, std::optional<int> weight) {
+  return lock_handle_->acquire(kind(options_, weight, path()), options);
+}
+
+void PriorityMutex::async_acquire(AcquireOptions options, AcquireHandler handler,
+                                  std::optional<int> weight) {
+  lock_handle_->async_acquire(kind(options_, weight, path()), options, std::move(handler));
+}
+
+std::future<Hold> PriorityMutex::async_acquire(AcquireOptions options, std::optional<int> weight) {
+  return lock_handle_->async_acquire(kind(options_, weight, path()), options);
+}
+
+Awaitable PriorityMutex::co_acquire(Deadline deadline, std::stop_token stop,
+                                    std::optional<int> weight) {
+  return lock_handle_->co_acquire(kind(options_, weight, path()),
+                                  {.deadline = deadline, .stop = std::move(stop)});
+}
+
+Awaitable PriorityMutex::co_acquire(const AcquireOptions& options, std::optional<int> weight) {
+  return lock_handle_->co_acquire(kind(options_, weight, path()), options);
+}
+
+bool PriorityMutex::is_held_by_this_thread() const {
+  return hold_count() > 0;
+}
+
+int PriorityMutex::hold_count() const {
+  return lock_handle_->ownership().exclusive_count();
+}
+
+std::vector<Participant> PriorityMutex::participants(Deadline deadline) const {
+  return detail::read_participants(lock_handle_->shared_engine(), deadline);
+}
+
+const std::string& PriorityMutex::path() const noexcept {
+  return lock_handle_->path();
+}
+
+}  // namespace zklock

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/reentrant_mutex.h"
+
+#include <utility>
+
+#include "zklock/recipes/locks/lock_handle.h"
+#include "zklock/recipes/observe/queue_reader.h"
+
+namespace zklock {
+
+using detail::LockHandle;
+
+namespace {
+
+const LockHandle::Kind& kind() {
+  static const LockHandle::Kind exclusive{.rule = core::QueueRule::mutex()};
+  return exclusive;
+}
+
+}  // namespace
+
+ReentrantMutex::ReentrantMutex(Client& client, std::string path, MutexOptions options)
+    : lock_handle_(LockHandle::make(client, std::move(path), std::move(options), {.local = true})) {
+}
+
+ReentrantMutex::~ReentrantMutex() {
+  LockHandle::object_destroyed(std::move(lock_handle_));
+}
+
+bool ReentrantMutex::lock_until(Deadline deadline, std::stop_token stop) {
+  return lock_handle_->lock(kind(), deadline, stop);
+}
+
+void ReentrantMutex::lock() {
+  lock_until(Deadline::never(), {});
+}
+
+bool ReentrantMutex::lock(std::stop_token stop) {
+  return lock_until(Deadline::never(), std::move(stop));
+}
+
+bool ReentrantMutex::try_lock() {
+  return lock_until(Deadline::passed(), {});
+}
+
+void ReentrantMutex::unlock() {
+  lock_handle_->unlock(core::CountKind::lock, "unlock");
+}
+
+Hold ReentrantMutex::acquire(AcquireOptions options) {
+  return lock_handle_->acquire(kind(), options);
+}
+
+void ReentrantMutex::async_acquire(AcquireOptions options, AcquireHandler handler) {
+  lock_handle_->async_acquire(kind(), options, std::move(handler));
+}
+
+std::future<Hold> ReentrantMutex::async_acquire(AcquireOptions options) {
+  return lock_handle_->async_acquire(kind(), options);
+}
+
+Awaitable ReentrantMutex::co_acquire(Deadline deadline, std::stop_token stop) {
+  return lock_handle_->co_acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
+}
+
+Awaitable ReentrantMutex::co_acquire(const AcquireOptions& options) {
+  return lock_handle_->co_acquire(kind(), options);
+}
+
+bool ReentrantMutex::is_held_by_this_thread() const {
+  return hold_count() > 0;
+}
+
+int ReentrantMutex::hold_count() const {
+  return lock_handle_->ownership().exclusive_count();
+}
+
+std::vector<Participant> ReentrantMutex::participants(Deadline deadline) const {
+  return detail::read_participants(lock_handle_->shared_engine(), deadline);
+}
+
+std::optional<std::size_t> ReentrantMutex::queue_position(std::optional<Owner> owner,
+                                                          Deadline deadline) const {
+  return detail::read_position(lock_handle_->shared_engine(), owner.value_or(Owner::this_thread()),
+                               deadline);
+}
+
+const std::string& ReentrantMutex::path() const noexcept {
+  return lock_handle_->path();
+}
+
+}  // namespace zklock

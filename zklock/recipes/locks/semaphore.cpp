@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/semaphore.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "zklock/recipes/locks/lock_handle.h"
+#include "zklock/recipes/locks/shared_permit_count.h"
+#include "zklock/recipes/observe/queue_reader.h"
+
+namespace zklock {
+
+using detail::LockHandle;
+
+namespace {
+
+constexpr const char* making = "make the semaphore";
+
+int at_least(int least, int permits, const char* operation, const std::string& path) {
+  if (permits >= least) return permits;
+  const std::string enough = least == 1 ? "one permit" : std::to_string(least) + " permits";
+  throw Error(Errc::invalid_option, operation, path,
+              "it must have at least " + enough + ", not " + std::to_string(permits));
+}
+
+/// Returns `options`, or throws Error(invalid_option) for a lock delay. Contenders can use the
+/// other permits while one is lost, so a delay would not exclude them.
+MutexOptions without_delay(MutexOptions options, const std::string& path) {
+  if (options.lock_delay.count() == 0) return options;
+  throw Error(Errc::invalid_option, making, path, "a semaphore has no lock delay");
+}
+
+LockHandle::Kind kind(int request, int all, bool shared, const std::string& path) {
+  if (request < 1 || (!shared && request > all)) {
+    const std::string range =
+        shared ? "one permit or more" : "from 1 to " + std::to_string(all) + " permits";
+    return {.refusal = Error(Errc::invalid_option, "acquire", path,
+                             range + " can be had, not " + std::to_string(request))};
+  }
+  return {.rule = core::QueueRule::permits(request, all, shared), .nests = false};
+}
+
+}  // namespace
+
+Semaphore::Semaphore(Client& client, std::string path, int permits, MutexOptions options)
+    : shared_(false), permits_(at_least(1, permits, making, path)) {
+  options = without_delay(std::move(options), path);
+  lock_handle_ = LockHandle::make(client, std::move(path), std::move(options), {});
+}
+
+Semaphore::Semaphore(Client& client, std::string path, SharedCount permits, MutexOptions options)
+    : shared_(true), permits_(at_least(0, permits.initial, making, path)) {
+  options = without_delay(std::move(options), path);
+  lock_handle_ = LockHandle::make(client, std::move(path), std::move(options), {});
+}
+
+Semaphore::~Semaphore() {
+  LockHandle::object_destroyed(std::move(lock_handle_));
+}
+
+Permit Semaphore::acquire(int permits, AcquireOptions options) {
+  return lock_handle_->acquire(kind(permits, permits_, shared_, path()), options);
+}
+
+Permit Semaphore::try_acquire(int permits) {
+  return acquire(permits, {.deadline = Deadline::passed()});
+}
+
+void Semaphore::async_acquire(int permits, AcquireOptions options, AcquireHandler handler) {
+  lock_handle_->async_acquire(kind(permits, permits_, shared_, path()), options,
+                              std::move(handler));
+}
+
+std::future<Permit> Semaphore::async_acquire(int permits, AcquireOptions options) {
+  return lock_handle_->async_acquire(kind(permits, permits_, shared_, path()), options);
+}
+
+Awaitable Semaphore::co_acquire(int permits, Deadline deadline, std::stop_token stop) {
+  return lock_handle_->co_acquire(kind(permits, permits_, shared_, path()),
+                                  {.deadline = deadline, .stop = std::move(stop)});
+}
+
+Awaitable Semaphore::co_acquire(int permits, const AcquireOptions& options) {
+  return lock_handle_->co_acquire(kind(permits, permits_, shared_, path()), options);
+}
+
+std::vector<Participant> Semaphore::participants(Deadline deadline) const {
+  return detail::read_participants(lock_handle_->shared_engine(), deadline,
+                                   shared_ ? permits(deadline) : 0);
+}
+
+int Semaphore::available_permits(Deadline deadline) const {
+  int free = permits(deadline);
+  for (const Participant& each :
+       detail::read_participants(lock_handle_->shared_engine(), deadline, free)) {
+    free -= each.access == Access::permits ? std::min(each.permits, free) : free;
+  }
+  return free;
+}
+
+int Semaphore::permits(Deadline deadline) const {
+  if (!shared_) return permits_;
+  return detail::read_permit_count(lock_handle_->shared_engine(), permits_, deadline);
+}
+
+void Semaphore::check_shared(const char* operation) const {
+  if (shared_) return;
+  throw Error(Errc::invalid_option, operation, path(),
+              "it was made with a fixed number of permits");
+}
+
+void Semaphore::set_permits(int permits, Deadline deadline) {
+  constexpr const char* operation = "set the permits of";
+  check_shared(operation);
+  at_least(0, permits, operation, path());
+  detail::set_permit_count(lock_handle_->shared_engine(), permits, deadline);
+}
+
+int Semaphore::add_permits(int change, Deadline deadline) {
+  check_shared("add permits to");
+  return detail::add_to_permit_count(lock_handle_->shared_engine(), change, permits_, deadline);
+}
+
+const std::string& Semaphore::path() const noexcept {
+  return lock_handle_->path();
+}
+
+}  // namespace zklock

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/locks/shared_permit_count.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "zklock/core/permit_count_data.h"
+#include "zklock/engine/sync_query.h"
+
+namespace zklock::detail {
+
+namespace {
+
+using core::Status;
+using core::StatusSort;
+namespace write = client::request::write;
+
+struct Count {
+  std::int32_t number;
+  std::int32_t version;
+};
+
+/// One call that reads or changes the permit count.
+///
+/// Thread-safety: none.
+class Asked {
+ public:
+  Asked(PathLock& path_lock, const char* operation, Deadline deadline)
+      : path_lock_(path_lock),
+        question_(path_lock, operation, deadline),
+        node_(path_lock.path().child(core::count_node)) {}
+
+  /// Returns the stored count, or nullopt if none is stored.
+  std::optional<Count> read() {
+    for (;;) {
+      const client::Reply reply = question_.ask(client::request::Get{node_});
+      if (reply.status == Status::no_node) return std::nullopt;
+      if (reply.status == Status::ok) {
+        const auto number = core::parse_permit_count(reply.data);
+        if (!number) question_.fail(Errc::bad_data, core::bad_permit_count(reply.data));
+        return Count{*number, reply.version};
+      }
+      if (!core::passes(reply.status)) question_.fail(reply);
+      SyncQuery::pause();
+    }
+  }
+
+  /// AcquireOutcome of one attempt to write the count.
+  enum class Written { yes, no, unknown };
+
+  Written set(std::int32_t number, std::int32_t version = -1) {
+    return written(write::Set{.path = node_, .data = std::to_string(number), .version = version});
+  }
+
+  Written create(std::int32_t number) {
+    for (;;) {
+      bool no_parent = false;
+      const Written done =
+          written(write::Create{.path = node_, .data = std::to_string(number)}, &no_parent);
+      if (!no_parent) return done;
+      const client::Reply parents =
+          question_.ask(client::request::CreateParents{path_lock_.path().str()});
+      if (parents.status == Status::no_node) question_.fail(Errc::no_chroot);
+      const bool made = parents.status == Status::ok;
+      if (!made && !core::passes(parents.status)) question_.fail(parents);
+      if (!made) SyncQuery::pause();
+    }
+  }
+
+  [[noreturn]] void fail(Errc code, const std::string& cause = {}) { question_.fail(code, cause); }
+
+ private:
+  Written written(client::request::Write what, bool* no_node = nullptr) {
+    auto replies = question_.try_run({client::request::Transaction{{}, {std::move(what)}}});
+    if (!replies) {
+      // While the client is disconnected, no request is outstanding: those that were sent have been
+      // answered.
+      const bool sent = asked_in_vain_ || path_lock_.core().keeper().is_connected();
+      if (sent) question_.fail(Errc::outcome_unknown);
+      question_.fail_in_time();
+    }
+    const client::Reply& reply = replies->front();
+    if (no_node) *no_node = reply.status == Status::no_node;
+    switch (core::sort_of(reply.status)) {
+      case StatusSort::done: return Written::yes;
+      case StatusSort::tree: return Written::no;
+      case StatusSort::doubtful:
+      case StatusSort::session:
+        asked_in_vain_ = true;
+        SyncQuery::pause();
+        return Written::unknown;
+      case StatusSort::later: SyncQuery::pause(); return Written::no;
+      case StatusSort::unsent:
+      case StatusSort::over:
+      case StatusSort::refused: break;
+    }
+    question_.fail(reply);
+  }
+
+  PathLock& path_lock_;
+  SyncQuery question_;
+  const std::string node_;
+  bool asked_in_vain_ = false;  ///< an earlier attempt may have been executed
+};
+
+}  // namespace
+
+std::int32_t read_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t initial,
+                               Deadline deadline) {
+  const auto count = Asked(*path_lock, "read the permits of", deadline).read();
+  return count ? count->number : initial;
+}
+
+// Writing the count twice has the effect of writing it once. So the write is repeated if its
+// outcome is unknown.
+void set_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t number,
+                      Deadline deadline) {
+  Asked asked(*path_lock, "set the permits of", deadline);
+  for (;;) {
+    if (asked.set(number) == Asked::Written::yes) return;
+    if (asked.create(number) == Asked::Written::yes) return;
+  }
+}
+
+std::int32_t add_to_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t change,
+                                 std::int32_t initial, Deadline deadline) {
+  Asked asked(*path_lock, "add permits to", deadline);
+  for (;;) {
+    const auto count = asked.read();
+    const std::int32_t now = count ? count->number : initial;
+    const std::int64_t sum = std::int64_t{now} + change;
+    if (sum < 0 || sum > std::numeric_limits<std::int32_t>::max()) {
+      asked.fail(Errc::invalid_option, "there are " + std::to_string(now) + " permits, and " +
+                                           std::to_string(change) + " more cannot be");
+    }
+    const auto number = static_cast<std::int32_t>(sum);
+    switch (count ? asked.set(number, count->version) : asked.create(number)) {
+      case Asked::Written::yes: return number;
+      case Asked::Written::no: break;  // another client was faster
+      case Asked::Written::unknown: asked.fail(Errc::outcome_unknown);
+    }
+  }
+}
+
+}  // namespace zklock::detail

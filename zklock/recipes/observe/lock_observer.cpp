@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/lock_observer.h"
+
+#include <utility>
+
+#include "zklock/recipes/observe/queue_observer.h"
+
+namespace zklock {
+
+using detail::QueueObserver;
+using detail::QueueView;
+
+namespace {
+
+LockState state_of(const QueueView& view) {
+  return {.holders = view.holders, .waiting = view.waiting};
+}
+
+}  // namespace
+
+LockObserver::LockObserver(Client& client, std::string path, Executor executor)
+    : observer_(
+          QueueObserver::make(client, std::move(path), detail::Sight::lock, std::move(executor))) {}
+
+LockObserver::~LockObserver() {
+  QueueObserver::object_destroyed(std::move(observer_));
+}
+
+LockState LockObserver::state(Deadline deadline) const {
+  return state_of(observer_->read(deadline));
+}
+
+Subscription LockObserver::add_listener(Listener listener) {
+  return observer_->add(
+      [listener = std::move(listener)](const QueueView& view) { listener(state_of(view)); });
+}
+
+const std::string& LockObserver::path() const noexcept {
+  return observer_->path();
+}
+
+}  // namespace zklock

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/observe/queue_observer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "zklock/core/lock_path.h"
+#include "zklock/core/proclamation.h"
+#include "zklock/engine/session/fork_guard.h"
+
+namespace zklock::detail {
+
+namespace {
+
+using core::Status;
+namespace request = client::request;
+
+constexpr std::chrono::milliseconds pause_after_failure{250};
+
+}  // namespace
+
+std::shared_ptr<QueueObserver> QueueObserver::make(Client& client, std::string path, Sight sight,
+                                                   Executor executor) {
+  const core::LockPath checked(std::move(path));
+  const auto& core = ClientCore::of(client);
+  core->check_usable("observe", checked.str());
+  return std::make_shared<QueueObserver>(core->path_lock(checked), sight, std::move(executor));
+}
+
+void QueueObserver::object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept {
+  if (observer->core().forked()) return keep_for_ever(std::move(observer));
+  observer->stop();
+}
+
+QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, Sight sight, Executor executor)
+    : path_lock_(std::move(path_lock)),
+      sight_(sight),
+      executor_(std::move(executor)),
+      listeners_(core().listeners_dispatcher(executor_.lent())) {}
+
+Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
+  core().check_usable("observe", path());
+  const std::lock_guard guard(mutex_);
+  Subscription added = listeners_.add(std::move(listener), known_);
+  if (state_ == State::idle) {
+    // The watches of a session end with it, without an event.
+    if (turn_ == 0) core().tell_of_sessions(shared_from_this());
+    begin_turn();
+  }
+  return added;
+}
+
+void QueueObserver::session_began() {
+  const std::lock_guard guard(mutex_);
+  session_ = {};
+  if (state_ != State::over) begin_turn();
+}
+
+void QueueObserver::stop() {
+  {
+    const std::lock_guard guard(mutex_);
+    state_ = State::over;
+    ++turn_;
+    end_watches();
+    for (const auto id : requests_) core().coordinator().abandon(id);
+    core().scheduler().cancel(timer_);
+  }
+  listeners_.fall_silent();
+  listeners_.wait();
+  listeners_.forget();
+  executor_.give_back();
+}
+
+// ---- steps -------------------------------------------------------------------------------------
+
+template <class Step>
+client::RequestId QueueObserver::submit(client::Operation operation, Step step) {
+  requests_.push_back(core().coordinator().submit(
+      {.operation = std::move(operation), .session = session_},
+      [weak = weak_from_this(), turn = turn_, step](const client::Reply& reply) {
+        const auto self = weak.lock();
+        if (!self) return;
+        const std::lock_guard guard(self->mutex_);
+        if (self->turn_ == turn && self->goes_on(reply)) step(*self, reply);
+      }));
+  return requests_.back();
+}
+
+request::OnWatchEvent QueueObserver::on_watch() {
+  return [weak = weak_from_this(), turn = turn_](SessionId, request::WatchEvent) {
+    const auto self = weak.lock();
+    if (!self) return;
+    const std::lock_guard guard(self->mutex_);
+    if (self->turn_ != turn) return;
+    // The view that is being read is reported first. Otherwise a queue that changes all the time
+    // would never be reported.
+    if (self->state_ == State::describing) {
+      self->fired_ = true;
+    } else if (self->state_ == State::resting) {
+      self->list_when_due();
+    }
+  };
+}
+
+void QueueObserver::end_watches() {
+  for (const auto id : std::exchange(watches_, {})) core().coordinator().unwatch(id);
+}
+
+bool QueueObserver::passes(const client::Reply& reply) noexcept {
+  return core::passes(reply.status) || reply.status == Status::not_connected;
+}
+
+bool QueueObserver::goes_on(const client::Reply& reply) {
+  const bool over = reply.status == Status::closed || reply.status == Status::auth_failed;
+  if (over) state_ = State::over;
+  return !over;
+}
+
+void QueueObserver::begin_turn() {
+  end_watches();
+  core().scheduler().cancel(std::exchange(timer_, client::TimerId{}));
+  ++turn_;
+  fired_ = false;
+  requests_.clear();
+  if (listeners_.is_empty()) return be_idle();
+  if (session_ != SessionId{}) return list();
+  state_ = State::catching_up;
+  submit(request::Check{path()}, std::mem_fn(&QueueObserver::caught_up));
+}
+
+// Called when there is no listener.
+void QueueObserver::be_idle() {
+  state_ = State::idle;
+  known_.reset();  // outdated when the next listener is added
+}
+
+void QueueObserver::caught_up(const client::Reply& reply) {
+  const bool answered_by_quorum = reply.status == Status::ok || reply.status == Status::no_node ||
+                                  reply.status == Status::no_auth;
+  if (!answered_by_quorum) return pause(reply);
+  session_ = reply.session;
+  list();
+}
+
+void QueueObserver::list() {
+  state_ = State::listing;
+  listed_at_ = core().scheduler().now();
+  watches_.push_back(
+      submit(request::ListAndWatch{path(), on_watch()}, std::mem_fn(&QueueObserver::listed)));
+}
+
+void QueueObserver::list_when_due() {
+  const auto due = listed_at_ + least_between_lists;
+  if (due <= core().scheduler().now()) return begin_turn();
+  pause_until(due);
+}
+
+void QueueObserver::listed(const client::Reply& reply) {
+  if (reply.status == Status::no_node) return await();
+  if (reply.status != Status::ok) return pause(reply);
+  queue_ = Queue::of(reply);
+  if (shares_count(queue_.contenders)) return count();
+  holders_ = holders_in(sight_, queue_, 0);
+  const bool proclaimed =
+      sight_ == Sight::leadership && !holders_.empty() &&
+      std::ranges::count(reply.children, core::proclamation_node(holders_.front().sequence)) > 0;
+  describe(proclaimed);
+}
+
+void QueueObserver::count() {
+  state_ = State::describing;
+  const std::string node = path_lock_->path().child(std::string(core::count_node));
+  watches_.push_back(
+      submit(request::GetAndWatch{node, on_watch()}, std::mem_fn(&QueueObserver::counted)));
+}
+
+void QueueObserver::counted(const client::Reply& reply) {
+  if (passes(reply)) return pause(reply);
+  holders_ = holders_in(sight_, queue_, count_in(reply));
+  describe(false);
+}
+
+void QueueObserver::describe(bool proclaimed) {
+  state_ = State::describing;
+  replies_.assign(holders_.size(), {});
+  proclaimed_.reset();
+  missing_ = holders_.size() + (proclaimed ? 1 : 0);
+  if (missing_ == 0) return all_described();
+  if (proclaimed) {
+    // The value first: if a later reply still has the leader's znode, it led when the value was
+    // read.
+    const auto node = core::proclamation_node(holders_.front().sequence);
+    watches_.push_back(submit(request::GetAndWatch{path_lock_->path().child(node), on_watch()},
+                              [](QueueObserver& self, const client::Reply& reply) {
+                                self.proclaimed_ = reply;
+                                if (reply.mute) self.proclaimed_->status = Status::no_auth;
+                                if (--self.missing_ == 0) self.all_described();
+                              }));
+  }
+  for (std::size_t i = 0; i < holders_.size(); ++i) {
+    submit(request::Get{path_lock_->path().child(holders_[i].text)},
+           [i](QueueObserver& self, const client::Reply& reply) {
+             self.replies_[i] = reply;
+             if (--self.missing_ == 0) self.all_described();
+           });
+  }
+}
+
+void QueueObserver::all_described() {
+  const auto is_gone = [](const client::Reply& r) { return r.status == Status::no_node; };
+  const auto failed = [](const client::Reply& r) {
+    return r.status != Status::ok && r.status != Status::no_auth;
+  };
+  queue_.settle(replies_);
+  if (std::ranges::any_of(replies_, is_gone)) return list_when_due();
+  if (proclaimed_ && is_gone(*proclaimed_)) return list_when_due();
+  const auto bad = std::ranges::find_if(replies_, failed);
+  if (bad != replies_.end()) return pause(*bad);
+  QueueView view = view_of(*path_lock_, sight_, queue_.contenders, holders_, replies_,
+                           proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view());
+  if (!proclaimed_ || proclaimed_->status == Status::ok) return rest(std::move(view));
+  // Only a new leader is reported without its value. A known leader would seem to have withdrawn
+  // it.
+  const bool same_leader =
+      known_ && !known_->holders.empty() && known_->holders.front() == view.holders.front();
+  const bool unreadable = proclaimed_->status == Status::no_auth;
+  if (unreadable && !same_leader && listeners_.tell(view)) known_ = std::move(view);
+  pause(*proclaimed_);
+}
+
+void QueueObserver::await() {
+  state_ = State::awaiting;
+  watches_.push_back(
+      submit(request::ExistsAndWatch{path(), on_watch()}, std::mem_fn(&QueueObserver::awaited)));
+}
+
+void QueueObserver::awaited(const client::Reply& reply) {
+  if (reply.status == Status::ok) return list_when_due();
+  if (reply.status != Status::no_node) return pause(reply);
+  rest({});
+}
+
+void QueueObserver::rest(QueueView view) {
+  state_ = State::resting;
+  known_ = std::move(view);
+  const bool told = listeners_.tell(*known_);
+  if (fired_) return list_when_due();
+  if (!told) pause_until(core().scheduler().now() + pause_after_failure);
+}
+
+void QueueObserver::pause(const client::Reply& reply) {
+  if (!passes(reply) && !std::exchange(warned_, true)) {
+    core().warn("observe " + path() + ": " + std::string(to_string(reply.status)));
+  }
+  if (reply.status == Status::session_ended) session_ = {};
+  pause_until(core().scheduler().now() + pause_after_failure);
+}
+
+void QueueObserver::pause_until(core::Instant when) {
+  state_ = State::pausing;
+  timer_ = core().scheduler().at(when, [weak = weak_from_this(), turn = turn_] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const std::lock_guard guard(self->mutex_);
+    if (self->turn_ == turn) self->begin_turn();
+  });
+}
+
+}  // namespace zklock::detail

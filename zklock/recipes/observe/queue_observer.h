@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zklock/client.h"
+#include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/scheduler.h"
+#include "zklock/client_options.h"
+#include "zklock/core/queue_rule.h"
+#include "zklock/engine/callback/borrowed_executor.h"
+#include "zklock/engine/callback/listeners.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/recipes/observe/queue_reader.h"
+
+namespace zklock::detail {
+
+/// Follows a queue with watches, as long as it has listeners.
+///
+/// | state       | under way       | event                        | becomes                       |
+/// |-------------|-----------------|------------------------------|-------------------------------|
+/// | idle        | nothing         | add()                        | catching_up (1)               |
+/// | catching_up | Check           | ok, no_node, no_auth         | listing                       |
+/// | listing     | ListAndWatch    | ok, and no contender holds   | resting; reports no holder    |
+/// |             |                 | ok, and contenders hold      | describing the holders        |
+/// |             |                 | ok, and holders depend on a  | describing the permit count   |
+/// |             |                 | permit count                 |                               |
+/// |             |                 | no_node                      | awaiting                      |
+/// | describing  | GetAndWatch of  | any reply but a failure that | describing the holders, or    |
+/// |             | the count       | may pass                     | resting, as after listing     |
+/// |             | Get of each     | all replies are ok, or       | resting; reports the holders  |
+/// |             | holder, and     | no_auth for a holder         | and the value                 |
+/// |             | GetAndWatch of  | no_auth for the value        | pausing; a new leader is      |
+/// |             | a leader's      |                              | reported without a value      |
+/// |             | value           | no_node                      | pausing (2)                   |
+/// | awaiting    | ExistsAndWatch  | no_node                      | resting; reports no holder    |
+/// |             |                 | ok                           | pausing (2)                   |
+/// | resting     | watches         | a watch fires, or has fired  | pausing (2)                   |
+/// |             |                 | while describing             |                               |
+/// |             |                 | a listener got no thread     | pausing                       |
+/// | (all above  |                 | any other reply              | pausing                       |
+/// | but idle)   |                 | replies closed, auth_failed  | over                          |
+/// | pausing     | timer           | the timer                    | catching_up (1)               |
+/// | (any but    |                 | new session                  | catching_up (1)               |
+/// | over)       |                 | stop()                       | over (final)                  |
+///
+/// (1) Idle instead, if there is no listener. Otherwise listing, if the Check of the session has
+/// been answered.
+///
+/// (2) Until the next list is due. The time between two lists is at least least_between_lists,
+/// however often the queue changes. All changes meanwhile are in the next list. If that is due
+/// already, there is no pause.
+///
+/// The Check is a quorum operation, and all later requests are bound to its session. A new session
+/// may begin at a server that lags behind. After the Check, the views from that server are no older
+/// than those that were reported before.
+///
+/// Thread-safety: all members, from any thread.
+class QueueObserver final : public NewSessionListener,
+                            public std::enable_shared_from_this<QueueObserver> {
+ public:
+  static constexpr std::chrono::milliseconds least_between_lists{20};
+
+  /// Throws Error(invalid_path | closed | forked).
+  static std::shared_ptr<QueueObserver> make(Client& client, std::string path, Sight sight,
+                                             Executor executor);
+  /// `executor` runs the listeners, if it is set.
+  QueueObserver(std::shared_ptr<PathLock> path_lock, Sight sight, Executor executor);
+
+  Subscription add(std::function<void(const QueueView&)> listener);
+  void stop();
+  void session_began() override;
+  /// Stops the observer of a public object that is being destroyed. In a fork()ed child, leaks it.
+  static void object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept;
+
+  /// Reads the view from a server, independently of the watches; see read_view().
+  QueueView read(Deadline deadline) const { return read_view(path_lock_, sight_, deadline); }
+  const std::string& path() const noexcept { return path_lock_->path().str(); }
+
+ private:
+  enum class State { idle, catching_up, listing, describing, awaiting, resting, pausing, over };
+  /// Number of the current round: one list and the reads that follow it. Replies and events of
+  /// earlier rounds are ignored.
+  using Turn = std::uint64_t;
+
+  ClientCore& core() const noexcept { return path_lock_->core(); }
+
+  // REQUIRES, for all below: mutex_ is held.
+  void begin_turn();
+  void be_idle();
+  void list();
+  void list_when_due();
+  void count();
+  void counted(const client::Reply& reply);
+  void describe(bool proclaimed);
+  void await();
+  void pause(const client::Reply& reply);
+  void pause_until(core::Instant when);
+  void rest(QueueView view);
+  bool goes_on(const client::Reply& reply);
+  /// Returns whether the next attempt may succeed.
+  static bool passes(const client::Reply& reply) noexcept;
+  template <class Step>
+  client::RequestId submit(client::Operation operation, Step step);
+  client::request::OnWatchEvent on_watch();
+  void end_watches();
+
+  void caught_up(const client::Reply& reply);
+  void listed(const client::Reply& reply);
+  void all_described();
+  void awaited(const client::Reply& reply);
+
+  const std::shared_ptr<PathLock> path_lock_;
+  const Sight sight_;
+  const BorrowedExecutor executor_;
+  Listeners<QueueView, Telling::newest> listeners_;
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  State state_ = State::idle;
+  Turn turn_ = 0;
+  SessionId session_{};  ///< session whose Check was answered; 0: none
+  core::Instant listed_at_{};
+  std::vector<client::RequestId> watches_;
+  std::vector<client::RequestId> requests_;
+  client::TimerId timer_{};
+  bool fired_ = false;  ///< a watch fired while describing
+  bool warned_ = false;
+  Queue queue_;
+  std::vector<core::ZnodeName> holders_;
+  std::vector<client::Reply> replies_;       ///< to the Gets of the holders
+  std::optional<client::Reply> proclaimed_;  ///< reply for the first holder's proclamation, if any
+  std::size_t missing_ = 0;                  ///< outstanding replies
+  std::optional<QueueView> known_;
+};
+
+}  // namespace zklock::detail

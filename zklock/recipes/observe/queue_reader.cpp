@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/recipes/observe/queue_reader.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "zklock/core/lock_delay.h"
+#include "zklock/core/permit_count_data.h"
+#include "zklock/core/proclamation.h"
+#include "zklock/core/queue_rule.h"
+#include "zklock/engine/sync_query.h"
+
+namespace zklock::detail {
+
+namespace {
+
+using core::Status;
+
+constexpr const char* operation = "read the queue of";
+
+Queue read_queue_now(PathLock& path_lock, SyncQuery& query) {
+  // Each iteration waits for a connection, or throws at the deadline.
+  for (;;) {
+    const client::Reply reply = query.ask(client::request::ListChildren{path_lock.path().str()});
+    if (reply.status == Status::no_node) return {};
+    if (reply.status == Status::ok) return Queue::of(reply);
+    if (!core::passes(reply.status)) query.fail(reply);
+    SyncQuery::pause();
+  }
+}
+
+/// Recognises this client's znodes in a queue. A readable znode is one of them if the client's
+/// session created it. An unreadable znode is one of them if a contender of the client has its
+/// sequence number. Names are not compared: a downgrade may be changing one.
+class Own {
+ public:
+  explicit Own(PathLock& path_lock) : session_(path_lock.core().keeper().session()) {
+    for (const std::string& text : path_lock.nodes()) {
+      if (const auto name = core::ZnodeName::parse(text)) numbers_.push_back(name->sequence);
+    }
+  }
+
+  bool has(const core::ZnodeName& name, const client::Reply& reply) const {
+    if (reply.status == Status::ok)
+      return session_ != core::SessionId{} && reply.ephemeral_owner == session_;
+    return std::ranges::find(numbers_, name.sequence) != numbers_.end();
+  }
+
+ private:
+  core::SessionId session_;
+  std::vector<core::Sequence> numbers_;
+};
+
+/// Returns all but Participant::holds.
+Participant describe(const core::ZnodeName& name, const client::Reply& reply, const Own& own) {
+  const auto wish = *core::parse_contention(name.text);
+  Participant p;
+  p.access = wish.access;
+  p.permits = wish.permits;
+  p.weight = wish.weight;
+  p.mine = own.has(name, reply);
+  p.node = core::printable(name.text, 128);
+  p.sequence = name.sequence.value;
+  // A znode at a gate is never granted.
+  if (wish.access != Access::weighted) p.token = reply.token;
+  p.session_id = reply.ephemeral_owner.value;
+  std::int64_t since_ms = reply.created_ms;
+  if (const auto data = core::ZnodeData::parse(reply.data)) {
+    p.owner = data->owner;
+    p.host = data->host;
+    p.application = data->application;
+    p.thread = data->thread;
+    p.pid = data->pid;
+    if (data->token != 0) p.token = {data->token};
+    if (data->since_ms != 0) since_ms = data->since_ms;
+  }
+  p.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(since_ms));
+  return p;
+}
+
+/// If a writer's znode was deleted meanwhile, the writer may have downgraded, and hold as a reader
+/// under another name. Then replaces the name and the reply.
+void follow_downgrades(PathLock& path_lock, SyncQuery& query, std::vector<core::ZnodeName>& queue,
+                       std::vector<client::Reply>& replies) {
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    auto reader = queue[i].reading_on();
+    if (replies[i].status != Status::no_node || !reader) continue;
+    queue[i] = *std::move(reader);
+    replies[i] = query.ask(client::request::Get{path_lock.path().child(queue[i].text)});
+  }
+}
+
+bool is_at_gate(const core::ZnodeName& name) {
+  return core::parse_contention(name.text)->access == Access::weighted;
+}
+
+/// If a contender at a gate was deleted meanwhile, it may have passed the gate. Then reads the
+/// queue once more, and replaces it. Replies for znodes that are still in it are reused. A
+/// contender may be missed if it came to the gate after the first list and passed it at once.
+void follow_passing(PathLock& path_lock, SyncQuery& query, Queue& queue,
+                    std::vector<client::Reply>& replies) {
+  std::map<std::string, client::Reply> known;
+  bool passed = false;
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    const auto& name = queue.contenders[i];
+    passed = passed || (replies[i].status == Status::no_node && is_at_gate(name));
+    if (replies[i].status != Status::no_node) known.emplace(name.text, replies[i]);
+  }
+  if (!passed) return;
+  queue = read_queue_now(path_lock, query);
+  std::vector<client::Reply> all(queue.contenders.size());
+  std::vector<client::Operation> reads;
+  std::vector<std::size_t> lock_nodes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& name = queue.contenders[i];
+    if (const auto said = known.find(name.text); said != known.end()) {
+      all[i] = std::move(said->second);
+    } else {
+      reads.emplace_back(client::request::Get{path_lock.path().child(name.text)});
+      lock_nodes.push_back(i);
+    }
+  }
+  auto fresh = query.ask(std::move(reads));
+  queue.settle(fresh);
+  for (std::size_t i = 0; i < lock_nodes.size(); ++i) all[lock_nodes[i]] = std::move(fresh[i]);
+  replies = std::move(all);
+}
+
+}  // namespace
+
+Queue Queue::of(const client::Reply& list) {
+  return {.contenders = core::contenders(list.children),
+          .delayed = !core::orphans(list.children).empty(),
+          .as_of = list.last_child};
+}
+
+void Queue::settle(std::vector<client::Reply>& nodes) const {
+  for (client::Reply& node : nodes) {
+    if (node.status == Status::ok && node.token > as_of) node.status = Status::no_node;
+  }
+}
+
+std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lock,
+                                        Deadline deadline) {
+  SyncQuery query(*path_lock, operation, deadline);
+  return read_queue_now(*path_lock, query).contenders;
+}
+
+std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_lock,
+                                         const Owner& owner, Deadline deadline) {
+  const auto queue = read_queue(path_lock, deadline);
+  // A downgrade may be changing the name; the sequence number stays.
+  const auto standing = path_lock->standing_of(owner);
+  const auto node = core::ZnodeName::parse(standing.node);
+  if (!node) return std::nullopt;
+  const auto found = std::ranges::find(queue, node->sequence, &core::ZnodeName::sequence);
+  if (found == queue.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - queue.begin()) + standing.before;
+}
+
+std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
+                                           Deadline deadline, std::int32_t all_permits) {
+  SyncQuery query(*path_lock, operation, deadline);
+  for (;;) {
+    auto queue = read_queue_now(*path_lock, query);
+    std::vector<client::Operation> reads;
+    for (const auto& name : queue.contenders) {
+      reads.emplace_back(client::request::Get{path_lock->path().child(name.text)});
+    }
+    auto replies = query.ask(std::move(reads));
+    queue.settle(replies);
+    follow_passing(*path_lock, query, queue, replies);
+    follow_downgrades(*path_lock, query, queue.contenders, replies);
+    const bool lost =
+        std::ranges::any_of(replies, [](const auto& r) { return core::passes(r.status); });
+    if (lost) {
+      SyncQuery::pause();
+      continue;
+    }
+    const Own own(*path_lock);
+    std::vector<Participant> participants;
+    core::Holders holders(all_permits);
+    for (std::size_t i = 0; i < replies.size(); ++i) {
+      if (replies[i].status == Status::no_node) continue;
+      const auto& name = queue.contenders[i];
+      const bool readable = replies[i].status == Status::ok;
+      if (!readable && replies[i].status != Status::no_auth) query.fail(replies[i]);
+      Participant p = describe(name, replies[i], own);
+      p.holds = !queue.delayed && holders.next_holds(*core::parse_contention(name.text));
+      participants.push_back(std::move(p));
+    }
+    return participants;
+  }
+}
+
+bool shares_count(const std::vector<core::ZnodeName>& queue) noexcept {
+  return std::ranges::any_of(queue, [](const core::ZnodeName& name) {
+    const auto wish = core::parse_contention(name.text);
+    return wish && wish->access == Access::permits && wish->of == 0;
+  });
+}
+
+std::int32_t count_in(const client::Reply& reply) noexcept {
+  if (reply.status != Status::ok) return 0;
+  return core::parse_permit_count(reply.data).value_or(0);
+}
+
+std::vector<core::ZnodeName> holders_in(Sight sight, const Queue& queue, std::int32_t count) {
+  if (queue.delayed) return {};
+  auto holders = core::holders(queue.contenders, count);
+  if (sight == Sight::leadership && holders.size() > 1) holders.resize(1);
+  return holders;
+}
+
+QueueView view_of(PathLock& path_lock, Sight sight, const std::vector<core::ZnodeName>& queue,
+                  const std::vector<core::ZnodeName>& holders,
+                  const std::vector<client::Reply>& replies, std::string_view proclaimed) {
+  QueueView view;
+  const Own own(path_lock);
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    view.holders.push_back(describe(holders[i], replies[i], own));
+    view.holders.back().holds = true;
+  }
+  if (sight == Sight::lock) view.waiting = queue.size() - holders.size();
+  auto said = core::Proclamation::parse(proclaimed);
+  if (said && !view.holders.empty() && said->leader == view.holders.front().token) {
+    view.proclaimed = std::move(said->value);
+  }
+  return view;
+}
+
+QueueView read_view(const std::shared_ptr<PathLock>& path_lock, Sight sight, Deadline deadline) {
+  SyncQuery query(*path_lock, operation, deadline);
+  const auto get = [&](const std::string& name) {
+    return client::request::Get{path_lock->path().child(name)};
+  };
+  for (;;) {
+    const auto queue = read_queue_now(*path_lock, query);
+    client::Reply count;
+    if (shares_count(queue.contenders)) count = query.ask(get(std::string(core::count_node)));
+    if (core::passes(count.status)) {
+      SyncQuery::pause();
+      continue;
+    }
+    const auto holders = holders_in(sight, queue, count_in(count));
+    const bool with_value = sight == Sight::leadership && !holders.empty();
+    // The value first: if a later reply still has the leader's znode, it led when the value was
+    // read.
+    std::vector<client::Operation> reads;
+    if (with_value) {
+      reads.emplace_back(get(core::proclamation_node(holders.front().sequence)));
+    }
+    for (const auto& name : holders) reads.emplace_back(get(name.text));
+    auto replies = query.ask(std::move(reads));
+    const auto is = [](auto... statuses) {
+      return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
+    };
+    if (std::ranges::any_of(replies, [](const auto& r) { return core::passes(r.status); })) {
+      SyncQuery::pause();
+      continue;
+    }
+    std::string value;
+    if (with_value) {
+      if (!is(Status::ok, Status::no_node)(replies.front())) query.fail(replies.front());
+      value = std::move(replies.front().data);
+      replies.erase(replies.begin());
+    }
+    queue.settle(replies);
+    if (std::ranges::any_of(replies, is(Status::no_node))) continue;  // deleted since the list
+    const auto bad = std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth));
+    if (bad != replies.end()) query.fail(*bad);
+    return view_of(*path_lock, sight, queue.contenders, holders, replies, value);
+  }
+}
+
+}  // namespace zklock::detail

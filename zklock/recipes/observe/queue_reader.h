@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zklock/client/port/coordinator.h"
+#include "zklock/core/queue_rule.h"
+#include "zklock/deadline.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/participant.h"
+
+namespace zklock::detail {
+
+/// The read_...() functions read a lock's queue without contending. They block, at most until
+/// `deadline` or for ClientOptions::connection_timeout, whichever comes first. They throw Error.
+
+/// Content of a list of children.
+struct Queue {
+  std::vector<core::ZnodeName> contenders;  ///< in the order of core::contenders()
+  bool delayed = false;                     ///< no holder yet: see core/lock_delay.h
+  FencingToken as_of;                       ///< zxid of the last change of the children
+
+  static Queue of(const client::Reply& list);
+  /// Corrects the replies to Gets of znodes in the list. If a znode is newer than the list, the
+  /// path was deleted and recreated, and the listed znode does not exist any more. Its reply
+  /// becomes no_node.
+  void settle(std::vector<client::Reply>& nodes) const;
+};
+
+/// Returns the names of the contenders, in the order of core::contenders().
+std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lock,
+                                        Deadline deadline);
+
+/// Returns how many contenders are ahead of this client's contender of `owner`, or nullopt if there
+/// is no such contender.
+std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_lock,
+                                         const Owner& owner, Deadline deadline);
+
+/// Returns the contenders, as described by their znodes. Omits those that are deleted meanwhile.
+/// `all_permits`: the permits of a semaphore if the names of its contenders do not contain them.
+std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
+                                           Deadline deadline, std::int32_t all_permits = 0);
+
+/// Part of a queue that a view shows.
+enum class Sight {
+  lock,        ///< all holders; number of waiting contenders
+  leadership,  ///< first holder and its proclaimed value
+};
+
+/// State of a queue, as an observer sees it.
+struct QueueView {
+  std::vector<Participant> holders;
+  std::size_t waiting = 0;
+  std::optional<std::string> proclaimed;
+  friend bool operator==(const QueueView&, const QueueView&) = default;
+};
+
+QueueView read_view(const std::shared_ptr<PathLock>& path_lock, Sight sight, Deadline deadline);
+
+/// Returns whether the holders depend on a permit count that is not in the names; see
+/// core/permit_count.h.
+bool shares_count(const std::vector<core::ZnodeName>& queue) noexcept;
+/// Returns the permit count in the reply to a Get of its znode. Returns 0 if the znode is missing,
+/// unreadable or contains no number: then no contender holds.
+std::int32_t count_in(const client::Reply& reply) noexcept;
+/// Returns the holders that a view shows. `count`: the permit count, if it is shared.
+std::vector<core::ZnodeName> holders_in(Sight sight, const Queue& queue, std::int32_t count);
+
+/// Returns the view. `replies`: the reply to a Get of each of `holders`, ok or no_auth.
+/// `proclaimed`: the data of the first holder's proclamation; empty if there is none.
+QueueView view_of(PathLock& path_lock, Sight sight, const std::vector<core::ZnodeName>& queue,
+                  const std::vector<core::ZnodeName>& holders,
+                  const std::vector<client::Reply>& replies, std::string_view proclaimed);
+
+}  // namespace zklock::detail

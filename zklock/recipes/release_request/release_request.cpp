@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/release_request.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zklock/core/queue_rule.h"
+#include "zklock/core/release_request_data.h"
+#include "zklock/engine/callback/blocking_call.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/engine/round_trip.h"
+#include "zklock/recipes/observe/queue_reader.h"
+
+namespace zklock {
+
+namespace {
+
+using core::Status;
+using core::StatusSort;
+namespace request = client::request;
+
+constexpr const char* operation = "ask for the release of";
+/// Interval at which a call makes sure that its marker exists. The session of the marker may end.
+/// If another call created the marker, that call may delete it.
+constexpr std::chrono::seconds most_between_rounds{1};
+constexpr std::chrono::milliseconds least_between_rounds{50};
+
+/// The marker that one call puts beside the contender's znode. It is deleted when the call ends. If
+/// a create is unanswered then, the marker is deleted again when the reply arrives.
+///
+/// Thread-safety: all members, from any thread.
+class Marker {
+ public:
+  Marker(const std::shared_ptr<detail::ClientCore>& core, std::string path)
+      : core_(core), path_(std::move(path)) {}
+
+  const std::string& path() const noexcept { return path_; }
+  /// One create of the marker. Exists until its reply was handled, or until no reply can come any
+  /// more.
+  class Creation {
+   public:
+    explicit Creation(std::shared_ptr<Marker> marker) : marker_(std::move(marker)) {
+      const std::lock_guard guard(marker_->mutex_);
+      ++marker_->unanswered_;
+    }
+    Creation(const Creation&) = delete;
+    Creation& operator=(const Creation&) = delete;
+    ~Creation() { marker_->answered(); }
+    void created(const client::Reply& reply) const { marker_->created(reply); }
+
+   private:
+    const std::shared_ptr<Marker> marker_;
+  };
+
+  void abandon() {
+    const auto core = core_.lock();
+    core::SessionId session;
+    {
+      const std::lock_guard guard(mutex_);
+      abandoned_ = true;
+      session = session_;
+      for (int i = 0; core && i < unanswered_; ++i) work_ = core->work().begin(work_);
+    }
+    if (core) core->remove(session, path_);
+  }
+
+ private:
+  void created(const client::Reply& reply) {
+    // If the outcome is unknown, the marker may exist.
+    if (reply.status != Status::ok && reply.status != Status::unknown) return;
+    detail::BackgroundWork::Id work;
+    {
+      const std::lock_guard guard(mutex_);
+      session_ = reply.session;
+      if (!abandoned_) return;
+      work = work_;
+    }
+    if (const auto core = core_.lock()) core->remove(reply.session, path_, work);
+  }
+  void answered() noexcept {
+    detail::BackgroundWork::Id work;
+    {
+      const std::lock_guard guard(mutex_);
+      --unanswered_;
+      work = work_;
+    }
+    if (const auto core = core_.lock()) core->work().end(work);
+  }
+
+  const std::weak_ptr<detail::ClientCore> core_;
+  const std::string path_;
+  std::mutex mutex_;
+  // guarded by mutex_
+  core::SessionId session_;  ///< session that created it, or may have
+  bool abandoned_ = false;
+  int unanswered_ = 0;                 ///< creates without a reply
+  detail::BackgroundWork::Id work_{};  ///< a part per unanswered create, once abandoned
+};
+
+/// One call of request_release().
+///
+/// Thread-safety: none. Its callbacks run on any thread.
+class Asking {
+ public:
+  Asking(std::shared_ptr<detail::ClientCore> core, const core::LockPath& path,
+         const core::ZnodeName& whom, bool force)
+      : core_(std::move(core)),
+        path_(path),
+        whom_(whom),
+        node_(path.child(whom.text)),
+        marker_(
+            std::make_shared<Marker>(core_, path.child(core::release_request_path(whom.sequence)))),
+        force_(force) {}
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() { marker_->abandon(); }
+
+  enum class AcquireOutcome { gone, there, unknown };
+
+  /// Called when the contender's znode is deleted. If it was a writer's, the writer may have
+  /// downgraded, and hold as a reader under another name. In that case selects that name and
+  /// returns true.
+  bool reads_on() {
+    auto reader = whom_.reading_on();
+    if (!reader) return false;
+    whom_ = *std::move(reader);
+    node_ = path_.child(whom_.text);
+    return true;
+  }
+
+  /// Creates the marker if it is missing and the contender's znode exists. With `force`, also
+  /// changes the data of an existing marker. Returns whether the contender's znode is there, if
+  /// known. Throws Error.
+  AcquireOutcome put(Deadline limit) {
+    const auto data = std::string(force_ ? core::revocation_forces : core::revocation_asks);
+    const auto creation = std::make_shared<const Marker::Creation>(marker_);
+    const client::Reply reply =
+        ask(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true}, limit,
+            [creation](const client::Reply& created) { creation->created(created); });
+    if (reply.status != Status::node_exists || !force_) return outcome(reply);
+    return outcome(ask(request::write::Set{.path = marker_->path(), .data = data}, limit));
+  }
+
+  /// Blocks until the contender's znode is deleted, but not longer than `longest` or `deadline`.
+  AcquireOutcome wait(Deadline deadline, core::Duration longest) {
+    const auto woken = std::make_shared<detail::BlockingCall<AcquireOutcome>>();
+    request::ExistsAndWatch watch{
+        .path = node_, .on_event = [woken](core::SessionId, request::WatchEvent event) {
+          // NODE_DATA_CHANGED announces a release: the next round finds the znode deleted.
+          woken->set(event == request::WatchEvent::deleted ? AcquireOutcome::gone
+                                                           : AcquireOutcome::there);
+        }};
+    const auto id = core_->coordinator().submit({.operation = std::move(watch)},
+                                                [woken](const client::Reply& reply) {
+                                                  if (reply.status == Status::no_node)
+                                                    woken->set(AcquireOutcome::gone);
+                                                });
+    struct Cleanup {
+      detail::ClientCore& core;
+      client::RequestId id;
+      ~Cleanup() {
+        core.coordinator().abandon(id);
+        core.coordinator().unwatch(id);
+      }
+    } const cleanup{*core_, id};
+    const core::Instant now = core_->scheduler().now();
+    if (deadline.has_passed(now)) return AcquireOutcome::there;
+    const auto until = std::min(deadline, Deadline::after(now, longest));
+    // Not with a timer of the client: a closed client has none.
+    const auto most = std::chrono::ceil<std::chrono::milliseconds>(until.at() - now);
+    return woken->wait_for(most).value_or(AcquireOutcome::there);
+  }
+
+ private:
+  client::Reply ask(request::Write write, Deadline limit, const detail::OnReply& heard = {}) {
+    core_->check_usable(operation, path_.str());
+    std::vector<client::Operation> operations;
+    operations.emplace_back(request::Transaction{node_, {std::move(write)}});
+    auto replies = detail::round_trip(*core_, limit, std::move(operations), heard);
+    if (replies) return std::move(replies->front());
+    throw Error(Errc::not_connected, operation, path_.str(), core_->coordinator().trouble());
+  }
+
+  AcquireOutcome outcome(const client::Reply& reply) const {
+    switch (core::sort_of(reply.status)) {
+      case StatusSort::done: return AcquireOutcome::there;
+      case StatusSort::doubtful:
+      case StatusSort::session:
+      case StatusSort::later: return AcquireOutcome::unknown;
+      case StatusSort::tree:
+        if (reply.status == Status::node_exists) return AcquireOutcome::there;
+        if (reply.status != Status::no_node) break;
+        return reply.failed_operation == 0 ? AcquireOutcome::gone : AcquireOutcome::unknown;
+      case StatusSort::unsent:
+      case StatusSort::over:
+      case StatusSort::refused: break;
+    }
+    throw Error(core::error_of(reply.status), operation, path_.str(), reply.detail);
+  }
+
+  const std::shared_ptr<detail::ClientCore> core_;
+  const core::LockPath path_;
+  core::ZnodeName whom_;
+  std::string node_;
+  const std::shared_ptr<Marker> marker_;
+  const bool force_;
+};
+
+/// Returns the contender to ask, or nullopt if none queues for the lock.
+std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core::LockPath& path,
+                                           const ReleaseRequestOptions& options, Deadline limit) {
+  if (options.node) {
+    auto named = core::ZnodeName::parse(*options.node);
+    if (named) return named;
+    throw Error(Errc::invalid_option, operation, path.str(),
+                "no contender's node is named \"" + core::printable(*options.node, 128) + "\"");
+  }
+  const auto queue = detail::read_queue(core.path_lock(path), limit);
+  if (queue.empty()) return std::nullopt;
+  constexpr std::int32_t as_the_names_say = 0;
+  const auto holders = core::holders(queue, as_the_names_say);
+  if (!holders.empty()) return holders.front();
+  // If the first contender is at a gate, all of them are.
+  const bool at_gate = core::parse_contention(queue.front().text)->access == Access::weighted;
+  return at_gate ? std::nullopt : std::optional(queue.front());
+}
+
+bool ask_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::LockPath& path,
+                  const ReleaseRequestOptions& options) {
+  const auto whom = whom_to_ask(*core, path, options, options.deadline);
+  if (!whom) return true;
+  Asking asking(core, path, *whom, options.force);
+  const bool once = options.deadline.has_passed(core->scheduler().now());
+  const Deadline last = once ? detail::for_one_round(*core, options.deadline) : options.deadline;
+  for (;;) {
+    // After the deadline there may be one more round, for a writer that downgraded. It does not
+    // wait.
+    auto outcome = asking.put(std::min(last, detail::for_one_round(*core, options.deadline)));
+    if (outcome != Asking::AcquireOutcome::gone) {
+      const core::Duration longest = outcome == Asking::AcquireOutcome::there
+                                         ? core::Duration(most_between_rounds)
+                                         : core::Duration(least_between_rounds);
+      outcome = asking.wait(options.deadline, longest);
+    }
+    if (outcome == Asking::AcquireOutcome::gone) {
+      if (!asking.reads_on()) return true;
+    } else if (options.deadline.has_passed(core->scheduler().now())) {
+      return false;
+    }
+  }
+}
+
+}  // namespace
+
+bool request_release(Client& client, std::string path, ReleaseRequestOptions options) {
+  const core::LockPath checked(std::move(path));
+  const auto& core = detail::ClientCore::of(client);
+  core->check_usable(operation, checked.str());
+  const bool single_attempt = options.deadline.has_passed(core->scheduler().now());
+  try {
+    return ask_and_wait(core, checked, options);
+  } catch (const Error& error) {
+    const bool late = options.deadline.has_passed(core->scheduler().now());
+    if (error.errc() == Errc::not_connected && late && !single_attempt) return false;
+    throw;
+  }
+}
+
+}  // namespace zklock
