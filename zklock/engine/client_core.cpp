@@ -128,8 +128,8 @@ void ClientCore::refused(const std::shared_ptr<Removal>& removal, NodeDeleter::N
       const auto path = std::string(removal->parent());
       const bool is_known =
           std::ranges::count(all, path, [](const auto& r) { return r->parent(); });
-      const auto found = engines_.find(path);
-      if (!is_known && found != engines_.end()) path_lock = found->second.lock();
+      const auto found = path_locks_.find(path);
+      if (!is_known && found != path_locks_.end()) path_lock = found->second.lock();
       all.push_back(removal);
       has_refused_ = true;
     }
@@ -199,22 +199,22 @@ void ClientCore::counter_has_ended(const core::LockPath& path, bool ended) {
 
 std::shared_ptr<PathLock> ClientCore::path_lock(const core::LockPath& path) {
   const std::lock_guard guard(mutex_);
-  auto& lock_node = engines_[path.str()];
+  auto& lock_node = path_locks_[path.str()];
   if (auto path_lock = lock_node.lock()) return path_lock;
   auto path_lock =
       std::make_shared<PathLock>(shared_from_this(), path, ended_counters_.contains(path.str()));
   lock_node = path_lock;
-  if (engines_.size() >= prune_at_) {
-    std::erase_if(engines_, [](const auto& entry) { return entry.second.expired(); });
-    prune_at_ = 2 * engines_.size() + 16;
+  if (path_locks_.size() >= prune_at_) {
+    std::erase_if(path_locks_, [](const auto& entry) { return entry.second.expired(); });
+    prune_at_ = 2 * path_locks_.size() + 16;
   }
   return path_lock;
 }
 
-std::vector<std::shared_ptr<PathLock>> ClientCore::engines() {
+std::vector<std::shared_ptr<PathLock>> ClientCore::path_locks() {
   std::vector<std::shared_ptr<PathLock>> alive;
   const std::lock_guard guard(mutex_);
-  for (const auto& [path, path_lock] : engines_) {
+  for (const auto& [path, path_lock] : path_locks_) {
     if (auto shared = path_lock.lock()) alive.push_back(std::move(shared));
   }
   return alive;
@@ -250,7 +250,7 @@ Subscription ClientCore::add_listener(std::function<void(ConnectionState)> liste
 }
 
 bool ClientCore::flush(Deadline deadline) {
-  for (const auto& path_lock : engines()) path_lock->settle();
+  for (const auto& path_lock : path_locks()) path_lock->settle();
   if (has_refused_) retry_removals({});
   return closed() || work_.wait(deadline);
 }
@@ -316,7 +316,7 @@ void ClientCore::close() noexcept {
     changed_.wait(lock, [&] { return close_done_; });
     return;
   }
-  for (const auto& path_lock : engines()) path_lock->close();
+  for (const auto& path_lock : path_locks()) path_lock->close();
   keeper_->stop();
   ports_.finish_losses(untold_losses_);
   ports_.coordinator->close();

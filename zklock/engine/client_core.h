@@ -185,7 +185,7 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
       return std::string_view(node.path).substr(0, node.path.rfind('/'));
     }
   };
-  std::vector<std::shared_ptr<PathLock>> engines();
+  std::vector<std::shared_ptr<PathLock>> path_locks();
   void tell_of_new_session();
   void send(const std::shared_ptr<Removal>& removal, NodeDeleter::Node node,
             NodeDeleter::Manner manner);
@@ -219,10 +219,10 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   bool refused_ = false;                                    ///< the servers refused the credential
   std::vector<std::shared_ptr<Removal>> refused_removals_;  ///< also while a delete is repeated
   bool close_done_ = false;
-  std::unordered_map<std::string, std::weak_ptr<PathLock>> engines_;
+  std::unordered_map<std::string, std::weak_ptr<PathLock>> path_locks_;
   std::set<std::string> ended_counters_;  ///< paths
   std::vector<std::weak_ptr<NewSessionListener>> session_listeners_;
-  std::size_t prune_at_ = 16;  ///< size of engines_ that removes expired entries
+  std::size_t prune_at_ = 16;  ///< size of path_locks_ that removes expired entries
 };
 
 }  // namespace zklock::detail

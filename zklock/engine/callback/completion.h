@@ -34,10 +34,10 @@ inline std::exception_ptr thrown(const std::optional<Error>& error) {
 /// Begins a call, blocks until its end, and returns its outcome. Blocks until the call's deadline
 /// at most. An interruption point: if the thread is interrupted, the call is cancelled. An outcome
 /// that arrives at that moment is passed to `give_back`.
-template <class AcquireOutcome, class Start, class GiveBack>
-AcquireOutcome wait_or_cancel(const Start& start, const GiveBack& give_back) {
-  BlockingCall<AcquireOutcome> end;
-  const auto under_way = start([&end](AcquireOutcome outcome) { end.set(std::move(outcome)); });
+template <class Outcome, class Start, class GiveBack>
+Outcome wait_or_cancel(const Start& start, const GiveBack& give_back) {
+  BlockingCall<Outcome> end;
+  const auto under_way = start([&end](Outcome outcome) { end.set(std::move(outcome)); });
   try {
     if (!end.wait_until(under_way->deadline(), under_way->spin_before_block())) under_way->expire();
     return end.wait();

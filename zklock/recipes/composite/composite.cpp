@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "zklock/core/status.h"
 #include "zklock/engine/callback/reliable_post.h"
 #include "zklock/error.h"
-#include "zklock/recipes/composite/composite_call.h"
 
 namespace zklock::detail {
 
@@ -153,26 +151,27 @@ void Composite::post(std::function<void()> task) {
                      std::move(task));
 }
 
-void Composite::enroll(const std::shared_ptr<CompositeCall>& call) {
+void Composite::call_began(CallId call, std::function<void()> end) {
   const std::lock_guard guard(mutex_);
-  calls_.emplace(call.get(), Enrolled{++last_call_, call});
+  calls_.emplace(call, std::move(end));
 }
 
-void Composite::dismiss(const CompositeCall& call) noexcept {
+void Composite::call_ended(CallId call) noexcept {
+  std::function<void()> end;  // destroyed with no lock held
   const std::lock_guard guard(mutex_);
-  calls_.erase(&call);
+  const auto found = calls_.find(call);
+  if (found == calls_.end()) return;
+  end = std::move(found->second);
+  calls_.erase(found);
 }
 
 void Composite::close() {
-  // In the order in which the calls began, so that a simulated run is reproducible.
-  std::map<std::uint64_t, std::shared_ptr<CompositeCall>> calls;
+  std::map<CallId, std::function<void()>> calls;
   {
     const std::lock_guard guard(mutex_);
-    for (const auto& [key, enrolled] : calls_) {
-      if (auto alive = enrolled.call.lock()) calls.emplace(enrolled.number, std::move(alive));
-    }
+    calls.swap(calls_);
   }
-  for (const auto& [number, call] : calls) call->close();
+  for (const auto& [id, end] : calls) end();
   if (rule_.listener) rule_.listener->remove();
 }
 

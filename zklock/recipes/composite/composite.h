@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,8 +21,6 @@
 #include "zklock/recipes/composite/part_lock.h"
 
 namespace zklock::detail {
-
-class CompositeCall;
 
 /// The parts of a MultiMutex or a QuorumMutex, in the order in which all processes acquire them,
 /// and the state that outlives a call.
@@ -79,10 +78,15 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Runs `task` as a user callback of the first client that is open. Does not block.
   void post(std::function<void()> task);
 
-  /// Adds a call that is under way, until dismiss(). close() ends these calls with Error(closed)
-  /// and removes the listener.
-  void enroll(const std::shared_ptr<CompositeCall>& call);
-  void dismiss(const CompositeCall& call) noexcept;
+  /// Identifies a call that is under way.
+  enum class CallId : std::uint64_t {};
+  /// Returns a higher id for each later call.
+  CallId next_call() noexcept { return CallId{++last_call_}; }
+  /// Adds a call that is under way. `end` ends it with Error(closed); it is called at most once, by
+  /// close(), with no lock held.
+  void call_began(CallId call, std::function<void()> end);
+  void call_ended(CallId call) noexcept;
+  /// Ends the calls that are under way, and removes the listener.
   void close();
 
   void thread_exits(Owner owner) noexcept override;
@@ -96,14 +100,11 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Per part: 0 if it is reachable, otherwise 1 + its connection count when it was marked.
   std::vector<std::atomic<std::uint64_t>> silent_;
 
+  std::atomic<std::uint64_t> last_call_{0};
+
   std::mutex mutex_;
   // guarded by mutex_
-  struct Enrolled {
-    std::uint64_t number;  ///< rising, in the order of enroll()
-    std::weak_ptr<CompositeCall> call;
-  };
-  std::unordered_map<const CompositeCall*, Enrolled> calls_;
-  std::uint64_t last_call_ = 0;
+  std::map<CallId, std::function<void()>> calls_;  ///< in the order in which they began
   /// The parts of each lock() that has not been unlocked yet. Unused if all parts are needed.
   std::unordered_map<Owner, std::vector<std::vector<std::size_t>>> locked_;
 };

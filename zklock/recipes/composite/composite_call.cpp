@@ -43,7 +43,9 @@ CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequ
 std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> composite,
                                                     CompositeRequest request) {
   std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(request)));
-  call->composite_->enroll(call);
+  call->composite_->call_began(call->id_, [weak = std::weak_ptr(call)] {
+    if (const auto alive = weak.lock()) alive->close();
+  });
   const std::stop_token stop = call->wanted_.stop;
   // If a stop was requested before, it takes effect here, before the start.
   if (stop.stop_possible()) call->on_stop_.emplace(stop, Cancel{call});
@@ -286,7 +288,7 @@ void CompositeCall::grant() {
 
 void CompositeCall::finish(CompositeOutcome outcome) {
   finished_ = true;
-  composite_->dismiss(*this);
+  composite_->call_ended(id_);
   const auto done = std::exchange(wanted_.done, nullptr);
   done(std::move(outcome));
 }

@@ -108,6 +108,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   std::exception_ptr failure() const;
 
   const std::shared_ptr<Composite> composite_;
+  const Composite::CallId id_ = composite_->next_call();
   CompositeRequest wanted_;
   const bool waits_;  ///< false: a single attempt
   std::optional<std::stop_callback<Cancel>> on_stop_;
