@@ -34,7 +34,7 @@ using Kind = OperationKind;
 class TestCandidate final : public detail::Candidate {
  public:
   explicit TestCandidate(detail::ClientCore& core, bool until_finished = false)
-      : Candidate(core.shared_from_this(), LockWorld::path,
+      : Candidate(core, LockWorld::path,
                   {.again = true,
                    .until_finished = until_finished,
                    .retry_delay_min = 10ms,

@@ -14,7 +14,7 @@ namespace zklock::model {
 class TestCandidate final : public detail::Candidate {
  public:
   explicit TestCandidate(detail::ClientCore& core, bool until_finished = false)
-      : Candidate(core.shared_from_this(), LockWorld::path,
+      : Candidate(core, LockWorld::path,
                   {.again = false,
                    .until_finished = until_finished,
                    .retry_delay_min = std::chrono::milliseconds(10),

@@ -105,7 +105,7 @@ class Contender : public std::enable_shared_from_this<Contender> {
   auto entering(Step step) {
     return detail::entering(weak_from_this(), std::move(step));
   }
-  ClientCore& core() const noexcept { return path_lock_->core(); }
+  EngineContext& core() const noexcept { return path_lock_->core(); }
   PathLock& path_lock() const noexcept { return *path_lock_; }
   /// Queues an event for the user's event callback. REQUIRES: within a Section, which keeps the
   /// events in the order in which they happened.

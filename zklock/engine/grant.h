@@ -9,9 +9,9 @@
 
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/lease.h"
-#include "zklock/engine/client_core.h"
 #include "zklock/engine/held_node_path.h"
 #include "zklock/engine/hold_limit_timer.h"
+#include "zklock/engine/session/engine_context.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
 #include "zklock/lock_event.h"
@@ -83,7 +83,7 @@ class Grant {
 
  private:
   const Contender& contender_;
-  ClientCore& core_;
+  EngineContext& core_;
   const Terms terms_;
   mutable HoldLimitTimer limit_timer_;
   mutable HeldNodePath node_;

@@ -79,7 +79,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   GuardedCommit(const GuardedWrites& writes, Deadline deadline, Done done)
       : what_(writes), deadline_(deadline), done_(std::move(done)) {}
 
-  ClientCore& core() const noexcept { return what_.guards.front()->path_lock().core(); }
+  EngineContext& core() const noexcept { return what_.guards.front()->path_lock().core(); }
   const std::string& lock_path() const noexcept { return what_.lock_path(); }
 
   void submit();

@@ -87,7 +87,7 @@ class LockNode final : public LeaseObserver, public std::enable_shared_from_this
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work.
   void remove(Manner manner, BackgroundWork::Id work = {});
 
-  ClientCore& core() const noexcept { return path_lock_->core(); }
+  EngineContext& core() const noexcept { return path_lock_->core(); }
   PathLock& path_lock() const noexcept { return *path_lock_; }
   const core::AcquireFsm::Policy& policy() const noexcept { return fsm_.policy(); }
   /// Returns the queue rule. If the permit count is shared, the rule has the count that was read

@@ -52,7 +52,7 @@ bool PathLock::soon(Step step) noexcept {
   }
 }
 
-PathLock::PathLock(std::shared_ptr<ClientCore> core, core::LockPath path, bool counter_ended)
+PathLock::PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
     : core_(std::move(core)), path_(std::move(path)), counter_has_ended_(counter_ended) {}
 
 PathLock::~PathLock() = default;
@@ -168,7 +168,7 @@ void PathLock::enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest
       return contender->join(call);
     }
   }
-  if (auto refusal = core_->retry_refused_removals(path_)) {
+  if (auto refusal = core_->removals().retry(path_)) {
     call->complete({.error = std::move(refusal)});
     return;
   }

@@ -24,12 +24,12 @@
 #include "zklock/core/ownership.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/callback/lock_listener.h"
-#include "zklock/engine/client_core.h"
 #include "zklock/engine/create_limiter.h"
 #include "zklock/engine/late_creates.h"
 #include "zklock/engine/local_handoff.h"
 #include "zklock/engine/reentry_counter.h"
 #include "zklock/engine/sequence_hint.h"
+#include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/thread_exit.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
@@ -81,10 +81,10 @@ struct AcquireRequest {
 class PathLock : public ThreadExitListener, public std::enable_shared_from_this<PathLock> {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
-  PathLock(std::shared_ptr<ClientCore> core, core::LockPath path, bool counter_ended);
+  PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended);
   ~PathLock();
 
-  ClientCore& core() noexcept { return *core_; }
+  EngineContext& core() noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }
 
   /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
@@ -251,7 +251,7 @@ class PathLock : public ThreadExitListener, public std::enable_shared_from_this<
   std::shared_ptr<Cohort> cohort(const core::AcquireFsm::Policy& policy,
                                  const core::CohortPolicy& terms);
 
-  const std::shared_ptr<ClientCore> core_;
+  const std::shared_ptr<EngineContext> core_;
   const core::LockPath path_;
   ReentryCounter reentry_counter_;
 

@@ -62,7 +62,7 @@ void PendingAcquire::expire() noexcept {
 }
 
 AcquireOutcome PendingAcquire::timed_out() const {
-  ClientCore& core = path_lock_->core();
+  EngineContext& core = path_lock_->core();
   const core::Instant now = core.scheduler().now();
   const bool met_servers =
       core.keeper().is_connected() || path_lock_->nodes_made() != nodes_made_before_;
@@ -92,7 +92,7 @@ void PendingAcquire::finish(AcquireOutcome outcome) noexcept {
 }
 
 void PendingAcquire::arm(bool waits) {
-  ClientCore& core = path_lock_->core();
+  EngineContext& core = path_lock_->core();
   disarm();
   joined_attempt_ = waits_ && !waits;
   // A single attempt waits for an unreachable server for at most the connection timeout.

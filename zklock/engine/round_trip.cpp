@@ -50,7 +50,7 @@ class Round {
 
 /// Cancels the timer and the requests when round_trip() returns or throws.
 struct Cleanup {
-  ClientCore& core;
+  EngineContext& core;
   client::TimerId timer;
   std::vector<client::RequestId> requests;
   ~Cleanup() {
@@ -61,13 +61,13 @@ struct Cleanup {
 
 }  // namespace
 
-Deadline for_one_round(ClientCore& core, Deadline deadline) {
+Deadline for_one_round(EngineContext& core, Deadline deadline) {
   const core::Instant now = core.scheduler().now();
   const auto most = Deadline::after(now, core.settings().connection_timeout);
   return deadline.has_passed(now) ? most : std::min(deadline, most);
 }
 
-std::optional<std::vector<client::Reply>> round_trip(ClientCore& core, Deadline limit,
+std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,
                                                      std::vector<client::Operation> operations,
                                                      const OnReply& heard) {
   if (operations.empty()) return std::vector<client::Reply>{};

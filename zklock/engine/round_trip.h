@@ -7,14 +7,14 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/deadline.h"
-#include "zklock/engine/client_core.h"
+#include "zklock/engine/session/engine_context.h"
 
 namespace zklock::detail {
 
 /// Returns the deadline of a round trip that begins now: `deadline`, but at most
 /// ClientOptions::connection_timeout from now. A deadline that has passed means a single attempt,
 /// which gets that maximum.
-Deadline for_one_round(ClientCore& core, Deadline deadline);
+Deadline for_one_round(EngineContext& core, Deadline deadline);
 
 using OnReply = std::function<void(const client::Reply&)>;
 
@@ -24,7 +24,7 @@ using OnReply = std::function<void(const client::Reply&)>;
 /// An interruption point. REQUIRES: no request has a watch; `heard` does not block.
 ///
 /// Thread-safety: any thread may call it.
-std::optional<std::vector<client::Reply>> round_trip(ClientCore& core, Deadline limit,
+std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,
                                                      std::vector<client::Operation> operations,
                                                      const OnReply& heard = {});
 

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 class Leader::TestCandidate final : public detail::Candidate {
  public:
   TestCandidate(Users& users, SimProcess& process, const ObjectPlan& plan)
-      : Candidate(process.line(0).core, path_of(plan.path),
+      : Candidate(*process.line(0).core, path_of(plan.path),
                   {.again = true,
                    .until_finished = true,
                    .retry_delay_min = milliseconds(50),

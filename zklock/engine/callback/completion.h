@@ -16,7 +16,7 @@
 #include "zklock/acquire_options.h"
 #include "zklock/engine/callback/blocking_call.h"
 #include "zklock/engine/callback/reliable_post.h"
-#include "zklock/engine/client_core.h"
+#include "zklock/engine/session/engine_context.h"
 #include "zklock/error.h"
 #include "zklock/guarded_transaction.h"
 
@@ -142,7 +142,7 @@ void commit_and_wait(const Start& start) {
 
 /// Begins a commit and calls `handler` on the dispatcher with its end. `what` is for the log.
 template <class Start>
-void commit_and_tell(const std::shared_ptr<ClientCore>& core, std::string what,
+void commit_and_tell(const std::shared_ptr<EngineContext>& core, std::string what,
                      CommitHandler handler, const Start& start) {
   auto end =
       for_handler(std::move(handler), [core, what = std::move(what)](std::function<void()> task) {

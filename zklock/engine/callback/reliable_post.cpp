@@ -16,13 +16,13 @@ thread_local int running_here = 0;
 
 }  // namespace
 
-void ReliablePost::send(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
+void ReliablePost::send(std::shared_ptr<EngineContext> core, client::Dispatcher& dispatcher,
                         std::string what, std::function<void()> task) {
   std::make_shared<ReliablePost>(std::move(core), dispatcher, std::move(what), std::move(task))
       ->post();
 }
 
-ReliablePost::ReliablePost(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
+ReliablePost::ReliablePost(std::shared_ptr<EngineContext> core, client::Dispatcher& dispatcher,
                            std::string what, std::function<void()> task)
     : core_(std::move(core)),
       dispatcher_(dispatcher),

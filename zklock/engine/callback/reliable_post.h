@@ -7,8 +7,8 @@
 #include <string>
 
 #include "zklock/client/port/dispatcher.h"
-#include "zklock/engine/client_core.h"
 #include "zklock/engine/session/background_work.h"
+#include "zklock/engine/session/engine_context.h"
 
 namespace zklock::detail {
 
@@ -25,11 +25,11 @@ class ReliablePost : public std::enable_shared_from_this<ReliablePost> {
  public:
   /// Posts `task` to `dispatcher`. Does not block. The dispatcher handles an exception of the task.
   /// `what` is an operation and a path, for the log.
-  static void send(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher,
+  static void send(std::shared_ptr<EngineContext> core, client::Dispatcher& dispatcher,
                    std::string what, std::function<void()> task);
 
-  ReliablePost(std::shared_ptr<ClientCore> core, client::Dispatcher& dispatcher, std::string what,
-               std::function<void()> task);
+  ReliablePost(std::shared_ptr<EngineContext> core, client::Dispatcher& dispatcher,
+               std::string what, std::function<void()> task);
   ~ReliablePost();
   /// Returns whether the calling thread runs a task in the destructor of a ReliablePost.
   static bool runs_here() noexcept;
@@ -44,7 +44,7 @@ class ReliablePost : public std::enable_shared_from_this<ReliablePost> {
   void wait_for_thread();
   void end_waiting() noexcept;
 
-  const std::shared_ptr<ClientCore> core_;  ///< owns dispatcher_
+  const std::shared_ptr<EngineContext> core_;  ///< owns dispatcher_
   client::Dispatcher& dispatcher_;
   std::string what_;                          ///< empty after it was logged
   std::function<void()> task_;                ///< empty after it has run

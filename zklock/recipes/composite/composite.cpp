@@ -113,7 +113,7 @@ int Composite::count(const Owner& owner) const {
 }
 
 void Composite::set_silent(std::size_t i) {
-  ClientCore& core = part(i).core();
+  EngineContext& core = part(i).core();
   const std::uint64_t mark = 1 + core.keeper().connection();
   if (silent_.at(i).exchange(mark) == mark || !core.keeper().is_connected()) return;
   try {

@@ -11,7 +11,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "zklock/engine/client_core.h"
+#include "zklock/engine/session/engine_context.h"
 #include "zklock/hold.h"
 #include "zklock/lease_clock.h"
 #include "zklock/owner.h"
@@ -26,8 +26,8 @@ class CompositeGrant {
  public:
   struct Part {
     Hold hold;
-    std::shared_ptr<ClientCore> core;  ///< client that notifies its loss
-    std::size_t index;                 ///< index in holds()
+    std::shared_ptr<EngineContext> core;  ///< client that notifies its loss
+    std::size_t index;                    ///< index in holds()
   };
 
   /// `taken`: the parts in the order of their acquisition, which all processes share. `lock nodes`: the
@@ -69,15 +69,15 @@ class CompositeGrant {
   };
   struct OnLoss {
     std::shared_ptr<Tally> tally;
-    std::shared_ptr<ClientCore> core;
+    std::shared_ptr<EngineContext> core;
     const Hold& hold;
     void operator()() const noexcept;
   };
 
   const Owner owner_;
   const std::size_t needed_;
-  std::vector<std::shared_ptr<ClientCore>> cores_;  ///< clients of the taken parts
-  std::vector<std::size_t> order_;                  ///< lock nodes, in the order of acquisition
+  std::vector<std::shared_ptr<EngineContext>> cores_;  ///< clients of the taken parts
+  std::vector<std::size_t> order_;                     ///< lock nodes, in the order of acquisition
   std::vector<Hold> holds_;
   std::shared_ptr<Tally> tally_;
   std::list<std::stop_callback<OnLoss>> on_loss_;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "zklock/engine/client_core.h"
 #include "zklock/error.h"
 #include "zklock/recipes/composite/composite.h"
 #include "zklock/recipes/composite/path_part_lock.h"

@@ -7,8 +7,8 @@
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/ownership.h"
 #include "zklock/deadline.h"
-#include "zklock/engine/client_core.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/session/engine_context.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {
@@ -48,7 +48,7 @@ class PartLock {
   /// Arranges that the locks of the calling thread are released when the thread ends.
   virtual void unlock_at_thread_exit() = 0;
 
-  virtual ClientCore& core() noexcept = 0;
+  virtual EngineContext& core() noexcept = 0;
   virtual const std::string& path() const noexcept = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/session/thread_exit.h"
@@ -55,7 +56,7 @@ void PathPartLock::unlock_at_thread_exit() {
   call_at_thread_exit(path_lock_);
 }
 
-ClientCore& PathPartLock::core() noexcept {
+EngineContext& PathPartLock::core() noexcept {
   return path_lock_->core();
 }
 

@@ -12,6 +12,8 @@
 
 namespace zklock::detail {
 
+class ClientCore;
+
 /// A reentrant mutex as a part of a composite. It shares counts and queue with the ReentrantMutexes
 /// on its path.
 ///
@@ -29,7 +31,7 @@ class PathPartLock final : public PartLock {
   int count(const Owner& owner) override;
   bool in_touch(const Owner& owner) override;
   void unlock_at_thread_exit() override;
-  ClientCore& core() noexcept override;
+  EngineContext& core() noexcept override;
   const std::string& path() const noexcept override;
 
  private:

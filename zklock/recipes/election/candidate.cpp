@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/session/wait_in_slices.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr const char* operation = "lead";
 
-std::shared_ptr<PathLock> engine_for(ClientCore& core, std::string path) {
+std::shared_ptr<PathLock> path_lock_of(ClientCore& core, std::string path) {
   const core::LockPath checked(std::move(path));
   core.check_usable(operation, checked.str());
   return core.path_lock(checked);
@@ -37,8 +38,8 @@ client::Backoff checked_backoff(const Candidate::Settings& settings, const std::
 
 }  // namespace
 
-Candidate::Candidate(const std::shared_ptr<ClientCore>& core, std::string path, Settings settings)
-    : path_lock_(engine_for(*core, std::move(path))),
+Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
+    : path_lock_(path_lock_of(core, std::move(path))),
       settings_(settings),
       fsm_(settings.again),
       backoff_(checked_backoff(settings, path_lock_->path().str())) {

@@ -23,6 +23,8 @@
 
 namespace zklock::detail {
 
+class ClientCore;
+
 /// One candidate for the leadership at one path. Contends through the path's lock path lock, driven by
 /// core::ElectionFsm, and owns the LeadershipState that a grant begins. Derived classes define what a
 /// leadership does.
@@ -40,7 +42,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   };
 
   /// Throws Error(invalid_path | invalid_option | closed | forked).
-  Candidate(const std::shared_ptr<ClientCore>& core, std::string path, Settings settings);
+  Candidate(ClientCore& core, std::string path, Settings settings);
   Candidate(const Candidate&) = delete;
   Candidate& operator=(const Candidate&) = delete;
   virtual ~Candidate();
@@ -72,7 +74,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   std::vector<Participant> participants(Deadline deadline) const;
   std::optional<Participant> leader(Deadline deadline) const;
 
-  ClientCore& core() const noexcept { return path_lock_->core(); }
+  EngineContext& core() const noexcept { return path_lock_->core(); }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
   void warn(const std::string& text) const noexcept;
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "zklock/client/threads/start_thread.h"
+#include "zklock/engine/client_core.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/recipes/election/candidate.h"
 
@@ -18,8 +19,8 @@ namespace detail {
 /// begins and close() waits for.
 class ElectionCandidate final : public Candidate {
  public:
-  ElectionCandidate(const std::shared_ptr<ClientCore>& core, std::string path,
-                    LeaderElection::Function function, const ElectionOptions& options)
+  ElectionCandidate(ClientCore& core, std::string path, LeaderElection::Function function,
+                    const ElectionOptions& options)
       : Candidate(core, std::move(path),
                   {.again = options.auto_requeue,
                    .until_finished = true,
@@ -134,7 +135,7 @@ class ElectionCandidate final : public Candidate {
 LeaderElection::LeaderElection(Client& client, std::string path, Function take_leadership,
                                ElectionOptions options)
     : candidate_(std::make_shared<detail::ElectionCandidate>(
-          detail::ClientCore::of(client), std::move(path), std::move(take_leadership), options)) {}
+          *detail::ClientCore::of(client), std::move(path), std::move(take_leadership), options)) {}
 
 LeaderElection::~LeaderElection() {
   if (candidate_->core().forked()) {

@@ -7,6 +7,7 @@
 
 #include "zklock/engine/callback/borrowed_executor.h"
 #include "zklock/engine/callback/listeners.h"
+#include "zklock/engine/client_core.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/recipes/election/candidate.h"
 
@@ -34,7 +35,7 @@ bool is_an_end_to_hear_of(const std::optional<LeadershipUpdate>& told,
 /// A candidate that notifies listeners of its leaderships.
 class LatchCandidate final : public Candidate {
  public:
-  LatchCandidate(const std::shared_ptr<ClientCore>& core, std::string path, LatchOptions options)
+  LatchCandidate(ClientCore& core, std::string path, LatchOptions options)
       : Candidate(core, std::move(path),
                   {.again = true,
                    .until_finished = false,
@@ -42,7 +43,7 @@ class LatchCandidate final : public Candidate {
                    .retry_delay_max = options.retry_delay_max,
                    .lock_delay = options.lock_delay}),
         executor_(std::move(options.executor)),
-        listeners_(core->listeners_dispatcher(executor_.lent())) {}
+        listeners_(core.listeners_dispatcher(executor_.lent())) {}
 
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
     core().check_usable("add a listener", path());
@@ -93,7 +94,7 @@ class LatchCandidate final : public Candidate {
 }  // namespace detail
 
 LeaderLatch::LeaderLatch(Client& client, std::string path, LatchOptions options)
-    : candidate_(std::make_shared<detail::LatchCandidate>(detail::ClientCore::of(client),
+    : candidate_(std::make_shared<detail::LatchCandidate>(*detail::ClientCore::of(client),
                                                           std::move(path), std::move(options))) {}
 
 LeaderLatch::~LeaderLatch() {

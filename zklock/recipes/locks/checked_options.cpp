@@ -64,7 +64,8 @@ void check_not_local(const MutexOptions& options, const std::string& path) {
               "a local batch, and being kept when idle, are for ReentrantMutex and Mutex only");
 }
 
-std::shared_ptr<LockListener> make_listener(const ClientCore& core, const MutexOptions& options) {
+std::shared_ptr<LockListener> make_listener(const EngineContext& core,
+                                            const MutexOptions& options) {
   if (!options.listener) return nullptr;
   const BorrowedExecutor executor(options.executor);
   return std::make_shared<LockListener>(options.listener, core.listener_dispatcher(executor.lent()),

@@ -9,7 +9,7 @@
 #include "zklock/core/cohort_policy.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/engine/callback/lock_listener.h"
-#include "zklock/engine/client_core.h"
+#include "zklock/engine/session/engine_context.h"
 #include "zklock/mutex_options.h"
 
 namespace zklock::detail {
@@ -37,6 +37,6 @@ core::CohortPolicy checked_local(const MutexOptions& options, const std::string&
 void check_not_local(const MutexOptions& options, const std::string& path);
 
 /// Returns the listener of an object with these options, or null if there is none.
-std::shared_ptr<LockListener> make_listener(const ClientCore& core, const MutexOptions& options);
+std::shared_ptr<LockListener> make_listener(const EngineContext& core, const MutexOptions& options);
 
 }  // namespace zklock::detail

@@ -5,6 +5,7 @@
 
 #include "zklock/engine/callback/completion.h"
 #include "zklock/engine/callback/reliable_post.h"
+#include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/recipes/locks/checked_options.h"
@@ -160,7 +161,7 @@ void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
                                AcquireHandler handler) {
   path_lock_->core().check_usable("lock", path());
   auto end = for_handler(std::move(handler), [path_lock = path_lock_](std::function<void()> task) {
-    ClientCore& core = path_lock->core();
+    EngineContext& core = path_lock->core();
     ReliablePost::send(core.shared_from_this(), core.dispatcher(),
                        "lock " + path_lock->path().str(), std::move(task));
   });

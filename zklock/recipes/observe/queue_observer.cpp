@@ -7,6 +7,7 @@
 
 #include "zklock/core/lock_path.h"
 #include "zklock/core/proclamation.h"
+#include "zklock/engine/client_core.h"
 #include "zklock/engine/session/fork_guard.h"
 
 namespace zklock::detail {

@@ -91,7 +91,7 @@ class QueueObserver final : public NewSessionListener,
   /// earlier rounds are ignored.
   using Turn = std::uint64_t;
 
-  ClientCore& core() const noexcept { return path_lock_->core(); }
+  EngineContext& core() const noexcept { return path_lock_->core(); }
 
   // REQUIRES, for all below: mutex_ is held.
   void begin_turn();

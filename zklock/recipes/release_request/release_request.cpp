@@ -163,7 +163,7 @@ class Asking {
                                                     woken->set(AcquireOutcome::gone);
                                                 });
     struct Cleanup {
-      detail::ClientCore& core;
+      detail::EngineContext& core;
       client::RequestId id;
       ~Cleanup() {
         core.coordinator().abandon(id);

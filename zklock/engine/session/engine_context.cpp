@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zklock/engine/session/engine_context.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include <pthread.h>
+#include <spdlog/logger.h>
+
+namespace zklock::detail {
+
+namespace {
+
+/// Returns a prefix that no other client of this or another process uses.
+std::string unique_prefix() {
+  static std::atomic<std::uint64_t> clients{0};
+  std::array<char, 40> text{};
+  const int length = std::snprintf(text.data(), text.size(), "%016llx-%llu-",
+                                   static_cast<unsigned long long>(process_id()),
+                                   static_cast<unsigned long long>(++clients));
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::array<char, 16> thread_name() {
+  std::array<char, 16> name{};
+  if (::pthread_getname_np(::pthread_self(), name.data(), name.size()) != 0) return {};
+  return name;
+}
+
+}  // namespace
+
+EngineContext::EngineContext(Ports ports, Settings settings)
+    : ports_(std::move(ports)),
+      settings_(std::move(settings)),
+      pid_(process_identity().pid),
+      birth_(fork_generation()),
+      attempt_prefix_(unique_prefix()),
+      keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)),
+      removals_(*ports_.coordinator, *ports_.scheduler, *this) {}
+
+EngineContext::~EngineContext() = default;
+
+void EngineContext::check_usable(const char* operation, const std::string& path) const {
+  if (forked()) throw Error(Errc::forked, operation, path);
+  if (closed()) throw Error(Errc::closed, operation, path);
+}
+
+void EngineContext::warn(const std::string& text) const noexcept {
+  if (settings_.logger) settings_.logger->warn(core::printable(text, 1024));
+}
+
+void EngineContext::remove(SessionId session, std::string path, BackgroundWork::Id work) {
+  if (session == SessionId{}) return;  // the znode ended with its session
+  remove(session, {.path = std::move(path)}, NodeDeleter::Manner::plainly, {}, work);
+}
+
+void EngineContext::counter_has_ended(const core::LockPath& path, bool ended) {
+  const std::lock_guard guard(mutex_);
+  if (ended) {
+    ended_counters_.insert(path.str());
+  } else {
+    ended_counters_.erase(path.str());
+  }
+}
+
+bool EngineContext::has_counter_ended(const core::LockPath& path) const {
+  const std::lock_guard guard(mutex_);
+  return ended_counters_.contains(path.str());
+}
+
+Requester Requester::of_this_thread(const Owner& owner) {
+  return {owner, thread_name()};
+}
+
+core::ZnodeData EngineContext::identify(const Requester& requester) const {
+  return {.attempt = {},
+          .owner = requester.owner.to_string(),
+          .host = settings_.host,
+          .thread = requester.thread.data(),
+          .application = settings_.application,
+          .pid = pid_,
+          .announces = settings_.announces};
+}
+
+void EngineContext::tell_of_sessions(const std::shared_ptr<NewSessionListener>& listener) {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(session_listeners_, [](const auto& each) { return each.expired(); });
+  session_listeners_.push_back(listener);
+}
+
+void EngineContext::tell_of_new_session() {
+  std::vector<std::weak_ptr<NewSessionListener>> listeners;
+  {
+    const std::lock_guard guard(mutex_);
+    listeners = session_listeners_;
+  }
+  for (const auto& each : listeners) {
+    if (const auto listener = each.lock()) listener->session_began();
+  }
+}
+
+}  // namespace zklock::detail

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zklock/core/lock_path.h"
+#include "zklock/engine/session/background_work.h"
+#include "zklock/engine/session/node_deleter.h"
+#include "zklock/error.h"
+
+namespace zklock::detail {
+
+/// The deletes of the client's znodes in the background, and those that an ACL refused.
+///
+/// | state     | flush()         | ends with                                                |
+/// |-----------|-----------------|----------------------------------------------------------|
+/// | under way | waits for it    | confirmed; the session ends; refused                     |
+/// | refused   | returns false   | under way again, by retry() or retry_all(); session ends |
+///
+/// Thread-safety: all members, from any thread. Part of its context.
+class NodeRemovals {
+ public:
+  /// The part of a client that the removals use.
+  class Host {
+   public:
+    /// Expires when the client is destroyed.
+    virtual std::weak_ptr<void> weak_host() noexcept = 0;
+    virtual bool is_current(SessionId session) const noexcept = 0;
+    virtual BackgroundWork& work() noexcept = 0;
+    virtual void warn(const std::string& text) const noexcept = 0;
+    /// Called if the ACL of `path` does not permit this client to delete its znode `node` there: an
+    /// acquire would wait behind that znode. Called with no lock held.
+    virtual void removal_refused(const std::string& path, const std::string& node,
+                                 const std::string& cause) = 0;
+
+   protected:
+    ~Host() = default;
+  };
+
+  NodeRemovals(client::Coordinator& coordinator, client::Scheduler& scheduler, Host& host);
+
+  /// Begins a delete, as a part of `work` or of a new piece of work. Calls `gone` when the ensemble
+  /// has confirmed it, which may never happen. Does not block.
+  void begin(SessionId session, NodeDeleter::Node node, NodeDeleter::Manner manner,
+             std::function<void()> gone, BackgroundWork::Id work);
+  /// Returns an error if this session still has a znode at `path` that the ACL does not permit it
+  /// to delete. A new acquire there would wait behind that znode, and could not be released either.
+  /// Also sends the delete again; if it succeeds, the next call returns no error.
+  std::optional<Error> retry(const core::LockPath& path);
+  /// Sends all refused deletes again.
+  void retry_all();
+  /// Ends the refused deletes of a session that has ended.
+  void session_ended(SessionId session) noexcept;
+
+ private:
+  /// A znode that is being deleted.
+  struct Removal {
+    SessionId session;
+    NodeDeleter::Node node;  ///< set after the first refusal
+    BackgroundWork::Id work;
+    std::function<void()> gone;
+    bool refused = false;
+
+    std::string_view parent() const {
+      return std::string_view(node.path).substr(0, node.path.rfind('/'));
+    }
+  };
+  void send(const std::shared_ptr<Removal>& removal, NodeDeleter::Node node,
+            NodeDeleter::Manner manner);
+  void removed(const std::shared_ptr<Removal>& removal);
+  void refused(const std::shared_ptr<Removal>& removal, NodeDeleter::Node node);
+  /// Sends the refused deletes of children of `parent` again; all refused deletes if it is empty.
+  /// Returns one of them, or null if there is none.
+  std::shared_ptr<Removal> retry(std::string_view parent);
+
+  Host& host_;
+  NodeDeleter node_deleter_;
+  std::atomic<bool> has_refused_{false};  ///< refused_ is not empty
+
+  std::mutex mutex_;
+  // guarded by mutex_
+  std::vector<std::shared_ptr<Removal>> refused_;  ///< also while a delete is repeated
+};
+
+}  // namespace zklock::detail
