@@ -26,7 +26,7 @@ using core::Status;
 using core::StatusSort;
 namespace request = client::request;
 
-constexpr const char* operation = "ask for the release of";
+constexpr const char* operation = "request the release of";
 /// Interval at which a call makes sure that its marker exists. The session of the marker may end.
 /// If another call created the marker, that call may delete it.
 constexpr std::chrono::seconds most_between_rounds{1};
@@ -220,7 +220,7 @@ std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core:
     auto named = core::ZnodeName::parse(*options.node);
     if (named) return named;
     throw Error(Errc::invalid_option, operation, path.str(),
-                "no contender's node is named \"" + core::printable(*options.node, 128) + "\"");
+                "no contender has the znode \"" + core::printable(*options.node, 128) + "\"");
   }
   const auto queue = detail::read_queue(core.path_lock(path), limit);
   if (queue.empty()) return std::nullopt;
