@@ -38,7 +38,7 @@ struct QuorumOptions {
   std::chrono::milliseconds ensemble_timeout{2'000};
 
   /// As MutexOptions::listener. It gets the events of each ensemble, also of one that was skipped
-  /// and is tried again. LockEvent::lock node is the index of the client. It gets no events of the
+  /// and is tried again. LockEvent::part_index is the index of the client. It gets no events of the
   /// whole; CompositeHold::lost() reports the loss of the whole.
   LockListener listener = {};
 

@@ -135,7 +135,8 @@ class ClientCore : public client::SessionObserver, public std::enable_shared_fro
   std::optional<Error> retry_refused_removals(const core::LockPath& path);
   const Settings& settings() const noexcept { return settings_; }
 
-  /// Returns the path lock of a path. All users of the path share one path lock while any of them exists.
+  /// Returns the path lock of a path. All users of the path share one path lock while any of them
+  /// exists.
   std::shared_ptr<PathLock> path_lock(const core::LockPath& path);
 
   /// Records whether the path's sequence counter is at its end. Later path locks of that path start
