@@ -58,7 +58,7 @@ struct QuorumOptions {
 /// holds the path on a majority of them. So it survives the loss of a minority of the ensembles.
 ///
 /// One ensemble of five servers tolerates the loss of two servers, and is simpler. This class is
-/// for ensembles that fail as a whole, because they are in different lock nodes or under different
+/// for ensembles that fail as a whole, because they are at different sites or under different
 /// administrations.
 ///
 /// A call acquires the ensembles in the order of the clients. All processes must use one order. An

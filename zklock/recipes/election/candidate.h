@@ -23,7 +23,7 @@
 
 namespace zklock::detail {
 
-/// One candidate for the leadership at one path. Contends through the path's lock path lock, driven
+/// One candidate for the leadership at one path. Contends through the path's PathLock, driven
 /// by core::ElectionFsm, and owns the LeadershipState that a grant begins. Derived classes define
 /// what a leadership does.
 ///

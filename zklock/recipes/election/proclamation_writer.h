@@ -75,7 +75,7 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   void begin(std::shared_ptr<GuardedCommit>& registered,
              const std::shared_ptr<GuardedCommit>& commit);
   void said(std::optional<Error> error);
-  /// Returns the error of the first transaction if it explains why there is no proclamation_writer.
+  /// Returns the error of the first transaction if it explains why there is no proclaimed znode.
   std::optional<Error> creation_failure() const;
 
   const std::shared_ptr<ProclamationWriter> proclamation_writer_;
