@@ -52,7 +52,8 @@ struct AclEntry {
 ///
 /// With list(), other identities may be able to write the znode, so a successor lists the children
 /// at each hand-off. It also does so if the ACL of the lock path is unreadable, or gives an
-/// identity CREATE without DELETE. Such an identity could announce a release that never took lock node.
+/// identity CREATE without DELETE. Such an identity could announce a release that never
+/// happened.
 ///
 /// Thread-safety: a value.
 class AclPolicy {

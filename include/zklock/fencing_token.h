@@ -15,8 +15,8 @@ namespace zklock {
 ///
 /// The first part is the czxid of the contender's znode: the id of the ZooKeeper transaction that
 /// created it. The sequence number in the znode's name is no token, because it restarts with the
-/// parent. The second part distinguishes the grants on one znode, see MutexOptions::max_local_handoffs and
-/// keep_idle_for.
+/// parent. The second part distinguishes the grants on one znode, see
+/// MutexOptions::max_local_handoffs and keep_idle_for.
 ///
 /// Send the token with every write to the resource that the lock protects. Let the resource refuse
 /// a token lower than the highest it has seen. Then the resource is safe under any timing.
@@ -27,10 +27,10 @@ namespace zklock {
 struct FencingToken {
   /// 0 in an empty Hold, lower than in any grant.
   std::int64_t zxid = 0;
-  /// 0 for the first grant on a znode; it stays 0 without max_local_handoffs and keep_idle_for. The zxid alone
-  /// never decreases, and grants of different clients never share one. A resource that can compare
-  /// only one number is thus safe from other clients. It relies on the lock to separate the grants
-  /// of one client.
+  /// 0 for the first grant on a znode; it stays 0 without max_local_handoffs and keep_idle_for. The
+  /// zxid alone never decreases, and grants of different clients never share one. A resource that
+  /// can compare only one number is thus safe from other clients. It relies on the lock to separate
+  /// the grants of one client.
   std::uint64_t turn = 0;
 
   friend auto operator<=>(const FencingToken&, const FencingToken&) = default;

@@ -104,9 +104,9 @@ class [[nodiscard]] Hold {
   /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. It is for
   /// a `check` operation in your own ZooKeeper transaction. After a call of node(), no contender
   /// that this hold excludes is granted before the znode is deleted. Without that call, the next
-  /// contender of the same client can be granted earlier. Exception: with MutexOptions::max_local_handoffs
-  /// and keep_idle_for, successive holds of one client can have one path, and the check does not
-  /// distinguish them.
+  /// contender of the same client can be granted earlier. Exception: with
+  /// MutexOptions::max_local_handoffs and keep_idle_for, successive holds of one client can have
+  /// one path, and the check does not distinguish them.
   ///
   /// The path changes at most once: when a SharedMutex is downgraded. Client::flush() returns after
   /// that change.
@@ -123,8 +123,8 @@ class [[nodiscard]] Hold {
   /// stop the tokens that lost() returned before. With the last count of the owner the lock is
   /// released. The client announces the release if a contender may wait for it, and deletes the
   /// znode in the background. It repeats the delete until the ensemble confirms it or the session
-  /// ends. With MutexOptions::max_local_handoffs and keep_idle_for the client may retain the znode instead.
-  /// After a loss release() reports no error. Does not block; any thread may call it.
+  /// ends. With MutexOptions::max_local_handoffs and keep_idle_for the client may retain the znode
+  /// instead. After a loss release() reports no error. Does not block; any thread may call it.
   /// Client::flush() waits for the confirmation.
   ///
   /// The next contender can be of this client too. If both contenders are of a ReentrantMutex or a

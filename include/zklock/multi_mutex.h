@@ -30,8 +30,8 @@ using MultiHold = CompositeHold;
 /// thread, for the others the client's thread that continued the call.
 ///
 /// The listener in `options` gets the events of each path, in order (see LockEvent::path and
-/// LockEvent::lock node). The maximum hold time counts from the grant of the whole. It applies to the
-/// paths that the owner did not hold before.
+/// LockEvent::part_index). The maximum hold time counts from the grant of the whole. It applies to
+/// the paths that the owner did not hold before.
 ///
 /// Each path can be shared with ReentrantMutexes, and with all other locks that can share a path
 /// with those.
@@ -45,9 +45,9 @@ using MultiHold = CompositeHold;
 class MultiMutex : public CompositeMutex {
  public:
   /// Makes a mutex on `paths`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) if there is no path, or one path occurs twice. Also for a local
-  /// batch or keep_idle_for in `options`, and for an option outside its range. Error(invalid_path) as
-  /// ReentrantMutex. Error(closed | forked).
+  /// Throws: Error(invalid_option) if there is no path, or one path occurs twice. Also for
+  /// max_local_handoffs or keep_idle_for in `options`, and for an option outside its range.
+  /// Error(invalid_path) as ReentrantMutex. Error(closed | forked).
   MultiMutex(Client& client, std::vector<std::string> paths, MutexOptions options = {});
 
   /// Returns the paths, in the order in the constructor.

@@ -103,26 +103,26 @@ struct MutexOptions {
   /// Source: Consul's lock-delay.
   std::chrono::milliseconds lock_delay{0};
 
-  /// The local batch: the most grants in a row that a client makes on one znode while an outside
-  /// contender waits. With a batch above 1, the contenders of one client on a path share a znode. A
+  /// The most local hand-offs: grants in a row that a client makes on one znode while an outside
+  /// contender waits. With a value above 1, the contenders of one client on a path share a znode. A
   /// release then grants the lock to the next of them at once, first come, first served, and
   /// without a request. With the default, 1, every contender has its own znode, and all contenders
   /// are granted strictly in the order of arrival.
   ///
   /// An outside contender is one that does not share the znode. Contenders of one client share it
-  /// if their objects agree on max_local_handoffs, keep_idle_for, lock_delay and on_node_lost. A single
-  /// attempt fails at once, without a request, if a contender that it would share with holds or
-  /// waits.
+  /// if their objects agree on max_local_handoffs, keep_idle_for, lock_delay and on_node_lost. A
+  /// single attempt fails at once, without a request, if a contender that it would share with holds
+  /// or waits.
   ///
-  /// A batch counts from the moment when the server that the client is connected to knows of the
-  /// outside contender. When the batch is used up and an outside contender may wait, the znode is
-  /// released. The contenders left on it enqueue again, behind all contenders that wait by then.
-  /// While no outside contender waits, there is no limit.
+  /// The hand-offs are counted from the moment when the server that the client is connected to
+  /// knows of the outside contender. When no hand-off is left and an outside contender may wait,
+  /// the znode is released. The contenders left on it enqueue again, behind all contenders that
+  /// wait by then. While no outside contender waits, there is no limit.
   ///
-  /// The client requests the number of children once in about three quarters of a batch. If the
-  /// reply is missing at the end of the batch, no contender holds the lock until it arrives. But if
-  /// other contenders were ahead of the znode before its first grant, the znode is released
-  /// instead. So choose a batch several times as large as the number of grants in a round trip.
+  /// The client requests the number of children once in about three quarters of the hand-offs. If
+  /// the reply is missing after the last hand-off, no contender holds the lock until it arrives.
+  /// But if other contenders were ahead of the znode before its first grant, the znode is released
+  /// instead. So choose a value several times as large as the number of grants in a round trip.
   ///
   /// All guarantees hold. Each grant has its own token, higher than all before; see
   /// FencingToken::turn. Each hold has its own maximum hold time. The sharing of a znode ends when
@@ -147,10 +147,10 @@ struct MutexOptions {
   /// How long the znode is retained after a release for which no contender of this client waited.
   /// Until then the client grants the lock again at once, without a request, to contenders that
   /// share the znode. The znode is released at once when the server reports an outside contender
-  /// (see max_local_handoffs). It is also released when the last object on the path is destroyed, after
-  /// request_release(), and when this time has passed. The client checks the time every twentieth
-  /// of the session timeout, so that release can be this much later. A retained lock is lost as a
-  /// hold is: when the session ends, the lease expires, or the znode is deleted.
+  /// (see max_local_handoffs). It is also released when the last object on the path is destroyed,
+  /// after request_release(), and when this time has passed. The client checks the time every
+  /// twentieth of the session timeout, so that release can be this much later. A retained lock is
+  /// lost as a hold is: when the session ends, the lease expires, or the znode is deleted.
   ///
   /// A retained lock is held, as other clients see it: participants() shows its owner. The server
   /// cannot report an outside contender while the connection is broken. Until it reports one, this
@@ -158,7 +158,7 @@ struct MutexOptions {
   /// granted while disconnected is `suspended` from the start.
   ///
   /// Cost: the first release that retains a znode lists the queue and sets a watch. A contender
-  /// that arrives before the reply waits for it, unless the local batch has grants left. An outside
+  /// that arrives before the reply waits for it, unless local hand-offs are left. An outside
   /// contender waits for one watch event and one list more than after a release. The client sends
   /// heartbeats while it retains the znode.
   ///

@@ -38,7 +38,7 @@ struct QuorumOptions {
   std::chrono::milliseconds ensemble_timeout{2'000};
 
   /// As MutexOptions::listener. It gets the events of each ensemble, also of one that was skipped
-  /// and is tried again. LockEvent::lock node is the index of the client. It gets no events of the
+  /// and is tried again. LockEvent::part_index is the index of the client. It gets no events of the
   /// whole; CompositeHold::lost() reports the loss of the whole.
   LockListener listener = {};
 
@@ -58,7 +58,7 @@ struct QuorumOptions {
 /// holds the path on a majority of them. So it survives the loss of a minority of the ensembles.
 ///
 /// One ensemble of five servers tolerates the loss of two servers, and is simpler. This class is
-/// for ensembles that fail as a whole, because they are in different lock nodes or under different
+/// for ensembles that fail as a whole, because they are at different sites or under different
 /// administrations.
 ///
 /// A call acquires the ensembles in the order of the clients. All processes must use one order. An

@@ -91,8 +91,8 @@ struct SharedCount {
 class Semaphore {
  public:
   /// Makes a semaphore with a fixed count of `permits`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for less than one permit, and for a lock delay, local batch or
-  /// keep_idle_for in `options`. Error(invalid_path | closed | forked).
+  /// Throws: Error(invalid_option) for less than one permit, and for a lock delay,
+  /// max_local_handoffs or keep_idle_for in `options`. Error(invalid_path | closed | forked).
   Semaphore(Client& client, std::string path, int permits, MutexOptions options = {});
   /// Makes a semaphore with a shared count. Sends nothing; does not block.
   /// Throws: Error(invalid_option) for an initial count below 0. Otherwise as the constructor with

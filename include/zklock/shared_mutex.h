@@ -65,8 +65,8 @@ class LockHandle;
 class SharedMutex {
  public:
   /// Makes a lock on `path`. Sends nothing; does not block.
-  /// Throws: Error(invalid_option) for a local batch or keep_idle_for in `options`. Otherwise as the
-  /// constructor of ReentrantMutex.
+  /// Throws: Error(invalid_option) for max_local_handoffs or keep_idle_for in `options`. Otherwise
+  /// as the constructor of ReentrantMutex.
   SharedMutex(Client& client, std::string path, MutexOptions options = {});
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;

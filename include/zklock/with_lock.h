@@ -52,7 +52,7 @@ inline Hold hold_lock(Client& client, std::string path, AcquireOptions options =
                       MutexOptions mutex = {}) {
   if (mutex.listener) {
     throw Error(Errc::invalid_option, "lock", path,
-                "a listener is heard for as long as its mutex lives, and here that is not kept");
+                "a listener needs a mutex that outlives the hold; create a ReentrantMutex");
   }
   return ReentrantMutex(client, std::move(path), std::move(mutex)).acquire(std::move(options));
 }

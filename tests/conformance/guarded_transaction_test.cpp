@@ -136,7 +136,7 @@ TEST_F(GuardedTransactionTest, WhatItsUserMayNotWriteIsRefused) {
   GuardedTransaction tx(hold);
   writes(tx).set("/theirs", "2");
   EXPECT_THAT(error_text_of([&] { tx.commit(); }),
-              HasSubstr("set /theirs: the ACL does not allow it"));
+              HasSubstr("set /theirs: the ACL does not permit this operation"));
   expect_nothing_written();
 }
 

@@ -123,7 +123,7 @@ TEST_F(MultiLoss, AnEvictedPartIsAnErrorByPolicy) {
   ASSERT_TRUE(waits_for_b());
   evict_from_a();
   const std::string text = error_text_of([&] { get(waiting); });
-  EXPECT_TRUE(text.starts_with("lock /a: it was taken, and lost again")) << text;
+  EXPECT_TRUE(text.starts_with("lock /a: the lock was acquired, and lost before")) << text;
   EXPECT_TRUE(becomes_empty("/a"));
   EXPECT_TRUE(reaches_nodes(1, "/b"));
 }

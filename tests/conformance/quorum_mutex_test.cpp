@@ -129,10 +129,9 @@ TEST_F(Quorum, BadInputIsRefused) {
                           QuorumOptions options = {}) {
     return error_text_of([&] { return QuorumMutex(clients, path, options).path(); });
   };
-  EXPECT_EQ(made_of({}, kPath), "lock /lock: there is no ensemble [zklock:3]");
+  EXPECT_EQ(made_of({}, kPath), "lock /lock: the list of clients is empty [zklock:3]");
   EXPECT_EQ(made_of({*c.clients[0], *c.clients[1], *c.clients[0]}, kPath),
-            "lock /lock: a client is named twice, and each is to stand for another ensemble "
-            "[zklock:3]");
+            "lock /lock: a client is given twice; give one client for each ensemble [zklock:3]");
   EXPECT_EQ(made_of(c.all(), kPath, {.ensemble_timeout = 0ms}),
             "lock /lock: the ensemble timeout is not positive [zklock:3]");
   EXPECT_EQ(made_of(c.all(), kPath, {.max_hold = 0ms}),

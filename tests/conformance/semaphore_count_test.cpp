@@ -197,10 +197,11 @@ TEST_F(SemaphoreCount, DataThatAreNoNumberAreAnError) {
   say("many");
   EXPECT_EQ(error_of([&] { return get(waits); }), Errc::bad_data);
   EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(); }),
-            "lock /lock: its node count says \"many\", which is no number of permits [zklock:30]");
+            "lock /lock: znode count has the data \"many\", which is not a permit count; "
+            "call set_permits() [zklock:30]");
   EXPECT_EQ(error_text_of([&] { return semaphore_.permits(); }),
-            "read the permits of /lock: its node count says \"many\", which is no number of "
-            "permits [zklock:30]");
+            "read the permits of /lock: znode count has the data \"many\", which is not a "
+            "permit count; call set_permits() [zklock:30]");
   EXPECT_EQ(error_of([&] { return semaphore_.add_permits(1); }), Errc::bad_data);
   EXPECT_EQ(error_of([&] { return semaphore_.participants(); }), Errc::bad_data);
   EXPECT_EQ(said(), "many");
@@ -233,7 +234,7 @@ TEST_F(SemaphoreCount, WhoMayNotReadItGetsAnError) {
   Semaphore here(*owner, kPath, SharedCount{.initial = 2});
   here.set_permits(2);
   EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(); }),
-            "lock /lock: the number of permits may not be read [zklock:11]");
+            "lock /lock: the ACL does not permit this client to read the permit count [zklock:11]");
   EXPECT_TRUE(reaches_contenders(0)) << "nothing of it is left";
 }
 
@@ -255,16 +256,19 @@ TEST_F(SemaphoreCount, BadNumbersAreRefusedAndNothingIsSent) {
     EXPECT_EQ(error_of([&] { return semaphore_.acquire(wanted); }), Errc::invalid_option);
   }
   EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(0); }),
-            "acquire /lock: one permit or more can be had, not 0 [zklock:3]");
-  EXPECT_EQ(error_text_of([&] { return Semaphore(*client_, kPath, SharedCount{-1}).path(); }),
-            "make the semaphore /lock: it must have at least 0 permits, not -1 [zklock:3]");
-  EXPECT_EQ(error_text_of([&] {
-              semaphore_.set_permits(-1);
-              return 0;
-            }),
-            "set the permits of /lock: it must have at least 0 permits, not -1 [zklock:3]");
+            "acquire /lock: a call can acquire at least one permit, not 0 [zklock:3]");
+  EXPECT_EQ(
+      error_text_of([&] { return Semaphore(*client_, kPath, SharedCount{-1}).path(); }),
+      "create the semaphore /lock: the semaphore must have at least 0 permits, not -1 [zklock:3]");
+  EXPECT_EQ(
+      error_text_of([&] {
+        semaphore_.set_permits(-1);
+        return 0;
+      }),
+      "set the permits of /lock: the semaphore must have at least 0 permits, not -1 [zklock:3]");
   EXPECT_EQ(error_text_of([&] { return semaphore_.add_permits(-3); }),
-            "add permits to /lock: there are 2 permits, and -3 more cannot be [zklock:3]");
+            "add permits to /lock: the permit count is 2; adding -3 leaves the range 0 to "
+            "2147483647 [zklock:3]");
   constexpr int most = std::numeric_limits<int>::max();
   EXPECT_EQ(error_of([&] { return semaphore_.add_permits(most); }), Errc::invalid_option);
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
@@ -276,7 +280,7 @@ TEST_F(SemaphoreCount, AFixedNumberCannotBeChanged) {
               fixed.set_permits(3);
               return 0;
             }),
-            "set the permits of /fixed: it was made with a fixed number of permits [zklock:3]");
+            "set the permits of /fixed: the semaphore has a fixed number of permits [zklock:3]");
   EXPECT_EQ(error_of([&] { return fixed.add_permits(1); }), Errc::invalid_option);
   EXPECT_EQ(fixed.permits(), 2);
   EXPECT_EQ(raw().exists("/fixed").rc, ZNONODE);

@@ -199,7 +199,8 @@ TEST_F(SemaphoreTest, AnotherNumberOfPermitsIsRefused) {
   Semaphore four(*other_, kPath, 4);
   const Permit permit = semaphore_.acquire();
   EXPECT_EQ(error_text_of([&] { return four.acquire(); }),
-            "lock /lock: others before it count on 3 permits, this one on 4 permits [zklock:23]");
+            "lock /lock: a contender ahead is set to 3 permits, this contender to 4 permits; use "
+            "equal settings [zklock:23]");
   EXPECT_EQ(error_of([&] { return four.try_acquire(); }), Errc::settings_mismatch);
   auto future = four.async_acquire();
   EXPECT_EQ(error_of([&] { return get(future); }), Errc::settings_mismatch);
@@ -209,7 +210,7 @@ TEST_F(SemaphoreTest, AnotherNumberOfPermitsIsRefused) {
 
 TEST_F(SemaphoreTest, NoPermitsOrTooManyAreRefusedAndNothingIsSent) {
   for (const int wanted : {0, -1, 4, 2'000'000'000}) {
-    const std::string text = "acquire /lock: from 1 to 3 permits can be had, not " +
+    const std::string text = "acquire /lock: a call can acquire from 1 to 3 permits, not " +
                              std::to_string(wanted) + " [zklock:";
     EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(wanted); }).find(text), 0U)
         << error_text_of([&] { return semaphore_.acquire(wanted); });
@@ -220,7 +221,7 @@ TEST_F(SemaphoreTest, NoPermitsOrTooManyAreRefusedAndNothingIsSent) {
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
   for (const int permits : {0, -3}) {
     EXPECT_EQ(error_text_of([&] { return Semaphore(*client_, kPath, permits).permits(); }),
-              "make the semaphore /lock: it must have at least one permit, not " +
+              "create the semaphore /lock: the semaphore must have at least one permit, not " +
                   std::to_string(permits) + " [zklock:3]");
   }
   EXPECT_EQ(error_of([&] { return Semaphore(*client_, "lock", 1).permits(); }), Errc::invalid_path);

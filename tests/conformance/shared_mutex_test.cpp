@@ -129,7 +129,7 @@ TEST_F(SharedMutexTest, AnUpgradeIsRefusedAtOnce) {
   EXPECT_EQ(nodes().size(), 1U);
   EXPECT_NE(error_text_of([&] {
               return mutex_.lock(), 0;
-            }).find("lock /lock: this owner has the lock shared; unlock that first"),
+            }).find("lock /lock: this owner holds a shared lock; unlock it first"),
             std::string::npos);
 }
 

@@ -179,9 +179,10 @@ TEST(AcquireCount, SomebodyWhoKeepsDeletingItIsAnError) {
     EXPECT_EQ(steps.listed(alone, count_failed(Status::no_node)), "seed_count 4 @a");
   }
   steps.count_seeded(Status::ok);
-  EXPECT_EQ(steps.listed(alone, count_failed(Status::no_node)),
-            remove_own + ", " +
-                failure(Errc::server_error, "somebody keeps deleting the number of permits"));
+  EXPECT_EQ(
+      steps.listed(alone, count_failed(Status::no_node)),
+      remove_own + ", " +
+          failure(Errc::server_error, "the permit count is repeatedly deleted by another client"));
 }
 
 // ---- an unreadable count -----------------------------------------------------------------------
@@ -189,17 +190,20 @@ TEST(AcquireCount, SomebodyWhoKeepsDeletingItIsAnError) {
 TEST(AcquireCount, WhatIsNoNumberIsAnError) {
   for (const bool at_once : {true, false}) {
     Steps steps = at_once ? enqueuing() : listing();
-    EXPECT_EQ(
-        steps.listed(alone, says("four")),
-        remove_own + ", " +
-            failure(Errc::bad_data, "its node count says \"four\", which is no number of permits"));
+    EXPECT_EQ(steps.listed(alone, says("four")),
+              remove_own + ", " +
+                  failure(Errc::bad_data,
+                          "znode count has the data \"four\", which is not a permit count; call "
+                          "set_permits()"));
     EXPECT_TRUE(steps.fsm().over());
   }
 }
 
 TEST(AcquireCount, AFailureToReadItIsOneOfTheCall) {
-  EXPECT_EQ(listing().listed(alone, count_failed(Status::no_auth)),
-            remove_own + ", " + failure(Errc::no_auth, "the number of permits may not be read"));
+  EXPECT_EQ(
+      listing().listed(alone, count_failed(Status::no_auth)),
+      remove_own + ", " +
+          failure(Errc::no_auth, "the ACL does not permit this client to read the permit count"));
   EXPECT_EQ(listing().listed(alone, count_failed(Status::server_error, "why")),
             remove_own + ", " + failure(Errc::server_error, "why"));
   EXPECT_EQ(listing().listed(alone, count_failed(Status::unknown)), "list @a");
@@ -301,8 +305,8 @@ TEST(AcquireCount, AFixedNumberIsAtOddsWithIt) {
   EXPECT_EQ(listing().listed({"permits-1-of-3-0000000004", own}, says("4")),
             remove_own + ", " +
                 failure(Errc::settings_mismatch,
-                        "others before it count on 3 permits, this one on a shared number of "
-                        "permits"));
+                        "a contender ahead is set to 3 permits, this contender to the shared "
+                        "permit count; use equal settings"));
 }
 
 TEST(AcquireCount, TheOthersNeitherReadItNorWaitForIt) {

@@ -348,7 +348,8 @@ TEST(AcquireParents, TheRaceWithWhoDeletesThemIsBounded) {
     effects = steps.answer(Status::no_node);
   }
   EXPECT_EQ(made, 16);
-  EXPECT_EQ(effects, failure(Errc::server_error, "somebody keeps deleting the lock's path"));
+  EXPECT_EQ(effects,
+            failure(Errc::server_error, "the lock path is repeatedly deleted by another client"));
   EXPECT_TRUE(steps.fsm().over());
 }
 

@@ -275,14 +275,15 @@ TEST(AcquirePermits, AnotherNumberThanTheFirstsIsAnError) {
   EXPECT_EQ(fixed.listed({"permits-1-of-3-0000000002", name}),
             "remove_node " + name + " @a, " +
                 failure(Errc::settings_mismatch,
-                        "others before it count on 3 permits, this one on 4 permits"));
+                        "a contender ahead is set to 3 permits, this contender to 4 permits; use "
+                        "equal settings"));
   EXPECT_TRUE(fixed.fsm().over());
   Steps shared = listing({.rule = rule}, name);
   EXPECT_EQ(shared.listed({"permits-1-0000000002", name}),
             "remove_node " + name + " @a, " +
                 failure(Errc::settings_mismatch,
-                        "others before it count on a shared number of permits, this one on 4 "
-                        "permits"));
+                        "a contender ahead is set to the shared permit count, this contender to 4 "
+                        "permits; use equal settings"));
 }
 
 }  // namespace

@@ -304,8 +304,8 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       if (state == State::skipping) steps.drained({}, {});
       break;
     case State::ended: steps.answer(Status::closed); break;
-    case State::moving: break;   // only with a gate; see acquire_fsm_gate_test.cpp
-    case State::seeding: break;  // only of a semaphore; see acquire_fsm_count_test.cpp
+    case State::moving: break;   // only with a gate; see acquire_fsm_priority_gate_test.cpp
+    case State::seeding: break;  // only of a semaphore; see acquire_fsm_permit_count_test.cpp
     case State::marking:
       steps.created(5);
       steps.counted(1);

@@ -34,7 +34,7 @@ struct Contender {
   std::int32_t of = 0;
 };
 
-/// Returns the weight that the table in queue.h gives to `other` under `rule`.
+/// Returns the weight that the table in queue_rule.h gives to `other` under `rule`.
 std::int64_t weighs(const Contender& other, const QueueRule& rule) {
   if (rule.access == Access::exclusive) return 1;
   if (rule.access == Access::shared) return other.access == Access::shared ? 0 : 1;

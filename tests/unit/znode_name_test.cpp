@@ -44,7 +44,7 @@ struct Row {
   std::string prefix;
   Access access;
 };
-// The table in node_name.h, without the counted names.
+// The table in znode_name.h, without the counted names.
 const std::vector<Row> kRows{
     {"lock-", Access::exclusive},
     {"__WRIT__", Access::exclusive},

@@ -16,10 +16,10 @@ constexpr int most_parents_made = 16;
 std::string odds(const Decision& decision, const QueueRule& rule) {
   const auto say = [&](std::int32_t permits, std::int32_t ageing) -> std::string {
     if (rule.access == Access::weighted) return "an ageing of " + std::to_string(ageing);
-    return permits == 0 ? "a shared number of permits" : std::to_string(permits) + " permits";
+    return permits == 0 ? "the shared permit count" : std::to_string(permits) + " permits";
   };
-  return "others before it count on " + say(decision.rival, decision.rival) + ", this one on " +
-         say(rule.of, rule.ageing);
+  return "a contender ahead is set to " + say(decision.rival, decision.rival) +
+         ", this contender to " + say(rule.of, rule.ageing) + "; use equal settings";
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ AcquireEffects AcquireFsm::create_failed() {
   if (giving_up_) return end();
   if (create_status_ == Status::no_node) {
     if (++parents_made_ > most_parents_made) {
-      return fail(Errc::server_error, "somebody keeps deleting the lock's path");
+      return fail(Errc::server_error, "the lock path is repeatedly deleted by another client");
     }
     state_ = AcquireState::making_parents;
     return {{.kind = Kind::create_parents}};

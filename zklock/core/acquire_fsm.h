@@ -112,10 +112,10 @@ namespace zklock::core {
 /// | [not created]   |                     | reply to create was lost           | enqueuing       |
 /// |                 |                     | reply to move was lost             | listing         |
 ///
-/// 1. At the gate only if the own sequence number is unusable; see acquire_fsm_delay.cpp.
+/// 1. At the gate only if the own sequence number is unusable; see acquire_fsm_lock_delay.cpp.
 /// 2. It has a lower sequence number and a newer czxid, and was not yet found so; see Doubts.
 /// 3. The announcement of one that waits_for_release(), or its release by this client.
-/// 4. ReleaseRequest markers and proclamations. A single attempt ends instead of pausing.
+/// 4. Release requests and proclamations. A single attempt ends instead of pausing.
 /// 5. In proving, recovering and inspecting, the error is reported, and the search goes on after
 ///    pausing. Only a closed client or a refused credential ends it.
 /// 6. It is ignored if the own sequence number is unusable.
@@ -127,13 +127,14 @@ namespace zklock::core {
 /// The 17th own znode without a usable sequence number leads to sequence_exhausted. The 17th
 /// making_parents or seeding in a row leads to an error: other clients keep deleting that znode.
 ///
-/// withdraw() deletes the own znode and ends the contender. That happens at once in idle, and in the
-/// states from listing to clearing. In all other states, in moving, and in a pause of the search
-/// for a lost znode, it happens at a later reply. The contender enqueues no more. If the create was
-/// not sent, withdrawn() ends it.
+/// withdraw() deletes the own znode and ends the contender. That happens at once in idle, and in
+/// the states from listing to clearing. In all other states, in moving, and in a pause of the
+/// search for a lost znode, it happens at a later reply. The contender enqueues no more. If the
+/// create was not sent, withdrawn() ends it.
 ///
-/// acquire_fsm_count.cpp explains the shared permit count, acquire_fsm_gate.cpp the gate,
-/// acquire_fsm_delay.cpp the lock delay, acquire_fsm_sequence.cpp the end of the sequence counter.
+/// acquire_fsm_permit_count.cpp explains the shared permit count, acquire_fsm_priority_gate.cpp the
+/// gate, acquire_fsm_lock_delay.cpp the lock delay, acquire_fsm_counter_end.cpp the end of the
+/// sequence counter.
 enum class AcquireState : std::uint8_t {
   idle,
   enqueuing,

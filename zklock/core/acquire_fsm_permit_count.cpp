@@ -35,10 +35,10 @@ std::optional<AcquireEffects> AcquireFsm::count_unknown(const PermitsAnswer& cou
   if (!present_rule().shares_count()) return std::nullopt;
   if (count.status == Status::no_node) {
     if (++seeds_ <= most_seeds) return seed_count();
-    return fail(Errc::server_error, "somebody keeps deleting the number of permits");
+    return fail(Errc::server_error, "the permit count is repeatedly deleted by another client");
   }
   if (count.status == Status::no_auth) {
-    return fail(Errc::no_auth, "the number of permits may not be read");
+    return fail(Errc::no_auth, "the ACL does not permit this client to read the permit count");
   }
   if (count.status != Status::ok) return answer_failed(count.status, count.detail);
   const auto number = parse_permit_count(count.data);

@@ -47,9 +47,9 @@ class CohortBudget {
   bool left() const noexcept { return served_ < batch_; }
   bool others_wait() const noexcept { return others_; }
   bool asking() const noexcept { return asking_; }
-  /// Returns whether the children should be counted now: late in a batch, because a count takes as
-  /// much processor time as a dozen grants. But before its end, because then the lock is idle until
-  /// the reply. A batch of one needs no count.
+  /// Returns whether the children should be counted now: late in the local hand-offs, because a
+  /// count takes as much processor time as a dozen grants. But before their end, because then the
+  /// lock is idle until the reply. If `batch` is 1, no count is needed.
   bool worth_asking() const noexcept {
     return batch_ > 1 && !asking_ && !others_ && served_ >= std::int64_t{batch_} * 3 / 4;
   }

@@ -13,12 +13,12 @@ std::string_view text(Errc e) noexcept {
     case Errc::invalid_option: return "an option has a value outside its range";
     case Errc::not_connected: return "no server could be reached in time";
     case Errc::session_expired: return "the session expired";
-    case Errc::node_deleted: return "somebody deleted the waiting node";
+    case Errc::node_deleted: return "the znode of the waiting contender was deleted; acquire again";
     case Errc::lock_lost: return "an earlier hold of this owner was lost and is not unlocked yet";
     case Errc::not_owner: return "the owner does not hold the lock";
     case Errc::closed: return "the client was closed or the mutex destroyed";
     case Errc::forked: return "the client belongs to the parent process, from before fork()";
-    case Errc::no_auth: return "the ACL does not allow it";
+    case Errc::no_auth: return "the ACL does not permit this operation";
     case Errc::auth_failed: return "the servers refused the credential";
     case Errc::invalid_acl: return "the ACL is not usable";
     case Errc::quota_exceeded: return "a quota of the servers is exceeded";
@@ -28,16 +28,16 @@ std::string_view text(Errc e) noexcept {
     case Errc::too_many_watches: return "the session has too many watches";
     case Errc::no_chroot: return "the chroot of the connection string does not exist";
     case Errc::unsupported: return "the ZooKeeper client library was built without support for it";
-    case Errc::server_error: return "the server answered with an error";
-    case Errc::would_deadlock: return "the wait could never end";
-    case Errc::settings_mismatch: return "other contenders of the lock have other settings";
+    case Errc::server_error: return "the server replied with an error";
+    case Errc::would_deadlock: return "the owner would wait for its own hold";
+    case Errc::settings_mismatch: return "the contenders of the lock have different settings";
     case Errc::no_node: return "the node does not exist";
     case Errc::node_exists: return "the node exists already";
     case Errc::not_empty: return "the node has children";
     case Errc::version_mismatch: return "the node has another version than expected";
-    case Errc::too_large: return "it is more than a request can hold";
-    case Errc::outcome_unknown: return "the answer was lost: it may have been done, or not";
-    case Errc::bad_data: return "a node of the lock holds what it cannot mean";
+    case Errc::too_large: return "the request is larger than ZooKeeper permits";
+    case Errc::outcome_unknown: return "the reply was lost; the operation may have been executed";
+    case Errc::bad_data: return "a znode of the lock has data that zklock cannot parse";
   }
   return "unknown error";
 }

@@ -29,8 +29,8 @@ inline std::optional<std::int32_t> parse_permit_count(std::string_view data) noe
 
 /// Returns the cause of an error: `data` are not a permit count.
 inline std::string bad_permit_count(std::string_view data) {
-  return "its node " + std::string(count_node) + " says \"" + printable(data, 32) +
-         "\", which is no number of permits";
+  return "znode " + std::string(count_node) + " has the data \"" + printable(data, 32) +
+         "\", which is not a permit count; call set_permits()";
 }
 
 }  // namespace zklock::core

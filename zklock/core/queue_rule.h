@@ -32,7 +32,7 @@ namespace zklock::core {
 /// Weighted access is the permission to queue for the lock. Weighted contenders wait for it at a
 /// gate. The first of them in the order of precedes() gets it, but only while no other contender
 /// exists. So "ahead of" a weighted contender are all contenders that are not weighted, and the
-/// weighted ones that precede() it. All other contenders ignore the weighted ones.
+/// weighted ones that precede it. All other contenders ignore the weighted ones.
 ///
 /// The first contender that requests permits sets their total. A later one with another total is
 /// refused. Until its znode is deleted, it blocks the contenders behind it, which compare their
@@ -49,7 +49,7 @@ struct QueueRule {
   static QueueRule mutex() noexcept { return {}; }
   static QueueRule writer() noexcept { return {.beside_readers = true}; }
   static QueueRule reader() noexcept { return {.access = Access::shared}; }
-  /// `shared`: `all` is only the initial value of the shared permit count; see permit_count.h.
+  /// `shared`: `all` is only the initial value of the shared permit count; see permit_count_data.h.
   static QueueRule permits(std::int32_t wanted, std::int32_t all, bool shared) noexcept;
   static QueueRule weighted(std::int32_t weight, std::int32_t ageing) noexcept;
 
@@ -66,11 +66,11 @@ struct QueueRule {
 /// Returns whether `a` is served before `b`, both weighted. Heavier contenders are served first,
 /// and those of equal weight in the order of arrival.
 ///
-/// For each unit of extra weight, a later contender may overtake `ageing` lock nodes; a lock node is one
-/// sequence number. At equality the earlier contender is first. So a contender of weight w is
-/// overtaken only by those that arrive fewer than (heaviest - w) * ageing lock nodes later. With an
-/// ageing of 0 there is no such limit. The order depends only on the names, so all contenders agree
-/// on it.
+/// For each unit of extra weight, a later contender may overtake `ageing` lock nodes; a lock node
+/// is one sequence number. At equality the earlier contender is first. So a contender of weight w
+/// is overtaken only by those that arrive fewer than (heaviest - w) * ageing lock nodes later. With
+/// an ageing of 0 there is no such limit. The order depends only on the names, so all contenders
+/// agree on it.
 bool precedes(const Contention& a, const Contention& b) noexcept;
 
 /// The result of judging a list of children for one contender.

@@ -8,11 +8,11 @@
 
 namespace zklock::core {
 
-/// The prefix of a release_request marker. A client that wants a contender to release creates the marker
-/// beside the contender's znode, and the contender watches for it. Only its creator can write a
-/// lock znode. Deleting that from outside would hand off the lock before the holder is notified.
-/// The marker's name has the contender's sequence number. It is not a contender's name; Curator's
-/// contenders sort it last. The data are `revocation_asks` or `revocation_forces`.
+/// The prefix of a request znode. A client that requests a contender's release creates it beside
+/// the contender's znode, and the contender watches for it. Only its creator can write a lock
+/// znode. Deleting that from outside would hand off the lock before the holder is notified. The
+/// request znode's name has the contender's sequence number. It is not a contender's name;
+/// Curator's contenders sort it last. The data are `revocation_asks` or `revocation_forces`.
 inline constexpr std::string_view revocation_prefix = "revoke-";
 inline constexpr std::string_view revocation_asks = "ask";
 inline constexpr std::string_view revocation_forces = "force";

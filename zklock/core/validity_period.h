@@ -14,7 +14,7 @@ namespace zklock::core {
 /// | valid   | valid           | -> lapsed        | valid                | -> lapsed |
 /// | lapsed  | lapsed          | lapsed           | lapsed (refused)     | lapsed    |
 ///
-/// A call of valid() that is too late makes the term lapse. So no caller gets `false` first and
+/// A call of valid() that is too late makes the period lapse. So no caller gets `false` first and
 /// `true` later. A renew() that is too late makes it lapse too.
 ///
 /// Thread-safety: all members may be called by any thread; lock-free.
@@ -31,7 +31,7 @@ class ValidityPeriod {
     return false;
   }
 
-  /// Moves the end to `until` if that is later. Returns false if the term has lapsed.
+  /// Moves the end to `until` if that is later. Returns false if the period has lapsed.
   bool extend(Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
     while (current != lapsed_mark) {
@@ -43,7 +43,7 @@ class ValidityPeriod {
   }
 
   /// Moves the end to `until` if that is earlier, and returns whether it did. Does not change a
-  /// lapsed term.
+  /// lapsed period.
   bool limit(Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
     while (until < current) {
@@ -53,8 +53,8 @@ class ValidityPeriod {
     return false;
   }
 
-  /// Moves the end to `until`, later or earlier. Returns false, and makes the term lapse, if it has
-  /// ended at `now`. Returns false if it has lapsed.
+  /// Moves the end to `until`, later or earlier. Returns false, and makes the period lapse, if it
+  /// has ended at `now`. Returns false if it has lapsed.
   bool renew(Instant now, Instant until) noexcept {
     Instant current = valid_until_.load(std::memory_order_acquire);
     while (current != lapsed_mark) {
@@ -68,7 +68,7 @@ class ValidityPeriod {
 
   void lapse() noexcept { valid_until_.store(lapsed_mark, std::memory_order_release); }
 
-  /// Returns the end; Instant::min() if the term has lapsed.
+  /// Returns the end; Instant::min() if the period has lapsed.
   Instant valid_until() const noexcept { return valid_until_.load(std::memory_order_acquire); }
 
  private:

@@ -5,16 +5,16 @@
 
 namespace zklock::detail {
 
-/// The watch on the children of the path, which shows new contenders while a lock node is idle. It is
-/// requested at once, not by a tick, and stays while the lock node is held again.
+/// The watch on the children of the path, which shows new contenders while a lock node is idle. It
+/// is requested at once, not by a tick, and stays while the lock node is held again.
 ///
-/// | state   | event                         | next                                         |
-/// |---------|-------------------------------|----------------------------------------------|
-/// | off     | look()                        | asking                                       |
-/// | asking  | the children were listed      | armed; Cohort::listed()                  |
-/// |         | the request failed            | off; Cohort::listed()                    |
-/// | armed   | a child was created or deleted| off; Cohort::somebody_came()             |
-/// | any     | end()                         | off                                          |
+/// | state  | event                          | next                         |
+/// |--------|--------------------------------|------------------------------|
+/// | off    | look()                         | asking                       |
+/// | asking | the children were listed       | armed; Cohort::listed()      |
+/// |        | the request failed             | off; Cohort::listed()        |
+/// | armed  | a child was created or deleted | off; Cohort::somebody_came() |
+/// | any    | end()                          | off                          |
 ///
 /// Thread-safety: none. REQUIRES: within a Section of the path lock. Part of its lock node.
 class ArrivalWatch final : public TickedWatch {

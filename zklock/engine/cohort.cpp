@@ -181,8 +181,8 @@ bool Cohort::keeps(const LockNode& lock_node) {
   return true;
 }
 
-/// Grants the lock node to `who` and returns true. If the lease is not valid, deletes the lock node and
-/// returns false.
+/// Grants the lock node to `who` and returns true. If the lease is not valid, deletes the lock node
+/// and returns false.
 bool Cohort::hand_to(const std::shared_ptr<Contender>& who) {
   if (state_ == State::idle && node_->arrivals().armed()) allowance_.nobody_known();
   who->stands_in(node_);
@@ -245,9 +245,9 @@ bool Cohort::goes_idle() {
   return true;
 }
 
-/// If the count is under way, the lock node becomes idle until it arrives, and true is returned. That
-/// is faster than a release and a new znode that prove unnecessary. But if the lock node had to wait
-/// for a predecessor, that client probably waits again: returns false.
+/// If the count is under way, the lock node becomes idle until it arrives, and true is returned.
+/// That is faster than a release and a new znode that prove unnecessary. But if the lock node had
+/// to wait for a predecessor, that client probably waits again: returns false.
 bool Cohort::awaits_answer() {
   if (!allowance_.asking() || allowance_.others_wait() || node_->waited()) return false;
   become_idle();

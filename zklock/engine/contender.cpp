@@ -70,7 +70,7 @@ std::optional<Error> Contender::refusal(core::CountKind kind) const {
   const bool keeps_it =
       ownership_.state() == Ownership::State::waiting || ownership_.exclusive_count() > 0;
   if (core::is_shared(kind) || (has_place && keeps_it)) return std::nullopt;
-  return error(Errc::would_deadlock, "this owner has the lock shared; unlock that first");
+  return error(Errc::would_deadlock, "this owner holds a shared lock; unlock it first");
 }
 
 void Contender::join(const std::shared_ptr<PendingAcquire>& call) {

@@ -26,18 +26,18 @@
 namespace zklock::detail {
 
 /// One owner at one lock path, from its first acquire call to its last unlock. A contender has the
-/// calls that wait for the grant, and later the counts and the state of the hold. Its lock node (LockNode)
-/// is its lock znode in the path's queue.
+/// calls that wait for the grant, and later the counts and the state of the hold. Its lock node
+/// (LockNode) is its lock znode in the path's queue.
 ///
-/// | state   | in the path lock's map | in its lock node            | ends with                          |
-/// |---------|---------------------|-------------------------|------------------------------------|
-/// | waiting | yes                 | yes; or behind another  | grant; error; last waiting call    |
-/// |         |                     | contender of the client | cancelled                          |
-/// | held    | yes                 | yes                     | last count dropped; loss           |
-/// | lost    | yes                 | yes; the znode is being | last count dropped                 |
-/// |         |                     | deleted                 |                                    |
-/// | over    | no                  | no; or the znode is     |                                    |
-/// |         |                     | being deleted           |                                    |
+/// | state   | in the path lock's map | in its lock node        | ends with                       |
+/// |---------|------------------------|-------------------------|---------------------------------|
+/// | waiting | yes                    | yes; or behind another  | grant; error; last waiting call |
+/// |         |                        | contender of the client | cancelled                       |
+/// | held    | yes                    | yes                     | last count dropped; loss        |
+/// | lost    | yes                    | yes; the znode is being | last count dropped              |
+/// |         |                        | deleted                 |                                 |
+/// | over    | no                     | no; or the znode is     |                                 |
+/// |         |                        | being deleted           |                                 |
 ///
 /// If contenders of the client share a lock node, their cohort decides which one is in it.
 ///
@@ -45,9 +45,9 @@ namespace zklock::detail {
 /// within a Section of the path lock.
 class Contender : public std::enable_shared_from_this<Contender> {
  public:
-  /// `key`: the contender's key in the path lock's map. `requester`: named by the znode and the Hold.
-  /// `local`: the queue of the contenders that share a lock node; null if this contender has a lock node of
-  /// its own.
+  /// `key`: the contender's key in the path lock's map. `requester`: named by the znode and the
+  /// Hold. `local`: the cohort of the contenders that share a lock node; null if this contender has
+  /// a lock node of its own.
   Contender(std::shared_ptr<PathLock> path_lock, Owner key, const Requester& requester,
             core::AcquireFsm::Policy policy, LockEventSink event_sink,
             std::shared_ptr<Cohort> local);
@@ -65,8 +65,8 @@ class Contender : public std::enable_shared_from_this<Contender> {
   void fail(Errc error, const std::string& cause);
   /// Forgets the waiting calls without completing them: their caller gets an exception instead.
   void drop_calls() noexcept;
-  /// Releases one count. After the last count, the znode is deleted in this manner, or the local
-  /// queue hands it off or retains it idle. Returns `refused` if there is no count of this kind.
+  /// Releases one count. After the last count, the znode is deleted in this manner, or the cohort
+  /// hands it off or retains it idle. Returns `refused` if there is no count of this kind.
   core::Ownership::Dropped drop(core::CountKind kind, LockNode::Manner manner);
   /// Ends the waiting calls with Error(closed), and loses a hold: the client is closing.
   void close();

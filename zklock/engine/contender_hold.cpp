@@ -36,8 +36,8 @@ void Contender::granted() {
     if (call->complete({.contender = shared_from_this()})) ownership_.add(call->kind());
   }
   if (ownership_.count() == 0 && !calls.empty()) decline(calls[0]->kind());
-  // The term may have lapsed since valid_lease() returned it. Then its members were notified before
-  // this contender held.
+  // The lease may have lapsed since valid_lease() returned it. Then its members were notified
+  // before this contender held.
   if (holds_validly()) downgrade_if_only_shared();
 }
 

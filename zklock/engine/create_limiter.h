@@ -9,13 +9,13 @@ namespace zklock::detail {
 
 class LockNode;
 
-/// Limits how many lock nodes of one lock path have their create under way at a time. The other lock nodes
-/// wait in a line, in the order of their numbers. A request takes several times the memory of its
-/// lock node, and thousands of lock nodes can arrive in one burst.
+/// Limits how many lock nodes of one lock path have their create under way at a time. The other
+/// lock nodes wait in a line, in the order of their numbers. A request takes several times the
+/// memory of its lock node, and thousands of lock nodes can arrive in one burst.
 ///
-/// A lock node that was let through may send its create, and may repeat it, until it has passed. It has
-/// passed when it has its znode, has failed, or has an unknown outcome. If it has to create a znode
-/// again later, it waits in the line again, ahead of all newer lock nodes.
+/// A lock node that was let through may send its create, and may repeat it, until it has passed. It
+/// has passed when it has its znode, has failed, or has an unknown outcome. If it has to create a
+/// znode again later, it waits in the line again, ahead of all newer lock nodes.
 ///
 /// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
 class CreateLimiter {

@@ -138,9 +138,10 @@ void Downgrade::keep(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::kept);
   // After the Section, because the logger runs the user's code.
-  node_.path_lock().later([core = node_.core().shared_from_this(),
-                           text = "downgrade " + node_.path_lock().path().str() + ": " + cause +
-                                  "; others wait as if it still wrote"] { core->warn(text); });
+  node_.path_lock().later(
+      [core = node_.core().shared_from_this(),
+       text = "downgrade " + node_.path_lock().path().str() + ": " + cause +
+              "; readers wait until this owner releases its read lock"] { core->warn(text); });
 }
 
 void Downgrade::settle(State state) {

@@ -98,13 +98,13 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
     const bool own =
         std::ranges::any_of(what.guards, [&](const auto& g) { return g->grant().node() == path; });
     if (own && changes(w)) {
-      return Error(Errc::invalid_path, name_of(w), path, "it is the node of the lock");
+      return Error(Errc::invalid_path, name_of(w), path, "the znode of the lock cannot be changed");
     }
     size += size_of(w);
   }
   if (size > max_request_bytes) {
     return Error(Errc::too_large, what.operation, what.lock_path(),
-                 "the writes are larger than a request to ZooKeeper can be");
+                 "the writes are larger than a ZooKeeper request can be");
   }
   for (const auto& guard : what.guards) {
     if (guard->grant().state() == HoldState::lost ||
@@ -136,13 +136,13 @@ void GuardedCommit::submit() {
     refused_ = false;
     if (given_up_) {
       refused.emplace(Errc::not_connected, what_.operation, lock_path(),
-                      "nobody waits for it any more; nothing was written");
+                      "the commit was abandoned; nothing was written");
     } else if (withdrawn_ || !all_hold) {
       refused.emplace(withdrawn_.value_or(Errc::lock_lost), what_.operation, lock_path(),
                       "the hold is lost; nothing was sent");
     } else if (deadline_.has_passed(now)) {
       refused.emplace(Errc::not_connected, what_.operation, lock_path(),
-                      "the deadline had passed; nothing was sent");
+                      "the deadline has passed; nothing was sent");
     } else {
       if (!deadline_.is_never() && timer_ == client::TimerId{}) {
         timer_ = core().scheduler().at(deadline_.at(), [weak = weak_from_this()] {
@@ -181,8 +181,9 @@ void GuardedCommit::answered(const client::Reply& reply, const std::vector<std::
 
 void GuardedCommit::deadline_passed() {
   if (withdraw(Errc::not_connected)) return;
-  finish(Error(Errc::outcome_unknown, what_.operation, lock_path(),
-               "no answer before the deadline: it may have been written, or be written yet"));
+  finish(Error(
+      Errc::outcome_unknown, what_.operation, lock_path(),
+      "no reply before the deadline; the writes may have been executed, or be executed later"));
 }
 
 void GuardedCommit::withdraw() {
@@ -251,7 +252,7 @@ std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& repl
     const std::string& path = what_.guards[failed]->path_lock().path().str();
     if (reply.status != Status::no_node) return Error(code, what_.operation, path, cause);
     return Error(Errc::lock_lost, what_.operation, path,
-                 "the lock node is gone; nothing was written");
+                 "the znode of the lock was deleted; nothing was written");
   }
   failed -= what_.guards.size();
   if (failed >= what_.writes.size()) return Error(code, what_.operation, lock_path(), cause);

@@ -29,20 +29,20 @@ struct GuardedWrites {
 
 /// One commit, from the check of the holds to the outcome.
 ///
-/// | state     | event                              | becomes                               |
-/// |-----------|------------------------------------|---------------------------------------|
-/// | new       | refusal() returns an error         | over: that error                      |
-/// |           | the commit must not be sent (*)    | over: not_connected or lock_lost      |
-/// |           | otherwise                          | submitted                             |
-/// | submitted | reply: a guard's znode is missing  | refused                               |
-/// |           | any other reply                    | over: the outcome in the reply        |
-/// |           | not sent: deadline, loss, withdraw()| withdrawn                             |
-/// |           | sent: deadline                     | over: outcome_unknown                 |
-/// |           | sent: loss, withdraw()              | submitted: the reply decides          |
-/// | withdrawn | reply: not_sent                    | over: not_connected or lock_lost      |
-/// | refused   | the znode was renamed              | submitted, or over as if new (*)      |
-/// |           | the znode was deleted              | over: lock_lost                       |
-/// |           | deadline, loss, withdraw()          | over: not_connected or lock_lost      |
+/// | state     | event                                | becomes                          |
+/// |-----------|--------------------------------------|----------------------------------|
+/// | new       | refusal() returns an error           | over: that error                 |
+/// |           | the commit must not be sent (*)      | over: not_connected or lock_lost |
+/// |           | otherwise                            | submitted                        |
+/// | submitted | reply: a guard's znode is missing    | refused                          |
+/// |           | any other reply                      | over: the outcome in the reply   |
+/// |           | not sent: deadline, loss, withdraw() | withdrawn                        |
+/// |           | sent: deadline                       | over: outcome_unknown            |
+/// |           | sent: loss, withdraw()               | submitted: the reply decides     |
+/// | withdrawn | reply: not_sent                      | over: not_connected or lock_lost |
+/// | refused   | the znode was renamed                | submitted, or over as if new (*) |
+/// |           | the znode was deleted                | over: lock_lost                  |
+/// |           | deadline, loss, withdraw()           | over: not_connected or lock_lost |
 ///
 /// (*) The commit must not be sent after withdraw() or the deadline (not_connected), nor after a
 /// hold was lost or released (lock_lost).

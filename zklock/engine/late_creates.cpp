@@ -32,8 +32,8 @@ void LateCreates::add(core::SessionId session, std::string attempt) noexcept {
   }
 }
 
-/// Returns a callback that makes the next step of a look. It keeps the path lock alive, which may have
-/// no public object and no contender any more.
+/// Returns a callback that makes the next step of a look. It keeps the path lock alive, which may
+/// have no public object and no contender any more.
 template <class Step>
 auto LateCreates::of_this_session(Step step) {
   return [this, path_lock = path_lock_.shared_from_this(), session = session_,

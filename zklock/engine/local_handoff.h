@@ -11,15 +11,15 @@ namespace zklock::detail {
 
 class LockNode;
 
-/// Maps a predecessor znode of this session to the lock node of this client that waits directly behind
-/// it. When the holder of the predecessor releases, that lock node is granted at once, without waiting
-/// for the watch event.
+/// Maps a predecessor znode of this session to the lock node of this client that waits directly
+/// behind it. When the holder of the predecessor releases, that lock node is granted at once,
+/// without waiting for the watch event.
 ///
 /// Why this is safe: the queue is in the order of arrival, and the lock node waits for that znode
 /// alone. So no contender can be between the two. When the predecessor was granted, every contender
 /// ahead of it had released or its znode had been deleted. The order of the queue does not change,
-/// and each lock node has its own znode and token. Both znodes belong to one session, so they have one
-/// lease.
+/// and each lock node has its own znode and token. Both znodes belong to one session, so they have
+/// one lease.
 ///
 /// For a moment both znodes exist, although the first one is released. Contenders of other clients
 /// wait for the second one only. But a transaction that checks the first znode could still succeed.
@@ -30,9 +30,9 @@ class LockNode;
 /// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
 class LocalHandoff {
  public:
-  /// Registers `lock node`, which waits for the znode with the czxid `predecessor`. Replaces a lock node
-  /// that waited for it before. The znode of that lock node was deleted, and its notification is still
-  /// to come.
+  /// Registers `lock node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
+  /// node that waited for it before. The znode of that lock node was deleted, and its notification
+  /// is still to come.
   void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node) {
     places_[predecessor.zxid] = std::move(lock_node);
   }

@@ -28,26 +28,26 @@ namespace zklock::detail {
 class Contender;
 class Cohort;
 
-/// A lock node in the queue of one lock path: one lock znode, from its create to its delete. The lock node
-/// carries out the effects of the acquire machine (core::AcquireFsm) by requests to the
+/// A lock node in the queue of one lock path: one lock znode, from its create to its delete. The
+/// lock node carries out the effects of the acquire machine (core::AcquireFsm) by requests to the
 /// coordinator. It reports grant, failure and loss to the contender in the lock node.
 ///
-/// | state  | contender in it | znode           | ends with                                       |
-/// |--------|-----------------|-----------------|-------------------------------------------------|
-/// | queued | waits           | may exist       | grant; error; the contender withdraws           |
-/// | left   | none            | may exist       | the machine has proved that no znode is left    |
-/// | held   | holds           | exists; another | release; loss; hand-off or retained idle (see   |
-/// |        |                 | one after a     | cohort.h)                                  |
-/// |        |                 | downgrade       |                                                 |
-/// | idle   | none            | exists          | held again; release; loss                       |
-/// | over   | has lost it, or | being deleted   |                                                 |
-/// |        | none            |                 |                                                 |
+/// | state  | contender in it | znode           | ends with                                     |
+/// |--------|-----------------|-----------------|-----------------------------------------------|
+/// | queued | waits           | may exist       | grant; error; the contender withdraws         |
+/// | left   | none            | may exist       | the machine has proved that no znode is left  |
+/// | held   | holds           | exists; another | release; loss; hand-off or retained idle (see |
+/// |        |                 | one after a     | cohort.h)                                     |
+/// |        |                 | downgrade       |                                               |
+/// | idle   | none            | exists          | held again; release; loss                     |
+/// | over   | has lost it, or | being deleted   |                                               |
+/// |        | none            |                 |                                               |
 ///
 /// Thread-safety: any thread may call the members of LeaseObserver, without a Section. REQUIRES for
 /// the other members: within a Section of the path lock.
 class LockNode final : public LeaseObserver, public std::enable_shared_from_this<LockNode> {
  public:
-  /// `requester`: named by the znode. `local`: the queue of the contenders that can share the
+  /// `requester`: named by the znode. `local`: the cohort of the contenders that can share the
   /// lock node; null if the lock node is for a single contender.
   LockNode(std::shared_ptr<PathLock> path_lock, Requester requester,
            core::AcquireFsm::Policy policy, std::shared_ptr<Cohort> local = nullptr);
@@ -101,8 +101,8 @@ class LockNode final : public LeaseObserver, public std::enable_shared_from_this
   bool waited() const noexcept { return fsm_.waited(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }
   core::Duration held_for() const { return core().scheduler().now() - holding_->since; }
-  /// Returns whether another contender can be waiting for the lock node, which is being released. The
-  /// first call decides; later calls return the same result.
+  /// Returns whether another contender can be waiting for the lock node, which is being released.
+  /// The first call decides; later calls return the same result.
   bool may_be_awaited();
   FencingToken token() const noexcept { return fsm_.token(); }
   SessionId session() const noexcept { return fsm_.session(); }
@@ -141,8 +141,8 @@ class LockNode final : public LeaseObserver, public std::enable_shared_from_this
   Cohort* local() const noexcept { return local_.get(); }
   /// REQUIRES: the lock node was granted.
   ArrivalWatch& arrivals() noexcept { return holding_->arrivals; }
-  /// Returns whether the lease of the lock node's session is valid. If so, sets term() to its lease
-  /// term, for a grant. Returns false if the lock node has no waiting contender.
+  /// Returns whether the lease of the lock node's session is valid. If so, sets lease() for a
+  /// grant. Returns false if the lock node has no waiting contender.
   bool lease_valid() { return lease_valid(fsm_.session()); }
   OwnNodeWatch& own_watch() noexcept { return own_watch_; }
   PredecessorWatches& predecessors() noexcept { return predecessors_; }
@@ -150,13 +150,13 @@ class LockNode final : public LeaseObserver, public std::enable_shared_from_this
   void on_own_node_deleted();
   /// Records that the path was recreated.
   void on_path_recreated();
-  /// Sends the create: the create_limiter permits it.
+  /// Sends the create: the CreateLimiter permits it.
   void let_through();
   void predecessor_watched(const std::string& node, const client::Reply& reply);
   /// Records that the user has read the znode's name, and so can check the znode in a transaction.
   void becomes_known_by_name() noexcept { holding_->known_by_name = true; }
-  /// Returns the lock node of this client that can be granted directly when this one is released. Null
-  /// if there is none, or if the successor has to wait for the watch event.
+  /// Returns the lock node of this client that can be granted directly when this one is released.
+  /// Null if there is none, or if the successor has to wait for the watch event.
   std::shared_ptr<LockNode> local_successor() const;
   /// Records that the holder of the predecessor has released. REQUIRES: the predecessor is a znode
   /// of this client and session.
@@ -255,7 +255,7 @@ class LockNode final : public LeaseObserver, public std::enable_shared_from_this
   std::weak_ptr<Contender> contender_;
   core::AcquireFsm fsm_;
   BackgroundWork::Id work_{};      ///< from leave() until the machine has ended
-  bool let_through_ = false;       ///< let through by the create_limiter, not passed yet
+  bool let_through_ = false;       ///< let through by the CreateLimiter, not passed yet
   bool had_node_ = false;          ///< a znode was created: a server was reached
   client::RequestId create_id_{};  ///< create, or another request bound to no session
   client::RequestId count_id_{};

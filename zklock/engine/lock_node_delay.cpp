@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The lock delay of a lock node: its own marker, and the markers of lost holds; see core/lock_delay.h.
+// SPDX-License-Identifier: Apache-2.0 The lock delay of a lock node: its own marker, and the
+// markers of lost holds; see core/lock_delay.h.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -117,8 +117,8 @@ void LockNode::on_release_forced() {
   if (local_) local_->on_release_requested(*this);
 }
 
-/// Returns whether SequenceHint may use the grants of this lock node: the contender waits, guesses its
-/// predecessor, and creates a single child.
+/// Returns whether SequenceHint may use the grants of this lock node: the contender waits, guesses
+/// its predecessor, and creates a single child.
 bool LockNode::goes_by_number() const noexcept {
   const bool guesses = policy().wait && !policy().lists;
   return stands_by_number() && guesses && policy().lock_delay.count() == 0;

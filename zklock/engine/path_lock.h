@@ -246,8 +246,8 @@ class PathLock : public ThreadExitListener, public std::enable_shared_from_this<
   /// order is that in which the owners were made, so that a simulated run can be repeated.
   /// REQUIRES: within a Section.
   std::map<Owner, std::shared_ptr<Contender>> by_owner() const;
-  /// Returns the queue of the contenders with this policy and these terms; creates it if necessary.
-  /// Returns null if these terms share nothing.
+  /// Returns the cohort of the contenders with these two policies; creates it if necessary.
+  /// Returns null if contenders with these `terms` share no znode.
   std::shared_ptr<Cohort> cohort(const core::AcquireFsm::Policy& policy,
                                  const core::CohortPolicy& terms);
 
@@ -260,7 +260,7 @@ class PathLock : public ThreadExitListener, public std::enable_shared_from_this<
   std::timed_mutex mutex_;
   // guarded by mutex_
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
-  std::vector<std::shared_ptr<Cohort>> cohorts_;  ///< one per policy and terms
+  std::vector<std::shared_ptr<Cohort>> cohorts_;  ///< one for each pair of policies
   std::vector<std::function<void()>> outbox_;
   std::vector<std::shared_ptr<Contender>> leaving_;
   bool put_off_ = false;  ///< leaves() was called in this Section

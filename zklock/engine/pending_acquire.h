@@ -19,16 +19,16 @@ namespace zklock::detail {
 /// One acquire call of the user: blocking, with a handler, with a future or awaited. It ends
 /// exactly once:
 ///
-/// | state     | event                                            | next                          |
-/// |-----------|--------------------------------------------------|-------------------------------|
-/// | waiting   | grant or error, within a Section of the path lock   | completed: `done` is called   |
-/// |           |                                                  | when that Section has ended   |
-/// | waiting   | stop, deadline                                   | abandoned: `done` is called   |
-/// |           |                                                  | at once                       |
-/// | completed | stop, deadline                                   | completed                     |
-/// | abandoned | grant                                            | abandoned; if no other call   |
-/// |           |                                                  | takes a count of the grant,   |
-/// |           |                                                  | it is released                |
+/// | state     | event                                             | next                        |
+/// |-----------|---------------------------------------------------|-----------------------------|
+/// | waiting   | grant or error, within a Section of the path lock | completed: `done` is called |
+/// |           |                                                   | when that Section has ended |
+/// | waiting   | stop, deadline                                    | abandoned: `done` is called |
+/// |           |                                                   | at once                     |
+/// | completed | stop, deadline                                    | completed                   |
+/// | abandoned | grant                                             | abandoned; if no other call |
+/// |           |                                                   | takes a count of the grant, |
+/// |           |                                                   | it is released              |
 ///
 /// An abandoned call ends without the path's mutex. Soon after, a library thread withdraws its
 /// contender, unless another call waits with it.

@@ -12,12 +12,12 @@ namespace zklock::detail {
 
 class LockNode;
 
-/// The watches on the predecessors of a lock node: one, or several in the queue of a semaphore. Replies
-/// and events go to the acquire machine of the lock node. While the watched predecessor is a znode of
-/// this client and session, the lock node is registered in the path lock's LocalHandoff.
+/// The watches on the predecessors of a lock node: one, or several in the queue of a semaphore.
+/// Replies and events go to the acquire machine of the lock node. While the watched predecessor is
+/// a znode of this client and session, the lock node is registered in the path lock's LocalHandoff.
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock. Every `lock node` is the lock node that
-/// owns this object.
+/// Thread-safety: none. REQUIRES: within a Section of the path lock. Every `lock node` is the lock
+/// node that owns this object.
 class PredecessorWatches {
  public:
   /// Reads and watches the child `node`, on the session of the own znode.

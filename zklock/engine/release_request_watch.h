@@ -5,20 +5,20 @@
 
 namespace zklock::detail {
 
-/// A holder's watch for the marker znode by which another client requests or forces the release;
-/// see core/release_request.h.
+/// A holder's watch for the request znode by which another client requests or forces the release;
+/// see core/release_request_data.h.
 ///
-/// | state (set)   | reply or event                          | next                             |
-/// |---------------|-----------------------------------------|----------------------------------|
-/// | looking       | the marker does not exist               | looking                          |
-/// |               | the marker exists, or is created        | reading                          |
-/// | reading       | the data request or force a release     | reading; the lock node is notified   |
-/// |               | the data changed                        | reading                          |
-/// |               | the marker does not exist, or is deleted| looking                          |
-/// | both          | a request failed                        | due                              |
+/// | state (set) | reply or event                          | next                               |
+/// |-------------|-----------------------------------------|------------------------------------|
+/// | looking     | the znode does not exist                | looking                            |
+/// |             | the znode exists, or is created         | reading                            |
+/// | reading     | the data request or force a release     | reading; the lock node is notified |
+/// |             | the data changed                        | reading                            |
+/// |             | the znode does not exist, or is deleted | looking                            |
+/// | both        | a request failed                        | due                                |
 ///
-/// A marker that requests a release notifies the lock node once, even if its data change. Data that
-/// force a release always notify it.
+/// A request znode that requests a release notifies the lock node once, even if its data change.
+/// Data that force a release always notify it.
 ///
 /// Thread-safety: none. REQUIRES: within a Section of the path lock. Part of its lock node.
 class ReleaseRequestWatch final : public TickedWatch {

@@ -43,8 +43,8 @@ client::Reply SyncQuery::ask(client::Operation operation) {
 
 void SyncQuery::fail_in_time() const {
   const std::string trouble = path_lock_.core().coordinator().trouble();
-  fail(Errc::not_connected,
-       trouble.empty() ? "no answer in time" : "no answer in time (" + trouble + ")");
+  fail(Errc::not_connected, trouble.empty() ? "no reply before the deadline"
+                                            : "no reply before the deadline (" + trouble + ")");
 }
 
 void SyncQuery::fail(const client::Reply& reply) const {

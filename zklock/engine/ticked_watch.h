@@ -10,8 +10,8 @@ namespace zklock::detail {
 
 class LockNode;
 
-/// A watch of a lock node that is requested at the next tick of the session. Most lock nodes end before
-/// that, and need no watch.
+/// A watch of a lock node that is requested at the next tick of the session. Most lock nodes end
+/// before that, and need no watch.
 ///
 /// | state | event                | next                                              |
 /// |-------|----------------------|---------------------------------------------------|

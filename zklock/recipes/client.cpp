@@ -33,9 +33,9 @@ void log_escaped(const std::shared_ptr<spdlog::logger>& logger, const std::excep
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    logger->error("an exception left a callback: {}", core::printable(e.what(), 1024));
+    logger->error("a callback threw an exception: {}", core::printable(e.what(), 1024));
   } catch (...) {
-    logger->error("an exception left a callback");
+    logger->error("a callback threw an exception");
   }
 }
 

@@ -31,8 +31,8 @@ void after_fork() noexcept {
   mutex(ProcessMutex::log).unlock();
 }
 
-// `handles` is held while the user's logger runs, so fork() does not wait for it. It guards no data:
-// the child makes it anew.
+// `handles` is held while the user's logger runs, so fork() does not wait for it. It guards no
+// data: the child makes it anew.
 void in_child() noexcept {
   after_fork();
   std::construct_at(&mutex(ProcessMutex::handles));

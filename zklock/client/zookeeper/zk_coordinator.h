@@ -47,9 +47,9 @@ namespace zklock::client {
 /// has seen none.
 ///
 /// Four threads take part. The session thread opens and closes handles. The C client's completion
-/// thread delivers events and replies. The local-reply thread delivers the replies that need no server.
-/// The C client's I/O thread runs none of this code. Requests reach the wire in the order of
-/// submission, because each is passed to the C client under mutex_.
+/// thread delivers events and replies. The local-reply thread delivers the replies that need no
+/// server. The C client's I/O thread runs none of this code. Requests reach the wire in the order
+/// of submission, because each is passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
                             private CompletionSink,
                             private ZkHandle::Listener,
@@ -105,9 +105,9 @@ class ZkCoordinator final : public Coordinator,
   void end_session(std::unique_lock<std::mutex> lock, Status why, const std::string& cause);
   void tell_of(const std::string& path, request::WatchEvent event);
 
-  // Called on the local-reply thread. Answers the requests that have waited too long for a connection,
-  // and checks the znodes whose events the servers may withhold. Returns when it must be called
-  // again.
+  // Called on the local-reply thread. Answers the requests that have waited too long for a
+  // connection, and checks the znodes whose events the servers may withhold. Returns when it must
+  // be called again.
   std::optional<Instant> do_what_is_due();
   // Called on the local-reply thread. Ends the session if T has passed without a connection.
   void end_overdue_session();

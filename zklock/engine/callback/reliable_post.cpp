@@ -35,7 +35,7 @@ ReliablePost::~ReliablePost() {
   try {
     run();
   } catch (...) {
-    core_->warn("an exception left a callback");
+    core_->warn("a callback threw an exception");
   }
   --running_here;
   end_waiting();

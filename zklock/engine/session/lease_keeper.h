@@ -30,7 +30,7 @@ class LeaseObserver {
   virtual std::shared_ptr<LeaseObserver> alive() noexcept = 0;
   /// The session has ended, and so have its znodes.
   virtual void session_ended(SessionId session) = 0;
-  /// The term has lapsed: all holds granted in it are lost.
+  /// The lease has lapsed: all holds granted in it are lost.
   virtual void on_lease_expired(const std::shared_ptr<core::Lease>& lease) = 0;
   /// The connection broke. The session may live on.
   virtual void suspended(SessionId session) = 0;
@@ -48,19 +48,19 @@ class LeaseObserver {
 
 /// Keeps the current session's lease. With members (a contender waits or holds) it sends
 /// heartbeats. Without members it sends a small query, as evidence for the next lease. It
-/// extends the term with every quorum answer, and notifies the members in time when the term
+/// extends the lease with every quorum answer, and notifies the members in time when the lease
 /// lapses.
 ///
-/// | event              | effect (T: the session timeout)                                      |
-/// |--------------------|----------------------------------------------------------------------|
-/// | connected          | the evidence restarts; the term of a living session ends no later    |
-/// |                    | than the lease of the handshake; its members are notified            |
-/// | answered by quorum | the term is extended; if it had lapsed, or there is none, a new term |
-/// |                    | begins                                                               |
-/// | tick, every T/20   | with members: a heartbeat every T/10; without: a query every T/5  |
-/// | term's end         | it lapses; the members are notified                                  |
-/// | suspended          | no heartbeats; the term runs on to its end; the members are notified |
-/// | ended              | the term lapses; the members are notified                            |
+/// | event              | effect (T: the session timeout)                                       |
+/// |--------------------|-----------------------------------------------------------------------|
+/// | connected          | the evidence restarts; the lease of a living session ends no later    |
+/// |                    | than lease_of_handshake() says; its members are notified              |
+/// | answered by quorum | the lease is extended; if it lapsed, or there is none, a new lease    |
+/// |                    | begins                                                                |
+/// | tick, every T/20   | with members: a heartbeat every T/10; without: a query every T/5      |
+/// | lease's end        | it lapses; the members are notified                                   |
+/// | suspended          | no heartbeats; the lease runs on to its end; the members are notified |
+/// | ended              | the lease lapses; the members are notified                            |
 ///
 /// Thread-safety: any thread may call any member. REQUIRES: made by std::make_shared; the ports
 /// outlive stop().
@@ -84,7 +84,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   /// Returns whether there is no member.
   bool deserted() const;
 
-  /// Returns the term for a grant on `session` now; null if the lease is not valid.
+  /// Returns the lease for a grant on `session` now; null if it is not valid.
   std::shared_ptr<core::Lease> valid_lease(SessionId session);
 
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
@@ -93,7 +93,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   SessionId session() const noexcept { return SessionId{session_id_.load()}; }
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
 
-  /// Ends the heartbeats and the ticks, and makes the term lapse.
+  /// Ends the heartbeats and the ticks, and makes the lease lapse.
   void stop();
 
  private:

@@ -16,18 +16,18 @@ using core::SessionId;
 /// Deletes lock znodes in the background and repeats until the ensemble confirms the delete or the
 /// session ends. The only failure is `refused`: the ACL of the parent does not permit DELETE.
 ///
-/// | step       | request           | reply                 | next step                           |
-/// |------------|-------------------|-----------------------|-------------------------------------|
-/// | announcing | AnnounceAndDelete | no permission         | looking                             |
-/// | looking    | Check, then Get   | no permission         | deleting                            |
-/// |            |                   | ok: the request znode  | deleting                            |
-/// |            |                   | ok: another znode     | continues as if deleted             |
-/// | deleting   | Delete            | no permission         | ends: refused                       |
-/// | all        |                   | ok, or no_node        | continues as deleted                |
-/// |            |                   | a sibling failed    | repeats the step without it         |
-/// |            |                   | unknown, or not sent  | looking                             |
-/// |            |                   | session ended, closed | ends: session_ended                 |
-/// |            |                   | any other             | looking, after 250 ms               |
+/// | step       | request           | reply                 | next step                   |
+/// |------------|-------------------|-----------------------|-----------------------------|
+/// | announcing | AnnounceAndDelete | no permission         | looking                     |
+/// | looking    | Check, then Get   | no permission         | deleting                    |
+/// |            |                   | ok: the request znode | deleting                    |
+/// |            |                   | ok: another znode     | continues as if deleted     |
+/// | deleting   | Delete            | no permission         | ends: refused               |
+/// | all        |                   | ok, or no_node        | continues as deleted        |
+/// |            |                   | a sibling failed      | repeats the step without it |
+/// |            |                   | unknown, or not sent  | looking                     |
+/// |            |                   | session ended, closed | ends: session_ended         |
+/// |            |                   | any other             | looking, after 250 ms       |
 ///
 /// AnnounceAndDelete and Delete also delete the siblings, in the same transaction. A sibling
 /// that did not exist may be created late, so it is deleted after the znode. Creates of siblings

@@ -100,7 +100,7 @@ void Composite::unlock(const Owner& owner) {
   if (refusals == taken.size()) throw Error(Errc::not_owner, "unlock", join(refused));
   if (refusals > 0) {
     throw Error(Errc::not_owner, "unlock", join(refused),
-                "the owner has no lock() to undo there; the other locks were unlocked");
+                "the owner does not hold these locks; the other locks were unlocked");
   }
 }
 

@@ -299,7 +299,7 @@ std::exception_ptr CompositeCall::lost_error(std::size_t part) const {
   }
   return std::make_exception_ptr(
       Error(Errc::lock_lost, "lock", composite_->part(part).path(),
-            "it was taken, and lost again before all locks were; the policy is to fail"));
+            "the lock was acquired, and lost before all locks were acquired; acquire again"));
 }
 
 std::exception_ptr CompositeCall::failure() const {

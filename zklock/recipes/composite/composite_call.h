@@ -57,7 +57,8 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
                                               CompositeRequest request);
   /// Ends the call soon, without a grant and without an error, unless it has ended.
   void cancel();
-  /// Returns 0: a thread that waits for several locks does not spin. See PendingAcquire::spin_before_block().
+  /// Returns 0: a thread that waits for several locks does not spin. See
+  /// PendingAcquire::spin_before_block().
   static std::chrono::microseconds spin_before_block() noexcept { return {}; }
   /// Returns no deadline: the requests to the parts have it. See PendingAcquire::deadline().
   static Deadline deadline() noexcept { return Deadline::never(); }

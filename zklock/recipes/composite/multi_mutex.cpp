@@ -20,7 +20,7 @@ namespace {
 std::shared_ptr<detail::Composite> all_of(detail::ClientCore& core,
                                           const std::vector<std::string>& paths,
                                           const MutexOptions& options) {
-  if (paths.empty()) throw Error(Errc::invalid_option, "lock", "", "there is no path to be locked");
+  if (paths.empty()) throw Error(Errc::invalid_option, "lock", "", "the list of paths is empty");
   std::vector<core::LockPath> checked;
   for (const std::string& path : paths) checked.emplace_back(path);
   std::vector<std::size_t> order(paths.size());
@@ -28,7 +28,7 @@ std::shared_ptr<detail::Composite> all_of(detail::ClientCore& core,
   std::ranges::sort(order, {}, [&](std::size_t i) -> const std::string& { return paths[i]; });
   for (std::size_t i = 1; i < order.size(); ++i) {
     if (paths[order[i]] != paths[order[i - 1]]) continue;
-    throw Error(Errc::invalid_option, "lock", paths[order[i]], "the path is named twice");
+    throw Error(Errc::invalid_option, "lock", paths[order[i]], "the path is given twice");
   }
   core.check_usable("lock", paths.front());
   const auto limit = detail::checked_limit(options, paths.front());

@@ -21,10 +21,11 @@ using Cores = std::vector<std::shared_ptr<detail::ClientCore>>;
 std::shared_ptr<detail::Composite> majority_of(const Cores& cores, const std::string& path,
                                                const QuorumOptions& options) {
   const core::LockPath checked(path);
-  if (cores.empty()) throw Error(Errc::invalid_option, "lock", path, "there is no ensemble");
+  if (cores.empty())
+    throw Error(Errc::invalid_option, "lock", path, "the list of clients is empty");
   if (std::set(cores.begin(), cores.end()).size() < cores.size()) {
     throw Error(Errc::invalid_option, "lock", path,
-                "a client is named twice, and each is to stand for another ensemble");
+                "a client is given twice; give one client for each ensemble");
   }
   if (options.ensemble_timeout <= std::chrono::milliseconds(0)) {
     throw Error(Errc::invalid_option, "lock", path, "the ensemble timeout is not positive");

@@ -184,7 +184,7 @@ void Candidate::lost(LeadershipState::Number number) {
 bool Candidate::want() {
   core().check_usable(operation, path());
   const Section section(*this);
-  if (is_closed()) throw Error(Errc::closed, operation, path(), "it was closed");
+  if (is_closed()) throw Error(Errc::closed, operation, path(), "the election object was closed");
   if (fsm_.wants()) return false;
   run(fsm_.wanted());
   return true;
@@ -241,7 +241,7 @@ std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
 }
 
 std::optional<Error> Candidate::reason() const {
-  if (is_closed()) return Error(Errc::closed, operation, path(), "it was closed");
+  if (is_closed()) return Error(Errc::closed, operation, path(), "the election object was closed");
   if (error_) return error_;
   if (core().closed()) return Error(Errc::closed, operation, path(), "the client was closed");
   return std::nullopt;

@@ -25,9 +25,9 @@ namespace zklock::detail {
 
 class ClientCore;
 
-/// One candidate for the leadership at one path. Contends through the path's lock path lock, driven by
-/// core::ElectionFsm, and owns the LeadershipState that a grant begins. Derived classes define what a
-/// leadership does.
+/// One candidate for the leadership at one path. Contends through the path's PathLock, driven
+/// by core::ElectionFsm, and owns the LeadershipState that a grant begins. Derived classes define
+/// what a leadership does.
 ///
 /// Thread-safety: all members, from any thread. REQUIRES: made by std::make_shared.
 class Candidate : public std::enable_shared_from_this<Candidate> {

@@ -29,7 +29,7 @@ class ElectionCandidate final : public Candidate {
                    .lock_delay = options.lock_delay}),
         function_(std::move(function)) {
     if (!function_) {
-      throw Error(Errc::invalid_option, "lead", this->path(), "there is no function to lead by");
+      throw Error(Errc::invalid_option, "lead", this->path(), "the leader's function is empty");
     }
   }
 
@@ -108,7 +108,7 @@ class ElectionCandidate final : public Candidate {
     } catch (...) {
       keep(std::current_exception());
     }
-    warn("an exception left the leader's function" + what);
+    warn("the leader's function threw an exception" + what);
     return false;
   }
 

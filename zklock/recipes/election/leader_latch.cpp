@@ -48,7 +48,8 @@ class LatchCandidate final : public Candidate {
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
     core().check_usable("add a listener", path());
     const Section section(*this);
-    if (is_closed()) throw Error(Errc::closed, "add a listener", path(), "it was closed");
+    if (is_closed())
+      throw Error(Errc::closed, "add a listener", path(), "the LeaderLatch was closed");
     const auto& leadership_state = present();
     const auto missed =
         leadership_state ? std::optional(LeadershipUpdate{leadership_state, true}) : std::nullopt;
@@ -75,7 +76,7 @@ class LatchCandidate final : public Candidate {
   /// Called when the public object is destroyed. After it returns, no listener is called: what the
   /// listeners refer to may be destroyed then.
   void finish_listeners() {
-    listeners_.finish([this] { warn("an exception left a listener"); });
+    listeners_.finish([this] { warn("a listener threw an exception"); });
     executor_.give_back();
   }
 

@@ -110,7 +110,7 @@ std::string Leadership::node() const {
 std::shared_ptr<detail::ProclamationWriter> Leadership::proclamation_writer(
     const char* operation) const {
   if (leadership_state_) return leadership_state_->proclamation_writer(operation);
-  throw Error(Errc::lock_lost, operation, "", "there is no leadership");
+  throw Error(Errc::lock_lost, operation, "", "the Leadership object is empty");
 }
 
 void Leadership::proclaim(std::string value, Deadline deadline) const {

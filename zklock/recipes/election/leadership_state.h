@@ -59,7 +59,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   struct OnLoss {
     LeadershipState& leadership_state;
     std::function<void()> call;
-    // A copy: the call may destroy the leadership_state, and this object with it.
+    // A copy: the call may destroy the LeadershipState, and this object with it.
     void operator()() const {
       const auto copy = call;
       leadership_state.is_lost();

@@ -21,7 +21,7 @@ std::string node_beside(const Contender& leader) {
 
 }  // namespace
 
-// ---- ProclamationWriter -----------------------------------------------------------------------------------
+// ---- ProclamationWriter -------------------------------------------------------------------------
 
 ProclamationWriter::ProclamationWriter(std::shared_ptr<Contender> leader)
     : leader_(std::move(leader)), node_(node_beside(*leader_)) {}
@@ -47,7 +47,7 @@ GuardedWrites ProclamationWriter::guarded(client::request::Write write) const {
   return {.guards = {leader_}, .writes = {std::move(write)}, .operation = "proclaim"};
 }
 
-// ---- PendingProclamation -------------------------------------------------------------------------------
+// ---- PendingProclamation ------------------------------------------------------------------------
 
 PendingProclamation::PendingProclamation(std::shared_ptr<ProclamationWriter> proclamation_writer,
                                          std::string value, Deadline deadline, Done done)

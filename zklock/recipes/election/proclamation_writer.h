@@ -13,9 +13,9 @@
 
 namespace zklock::detail {
 
-/// A proclamation_writer: the znode in which one leader proclaims; see core/proclamation.h. The first value
-/// creates it, guarded by the lock znode. It is deleted together with the lock znode, in one
-/// transaction. So no client sees the leader without the value that it has proclaimed.
+/// Writes the proclaimed znode, in which one leader proclaims; see core/proclamation.h. The first
+/// value creates the znode, guarded by the lock znode. It is deleted together with the lock znode,
+/// in one transaction. So no client sees the leader without the value that it has proclaimed.
 ///
 /// Thread-safety: all members, from any thread.
 class ProclamationWriter {
@@ -45,16 +45,16 @@ class ProclamationWriter {
 };
 
 /// The write of one value. Two transactions are sent back to back, each guarded by the lock znode.
-/// The first creates the proclamation_writer. It usually fails, because the proclamation_writer exists. The second writes
-/// the value. So values are written in the order of the calls, even if the outcome of earlier calls
-/// is not known yet.
+/// The first creates the proclaimed znode. It usually fails, because that znode
+/// exists. The second writes the value. So values are written in the order of the calls, even if
+/// the outcome of earlier calls is not known yet.
 ///
-/// | outcome of the second transaction                  | becomes                                |
-/// |----------------------------------------------------|----------------------------------------|
-/// | no proclamation_writer, and a permanent error of the first one | over: error of the first transaction   |
-/// | no proclamation_writer otherwise: the first one was lost, or   | both are sent again; at most three     |
-/// | another client deletes the proclamation_writer                 | times in all                           |
-/// | anything else                                      | over: that outcome                     |
+/// | outcome of the second transaction                           | becomes                              |
+/// |-------------------------------------------------------------|--------------------------------------|
+/// | no proclaimed znode, and a permanent error of the first one | over: error of the first transaction |
+/// | no proclaimed znode otherwise: the first one was lost, or   | both are sent again; at most three   |
+/// | another client deletes it                                   | times in all                         |
+/// | anything else                                               | over: that outcome                   |
 ///
 /// Thread-safety: all members, from any thread.
 class PendingProclamation : public std::enable_shared_from_this<PendingProclamation> {
@@ -75,7 +75,7 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   void begin(std::shared_ptr<GuardedCommit>& registered,
              const std::shared_ptr<GuardedCommit>& commit);
   void said(std::optional<Error> error);
-  /// Returns the error of the first transaction if it explains why there is no proclamation_writer.
+  /// Returns the error of the first transaction if it explains why there is no proclaimed znode.
   std::optional<Error> creation_failure() const;
 
   const std::shared_ptr<ProclamationWriter> proclamation_writer_;

@@ -23,7 +23,7 @@ constexpr const char* longest = "the maximum hold time";
 
 core::HoldLimit checked_limit(const MutexOptions& options, const std::string& path) {
   check_positive(options.max_hold, longest, path);
-  check_positive(options.expiry_notice, "the notice before its end", path);
+  check_positive(options.expiry_notice, "the expiry notice", path);
   return {.longest = options.max_hold, .notice = options.expiry_notice};
 }
 
@@ -48,11 +48,11 @@ core::CohortPolicy checked_local(const MutexOptions& options, const std::string&
   if (options.max_local_handoffs < 1) {
     throw Error(
         Errc::invalid_option, "lock", path,
-        "a local batch has at least one grant, not " + std::to_string(options.max_local_handoffs));
+        "max_local_handoffs must be at least 1, not " + std::to_string(options.max_local_handoffs));
   }
   if (options.keep_idle_for.count() < 0) {
     throw Error(Errc::invalid_option, "lock", path,
-                "the lock cannot be kept idle for a negative time, " +
+                "keep_idle_for must not be negative, but it is " +
                     std::to_string(options.keep_idle_for.count()) + " ms");
   }
   return {.batch = options.max_local_handoffs, .keep_idle_for = options.keep_idle_for};
@@ -61,7 +61,7 @@ core::CohortPolicy checked_local(const MutexOptions& options, const std::string&
 void check_not_local(const MutexOptions& options, const std::string& path) {
   if (checked_local(options, path) == core::CohortPolicy{}) return;
   throw Error(Errc::invalid_option, "lock", path,
-              "a local batch, and being kept when idle, are for ReentrantMutex and Mutex only");
+              "max_local_handoffs and keep_idle_for are for ReentrantMutex and Mutex only");
 }
 
 std::shared_ptr<LockListener> make_listener(const EngineContext& core,

@@ -28,8 +28,8 @@ core::HoldLimit checked_limit(core::HoldLimit of_object,
 std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
                                         const std::string& path);
 
-/// Returns the terms on which contenders of an object share a znode with others of the client.
-/// Throws Error(invalid_option) for a batch below 1 or a negative time.
+/// Returns the policy by which contenders of an object share a znode with others of the client.
+/// Throws Error(invalid_option) for max_local_handoffs below 1 or a negative time.
 core::CohortPolicy checked_local(const MutexOptions& options, const std::string& path);
 
 /// For classes whose contenders do not share a znode: throws Error(invalid_option) if the options

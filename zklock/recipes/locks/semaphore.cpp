@@ -14,13 +14,13 @@ using detail::LockHandle;
 
 namespace {
 
-constexpr const char* making = "make the semaphore";
+constexpr const char* making = "create the semaphore";
 
 int at_least(int least, int permits, const char* operation, const std::string& path) {
   if (permits >= least) return permits;
   const std::string enough = least == 1 ? "one permit" : std::to_string(least) + " permits";
   throw Error(Errc::invalid_option, operation, path,
-              "it must have at least " + enough + ", not " + std::to_string(permits));
+              "the semaphore must have at least " + enough + ", not " + std::to_string(permits));
 }
 
 /// Returns `options`, or throws Error(invalid_option) for a lock delay. Contenders can use the
@@ -33,9 +33,9 @@ MutexOptions without_delay(MutexOptions options, const std::string& path) {
 LockHandle::Kind kind(int request, int all, bool shared, const std::string& path) {
   if (request < 1 || (!shared && request > all)) {
     const std::string range =
-        shared ? "one permit or more" : "from 1 to " + std::to_string(all) + " permits";
+        shared ? "at least one permit" : "from 1 to " + std::to_string(all) + " permits";
     return {.refusal = Error(Errc::invalid_option, "acquire", path,
-                             range + " can be had, not " + std::to_string(request))};
+                             "a call can acquire " + range + ", not " + std::to_string(request))};
   }
   return {.rule = core::QueueRule::permits(request, all, shared), .nests = false};
 }
@@ -106,7 +106,7 @@ int Semaphore::permits(Deadline deadline) const {
 void Semaphore::check_shared(const char* operation) const {
   if (shared_) return;
   throw Error(Errc::invalid_option, operation, path(),
-              "it was made with a fixed number of permits");
+              "the semaphore has a fixed number of permits");
 }
 
 void Semaphore::set_permits(int permits, Deadline deadline) {

@@ -132,8 +132,9 @@ std::int32_t add_to_permit_count(const std::shared_ptr<PathLock>& path_lock, std
     const std::int32_t now = count ? count->number : initial;
     const std::int64_t sum = std::int64_t{now} + change;
     if (sum < 0 || sum > std::numeric_limits<std::int32_t>::max()) {
-      asked.fail(Errc::invalid_option, "there are " + std::to_string(now) + " permits, and " +
-                                           std::to_string(change) + " more cannot be");
+      asked.fail(Errc::invalid_option, "the permit count is " + std::to_string(now) + "; adding " +
+                                           std::to_string(change) +
+                                           " leaves the range 0 to 2147483647");
     }
     const auto number = static_cast<std::int32_t>(sum);
     switch (count ? asked.set(number, count->version) : asked.create(number)) {

@@ -9,9 +9,10 @@
 
 namespace zklock::detail {
 
-/// These functions read and change the shared permit count of a semaphore; see core/permit_count.h.
-/// They block, at most until `deadline` or for ClientOptions::connection_timeout, whichever comes
-/// first. They throw Error. `initial`: the count if none is stored yet.
+/// These functions read and change the shared permit count of a semaphore; see
+/// core/permit_count_data.h. They block, at most until `deadline` or for
+/// ClientOptions::connection_timeout, whichever comes first. They throw Error. `initial`: the count
+/// if none is stored yet.
 
 std::int32_t read_permit_count(const std::shared_ptr<PathLock>& path_lock, std::int32_t initial,
                                Deadline deadline);

@@ -63,7 +63,7 @@ struct QueueView {
 QueueView read_view(const std::shared_ptr<PathLock>& path_lock, Sight sight, Deadline deadline);
 
 /// Returns whether the holders depend on a permit count that is not in the names; see
-/// core/permit_count.h.
+/// core/permit_count_data.h.
 bool shares_count(const std::vector<core::ZnodeName>& queue) noexcept;
 /// Returns the permit count in the reply to a Get of its znode. Returns 0 if the znode is missing,
 /// unreadable or contains no number: then no contender holds.

@@ -26,14 +26,14 @@ using core::Status;
 using core::StatusSort;
 namespace request = client::request;
 
-constexpr const char* operation = "ask for the release of";
-/// Interval at which a call makes sure that its marker exists. The session of the marker may end.
-/// If another call created the marker, that call may delete it.
+constexpr const char* operation = "request the release of";
+/// Interval at which a call makes sure that its request znode exists. The session of the znode may
+/// end. If another call created the znode, that call may delete it.
 constexpr std::chrono::seconds most_between_rounds{1};
 constexpr std::chrono::milliseconds least_between_rounds{50};
 
-/// The marker that one call puts beside the contender's znode. It is deleted when the call ends. If
-/// a create is unanswered then, the marker is deleted again when the reply arrives.
+/// The request znode that one call puts beside the contender's znode. It is deleted when the call
+/// ends. If a create is unanswered then, the znode is deleted again when the reply arrives.
 ///
 /// Thread-safety: all members, from any thread.
 class Marker {
@@ -42,7 +42,7 @@ class Marker {
       : core_(core), path_(std::move(path)) {}
 
   const std::string& path() const noexcept { return path_; }
-  /// One create of the marker. Exists until its reply was handled, or until no reply can come any
+  /// One create of the znode. Exists until its reply was handled, or until no reply can come any
   /// more.
   class Creation {
    public:
@@ -73,7 +73,7 @@ class Marker {
 
  private:
   void created(const client::Reply& reply) {
-    // If the outcome is unknown, the marker may exist.
+    // If the outcome is unknown, the request znode may exist.
     if (reply.status != Status::ok && reply.status != Status::unknown) return;
     detail::BackgroundWork::Id work;
     {
@@ -135,9 +135,9 @@ class Asking {
     return true;
   }
 
-  /// Creates the marker if it is missing and the contender's znode exists. With `force`, also
-  /// changes the data of an existing marker. Returns whether the contender's znode is there, if
-  /// known. Throws Error.
+  /// Creates the request znode if it is missing and the contender's znode exists. With `force`,
+  /// also changes the data of an existing request znode. Returns whether the contender's znode is
+  /// there, if known. Throws Error.
   AcquireOutcome put(Deadline limit) {
     const auto data = std::string(force_ ? core::revocation_forces : core::revocation_asks);
     const auto creation = std::make_shared<const Marker::Creation>(marker_);
@@ -220,7 +220,7 @@ std::optional<core::ZnodeName> whom_to_ask(detail::ClientCore& core, const core:
     auto named = core::ZnodeName::parse(*options.node);
     if (named) return named;
     throw Error(Errc::invalid_option, operation, path.str(),
-                "no contender's node is named \"" + core::printable(*options.node, 128) + "\"");
+                "no contender has the znode \"" + core::printable(*options.node, 128) + "\"");
   }
   const auto queue = detail::read_queue(core.path_lock(path), limit);
   if (queue.empty()) return std::nullopt;

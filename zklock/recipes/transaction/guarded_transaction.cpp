@@ -32,7 +32,7 @@ std::string checked(std::string_view operation, std::string path) {
 std::string checked_below_root(std::string_view operation, std::string path) {
   core::check_path(operation, path);
   if (path == "/") {
-    throw Error(Errc::invalid_path, operation, path, "the root is always there");
+    throw Error(Errc::invalid_path, operation, path, "the root znode cannot be created or deleted");
   }
   return path;
 }
@@ -41,7 +41,7 @@ std::int32_t checked_version(std::string_view operation, std::string_view path,
                              std::optional<std::int32_t> version) {
   constexpr std::int32_t any = -1;
   if (version.value_or(any) < any) {
-    throw Error(Errc::invalid_option, operation, path, "a version is not below -1");
+    throw Error(Errc::invalid_option, operation, path, "a version must be at least -1");
   }
   return version.value_or(any);
 }
@@ -86,7 +86,7 @@ GuardedTransaction& GuardedTransaction::guard(std::shared_ptr<detail::Contender>
   auto& path_lock = holder->path_lock();
   if (!guards.empty() && &path_lock.core() != &guards.front()->path_lock().core()) {
     throw Error(Errc::invalid_option, guarding, path_lock.path().str(),
-                "the holds are of different clients");
+                "the holds belong to different clients");
   }
   guards.push_back(std::move(holder));
   return *this;
