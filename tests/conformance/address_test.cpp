@@ -32,7 +32,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(Address, ThatCannotBeParsedIsRefusedByTheConstructor) {
+TEST(Address, MalformedAddress_IsRefusedByTheConstructor) {
   for (const std::string hosts : {"",
                                   " ",
                                   ",",
@@ -63,7 +63,7 @@ TEST(Address, ThatCannotBeParsedIsRefusedByTheConstructor) {
   }
 }
 
-TEST(Address, ThatIsLongOrHostileIsShownHarmlessly) {
+TEST(Address, LongOrHostileAddress_IsEscapedAndTruncated) {
   const std::string text = error_text_of(
       [&] { return std::make_unique<Client>(at(std::string(9000, 'a') + "\x1b[2J")); });
   EXPECT_TRUE(has(text, "[zklock:2]")) << text;
@@ -71,7 +71,7 @@ TEST(Address, ThatIsLongOrHostileIsShownHarmlessly) {
   EXPECT_FALSE(has(text, "\x1b"));
 }
 
-TEST(Address, OptionsOutOfRangeAreRefused) {
+TEST(Address, OptionsOutOfRange_AreRefused) {
   const auto refused = [](auto change) {
     ClientOptions options = at("127.0.0.1:1");
     change(options);
@@ -112,7 +112,7 @@ TEST(Address, RefusedOptions_OpenNothing) {
   }
 }
 
-TEST(Address, ThatDoesNotResolveIsToldWithItsCause) {
+TEST(Address, UnresolvableHost_ErrorNamesTheCause) {
   Client client(at("no-such-host.invalid:2181"));
   EXPECT_FALSE(client.wait_until_connected(200ms));
   const auto deadline = LeaseClock::now() + 500ms;
@@ -124,7 +124,7 @@ TEST(Address, ThatDoesNotResolveIsToldWithItsCause) {
   EXPECT_TRUE(has(text, "resolve")) << text;
 }
 
-TEST(Address, WithoutAServerIsToldByTheDeadline) {
+TEST(Address, WithoutAServer_LockFailsAtTheDeadline) {
   const FreePorts unused(1);
   const std::string address = "127.0.0.1:" + std::to_string(unused[0]);
   Client client(at(address));
@@ -143,7 +143,7 @@ TEST(Address, WithoutAServerIsToldByTheDeadline) {
             Errc::not_connected);
 }
 
-TEST(Address, WithoutAServerOneAttemptEndsWithTheConnectionTimeout) {
+TEST(Address, WithoutAServer_LockFailsAtTheConnectionTimeout) {
   const FreePorts unused(1);
   ClientOptions options = at("127.0.0.1:" + std::to_string(unused[0]));
   options.connection_timeout = 300ms;
@@ -157,7 +157,7 @@ TEST(Address, WithoutAServerOneAttemptEndsWithTheConnectionTimeout) {
 
 // A query ends at the earlier of its deadline and connection_timeout: it has no queue position that
 // it could lose.
-TEST(Address, WithoutAServer_QueriesEndWithTheConnectionTimeout) {
+TEST(Address, WithoutAServer_QueriesFailAtTheConnectionTimeout) {
   const FreePorts unused(1);
   ClientOptions options = at("127.0.0.1:" + std::to_string(unused[0]));
   options.connection_timeout = 50ms;
@@ -192,7 +192,7 @@ TEST(Address, WithoutAServer_CloseEndsTheWaitForAConnection) {
 }
 
 // Also holds if max_in_flight lets only one create be sent at a time.
-TEST(Address, WithoutAServerABurstEndsWithTheConnectionTimeout) {
+TEST(Address, WithoutAServer_BurstFailsAtTheConnectionTimeout) {
   const FreePorts unused(1);
   ClientOptions options = at("127.0.0.1:" + std::to_string(unused[0]));
   options.connection_timeout = 2s;
@@ -208,7 +208,7 @@ TEST(Address, WithoutAServerABurstEndsWithTheConnectionTimeout) {
 
 class AddressTest : public LockTest {};
 
-TEST_F(AddressTest, WithAChrootThatDoesNotExist) {
+TEST_F(AddressTest, MissingChroot_LockFailsUntilItIsCreated) {
   Client client(at(chroot_.hosts() + "/not/there"));
   const std::string text = lock_error(client, kPatience);
   EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
@@ -221,7 +221,7 @@ TEST_F(AddressTest, WithAChrootThatDoesNotExist) {
   EXPECT_EQ(lock_error(client, kPatience), "");
 }
 
-TEST_F(AddressTest, WithADeadServerAmongThem) {
+TEST_F(AddressTest, DeadServersInTheList_LockIsGranted) {
   const FreePorts unused(2);
   const std::string dead = "127.0.0.1:" + std::to_string(unused[0]);
   for (const std::string& hosts :

@@ -55,7 +55,7 @@ class Async : public LockTest {
   }
 };
 
-TEST_F(Async, ACallbackGetsTheHold) {
+TEST_F(Async, Callback_ReceivesTheHold) {
   auto first = acquire(mutex_);
   Result result = get(first);
   EXPECT_EQ(result.error, nullptr);
@@ -71,7 +71,7 @@ TEST_F(Async, ACallbackGetsTheHold) {
   EXPECT_TRUE(becomes_empty());  // destroying the Hold releases the lock
 }
 
-TEST_F(Async, AFutureGetsTheHold) {
+TEST_F(Async, Future_ReceivesTheHold) {
   auto first = mutex_.async_acquire();
   Hold hold = get(first);
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -81,7 +81,7 @@ TEST_F(Async, AFutureGetsTheHold) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Async, AFutureThatIsDroppedGivesTheLockBack) {
+TEST_F(Async, DroppedFuture_ReleasesTheLock) {
   Hold hold = mutex_.acquire();
   { auto dropped = mutex_.async_acquire(); }
   ASSERT_TRUE(reaches_nodes(2));
@@ -89,7 +89,7 @@ TEST_F(Async, AFutureThatIsDroppedGivesTheLockBack) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Async, TheDeadlineGivesAnEmptyHoldWithoutAnError) {
+TEST_F(Async, Deadline_GivesAnEmptyHoldWithoutAnError) {
   const Hold hold = mutex_.acquire();
   const auto deadline = LeaseClock::now() + 200ms;
   auto callback = acquire(mutex_, {.deadline = deadline});
@@ -106,7 +106,7 @@ TEST_F(Async, TheDeadlineGivesAnEmptyHoldWithoutAnError) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_F(Async, AStopGivesAnEmptyHoldWithoutAnError) {
+TEST_F(Async, Stop_GivesAnEmptyHoldWithoutAnError) {
   const Hold hold = mutex_.acquire();
   std::stop_source stop;
   auto callback = acquire(mutex_, {.stop = stop.get_token()});
@@ -125,7 +125,7 @@ TEST_F(Async, AStopGivesAnEmptyHoldWithoutAnError) {
   EXPECT_EQ(never_sent.error, nullptr);
 }
 
-TEST_F(Async, ErrorsComeToTheHandlerAndTheFuture) {
+TEST_F(Async, NotConnected_HandlerAndFutureReceiveTheError) {
   ClientOptions nowhere = options();
   nowhere.hosts = "127.0.0.1:1/nowhere";
   Client lonely(nowhere);
@@ -139,7 +139,7 @@ TEST_F(Async, ErrorsComeToTheHandlerAndTheFuture) {
   EXPECT_EQ(error_of([&] { return get(future); }), Errc::not_connected);
 }
 
-TEST_F(Async, AHandlerThatThrowsIsLoggedAndTheOthersGoOn) {
+TEST_F(Async, ThrowingHandler_IsLoggedAndLaterHandlersRun) {
   const LogCapture log;
   ClientOptions logged = options();
   logged.logger = log.logger();
@@ -163,7 +163,7 @@ TEST_F(Async, AHandlerThatThrowsIsLoggedAndTheOthersGoOn) {
   EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
 }
 
-TEST_F(Async, AHandlerThatBlocksDelaysNeitherHeartbeatsNorOtherLocks) {
+TEST_F(Async, BlockedHandler_DelaysNoHeartbeatsAndNoOtherLocks) {
   ClientOptions brief = options();
   brief.session_timeout = 5s;  // the handler blocks for twice this time
   const auto client = connect(brief);
@@ -228,7 +228,7 @@ class OneThread {
   std::jthread thread_;                      // last: it uses the other members
 };
 
-TEST_F(Async, EverythingRunsOnTheUsersExecutor) {
+TEST_F(Async, ExecutorOfTheUser_RunsAllCallbacks) {
   OneThread executor;
   Chronicle<std::thread::id> threads;
   ClientOptions with_executor = options();
@@ -256,7 +256,7 @@ TEST_F(Async, EverythingRunsOnTheUsersExecutor) {
   for (const auto& id : threads.all()) EXPECT_EQ(id, executor.id());
 }
 
-TEST_F(Async, AThousandWaitersWithoutAThreadEachAreGrantedInOrder) {
+TEST_F(Async, ThousandAsyncWaiters_GrantedInOrderWithFewThreads) {
   constexpr std::size_t kWaiters = 1000;
   // Eight threads for callbacks: the last callbacks may still run when the next ones begin. Two
   // more threads that a client starts at their first use.
@@ -330,7 +330,7 @@ bool awaited(Awaited awaitable) {
   return get(task.result);
 }
 
-TEST_F(Async, WhatIsRefusedComesTheWayOfAllErrors) {
+TEST_F(Async, InvalidArguments_AreReportedAsAsyncErrors) {
   Semaphore semaphore(*client_, "/permits", 3);
   PriorityMutex weighted(*client_, "/weighted");
   MultiMutex several(*client_, {"/a", "/b"});
@@ -357,7 +357,7 @@ TEST_F(Async, WhatIsRefusedComesTheWayOfAllErrors) {
   }
 }
 
-TEST_F(Async, WithoutAnExecutorAnErrorIsThrown) {
+TEST_F(Async, ClosedClient_AsyncAcquireThrows) {
   MultiMutex several(*client_, {"/a", "/b"});
   client_->close();
   const auto none = [](const auto&, const std::exception_ptr&) {};

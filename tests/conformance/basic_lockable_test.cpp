@@ -107,7 +107,7 @@ static_assert(!std::default_initializable<Owner> && !std::constructible_from<Own
 
 using Lockable = BlockableTest;
 
-TEST_F(Lockable, UniqueLockLocksAndUnlocks) {
+TEST_F(Lockable, UniqueLock_LocksAndUnlocks) {
   {
     const std::unique_lock lock(mutex_);
     EXPECT_TRUE(lock.owns_lock());
@@ -118,7 +118,7 @@ TEST_F(Lockable, UniqueLockLocksAndUnlocks) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Lockable, UniqueLockInAllItsManners) {
+TEST_F(Lockable, UniqueLockConstructors_LockOrFailAsSpecified) {
   block();
   EXPECT_FALSE(std::unique_lock(mutex_, std::try_to_lock).owns_lock());
   EXPECT_FALSE(std::unique_lock(mutex_, 50ms).owns_lock());
@@ -142,7 +142,7 @@ TEST_F(Lockable, UniqueLockInAllItsManners) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Lockable, LockGuardReleasesWhenTheCriticalSectionThrows) {
+TEST_F(Lockable, CriticalSectionThrows_LockGuardReleases) {
   EXPECT_THROW(
       {
         const std::lock_guard guard(mutex_);
@@ -160,7 +160,7 @@ TEST_F(Lockable, LockGuardReleasesWhenTheCriticalSectionThrows) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Lockable, ScopedLockTakesTwoInOppositeOrders) {
+TEST_F(Lockable, ScopedLockInOppositeOrders_DoesNotDeadlock) {
   constexpr int kThreads = 3;
   constexpr int kRounds = 4;
   std::atomic<int> inside{0};
@@ -195,7 +195,7 @@ TEST_F(Lockable, ScopedLockTakesTwoInOppositeOrders) {
   EXPECT_TRUE(becomes_empty("/second"));
 }
 
-TEST_F(Lockable, BoostUniqueLock) {
+TEST_F(Lockable, BoostUniqueLock_LocksAndUnlocks) {
   {
     const boost::unique_lock<ReentrantMutex> lock(mutex_);
     EXPECT_TRUE(lock.owns_lock());
@@ -231,13 +231,13 @@ void use_boost_clocks(Mutex& mutex, const std::function<void()>& unblock) {
   }
 }
 
-TEST_F(Lockable, BoostUniqueLockWithTheClocksOfBoost) {
+TEST_F(Lockable, BoostClocks_AreAcceptedAsTimeouts) {
   block();
   use_boost_clocks(mutex_, [this] { unblock(); });
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Lockable, BoostLockTakesTwo) {
+TEST_F(Lockable, BoostLock_AcquiresBothOrNeither) {
   ReentrantMutex second(*client_, "/second");
   boost::lock(mutex_, second);
   EXPECT_TRUE(mutex_.is_held_by_this_thread());

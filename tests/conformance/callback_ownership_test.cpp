@@ -38,7 +38,7 @@ class CallbackOwnership : public LockTest {
   }
 };
 
-TEST_F(CallbackOwnership, AHandlerDestroysTheClientItOwns) {
+TEST_F(CallbackOwnership, HandlerOwnsTheClient_DestroysItAfterTheGrant) {
   const auto holder = connect();
   ReentrantMutex holders_mutex(*holder, kPath);
   for (int round = 0; round < kRounds; ++round) {
@@ -63,7 +63,7 @@ TEST_F(CallbackOwnership, AHandlerDestroysTheClientItOwns) {
 
 // A call that is stopped ends without a grant. The thread that requests the stop runs the handler
 // and destroys the client.
-TEST_F(CallbackOwnership, AStoppedHandlerDestroysTheClientItOwns) {
+TEST_F(CallbackOwnership, HandlerOwnsTheClient_DestroysItAfterAStop) {
   const auto holder = connect();
   ReentrantMutex holders_mutex(*holder, kPath);
   const Hold hold = holders_mutex.acquire();

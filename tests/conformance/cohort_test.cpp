@@ -29,7 +29,7 @@ class LocalBatch : public LockTest {
 
 // Holds never overlap, and tokens increase in the order of the grants. The other client is granted
 // too, although the threads of the first always contend.
-TEST_F(LocalBatch, ThreadsOfOneClientLeaveTheOthersTheirShare) {
+TEST_F(LocalBatch, BusyThreadsOfAClient_OtherClientIsGrantedToo) {
   constexpr int kThreads = 8;
   constexpr int kBatch = 4;
   constexpr int kTurnsOutside = 10;
@@ -68,7 +68,7 @@ TEST_F(LocalBatch, ThreadsOfOneClientLeaveTheOthersTheirShare) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LocalBatch, WaitersOfOneClientShareANode) {
+TEST_F(LocalBatch, WaitersOfAClient_ShareAZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100});
   Hold hold = mutex.acquire();
@@ -90,7 +90,7 @@ TEST_F(LocalBatch, WaitersOfOneClientShareANode) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LocalBatch, WorksForMutexesToo) {
+TEST_F(LocalBatch, NonReentrantMutex_HandsOffLocally) {
   const auto client = connect();
   Mutex mutex(*client, kPath, {.max_local_handoffs = 3});
   mutex.lock();
@@ -103,7 +103,7 @@ TEST_F(LocalBatch, WorksForMutexesToo) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LocalBatch, ThreadsNestInWhatWasPassedOn) {
+TEST_F(LocalBatch, HandedOffHold_ThreadsNestInIt) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100, .keep_idle_for = kForLong});
   std::vector<std::future<void>> threads;
@@ -124,7 +124,7 @@ TEST_F(LocalBatch, ThreadsNestInWhatWasPassedOn) {
   EXPECT_EQ(mutex.hold_count(), 0);
 }
 
-TEST_F(LocalBatch, TheNextGetsANewNodeWhenTheSessionEnds) {
+TEST_F(LocalBatch, SessionEnds_WaitersGetANewZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100});
   Hold hold = mutex.acquire();
@@ -149,7 +149,7 @@ class KeepIdle : public LocalBatch {
   }
 };
 
-TEST_F(KeepIdle, TheSameProcessLocksAgainOnTheSameNode) {
+TEST_F(KeepIdle, LockedAgain_ReusesTheIdleZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
   std::vector<FencingToken> tokens;
@@ -162,7 +162,7 @@ TEST_F(KeepIdle, TheSameProcessLocksAgainOnTheSameNode) {
   EXPECT_TRUE(is_kept(mutex));
 }
 
-TEST_F(KeepIdle, IsHandedOverToWhoComesFromOutside) {
+TEST_F(KeepIdle, OtherClientContends_IdleZnodeIsReleased) {
   const auto client = connect();
   const auto other = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
@@ -176,7 +176,7 @@ TEST_F(KeepIdle, IsHandedOverToWhoComesFromOutside) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(KeepIdle, IsLostWithItsSession) {
+TEST_F(KeepIdle, SessionEnds_NextHoldHasANewZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
   const FencingToken before = mutex.acquire().token();
@@ -191,7 +191,7 @@ TEST_F(KeepIdle, IsLostWithItsSession) {
   EXPECT_TRUE(eventually(held_anew, kPatience));
 }
 
-TEST_F(KeepIdle, IsLostWithItsNode) {
+TEST_F(KeepIdle, IdleZnodeIsDeleted_NextHoldHasANewZnode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
   Hold hold = mutex.acquire();
@@ -209,7 +209,7 @@ TEST_F(KeepIdle, IsLostWithItsNode) {
       kPatience));
 }
 
-TEST_F(KeepIdle, EndsAfterItsTime) {
+TEST_F(KeepIdle, KeepIdleTimeElapsed_ZnodeIsDeleted) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.keep_idle_for = 1ms});
   mutex.lock();
@@ -217,7 +217,7 @@ TEST_F(KeepIdle, EndsAfterItsTime) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(KeepIdle, NothingIsLeftWhenTheObjectsAreGone) {
+TEST_F(KeepIdle, ObjectsAreDestroyed_NoZnodeAndNoWatchRemain) {
   const auto client = connect();
   {
     ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 3, .keep_idle_for = kForLong});
@@ -240,7 +240,7 @@ ClientOptions nowhere() {
   return options;
 }
 
-TEST(LocalBatchOptions, ThatAreNoneAreRefused) {
+TEST(LocalBatchOptions, OptionsOutOfRange_AreRefused) {
   Client client(nowhere());
   const auto made = [&](MutexOptions options) {
     return error_of([&] { return ReentrantMutex(client, kPath, options).hold_count(); });
@@ -253,7 +253,7 @@ TEST(LocalBatchOptions, ThatAreNoneAreRefused) {
   EXPECT_EQ(made({.keep_idle_for = -1ms}), Errc::invalid_option);
 }
 
-TEST(LocalBatchOptions, AreForMutexesOnly) {
+TEST(LocalBatchOptions, OtherLockTypes_RefuseTheOptions) {
   Client client(nowhere());
   for (const MutexOptions& options :
        {MutexOptions{.max_local_handoffs = 2}, MutexOptions{.keep_idle_for = 1ms}}) {

@@ -21,7 +21,7 @@ class ContenderName : public LockTest {
   ReentrantMutex mutex_{*client_, kPath};
 };
 
-TEST_F(ContenderName, IsTheCallersAlsoOnTheNextSession) {
+TEST_F(ContenderName, SessionEnds_ThreadNameIsRetained) {
   const std::string name = "order-clerk";
   auto waiting = in_thread([&] {
     ::pthread_setname_np(::pthread_self(), name.c_str());
@@ -50,7 +50,7 @@ TEST_F(ContenderName, IsTheCallersAlsoOnTheNextSession) {
   EXPECT_TRUE(static_cast<bool>(get(waiting)));
 }
 
-TEST_F(ContenderName, IsReadInASingleAttempt) {
+TEST_F(ContenderName, PassedDeadline_ParticipantsAreReadInASingleAttempt) {
   const auto all = holders_mutex_.participants(Deadline::passed());
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].token, hold_.token());

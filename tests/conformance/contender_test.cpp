@@ -28,7 +28,7 @@ class ForeignContender : public LockTest {
   }
 };
 
-TEST_F(ForeignContender, WaitsForUs) {
+TEST_F(ForeignContender, ForeignContenderQueued_LaterContenderWaitsForIt) {
   Hold hold = mutex_.acquire();
   const std::string ours = nodes().at(0);
   const std::string foreign = enqueue("_c_" + kUuid + "-lock-");
@@ -46,7 +46,7 @@ TEST_F(ForeignContender, WaitsForUs) {
 
 // A zklock znode announces its release by a data change. A znode that others may write announces
 // nothing.
-TEST_F(ForeignContender, ChangingItsDataReleasesNothing) {
+TEST_F(ForeignContender, DataOfAForeignZnodeChanges_GrantsNothing) {
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   for (const std::string prefix : {"lock-", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-"}) {
@@ -70,7 +70,7 @@ class Parent : public LockTest {
   const std::unique_ptr<Client> client_ = connect();
 };
 
-TEST_F(Parent, IsMadeWhereItIsMissingAndMayGoBetweenUses) {
+TEST_F(Parent, MissingParent_IsCreatedAtEachUse) {
   ReentrantMutex mutex(*client_, "/a/b/c");
   EXPECT_EQ(raw().exists("/a").rc, ZNONODE);  // the constructor sends no request
   for (int round = 0; round < 3; ++round) {
@@ -84,7 +84,7 @@ TEST_F(Parent, IsMadeWhereItIsMissingAndMayGoBetweenUses) {
 }
 
 // Many contenders find the parent missing at one time. One creates it, and all are enqueued.
-TEST_F(Parent, IsMadeByManyAtOnce) {
+TEST_F(Parent, MissingParentAndManyContenders_AllAreGranted) {
   const auto other = connect();
   std::vector<std::future<Hold>> all;
   ReentrantMutex mutex(*client_, "/x/y");
@@ -106,7 +106,7 @@ TEST_F(Parent, IsMadeByManyAtOnce) {
 }
 
 // One lock path may lie below another. The two queues are independent.
-TEST_F(Parent, MayBeALockItself) {
+TEST_F(Parent, ParentIsALockPath_QueuesAreIndependent) {
   ReentrantMutex upper(*client_, "/a");
   ReentrantMutex lower(*client_, "/a/b");
   const Hold below = lower.acquire({.deadline = kPatience});

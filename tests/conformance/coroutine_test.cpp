@@ -65,7 +65,7 @@ Task<int> in_turn(ReentrantMutex& mutex, Chronicle<int>& order, int number) {
   co_return number;
 }
 
-TEST_F(Coroutine, AwaitsTheHold) {
+TEST_F(Coroutine, CoAcquire_ResumesWithTheHold) {
   auto first = lock_once(mutex_);
   const FencingToken token = get(first.result);
   EXPECT_GT(token, FencingToken{});
@@ -74,7 +74,7 @@ TEST_F(Coroutine, AwaitsTheHold) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Coroutine, ResumesWithoutTheThreadThatAwaited) {
+TEST_F(Coroutine, AwaitingThreadHasEnded_CoroutineResumes) {
   Hold blocking = mutex_.acquire();
   auto waiting = in_thread([this] { return acquire(mutex_, {}); });
   auto task = get(waiting);  // the thread has ended
@@ -84,13 +84,13 @@ TEST_F(Coroutine, ResumesWithoutTheThreadThatAwaited) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(Coroutine, NestsForOneOwner) {
+TEST_F(Coroutine, SecondAwaitOfAnOwner_Nests) {
   auto task = nest(mutex_);
   EXPECT_EQ(get(task.result), 1);
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Coroutine, AreGrantedInOrder) {
+TEST_F(Coroutine, ManyCoroutines_AreGrantedInOrder) {
   Hold blocking = mutex_.acquire();
   Chronicle<int> order;
   std::vector<Task<int>> tasks;
@@ -101,7 +101,7 @@ TEST_F(Coroutine, AreGrantedInOrder) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(granted.at(static_cast<std::size_t>(i)), i);
 }
 
-TEST_F(Coroutine, DeadlineAndStopGiveAnEmptyHold) {
+TEST_F(Coroutine, DeadlineOrStop_GivesAnEmptyHold) {
   const Hold blocking = mutex_.acquire();
   const auto deadline = LeaseClock::now() + 200ms;
   auto timed = acquire(mutex_, {.deadline = deadline});
@@ -257,7 +257,7 @@ TEST_F(Coroutine, DestroyedBeforeItsGrantIsDelivered_ReleasesTheHold) {
 
 // ---- errors -------------------------------------------------------------------------------------
 
-TEST_F(Coroutine, ThrowsFromTheAwait) {
+TEST_F(Coroutine, ClosedClient_AwaitThrows) {
   const Hold blocking = mutex_.acquire();
   auto waiting = acquire(mutex_, {});
   ASSERT_TRUE(reaches_nodes(2));

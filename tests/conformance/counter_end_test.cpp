@@ -36,7 +36,7 @@ class SequenceEnd : public OwnServerTest {
   static constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();
 };
 
-TEST_F(SequenceEnd, NumbersBeginAgainWhereNobodyElseIsInTheQueue) {
+TEST_F(SequenceEnd, EmptyQueue_SequenceNumbersRestart) {
   FencingToken before;
   {
     const auto client = connect();
@@ -53,7 +53,7 @@ TEST_F(SequenceEnd, NumbersBeginAgainWhereNobodyElseIsInTheQueue) {
   EXPECT_EQ(nodes().size(), 1U);
 }
 
-TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
+TEST_F(SequenceEnd, AnotherChildExists_ErrorNamesIt) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   ASSERT_EQ(raw().create(kPath + "/config").rc, ZOK);
   ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
@@ -78,7 +78,7 @@ TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
   EXPECT_EQ(mutex.acquire({.deadline = kPatience}).node(), kPath + "/lock-0000000000");
 }
 
-TEST_F(SequenceEnd, SharedCountIsThere_OutlivesThePath) {
+TEST_F(SequenceEnd, SharedCount_SurvivesTheRecreationOfThePath) {
   FencingToken before;
   {
     const auto client = connect();
@@ -99,7 +99,7 @@ TEST_F(SequenceEnd, SharedCountIsThere_OutlivesThePath) {
   EXPECT_EQ(nodes(), (std::vector<std::string>{"count", "permits-3-0000000001"}));
 }
 
-TEST_F(SequenceEnd, ContenderIsThere_OthersWaitUntilItIsDeleted) {
+TEST_F(SequenceEnd, ContenderExists_LaterContendersWaitForItsDeletion) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   ASSERT_EQ(raw().create(kPath + "/lock-0000000007").rc, ZOK);
   ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
@@ -116,7 +116,7 @@ TEST_F(SequenceEnd, ContenderIsThere_OthersWaitUntilItIsDeleted) {
 }
 
 // Half of the threads use a new object for each call, so no state of an object carries over.
-TEST_F(SequenceEnd, CallsAreRepeatedEveryMillisecond_PathIsMadeAnew) {
+TEST_F(SequenceEnd, CallsAreRepeatedEveryMillisecond_PathIsRecreated) {
   constexpr int kClients = 4;
   constexpr int kEnough = 50;
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
@@ -153,7 +153,7 @@ TEST_F(SequenceEnd, CallsAreRepeatedEveryMillisecond_PathIsMadeAnew) {
   EXPECT_EQ(overlaps, 0);
 }
 
-TEST_F(LockTest, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {
+TEST_F(LockTest, ZnodeNameAheadOfTheCounter_ContendersWaitForIt) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   const std::string by_hand = kPath + "/lock-0000000004";
   ASSERT_EQ(raw().create(by_hand).rc, ZOK);  // the counter is at 1

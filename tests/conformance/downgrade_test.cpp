@@ -45,7 +45,7 @@ class DowngradeTest : public LockTest {
   SharedMutex others_mutex_{*other_, kPath};
 };
 
-TEST_F(DowngradeTest, LetsAWaitingReaderIn) {
+TEST_F(DowngradeTest, ReaderWaits_IsGrantedAtTheDowngrade) {
   Both held = both(mutex_);
   auto reader = others_mutex_.async_acquire_shared();
   ASSERT_TRUE(reaches_nodes(2));
@@ -67,7 +67,7 @@ TEST_F(DowngradeTest, LetsAWaitingReaderIn) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(DowngradeTest, LeavesAQueuedWriterBeforeTheReadersBehindIt) {
+TEST_F(DowngradeTest, WriterQueued_StaysAheadOfLaterReaders) {
   Both held = both(mutex_);
   auto writer = others_mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
@@ -84,7 +84,7 @@ TEST_F(DowngradeTest, LeavesAQueuedWriterBeforeTheReadersBehindIt) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(DowngradeTest, OfAThreadsLocks) {
+TEST_F(DowngradeTest, LockAndLockShared_ThreadDowngradesByUnlock) {
   mutex_.lock();
   mutex_.lock_shared();
   mutex_.unlock();
@@ -97,7 +97,7 @@ TEST_F(DowngradeTest, OfAThreadsLocks) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(DowngradeTest, ReleasedAtOnceLeavesNothing) {
+TEST_F(DowngradeTest, ReleasedAtOnce_LeavesNoZnode) {
   for (int i = 0; i < 50; ++i) {
     auto held = both(mutex_);
     auto rival = i % 2 == 0 ? others_mutex_.async_acquire() : others_mutex_.async_acquire_shared();
@@ -111,7 +111,7 @@ TEST_F(DowngradeTest, ReleasedAtOnceLeavesNothing) {
 }
 
 // Only the creating client may write the reader's znode; every client may read it.
-TEST_F(DowngradeTest, ItsNodeIsAContenders) {
+TEST_F(DowngradeTest, Downgraded_ZnodeAndParticipantDescribeAReader) {
   Both held = both(mutex_);
   const auto before = raw().get_acl(held.writing.node()).entries;
   const auto since = mutex_.participants().at(0).since;
@@ -135,7 +135,7 @@ TEST_F(DowngradeTest, ItsNodeIsAContenders) {
   EXPECT_TRUE(mutex_.writers().empty());
 }
 
-TEST_F(DowngradeTest, ANodeThatSomebodyDeletesIsALoss) {
+TEST_F(DowngradeTest, ZnodeOfTheReaderIsDeleted_HoldIsLost) {
   ClientOptions brief = options();
   brief.session_timeout = 4s;  // short: the client checks its znode every 0.2 s
   client_ = connect(brief);
@@ -158,7 +158,7 @@ TEST_F(DowngradeTest, ANodeThatSomebodyDeletesIsALoss) {
   EXPECT_EQ(reading.state(), HoldState::lost);
 }
 
-TEST_F(DowngradeTest, GuardedTransactionsGoOn) {
+TEST_F(DowngradeTest, DuringAndAfterTheDowngrade_TransactionsCommit) {
   ASSERT_EQ(raw().create("/data", "0").rc, ZOK);
   for (int i = 1; i <= 20; ++i) {
     Both held = both(mutex_);
@@ -179,7 +179,7 @@ TEST_F(DowngradeTest, GuardedTransactionsGoOn) {
   EXPECT_EQ(error_of([&] { return late.commit(kPatience), 0; }), Errc::lock_lost);
 }
 
-TEST_F(DowngradeTest, WhoAskedTheWriterWaitsForTheReader) {
+TEST_F(DowngradeTest, ReleaseRequestedFromWriter_WaitsForTheReader) {
   ClientOptions brief = options();
   brief.session_timeout = 4s;
   client_ = connect(brief);
@@ -199,7 +199,7 @@ TEST_F(DowngradeTest, WhoAskedTheWriterWaitsForTheReader) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(DowngradeTest, IsLostWithItsSession) {
+TEST_F(DowngradeTest, SessionEnds_DowngradedHoldIsLost) {
   const Hold reading = downgraded(both(mutex_));
   auto writer = others_mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
@@ -209,7 +209,7 @@ TEST_F(DowngradeTest, IsLostWithItsSession) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(DowngradeTest, IsOverWithItsClient) {
+TEST_F(DowngradeTest, ClientIsClosed_DowngradedHoldIsLost) {
   Both held = both(mutex_);
   auto reader = others_mutex_.async_acquire_shared();
   ASSERT_TRUE(reaches_nodes(2));
@@ -220,7 +220,7 @@ TEST_F(DowngradeTest, IsOverWithItsClient) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(DowngradeTest, AThreadThatEndsLeavesNothing) {
+TEST_F(DowngradeTest, ThreadEndsWithBothLocks_LeavesNoZnode) {
   std::thread([&] {
     mutex_.lock();
     mutex_.lock_shared();
@@ -229,7 +229,7 @@ TEST_F(DowngradeTest, AThreadThatEndsLeavesNothing) {
 }
 
 // A Curator reader creates its own znode and looks for writers ahead of it.
-TEST_F(DowngradeTest, LetsCuratorsReadersSeeNoWriter) {
+TEST_F(DowngradeTest, CuratorReaderWaits_SeesNoWriterAfterTheDowngrade) {
   Both held = both(mutex_);
   const auto theirs = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__READ__",
                                    "10.0.0.1", ZOO_EPHEMERAL_SEQUENTIAL);

@@ -83,7 +83,7 @@ class ElectionObserverTest : public ObserverFixture<LockTest> {
   ElectionObserver observer_{*observers_client_, kPath};
 };
 
-TEST_F(ElectionObserverTest, SaysWhoLeadsAndWhatWasProclaimed) {
+TEST_F(ElectionObserverTest, State_HasTheLeaderAndItsProclaimedValue) {
   EXPECT_EQ(observer_.path(), kPath);
   EXPECT_EQ(state(), Seen());
   const auto latch = leading_latch(*client_);
@@ -110,7 +110,7 @@ TEST_F(ElectionObserverTest, SaysWhoLeadsAndWhatWasProclaimed) {
             client_->session_id());
 }
 
-TEST_F(ElectionObserverTest, IsToldOfEachChangeOnce) {
+TEST_F(ElectionObserverTest, EachChange_IsReportedOnce) {
   Witness witness;
   ElectionObserver observer(*observers_client_, kPath);
   const Subscription subscription = witness.listen_to(observer);
@@ -150,7 +150,7 @@ TEST_F(ElectionObserverTest, IsToldOfEachChangeOnce) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(ElectionObserverTest, ADeadLeadersValueGoesWithIt) {
+TEST_F(ElectionObserverTest, SessionOfTheLeaderEnds_ValueIsDeleted) {
   Witness witness;
   ElectionObserver observer(*observers_client_, kPath);
   const Subscription subscription = witness.listen_to(observer);
@@ -177,7 +177,7 @@ TEST_F(ElectionObserverTest, ADeadLeadersValueGoesWithIt) {
   }
 }
 
-TEST_F(ElectionObserverTest, AStaleLeaderChangesNothing) {
+TEST_F(ElectionObserverTest, StaleLeader_CannotProclaim) {
   const auto first = leading_latch(*client_);
   const Leadership stale = first->leadership();
   stale.proclaim("before");
@@ -196,7 +196,7 @@ TEST_F(ElectionObserverTest, AStaleLeaderChangesNothing) {
 
 // Simulates a value of another leader at this leader's value path. That happens when the lock path
 // was recreated and the sequence numbers restarted.
-TEST_F(ElectionObserverTest, AValueCountsForItsTokenAlone) {
+TEST_F(ElectionObserverTest, ValueWithAnotherToken_IsIgnored) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
   leadership.proclaim("mine");
@@ -211,7 +211,7 @@ TEST_F(ElectionObserverTest, AValueCountsForItsTokenAlone) {
   }
 }
 
-TEST_F(ElectionObserverTest, AValueThatMayNotBeReadIsReadWhenItMay) {
+TEST_F(ElectionObserverTest, UnreadableValue_IsReadOnceTheAclAllowsIt) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
   leadership.proclaim("a");
@@ -229,7 +229,7 @@ TEST_F(ElectionObserverTest, AValueThatMayNotBeReadIsReadWhenItMay) {
   EXPECT_EQ(witness.size(), 2U);
 }
 
-TEST_F(ElectionObserverTest, AForeignLeaderHasNoValue) {
+TEST_F(ElectionObserverTest, ForeignLeader_HasNoValue) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   const auto foreign = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
                                     "theirs", ZOO_EPHEMERAL_SEQUENTIAL);
@@ -240,7 +240,7 @@ TEST_F(ElectionObserverTest, AForeignLeaderHasNoValue) {
   EXPECT_EQ(state.value, std::nullopt);
 }
 
-TEST_F(ElectionObserverTest, AnElectionProclaimsFromItsFunction) {
+TEST_F(ElectionObserverTest, ElectionFunctionProclaims_ObserverReceivesTheValue) {
   Witness witness;
   ElectionObserver observer(*observers_client_, kPath);
   const Subscription subscription = witness.listen_to(observer);
@@ -268,7 +268,7 @@ TEST_F(ElectionObserverTest, AnElectionProclaimsFromItsFunction) {
 
 // ---- the ways to proclaim ---------------------------------------------------------------------------
 
-TEST_F(ElectionObserverTest, HandlersFuturesAndCoroutinesTellTheSame) {
+TEST_F(ElectionObserverTest, HandlerFutureAndCoroutine_HaveEqualOutcomes) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
   std::promise<AcquireOutcome> handed;
@@ -303,7 +303,7 @@ TEST_F(ElectionObserverTest, HandlersFuturesAndCoroutinesTellTheSame) {
   EXPECT_TRUE(nothing_is_left());
 }
 
-TEST_F(ElectionObserverTest, ValuesOfManyThreadsAreWholeAndTheLastCallsIsLast) {
+TEST_F(ElectionObserverTest, ManyProclamations_LastValueRemains) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
   std::vector<std::future<void>> results;
@@ -312,7 +312,7 @@ TEST_F(ElectionObserverTest, ValuesOfManyThreadsAreWholeAndTheLastCallsIsLast) {
   EXPECT_EQ(state().value, "49");
 }
 
-TEST_F(ElectionObserverTest, AValueThatIsTooLargeIsRefused) {
+TEST_F(ElectionObserverTest, TooLargeValue_IsRefused) {
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
   EXPECT_EQ(error_of([&] { return leadership.proclaim(std::string(1'100'000, 'x')), 0; }),
@@ -323,7 +323,7 @@ TEST_F(ElectionObserverTest, AValueThatIsTooLargeIsRefused) {
   EXPECT_TRUE(latch->has_leadership());
 }
 
-TEST_F(ElectionObserverTest, NodeOfAValue_HasTheAclOfParents) {
+TEST_F(ElectionObserverTest, ZnodeOfAValue_HasTheAclOfParents) {
   ClientOptions of_team = options();
   of_team.digest = DigestCredential{"team", "a secret"};
   of_team.acl = AclPolicy::creator_all();
@@ -337,7 +337,7 @@ TEST_F(ElectionObserverTest, NodeOfAValue_HasTheAclOfParents) {
   EXPECT_NE(raw().get_acl(node).entries, raw().get_acl(latch->leadership().node()).entries);
 }
 
-TEST_F(ElectionObserverTest, NodeOfAValueBeyondTheCap_IsRefused) {
+TEST_F(ElectionObserverTest, ZnodeOfAValueBeyondTheCap_IsRefused) {
   bool leads = false;
   for (std::size_t cap = 20; !leads; cap += 10) {  // until the cap admits the lock znode
     ClientOptions capped = options();
@@ -352,7 +352,7 @@ TEST_F(ElectionObserverTest, NodeOfAValueBeyondTheCap_IsRefused) {
   }
 }
 
-TEST_F(ElectionObserverTest, WithoutLeaveToWriteTheErrorSaysSo) {
+TEST_F(ElectionObserverTest, NoWritePermission_ProclaimFailsWithNoAuth) {
   ClientOptions no_writer = options();
   no_writer.acl = AclPolicy::list(
       {{zklock::AclEntry::read | zklock::AclEntry::create | zklock::AclEntry::remove, "world",
@@ -367,7 +367,7 @@ TEST_F(ElectionObserverTest, WithoutLeaveToWriteTheErrorSaysSo) {
 
 // ---- observing ------------------------------------------------------------------------------------
 
-TEST_F(ElectionObserverTest, SurvivesTheEndOfItsSession) {
+TEST_F(ElectionObserverTest, SessionOfTheObserverEnds_ObservationContinues) {
   Witness witness;
   ElectionObserver observer(*observers_client_, kPath);
   const Subscription subscription = witness.listen_to(observer);
@@ -386,7 +386,7 @@ TEST_F(ElectionObserverTest, SurvivesTheEndOfItsSession) {
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i].leader, leadership.token());
 }
 
-TEST_F(ElectionObserverTest, CallsTheListenerOnItsExecutor) {
+TEST_F(ElectionObserverTest, ExecutorGiven_ListenerRunsOnIt) {
   Witness witness;
   std::atomic<bool> elsewhere{false};
   SingleThread single;
@@ -404,7 +404,7 @@ TEST_F(ElectionObserverTest, CallsTheListenerOnItsExecutor) {
   EXPECT_FALSE(elsewhere);
 }
 
-TEST_F(ElectionObserverTest, ASlowListenerIsToldTheNewestState) {
+TEST_F(ElectionObserverTest, SlowListener_ReceivesTheNewestState) {
   Witness slow;
   Witness quick;
   Gate gate;
@@ -428,7 +428,7 @@ TEST_F(ElectionObserverTest, ASlowListenerIsToldTheNewestState) {
   EXPECT_EQ(slow.size(), 2U) << "what was between is left out";
 }
 
-TEST_F(ElectionObserverTest, BadInputIsRefused) {
+TEST_F(ElectionObserverTest, InvalidPathOrClosedClient_IsRefused) {
   for (const std::string path : {"", "a", "/", "/a/", "/zookeeper/x"}) {
     EXPECT_EQ(error_of([&] { return ElectionObserver(*client_, path).path(); }),
               Errc::invalid_path);
@@ -444,7 +444,7 @@ TEST_F(ElectionObserverTest, BadInputIsRefused) {
 
 class ElectionObserverFaults : public ObserverFixture<OwnServerTest> {};
 
-TEST_F(ElectionObserverFaults, SurvivesTheServersRestart) {
+TEST_F(ElectionObserverFaults, ServerRestarts_ObservationContinues) {
   Witness witness;
   ClientOptions patient = options();
   patient.session_timeout = 40s;
@@ -471,7 +471,7 @@ TEST_F(ElectionObserverFaults, SurvivesTheServersRestart) {
   ASSERT_TRUE(witness.comes_to({}));
 }
 
-TEST_F(ElectionObserverFaults, WithoutAServerNothingIsProclaimedByTheDeadline) {
+TEST_F(ElectionObserverFaults, WithoutAServer_ProclaimFailsAtTheDeadline) {
   ClientOptions patient = options();
   patient.session_timeout = 40s;
   const auto client = connect(patient);
@@ -486,7 +486,7 @@ TEST_F(ElectionObserverFaults, WithoutAServerNothingIsProclaimedByTheDeadline) {
   EXPECT_EQ(observer.state(kPatience).value, std::nullopt);
 }
 
-TEST_F(ElectionObserverFaults, InterruptedProclamation_ReturnsAtOnceAndIsNotSentLater) {
+TEST_F(ElectionObserverFaults, InterruptedProclaim_ReturnsAtOnceAndIsNotSentLater) {
   ClientOptions patient = options();
   patient.session_timeout = 60s;
   const auto client = connect(patient);
@@ -501,7 +501,7 @@ TEST_F(ElectionObserverFaults, InterruptedProclamation_ReturnsAtOnceAndIsNotSent
       << "created, and written once";
 }
 
-TEST_F(ElectionObserverFaults, LeavesNoWatch) {
+TEST_F(ElectionObserverFaults, ObserverIsDestroyed_NoWatchRemains) {
   Witness witness;
   const auto client = connect();
   const auto observers_client = connect();

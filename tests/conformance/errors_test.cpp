@@ -20,7 +20,7 @@ bool has(const std::string& text, const std::string& part) {
 
 class Errors : public LockTest {};
 
-TEST_F(Errors, InvalidPathsAreRefusedByTheConstructor) {
+TEST_F(Errors, InvalidPath_IsRefusedByTheConstructor) {
   const auto client = connect();
   for (const std::string& path : std::vector<std::string>{"",
                                                           "lock",
@@ -54,7 +54,7 @@ TEST_F(Errors, InvalidPathsAreRefusedByTheConstructor) {
   EXPECT_TRUE(chroot_.is_empty());
 }
 
-TEST_F(Errors, UnusualPathsAreTaken) {
+TEST_F(Errors, UnusualPath_IsAccepted) {
   const auto client = connect();
   for (const std::string path : {"/a", "/a b", "/a.b/..c/...", "/zookeeper2", "/lock-0000000001",
                                  "/\xc3\xa4\xe2\x82\xac", "/a/%2e/%s%n"}) {
@@ -65,7 +65,7 @@ TEST_F(Errors, UnusualPathsAreTaken) {
   }
 }
 
-TEST_F(Errors, ReadAsSentences) {
+TEST_F(Errors, ErrorText_NamesOperationPathAndCode) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
   EXPECT_EQ(error_text_of([&] { mutex.unlock(); }),
@@ -97,7 +97,7 @@ class Permissions : public LockTest {
   }
 };
 
-TEST_F(Permissions, AnotherPasswordMayNotLockBelowWhatTheCreatorOwns) {
+TEST_F(Permissions, AnotherPassword_LockFailsWithNoAuth) {
   const auto owner = connect_as("orders", "right");
   const auto colleague = connect_as("orders", "right");
   const auto stranger = connect_as("orders", "wrong");
@@ -128,7 +128,7 @@ TEST_F(Permissions, AnotherPasswordMayNotLockBelowWhatTheCreatorOwns) {
   EXPECT_EQ(raw().delete_node(again.node()), ZNOAUTH);
 }
 
-TEST_F(Permissions, AParentThatMayOnlyBeReadIsNoAuth) {
+TEST_F(Permissions, ReadOnlyParent_LockFailsWithNoAuth) {
   ACL entry{ZOO_PERM_READ, {const_cast<char*>("world"), const_cast<char*>("anyone")}};
   ACL_vector read_only{1, &entry};
   ASSERT_EQ(raw().create(kPath, {}, 0, read_only).rc, ZOK);
@@ -140,7 +140,7 @@ TEST_F(Permissions, AParentThatMayOnlyBeReadIsNoAuth) {
   EXPECT_TRUE(mutex.participants().empty());  // READ is permitted
 }
 
-TEST_F(Permissions, ExistingParents_AreLeftAsTheyAre) {
+TEST_F(Permissions, ExistingParents_AclIsUnchanged) {
   ASSERT_EQ(raw().create("/existing").rc, ZOK);
   const auto before = raw().get_acl("/existing");
   const auto owner = connect_as("orders", "right");
@@ -154,7 +154,7 @@ TEST_F(Permissions, ExistingParents_AreLeftAsTheyAre) {
   EXPECT_EQ(raw().get_data("/existing/below").rc, ZNOAUTH) << "that parent was created by zklock";
 }
 
-TEST_F(Permissions, AnAclThatTheServersDoNotKnowIsInvalid) {
+TEST_F(Permissions, UnknownAclScheme_IsAnInvalidAcl) {
   ClientOptions with_list = options();
   with_list.acl = AclPolicy::list({{.permissions = 31, .scheme = "no-such-scheme", .id = "x"}});
   const auto client = connect(with_list);
@@ -162,7 +162,7 @@ TEST_F(Permissions, AnAclThatTheServersDoNotKnowIsInvalid) {
   EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::invalid_acl);
 }
 
-TEST_F(Permissions, AParentThatIsEphemeralIsAnErrorWithTheServersWord) {
+TEST_F(Permissions, EphemeralParent_ErrorHasTheCodeOfTheServer) {
   ASSERT_EQ(raw().create(kPath, {}, ZOO_EPHEMERAL).rc, ZOK);
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
@@ -173,7 +173,7 @@ TEST_F(Permissions, AParentThatIsEphemeralIsAnErrorWithTheServersWord) {
 
 class Caps : public LockTest {};
 
-TEST_F(Caps, TooManyNodesIsAnErrorAndTheOthersGoOn) {
+TEST_F(Caps, TooManyZnodes_IsAnErrorAndOtherHoldsRemain) {
   ClientOptions capped = options();
   capped.max_node_bytes = 200;
   const auto client = connect(capped);
@@ -193,7 +193,7 @@ TEST_F(Caps, TooManyNodesIsAnErrorAndTheOthersGoOn) {
   EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kPatience})));
 }
 
-TEST_F(Caps, TooManyWatchesIsAnErrorAndTheOthersGoOn) {
+TEST_F(Caps, TooManyWatches_IsAnErrorAndOtherWaitersAreGranted) {
   const auto other = connect();
   ClientOptions capped = options();
   capped.max_watch_bytes = 200;
@@ -239,7 +239,7 @@ class Quota : public OwnServerTest {
   Quota() : OwnServerTest(enforcing()) {}
 };
 
-TEST_F(Quota, ExceededIsAnErrorAndGoesAway) {
+TEST_F(Quota, QuotaExceeded_LockFailsUntilTheQuotaIsRemoved) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
   Hold hold = mutex.acquire();

@@ -23,7 +23,7 @@ class Fairness : public LockTest {
   };
 };
 
-TEST_F(Fairness, WaitersAreGrantedInTheOrderOfTheirArrival) {
+TEST_F(Fairness, ManyWaiters_AreGrantedInOrderOfArrival) {
   constexpr std::size_t kWaiters = 8;
   const auto first = connect();
   ReentrantMutex mutex(*first, kPath);
@@ -57,7 +57,7 @@ TEST_F(Fairness, WaitersAreGrantedInTheOrderOfTheirArrival) {
 
 // Threads of several clients contend for one lock. Holds never overlap, and tokens increase in the
 // order of the grants.
-TEST_F(Fairness, NobodyOverlapsAndTokensGrow) {
+TEST_F(Fairness, ManyContenders_HoldsDoNotOverlapAndTokensIncrease) {
   constexpr int kClients = 3;
   constexpr int kThreads = 2;
   constexpr int kRounds = 10;
@@ -89,7 +89,7 @@ TEST_F(Fairness, NobodyOverlapsAndTokensGrow) {
 
 class Tokens : public OwnServerTest {};
 
-TEST_F(Tokens, GrowAcrossDeletionOfTheParentAndACrashOfTheServer) {
+TEST_F(Tokens, ParentDeletedOrServerCrashed_TokensIncrease) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
   const auto lock_once = [](ReentrantMutex& m) {

@@ -47,7 +47,7 @@ int contend_in_child(const ClientOptions& options, pthread_t parents_thread, con
   return 0;
 }
 
-TEST_F(FieldBugs, TwoProcessesWithEqualThreadIdsExcludeEachOther) {
+TEST_F(FieldBugs, ProcessesWithEqualThreadIds_ExcludeEachOther) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
 #endif
@@ -74,7 +74,7 @@ TEST_F(FieldBugs, TwoProcessesWithEqualThreadIdsExcludeEachOther) {
 
 // ---- a pooled thread does not get the lock of an earlier request again --------------------------
 
-TEST_F(FieldBugs, APooledThreadDoesNotGetTheLockOfAnEarlierRequestAgain) {
+TEST_F(FieldBugs, PooledThreadWithANewOwner_DoesNotNestInOldHold) {
   auto pooled_thread = in_thread([&] {
     const Owner first = Owner::unique();
     const Owner second = Owner::unique();
@@ -102,7 +102,7 @@ TEST_F(FieldBugs, APooledThreadDoesNotGetTheLockOfAnEarlierRequestAgain) {
 // Locks of the thread instead of an explicit owner. By the rules of lock(), the lock that request 1
 // did not release belongs to request 2 too. Explicit owners exist to avoid that. The nested hold is
 // no new grant: it repeats the token.
-TEST_F(FieldBugs, AForgottenLockOfTheThreadNestsUnderTheSameToken) {
+TEST_F(FieldBugs, UnreleasedLockOfTheThread_NestsWithTheSameToken) {
   auto pooled_thread = in_thread([&] {
     mutex_.lock();
     const Hold again = mutex_.acquire();
@@ -116,7 +116,7 @@ TEST_F(FieldBugs, AForgottenLockOfTheThreadNestsUnderTheSameToken) {
 
 // ---- an unlock that comes late, twice, or from another thread -----------------------------------
 
-TEST_F(FieldBugs, OneOwnerLocksAndUnlocksFromDifferentThreads) {
+TEST_F(FieldBugs, OwnerOnSeveralThreads_LocksAndUnlocks) {
   const Owner request = Owner::unique();
   std::vector<Hold> holds;
   for (int call = 0; call < 3; ++call) {
@@ -135,7 +135,7 @@ TEST_F(FieldBugs, OneOwnerLocksAndUnlocksFromDifferentThreads) {
 }
 
 // Both holds have one owner. Only the Hold object distinguishes the old one from the newer one.
-TEST_F(FieldBugs, ARetriedUnlockDoesNotReleaseANewerHoldOfTheSameOwner) {
+TEST_F(FieldBugs, RetriedRelease_DoesNotReleaseANewerHold) {
   const Owner request = Owner::unique();
   Hold old = mutex_.acquire({.owner = request});
   old.release();
@@ -151,7 +151,7 @@ TEST_F(FieldBugs, ARetriedUnlockDoesNotReleaseANewerHoldOfTheSameOwner) {
   EXPECT_FALSE(is_free());
 }
 
-TEST_F(FieldBugs, AnUnlockAfterALossDoesNotReleaseANewerHoldOfAnybody) {
+TEST_F(FieldBugs, ReleaseAfterALoss_DoesNotReleaseANewerHold) {
   const Owner request = Owner::unique();
   Hold old = mutex_.acquire({.owner = request});
   Hold also_old = mutex_.acquire({.owner = request});
@@ -176,7 +176,7 @@ TEST_F(FieldBugs, AnUnlockAfterALossDoesNotReleaseANewerHoldOfAnybody) {
 }
 
 // A Mutex has no owners. Only the Hold object distinguishes two grants.
-TEST_F(FieldBugs, ARetriedUnlockOfAMutexDoesNotReleaseANewerHold) {
+TEST_F(FieldBugs, RetriedUnlockOfAMutex_DoesNotReleaseANewerHold) {
   Mutex mutex(*client_, kPath);
   mutex.lock();
   expire_session(chroot_.hosts(), client_->session_id());

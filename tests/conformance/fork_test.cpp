@@ -54,7 +54,7 @@ class Fork : public LockTest {
   std::unique_ptr<ReentrantMutex> mutex_ = std::make_unique<ReentrantMutex>(*client_, kPath);
 };
 
-TEST_F(Fork, EveryCallOfTheChildThrowsForked) {
+TEST_F(Fork, CallsInTheChild_ThrowForked) {
   mutex_->lock();
   const auto child = fork_and([this] {
     return first_that_is_not_forked({
@@ -82,7 +82,7 @@ TEST_F(Fork, EveryCallOfTheChildThrowsForked) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Fork, TheChildHoldsNothing) {
+TEST_F(Fork, ParentHolds_ChildHoldsNothing) {
   mutex_->lock();
   const Hold hold = mutex_->acquire();
   const auto child = fork_and([&] {
@@ -96,7 +96,7 @@ TEST_F(Fork, TheChildHoldsNothing) {
 }
 
 // Other threads may be anywhere in the library at the moment of the fork().
-TEST_F(Fork, TheChildOfABusyParentIsAnswered) {
+TEST_F(Fork, BusyParent_QueryInTheChildReturns) {
   Mutex mutex(*client_, "/plain");
   mutex.lock();
   std::atomic<bool> over{false};
@@ -117,7 +117,7 @@ TEST_F(Fork, TheChildOfABusyParentIsAnswered) {
   mutex.unlock();
 }
 
-TEST_F(Fork, TheChildsDestructorsTakeNothingFromTheParent) {
+TEST_F(Fork, DestructorsInTheChild_DoNotReleaseTheParentsHold) {
   mutex_->lock();
   std::optional<Hold> hold(mutex_->acquire());
   std::optional<Hold> second(mutex_->acquire());
@@ -147,7 +147,7 @@ TEST_F(Fork, TheChildsDestructorsTakeNothingFromTheParent) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Fork, WhileAThreadWaits) {
+TEST_F(Fork, ThreadOfTheParentWaits_IsGrantedAfterTheFork) {
   const auto other = connect();
   ReentrantMutex others_mutex(*other, kPath);
   Hold others_hold = others_mutex.acquire();
@@ -174,7 +174,7 @@ int first_that_is_not_lost(const Hold& hold) {
   return 0;
 }
 
-TEST_F(Fork, AHoldIsLostInTheChild) {
+TEST_F(Fork, HoldOfTheParent_IsLostInTheChildOnly) {
   const Hold hold = mutex_->acquire();
   const std::stop_token lost = hold.lost();
   EXPECT_EQ(fork_and([&] { return first_that_is_not_lost(hold); }), 0);
@@ -184,7 +184,7 @@ TEST_F(Fork, AHoldIsLostInTheChild) {
   EXPECT_GT(hold.valid_until(), LeaseClock::now());
 }
 
-TEST_F(Fork, TheChildDestroysWhatAClosedClientLeft) {
+TEST_F(Fork, ClosedClient_ChildDestroysItsObjects) {
   mutex_->lock();
   std::optional<Hold> hold(mutex_->acquire());
   std::optional<Subscription> subscription(client_->add_listener([](ConnectionState) {}));
@@ -201,7 +201,7 @@ TEST_F(Fork, TheChildDestroysWhatAClosedClientLeft) {
   EXPECT_EQ(hold->state(), HoldState::lost);
 }
 
-TEST_F(Fork, TheChildDestroysWhatADestroyedClientLeft) {
+TEST_F(Fork, DestroyedClient_ChildDestroysTheRemainingObjects) {
   mutex_->lock();
   std::optional<Hold> hold(mutex_->acquire());
   client_.reset();
@@ -215,7 +215,7 @@ TEST_F(Fork, TheChildDestroysWhatADestroyedClientLeft) {
 }
 
 // The listener runs in the parent only. In the child its call never ends.
-TEST_F(Fork, TheChildDropsASubscriptionWhoseListenerRuns) {
+TEST_F(Fork, ListenerRuns_ChildDropsTheSubscription) {
   std::promise<void> entered;
   std::promise<void> go_on;
   std::atomic<bool> first{true};
@@ -236,7 +236,7 @@ TEST_F(Fork, TheChildDropsASubscriptionWhoseListenerRuns) {
 }
 
 // A child that creates its own client is another owner than its parent.
-TEST_F(Fork, AChildWithItsOwnClientIsAnotherOwner) {
+TEST_F(Fork, ChildWithItsOwnClient_IsAnotherOwner) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
 #endif
@@ -257,7 +257,7 @@ TEST_F(Fork, AChildWithItsOwnClientIsAnotherOwner) {
 }
 
 // The client's session thread may be opening the connection at the moment of the fork().
-TEST_F(Fork, WhileAClientBegins_TheChildCanConnect) {
+TEST_F(Fork, ClientOfTheParentConnects_ChildCanConnect) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
 #endif

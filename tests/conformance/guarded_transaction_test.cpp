@@ -42,7 +42,7 @@ class GuardedTransactionTest : public LockTest {
   ReentrantMutex mutex_{*client_, kPath};
 };
 
-TEST_F(GuardedTransactionTest, WritesEverythingAtOnce) {
+TEST_F(GuardedTransactionTest, HoldIsValid_AllWritesAreAtomic) {
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   tx.create("/new", "n")
@@ -62,7 +62,7 @@ TEST_F(GuardedTransactionTest, WritesEverythingAtOnce) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(GuardedTransactionTest, WithoutWritesItAsksWhetherTheHoldIsValid) {
+TEST_F(GuardedTransactionTest, WithoutWrites_CommitChecksTheHold) {
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   tx.commit();
@@ -70,7 +70,7 @@ TEST_F(GuardedTransactionTest, WithoutWritesItAsksWhetherTheHoldIsValid) {
   EXPECT_EQ(error_of([&] { tx.commit(); }), Errc::lock_lost);
 }
 
-TEST_F(GuardedTransactionTest, TheSameCanBeCommittedAgain) {
+TEST_F(GuardedTransactionTest, CommittedAgain_SendsItsWritesAgain) {
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   tx.set("/old", "2", 0);
@@ -86,7 +86,7 @@ TEST_F(GuardedTransactionTest, TheSameCanBeCommittedAgain) {
   EXPECT_EQ(raw().get_data("/old").stat.version, 3);
 }
 
-TEST_F(GuardedTransactionTest, AWriteThatIsRefusedNamesItsNodeAndNothingIsWritten) {
+TEST_F(GuardedTransactionTest, RefusedWrite_ErrorNamesTheZnodeAndNothingIsWritten) {
   ASSERT_EQ(raw().create("/full").rc, ZOK);
   ASSERT_EQ(raw().create("/full/child").rc, ZOK);
   const Hold hold = mutex_.acquire();
@@ -129,7 +129,7 @@ TEST_F(GuardedTransactionTest, AWriteThatIsRefusedNamesItsNodeAndNothingIsWritte
   EXPECT_EQ(hold.state(), HoldState::held) << "the lock has nothing to do with it";
 }
 
-TEST_F(GuardedTransactionTest, WhatItsUserMayNotWriteIsRefused) {
+TEST_F(GuardedTransactionTest, AclForbidsAWrite_NothingIsWritten) {
   ACL read_only[] = {{ZOO_PERM_READ, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
   ASSERT_EQ(raw().create("/theirs", "1", 0, ACL_vector{1, read_only}).rc, ZOK);
   const Hold hold = mutex_.acquire();
@@ -141,7 +141,7 @@ TEST_F(GuardedTransactionTest, WhatItsUserMayNotWriteIsRefused) {
 }
 
 // The client does not know of the deletion yet: the check in the multi fails.
-TEST_F(GuardedTransactionTest, WithoutItsNodeNothingIsWritten) {
+TEST_F(GuardedTransactionTest, LockZnodeIsDeleted_NothingIsWritten) {
   for (int i = 0; i < 20; ++i) {
     const Hold hold = mutex_.acquire({.owner = Owner::unique()});
     GuardedTransaction tx(hold);
@@ -158,7 +158,7 @@ TEST_F(GuardedTransactionTest, WithoutItsNodeNothingIsWritten) {
   }
 }
 
-TEST_F(GuardedTransactionTest, AnEndedSessionsHoldWritesNothing) {
+TEST_F(GuardedTransactionTest, SessionEnded_NothingIsWritten) {
   Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   writes(tx);
@@ -176,7 +176,7 @@ TEST_F(GuardedTransactionTest, AnEndedSessionsHoldWritesNothing) {
   expect_nothing_written();
 }
 
-TEST_F(GuardedTransactionTest, AReleasedHoldWritesNothing) {
+TEST_F(GuardedTransactionTest, HoldIsReleased_NothingIsWritten) {
   Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   writes(tx);
@@ -194,7 +194,7 @@ TEST_F(GuardedTransactionTest, AReleasedHoldWritesNothing) {
   EXPECT_EQ(data("/old"), "2");
 }
 
-TEST_F(GuardedTransactionTest, AReleaseAfterItsBeginningComesTooLate) {
+TEST_F(GuardedTransactionTest, ReleasedAfterTheCommitBegan_WritesAreDone) {
   for (int i = 0; i < 50; ++i) {
     Hold hold = mutex_.acquire();
     GuardedTransaction tx(hold);
@@ -206,7 +206,7 @@ TEST_F(GuardedTransactionTest, AReleaseAfterItsBeginningComesTooLate) {
   }
 }
 
-TEST_F(GuardedTransactionTest, SeveralHoldsGuardTogether) {
+TEST_F(GuardedTransactionTest, SecondGuardIsLost_NothingIsWritten) {
   ReentrantMutex other_mutex(*client_, "/other");
   const Hold hold = mutex_.acquire();
   const Hold other = other_mutex.acquire();
@@ -230,7 +230,7 @@ TEST_F(GuardedTransactionTest, SeveralHoldsGuardTogether) {
   EXPECT_EQ(data("/old"), "2");
 }
 
-TEST_F(GuardedTransactionTest, BadInputIsRefusedAndNothingIsSent) {
+TEST_F(GuardedTransactionTest, InvalidInput_IsRefusedAndNothingIsWritten) {
   EXPECT_EQ(error_of([] { return GuardedTransaction(Hold()); }), Errc::not_owner);
   Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
@@ -278,7 +278,7 @@ TEST_F(GuardedTransactionTest, BadInputIsRefusedAndNothingIsSent) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(GuardedTransactionTest, ItsNodesHaveTheListOfParents) {
+TEST_F(GuardedTransactionTest, CreatedZnodes_HaveTheAclOfParents) {
   ClientOptions team = options();
   team.digest = DigestCredential{"team", "a secret"};
   team.acl = AclPolicy::creator_all();
@@ -293,7 +293,7 @@ TEST_F(GuardedTransactionTest, ItsNodesHaveTheListOfParents) {
   EXPECT_EQ(raw().get_acl("/new").entries, raw().get_acl("/theirs").entries);
 }
 
-TEST_F(GuardedTransactionTest, HandlersFuturesAndCoroutinesTellTheSame) {
+TEST_F(GuardedTransactionTest, HandlerFutureAndCoroutine_HaveEqualOutcomes) {
   Hold hold = mutex_.acquire();
   for (const bool valid : {true, false}) {
     GuardedTransaction tx(hold);
@@ -320,7 +320,7 @@ TEST_F(GuardedTransactionTest, HandlersFuturesAndCoroutinesTellTheSame) {
   }
 }
 
-TEST_F(GuardedTransactionTest, AfterCloseNothingIsSent) {
+TEST_F(GuardedTransactionTest, ClientIsClosed_NothingIsWritten) {
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   writes(tx);
@@ -346,7 +346,7 @@ class GuardedTransactionFaults : public OwnServerTest {
   ReentrantMutex mutex_{*client_, kPath};
 };
 
-TEST_F(GuardedTransactionFaults, WithoutAServerItWaitsForTheConnection) {
+TEST_F(GuardedTransactionFaults, WithoutAServer_CommitWaitsForTheConnection) {
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   tx.set("/old", "2");
@@ -363,7 +363,7 @@ TEST_F(GuardedTransactionFaults, WithoutAServerItWaitsForTheConnection) {
   EXPECT_EQ(written.stat.version, 1) << "what had been given up was never sent";
 }
 
-TEST_F(GuardedTransactionFaults, ALostAnswerIsAnUnknownOutcome) {
+TEST_F(GuardedTransactionFaults, ReplyIsLost_OutcomeIsUnknown) {
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   tx.set("/old", "2");
@@ -376,7 +376,7 @@ TEST_F(GuardedTransactionFaults, ALostAnswerIsAnUnknownOutcome) {
   start_again();
 }
 
-TEST_F(GuardedTransactionFaults, AHoldThatIsLostWhileDisconnectedSendsNothing) {
+TEST_F(GuardedTransactionFaults, HoldIsLostWhileDisconnected_NothingIsWritten) {
   ClientOptions short_lived = options();
   short_lived.session_timeout = 5s;
   const auto client = connect(short_lived);
@@ -393,7 +393,7 @@ TEST_F(GuardedTransactionFaults, AHoldThatIsLostWhileDisconnectedSendsNothing) {
   EXPECT_EQ(data(), "1");
 }
 
-TEST_F(GuardedTransactionFaults, AnInterruptedThreadLeavesAtOnce) {
+TEST_F(GuardedTransactionFaults, InterruptedCommit_ReturnsAtOnceAndIsNotSentLater) {
   const Hold hold = mutex_.acquire();
   GuardedTransaction tx(hold);
   tx.set("/old", "2");

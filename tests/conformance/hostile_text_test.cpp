@@ -59,7 +59,7 @@ std::optional<std::u32string> characters(std::string_view text) {
   return ::testing::AssertionSuccess();
 }
 
-TEST(HostileText, IsToldFromHarmless) {
+TEST(HostileText, ControlsAndInvalidUtf8_AreDetectedAsHarmful) {
   EXPECT_TRUE(is_harmless("lock /a\xc3\xa4\xe2\x82\xac: no [zklock:1]"));
   EXPECT_TRUE(is_harmless(""));
   for (const std::string text : {"\x1b", "a\nb", "\x7f", "\xc2\x9b", "\xff", "\xc0\xaf", "\xe2"}) {
@@ -115,7 +115,7 @@ class Hostile : public LockTest {
   std::unique_ptr<Client> client_;
 };
 
-TEST_F(Hostile, DataOfOtherContendersAreShownHarmless) {
+TEST_F(Hostile, DataOfForeignContenders_IsEscaped) {
   const std::string path = "/foreign";
   for (const char* prefix : {"lock-", "__WRIT__", "__READ__", "_c_\xe2\x82\xac-lock-"}) {
     contend(path, prefix);  // the last name is no contender's
@@ -146,7 +146,7 @@ TEST_F(Hostile, DataOfOtherContendersAreShownHarmless) {
   expect_harmless(priority.participants());
 }
 
-TEST_F(Hostile, WhatIsNoNumberOfPermitsIsQuotedHarmless) {
+TEST_F(Hostile, InvalidPermitCount_IsEscapedInTheError) {
   ASSERT_EQ(raw().create("/count").rc, ZOK);
   ASSERT_EQ(raw().create("/count/count", kHostile).rc, ZOK);
   Semaphore semaphore(*client_, "/count", SharedCount{2});
@@ -156,7 +156,7 @@ TEST_F(Hostile, WhatIsNoNumberOfPermitsIsQuotedHarmless) {
   EXPECT_EQ(error_of([&] { return semaphore.permits(); }), Errc::bad_data);
 }
 
-TEST_F(Hostile, NamesThatTheServersTakeAreShownHarmless) {
+TEST_F(Hostile, HostileZnodeNames_AreRefusedOrEscaped) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   const ReentrantMutex mutex(*client_, kPath);
   int taken = 0;
@@ -172,7 +172,7 @@ TEST_F(Hostile, NamesThatTheServersTakeAreShownHarmless) {
   EXPECT_EQ(taken, 0) << "then the servers have become more generous; what is above still counts";
 }
 
-TEST_F(Hostile, OnesOwnNamesAreWrittenAndShownHarmless) {
+TEST_F(Hostile, OwnHostileNames_AreWrittenAndShownEscaped) {
   auto held = in_thread([&] {
     ::pthread_setname_np(::pthread_self(), "\x1b[31m\n\xff");
     return ReentrantMutex(*client_, kPath).acquire();
@@ -189,7 +189,7 @@ TEST_F(Hostile, OnesOwnNamesAreWrittenAndShownHarmless) {
   for (std::string line; std::getline(data, line);) EXPECT_TRUE(is_harmless(line));
 }
 
-TEST_F(Hostile, PathsAndHostsThatAreRefusedAreQuotedHarmless) {
+TEST_F(Hostile, RefusedPathsAndHosts_AreEscapedInTheError) {
   const std::string path = "/a" + kHostile;
   Client& c = *client_;
   expect_harmless_error([&] { ReentrantMutex{c, path}; });
@@ -218,7 +218,7 @@ TEST_F(Hostile, PathsAndHostsThatAreRefusedAreQuotedHarmless) {
   expect_harmless_error([&] { Client{"127.0.0.1:1/" + kHostile}; });
 }
 
-TEST_F(Hostile, WhatCallbacksThrowIsLoggedHarmless) {
+TEST_F(Hostile, CallbackThrowsHostileText_IsLoggedEscaped) {
   std::promise<void> called;
   ReentrantMutex mutex(*client_, kPath);
   mutex.async_acquire({}, [&](const Hold&, const std::exception_ptr&) {
@@ -272,7 +272,7 @@ class Secret : public LockTest {
   RawClient super_{chroot_.hosts()};
 };
 
-TEST_F(Secret, IsInNoLogErrorNodeOrCommandLine) {
+TEST_F(Secret, DigestCredential_IsInNoLogErrorZnodeOrCommandLine) {
   ASSERT_EQ(super_.add_digest(std::string(kSuperDigest)), ZOK);
   ClientOptions with_secret = options();
   with_secret.logger = log_.logger();

@@ -31,7 +31,7 @@ class InFlight : public LockTest {
   }
 };
 
-TEST_F(InFlight, AStopAtOnceLeavesNoNode) {
+TEST_F(InFlight, StoppedAtOnce_LeavesNoZnode) {
   ASSERT_EQ(mutex_.acquire().state(), HoldState::held);  // the parent exists
   for (int round = 0; round < kRounds; ++round) {
     std::stop_source stop;
@@ -42,7 +42,7 @@ TEST_F(InFlight, AStopAtOnceLeavesNoNode) {
   nothing_is_left();
 }
 
-TEST_F(InFlight, ABurstOfStopsLeavesNoNode) {
+TEST_F(InFlight, BurstOfStops_LeavesNoZnode) {
   std::vector<std::future<Hold>> waiting;
   for (int round = 0; round < kRounds; ++round) {
     std::stop_source stop;
@@ -53,7 +53,7 @@ TEST_F(InFlight, ABurstOfStopsLeavesNoNode) {
   nothing_is_left();
 }
 
-TEST_F(InFlight, ABurstIsServedInItsOrder) {
+TEST_F(InFlight, BurstOfAcquires_IsGrantedInOrder) {
   Hold first = mutex_.acquire();
   std::vector<std::future<Hold>> waiting;
   for (int i = 0; i < kRounds; ++i) waiting.push_back(mutex_.async_acquire());

@@ -83,7 +83,7 @@ class Isolation : public IsolationTest {
   const std::array<std::unique_ptr<ZooKeeperServer>, 3> members_{member(1), member(2), member(3)};
 };
 
-TEST_F(Isolation, AHoldIsLostBeforeAnotherClientIsGranted) {
+TEST_F(Isolation, HolderIsIsolated_HoldIsLostBeforeTheNextGrant) {
   const auto isolated = connect(members_[0]->hosts());
   const auto other = connect(majority());
   ReentrantMutex mutex(*isolated, kPath);
@@ -120,7 +120,7 @@ TEST_F(Isolation, AHoldIsLostBeforeAnotherClientIsGranted) {
   EXPECT_GT(later.token(), hold.token());
 }
 
-TEST_F(Isolation, AWaiterOnTheIsolatedSideIsNotGranted) {
+TEST_F(Isolation, WaiterIsIsolated_IsNotGranted) {
   const auto isolated = connect(members_[0]->hosts());
   const auto other = connect(majority());
   ReentrantMutex mutex(*isolated, kPath);
@@ -157,7 +157,7 @@ class IsolationWithoutQuorum : public IsolationTest {
   ZooKeeperEnsemble ensemble_;
 };
 
-TEST_F(IsolationWithoutQuorum, AHoldIsLostByItselfAndTheLockPassesOnWhenTheQuorumIsBack) {
+TEST_F(IsolationWithoutQuorum, QuorumIsLost_HoldIsLostAndNextGrantNeedsAQuorum) {
   const auto follower = ensemble_.follower();
   ASSERT_TRUE(follower);
   const auto client = connect(ensemble_[*follower].hosts());

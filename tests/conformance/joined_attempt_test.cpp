@@ -45,7 +45,7 @@ class JoinedAttempt : public OwnServerTest {
   const Owner owner_ = Owner::unique();
 };
 
-TEST_F(JoinedAttempt, IsStoppedWhileItIsUnderWay) {
+TEST_F(JoinedAttempt, StoppedDuringTheAttempt_GivesAnEmptyHold) {
   std::stop_source stop;
   server_.pause();
   auto attempt = mutex_.async_acquire(once());
@@ -58,7 +58,7 @@ TEST_F(JoinedAttempt, IsStoppedWhileItIsUnderWay) {
   EXPECT_EQ(others_hold_.state(), HoldState::held);
 }
 
-TEST_F(JoinedAttempt, IsStoppedAfterIt) {
+TEST_F(JoinedAttempt, StoppedAfterTheAttempt_LeavesTheQueue) {
   std::stop_source stop;
   server_.pause();
   auto attempt = mutex_.async_acquire(once());
@@ -73,7 +73,7 @@ TEST_F(JoinedAttempt, IsStoppedAfterIt) {
   EXPECT_EQ(others_hold_.state(), HoldState::held);
 }
 
-TEST_F(JoinedAttempt, IsGrantedAfterIt) {
+TEST_F(JoinedAttempt, AttemptFailed_JoinedCallIsGrantedLater) {
   server_.pause();
   auto attempt = mutex_.async_acquire(once());
   auto joined = mutex_.async_acquire(AcquireOptions{.owner = owner_});
@@ -85,7 +85,7 @@ TEST_F(JoinedAttempt, IsGrantedAfterIt) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(JoinedAttempt, EndsByItsOwnDeadline) {
+TEST_F(JoinedAttempt, OwnDeadlinePassed_OnlyThatCallEnds) {
   server_.pause();
   auto attempt = mutex_.async_acquire(once());
   const auto deadline = LeaseClock::now() + 1s;
@@ -133,7 +133,7 @@ class JoinedAttemptInAThread : public JoinedAttempt {
   boost::thread thread_;
 };
 
-TEST_F(JoinedAttemptInAThread, IsInterruptedWhileItIsUnderWay) {
+TEST_F(JoinedAttemptInAThread, InterruptedDuringTheAttempt_Throws) {
   server_.pause();
   auto attempt = mutex_.async_acquire(once());
   join_attempt(thread_, {.owner = owner_});
@@ -145,7 +145,7 @@ TEST_F(JoinedAttemptInAThread, IsInterruptedWhileItIsUnderWay) {
   EXPECT_EQ(others_hold_.state(), HoldState::held);
 }
 
-TEST_F(JoinedAttemptInAThread, IsInterruptedAfterIt) {
+TEST_F(JoinedAttemptInAThread, InterruptedAfterTheAttempt_LeavesTheQueue) {
   server_.pause();
   auto attempt = mutex_.async_acquire(once());
   join_attempt(thread_, {.owner = owner_});
@@ -158,7 +158,7 @@ TEST_F(JoinedAttemptInAThread, IsInterruptedAfterIt) {
   EXPECT_EQ(others_hold_.state(), HoldState::held);
 }
 
-TEST_F(JoinedAttemptInAThread, EndsByItsOwnDeadline) {
+TEST_F(JoinedAttemptInAThread, OwnDeadlinePassed_CallEnds) {
   server_.pause();
   auto attempt = mutex_.async_acquire(once());
   const auto deadline = LeaseClock::now() + 1s;

@@ -45,7 +45,7 @@ class Election : public LeaderTest<LockTest> {
   const std::unique_ptr<Client> other_ = connect();
 };
 
-TEST_F(Election, RunsTheFunctionWhileItLeads) {
+TEST_F(Election, WhileItLeads_FunctionRuns) {
   std::promise<Leadership> led;
   std::promise<HoldState> state;
   Gate gate;
@@ -83,7 +83,7 @@ TEST_F(Election, RunsTheFunctionWhileItLeads) {
   EXPECT_TRUE(nothing_is_left());
 }
 
-TEST_F(Election, PassesOnWhenTheFunctionReturns) {
+TEST_F(Election, FunctionReturns_NextCandidateLeads) {
   std::vector<std::unique_ptr<LeaderElection>> elections;
   for (Client* const client : {client_.get(), other_.get()}) {
     elections.push_back(
@@ -99,7 +99,7 @@ TEST_F(Election, PassesOnWhenTheFunctionReturns) {
   EXPECT_TRUE(nothing_is_left());
 }
 
-TEST_F(Election, KeepsItsNodeUntilTheFunctionHasReturned) {
+TEST_F(Election, WithdrawnWhileItLeads_ZnodeRemainsUntilReturn) {
   Gate gate;
   std::promise<std::string> node;
   LeaderElection first(*client_, kPath, [&](const Leadership& leadership) {
@@ -125,7 +125,7 @@ TEST_F(Election, KeepsItsNodeUntilTheFunctionHasReturned) {
   EXPECT_FALSE(office_.overlapped());
 }
 
-TEST_F(Election, ALossStopsTheTokenAndItIsElectedAgain) {
+TEST_F(Election, SessionEnds_FunctionIsStoppedAndElectedAgain) {
   LeaderElection first(*client_, kPath, until_the_end());
   LeaderElection second(*other_, kPath, until_the_end());
   first.start();
@@ -142,7 +142,7 @@ TEST_F(Election, ALossStopsTheTokenAndItIsElectedAgain) {
   EXPECT_TRUE(office_.tokens_rise());
 }
 
-TEST_F(Election, ADeletedNodeStopsTheToken) {
+TEST_F(Election, ZnodeIsDeleted_FunctionIsStopped) {
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   LeaderElection election(*client_, kPath, until_the_end());
@@ -156,7 +156,7 @@ TEST_F(Election, ADeletedNodeStopsTheToken) {
   EXPECT_FALSE(office_.overlapped());
 }
 
-TEST_F(Election, AFunctionThatThrowsPassesLeadershipOn) {
+TEST_F(Election, FunctionThrows_NextCandidateLeads) {
   LogCapture log;
   ClientOptions logged = options();
   logged.logger = log.logger();
@@ -184,7 +184,7 @@ TEST_F(Election, AFunctionThatThrowsPassesLeadershipOn) {
 
 // The exception belongs to the user. Its destructor may call the election, so it must run with no
 // lock held.
-TEST_F(Election, AnEarlierFailureDiesOutsideOfTheLocks) {
+TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
   std::atomic<int> calls{0};
   std::atomic<int> died{0};
   std::atomic<bool> asks{true};
@@ -204,7 +204,7 @@ TEST_F(Election, AnEarlierFailureDiesOutsideOfTheLocks) {
   asks = false;
 }
 
-TEST_F(Election, AFunctionThatThrowsIsCalledAgain) {
+TEST_F(Election, FunctionThrows_IsCalledAgain) {
   std::atomic<int> calls{0};
   LeaderElection election(*client_, kPath,
                           [&](const Leadership& leadership) {
@@ -222,7 +222,7 @@ TEST_F(Election, AFunctionThatThrowsIsCalledAgain) {
 
 // ---- queueing by itself and on request ----------------------------------------------------------
 
-TEST_F(Election, WithoutAutoRequeueItLeadsOncePerRequest) {
+TEST_F(Election, WithoutAutoRequeue_LeadsOncePerRequest) {
   LeaderElection election(
       *client_, kPath,
       [&](const Leadership& leadership) { const Office::Term term(office_, leadership.token()); },
@@ -238,7 +238,7 @@ TEST_F(Election, WithoutAutoRequeueItLeadsOncePerRequest) {
   EXPECT_EQ(office_.terms(), 2U);
 }
 
-TEST_F(Election, ARequestWhileItLeadsIsForOneMoreTime) {
+TEST_F(Election, RequeuedWhileItLeads_LeadsOnceMore) {
   std::atomic<int> calls{0};
   std::atomic<bool> first_said{false};
   std::atomic<bool> second_said{false};
@@ -261,7 +261,7 @@ TEST_F(Election, ARequestWhileItLeadsIsForOneMoreTime) {
   EXPECT_FALSE(office_.overlapped());
 }
 
-TEST_F(Election, AnInterruptEndsOneLeadership) {
+TEST_F(Election, Interrupted_EndsTheCurrentLeadershipOnly) {
   LeaderElection election(*client_, kPath, until_the_end());
   election.interrupt();  // nothing to interrupt
   election.start();
@@ -316,7 +316,7 @@ TEST_F(Election, InterruptedBeforeItsFunctionBegins_IsElectedAgain) {
   }
 }
 
-TEST_F(Election, WithdrawnItLeavesTheQueueUntilItIsRequeued) {
+TEST_F(Election, Withdrawn_LeavesTheQueueUntilItIsRequeued) {
   LeaderElection first(*client_, kPath, until_the_end());
   LeaderElection second(*other_, kPath, until_the_end());
   first.start();
@@ -339,7 +339,7 @@ TEST_F(Election, WithdrawnItLeavesTheQueueUntilItIsRequeued) {
 
 // ---- closing ------------------------------------------------------------------------------------
 
-TEST_F(Election, CloseWaitsForTheFunction) {
+TEST_F(Election, FunctionRuns_CloseWaitsForIt) {
   Gate gate;
   std::atomic<bool> called{false};
   std::atomic<bool> returned{false};
@@ -373,7 +373,7 @@ TEST_F(Election, CloseWaitsForTheFunction) {
   EXPECT_EQ(election.error()->errc(), Errc::closed);
 }
 
-TEST_F(Election, TheFunctionMayCloseIt) {
+TEST_F(Election, FunctionClosesTheElection_ZnodeRemainsUntilReturn) {
   std::promise<bool> node_is_there;
   std::unique_ptr<LeaderElection> election;
   election = std::make_unique<LeaderElection>(*client_, kPath, [&](const Leadership& leadership) {
@@ -392,7 +392,7 @@ TEST_F(Election, TheFunctionMayCloseIt) {
   EXPECT_EQ(office_.terms(), 1U);
 }
 
-TEST_F(Election, TheFunctionMayDestroyIt) {
+TEST_F(Election, FunctionDestroysTheElection_ZnodeIsDeleted) {
   // The witness lives as long as the function object.
   auto witness = std::make_shared<int>(0);
   const std::weak_ptr<int> function_lives = witness;
@@ -412,7 +412,7 @@ TEST_F(Election, TheFunctionMayDestroyIt) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Election, ClosedAtAnyMomentNothingIsLeft) {
+TEST_F(Election, DestroyedAtAnyMoment_LeavesNoZnode) {
   for (int i = 0; i < 50; ++i) {
     LeaderElection first(*client_, kPath, until_the_end());
     LeaderElection second(*other_, kPath, until_the_end());
@@ -434,7 +434,7 @@ TEST_F(Election, ClosedAtAnyMomentNothingIsLeft) {
   EXPECT_TRUE(is_free());
 }
 
-TEST_F(Election, TheClientsEndStopsTheToken) {
+TEST_F(Election, ClientIsClosed_FunctionIsStopped) {
   LeaderElection leading(*client_, kPath, until_the_end());
   leading.start();
   ASSERT_TRUE(office_.reaches(1));
@@ -450,7 +450,7 @@ TEST_F(Election, TheClientsEndStopsTheToken) {
   EXPECT_EQ(office_.terms(), 1U);
 }
 
-TEST_F(Election, BadInputIsRefusedByTheConstructor) {
+TEST_F(Election, InvalidInput_IsRefusedByTheConstructor) {
   const auto make = [&](const std::string& path, LeaderElection::Function function,
                         ElectionOptions election_options = {}) {
     return error_of([&] {
@@ -465,7 +465,7 @@ TEST_F(Election, BadInputIsRefusedByTheConstructor) {
   EXPECT_EQ(make(kPath, until_the_end()), Errc::closed);
 }
 
-TEST_F(Election, SharesItsPathWithALatch) {
+TEST_F(Election, LatchAtTheSamePath_ElectionLeadsAfterItsClose) {
   const auto latch = leading_latch(*client_);
   LeaderElection election(*other_, kPath, until_the_end());
   election.start();
@@ -481,7 +481,7 @@ TEST_F(Election, SharesItsPathWithALatch) {
 
 class ElectionOnItsServer : public LeaderTest<OwnServerTest> {};
 
-TEST_F(ElectionOnItsServer, StartsBeforeTheServerIsUpAndLeadsLater) {
+TEST_F(ElectionOnItsServer, StartedBeforeTheServer_LeadsLater) {
   server_.kill_hard();
   LogCapture log;
   ClientOptions impatient = options();

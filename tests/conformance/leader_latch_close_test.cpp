@@ -35,7 +35,7 @@ class LatchListener : public LeaderTest<LockTest> {
   const std::unique_ptr<Client> client_ = connect();
 };
 
-TEST_F(LatchListener, HearsOfEachLeadershipOnceAndInOrder) {
+TEST_F(LatchListener, EachLeadership_IsReportedOnceAndInOrder) {
   LeaderLatch latch(*client_, kPath);
   const auto subscription = heard_.listen_to(latch);
   Heard second;
@@ -57,7 +57,7 @@ TEST_F(LatchListener, HearsOfEachLeadershipOnceAndInOrder) {
   EXPECT_EQ(heard_.all(), second.all());
 }
 
-TEST_F(LatchListener, IsTheOnlyCallOfItsKindAtAnyTime) {
+TEST_F(LatchListener, CallsOfAListener_DoNotOverlap) {
   LeaderLatch latch(*client_, kPath);
   std::atomic<int> inside{0};
   std::atomic<bool> overlapped{false};
@@ -76,7 +76,7 @@ TEST_F(LatchListener, IsTheOnlyCallOfItsKindAtAnyTime) {
   EXPECT_FALSE(overlapped);
 }
 
-TEST_F(LatchListener, AddedWhileItLeadsHearsOfThatFirst) {
+TEST_F(LatchListener, AddedWhileItLeads_ReceivesThatLeadershipFirst) {
   const auto latch = leading_latch(*client_);
   const auto subscription = heard_.listen_to(*latch);
   ASSERT_TRUE(heard_.reaches(1));
@@ -86,7 +86,7 @@ TEST_F(LatchListener, AddedWhileItLeadsHearsOfThatFirst) {
   EXPECT_TRUE(heard_.is_in_order());
 }
 
-TEST_F(LatchListener, RemovedHearsNothingMore) {
+TEST_F(LatchListener, Removed_IsNotCalledAgain) {
   const auto latch = leading_latch(*client_);
   Heard other;
   auto removed = heard_.listen_to(*latch);
@@ -98,7 +98,7 @@ TEST_F(LatchListener, RemovedHearsNothingMore) {
   EXPECT_EQ(heard_.size(), 1U);
 }
 
-TEST_F(LatchListener, ThatThrowsHarmsNobody) {
+TEST_F(LatchListener, ThrowingListener_IsLoggedAndOtherListenersRun) {
   LogCapture log;
   ClientOptions logged = options();
   logged.logger = log.logger();
@@ -121,7 +121,7 @@ TEST_F(LatchListener, ThatThrowsHarmsNobody) {
   EXPECT_TRUE(eventually([&] { return log.contains("from a listener"); }, kPatience));
 }
 
-TEST_F(LatchListener, ThatBlocksHarmsNobody) {
+TEST_F(LatchListener, BlockedListeners_LatchLeadsAgainAfterEachLoss) {
   Gate gate;
   LeaderLatch latch(*client_, kPath);
   std::atomic<int> calls{0};
@@ -145,7 +145,7 @@ TEST_F(LatchListener, ThatBlocksHarmsNobody) {
 }
 
 // Callbacks that block occupy every thread that reports losses.
-TEST_F(LatchListener, OfALossMayBeLateButTheQuestionIsAnsweredRightAway) {
+TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   Gate gate;
   const auto latch = leading_latch(*client_);
   const auto subscription = heard_.listen_to(*latch);
@@ -203,7 +203,7 @@ class Later {
   std::vector<std::function<void()>> tasks_;  // guarded by mutex_
 };
 
-TEST_F(LatchListener, RunsOnTheExecutorOfTheOptions) {
+TEST_F(LatchListener, ExecutorGiven_ListenerRunsOnIt) {
   Later later;
   std::vector<std::thread::id> threads;
   LeaderLatch latch(*client_, kPath, {.executor = later.executor()});
@@ -220,7 +220,7 @@ TEST_F(LatchListener, RunsOnTheExecutorOfTheOptions) {
   EXPECT_EQ(threads, std::vector{std::this_thread::get_id()});
 }
 
-TEST_F(LatchListener, OfAnEndThatTheExecutorKeepsIsToldByTheDestructor) {
+TEST_F(LatchListener, EndQueuedInTheExecutor_DestructorReportsIt) {
   Later later;
   std::optional<LeaderLatch> latch(std::in_place, *client_, kPath,
                                    LatchOptions{.executor = later.executor()});
@@ -246,7 +246,7 @@ TEST_F(LatchListener, OfAnEndThatTheExecutorKeepsIsToldByTheDestructor) {
 
 class LatchClosing : public LatchListener {};
 
-TEST_F(LatchClosing, WithoutHavingStartedChangesNothing) {
+TEST_F(LatchClosing, NotStarted_CloseSendsNothing) {
   LeaderLatch latch(*client_, kPath);
   const auto subscription = heard_.listen_to(latch);
   latch.close(CloseMode::notify);
@@ -259,7 +259,7 @@ TEST_F(LatchClosing, WithoutHavingStartedChangesNothing) {
   EXPECT_TRUE(chroot_.is_empty());
 }
 
-TEST_F(LatchClosing, AtAnyMomentLeavesNothing) {
+TEST_F(LatchClosing, ClosedAtAnyMoment_LeavesNoZnode) {
   for (int i = 0; i < 100; ++i) {
     const auto latch = start_latch(*client_);
     const auto behind = start_latch(*client_);
@@ -274,7 +274,7 @@ TEST_F(LatchClosing, AtAnyMomentLeavesNothing) {
   EXPECT_TRUE(is_free());
 }
 
-TEST_F(LatchClosing, SilentlyTellsNobody) {
+TEST_F(LatchClosing, SilentClose_CallsNoListener) {
   const auto latch = leading_latch(*client_);
   const auto subscription = heard_.listen_to(*latch);
   ASSERT_TRUE(heard_.reaches(1));
@@ -289,7 +289,7 @@ TEST_F(LatchClosing, SilentlyTellsNobody) {
   EXPECT_EQ(heard_.size(), 1U);
 }
 
-TEST_F(LatchClosing, WithNotifyTellsOfTheEndOnce) {
+TEST_F(LatchClosing, NotifyingClose_ReportsTheEndOnce) {
   const auto latch = leading_latch(*client_);
   const auto subscription = heard_.listen_to(*latch);
   ASSERT_TRUE(heard_.reaches(1));
@@ -302,7 +302,7 @@ TEST_F(LatchClosing, WithNotifyTellsOfTheEndOnce) {
   EXPECT_TRUE(heard_.is_in_order());
 }
 
-TEST_F(LatchClosing, WithNotifyTellsNothingToWhoHasNotHeardOfTheLeadership) {
+TEST_F(LatchClosing, LeadershipNotReported_NotifyingCloseReportsNothing) {
   Gate gate;
   std::vector<Subscription> blocking;
   LeaderLatch latch(*client_, kPath);
@@ -322,7 +322,7 @@ TEST_F(LatchClosing, WithNotifyTellsNothingToWhoHasNotHeardOfTheLeadership) {
   EXPECT_EQ(heard_.size(), 0U);
 }
 
-TEST_F(LatchClosing, FromAListenerEndsItAtOnce) {
+TEST_F(LatchClosing, ClosedByItsListener_LeadershipEndsAtOnce) {
   for (const CloseMode mode : {CloseMode::silent, CloseMode::notify}) {
     std::promise<void> closed;
     std::atomic<int> gained{0};
@@ -350,7 +350,7 @@ TEST_F(LatchClosing, FromAListenerEndsItAtOnce) {
   }
 }
 
-TEST_F(LatchClosing, FromTwoListenersAtOnceEnds) {
+TEST_F(LatchClosing, ClosedByTwoListenersAtOnce_DoesNotDeadlock) {
   Gate both;
   std::atomic<int> closed{0};
   LeaderLatch latch(*client_, kPath);
@@ -369,7 +369,7 @@ TEST_F(LatchClosing, FromTwoListenersAtOnceEnds) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LatchClosing, FromALossEndsIt) {
+TEST_F(LatchClosing, ClosedByALossListener_DeletesItsZnode) {
   std::promise<void> closed;
   const auto latch = leading_latch(*client_);
   const auto subscription = latch->add_listener({}, [&](const Leadership&) {
@@ -383,7 +383,7 @@ TEST_F(LatchClosing, FromALossEndsIt) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LatchClosing, FromAStopCallbackEndsIt) {
+TEST_F(LatchClosing, ClosedByAStopCallback_DeletesItsZnode) {
   std::promise<void> closed;
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
@@ -398,7 +398,7 @@ TEST_F(LatchClosing, FromAStopCallbackEndsIt) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LatchClosing, WaitsForAListenerThatIsUnderWay) {
+TEST_F(LatchClosing, ListenerRuns_CloseWaitsForIt) {
   Gate gate;
   std::atomic<bool> returned{false};
   const auto latch = leading_latch(*client_);
@@ -419,7 +419,7 @@ TEST_F(LatchClosing, WaitsForAListenerThatIsUnderWay) {
   EXPECT_TRUE(returned);
 }
 
-TEST_F(LatchClosing, TheClientEndsTheLeadershipAndItIsTold) {
+TEST_F(LatchClosing, ClientIsClosed_LeadershipEndIsReported) {
   auto latch = leading_latch(*client_);
   const auto subscription = heard_.listen_to(*latch);
   ASSERT_TRUE(heard_.reaches(1));
@@ -438,7 +438,7 @@ TEST_F(LatchClosing, TheClientEndsTheLeadershipAndItIsTold) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LatchClosing, ALatchMayOutliveItsClient) {
+TEST_F(LatchClosing, LatchOutlivesItsClient_QueriesThrowClosed) {
   std::optional<Client> client(options());
   const auto latch = leading_latch(*client);
   const auto behind = start_latch(*client);
@@ -449,7 +449,7 @@ TEST_F(LatchClosing, ALatchMayOutliveItsClient) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LatchClosing, NothingIsLeftAfterLossesAndCloses) {
+TEST_F(LatchClosing, ClosedAfterALoss_LeavesNoZnode) {
   const auto other = connect();
   for (int i = 0; i < 3; ++i) {
     const auto first = leading_latch(*client_);

@@ -24,7 +24,7 @@ class Latch : public LeaderTest<LockTest> {
   const std::unique_ptr<Client> other_ = connect();
 };
 
-TEST_F(Latch, LeadsWhenNobodyElseDoes) {
+TEST_F(Latch, OnlyCandidate_LeadsUntilItIsClosed) {
   LeaderLatch latch(*client_, kPath);
   EXPECT_FALSE(latch.has_leadership());
   EXPECT_FALSE(latch.await(Deadline::passed()));
@@ -54,7 +54,7 @@ TEST_F(Latch, LeadsWhenNobodyElseDoes) {
   EXPECT_TRUE(nothing_is_left());
 }
 
-TEST_F(Latch, TellsWhoLeads) {
+TEST_F(Latch, OtherCandidateLeads_LeaderIsReturned) {
   const auto first = leading_latch(*client_);
   const auto second = start_latch(*other_);
   ASSERT_TRUE(reaches_nodes(2));
@@ -72,7 +72,7 @@ TEST_F(Latch, TellsWhoLeads) {
   EXPECT_FALSE(second->has_leadership());
 }
 
-TEST_F(Latch, TwoOfOneClientAreTwoCandidates) {
+TEST_F(Latch, TwoLatchesOfAClient_AreTwoCandidates) {
   const auto first = leading_latch(*client_);
   const auto second = start_latch(*client_);
   ASSERT_TRUE(reaches_nodes(2));
@@ -83,7 +83,7 @@ TEST_F(Latch, TwoOfOneClientAreTwoCandidates) {
   EXPECT_GT(second->token(), before);
 }
 
-TEST_F(Latch, PassesOnWhenTheLeaderIsClosed) {
+TEST_F(Latch, LeaderIsDestroyed_NextCandidateLeads) {
   auto first = leading_latch(*client_);
   const auto second = start_latch(*other_);
   ASSERT_TRUE(reaches_nodes(2));
@@ -94,7 +94,7 @@ TEST_F(Latch, PassesOnWhenTheLeaderIsClosed) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_F(Latch, PassesOnWhenTheLeadersSessionExpiresAndItContendsAgain) {
+TEST_F(Latch, SessionOfTheLeaderEnds_LatchContendsAgain) {
   Heard heard;
   const auto first = leading_latch(*client_);
   const auto subscription = heard.listen_to(*first);
@@ -119,7 +119,7 @@ TEST_F(Latch, PassesOnWhenTheLeadersSessionExpiresAndItContendsAgain) {
   EXPECT_EQ(lost.state(), HoldState::lost);  // an old leadership stays lost
 }
 
-TEST_F(Latch, LeadsAgainWhenItsNodeWasDeleted) {
+TEST_F(Latch, ZnodeOfTheLeaderIsDeleted_LeadsAgain) {
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   Heard heard;
@@ -137,7 +137,7 @@ TEST_F(Latch, LeadsAgainWhenItsNodeWasDeleted) {
   EXPECT_EQ(nodes().size(), 1U);
 }
 
-TEST_F(Latch, AWaitingOneWhoseNodeWasDeletedQueuesAgain) {
+TEST_F(Latch, ZnodeOfAWaiterIsDeleted_EnqueuesAgain) {
   const auto first = leading_latch(*client_);
   const auto second = start_latch(*other_);
   ASSERT_TRUE(reaches_nodes(2));
@@ -182,7 +182,7 @@ class TenLatches : public Latch {
 
 // Each latch leads once and is closed then. The listener of each leader writes to a resource that
 // refuses lower tokens. No write may be refused, and at no time may two latches lead.
-TEST_F(TenLatches, ExactlyOneLeadsAtAnyTime) {
+TEST_F(TenLatches, ManyLatches_LeadershipsNeverOverlap) {
   Chronicle<FencingToken> writes;
   Latches latches;
   std::vector<Subscription> subscriptions;
@@ -221,7 +221,7 @@ class LatchWaiting : public Latch {
   const std::unique_ptr<LeaderLatch> latch_ = start_latch(*client_);
 };
 
-TEST_F(LatchWaiting, TheDeadlineEndsAwaitButNotTheCandidacy) {
+TEST_F(LatchWaiting, DeadlinePassed_AwaitEndsAndCandidateStaysQueued) {
   const auto deadline = LeaseClock::now() + 300ms;
   EXPECT_FALSE(latch_->await(deadline));
   EXPECT_GE(LeaseClock::now(), deadline);
@@ -230,7 +230,7 @@ TEST_F(LatchWaiting, TheDeadlineEndsAwaitButNotTheCandidacy) {
   EXPECT_TRUE(latch_->await(kPatience));
 }
 
-TEST_F(LatchWaiting, AStopEndsAwait) {
+TEST_F(LatchWaiting, StopRequested_AwaitEnds) {
   std::stop_source stop;
   auto waiting = in_thread([&] { return latch_->await(Deadline::never(), stop.get_token()); });
   ASSERT_TRUE(reaches_nodes(2));
@@ -241,7 +241,7 @@ TEST_F(LatchWaiting, AStopEndsAwait) {
   EXPECT_EQ(nodes().size(), 2U);
 }
 
-TEST_F(LatchWaiting, AnInterruptionEndsAwait) {
+TEST_F(LatchWaiting, ThreadIsInterrupted_AwaitThrows) {
   std::promise<bool> interrupted;
   boost::thread waiting([&] {
     try {
@@ -259,7 +259,7 @@ TEST_F(LatchWaiting, AnInterruptionEndsAwait) {
   EXPECT_TRUE(latch_->await(kPatience));
 }
 
-TEST_F(LatchWaiting, ClosingTheLatchEndsAwaitWithAnError) {
+TEST_F(LatchWaiting, LatchIsClosed_AwaitThrows) {
   auto waiting = in_thread([&] { return latch_->await(); });
   ASSERT_TRUE(reaches_nodes(2));
   latch_->close();
@@ -268,7 +268,7 @@ TEST_F(LatchWaiting, ClosingTheLatchEndsAwaitWithAnError) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_F(LatchWaiting, ClosingTheClientEndsAwaitWithAnError) {
+TEST_F(LatchWaiting, ClientIsClosed_AwaitThrows) {
   auto waiting = in_thread([&] { return latch_->await(); });
   ASSERT_TRUE(reaches_nodes(2));
   client_->close();
@@ -278,7 +278,7 @@ TEST_F(LatchWaiting, ClosingTheClientEndsAwaitWithAnError) {
   EXPECT_EQ(latch_->error()->errc(), Errc::closed);
 }
 
-TEST_F(LatchWaiting, ManyMayWait) {
+TEST_F(LatchWaiting, ManyThreadsAwait_AllReturn) {
   std::vector<std::future<bool>> waiting;
   for (int i = 0; i < 5; ++i) {
     waiting.push_back(in_thread([&] { return latch_->await(kPatience); }));
@@ -303,7 +303,7 @@ class LatchOnItsServer : public LeaderTest<OwnServerTest> {
   LogCapture log_;
 };
 
-TEST_F(LatchOnItsServer, StartsBeforeTheServerIsUpAndLeadsLater) {
+TEST_F(LatchOnItsServer, StartedBeforeTheServer_LeadsLater) {
   server_.kill_hard();
   Client client(impatient());
   LeaderLatch latch(client, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 50ms});
@@ -317,7 +317,7 @@ TEST_F(LatchOnItsServer, StartsBeforeTheServerIsUpAndLeadsLater) {
   EXPECT_EQ(nodes().size(), 1U);
 }
 
-TEST_F(LatchOnItsServer, IsClosedBeforeTheServerIsUp) {
+TEST_F(LatchOnItsServer, ClosedBeforeTheServerStarts_CreatesNoZnode) {
   server_.kill_hard();
   Client client(impatient());
   LeaderLatch contending(client, kPath);
@@ -336,7 +336,7 @@ TEST_F(LatchOnItsServer, IsClosedBeforeTheServerIsUp) {
   EXPECT_TRUE(nodes().empty());
 }
 
-TEST_F(LatchOnItsServer, AClientThatIsClosedDuringAPauseEndsAwait) {
+TEST_F(LatchOnItsServer, ClientIsClosedDuringARetryDelay_AwaitThrows) {
   server_.kill_hard();
   Client client(impatient());
   LeaderLatch latch(client, kPath, {.retry_delay_min = 1h, .retry_delay_max = 2h});
@@ -349,7 +349,7 @@ TEST_F(LatchOnItsServer, AClientThatIsClosedDuringAPauseEndsAwait) {
   start_again();  // the fixture needs a server to clean up
 }
 
-TEST_F(LatchOnItsServer, LeadsAfterTheServerWasKilled) {
+TEST_F(LatchOnItsServer, ServerIsKilled_LeadsAgainAfterTheRestart) {
   const auto client = connect();
   const auto other = connect();
   Chronicle<FencingToken> writes;
@@ -377,7 +377,7 @@ TEST_F(LatchOnItsServer, LeadsAfterTheServerWasKilled) {
 
 // ---- errors -------------------------------------------------------------------------------------
 
-TEST_F(Latch, BadInputIsRefusedByTheConstructor) {
+TEST_F(Latch, InvalidInput_IsRefusedByTheConstructor) {
   EXPECT_EQ(error_of([&] { return LeaderLatch(*client_, "lock").path(); }), Errc::invalid_path);
   for (const LatchOptions& bad :
        {LatchOptions{.retry_delay_min = 0ms}, LatchOptions{.retry_delay_min = -1ms},
@@ -389,7 +389,7 @@ TEST_F(Latch, BadInputIsRefusedByTheConstructor) {
   EXPECT_EQ(error_of([&] { return LeaderLatch(*client_, kPath).path(); }), Errc::closed);
 }
 
-TEST_F(Latch, AnErrorForGoodIsKeptAndItMayBeStartedAgain) {
+TEST_F(Latch, PermanentError_IsRetainedUntilStartedAgain) {
   ACL entry{ZOO_PERM_READ, {const_cast<char*>("world"), const_cast<char*>("anyone")}};
   ACL_vector read_only{1, &entry};
   ASSERT_EQ(raw().create(kPath, {}, 0, read_only).rc, ZOK);

@@ -31,14 +31,14 @@ class LeadershipEnd : public LeaderTest<LockTest> {
   const std::unique_ptr<Client> client_ = connect();
 };
 
-TEST_F(LeadershipEnd, LatchIsClosed_ToldOnTheClosingThread) {
+TEST_F(LeadershipEnd, LatchIsClosed_CallbackRunsOnTheClosingThread) {
   const auto latch = leading_latch(*client_);
   Ending ending(latch->leadership());
   latch->close();
   EXPECT_EQ(ending.thread(), std::this_thread::get_id());
 }
 
-TEST_F(LeadershipEnd, ElectionIsInterruptedOrClosed_ToldOnThatThread) {
+TEST_F(LeadershipEnd, ElectionIsEndedByACall_CallbackRunsOnThatThread) {
   using End = void (*)(LeaderElection&);
   for (const End end :
        {End([](LeaderElection& e) { e.interrupt(); }), End([](LeaderElection& e) { e.withdraw(); }),

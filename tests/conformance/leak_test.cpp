@@ -96,7 +96,7 @@ class Leak : public LockTest {
   }
 };
 
-TEST_F(Leak, NothingIsLeftOnTheServerOrInTheProcess) {
+TEST_F(Leak, ManyUses_LeakNoZnodeWatchDescriptorOrThread) {
   const auto client = connect();
   static_cast<void>(raw());
   for (int i = 0; i < 50; ++i) use(*client, i);
@@ -111,7 +111,7 @@ TEST_F(Leak, NothingIsLeftOnTheServerOrInTheProcess) {
   EXPECT_TRUE(falls_to(before));
 }
 
-TEST_F(Leak, AWaiterThatLeavesLeavesNoWatch) {
+TEST_F(Leak, WaiterIsStopped_LeavesNoWatch) {
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
   const auto holder = connect();
@@ -157,7 +157,7 @@ TEST_F(Leak, ManyLocksAndWaiters_NeedOneConnection) {
   EXPECT_NE(connections.find(id.str()), std::string::npos);
 }
 
-TEST_F(Leak, NothingIsLeftOfClients) {
+TEST_F(Leak, ClientsAreDestroyed_LeakNothing) {
   static_cast<void>(raw());
   const auto live_and_die = [this] {
     const auto client = connect();
@@ -172,7 +172,7 @@ TEST_F(Leak, NothingIsLeftOfClients) {
   EXPECT_TRUE(falls_to(before));
 }
 
-TEST_F(Leak, NothingIsLeftOfSessions) {
+TEST_F(Leak, SessionsEnd_LeakNothing) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
   static_cast<void>(raw());
@@ -193,7 +193,7 @@ TEST_F(Leak, NothingIsLeftOfSessions) {
   EXPECT_TRUE(falls_to(before));
 }
 
-TEST_F(Leak, FlushWaitsForWhatWasBegun) {
+TEST_F(Leak, PendingDeletes_FlushWaitsForThem) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
   for (int i = 0; i < 20; ++i) {

@@ -27,7 +27,7 @@ class LocalHandoff : public OwnServerTest {
   }
 };
 
-TEST_F(LocalHandoff, IsGrantedWhileTheServerIsSilent) {
+TEST_F(LocalHandoff, ServerIsPaused_NextContenderIsGranted) {
   Hold first = mutex_.acquire({.owner = Owner::unique()});
   const FencingToken token = first.token();
   auto own = wait();

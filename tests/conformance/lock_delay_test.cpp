@@ -35,7 +35,7 @@ class LockDelay : public LockTest {
   EventLog log_;
 };
 
-TEST_F(LockDelay, KeepsTheLockFromWhoWaitsWhenTheHolderIsLost) {
+TEST_F(LockDelay, HoldIsLost_WaiterIsGrantedAfterTheDelay) {
   ReentrantMutex mutex(*client_, kPath, kDelayed);
   ReentrantMutex others(*other_, kPath, {.listener = log_.listener()});
   Hold hold = mutex.acquire();
@@ -51,7 +51,7 @@ TEST_F(LockDelay, KeepsTheLockFromWhoWaitsWhenTheHolderIsLost) {
   EXPECT_TRUE(reaches_nodes(1)) << "what was left is gone";
 }
 
-TEST_F(LockDelay, OfALeader_NobodyLeadsMeanwhile) {
+TEST_F(LockDelay, LeadershipIsLost_NoCandidateLeadsDuringTheDelay) {
   LeaderLatch lost(*client_, kPath, {.lock_delay = 24h});
   LeaderLatch next(*other_, kPath);
   lost.start();
@@ -66,7 +66,7 @@ TEST_F(LockDelay, OfALeader_NobodyLeadsMeanwhile) {
   EXPECT_EQ(next.participants().size(), 1U);
 }
 
-TEST_F(LockDelay, EndsWithItsDeadlineAndFailsASingleAttempt) {
+TEST_F(LockDelay, AcquireDuringTheDelay_FailsAtItsDeadline) {
   ReentrantMutex mutex(*client_, kPath, {.lock_delay = 1h});
   ReentrantMutex others(*other_, kPath);
   const Hold hold = mutex.acquire();
@@ -91,7 +91,7 @@ TEST_F(LockDelay, EndsWithItsDeadlineAndFailsASingleAttempt) {
   EXPECT_TRUE(only_a_marker_is_left());
 }
 
-TEST_F(LockDelay, PassesForOneWhoNeverWaitsThatLong) {
+TEST_F(LockDelay, RepeatedSingleAttempts_SucceedAfterTheDelay) {
   ReentrantMutex mutex(*client_, kPath, kDelayed);
   const Hold hold = mutex.acquire();
   expire();
@@ -106,7 +106,7 @@ TEST_F(LockDelay, PassesForOneWhoNeverWaitsThatLong) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LockDelay, IsNoneAfterARelease) {
+TEST_F(LockDelay, HolderReleases_WaiterIsGrantedWithoutADelay) {
   ReentrantMutex mutex(*client_, kPath, {.lock_delay = 24h});
   ReentrantMutex others(*other_, kPath, {.lock_delay = 24h});
   Hold hold = mutex.acquire();
@@ -125,7 +125,7 @@ TEST_F(LockDelay, IsNoneAfterARelease) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(LockDelay, OfAWriterKeepsReadersOut) {
+TEST_F(LockDelay, WriteHoldIsLost_ReaderIsGrantedAfterTheDelay) {
   SharedMutex mutex(*client_, kPath, kDelayed);
   SharedMutex readers(*other_, kPath);
   const Hold writing = mutex.acquire();
@@ -138,7 +138,7 @@ TEST_F(LockDelay, OfAWriterKeepsReadersOut) {
   EXPECT_EQ(nodes().size(), 1U);
 }
 
-TEST_F(LockDelay, OfEachPathOfAMultiMutex) {
+TEST_F(LockDelay, MultiHoldIsLost_EachPathHasTheDelay) {
   MultiMutex mutex(*client_, {"/a", "/b"}, kDelayed);
   MultiHold released = mutex.acquire();
   EXPECT_EQ(nodes("/a").size(), 2U);
@@ -158,7 +158,7 @@ TEST_F(LockDelay, OfEachPathOfAMultiMutex) {
   }
 }
 
-TEST_F(LockDelay, FollowsTheMaximumHold) {
+TEST_F(LockDelay, MaxHoldElapsed_WaiterIsGrantedAfterTheDelay) {
   ReentrantMutex mutex(*client_, kPath, {.max_hold = 500ms, .lock_delay = kDelay});
   ReentrantMutex others(*other_, kPath);
   const Hold hold = mutex.acquire();
@@ -169,7 +169,7 @@ TEST_F(LockDelay, FollowsTheMaximumHold) {
   EXPECT_EQ(granted.state(), HoldState::held);
 }
 
-TEST_F(LockDelay, RefusesWhatIsNoDelay) {
+TEST_F(LockDelay, DelayOutOfRange_IsRefused) {
   for (const std::chrono::milliseconds bad :
        {std::chrono::milliseconds(-1), std::chrono::milliseconds(24h) + 1ms,
         std::chrono::milliseconds::min(), std::chrono::milliseconds::max()}) {

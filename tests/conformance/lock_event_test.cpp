@@ -30,7 +30,7 @@ class Listener : public LockTest {
   ReentrantMutex mutex_{*client_, kPath, {.listener = log_.listener()}};
 };
 
-TEST_F(Listener, HearsOfAGrantAndItsEnd) {
+TEST_F(Listener, GrantAndRelease_AreReported) {
   const Owner owner = Owner::unique();
   Hold hold = mutex_.acquire({.owner = owner});
   const auto token = hold.token();
@@ -43,7 +43,7 @@ TEST_F(Listener, HearsOfAGrantAndItsEnd) {
   }
 }
 
-TEST_F(Listener, HearsOfTheFirstGrantAndTheLastReleaseOnly) {
+TEST_F(Listener, NestedHolds_ReportFirstGrantAndLastRelease) {
   mutex_.lock();
   mutex_.lock();
   Hold hold = mutex_.acquire();
@@ -56,7 +56,7 @@ TEST_F(Listener, HearsOfTheFirstGrantAndTheLastReleaseOnly) {
   EXPECT_TRUE(log_.reaches({"acquired", "released", "acquired", "released"}));
 }
 
-TEST_F(Listener, HearsItsPosition) {
+TEST_F(Listener, ContenderWaits_QueuePositionsAreReported) {
   ReentrantMutex others(*other_, kPath);
   Hold holder = others.acquire();
   std::stop_source stop;
@@ -74,7 +74,7 @@ TEST_F(Listener, HearsItsPosition) {
   EXPECT_FALSE(get(between));
 }
 
-TEST_F(Listener, HearsNoEndOfOneThatWasNotGranted) {
+TEST_F(Listener, ContenderIsNotGranted_NoReleaseIsReported) {
   ReentrantMutex others(*other_, kPath);
   Hold holder = others.acquire();
   EXPECT_FALSE(mutex_.try_lock());
@@ -90,7 +90,7 @@ TEST_F(Listener, HearsNoEndOfOneThatWasNotGranted) {
   EXPECT_TRUE(log_.reaches({"waiting 1", "acquired", "released"}));
 }
 
-TEST_F(Listener, HearsOfALossOnce) {
+TEST_F(Listener, HoldIsLost_LossIsReportedOnce) {
   Hold hold = mutex_.acquire();
   expire_session(chroot_.hosts(), client_->session_id());
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
@@ -109,7 +109,7 @@ TEST_F(Listener, HearsOfALossOnce) {
   EXPECT_EQ(texts, (Texts{"acquired", "lost", "acquired", "released"}));
 }
 
-TEST_F(Listener, OfTheObjectWhoseCallMadeTheContenderHears) {
+TEST_F(Listener, TwoObjects_ListenerOfTheCreatingObjectIsCalled) {
   EventLog second_log;
   ReentrantMutex second(*client_, kPath, {.listener = second_log.listener()});
   mutex_.lock();
@@ -123,7 +123,7 @@ TEST_F(Listener, OfTheObjectWhoseCallMadeTheContenderHears) {
   EXPECT_EQ(log_.texts().size(), 2U);
 }
 
-TEST_F(Listener, ThatThrowsIsCalledAgain) {
+TEST_F(Listener, ThrowingListener_IsCalledAgain) {
   std::atomic<int> calls{0};
   ReentrantMutex mutex(*client_, "/throwing", {.listener = [&](const LockEvent&) {
     ++calls;
@@ -162,7 +162,7 @@ class Gate {
 };
 
 // More listeners than the client has threads for callbacks.
-TEST_F(Listener, ThatBlockHarmNobodyElse) {
+TEST_F(Listener, BlockedListeners_OtherCallbacksAndLeasesContinue) {
   constexpr int many = 12;
   Gate gate;
   std::vector<std::unique_ptr<ReentrantMutex>> blocked;
@@ -193,7 +193,7 @@ TEST_F(Listener, ThatBlockHarmNobodyElse) {
   gate.open();
 }
 
-TEST_F(Listener, RunsWhereItIsToldTo) {
+TEST_F(Listener, ExecutorGiven_ListenerRunsOnIt) {
   std::mutex tasks_mutex;
   std::vector<std::function<void()>> tasks;
   EventLog log;
@@ -220,7 +220,7 @@ TEST_F(Listener, RunsWhereItIsToldTo) {
   }
 }
 
-TEST_F(Listener, IsNotCalledOnceTheObjectIsGone) {
+TEST_F(Listener, ObjectIsDestroyed_ListenerIsNotCalledAgain) {
   Gate gate;
   std::atomic<int> calls{0};
   std::atomic<bool> returned{false};
@@ -249,7 +249,7 @@ TEST_F(Listener, IsNotCalledOnceTheObjectIsGone) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(Listener, MayDestroyItsObject) {
+TEST_F(Listener, ListenerDestroysItsObject_DoesNotDeadlock) {
   std::unique_ptr<ReentrantMutex> mutex;
   std::atomic<bool> gone{false};
   mutex = std::make_unique<ReentrantMutex>(*client_, "/self",
@@ -264,7 +264,7 @@ TEST_F(Listener, MayDestroyItsObject) {
 
 class ListenerOfABrokenConnection : public OwnServerTest {};
 
-TEST_F(ListenerOfABrokenConnection, HearsThatItIsSuspendedAndResumed) {
+TEST_F(ListenerOfABrokenConnection, ServerRestarts_SuspendedAndResumedAreReported) {
   ClientOptions patient = options();
   patient.session_timeout = 60s;
   const auto client = connect(patient);

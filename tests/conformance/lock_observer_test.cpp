@@ -68,7 +68,7 @@ class LockObserverTest : public LockTest {
   ReentrantMutex mutex_{*client_, kPath};
 };
 
-TEST_F(LockObserverTest, SaysWhoHoldsAndHowManyWait) {
+TEST_F(LockObserverTest, State_HasTheHolderAndTheNumberOfWaiters) {
   const LockObserver observer(*observers_client_, kPath);
   const LockObserver holders(*client_, kPath);
   EXPECT_EQ(observer.path(), kPath);
@@ -103,7 +103,7 @@ std::vector<Participant> holders_among(std::vector<Participant> participants) {
   return participants;
 }
 
-TEST_F(LockObserverTest, TellsAllReadersAndTheWriterBehindThem) {
+TEST_F(LockObserverTest, SharedMutex_StateHasAllReadersAndTheWaiters) {
   const LockObserver observer(*client_, kPath);
   LockObserver listening(*client_, kPath);
   Told told;
@@ -133,7 +133,7 @@ TEST_F(LockObserverTest, TellsAllReadersAndTheWriterBehindThem) {
   EXPECT_EQ(told.states().back().holders[0].access, Access::exclusive);
 }
 
-TEST_F(LockObserverTest, TellsWhoHasPermitsAndHowMany) {
+TEST_F(LockObserverTest, Semaphore_StateHasTheHoldersAndTheirPermits) {
   const LockObserver observer(*client_, kPath);
   Semaphore semaphore(*client_, kPath, 4);
   Permit one = semaphore.acquire(1);
@@ -156,7 +156,7 @@ TEST_F(LockObserverTest, TellsWhoHasPermitsAndHowMany) {
 }
 
 // A contender that waits at a PriorityMutex can have a lower sequence number than the holder.
-TEST_F(LockObserverTest, OfAPriorityMutexTheHolderIsToldAndNotWhoCameFirst) {
+TEST_F(LockObserverTest, PriorityMutex_StateHasTheHolderNotTheFirstInQueue) {
   PriorityMutex mutex(*client_, kPath);
   Hold hold = mutex.acquire({.owner = Owner::unique()});
   auto light = mutex.async_acquire({}, 1);
@@ -173,7 +173,7 @@ TEST_F(LockObserverTest, OfAPriorityMutexTheHolderIsToldAndNotWhoCameFirst) {
   EXPECT_TRUE(get(light));
 }
 
-TEST_F(LockObserverTest, CallsTheListenerOnItsExecutor) {
+TEST_F(LockObserverTest, ExecutorGiven_ListenerRunsOnIt) {
   Told told;
   std::promise<std::thread::id> thread;
   SingleThread single;
@@ -191,7 +191,7 @@ TEST_F(LockObserverTest, CallsTheListenerOnItsExecutor) {
 }
 
 // The client's executor drops its tasks. The observer has an executor of its own.
-TEST_F(LockObserverTest, GoesOnWithANewSessionWhateverTheClientsExecutorDoes) {
+TEST_F(LockObserverTest, ClientExecutorDropsTasks_ObservesOnANewSession) {
   ClientOptions dropping = options();
   dropping.executor = [](const std::function<void()>&) {};
   observers_client_ = connect(dropping);
@@ -207,7 +207,7 @@ TEST_F(LockObserverTest, GoesOnWithANewSessionWhateverTheClientsExecutorDoes) {
   EXPECT_TRUE(told.last_becomes(hold));
 }
 
-TEST_F(LockObserverTest, TellsOfEveryChangeFromTheFirstStateOn) {
+TEST_F(LockObserverTest, EachChange_IsReportedAfterTheFirstState) {
   LockObserver observer(*observers_client_, kPath);
   Told told;
   const Subscription subscription = observer.add_listener(told.listener());
@@ -239,7 +239,7 @@ TEST_F(LockObserverTest, TellsOfEveryChangeFromTheFirstStateOn) {
   EXPECT_TRUE(states.front().is_free());
 }
 
-TEST_F(LockObserverTest, FollowsALockWhosePathGoesAndComesBack) {
+TEST_F(LockObserverTest, PathIsDeletedAndRecreated_ObservationContinues) {
   LockObserver observer(*observers_client_, "/deep/in/here");
   Told told;
   const Subscription subscription = observer.add_listener(told.listener());
@@ -254,7 +254,7 @@ TEST_F(LockObserverTest, FollowsALockWhosePathGoesAndComesBack) {
   }
 }
 
-TEST_F(LockObserverTest, NamesForeignContendersAndIgnoresWhatIsNone) {
+TEST_F(LockObserverTest, ForeignContender_IsReportedAndOtherChildrenAreNot) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   LockObserver observer(*observers_client_, kPath);
   Told told;
@@ -271,7 +271,7 @@ TEST_F(LockObserverTest, NamesForeignContendersAndIgnoresWhatIsNone) {
   EXPECT_EQ(state.waiting, 0U);
 }
 
-TEST_F(LockObserverTest, SurvivesTheEndOfItsSession) {
+TEST_F(LockObserverTest, SessionOfTheObserverEnds_ObservationContinues) {
   LockObserver observer(*observers_client_, kPath);
   Told told;
   const Subscription subscription = observer.add_listener(told.listener());
@@ -297,7 +297,7 @@ TEST_F(LockObserverTest, SurvivesTheEndOfItsSession) {
   }
 }
 
-TEST_F(LockObserverTest, ASlowListenerIsToldTheNewestState) {
+TEST_F(LockObserverTest, SlowListener_ReceivesTheNewestState) {
   LockObserver observer(*observers_client_, kPath);
   Told told;
   Told witness;
@@ -327,7 +327,7 @@ TEST_F(LockObserverTest, ASlowListenerIsToldTheNewestState) {
   EXPECT_EQ(told.count(), 2U) << "what was between is left out";
 }
 
-TEST_F(LockObserverTest, AListenerThatThrowsHarmsNobody) {
+TEST_F(LockObserverTest, ThrowingListener_OtherListenersAreCalled) {
   LockObserver observer(*observers_client_, kPath);
   Told told;
   const Subscription wild =
@@ -339,7 +339,7 @@ TEST_F(LockObserverTest, AListenerThatThrowsHarmsNobody) {
 
 // Neither cancel() nor the destructor of the observer returns during a call, and no call begins
 // later.
-TEST_F(LockObserverTest, RemovalWaitsForTheCallUnderWay) {
+TEST_F(LockObserverTest, RemovedDuringItsCall_WaitsForTheCall) {
   for (const bool by_destructor : {false, true}) {
     auto observer = std::make_unique<LockObserver>(*observers_client_, kPath);
     std::promise<void> entered;
@@ -373,7 +373,7 @@ TEST_F(LockObserverTest, RemovalWaitsForTheCallUnderWay) {
   }
 }
 
-TEST_F(LockObserverTest, AListenerMayRemoveItselfAndTheObserver) {
+TEST_F(LockObserverTest, ListenerRemovesItselfAndTheObserver_NoDeadlock) {
   auto observer = std::make_unique<LockObserver>(*observers_client_, kPath);
   std::promise<void> done;
   auto finished = done.get_future();
@@ -390,7 +390,7 @@ TEST_F(LockObserverTest, AListenerMayRemoveItselfAndTheObserver) {
   get(finished);
 }
 
-TEST_F(LockObserverTest, AfterCloseItIsQuiet) {
+TEST_F(LockObserverTest, ClientIsClosed_ListenerIsNotCalledAgain) {
   LockObserver observer(*observers_client_, kPath);
   Told told;
   const Subscription subscription = observer.add_listener(told.listener());
@@ -404,7 +404,7 @@ TEST_F(LockObserverTest, AfterCloseItIsQuiet) {
   EXPECT_EQ(told.count(), before);
 }
 
-TEST_F(LockObserverTest, BadPaths) {
+TEST_F(LockObserverTest, InvalidPath_IsRefusedByTheConstructor) {
   for (const std::string path : {"", "a", "/", "/a/", "/zookeeper/x"}) {
     EXPECT_EQ(error_of([&] { return LockObserver(*client_, path).path(); }), Errc::invalid_path);
   }
@@ -420,7 +420,7 @@ class LockObserverFaults : public OwnServerTest {
   }
 };
 
-TEST_F(LockObserverFaults, LeavesNoWatch) {
+TEST_F(LockObserverFaults, ObserverIsDestroyed_NoWatchRemains) {
   const auto client = connect();
   ASSERT_EQ(watch_count(), "0");
   ASSERT_EQ(raw().create("/there").rc, ZOK);
@@ -436,7 +436,7 @@ TEST_F(LockObserverFaults, LeavesNoWatch) {
   }
 }
 
-TEST_F(LockObserverFaults, SurvivesTheServersRestart) {
+TEST_F(LockObserverFaults, ServerRestarts_ObservationContinues) {
   ClientOptions patient = options();
   patient.session_timeout = 60s;
   const auto client = connect(patient);
@@ -461,7 +461,7 @@ TEST_F(LockObserverFaults, SurvivesTheServersRestart) {
   EXPECT_TRUE(told_absent.last_becomes(there));
 }
 
-TEST_F(LockObserverFaults, BeginsBeforeTheServerIsUp) {
+TEST_F(LockObserverFaults, StartedBeforeTheServer_ObservesLater) {
   server_.kill_hard();
   Client client(options());
   LockObserver observer(client, kPath);

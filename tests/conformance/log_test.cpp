@@ -22,7 +22,7 @@ class Log : public LockTest {
   }
 };
 
-TEST_F(Log, AnotherSessionTimeout_IsAWarning) {
+TEST_F(Log, GrantedSessionTimeoutDiffers_IsLoggedAsAWarning) {
   ClientOptions long_session = logged();
   long_session.session_timeout = std::chrono::hours(1);
   const auto client = connect(long_session);
@@ -38,7 +38,7 @@ TEST_F(Log, AnotherSessionTimeout_IsAWarning) {
   EXPECT_EQ(text.find(warning), text.rfind(warning)) << "once, until it changes";
 }
 
-TEST_F(Log, NoSecretIsWrittenAtAnyLevel) {
+TEST_F(Log, DigestCredential_IsInNoLogLineAndNoErrorText) {
   const std::string secret = "correct-horse-battery-staple";
   ClientOptions with_secret = logged();
   with_secret.digest = DigestCredential{"orders", secret};
@@ -76,14 +76,14 @@ TEST_F(Log, NoSecretIsWrittenAtAnyLevel) {
   EXPECT_FALSE(log_.contains(secret));
 }
 
-TEST_F(Log, TheCClientWritesToTheUsersLogger) {
+TEST_F(Log, LoggerOfTheUser_ReceivesTheLinesOfTheCClient) {
   const auto client = connect(logged());
   // The C client logs this text for an established connection.
   EXPECT_TRUE(eventually([this] { return log_.contains("session establishment complete"); }))
       << log_.text();
 }
 
-TEST_F(Log, AMutexThatIsDestroyedWhileLockedIsTold) {
+TEST_F(Log, MutexIsDestroyedWhileLocked_IsLogged) {
   const auto client = connect(logged());
   {
     ReentrantMutex mutex(*client, kPath);
@@ -93,7 +93,7 @@ TEST_F(Log, AMutexThatIsDestroyedWhileLockedIsTold) {
   ReentrantMutex(*client, kPath).unlock();
 }
 
-TEST_F(Log, AThreadThatEndsWithoutUnlockingIsTold) {
+TEST_F(Log, ThreadEndsWithoutUnlocking_IsLogged) {
   const auto client = connect(logged());
   ReentrantMutex mutex(*client, "/forgotten");
   auto careless = in_thread([&] { mutex.lock(); });

@@ -81,7 +81,7 @@ class LossNotice : public LockTest {
   }
 };
 
-TEST_F(LossNotice, OfAnEndedSessionComesWhileAllHandlersBlock) {
+TEST_F(LossNotice, SessionEndsWhileHandlersBlock_LossIsReported) {
   BusyHandlers handlers;
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
@@ -93,7 +93,7 @@ TEST_F(LossNotice, OfAnEndedSessionComesWhileAllHandlersBlock) {
   EXPECT_TRUE(handlers.all_are_told());
 }
 
-TEST_F(LossNotice, ThirtyCallbacksOfOtherTokensBlock_ComesAllTheSame) {
+TEST_F(LossNotice, ThirtyLossCallbacksBlock_NextLossIsReported) {
   constexpr int kBlocking = 30;
   const auto client = connect();
   std::latch go_on(1);
@@ -115,7 +115,7 @@ TEST_F(LossNotice, ThirtyCallbacksOfOtherTokensBlock_ComesAllTheSame) {
   go_on.count_down();
 }
 
-TEST_F(LossNotice, ComesWhileTheUsersOnlyThreadBlocks) {
+TEST_F(LossNotice, OnlyExecutorThreadBlocks_LossIsReported) {
   SingleThread executor;
   BusyHandlers handlers;
   ClientOptions with_executor = options();
@@ -130,7 +130,7 @@ TEST_F(LossNotice, ComesWhileTheUsersOnlyThreadBlocks) {
   EXPECT_TRUE(handlers.all_are_told());
 }
 
-TEST_F(LossNotice, OfACloseComesWhileAllHandlersBlock) {
+TEST_F(LossNotice, ClientIsClosedWhileHandlersBlock_LossIsReported) {
   BusyHandlers handlers;
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
@@ -194,7 +194,7 @@ class LossNoticeWithoutThreads : public LossNotice {
 };
 
 // close() waits at most one second for the loss callbacks, which is too short on a busy machine.
-TEST_F(LossNoticeWithoutThreads, OfACloseComesBeforeTheSessionEnds) {
+TEST_F(LossNoticeWithoutThreads, ClientIsClosed_LossIsReportedBeforeTheSessionEnds) {
   bool told = false;
   for (int attempt = 0; !told && attempt < 8; ++attempt) told = is_told_before_the_session_ends();
   EXPECT_TRUE(told);
@@ -202,7 +202,7 @@ TEST_F(LossNoticeWithoutThreads, OfACloseComesBeforeTheSessionEnds) {
 
 class LossNoticeOfAFrozenServer : public OwnServerTest {};
 
-TEST_F(LossNoticeOfAFrozenServer, ComesWhileAllHandlersBlock) {
+TEST_F(LossNoticeOfAFrozenServer, LeaseExpiresWhileHandlersBlock_LossIsReported) {
   BusyHandlers handlers;
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
