@@ -39,7 +39,7 @@ std::string reply(std::int32_t xid) {
 constexpr std::int32_t kCreate2 = 15;
 constexpr std::int32_t kMulti = 14;
 
-TEST(Frame, IsCompleteWhenAllIsThere) {
+TEST(Frame, AllBytesReceived_FrameIsComplete) {
   const std::string frame = request(7, kCreate2);
   for (std::size_t size = 0; size < frame.size(); ++size) {
     EXPECT_EQ(frame_size(frame.substr(0, size)), std::nullopt);
@@ -100,7 +100,7 @@ class CarriedTest : public ::testing::Test {
   std::optional<Trap> trap_;
 };
 
-TEST_F(CarriedTest, NothingIsChanged) {
+TEST_F(CarriedTest, NoFault_ForwardsBytesUnchanged) {
   say(client_[0], request(1, kCreate2) + request(2, kMulti).substr(0, 6));
   EXPECT_TRUE(carry());
   EXPECT_EQ(heard(server_[0]), request(1, kCreate2));
@@ -112,7 +112,7 @@ TEST_F(CarriedTest, NothingIsChanged) {
   EXPECT_EQ(heard(client_[0]), reply(1) + reply(2));
 }
 
-TEST_F(CarriedTest, InSilenceNothingComesThroughUntilItIsOver) {
+TEST_F(CarriedTest, Silence_HoldsBytesUntilItEnds) {
   weather_.silent = true;
   say(client_[0], request(1, kCreate2));
   EXPECT_TRUE(carry());
@@ -122,7 +122,7 @@ TEST_F(CarriedTest, InSilenceNothingComesThroughUntilItIsOver) {
   EXPECT_EQ(heard(server_[0]), request(1, kCreate2));
 }
 
-TEST_F(CarriedTest, HeldRepliesComeAfterwards) {
+TEST_F(CarriedTest, RepliesHeld_AreForwardedAfterwards) {
   weather_.replies_held = true;
   say(client_[0], request(1, kCreate2));
   say(server_[0], reply(1));
@@ -134,7 +134,7 @@ TEST_F(CarriedTest, HeldRepliesComeAfterwards) {
   EXPECT_EQ(heard(client_[0]), reply(1));
 }
 
-TEST_F(CarriedTest, ARequestIsLostBeforeItsServerHasIt) {
+TEST_F(CarriedTest, TrapBeforeRequest_ServerReceivesNone) {
   trap_ = Trap{Request::create, Trap::When::before};
   say(client_[0], request(1, kMulti) + request(2, kCreate2) + request(3, kMulti));
   EXPECT_FALSE(carry());
@@ -143,7 +143,7 @@ TEST_F(CarriedTest, ARequestIsLostBeforeItsServerHasIt) {
   EXPECT_EQ(heard(server_[0]), request(1, kMulti));
 }
 
-TEST_F(CarriedTest, AnAnswerIsLostAfterItsRequestWasDone) {
+TEST_F(CarriedTest, TrapAfterRequest_ClientReceivesNoReply) {
   trap_ = Trap{Request::create, Trap::When::after};
   say(client_[0], request(1, kMulti) + request(2, kCreate2));
   EXPECT_TRUE(carry());
@@ -158,7 +158,7 @@ TEST_F(CarriedTest, AnAnswerIsLostAfterItsRequestWasDone) {
   EXPECT_EQ(heard(client_[0]), "");
 }
 
-TEST_F(CarriedTest, WhatIsBehindADelayedEventWaits) {
+TEST_F(CarriedTest, EventDelayed_LaterRepliesWait) {
   weather_.events_delay = 30ms;
   say(server_[0], reply(1) + reply(kEventXid) + reply(2));
   EXPECT_TRUE(carry());
@@ -167,7 +167,7 @@ TEST_F(CarriedTest, WhatIsBehindADelayedEventWaits) {
             reply(kEventXid) + reply(2));
 }
 
-TEST_F(CarriedTest, StutteringChangesNoByte) {
+TEST_F(CarriedTest, Stuttering_ChangesNoByte) {
   weather_.stutter = true;
   const std::string all = request(1, kCreate2) + request(2, kMulti);
   say(client_[0], all);
@@ -177,7 +177,7 @@ TEST_F(CarriedTest, StutteringChangesNoByte) {
   EXPECT_EQ(first + heard(server_[0], all.size() - first.size()), all);
 }
 
-TEST_F(CarriedTest, WhatWasSentBeforeTheEndArrives) {
+TEST_F(CarriedTest, BytesSentBeforeShutdown_Arrive) {
   weather_.delay = 10s;
   say(client_[0], request(1, kCreate2));
   ::shutdown(client_[0], SHUT_WR);
@@ -186,7 +186,7 @@ TEST_F(CarriedTest, WhatWasSentBeforeTheEndArrives) {
   EXPECT_EQ(heard(server_[0]), request(1, kCreate2));
 }
 
-TEST(FaultPlan, IsTheSameForASeed) {
+TEST(FaultPlan, SameSeed_GivesSamePlan) {
   FaultPlan one(FaultPlan::of_clients(), 1s, 7);
   FaultPlan same(FaultPlan::of_clients(), 1s, 7);
   FaultPlan other(FaultPlan::of_clients(), 1s, 8);
@@ -203,7 +203,7 @@ TEST(FaultPlan, IsTheSameForASeed) {
   EXPECT_TRUE(differs);
 }
 
-TEST(FaultPlan, HasEachClassOnceBeforeOneComesAgain) {
+TEST(FaultPlan, EachRound_HasEveryFaultOnce) {
   const auto classes = FaultPlan::of_clients();
   FaultPlan plan(classes, 1s, 7);
   for (int round = 0; round < 3; ++round) {
@@ -214,7 +214,7 @@ TEST(FaultPlan, HasEachClassOnceBeforeOneComesAgain) {
   }
 }
 
-TEST(FaultPlan, EveryFaultHasItsPlaceAndItsName) {
+TEST(FaultPlan, EveryFault_IsPlannedAndNamed) {
   std::size_t planned = 0;
   for (const auto& classes :
        {FaultPlan::of_clients(), FaultPlan::of_servers(), FaultPlan::of_nodes()}) {

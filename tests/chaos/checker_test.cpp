@@ -185,14 +185,14 @@ class Checker : public ::testing::TestWithParam<int> {
   Random random_{static_cast<std::uint64_t>(GetParam())};
 };
 
-TEST_P(Checker, FindsNothingInWhatALockDoes) {
+TEST_P(Checker, CorrectHistory_HasNoViolation) {
   for (int i = 0; i < 2000; ++i) {
     const auto grants = GoodHistory(4, GetParam(), random_).make();
     EXPECT_EQ(check(history_of(grants, GetParam())), std::vector<std::string>{});
   }
 }
 
-TEST_P(Checker, AgreesWithTryingEveryOrder) {
+TEST_P(Checker, RandomHistory_AgreesWithTryingEveryOrder) {
   int good = 0;
   int bad = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -231,29 +231,29 @@ class Rules : public ::testing::Test {
   }
 };
 
-TEST_F(Rules, OverlapIsFound) {
+TEST_F(Rules, OverlappingGrants_AreFound) {
   EXPECT_EQ(found(history_of({grant(1, 10, 20), grant(2, 19, 30)}, 1)),
             "granted while a lower token held, or before it");
   EXPECT_EQ(found(history_of({grant(1, 10, 20), grant(2, 21, 30)}, 1)), "");
 }
 
-TEST_F(Rules, TokensThatRunAgainstTimeAreFound) {
+TEST_F(Rules, TokensAgainstTime_AreFound) {
   EXPECT_EQ(found(history_of({grant(2, 10, 20), grant(1, 21, 30)}, 1)),
             "granted while a lower token held, or before it");
 }
 
-TEST_F(Rules, OneTokenOfTwoOwnersIsFound) {
+TEST_F(Rules, OneTokenOfTwoOwners_IsFound) {
   auto other = grant(1, 21, 30);
   other.owner = 7;
   EXPECT_EQ(found(history_of({grant(1, 10, 20), other}, 1)), "two owners have one token");
   EXPECT_EQ(found(history_of({grant(1, 10, 20), grant(1, 21, 30)}, 1)), "");  // a downgrade
 }
 
-TEST_F(Rules, AGrantThatWasNeverSeenValidProvesNothing) {
+TEST_F(Rules, GrantNeverSeenValid_IsNotCounted) {
   EXPECT_EQ(found(history_of({grant(1, 10, 9), grant(2, 5, 30)}, 1)), "");
 }
 
-TEST_F(Rules, WhoseNodeOrSessionWasTakenAwayIsNotProtected) {
+TEST_F(Rules, NodeOrSessionRemoved_OverlapIsExcused) {
   auto history = history_of({grant(1, 10, 20), grant(2, 15, 30)}, 1);
   history.excuses = {{.session = 0, .lock = 0, .zxid_from = 1, .zxid_to = 1, .from = 14}};
   EXPECT_EQ(found(history), "");
@@ -265,7 +265,7 @@ TEST_F(Rules, WhoseNodeOrSessionWasTakenAwayIsNotProtected) {
   EXPECT_NE(found(history), "");
 }
 
-TEST_F(Rules, AValidHolderIsNotToBeRefused) {
+TEST_F(Rules, ValidHolderRefused_IsFound) {
   auto refused = grant(1, 10, 20);
   refused.refused = 15;
   EXPECT_EQ(found(history_of({refused}, 1)), "a valid holder was refused by its resource");
@@ -273,7 +273,7 @@ TEST_F(Rules, AValidHolderIsNotToBeRefused) {
   EXPECT_EQ(found(history_of({refused}, 1)), "");
 }
 
-TEST_F(Rules, ALossIsToBeToldOnce) {
+TEST_F(Rules, LossNotNotifiedOnce_IsFound) {
   auto lost = grant(1, 10, 20);
   lost.end = End::lost;
   EXPECT_EQ(found(history_of({lost}, 1)), "a stop token did not tell of a loss");
@@ -294,7 +294,7 @@ TEST_F(Rules, ALossIsToBeToldOnce) {
   EXPECT_EQ(found(history), "a listener was told twice of a loss, token 1");
 }
 
-TEST_F(Rules, AResourceIsToRefuseWhatIsOldAndNothingElse) {
+TEST_F(Rules, WrongAcceptOrRefusal_IsFound) {
   const auto visit = [](std::int64_t token, bool reading, bool accepted) {
     return Visit{.token = {.zxid = token}, .reading = reading, .accepted = accepted};
   };
@@ -315,7 +315,7 @@ TEST_F(Rules, AResourceIsToRefuseWhatIsOldAndNothingElse) {
   EXPECT_EQ(found(history), "a resource refused a token that is not old");
 }
 
-TEST_F(Rules, AClaimIsAViolation) {
+TEST_F(Rules, Claim_IsAViolation) {
   History history;
   history.claims = {"seen"};
   EXPECT_EQ(found(history), "seen");

@@ -27,7 +27,7 @@ class MaxHold : public LockTest {
   }
 };
 
-TEST_F(MaxHold, EndsAHoldAndPassesTheLockOn) {
+TEST_F(MaxHold, MaxHoldElapsed_EndsHoldAndGrantsNext) {
   // A long warning time: an event that is delayed until the end would be dropped.
   ReentrantMutex mutex(*client_, kPath,
                        {.listener = log_.listener(), .max_hold = 4s, .expiry_notice = 3900ms});
@@ -47,7 +47,7 @@ TEST_F(MaxHold, EndsAHoldAndPassesTheLockOn) {
   EXPECT_TRUE(log_.reaches({"acquired", "expiring", "expired"}));
 }
 
-TEST_F(MaxHold, HoldsForLock) {
+TEST_F(MaxHold, MaxHoldElapsedAfterLock_LockIsLost) {
   ReentrantMutex mutex(*client_, kPath, {.max_hold = 300ms});
   mutex.lock();
   EXPECT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
@@ -67,13 +67,13 @@ TEST_F(MaxHold, HoldsForLock) {
   EXPECT_TRUE(mutex.is_held_by_this_thread());
 }
 
-TEST_F(MaxHold, OfACallComesBeforeThatOfTheObject) {
+TEST_F(MaxHold, MaxHoldOfCall_OverridesThatOfObject) {
   ReentrantMutex mutex(*client_, kPath, {.max_hold = 1h});
   const Hold hold = mutex.acquire({.max_hold = 300ms});
   EXPECT_TRUE(is_lost(hold));
 }
 
-TEST_F(MaxHold, OfANestedCallDoesNotCount) {
+TEST_F(MaxHold, MaxHoldOfNestedCall_IsIgnored) {
   ReentrantMutex mutex(*client_, kPath);
   const auto limited = mutex.acquire({.owner = Owner::unique(), .max_hold = 1h});
   const auto until = limited.valid_until();
@@ -82,7 +82,7 @@ TEST_F(MaxHold, OfANestedCallDoesNotCount) {
   EXPECT_EQ(nested.state(), HoldState::held);
 }
 
-TEST_F(MaxHold, IsRenewedByHand) {
+TEST_F(MaxHold, RenewWithShorterLimit_EndsHoldThen) {
   ReentrantMutex mutex(*client_, kPath, {.max_hold = 1h});
   Hold hold = mutex.acquire();
   EXPECT_TRUE(hold.renew());
@@ -93,7 +93,7 @@ TEST_F(MaxHold, IsRenewedByHand) {
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
 
-TEST_F(MaxHold, CanBeGivenToAHoldThatHasNone) {
+TEST_F(MaxHold, RenewWithoutMaxHold_SetsLimit) {
   ReentrantMutex mutex(*client_, kPath);
   Hold hold = mutex.acquire();
   EXPECT_TRUE(hold.renew());
@@ -101,7 +101,7 @@ TEST_F(MaxHold, CanBeGivenToAHoldThatHasNone) {
   EXPECT_TRUE(is_lost(hold));
 }
 
-TEST_F(MaxHold, IsNotRenewedWhereNothingIsHeld) {
+TEST_F(MaxHold, RenewOfEmptyOrReleasedHold_ReturnsFalse) {
   Hold empty;
   EXPECT_FALSE(empty.renew());
   EXPECT_FALSE(empty.renew(1s));
@@ -111,7 +111,7 @@ TEST_F(MaxHold, IsNotRenewedWhereNothingIsHeld) {
   EXPECT_FALSE(hold.renew());
 }
 
-TEST_F(MaxHold, RefusesTimesThatAreNotPositive) {
+TEST_F(MaxHold, NonPositiveTimes_AreRefused) {
   for (const std::chrono::milliseconds bad : {0ms, -1ms}) {
     EXPECT_EQ(error_of([&] {
                 ReentrantMutex(*client_, kPath, {.max_hold = bad});
@@ -136,7 +136,7 @@ TEST_F(MaxHold, RefusesTimesThatAreNotPositive) {
   EXPECT_NE(error_text_of([&] { return hold.renew(-5ms); }).find("-5 ms"), std::string::npos);
 }
 
-TEST_F(MaxHold, OfAMultiMutexEndsTheWhole) {
+TEST_F(MaxHold, MultiMutex_IsLostAsAWhole) {
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
   const MultiHold hold = mutex.acquire();
   ASSERT_TRUE(static_cast<bool>(hold));
@@ -145,7 +145,7 @@ TEST_F(MaxHold, OfAMultiMutexEndsTheWhole) {
   EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
 }
 
-TEST_F(MaxHold, OfAMultiMutexIsRenewedInAllItsParts) {
+TEST_F(MaxHold, RenewOfMultiHold_RenewsAllParts) {
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 1h});
   MultiHold hold = mutex.acquire();
   EXPECT_EQ(error_of([&] { return hold.renew(0ms); }), Errc::invalid_option);
@@ -160,7 +160,7 @@ TEST_F(MaxHold, OfAMultiMutexIsRenewedInAllItsParts) {
   EXPECT_FALSE(MultiHold().renew());
 }
 
-TEST_F(MaxHold, OfAMultiMutexHoldsForLock) {
+TEST_F(MaxHold, MultiMutexLockPastMaxHold_IsLost) {
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
   mutex.lock();
   EXPECT_TRUE(eventually([&] { return !mutex.is_held_by_this_thread(); }, kPatience));
@@ -168,7 +168,7 @@ TEST_F(MaxHold, OfAMultiMutexHoldsForLock) {
   EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
 }
 
-TEST_F(MaxHold, OfAMultiMutexCountsFromTheGrantOfTheWhole) {
+TEST_F(MaxHold, MultiMutexWaits_MaxHoldCountsFromWholeGrant) {
   Hold b = ReentrantMutex(*other_, "/b").acquire();
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 400ms});
   auto waiting = mutex.async_acquire();
@@ -184,7 +184,7 @@ TEST_F(MaxHold, OfAMultiMutexCountsFromTheGrantOfTheWhole) {
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
 }
 
-TEST_F(MaxHold, OfACompositeCanBeSaidWithTheCall) {
+TEST_F(MaxHold, MaxHoldOfCompositeCall_EndsHold) {
   MultiMutex mutex(*client_, {"/a", "/b"});
   const MultiHold multi = mutex.acquire({.max_hold = 300ms});
   EXPECT_TRUE(eventually([&] { return multi.state() == HoldState::lost; }, kPatience));
@@ -194,7 +194,7 @@ TEST_F(MaxHold, OfACompositeCanBeSaidWithTheCall) {
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kPatience));
 }
 
-TEST_F(MaxHold, OfACompositeLeavesWhatTheOwnerHeldBeforeAlone) {
+TEST_F(MaxHold, MaxHoldOfComposite_RetainsEarlierHoldOfOwner) {
   ReentrantMutex part(*client_, "/a");
   const Hold before = part.acquire();
   MultiMutex mutex(*client_, {"/a", "/b"}, {.max_hold = 300ms});
@@ -204,7 +204,7 @@ TEST_F(MaxHold, OfACompositeLeavesWhatTheOwnerHeldBeforeAlone) {
   EXPECT_EQ(before.state(), HoldState::held);
 }
 
-TEST_F(MaxHold, OfACompositeMustBePositive) {
+TEST_F(MaxHold, NonPositiveTimesOfComposite_AreRefused) {
   const auto made = [&](MutexOptions options) {
     return error_of([&] {
       const MultiMutex mutex(*client_, {"/a", "/b"}, std::move(options));

@@ -39,7 +39,7 @@ class MultiLoss : public LockTest {
 
 // ---- while waiting ------------------------------------------------------------------------------
 
-TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingQueuesAgainForAll) {
+TEST_F(MultiLoss, SessionExpiresWhileWaiting_EnqueuesAllPartsAgain) {
   Hold b = others_b_.acquire();
   auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kPatience}); });
   ASSERT_TRUE(waits_for_b());
@@ -59,7 +59,7 @@ TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingQueuesAgainForAll) {
   }
 }
 
-TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingIsAnErrorByPolicy) {
+TEST_F(MultiLoss, SessionExpiresUnderFailPolicy_ThrowsLockLost) {
   MultiMutex failing(*client_, {"/a", "/b"}, {.on_node_lost = OnNodeLost::fail});
   const Hold b = others_b_.acquire();
   auto waiting = failing.async_acquire();
@@ -80,7 +80,7 @@ TEST_F(MultiLoss, ASessionThatExpiresWhileWaitingIsAnErrorByPolicy) {
   EXPECT_EQ(error_of([&] { return get(closed); }), Errc::closed);
 }
 
-TEST_F(MultiLoss, TheDeadlineHoldsOverASessionThatExpires) {
+TEST_F(MultiLoss, SessionExpiresBeforeDeadline_DeadlineStillApplies) {
   const Hold b = others_b_.acquire();
   static_cast<void>(raw());                      // connects
   const auto deadline = LeaseClock::now() + 6s;  // enqueued well before that
@@ -95,7 +95,7 @@ TEST_F(MultiLoss, TheDeadlineHoldsOverASessionThatExpires) {
 
 // The lost part has a new holder when the last part is granted. That must not be a grant of the
 // whole.
-TEST_F(MultiLoss, APartOfTheLocksIsNeverGranted) {
+TEST_F(MultiLoss, PartLostWhileWaiting_WholeIsNotGranted) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   Hold b = others_b_.acquire();
   auto waiting = mutex_.async_acquire();
@@ -115,7 +115,7 @@ TEST_F(MultiLoss, APartOfTheLocksIsNeverGranted) {
   EXPECT_EQ(hold[1].state(), HoldState::held);
 }
 
-TEST_F(MultiLoss, AnEvictedPartIsAnErrorByPolicy) {
+TEST_F(MultiLoss, PartEvictedUnderFailPolicy_Throws) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   MultiMutex failing(*client_, {"/a", "/b"}, {.on_node_lost = OnNodeLost::fail});
   const Hold b = others_b_.acquire();
@@ -130,7 +130,7 @@ TEST_F(MultiLoss, AnEvictedPartIsAnErrorByPolicy) {
 
 // The thread holds /a by its own lock(), and loses it. The MultiMutex must throw, as a
 // ReentrantMutex would, and must not acquire /a for that thread.
-TEST_F(MultiLoss, WhatTheOwnerHadBeforeAndLostMustBeUnlockedFirst) {
+TEST_F(MultiLoss, EarlierLockOfOwnerLost_ThrowsLockLost) {
   ReentrantMutex a(*client_, "/a");
   Hold b = others_b_.acquire();
   auto locking = in_thread([&] {
@@ -148,7 +148,7 @@ TEST_F(MultiLoss, WhatTheOwnerHadBeforeAndLostMustBeUnlockedFirst) {
 
 // ---- while holding ------------------------------------------------------------------------------
 
-TEST_F(MultiLoss, ASessionThatExpiresWhileHoldingIsToldOnce) {
+TEST_F(MultiLoss, SessionExpiresWhileHeld_NotifiesLossOnce) {
   MultiHold hold = mutex_.acquire();
   std::atomic<int> fired{0};
   const std::stop_callback on_loss(hold.lost(), [&] { ++fired; });
@@ -165,7 +165,7 @@ TEST_F(MultiLoss, ASessionThatExpiresWhileHoldingIsToldOnce) {
   EXPECT_EQ(fired, 1);
 }
 
-TEST_F(MultiLoss, TheFirstPartThatIsLostTakesTheWhole) {
+TEST_F(MultiLoss, OnePartLost_WholeIsLost) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   MultiHold hold = mutex_.acquire();
   std::atomic<int> fired{0};
@@ -182,7 +182,7 @@ TEST_F(MultiLoss, TheFirstPartThatIsLostTakesTheWhole) {
   EXPECT_EQ(fired, 1);
 }
 
-TEST_F(MultiLoss, ALostLockMustBeUnlockedBeforeItIsLockedAgain) {
+TEST_F(MultiLoss, LockLost_MustBeUnlockedBeforeNextLock) {
   mutex_.lock();
   expire();
   EXPECT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }, kPatience));
@@ -197,7 +197,7 @@ TEST_F(MultiLoss, ALostLockMustBeUnlockedBeforeItIsLockedAgain) {
 }
 
 // A loss callback may release its own hold: release() does not wait for callbacks.
-TEST_F(MultiLoss, TheCallbackOfALossReleasesTheHold) {
+TEST_F(MultiLoss, LossCallbackReleasesHold_Returns) {
   MultiHold hold = mutex_.acquire();
   std::promise<void> released;
   auto done = released.get_future();
@@ -210,7 +210,7 @@ TEST_F(MultiLoss, TheCallbackOfALossReleasesTheHold) {
   EXPECT_FALSE(static_cast<bool>(hold));
 }
 
-TEST_F(MultiLoss, ReleaseDoesNotWaitForTheCallbackOfALoss) {
+TEST_F(MultiLoss, ReleaseDuringLossCallback_DoesNotWaitForIt) {
   MultiHold hold = mutex_.acquire();
   const std::stop_token lost = hold.lost();
   std::promise<void> entered;
@@ -232,7 +232,7 @@ TEST_F(MultiLoss, ReleaseDoesNotWaitForTheCallbackOfALoss) {
   EXPECT_TRUE(eventually([&] { return in_time.load(); }, kPatience));
 }
 
-TEST_F(MultiLoss, ReleaseAndLossAtTheSameTime) {
+TEST_F(MultiLoss, ReleaseRacesWithLoss_NotifiesAtMostOnce) {
   for (int round = 0; round < 4; ++round) {
     MultiHold hold = mutex_.acquire({.deadline = kPatience});
     ASSERT_TRUE(static_cast<bool>(hold));

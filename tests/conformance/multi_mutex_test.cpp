@@ -53,7 +53,7 @@ class Multi : public LockTest {
   bool waits_for_b() { return reaches_nodes(1, "/a") && reaches_nodes(2, "/b"); }
 };
 
-TEST_F(Multi, HoldsAllOfThemInTheOrderOfTheCaller) {
+TEST_F(Multi, Acquire_ReturnsHoldsInCallerOrder) {
   MultiHold hold = mutex_.acquire();
   ASSERT_TRUE(static_cast<bool>(hold));
   ASSERT_EQ(hold.holds().size(), 3U);
@@ -83,7 +83,7 @@ TEST_F(Multi, HoldsAllOfThemInTheOrderOfTheCaller) {
 }
 
 // A contender that is granted /a finds the other paths free.
-TEST_F(Multi, ReleasesLastWhatItTookFirst) {
+TEST_F(Multi, Release_IsInReverseOrderOfAcquisition) {
   SingleThread executor;
   ClientOptions in_order = options();
   in_order.executor = std::ref(executor);
@@ -104,7 +104,7 @@ TEST_F(Multi, ReleasesLastWhatItTookFirst) {
   EXPECT_EQ(granted.all(), (std::vector<std::string>{"/c", "/b", "/a"}));
 }
 
-TEST_F(Multi, AnEmptyHoldAnswersSafely) {
+TEST_F(Multi, EmptyHold_IsLostAndSafeToUse) {
   MultiHold none;
   EXPECT_FALSE(static_cast<bool>(none));
   EXPECT_EQ(none.state(), HoldState::lost);
@@ -120,7 +120,7 @@ TEST_F(Multi, AnEmptyHoldAnswersSafely) {
   EXPECT_TRUE(all_become_empty());
 }
 
-TEST_F(Multi, WaitsInTheOrderOfThePathsAndAsksForNoneBeyond) {
+TEST_F(Multi, PartIsBusy_WaitsWithoutEnqueuingAtLaterPaths) {
   Hold b = take("/b");
   auto waiting = mutex_.async_acquire();
   ASSERT_TRUE(waits_for_b());
@@ -130,7 +130,7 @@ TEST_F(Multi, WaitsInTheOrderOfThePathsAndAsksForNoneBeyond) {
   EXPECT_EQ(get(waiting).state(), HoldState::held);
 }
 
-TEST_F(Multi, OppositeOrdersDoNotDeadlock) {
+TEST_F(Multi, OppositeOrders_DoNotDeadlock) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 10;
   std::atomic<int> inside{0};
@@ -156,7 +156,7 @@ TEST_F(Multi, OppositeOrdersDoNotDeadlock) {
   EXPECT_TRUE(all_become_empty());
 }
 
-TEST_F(Multi, ExcludesWhoeverWantsOneOfThem) {
+TEST_F(Multi, WhileHeld_EveryPartExcludesOthers) {
   const MultiHold hold = mutex_.acquire();
   EXPECT_FALSE(is_free("/a"));
   EXPECT_FALSE(is_free("/b"));
@@ -170,7 +170,7 @@ TEST_F(Multi, ExcludesWhoeverWantsOneOfThem) {
 
 // ---- ends without a grant -----------------------------------------------------------------------
 
-TEST_F(Multi, ATimeoutLeavesNoNode) {
+TEST_F(Multi, Timeout_LeavesNoNode) {
   for (const std::string path : {"/a", "/b", "/c"}) {
     const Hold hold = take(path);
     const auto deadline = LeaseClock::now() + 100ms;
@@ -189,7 +189,7 @@ TEST_F(Multi, ATimeoutLeavesNoNode) {
   }
 }
 
-TEST_F(Multi, OneDeadlineHoldsForAll) {
+TEST_F(Multi, OneDeadline_AppliesToAllParts) {
   Hold a = take("/a");
   const Hold b = take("/b");
   static_cast<void>(raw());                      // connects
@@ -203,7 +203,7 @@ TEST_F(Multi, OneDeadlineHoldsForAll) {
   EXPECT_TRUE(reaches_nodes(1, "/b"));
 }
 
-TEST_F(Multi, AStopRequestedBeforeTheCallSendsNothing) {
+TEST_F(Multi, StopBeforeCall_SendsNothing) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_FALSE(mutex_.lock(stop.get_token()));
@@ -211,7 +211,7 @@ TEST_F(Multi, AStopRequestedBeforeTheCallSendsNothing) {
   EXPECT_EQ(raw().exists("/a").rc, ZNONODE);
 }
 
-TEST_F(Multi, AStopLeavesAllQueues) {
+TEST_F(Multi, StopWhileWaiting_LeavesAllQueues) {
   const Hold b = take("/b");
   std::stop_source stop;
   auto locking = in_thread([&] { return mutex_.lock(stop.get_token()); });
@@ -223,7 +223,7 @@ TEST_F(Multi, AStopLeavesAllQueues) {
   EXPECT_EQ(raw().exists("/c").rc, ZNONODE);
 }
 
-TEST_F(Multi, AStopAtTheMomentOfTheGrantIsEitherAHoldOrNoNode) {
+TEST_F(Multi, StopRacesWithGrant_GivesHoldOrLeavesNoNode) {
   for (int round = 0; round < 30; ++round) {
     Hold b = take("/b");
     std::stop_source stop;
@@ -241,7 +241,7 @@ TEST_F(Multi, AStopAtTheMomentOfTheGrantIsEitherAHoldOrNoNode) {
   }
 }
 
-TEST_F(Multi, AnInterruptionLeavesAllQueues) {
+TEST_F(Multi, InterruptWhileWaiting_LeavesAllQueues) {
   const Hold b = take("/b");
   const std::vector<std::function<void()>> calls{
       [this] { mutex_.lock(); },
@@ -268,7 +268,7 @@ TEST_F(Multi, AnInterruptionLeavesAllQueues) {
   }
 }
 
-TEST_F(Multi, AnErrorOfOnePathGivesBackTheOthers) {
+TEST_F(Multi, ErrorAtOnePath_ReleasesTheOtherParts) {
   ACL_vector read_only = ZOO_READ_ACL_UNSAFE;
   ASSERT_EQ(raw().create("/b", "", 0, read_only).rc, ZOK);
   const std::string text = error_text_of([this] { mutex_.lock(); });
@@ -281,7 +281,7 @@ TEST_F(Multi, AnErrorOfOnePathGivesBackTheOthers) {
   EXPECT_EQ(raw().exists("/c").rc, ZNONODE);
 }
 
-TEST_F(Multi, DestroyedOrClosedWhileWaitedForTheCallsEnd) {
+TEST_F(Multi, DestroyOrCloseWhileWaiting_EndsTheCalls) {
   const Hold b = take("/b");
   auto mutex = std::make_unique<MultiMutex>(*client_, std::vector<std::string>{"/a", "/b"});
   auto future = mutex->async_acquire();
@@ -303,7 +303,7 @@ TEST_F(Multi, DestroyedOrClosedWhileWaitedForTheCallsEnd) {
 
 // ---- counts and owners --------------------------------------------------------------------------
 
-TEST_F(Multi, IsReentrantPathByPath) {
+TEST_F(Multi, NestedLocks_AreCountedPerPath) {
   ReentrantMutex a(*client_, "/a");
   mutex_.lock();
   EXPECT_EQ(mutex_.hold_count(), 1);
@@ -327,7 +327,7 @@ TEST_F(Multi, IsReentrantPathByPath) {
   EXPECT_TRUE(all_become_empty());
 }
 
-TEST_F(Multi, UnlockWithoutLockNamesEveryPathAndChangesNothing) {
+TEST_F(Multi, UnlockWithoutLock_ThrowsAndNamesEveryPath) {
   const MultiHold hold = mutex_.acquire();
   try {
     mutex_.unlock();
@@ -340,7 +340,7 @@ TEST_F(Multi, UnlockWithoutLockNamesEveryPathAndChangesNothing) {
   EXPECT_EQ(mutex_.hold_count(), 1);
 }
 
-TEST_F(Multi, UnlockGoesOnPastThePathsThatRefuseAndNamesThem) {
+TEST_F(Multi, UnlockWithRefusedPaths_UnlocksTheOthers) {
   mutex_.lock();
   ReentrantMutex(*client_, "/a").unlock();
   ReentrantMutex(*client_, "/c").unlock();
@@ -356,7 +356,7 @@ TEST_F(Multi, UnlockGoesOnPastThePathsThatRefuseAndNamesThem) {
   EXPECT_TRUE(all_become_empty());
 }
 
-TEST_F(Multi, AnotherThreadReleasesAndOwnersExclude) {
+TEST_F(Multi, HoldsOfOwners_ExcludeEachOtherAcrossThreads) {
   const Owner request = Owner::unique();
   MultiHold hold = mutex_.acquire({.owner = request});
   EXPECT_EQ(hold.owner(), request);
@@ -370,7 +370,7 @@ TEST_F(Multi, AnotherThreadReleasesAndOwnersExclude) {
   EXPECT_FALSE(is_ready(unnamed));
 }
 
-TEST_F(Multi, AHoldIsReleasedByAnyThread) {
+TEST_F(Multi, ReleaseByAnotherThread_ReleasesAllParts) {
   MultiHold hold = mutex_.acquire();
   auto releasing = in_thread([moved = std::move(hold)]() mutable { moved.release(); });
   get(releasing);
@@ -378,7 +378,7 @@ TEST_F(Multi, AHoldIsReleasedByAnyThread) {
   EXPECT_EQ(mutex_.hold_count(), 0);
 }
 
-TEST_F(Multi, AThreadThatEndsGivesBackWhatItLocked) {
+TEST_F(Multi, ThreadEndsWhileLocked_ReleasesAllParts) {
   auto locking = in_thread([this] { mutex_.lock(); });
   get(locking);
   EXPECT_TRUE(all_become_empty());

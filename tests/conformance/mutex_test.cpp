@@ -32,7 +32,7 @@ class MutexTest : public LockTest {
   Mutex others_mutex_{*other_, kPath};
 };
 
-TEST_F(MutexTest, IsNotReentrant) {
+TEST_F(MutexTest, SecondLockOfOwner_Waits) {
   mutex_.lock();
   EXPECT_TRUE(mutex_.is_locked());
   EXPECT_FALSE(mutex_.try_lock());
@@ -48,7 +48,7 @@ TEST_F(MutexTest, IsNotReentrant) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(MutexTest, AnyThreadUnlocks) {
+TEST_F(MutexTest, UnlockByAnotherThread_Unlocks) {
   mutex_.lock();
   auto unlocks = in_thread([&] { mutex_.unlock(); });
   get(unlocks);
@@ -57,7 +57,7 @@ TEST_F(MutexTest, AnyThreadUnlocks) {
   others_mutex_.unlock();
 }
 
-TEST_F(MutexTest, AThreadThatEndsKeepsItLocked) {
+TEST_F(MutexTest, ThreadEndsWhileLocked_StaysLocked) {
   std::thread([&] { mutex_.lock(); }).join();
   EXPECT_TRUE(mutex_.is_locked());
   EXPECT_FALSE(others_mutex_.try_lock());
@@ -66,7 +66,7 @@ TEST_F(MutexTest, AThreadThatEndsKeepsItLocked) {
   others_mutex_.unlock();
 }
 
-TEST_F(MutexTest, UnlockingWhatIsNotLockedIsRefused) {
+TEST_F(MutexTest, UnlockWithoutLock_ThrowsNotOwner) {
   EXPECT_EQ(error_of([&] { return mutex_.unlock(), 0; }), Errc::not_owner);
   EXPECT_EQ(error_text_of([&] { return mutex_.unlock(), 0; }).find("unlock /lock: "), 0U);
   const Hold hold = mutex_.acquire();
@@ -77,7 +77,7 @@ TEST_F(MutexTest, UnlockingWhatIsNotLockedIsRefused) {
   EXPECT_EQ(error_of([&] { return twin.unlock(), 0; }), Errc::not_owner);
 }
 
-TEST_F(MutexTest, ExcludesReentrantMutexesBothWays) {
+TEST_F(MutexTest, ReentrantMutexOnSamePath_ExcludesBothWays) {
   ReentrantMutex same_client(*client_, kPath);
   ReentrantMutex other_client(*other_, kPath);
   mutex_.lock();
@@ -94,7 +94,7 @@ TEST_F(MutexTest, ExcludesReentrantMutexesBothWays) {
   EXPECT_TRUE(get(queued));
 }
 
-TEST_F(MutexTest, DestroyingItGivesBackWhatIsLockedButNoHold) {
+TEST_F(MutexTest, Destructor_UnlocksButRetainsHolds) {
   auto mutex = std::make_unique<Mutex>(*client_, kPath);
   mutex->lock();
   mutex.reset();
@@ -108,7 +108,7 @@ TEST_F(MutexTest, DestroyingItGivesBackWhatIsLockedButNoHold) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(MutexTest, TheOwnerOfAHoldIsForPeople) {
+TEST_F(MutexTest, OwnerOfAcquire_IsShownButDoesNotNest) {
   const Owner owner = Owner::unique();
   Hold hold = mutex_.acquire({.owner = owner});
   EXPECT_EQ(hold.owner(), owner);
@@ -121,7 +121,7 @@ TEST_F(MutexTest, TheOwnerOfAHoldIsForPeople) {
 }
 
 // After a loss, a Mutex can have two locks: the lost one and a newer grant.
-TEST_F(MutexTest, ALostLockIsUnlockedApartFromTheNext) {
+TEST_F(MutexTest, LostAndNewLock_AreUnlockedSeparately) {
   mutex_.lock();
   expire_session(chroot_.hosts(), client_->session_id());
   ASSERT_TRUE(eventually([&] { return !mutex_.is_locked(); }, kPatience));
@@ -140,7 +140,7 @@ TEST_F(MutexTest, ALostLockIsUnlockedApartFromTheNext) {
 }
 
 // If the calling thread has no lock of its own, unlock() undoes the oldest.
-TEST_F(MutexTest, AStrangerUnlocksTheOldest) {
+TEST_F(MutexTest, UnlockByOtherThread_UnlocksTheOldest) {
   std::thread([&] { mutex_.lock(); }).join();
   expire_session(chroot_.hosts(), client_->session_id());
   ASSERT_TRUE(eventually([&] { return !mutex_.is_locked(); }, kPatience));
@@ -151,7 +151,7 @@ TEST_F(MutexTest, AStrangerUnlocksTheOldest) {
   EXPECT_FALSE(mutex_.is_locked());
 }
 
-TEST_F(MutexTest, LockingAgainAfterALossIsNoError) {
+TEST_F(MutexTest, LockAfterLoss_Succeeds) {
   Hold lost = mutex_.acquire();
   expire_session(chroot_.hosts(), client_->session_id());
   ASSERT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kPatience));
@@ -159,7 +159,7 @@ TEST_F(MutexTest, LockingAgainAfterALossIsNoError) {
   mutex_.unlock();
 }
 
-TEST_F(MutexTest, GuardsOfTheStandardLibraryAndOfBoost) {
+TEST_F(MutexTest, StandardAndBoostGuards_LockAndUnlock) {
   {
     const std::lock_guard guard(mutex_);
     EXPECT_FALSE(std::unique_lock(others_mutex_, std::try_to_lock).owns_lock());
@@ -180,7 +180,7 @@ TEST_F(MutexTest, GuardsOfTheStandardLibraryAndOfBoost) {
   EXPECT_TRUE(becomes_empty("/second"));
 }
 
-TEST_F(MutexTest, WaitingIsStoppedAndInterrupted) {
+TEST_F(MutexTest, StopOrInterruptWhileWaiting_LeavesQueue) {
   others_mutex_.lock();
   std::stop_source stop;
   auto stopped = in_thread([&] { return mutex_.lock(stop.get_token()); });
@@ -204,7 +204,7 @@ TEST_F(MutexTest, WaitingIsStoppedAndInterrupted) {
   others_mutex_.unlock();
 }
 
-TEST_F(MutexTest, Asynchronously) {
+TEST_F(MutexTest, AsyncAcquire_PassesHoldToHandler) {
   std::promise<Hold> promise;
   auto got = promise.get_future();
   mutex_.async_acquire(
@@ -215,7 +215,7 @@ TEST_F(MutexTest, Asynchronously) {
 
 // The grant races with the destructor. lock() returns first and the destructor releases the lock,
 // or lock() throws. In both cases the path becomes free.
-TEST_F(MutexTest, DestroyedWhileTheGrantComes) {
+TEST_F(MutexTest, DestructorRacesWithGrant_PathBecomesFree) {
   for (int round = 0; round < 30; ++round) {
     std::unique_ptr<Mutex> mutex;
     std::promise<void> destroyed;

@@ -31,13 +31,13 @@ class Participants : public LockTest {
   ReentrantMutex others_mutex_{*other_, kPath};
 };
 
-TEST_F(Participants, NobodyIsInAQueueThatDoesNotExist) {
+TEST_F(Participants, PathDoesNotExist_QueueIsEmpty) {
   EXPECT_TRUE(mutex_.participants().empty());
   EXPECT_EQ(mutex_.queue_position(), std::nullopt);
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);  // queries create no znode
 }
 
-TEST_F(Participants, TellsWhoIsWhoInOrder) {
+TEST_F(Participants, Participants_AreListedInQueueOrder) {
   // The leader's clock is this machine's clock; ZooKeeper rounds to milliseconds.
   const auto begun = std::chrono::system_clock::now() - 1s;
   const Owner first = Owner::unique();
@@ -82,7 +82,7 @@ TEST_F(Participants, TellsWhoIsWhoInOrder) {
   EXPECT_EQ(get(waiting).token(), all[1].token);
 }
 
-TEST_F(Participants, QueuePositionCountsWhoStandsBefore) {
+TEST_F(Participants, QueuePosition_CountsContendersAhead) {
   const Owner waiter = Owner::unique();
   Hold hold = others_mutex_.acquire();
   EXPECT_EQ(others_mutex_.queue_position(), 0U);
@@ -103,7 +103,7 @@ TEST_F(Participants, QueuePositionCountsWhoStandsBefore) {
   EXPECT_EQ(mutex_.queue_position(Owner::unique()), std::nullopt);
 }
 
-TEST_F(Participants, ForeignNodesHaveNoTexts) {
+TEST_F(Participants, ForeignNode_IsListedWithoutTexts) {
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   const auto foreign = raw().create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
                                     "10.0.0.1", ZOO_EPHEMERAL_SEQUENTIAL);
@@ -119,7 +119,7 @@ TEST_F(Participants, ForeignNodesHaveNoTexts) {
   EXPECT_EQ(all[0].pid, 0);
 }
 
-TEST_F(Participants, TextsAreCutAndHaveNoControlCharacters) {
+TEST_F(Participants, LongOrControlText_IsCutAndCleaned) {
   const auto client = connect(named(std::string(100, 'x') + "\n\x1b[2J"));
   const auto tricky = connect(named("a\nowner=forged\x1b[2J"));
   ReentrantMutex mutex(*client, kPath);

@@ -20,7 +20,7 @@ class Pause : public LockTest {
   ReentrantMutex mutex_{*client_, kPath};
 };
 
-TEST_F(Pause, LongerThanTheSessionTheFirstQuestionSaysLost) {
+TEST_F(Pause, PauseLongerThanSession_FirstQueryReportsLost) {
   HolderProcess other(chroot_.hosts(), kPath, kShortSession);
   const auto granted = other.wait_until_held();
   EXPECT_EQ(granted.state, "held");
@@ -56,7 +56,7 @@ TEST_F(Pause, LongerThanTheSessionTheFirstQuestionSaysLost) {
   EXPECT_EQ(other.receive(), "1");
 }
 
-TEST_F(Pause, ShorterThanTheLeaseNothingIsLost) {
+TEST_F(Pause, PauseShorterThanLease_HoldIsRetained) {
   HolderProcess other(chroot_.hosts(), kPath, 20s);
   const auto granted = other.wait_until_held();
   other.process().pause();
@@ -77,7 +77,7 @@ TEST_F(Pause, ShorterThanTheLeaseNothingIsLost) {
 
 // The lease has expired but the session has not. No other client can be granted, and the hold is
 // still lost.
-TEST_F(Pause, LongerThanTheLeaseIsLostEvenIfTheSessionLives) {
+TEST_F(Pause, PauseLongerThanLease_LostThoughSessionLives) {
   HolderProcess other(chroot_.hosts(), kPath, 8s);
   const auto granted = other.wait_until_held();
   other.process().pause();
@@ -93,7 +93,7 @@ TEST_F(Pause, LongerThanTheLeaseIsLostEvenIfTheSessionLives) {
   EXPECT_TRUE(static_cast<bool>(mutex_.acquire({.deadline = kPatience})));
 }
 
-TEST_F(Pause, AKilledHoldersLockPassesOn) {
+TEST_F(Pause, HolderKilled_NextContenderIsGranted) {
   HolderProcess other(chroot_.hosts(), kPath, kShortSession);
   const auto granted = other.wait_until_held();
   auto first = mutex_.async_acquire();
@@ -110,7 +110,7 @@ TEST_F(Pause, AKilledHoldersLockPassesOn) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Pause, AKilledWaiterIsPassedOver) {
+TEST_F(Pause, WaiterKilled_NextContenderIsGranted) {
   Hold hold = mutex_.acquire();
   HolderProcess other(chroot_.hosts(), kPath, kShortSession);
   ASSERT_TRUE(reaches_nodes(2));

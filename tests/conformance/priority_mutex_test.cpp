@@ -22,7 +22,7 @@ class PriorityMutexTest : public LockTest {
   }
 };
 
-TEST_F(PriorityMutexTest, IsReentrantAndLeavesNothing) {
+TEST_F(PriorityMutexTest, NestedLock_UsesOneNodeAndLeavesNone) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
   {
@@ -34,7 +34,7 @@ TEST_F(PriorityMutexTest, IsReentrantAndLeavesNothing) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(PriorityMutexTest, TheHeavierGoFirstAndEqualsInTheOrderOfArrival) {
+TEST_F(PriorityMutexTest, Release_GrantsByWeightThenArrival) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
   Hold hold = mutex.acquire();
@@ -51,7 +51,7 @@ TEST_F(PriorityMutexTest, TheHeavierGoFirstAndEqualsInTheOrderOfArrival) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(PriorityMutexTest, TheAgedAreNotOvertaken) {
+TEST_F(PriorityMutexTest, AgedContender_IsNotOvertaken) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath, {.ageing = 1});
   Hold hold = mutex.acquire();
@@ -62,7 +62,7 @@ TEST_F(PriorityMutexTest, TheAgedAreNotOvertaken) {
   for (const std::size_t i : {1U, 0U, 2U, 4U, 3U}) EXPECT_TRUE(get(waiting[i])) << i;
 }
 
-TEST_F(PriorityMutexTest, ExcludesTheMutexesOnItsPath) {
+TEST_F(PriorityMutexTest, ReentrantMutexOnSamePath_ExcludesBothWays) {
   const auto client = connect();
   PriorityMutex weighted(*client, kPath);
   ReentrantMutex plain(*client, kPath);
@@ -77,7 +77,7 @@ TEST_F(PriorityMutexTest, ExcludesTheMutexesOnItsPath) {
   plain.unlock();
 }
 
-TEST_F(PriorityMutexTest, ParticipantsComeInTheOrderOfService) {
+TEST_F(PriorityMutexTest, Participants_AreListedInGrantOrder) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
   Hold hold = mutex.acquire();
@@ -101,7 +101,7 @@ TEST_F(PriorityMutexTest, ParticipantsComeInTheOrderOfService) {
   EXPECT_EQ(ReentrantMutex(*client, kPath).participants(), next);
 }
 
-TEST_F(PriorityMutexTest, WhoWaitsHearsItsPlace) {
+TEST_F(PriorityMutexTest, Waiter_IsNotifiedOfItsPosition) {
   const auto client = connect();
   EventLog heard;
   PriorityMutex mutex(*client, kPath);
@@ -121,7 +121,7 @@ TEST_F(PriorityMutexTest, WhoWaitsHearsItsPlace) {
   EXPECT_EQ(events[2].token, hold.token());
 }
 
-TEST_F(PriorityMutexTest, WhoPassesIsSeenOnce) {
+TEST_F(PriorityMutexTest, ContenderPassesGate_IsListedOnce) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
   const LockObserver observer(*client, kPath);
@@ -139,7 +139,7 @@ TEST_F(PriorityMutexTest, WhoPassesIsSeenOnce) {
 }
 
 // Znodes at the gate are not part of the lock's queue.
-TEST_F(PriorityMutexTest, WhoWaitsAtTheGateStandsBeforeNobodyElse) {
+TEST_F(PriorityMutexTest, WaiterAtGate_IsNotAheadInLockQueue) {
   const auto client = connect();
   PriorityMutex weighted(*client, kPath);
   ReentrantMutex plain(*client, kPath);
@@ -162,7 +162,7 @@ TEST_F(PriorityMutexTest, WhoWaitsAtTheGateStandsBeforeNobodyElse) {
   EXPECT_TRUE(get(light));
 }
 
-TEST_F(PriorityMutexTest, WhoOnlyWaitsAtTheGateIsNotAskedToLetGo) {
+TEST_F(PriorityMutexTest, WaiterAtGate_IsNotRequestedToRelease) {
   const auto client = connect();
   ASSERT_EQ(raw().create(kPath).rc, ZOK);
   ASSERT_EQ(raw().create(kPath + "/weight-5-age-100-0000000000").rc, ZOK);
@@ -189,7 +189,7 @@ TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {
   EXPECT_EQ(second.state(), HoldState::held);
 }
 
-TEST_F(PriorityMutexTest, WhoTurnsAwayLeavesTheGate) {
+TEST_F(PriorityMutexTest, StoppedWaiter_LeavesTheGate) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
   Hold hold = mutex.acquire();
@@ -205,7 +205,7 @@ TEST_F(PriorityMutexTest, WhoTurnsAwayLeavesTheGate) {
 }
 
 // The heavy contender overtook the light one, so it holds although it arrived later.
-TEST_F(PriorityMutexTest, WhoHoldsIsAskedToLetGoAndNotWhoWaitsAtTheGate) {
+TEST_F(PriorityMutexTest, ReleaseRequest_ReachesHolderNotWaiterAtGate) {
   const auto client = connect();
   const auto asker = connect();
   PriorityMutex mutex(*client, kPath);
@@ -219,7 +219,7 @@ TEST_F(PriorityMutexTest, WhoHoldsIsAskedToLetGoAndNotWhoWaitsAtTheGate) {
   EXPECT_EQ(get(light).state(), HoldState::held);
 }
 
-TEST_F(PriorityMutexTest, CallsOfOneOwnerNest) {
+TEST_F(PriorityMutexTest, AsyncCallsOfOneOwner_ShareOneGrant) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
   Hold hold = mutex.acquire();
@@ -233,7 +233,7 @@ TEST_F(PriorityMutexTest, CallsOfOneOwnerNest) {
 }
 
 // The error comes at once, without waiting at the gate first.
-TEST_F(PriorityMutexTest, WhoLostItHearsSoAtOnce) {
+TEST_F(PriorityMutexTest, LockAfterLoss_ThrowsAtOnce) {
   const auto client = connect();
   const auto other = connect();
   PriorityMutex mutex(*client, kPath);
@@ -247,7 +247,7 @@ TEST_F(PriorityMutexTest, WhoLostItHearsSoAtOnce) {
   EXPECT_FALSE(mutex.try_lock());
 }
 
-TEST_F(PriorityMutexTest, WhatIsNoWeightIsRefused) {
+TEST_F(PriorityMutexTest, InvalidWeightOrAgeing_IsRefused) {
   const auto client = connect();
   EXPECT_EQ(error_text_of([&] { return PriorityMutex(*client, kPath, {.weight = 11}).try_lock(); }),
             "lock /lock: a weight is a number from 1 to 10, not 11 [zklock:3]");

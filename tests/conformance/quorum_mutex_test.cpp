@@ -103,7 +103,7 @@ class Quorum : public ::testing::Test {
 
 // ---- with all ensembles up ----------------------------------------------------------------------
 
-TEST_F(Quorum, TakesAllThatAreUp) {
+TEST_F(Quorum, AllEnsemblesUp_HoldsAll) {
   const Contender c = contender();
   QuorumHold hold = c->acquire();
   EXPECT_EQ(taken(hold), "xxx");
@@ -123,7 +123,7 @@ TEST_F(Quorum, TakesAllThatAreUp) {
   other->unlock();
 }
 
-TEST_F(Quorum, BadInputIsRefused) {
+TEST_F(Quorum, BadInput_IsRefused) {
   const Contender c = contender();
   const auto made_of = [](const QuorumMutex::Clients& clients, const std::string& path,
                           QuorumOptions options = {}) {
@@ -146,7 +146,7 @@ TEST_F(Quorum, BadInputIsRefused) {
   EXPECT_EQ(error_of([&] { c->lock(); }), Errc::closed);
 }
 
-TEST_F(Quorum, ATimeoutAndAStopLeaveNoNode) {
+TEST_F(Quorum, TimeoutOrStop_LeavesNoNode) {
   const Contender c = contender();
   ReentrantMutex second(*c.clients[1], kPath);
   const Hold block = second.acquire({.owner = Owner::unique()});
@@ -166,7 +166,7 @@ TEST_F(Quorum, ATimeoutAndAStopLeaveNoNode) {
   EXPECT_TRUE(reaches_nodes({0, 1, 1}));
 }
 
-TEST_F(Quorum, ASingleEnsembleThatOthersHoldIsNotWaitedFor) {
+TEST_F(Quorum, OneEnsembleHeldByOthers_IsNotWaitedFor) {
   const Contender c = contender();
   ReentrantMutex last(*c.clients[2], kPath);
   const Hold block = last.acquire({.owner = Owner::unique()});
@@ -178,7 +178,7 @@ TEST_F(Quorum, ASingleEnsembleThatOthersHoldIsNotWaitedFor) {
 
 // ---- ensembles that are down --------------------------------------------------------------------
 
-TEST_F(Quorum, AMinorityThatIsDownIsPassedOver) {
+TEST_F(Quorum, MinorityDown_IsSkipped) {
   servers_[0].kill_hard();
   const Contender c = contender({.ensemble_timeout = kShort});
   c->lock();
@@ -189,7 +189,7 @@ TEST_F(Quorum, AMinorityThatIsDownIsPassedOver) {
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 
-TEST_F(Quorum, EachGetsItsShareOfTheTimeAndIsPassedOverAtOnceFromThenOn) {
+TEST_F(Quorum, UnreachableEnsemble_IsSkippedAfterItsTimeShare) {
   servers_[1].kill_hard();
   const Contender c = contender();  // kLong: it would wait too long
   EXPECT_EQ(taken(c->acquire({.deadline = 3 * kShort})), "x-x");
@@ -200,7 +200,7 @@ TEST_F(Quorum, EachGetsItsShareOfTheTimeAndIsPassedOverAtOnceFromThenOn) {
   EXPECT_EQ(taken(c->acquire({.deadline = kPatience})), "xxx");
 }
 
-TEST_F(Quorum, ConnectionsThatAreStillBeingMadeAreWaitedFor) {
+TEST_F(Quorum, NotYetConnected_WaitsForConnections) {
   servers_[0].kill_hard();
   servers_[1].kill_hard();
   const Contender c = contender();
@@ -210,7 +210,7 @@ TEST_F(Quorum, ConnectionsThatAreStillBeingMadeAreWaitedFor) {
   EXPECT_TRUE(static_cast<bool>(get(waiting)));
 }
 
-TEST_F(Quorum, AMajorityThatIsDownIsAnError) {
+TEST_F(Quorum, MajorityDown_ThrowsNotConnected) {
   servers_[0].kill_hard();
   servers_[2].kill_hard();
   const Contender c = contender({.ensemble_timeout = kShort});
@@ -227,7 +227,7 @@ TEST_F(Quorum, AMajorityThatIsDownIsAnError) {
 }
 
 // The server accepts connections but does not answer.
-TEST_F(Quorum, AFrozenEnsembleIsPassedOverAndItsNodeGoesLater) {
+TEST_F(Quorum, EnsemblePaused_IsSkippedAndNodeDeletedLater) {
   const Contender c = contender({.ensemble_timeout = kShort});
   servers_[0].pause();
   QuorumHold hold = c->acquire({.deadline = kPatience});
@@ -238,7 +238,7 @@ TEST_F(Quorum, AFrozenEnsembleIsPassedOverAndItsNodeGoesLater) {
 }
 
 // The session timeout is so long that the client stays connected to the paused server.
-TEST_F(Quorum, FrozenButConnected_IsPassedOverAtOnceUntilItAnswers) {
+TEST_F(Quorum, PausedButConnected_IsSkippedUntilItReplies) {
   const Contender c = contender({.ensemble_timeout = kLong}, kNone, std::chrono::seconds(60));
   servers_[0].pause();
   EXPECT_EQ(taken(c->acquire({.deadline = 3 * kShort})), "-xx");
@@ -259,7 +259,7 @@ TEST_F(Quorum, FrozenButConnected_IsPassedOverAtOnceUntilItAnswers) {
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 
-TEST_F(Quorum, MajorityThatReturnsWithinTheDeadline_IsTaken) {
+TEST_F(Quorum, MajorityReturnsBeforeDeadline_IsGranted) {
   const Contender c = contender({.ensemble_timeout = std::chrono::milliseconds(200)});
   servers_[0].kill_hard();
   servers_[2].kill_hard();
@@ -272,7 +272,7 @@ TEST_F(Quorum, MajorityThatReturnsWithinTheDeadline_IsTaken) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(Quorum, MajorityOutOfReachUntilTheDeadline_IsAnErrorThen) {
+TEST_F(Quorum, MajorityDownUntilDeadline_ThrowsThen) {
   servers_[0].kill_hard();
   servers_[2].kill_hard();
   const Contender c = contender({.ensemble_timeout = std::chrono::milliseconds(200)});
@@ -282,7 +282,7 @@ TEST_F(Quorum, MajorityOutOfReachUntilTheDeadline_IsAnErrorThen) {
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 
-TEST_F(Quorum, KilledOneAfterTheOtherWhileHeldTheSecondTakesTheHold) {
+TEST_F(Quorum, SecondEnsembleKilled_HoldIsLost) {
   const Contender c = contender();
   QuorumHold hold = c->acquire();
   ASSERT_EQ(taken(hold), "xxx");
@@ -308,7 +308,7 @@ TEST_F(Quorum, KilledOneAfterTheOtherWhileHeldTheSecondTakesTheHold) {
   EXPECT_EQ(fired, 1);
 }
 
-TEST_F(Quorum, KilledWhileWaitedForItIsPassedOver) {
+TEST_F(Quorum, EnsembleKilledWhileWaiting_IsSkipped) {
   const Contender holder = contender({.ensemble_timeout = kShort});
   const Contender waiter = contender({.ensemble_timeout = kShort});
   QuorumHold hold = holder->acquire();
@@ -324,7 +324,7 @@ TEST_F(Quorum, KilledWhileWaitedForItIsPassedOver) {
   EXPECT_EQ(next.state(), HoldState::held);
 }
 
-TEST_F(Quorum, TwoKilledWhileWaitingTheCallFailsAndTheHoldIsLost) {
+TEST_F(Quorum, TwoKilledWhileWaiting_CallThrowsAndHoldIsLost) {
   const Contender holder = contender({.ensemble_timeout = kShort});
   const Contender waiter = contender({.ensemble_timeout = kShort});
   const QuorumHold hold = holder->acquire();
@@ -339,7 +339,7 @@ TEST_F(Quorum, TwoKilledWhileWaitingTheCallFailsAndTheHoldIsLost) {
 
 // ---- sessions -----------------------------------------------------------------------------------
 
-TEST_F(Quorum, AMemberLostWhileWaitingIsMadeUpForByTheRest) {
+TEST_F(Quorum, OnePartLostWhileWaiting_MajorityIsGranted) {
   const Contender c = contender();
   const Contender other = contender();
   ReentrantMutex others(*other.clients[1], kPath);
@@ -354,7 +354,7 @@ TEST_F(Quorum, AMemberLostWhileWaitingIsMadeUpForByTheRest) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(Quorum, AMajorityLostWhileWaitingIsNeverGranted) {
+TEST_F(Quorum, MajorityLostWhileWaiting_IsNotGranted) {
   Contender c = contender({.ensemble_timeout = kLong});
   const Contender other = contender();
   ReentrantMutex others(*other.clients[2], kPath);
@@ -374,7 +374,7 @@ TEST_F(Quorum, AMajorityLostWhileWaitingIsNeverGranted) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(Quorum, ExpiredSessionsWhileHeld) {
+TEST_F(Quorum, SecondSessionExpires_HoldIsLost) {
   const Contender c = contender();
   QuorumHold hold = c->acquire();
   expire(c, 2);
@@ -391,7 +391,7 @@ TEST_F(Quorum, ExpiredSessionsWhileHeld) {
 
 // ---- counts -------------------------------------------------------------------------------------
 
-TEST_F(Quorum, AListenerHearsOfEachEnsemble) {
+TEST_F(Quorum, Listener_IsNotifiedForEachEnsemble) {
   EventLog log;
   const Contender c = contender({.ensemble_timeout = kLong, .listener = log.listener()});
   QuorumHold hold = c->acquire();
@@ -419,7 +419,7 @@ TEST_F(Quorum, AListenerHearsOfEachEnsemble) {
   EXPECT_EQ(heard, (std::array{released, lost, released}));
 }
 
-TEST_F(Quorum, AMaximumHoldEndsTheWhole) {
+TEST_F(Quorum, MaxHoldElapsed_EndsTheWhole) {
   EventLog log;
   const Contender c = contender({.ensemble_timeout = kLong,
                                  .listener = log.listener(),
@@ -433,7 +433,7 @@ TEST_F(Quorum, AMaximumHoldEndsTheWhole) {
   EXPECT_TRUE(eventually([&] { return expired() == kEnsembles; }, kPatience));
 }
 
-TEST_F(Quorum, UnlockUndoesWhatItsLockTook) {
+TEST_F(Quorum, Unlock_UndoesPartsOfItsLock) {
   servers_[0].kill_hard();
   const Contender c = contender();
   ASSERT_TRUE(c->try_lock_for(3 * kShort));  // the second and the third ensemble
@@ -450,7 +450,7 @@ TEST_F(Quorum, UnlockUndoesWhatItsLockTook) {
   EXPECT_EQ(error_of([&] { c->unlock(); }), Errc::not_owner);
 }
 
-TEST_F(Quorum, AThreadThatEndsGivesBackWhatItLocked) {
+TEST_F(Quorum, ThreadEndsWhileLocked_ReleasesAllParts) {
   const Contender c = contender();
   auto locking = in_thread([&] { c->lock(); });
   get(locking);
@@ -459,7 +459,7 @@ TEST_F(Quorum, AThreadThatEndsGivesBackWhatItLocked) {
 
 // ---- order --------------------------------------------------------------------------------------
 
-TEST_F(Quorum, AnyTwoMajoritiesExcludeEachOther) {
+TEST_F(Quorum, DifferentMajorities_ExcludeEachOther) {
   for (std::size_t of_holder = 0; of_holder < kEnsembles; ++of_holder) {
     const Contender holder = contender({.ensemble_timeout = kShort}, of_holder);
     const QuorumHold hold = holder->acquire();
@@ -471,7 +471,7 @@ TEST_F(Quorum, AnyTwoMajoritiesExcludeEachOther) {
 }
 
 // Each contender has another unreachable ensemble, so each acquires another majority.
-TEST_F(Quorum, ContendersThatPassOverOthersExcludeEachOtherAndDoNotDeadlock) {
+TEST_F(Quorum, DifferentEnsemblesDown_ExcludesWithoutDeadlock) {
   constexpr int kRounds = 15;
   std::atomic<int> inside{0};
   std::atomic<int> overlaps{0};
@@ -494,7 +494,7 @@ TEST_F(Quorum, ContendersThatPassOverOthersExcludeEachOtherAndDoNotDeadlock) {
   EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 
-TEST_F(Quorum, ManyThreadsOfTwoProcesses) {
+TEST_F(Quorum, ManyThreadsOfTwoClientSets_ExcludeEachOther) {
   constexpr int kThreads = 6;
   constexpr int kRounds = 5;
   const std::array<Contender, 2> processes{contender(), contender()};

@@ -31,7 +31,7 @@ class QuorumGone : public ::testing::Test {
   ZooKeeperEnsemble ensemble_;
 };
 
-TEST_F(QuorumGone, AServerThatOnlyReadsEndsTheHoldAndGrantsNothing) {
+TEST_F(QuorumGone, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
   const auto holder = client();
   const auto other = client();
   ASSERT_TRUE(holder->wait_until_connected(kPatience));

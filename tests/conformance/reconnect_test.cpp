@@ -22,7 +22,7 @@ class Reconnect : public OwnServerTest {
   }
 };
 
-TEST_F(Reconnect, AHoldSurvivesARestartWithinItsLease) {
+TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
   const auto client = connect(patient(options()));
   ReentrantMutex mutex(*client, kPath);
   Chronicle<ConnectionState> told;
@@ -54,7 +54,7 @@ TEST_F(Reconnect, AHoldSurvivesARestartWithinItsLease) {
 }
 
 // A paused server is a broken connection that no side has closed.
-TEST_F(Reconnect, AHoldIsLostByItselfWhenTheServerStandsStill) {
+TEST_F(Reconnect, ServerPaused_HoldIsLostAtLeaseEnd) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath);
   const Hold hold = mutex.acquire();
@@ -77,7 +77,7 @@ TEST_F(Reconnect, AHoldIsLostByItselfWhenTheServerStandsStill) {
   EXPECT_TRUE(becomes_empty());  // also if the session still lives
 }
 
-TEST_F(Reconnect, NoServerForTheTimeout_TellsLost) {
+TEST_F(Reconnect, NoServerForSessionTimeout_NotifiesLost) {
   ClientOptions short_session = options();
   short_session.session_timeout = 2s;
   const auto client = connect(short_session);
@@ -91,7 +91,7 @@ TEST_F(Reconnect, NoServerForTheTimeout_TellsLost) {
   EXPECT_TRUE(told.has(ConnectionState::connected)) << "a new session";
 }
 
-TEST(ReconnectElsewhere, AnotherTimeoutLater_IsAWarning) {
+TEST(ReconnectElsewhere, LaterServerGrantsOtherTimeout_LogsWarning) {
   ZooKeeperServer first({.max_session_timeout = 2s});
   ZooKeeperServer second({.max_session_timeout = 4s});
   first.start();
@@ -111,7 +111,7 @@ TEST(ReconnectElsewhere, AnotherTimeoutLater_IsAWarning) {
 }
 
 // An emptied server has a lower zxid than the client, and refuses its session without an answer.
-TEST_F(Reconnect, AnEmptiedServer_GrantsAgain) {
+TEST_F(Reconnect, ServerEmptied_GrantsAgain) {
   ClientOptions without_chroot = options();
   without_chroot.hosts = server_.hosts();
   without_chroot.session_timeout = 2s;
@@ -131,7 +131,7 @@ TEST_F(Reconnect, AnEmptiedServer_GrantsAgain) {
 }
 
 // Calls that begin without a server wait for a connection until their deadline.
-TEST_F(Reconnect, CallsWaitForTheServer) {
+TEST_F(Reconnect, ServerDown_CallsWaitUntilDeadline) {
   ClientOptions impatient = patient(options());
   impatient.connection_timeout = 300ms;  // a longer deadline takes precedence
   const auto client = connect(impatient);

@@ -26,7 +26,7 @@ class Reentrancy : public LockTest {
   }
 };
 
-TEST_F(Reentrancy, ThreeDeep) {
+TEST_F(Reentrancy, ThreeNestedLocks_UseOneNode) {
   mutex_.lock();
   EXPECT_TRUE(mutex_.try_lock());
   EXPECT_TRUE(mutex_.try_lock_for(kPatience));
@@ -45,7 +45,7 @@ TEST_F(Reentrancy, ThreeDeep) {
   EXPECT_TRUE(is_free());
 }
 
-TEST_F(Reentrancy, TwoObjectsOnOnePathNest) {
+TEST_F(Reentrancy, TwoObjectsOnOnePath_Nest) {
   ReentrantMutex second(*client_, kPath);
   mutex_.lock();
   second.lock();
@@ -59,7 +59,7 @@ TEST_F(Reentrancy, TwoObjectsOnOnePathNest) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Reentrancy, TwoPathsAndTwoClientsDoNotNest) {
+TEST_F(Reentrancy, OtherPathOrClient_DoesNotNest) {
   ReentrantMutex elsewhere(*client_, "/elsewhere");
   const auto other = connect();
   ReentrantMutex of_other_client(*other, kPath);
@@ -71,7 +71,7 @@ TEST_F(Reentrancy, TwoPathsAndTwoClientsDoNotNest) {
   mutex_.unlock();
 }
 
-TEST_F(Reentrancy, ATokenRepeatsWithinAGrantAndGrowsWithTheNext) {
+TEST_F(Reentrancy, TokenWithinGrant_RepeatsAndIncreasesWithNext) {
   Hold first = mutex_.acquire();
   const FencingToken token = first.token();
   const std::string node = first.node();
@@ -88,7 +88,7 @@ TEST_F(Reentrancy, ATokenRepeatsWithinAGrantAndGrowsWithTheNext) {
   EXPECT_GT(mutex_.acquire().token(), token);
 }
 
-TEST_F(Reentrancy, UnlockDoesNotTouchAHold) {
+TEST_F(Reentrancy, UnlockWithHold_LeavesHold) {
   const Hold hold = mutex_.acquire();
   EXPECT_EQ(mutex_.hold_count(), 1);
   EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);
@@ -103,14 +103,14 @@ TEST_F(Reentrancy, UnlockDoesNotTouchAHold) {
   EXPECT_FALSE(is_free());
 }
 
-TEST_F(Reentrancy, ThreadsExcludeEachOther) {
+TEST_F(Reentrancy, LockByThread_ExcludesOtherThreads) {
   mutex_.lock();
   EXPECT_FALSE(another_thread_gets_it());
   mutex_.unlock();
   EXPECT_TRUE(another_thread_gets_it());
 }
 
-TEST_F(Reentrancy, TwoThreadsWaitForOneOwnerWithOneNode) {
+TEST_F(Reentrancy, TwoThreadsOfOneOwner_WaitWithOneNode) {
   const auto other = connect();
   ReentrantMutex others_mutex(*other, kPath);
   Hold others_hold = others_mutex.acquire();
@@ -133,7 +133,7 @@ TEST_F(Reentrancy, TwoThreadsWaitForOneOwnerWithOneNode) {
   EXPECT_FALSE(is_free());
 }
 
-TEST_F(Reentrancy, LocksAndHoldsOfAThreadAreCountedTogether) {
+TEST_F(Reentrancy, LocksAndHoldsOfThread_AreCountedTogether) {
   Hold hold = mutex_.acquire();
   mutex_.lock();
   mutex_.lock();
@@ -155,7 +155,7 @@ TEST_F(Reentrancy, LocksAndHoldsOfAThreadAreCountedTogether) {
   EXPECT_EQ(error_of([&] { mutex_.unlock(); }), Errc::not_owner);
 }
 
-TEST_F(Reentrancy, WhatOneThreadHasLostTheNextMayNest) {
+TEST_F(Reentrancy, LockLostByOneThread_AnotherThreadNests) {
   mutex_.lock();
   mutex_.lock();
   const std::vector<std::string> mine = nodes();
@@ -194,7 +194,7 @@ TEST_F(Reentrancy, WhatOneThreadHasLostTheNextMayNest) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Reentrancy, AMovedFromHoldIsEmptyAndSafe) {
+TEST_F(Reentrancy, MovedFromHold_IsEmptyAndSafe) {
   Hold source = mutex_.acquire();
   const FencingToken token = source.token();
   Hold target = std::move(source);
@@ -224,7 +224,7 @@ TEST_F(Reentrancy, AMovedFromHoldIsEmptyAndSafe) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Reentrancy, AHoldAssignedToItselfStays) {
+TEST_F(Reentrancy, SelfAssignedHold_IsRetained) {
   Hold hold = mutex_.acquire();
   Hold& alias = hold;
   hold = std::move(alias);
@@ -232,7 +232,7 @@ TEST_F(Reentrancy, AHoldAssignedToItselfStays) {
   EXPECT_EQ(mutex_.hold_count(), 1);
 }
 
-TEST_F(Reentrancy, WhatADestroyedMutexLockedIsUnlockedThroughAnother) {
+TEST_F(Reentrancy, MutexDestroyedWhileLocked_AnotherObjectUnlocks) {
   {
     ReentrantMutex mutex(*client_, "/other");
     mutex.lock();
@@ -246,7 +246,7 @@ TEST_F(Reentrancy, WhatADestroyedMutexLockedIsUnlockedThroughAnother) {
   EXPECT_TRUE(becomes_empty("/other")) << "or until its thread ends";
 }
 
-TEST_F(Reentrancy, AThreadThatEndsWithoutUnlockingGivesTheLockBack) {
+TEST_F(Reentrancy, ThreadEndsWhileLocked_ReleasesLock) {
   auto careless = in_thread([this] {
     mutex_.lock();
     mutex_.lock();

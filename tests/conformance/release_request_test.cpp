@@ -27,7 +27,7 @@ class Revoke : public LockTest {
   ReentrantMutex mutex_{*client_, kPath, {.listener = log_.listener()}};
 };
 
-TEST_F(Revoke, AHolderThatIsAskedMayRelease) {
+TEST_F(Revoke, HolderReleasesOnRequest_RequestSucceeds) {
   Hold hold = mutex_.acquire();
   auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
   EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
@@ -41,7 +41,7 @@ TEST_F(Revoke, AHolderThatIsAskedMayRelease) {
   EXPECT_TRUE(log_.reaches({"acquired", "release_requested", "released"}));
 }
 
-TEST_F(Revoke, AHolderThatIsAskedMayGoOn) {
+TEST_F(Revoke, HolderIgnoresRequest_RequestTimesOut) {
   const Hold hold = mutex_.acquire();
   EXPECT_FALSE(request_release(*asker_, kPath, {.deadline = 5s}));
   EXPECT_TRUE(asker_->flush(kPatience));
@@ -50,7 +50,7 @@ TEST_F(Revoke, AHolderThatIsAskedMayGoOn) {
   EXPECT_TRUE(log_.reaches({"acquired", "release_requested"}));
 }
 
-TEST_F(Revoke, RequestGivenUpBeforeItsReply_LeavesNoMarkerAfterFlush) {
+TEST_F(Revoke, RequestTimesOutBeforeReply_LeavesNoMarker) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   const Hold hold = mutex_.acquire();
   const std::string node = hold.node().substr(kPath.size() + 1);
@@ -65,7 +65,7 @@ TEST_F(Revoke, RequestGivenUpBeforeItsReply_LeavesNoMarkerAfterFlush) {
   }
 }
 
-TEST_F(Revoke, AForcedHolderIsLostFirst) {
+TEST_F(Revoke, ForcedRequest_HolderIsLostBeforeNextGrant) {
   Hold hold = mutex_.acquire();
   std::atomic<int> told{0};
   const std::stop_callback on_loss(hold.lost(), [&] {
@@ -86,7 +86,7 @@ TEST_F(Revoke, AForcedHolderIsLostFirst) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Revoke, CanNameOneOfSeveralHolders) {
+TEST_F(Revoke, RequestNamesOneHolder_OnlyThatHoldIsLost) {
   Semaphore semaphore(*client_, kPath, 2);
   const Permit first = semaphore.acquire();
   const Permit second = semaphore.acquire();
@@ -97,7 +97,7 @@ TEST_F(Revoke, CanNameOneOfSeveralHolders) {
   EXPECT_EQ(second.state(), HoldState::lost);
 }
 
-TEST_F(Revoke, NamedWaiter_IsAskedOnceItHolds) {
+TEST_F(Revoke, NamedWaiter_IsRequestedOnceGranted) {
   Hold before = ReentrantMutex(*asker_, kPath).acquire();
   auto waiting = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
@@ -115,7 +115,7 @@ TEST_F(Revoke, NamedWaiter_IsAskedOnceItHolds) {
   EXPECT_TRUE(log_.reaches({"waiting 1", "acquired", "release_requested", "released"}));
 }
 
-TEST_F(Revoke, OneWhoForcesWinsOverOneWhoAsks) {
+TEST_F(Revoke, ForcedBesidePlainRequest_HolderIsLost) {
   const Hold hold = mutex_.acquire();
   auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
   EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
@@ -127,7 +127,7 @@ TEST_F(Revoke, OneWhoForcesWinsOverOneWhoAsks) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Revoke, ADeadHoldersNodeGoesWithItsSession) {
+TEST_F(Revoke, HolderProcessKilled_RequestEndsAtSessionExpiry) {
   HolderProcess dead(chroot_.hosts(), kPath, 6s);
   dead.wait_until_held();
   dead.process().kill();
@@ -136,7 +136,7 @@ TEST_F(Revoke, ADeadHoldersNodeGoesWithItsSession) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Revoke, TheMarkerGoesWithTheAsker) {
+TEST_F(Revoke, RequesterClosed_MarkerIsDeleted) {
   const Hold hold = mutex_.acquire();
   auto asker = connect();
   auto asked = in_thread([&] { return error_of([&] { return request_release(*asker, kPath); }); });
@@ -147,7 +147,7 @@ TEST_F(Revoke, TheMarkerGoesWithTheAsker) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(Revoke, AMarkerStandsInNobodysWay) {
+TEST_F(Revoke, MarkerInQueue_DoesNotBlockContenders) {
   Hold hold = mutex_.acquire();
   const auto number = hold.node().substr(hold.node().size() - 10);
   const std::string marker = kPath + "/revoke-" + number;
@@ -165,7 +165,7 @@ TEST_F(Revoke, AMarkerStandsInNobodysWay) {
   EXPECT_TRUE(again);
 }
 
-TEST_F(Revoke, NobodyHoldsNobodyIsAsked) {
+TEST_F(Revoke, NoHolder_RequestSucceedsAtOnce) {
   EXPECT_TRUE(request_release(*asker_, "/never-locked"));
   mutex_.lock();
   mutex_.unlock();
@@ -175,7 +175,7 @@ TEST_F(Revoke, NobodyHoldsNobodyIsAsked) {
   EXPECT_TRUE(nodes().empty());
 }
 
-TEST_F(Revoke, BadInputIsRefused) {
+TEST_F(Revoke, BadInputOrClosedClient_IsRefused) {
   EXPECT_EQ(error_of([&] { return request_release(*asker_, "relative"); }), Errc::invalid_path);
   EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.node = "config"}); }),
             Errc::invalid_option);
@@ -183,7 +183,7 @@ TEST_F(Revoke, BadInputIsRefused) {
   EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath); }), Errc::closed);
 }
 
-TEST_F(Revoke, WhoMayNotCreateBesideTheHolderMayNotAsk) {
+TEST_F(Revoke, NoCreatePermission_RequestThrowsNoAuth) {
   ClientOptions with_acl = options();
   with_acl.digest = DigestCredential{"team", "secret"};
   with_acl.acl = AclPolicy::creator_all();
@@ -212,7 +212,7 @@ class RevokeAtAFrozenServer : public OwnServerTest {
   }
 };
 
-TEST_F(RevokeAtAFrozenServer, WhoIsInterruptedLeavesNoMarker) {
+TEST_F(RevokeAtAFrozenServer, InterruptedRequest_LeavesNoMarker) {
   const Hold hold = mutex_.acquire();
   const auto options = asking(hold, kPatience);
   server_.pause();
@@ -234,7 +234,7 @@ TEST_F(RevokeAtAFrozenServer, WhoIsInterruptedLeavesNoMarker) {
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
 }
 
-TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsIt) {
+TEST_F(RevokeAtAFrozenServer, Deadline_EndsRequest) {
   const Hold hold = mutex_.acquire();
   const auto options = asking(hold, 500ms);
   server_.pause();
@@ -242,7 +242,7 @@ TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsIt) {
   server_.resume();
 }
 
-TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsItBeforeTheTimeForAConnection) {
+TEST_F(RevokeAtAFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest) {
   const Hold hold = mutex_.acquire();
   ClientOptions patient = options();
   patient.connection_timeout = std::chrono::hours(1);
@@ -258,7 +258,7 @@ TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsItBeforeTheTimeForAConnection) {
   EXPECT_TRUE(server_.wait_until_serving()) << server_.log();
 }
 
-TEST_F(RevokeAtAFrozenServer, TheDeadlineEndsTheSearchForTheHolder) {
+TEST_F(RevokeAtAFrozenServer, Deadline_EndsSearchForHolder) {
   const Hold hold = mutex_.acquire();
   server_.pause();
   EXPECT_EQ(error_of([&] { return request_release(*asker_, kPath, {.deadline = 500ms}); }),

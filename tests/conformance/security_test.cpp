@@ -56,7 +56,7 @@ class Security : public LockTest {
   }
 };
 
-TEST_F(Security, ByDefaultNobodyElseWritesALockNodeAndAnybodyMayDeleteIt) {
+TEST_F(Security, DefaultAcl_OthersMayDeleteButNotWriteNode) {
   const auto client = connect();
   const auto other = connect();
   ReentrantMutex mutex(*client, kPath);
@@ -135,11 +135,11 @@ class CreateOnly : public Security {
   }
 };
 
-TEST_F(CreateOnly, ForgedReleaseGrantsNothing) {
+TEST_F(CreateOnly, ForgedRelease_GrantsNothing) {
   expect_forgery_grants_nothing<ReentrantMutex>("lock-");
 }
 
-TEST_F(CreateOnly, ForgedReleaseGrantsNoWriter) {
+TEST_F(CreateOnly, ForgedRelease_GrantsNoWriter) {
   expect_forgery_grants_nothing<SharedMutex>("__WRIT__");
 }
 
@@ -200,7 +200,7 @@ class CreatorAll : public Security {
   std::vector<std::string> nodes_;
 };
 
-TEST_F(CreatorAll, NobodyElseListsReadsWritesOrDeletesAnyNodeOrParent) {
+TEST_F(CreatorAll, OtherCredential_HasNoAccessToNodesOrParents) {
   for (const std::string digest : {"", "orders:wrong", "intruder:right"}) {
     RawClient stranger = raw_with(digest);
     for (const std::string& path : nodes_) {
@@ -223,7 +223,7 @@ TEST_F(CreatorAll, NobodyElseListsReadsWritesOrDeletesAnyNodeOrParent) {
   EXPECT_EQ(colleague_.set_data(hold_.node(), "released").rc, ZNOAUTH);
 }
 
-TEST_F(CreatorAll, ButAnybodyLearnsTheSessionOfANodeAndMayEndIt) {
+TEST_F(CreatorAll, AnyClient_CanReadSessionIdAndExpireSession) {
   RawClient stranger = raw_with("");
   const StatReply seen = stranger.exists(hold_.node());
   ASSERT_EQ(seen.rc, ZOK);  // ZooKeeper checks no ACL for exists
@@ -232,7 +232,7 @@ TEST_F(CreatorAll, ButAnybodyLearnsTheSessionOfANodeAndMayEndIt) {
   EXPECT_TRUE(eventually([&] { return hold_.state() == HoldState::lost; }, kPatience));
 }
 
-TEST_F(CreatorAll, AWrongSecretIsAnErrorOfEveryCallAndMakesNoNode) {
+TEST_F(CreatorAll, WrongSecret_EveryCallThrowsAndCreatesNoNode) {
   const auto before = everything();
   for (const AclPolicy& acl : {AclPolicy::creator_all(), AclPolicy::open()}) {
     const auto stranger = connect(credential("wrong", acl));
@@ -281,7 +281,7 @@ TEST_F(CreatorAll, AWrongSecretIsAnErrorOfEveryCallAndMakesNoNode) {
   EXPECT_TRUE(all_is_held());
 }
 
-TEST_F(Security, WithCreatorAllNoNodeIsEverOpenToTheWorld) {
+TEST_F(Security, CreatorAll_NoNodeIsOpenToWorld) {
   // The first client owns the path, even with the wrong secret. The second client is the stranger
   // then.
   const auto first = connect(credential("wrong"));
@@ -326,7 +326,7 @@ class WithoutDelete : public Security {
   ReentrantMutex mutex_{*client_, kPath};
 };
 
-TEST_F(WithoutDelete, Release_IsToldByFlushAndLaterCalls) {
+TEST_F(WithoutDelete, Release_IsReportedByFlushAndLaterCalls) {
   Hold hold = mutex_.acquire();
   const std::string node = hold.node();
   permit_delete(false);
@@ -350,7 +350,7 @@ TEST_F(WithoutDelete, Release_IsToldByFlushAndLaterCalls) {
   EXPECT_TRUE(client_->flush());
 }
 
-TEST_F(WithoutDelete, Withdrawal_IsToldByFlush) {
+TEST_F(WithoutDelete, Withdrawal_IsReportedByFlush) {
   const auto other = connect();
   Hold holder = ReentrantMutex(*other, kPath).acquire();
   permit_delete(false);
@@ -364,7 +364,7 @@ TEST_F(WithoutDelete, Withdrawal_IsToldByFlush) {
   EXPECT_TRUE(nodes().empty());
 }
 
-TEST_F(WithoutDelete, WaitingCallBehindTheNode_IsAnError) {
+TEST_F(WithoutDelete, CallWaitingBehindNode_ThrowsNoAuth) {
   Hold hold = ReentrantMutex(*client_, kPath, {.lock_delay = 1ms}).acquire();
   auto waiting = mutex_.async_acquire({.owner = Owner::unique()});
   ASSERT_TRUE(eventually([&] { return nodes().size() >= 3; }, kPatience)) << "with the marker";
@@ -376,7 +376,7 @@ TEST_F(WithoutDelete, WaitingCallBehindTheNode_IsAnError) {
   EXPECT_TRUE(eventually([&] { return client_->flush(); }, kPatience));
 }
 
-TEST_F(WithoutDelete, EndOfTheSession_EndsIt) {
+TEST_F(WithoutDelete, SessionExpired_FlushSucceeds) {
   Hold hold = mutex_.acquire();
   permit_delete(false);
   hold.release();
@@ -400,7 +400,7 @@ class RefusedCredential : public OwnServerTest {
   RefusedCredential() : OwnServerTest(refusing()) {}
 };
 
-TEST_F(RefusedCredential, IsAnErrorOfEveryCallAndMakesNoNode) {
+TEST_F(RefusedCredential, EveryCall_ThrowsAndCreatesNoNode) {
   for (const AclPolicy& acl : {AclPolicy::creator_all(), AclPolicy::open()}) {
     ClientOptions with = options();
     with.digest = DigestCredential{"orders", "right"};

@@ -32,7 +32,7 @@ class SemaphoreCount : public LockTest {
   Semaphore others_semaphore_{*other_, kPath, SharedCount{.initial = 9}};
 };
 
-TEST_F(SemaphoreCount, TheFirstSaysItAndItStays) {
+TEST_F(SemaphoreCount, FirstContender_SetsCountThatStays) {
   Permit two = semaphore_.acquire(2);
   EXPECT_EQ(two.node(), kPath + "/permits-2-0000000000");
   EXPECT_EQ(said(), "2");
@@ -44,7 +44,7 @@ TEST_F(SemaphoreCount, TheFirstSaysItAndItStays) {
   EXPECT_TRUE(others_semaphore_.acquire(2));
 }
 
-TEST_F(SemaphoreCount, RaisingItLetsInThoseWhoWait) {
+TEST_F(SemaphoreCount, CountRaised_GrantsWaiters) {
   const Permit held = semaphore_.acquire(2);
   std::vector<std::future<Permit>> waiting;
   for (int i = 0; i < 3; ++i) waiting.push_back(others_semaphore_.async_acquire());
@@ -60,7 +60,7 @@ TEST_F(SemaphoreCount, RaisingItLetsInThoseWhoWait) {
   EXPECT_TRUE(get(waiting[2]));
 }
 
-TEST_F(SemaphoreCount, LoweringItTakesNothingFromHolders) {
+TEST_F(SemaphoreCount, CountLowered_HoldersRetainPermits) {
   Permit one = semaphore_.acquire();
   Permit two = others_semaphore_.acquire();
   semaphore_.set_permits(1);
@@ -77,7 +77,7 @@ TEST_F(SemaphoreCount, LoweringItTakesNothingFromHolders) {
   EXPECT_TRUE(get(next));
 }
 
-TEST_F(SemaphoreCount, WithNoneAllWait) {
+TEST_F(SemaphoreCount, CountOfZero_AllWait) {
   Semaphore none(*client_, kPath, SharedCount{.initial = 0});
   EXPECT_FALSE(none.try_acquire());
   EXPECT_EQ(said(), "0");
@@ -89,7 +89,7 @@ TEST_F(SemaphoreCount, WithNoneAllWait) {
   EXPECT_TRUE(get(waits));
 }
 
-TEST_F(SemaphoreCount, AskingForMoreThanThereIsWaitsForARaise) {
+TEST_F(SemaphoreCount, RequestAboveCount_WaitsForRaise) {
   auto many = semaphore_.async_acquire(3);
   ASSERT_TRUE(eventually([&] { return said() == "2"; }, kPatience));
   ASSERT_TRUE(reaches_contenders(1));
@@ -103,13 +103,13 @@ TEST_F(SemaphoreCount, AskingForMoreThanThereIsWaitsForARaise) {
   EXPECT_TRUE(get(few));
 }
 
-TEST_F(SemaphoreCount, AskingForMoreThanThereIsEndsByDeadline) {
+TEST_F(SemaphoreCount, RequestAboveCount_EndsAtDeadline) {
   EXPECT_FALSE(semaphore_.acquire(3, {.deadline = 50ms}));
   EXPECT_TRUE(reaches_contenders(0));
   EXPECT_TRUE(semaphore_.acquire(2, {.deadline = kPatience}));
 }
 
-TEST_F(SemaphoreCount, OfChangesAtTheSameTimeNoneGetsLost) {
+TEST_F(SemaphoreCount, ConcurrentChanges_NoneIsLost) {
   std::vector<std::future<void>> threads;
   for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
     threads.push_back(in_thread([each] {
@@ -121,7 +121,7 @@ TEST_F(SemaphoreCount, OfChangesAtTheSameTimeNoneGetsLost) {
   EXPECT_TRUE(sum == 2 + 40 || sum == 9 + 40) << sum << ": whoever was first said how many";
 }
 
-TEST_F(SemaphoreCount, ItCanBeReadAndSetBeforeAnybodyCame) {
+TEST_F(SemaphoreCount, NoContenderYet_CountCanBeReadAndSet) {
   EXPECT_EQ(semaphore_.permits(), 2);
   EXPECT_EQ(others_semaphore_.available_permits(), 9);
   EXPECT_TRUE(semaphore_.participants().empty());
@@ -133,7 +133,7 @@ TEST_F(SemaphoreCount, ItCanBeReadAndSetBeforeAnybodyCame) {
   EXPECT_EQ(others_semaphore_.permits(), 0);
 }
 
-TEST_F(SemaphoreCount, PeopleMayWriteIt) {
+TEST_F(SemaphoreCount, CountWrittenByHand_IsUsed) {
   const Permit held = semaphore_.acquire(2);
   auto waits = others_semaphore_.async_acquire();
   ASSERT_TRUE(reaches_contenders(2));
@@ -141,7 +141,7 @@ TEST_F(SemaphoreCount, PeopleMayWriteIt) {
   EXPECT_TRUE(get(waits));
 }
 
-TEST_F(SemaphoreCount, ItsObserversSeeNoContenderInIt) {
+TEST_F(SemaphoreCount, CountNode_IsNotListedAsContender) {
   const Owner owner = Owner::unique();
   Permit one = semaphore_.acquire(1, {.owner = owner});
   auto two = others_semaphore_.async_acquire(2);
@@ -169,7 +169,7 @@ TEST_F(SemaphoreCount, ItsObserversSeeNoContenderInIt) {
   EXPECT_EQ(semaphore_.available_permits(), 4);
 }
 
-TEST_F(SemaphoreCount, Asynchronously) {
+TEST_F(SemaphoreCount, AsyncAcquire_PassesPermitToHandler) {
   std::promise<int> promise;
   auto got = promise.get_future();
   semaphore_.async_acquire(2, {}, [&](const Permit& permit, const std::exception_ptr& error) {
@@ -180,7 +180,7 @@ TEST_F(SemaphoreCount, Asynchronously) {
 
 // ---- what may happen to the node ----------------------------------------------------------------
 
-TEST_F(SemaphoreCount, ItsDeletionTakesNothingFromHolders) {
+TEST_F(SemaphoreCount, CountNodeDeleted_HoldersRetainPermits) {
   const Permit held = semaphore_.acquire(2);
   auto waits = others_semaphore_.async_acquire();
   ASSERT_TRUE(reaches_contenders(2));
@@ -190,7 +190,7 @@ TEST_F(SemaphoreCount, ItsDeletionTakesNothingFromHolders) {
   EXPECT_EQ(held.state(), HoldState::held);
 }
 
-TEST_F(SemaphoreCount, DataThatAreNoNumberAreAnError) {
+TEST_F(SemaphoreCount, CountNodeUnreadable_ThrowsBadData) {
   Permit held = semaphore_.acquire(2);
   auto waits = others_semaphore_.async_acquire();
   ASSERT_TRUE(reaches_contenders(2));
@@ -211,7 +211,7 @@ TEST_F(SemaphoreCount, DataThatAreNoNumberAreAnError) {
   EXPECT_TRUE(others_semaphore_.acquire());
 }
 
-TEST_F(SemaphoreCount, WhoMayNotReadItGetsAnError) {
+TEST_F(SemaphoreCount, NoReadPermission_ThrowsNoAuth) {
   ClientOptions own = options();
   own.digest = {"owner", "secret"};
   own.acl = AclPolicy::creator_all();
@@ -238,7 +238,7 @@ TEST_F(SemaphoreCount, WhoMayNotReadItGetsAnError) {
   EXPECT_TRUE(reaches_contenders(0)) << "nothing of it is left";
 }
 
-TEST_F(SemaphoreCount, TheEndOfTheSessionInBetweenQueuesAgain) {
+TEST_F(SemaphoreCount, SessionExpiresWhileWaiting_EnqueuesAgain) {
   const Permit held = semaphore_.acquire(2);
   auto waits = others_semaphore_.async_acquire();
   ASSERT_TRUE(reaches_contenders(2));
@@ -251,7 +251,7 @@ TEST_F(SemaphoreCount, TheEndOfTheSessionInBetweenQueuesAgain) {
 
 // ---- bad input ----------------------------------------------------------------------------------
 
-TEST_F(SemaphoreCount, BadNumbersAreRefusedAndNothingIsSent) {
+TEST_F(SemaphoreCount, BadCounts_AreRefusedWithoutRequests) {
   for (const int wanted : {0, -1}) {
     EXPECT_EQ(error_of([&] { return semaphore_.acquire(wanted); }), Errc::invalid_option);
   }
@@ -274,7 +274,7 @@ TEST_F(SemaphoreCount, BadNumbersAreRefusedAndNothingIsSent) {
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
 }
 
-TEST_F(SemaphoreCount, AFixedNumberCannotBeChanged) {
+TEST_F(SemaphoreCount, FixedCount_CannotBeChanged) {
   Semaphore fixed(*client_, "/fixed", 2);
   EXPECT_EQ(error_text_of([&] {
               fixed.set_permits(3);
@@ -286,7 +286,7 @@ TEST_F(SemaphoreCount, AFixedNumberCannotBeChanged) {
   EXPECT_EQ(raw().exists("/fixed").rc, ZNONODE);
 }
 
-TEST_F(SemaphoreCount, AFixedNumberBesideItIsRefused) {
+TEST_F(SemaphoreCount, FixedAndSharedCount_ThrowSettingsMismatch) {
   Semaphore fixed(*client_, kPath, 2);
   Permit shared = semaphore_.acquire();
   EXPECT_EQ(error_of([&] { return fixed.acquire(); }), Errc::settings_mismatch);
@@ -296,7 +296,7 @@ TEST_F(SemaphoreCount, AFixedNumberBesideItIsRefused) {
   EXPECT_EQ(error_of([&] { return semaphore_.acquire(); }), Errc::settings_mismatch);
 }
 
-TEST_F(SemaphoreCount, WithoutAServerItIsNotChanged) {
+TEST_F(SemaphoreCount, NoServer_ThrowsNotConnected) {
   ClientOptions nowhere = options();
   nowhere.hosts = "127.0.0.1:1";
   nowhere.connection_timeout = 200ms;
@@ -316,7 +316,7 @@ TEST_F(SemaphoreCount, WithoutAServerItIsNotChanged) {
 
 class SemaphoreCountAtAFrozenServer : public OwnServerTest {};
 
-TEST_F(SemaphoreCountAtAFrozenServer, ChangeWithoutAnAnswer_MayHaveBeenMade) {
+TEST_F(SemaphoreCountAtAFrozenServer, ChangeWithoutReply_ThrowsOutcomeUnknown) {
   const auto client = connect();
   Semaphore semaphore(*client, kPath, SharedCount{.initial = 1});
   semaphore.set_permits(2);
@@ -339,7 +339,7 @@ class ExpiringPermit : public LockTest, public ::testing::WithParamInterface<boo
   EventLog log_;
 };
 
-TEST_P(ExpiringPermit, GoesToTheNextAndItsListenerHearsOfItBeforeAndAfter) {
+TEST_P(ExpiringPermit, MaxHoldElapsed_NotifiesListenerAndGrantsNext) {
   const auto semaphore = make(*client_, {.listener = log_.listener(), .max_hold = 400ms});
   const auto others = make(*other_);
   const auto before = LeaseClock::now();
@@ -353,7 +353,7 @@ TEST_P(ExpiringPermit, GoesToTheNextAndItsListenerHearsOfItBeforeAndAfter) {
   EXPECT_TRUE(log_.reaches({"acquired", "expiring", "expired"}));
 }
 
-TEST_P(ExpiringPermit, ReleasedAfterwardsHarmsNobody) {
+TEST_P(ExpiringPermit, ReleaseAfterExpiry_RetainsNextPermit) {
   const auto semaphore = make(*client_);
   const auto others = make(*other_);
   Permit expired = semaphore->acquire(2, {.max_hold = 200ms});
@@ -366,7 +366,7 @@ TEST_P(ExpiringPermit, ReleasedAfterwardsHarmsNobody) {
   EXPECT_EQ(semaphore->available_permits(), 0);
 }
 
-TEST_P(ExpiringPermit, OneOfSeveralLeavesTheOthers) {
+TEST_P(ExpiringPermit, OneOfTwoExpires_OtherIsRetained) {
   const auto semaphore = make(*client_);
   const Permit kept = semaphore->acquire();
   const Permit expiring = semaphore->acquire(1, {.max_hold = 200ms});
@@ -383,7 +383,7 @@ INSTANTIATE_TEST_SUITE_P(Shared, ExpiringPermit, ::testing::Values(true));
 
 class SemaphoreCountWatch : public OwnServerTest {};
 
-TEST_F(SemaphoreCountWatch, IsThereWhileSomebodyWaits) {
+TEST_F(SemaphoreCountWatch, CountNode_IsWatchedOnlyWhileWaiting) {
   const auto client = connect();
   const auto other = connect();
   Semaphore semaphore(*client, kPath, SharedCount{.initial = 1});

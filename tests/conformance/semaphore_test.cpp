@@ -32,7 +32,7 @@ class SemaphoreTest : public LockTest {
   Semaphore others_semaphore_{*other_, kPath, 3};
 };
 
-TEST_F(SemaphoreTest, GrantsAsManyAsThereAre) {
+TEST_F(SemaphoreTest, PermitsFree_AreGrantedUpToCount) {
   Permit two = semaphore_.acquire(2);
   Permit one = others_semaphore_.acquire();
   EXPECT_EQ(two.permits(), 2);
@@ -49,7 +49,7 @@ TEST_F(SemaphoreTest, GrantsAsManyAsThereAre) {
   EXPECT_EQ(get(both).permits(), 2);
 }
 
-TEST_F(SemaphoreTest, AllOrNothing) {
+TEST_F(SemaphoreTest, ConcurrentRequestsForTwo_AreGrantedWhole) {
   // Each thread acquires two of three permits. No thread ever holds only one of them.
   std::vector<std::future<void>> threads;
   for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
@@ -65,7 +65,7 @@ TEST_F(SemaphoreTest, AllOrNothing) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(SemaphoreTest, WhoWantsManyIsNotOvertaken) {
+TEST_F(SemaphoreTest, WaiterForMany_IsNotOvertaken) {
   Permit first = semaphore_.acquire(1);
   auto many = others_semaphore_.async_acquire(3);
   ASSERT_TRUE(reaches_nodes(2));
@@ -80,7 +80,7 @@ TEST_F(SemaphoreTest, WhoWantsManyIsNotOvertaken) {
   EXPECT_GT(get(few).token(), token);
 }
 
-TEST_F(SemaphoreTest, ItBelongsToNoThread) {
+TEST_F(SemaphoreTest, Permit_IsNotBoundToThread) {
   Permit mine = semaphore_.acquire(3);
   EXPECT_FALSE(semaphore_.try_acquire(1)) << "calls do not nest";
   const Owner owner = Owner::unique();
@@ -96,7 +96,7 @@ TEST_F(SemaphoreTest, ItBelongsToNoThread) {
   EXPECT_EQ(kept.state(), HoldState::held) << "although its thread has ended";
 }
 
-TEST_F(SemaphoreTest, WaitingEndsByDeadlineStopAndInterruption) {
+TEST_F(SemaphoreTest, DeadlineStopOrInterrupt_EndsWaiting) {
   const Permit all = semaphore_.acquire(3);
   EXPECT_FALSE(others_semaphore_.acquire(1, at_most(50ms)));
   std::stop_source stop;
@@ -120,7 +120,7 @@ TEST_F(SemaphoreTest, WaitingEndsByDeadlineStopAndInterruption) {
   EXPECT_EQ(all.state(), HoldState::held);
 }
 
-TEST_F(SemaphoreTest, ItsEndEndsWhoWaitsThere) {
+TEST_F(SemaphoreTest, DestroyedWhileWaiting_EndsTheCalls) {
   const Permit all = semaphore_.acquire(3);
   auto gone = std::make_unique<Semaphore>(*other_, kPath, 3);
   auto waiting = gone->async_acquire();
@@ -130,7 +130,7 @@ TEST_F(SemaphoreTest, ItsEndEndsWhoWaitsThere) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_F(SemaphoreTest, APermitThatIsLostPassesOn) {
+TEST_F(SemaphoreTest, PermitLost_GrantsNextWaiter) {
   Permit lost = semaphore_.acquire(2);
   Permit kept = others_semaphore_.acquire(1);
   auto waiting = others_semaphore_.async_acquire(2);
@@ -144,7 +144,7 @@ TEST_F(SemaphoreTest, APermitThatIsLostPassesOn) {
   EXPECT_TRUE(semaphore_.participants().size() == 2U) << "what is lost is not given back";
 }
 
-TEST_F(SemaphoreTest, Asynchronously) {
+TEST_F(SemaphoreTest, AsyncAcquire_PassesPermitToHandler) {
   std::promise<int> promise;
   auto got = promise.get_future();
   semaphore_.async_acquire(2, {}, [&](const Permit& permit, const std::exception_ptr& error) {
@@ -155,7 +155,7 @@ TEST_F(SemaphoreTest, Asynchronously) {
 
 // ---- queries of the queue -----------------------------------------------------------------------
 
-TEST_F(SemaphoreTest, TellsWhoHoldsAndHowManyAreLeft) {
+TEST_F(SemaphoreTest, Queries_ReportHoldersAndAvailablePermits) {
   EXPECT_EQ(semaphore_.permits(), 3);
   EXPECT_EQ(semaphore_.available_permits(), 3);
   const Owner owner = Owner::unique();
@@ -182,7 +182,7 @@ TEST_F(SemaphoreTest, TellsWhoHoldsAndHowManyAreLeft) {
   EXPECT_EQ(semaphore_.available_permits(), 3);
 }
 
-TEST_F(SemaphoreTest, AMutexOnItsPathTakesAll) {
+TEST_F(SemaphoreTest, MutexOnSamePath_TakesAllPermits) {
   Mutex mutex(*other_, kPath);
   mutex.lock();
   EXPECT_FALSE(semaphore_.try_acquire());
@@ -195,7 +195,7 @@ TEST_F(SemaphoreTest, AMutexOnItsPathTakesAll) {
 
 // ---- bad input ----------------------------------------------------------------------------------
 
-TEST_F(SemaphoreTest, AnotherNumberOfPermitsIsRefused) {
+TEST_F(SemaphoreTest, DifferentPermitCount_IsRefused) {
   Semaphore four(*other_, kPath, 4);
   const Permit permit = semaphore_.acquire();
   EXPECT_EQ(error_text_of([&] { return four.acquire(); }),
@@ -208,7 +208,7 @@ TEST_F(SemaphoreTest, AnotherNumberOfPermitsIsRefused) {
   EXPECT_TRUE(others_semaphore_.try_acquire(2));
 }
 
-TEST_F(SemaphoreTest, NoPermitsOrTooManyAreRefusedAndNothingIsSent) {
+TEST_F(SemaphoreTest, ZeroOrTooManyPermits_AreRefusedWithoutRequests) {
   for (const int wanted : {0, -1, 4, 2'000'000'000}) {
     const std::string text = "acquire /lock: a call can acquire from 1 to 3 permits, not " +
                              std::to_string(wanted) + " [zklock:";
@@ -231,7 +231,7 @@ TEST_F(SemaphoreTest, NoPermitsOrTooManyAreRefusedAndNothingIsSent) {
 
 class SemaphoreWatches : public OwnServerTest {};
 
-TEST_F(SemaphoreWatches, AWaiterWatchesAsManyAsStandInItsWay) {
+TEST_F(SemaphoreWatches, Waiter_WatchesOnlyConflictingPredecessors) {
   const auto client = connect();
   const auto other = connect();
   const auto late = connect();

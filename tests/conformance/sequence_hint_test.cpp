@@ -49,7 +49,7 @@ class SequenceHint : public OwnServerTest {
   }
 };
 
-TEST_F(SequenceHint, PathIsWatchedOnlyWhileItIsUsed) {
+TEST_F(SequenceHint, Path_IsWatchedOnlyWhileInUse) {
   EXPECT_TRUE(eventually([&] {
     lock_again_and_again();
     return watched(server_, kPath);
@@ -61,7 +61,7 @@ TEST_F(SequenceHint, PathIsWatchedOnlyWhileItIsUsed) {
   }
 }
 
-TEST_F(SequenceHint, AnotherPathOfTheSameNameIsAnother) {
+TEST_F(SequenceHint, PathRecreated_WaitsForNewPredecessor) {
   const std::string last = lock_again_and_again();
   // On a slow machine the client may have stopped relying on the sequence number. Then it reads the
   // queue, and the result is correct too.
@@ -71,7 +71,7 @@ TEST_F(SequenceHint, AnotherPathOfTheSameNameIsAnother) {
 }
 
 // The server sends no watch events of a path that the client may not read.
-TEST_F(SequenceHint, PathThatItMayNotReadIsNotTrusted) {
+TEST_F(SequenceHint, UnreadablePath_IsListedAndThrowsNoAuth) {
   static char world[] = "world";
   static char anyone[] = "anyone";
   ACL entry{ZOO_PERM_ALL & ~ZOO_PERM_READ, {world, anyone}};

@@ -27,7 +27,7 @@ class Session : public LockTest {
   }
 };
 
-TEST_F(Session, ExpiredIsLostAndToldOnce) {
+TEST_F(Session, SessionExpired_HoldIsLostAndNotifiedOnce) {
   Chronicle<ConnectionState> told;
   const auto subscription = client_->add_listener([&](ConnectionState s) { told.add(s); });
   std::atomic<int> fired{0};
@@ -55,7 +55,7 @@ TEST_F(Session, ExpiredIsLostAndToldOnce) {
   EXPECT_EQ(fired, 1);
 }
 
-TEST_F(Session, LostMustBeUnlockedBeforeItIsLockedAgain) {
+TEST_F(Session, LockLost_MustBeUnlockedBeforeNextLock) {
   mutex_.lock();
   mutex_.lock();
   expire(*client_);

@@ -50,7 +50,7 @@ class SharedMutexTest : public LockTest {
   SharedMutex others_mutex_{*other_, kPath};
 };
 
-TEST_F(SharedMutexTest, ReadersHoldTogetherAndAWriterWaitsForAllOfThem) {
+TEST_F(SharedMutexTest, TwoReadersHold_WriterWaitsForBoth) {
   Hold first = mutex_.acquire_shared(somebody());
   Hold second = others_mutex_.acquire_shared(somebody());
   auto writer = mutex_.async_acquire();
@@ -63,7 +63,7 @@ TEST_F(SharedMutexTest, ReadersHoldTogetherAndAWriterWaitsForAllOfThem) {
   EXPECT_EQ(get(writer).state(), HoldState::held);
 }
 
-TEST_F(SharedMutexTest, AReaderBehindAWaitingWriterWaits) {
+TEST_F(SharedMutexTest, ReaderBehindWaitingWriter_Waits) {
   Hold reader = mutex_.acquire_shared(somebody());
   auto writer = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
@@ -80,7 +80,7 @@ TEST_F(SharedMutexTest, AReaderBehindAWaitingWriterWaits) {
 
 // ---- owners and counts --------------------------------------------------------------------------
 
-TEST_F(SharedMutexTest, CountsWritesAndReadsByThread) {
+TEST_F(SharedMutexTest, NestedLocks_AreCountedPerThreadAndMode) {
   mutex_.lock();
   mutex_.lock();
   mutex_.lock_shared();
@@ -99,7 +99,7 @@ TEST_F(SharedMutexTest, CountsWritesAndReadsByThread) {
   EXPECT_EQ(nodes().size(), 1U);
 }
 
-TEST_F(SharedMutexTest, UnlockAndUnlockSharedAreNotMixedUp) {
+TEST_F(SharedMutexTest, UnlockOfOtherMode_ThrowsNotOwner) {
   const auto unlock = [&] { return error_of([&] { return mutex_.unlock(), 0; }); };
   const auto unlock_shared = [&] { return error_of([&] { return mutex_.unlock_shared(), 0; }); };
   EXPECT_EQ(unlock(), Errc::not_owner);
@@ -120,7 +120,7 @@ TEST_F(SharedMutexTest, UnlockAndUnlockSharedAreNotMixedUp) {
             0U);
 }
 
-TEST_F(SharedMutexTest, AnUpgradeIsRefusedAtOnce) {
+TEST_F(SharedMutexTest, Upgrade_IsRefusedAtOnce) {
   const std::shared_lock reading(mutex_);
   EXPECT_EQ(error_of([&] { return mutex_.try_lock(); }), Errc::would_deadlock);
   EXPECT_EQ(error_of([&] { return mutex_.try_lock_for(kPatience); }), Errc::would_deadlock);
@@ -133,7 +133,7 @@ TEST_F(SharedMutexTest, AnUpgradeIsRefusedAtOnce) {
             std::string::npos);
 }
 
-TEST_F(SharedMutexTest, ADowngradeKeepsThePlaceAndTheToken) {
+TEST_F(SharedMutexTest, Downgrade_RetainsNodeAndToken) {
   const Owner owner = Owner::unique();
   Hold writing = mutex_.acquire({.owner = owner});
   auto rival = others_mutex_.async_acquire();
@@ -149,7 +149,7 @@ TEST_F(SharedMutexTest, ADowngradeKeepsThePlaceAndTheToken) {
   EXPECT_TRUE(get(rival));
 }
 
-TEST_F(SharedMutexTest, AHoldIsReleasedByAnyThread) {
+TEST_F(SharedMutexTest, ReleaseByAnotherThread_ReleasesReadLock) {
   Hold reading = mutex_.acquire_shared();
   EXPECT_EQ(mutex_.read_count(), 1);
   auto released = in_thread([hold = std::move(reading)]() mutable { hold.release(); });
@@ -158,7 +158,7 @@ TEST_F(SharedMutexTest, AHoldIsReleasedByAnyThread) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(SharedMutexTest, AThreadThatEndsLeavesNoSharedLock) {
+TEST_F(SharedMutexTest, ThreadEndsWhileLocked_ReleasesSharedLock) {
   std::thread([&] {
     mutex_.lock_shared();
     mutex_.lock_shared();
@@ -174,7 +174,7 @@ TEST_F(SharedMutexTest, AThreadThatEndsLeavesNoSharedLock) {
   others_mutex_.unlock();
 }
 
-TEST_F(SharedMutexTest, ObjectsOfOneClientOnOnePathAreOneLock) {
+TEST_F(SharedMutexTest, ObjectsOfOneClientOnOnePath_ShareLock) {
   SharedMutex twin(*client_, kPath);
   ReentrantMutex plain(*client_, kPath);
   mutex_.lock_shared();
@@ -191,7 +191,7 @@ TEST_F(SharedMutexTest, ObjectsOfOneClientOnOnePathAreOneLock) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(SharedMutexTest, ExcludesMutexesOfOtherClients) {
+TEST_F(SharedMutexTest, MutexesOfOtherClients_ExcludeEachOther) {
   ReentrantMutex reentrant(*other_, kPath);
   Mutex mutex(*other_, kPath);
   Hold reading = mutex_.acquire_shared();
@@ -207,7 +207,7 @@ TEST_F(SharedMutexTest, ExcludesMutexesOfOtherClients) {
 
 // ---- the guards of the standard library and of Boost --------------------------------------------
 
-TEST_F(SharedMutexTest, StandardGuardsInAllTheirManners) {
+TEST_F(SharedMutexTest, StandardGuards_SupportAllTheirModes) {
   Hold writing = others_mutex_.acquire();
   EXPECT_FALSE(std::shared_lock(mutex_, std::try_to_lock).owns_lock());
   EXPECT_FALSE(std::shared_lock(mutex_, 50ms).owns_lock());
@@ -231,7 +231,7 @@ TEST_F(SharedMutexTest, StandardGuardsInAllTheirManners) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(SharedMutexTest, BoostsGuards) {
+TEST_F(SharedMutexTest, BoostGuards_LockAndUnlock) {
   const auto patience = boost::chrono::seconds(kPatience.count());
   {
     boost::shared_lock<SharedMutex> reading(mutex_);
@@ -257,7 +257,7 @@ TEST_F(SharedMutexTest, BoostsGuards) {
   EXPECT_TRUE(late.try_lock_for(patience));
 }
 
-TEST_F(SharedMutexTest, WaitingToReadIsInterruptedAndStopped) {
+TEST_F(SharedMutexTest, StopOrInterruptOfReader_LeavesQueue) {
   const Hold writing = others_mutex_.acquire();
   bool interrupted = false;
   boost::thread thread([&] {
@@ -279,7 +279,7 @@ TEST_F(SharedMutexTest, WaitingToReadIsInterruptedAndStopped) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_F(SharedMutexTest, AsynchronousReads) {
+TEST_F(SharedMutexTest, AsyncAcquireShared_PassesHoldToHandler) {
   std::promise<Hold> promise;
   auto got = promise.get_future();
   mutex_.async_acquire_shared(
@@ -294,7 +294,7 @@ TEST_F(SharedMutexTest, AsynchronousReads) {
 
 // ---- queries of the queue -----------------------------------------------------------------------
 
-TEST_F(SharedMutexTest, TellsReadersFromWriters) {
+TEST_F(SharedMutexTest, Participants_ShowReadersAndWriters) {
   const Hold first = mutex_.acquire_shared(somebody());
   const Hold second = others_mutex_.acquire_shared(somebody());
   auto writer = others_mutex_.async_acquire();
@@ -331,7 +331,7 @@ class SharedWithCurator : public SharedMutexTest {
   }
 };
 
-TEST_F(SharedWithCurator, ItsReadersLetReadersInAndWritersWait) {
+TEST_F(SharedWithCurator, CuratorReaderHolds_ReadersEnterAndWritersWait) {
   const std::string reads = enqueue("__READ__");
   EXPECT_TRUE(mutex_.try_lock_shared());
   mutex_.unlock_shared();
@@ -344,7 +344,7 @@ TEST_F(SharedWithCurator, ItsReadersLetReadersInAndWritersWait) {
   EXPECT_TRUE(get(writer));
 }
 
-TEST_F(SharedWithCurator, ItsWritersKeepEverybodyOut) {
+TEST_F(SharedWithCurator, CuratorWriterHolds_ReadersAndWritersWait) {
   const std::string writes = enqueue("__WRIT__");
   EXPECT_FALSE(mutex_.try_lock_shared());
   EXPECT_FALSE(mutex_.try_lock());
@@ -356,7 +356,7 @@ TEST_F(SharedWithCurator, ItsWritersKeepEverybodyOut) {
 }
 
 // Curator orders znodes by the sequence number behind the marker, and reads the marker itself.
-TEST_F(SharedWithCurator, OurNodesCarryItsMarkers) {
+TEST_F(SharedWithCurator, OwnNodes_HaveCuratorMarkers) {
   const Hold reading = mutex_.acquire_shared();
   const std::string theirs = enqueue("__WRIT__");
   auto late = others_mutex_.async_acquire_shared();
@@ -397,7 +397,7 @@ class SharedMutexWatches : public OwnServerTest {
   }
 };
 
-TEST_F(SharedMutexWatches, AWriterWatchesOneAndAReaderTheNearestWriter) {
+TEST_F(SharedMutexWatches, Waiter_WatchesOnlyNearestConflict) {
   const auto client = connect();
   SharedMutex mutex(*client, kPath);
   std::vector<std::unique_ptr<Client>> clients;
@@ -421,7 +421,7 @@ TEST_F(SharedMutexWatches, AWriterWatchesOneAndAReaderTheNearestWriter) {
   for (auto& each : waiting) EXPECT_TRUE(get(each));
 }
 
-TEST_F(SharedMutexTest, AReadLockIsNoHoldOfTheMutexesOnItsPath) {
+TEST_F(SharedMutexTest, ReadLock_IsNotCountedByOtherMutexes) {
   const auto client = connect();
   SharedMutex shared(*client, kPath);
   ReentrantMutex reentrant(*client, kPath);

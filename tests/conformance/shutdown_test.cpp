@@ -37,7 +37,7 @@ class Shutdown : public LockTest {
   }
 };
 
-TEST_F(Shutdown, EveryCallOfAClosedClientThrowsClosed) {
+TEST_F(Shutdown, ClientClosed_EveryCallThrowsClosed) {
   client_->close();
   client_->close();
   EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
@@ -55,7 +55,7 @@ TEST_F(Shutdown, EveryCallOfAClosedClientThrowsClosed) {
   EXPECT_EQ(mutex_.hold_count(), 0);
 }
 
-TEST_F(Shutdown, CloseWakesEveryWaiter) {
+TEST_F(Shutdown, Close_WakesEveryWaiter) {
   const Hold others_hold = others_mutex_.acquire();
   std::vector<std::future<Hold>> waiting;
   for (int i = 0; i < 3; ++i)
@@ -80,7 +80,7 @@ TEST_F(Shutdown, CloseWakesEveryWaiter) {
   EXPECT_EQ(others_hold.state(), HoldState::held);
 }
 
-TEST_F(Shutdown, CloseLosesWhatIsHeld) {
+TEST_F(Shutdown, Close_LosesHoldsAndGrantsNext) {
   std::atomic<int> fired{0};
   Hold hold = mutex_.acquire();
   mutex_.lock();
@@ -98,7 +98,7 @@ TEST_F(Shutdown, CloseLosesWhatIsHeld) {
   EXPECT_EQ(fired, 1);
 }
 
-TEST_F(Shutdown, DestroyingTheClientWhileItHoldsIsHarmless) {
+TEST_F(Shutdown, ClientDestroyedWhileHeld_HoldIsLost) {
   Hold hold = mutex_.acquire();
   auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(2));
@@ -112,7 +112,7 @@ TEST_F(Shutdown, DestroyingTheClientWhileItHoldsIsHarmless) {
 }
 
 // The executor and the objects that it refers to may be destroyed directly after the client.
-TEST_F(Shutdown, TheExecutorIsNotBeingCalledWhenCloseReturns) {
+TEST_F(Shutdown, CloseReturned_ExecutorIsNoLongerCalled) {
   SingleThread single;
   std::promise<void> entered;
   std::atomic<bool> armed{false};
@@ -144,7 +144,7 @@ TEST_F(Shutdown, TheExecutorIsNotBeingCalledWhenCloseReturns) {
 
 // The first close() waits for the listener, so a close() in the listener must not wait for the
 // first.
-TEST_F(Shutdown, AgainFromAListenerWhileItIsClosing) {
+TEST_F(Shutdown, CloseInListenerWhileClosing_ReturnsAtOnce) {
   std::promise<void> entered;
   std::atomic<bool> closed{false};
   std::atomic<bool> at_once{false};
@@ -181,7 +181,7 @@ struct LastWord {
 };
 
 // Each thread ends at the moment at which its lock, of a closed client, is destroyed.
-TEST_F(Shutdown, ThreadsEndWhileTheirLocksGo) {
+TEST_F(Shutdown, ThreadsEndWhileLocksAreDestroyed_AllEnd) {
   constexpr int kThreads = 64;
   std::vector<std::unique_ptr<ReentrantMutex>> mutexes;
   std::vector<std::future<void>> threads;
@@ -209,7 +209,7 @@ TEST_F(Shutdown, ThreadsEndWhileTheirLocksGo) {
   for (auto& thread : threads) get(thread);
 }
 
-TEST_F(Shutdown, FromACallback) {
+TEST_F(Shutdown, CloseInHandler_ClosesAndLosesHold) {
   std::promise<void> closed;
   mutex_.async_acquire({}, [&](Hold hold, const std::exception_ptr&) {
     client_->close();
@@ -222,7 +222,7 @@ TEST_F(Shutdown, FromACallback) {
   EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
 }
 
-TEST_F(Shutdown, TheClientIsDestroyedByACallback) {
+TEST_F(Shutdown, ClientDestroyedInHandler_LeavesNoNode) {
   std::promise<void> destroyed;
   mutex_.async_acquire({}, [&](const Hold&, const std::exception_ptr&) {
     client_.reset();
@@ -233,7 +233,7 @@ TEST_F(Shutdown, TheClientIsDestroyedByACallback) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Shutdown, FromAListenerAndFromALoss) {
+TEST_F(Shutdown, CloseInListenerOrLossCallback_Closes) {
   std::promise<void> closed;
   auto has_closed = closed.get_future();
   std::atomic<int> calls{0};
@@ -258,7 +258,7 @@ TEST_F(Shutdown, FromAListenerAndFromALoss) {
   EXPECT_EQ(error_of([&] { others_mutex_.lock(); }), Errc::closed);
 }
 
-TEST_F(Shutdown, ByManyThreadsAtOnce) {
+TEST_F(Shutdown, CloseByManyThreads_LosesHold) {
   const Hold hold = mutex_.acquire();
   std::vector<std::future<void>> closing;
   for (int i = 0; i < 4; ++i) {
@@ -271,7 +271,7 @@ TEST_F(Shutdown, ByManyThreadsAtOnce) {
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
 
-TEST_F(Shutdown, DuringABurstOfCalls) {
+TEST_F(Shutdown, CloseDuringCalls_EndsThemWithClosed) {
   for (int round = 0; round < 5; ++round) {
     const auto client = connect();
     ReentrantMutex mutex(*client, kPath);
@@ -295,7 +295,7 @@ TEST_F(Shutdown, DuringABurstOfCalls) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Shutdown, DestroyingAMutexWakesItsWaiters) {
+TEST_F(Shutdown, MutexDestroyed_WakesItsWaiters) {
   const Hold others_hold = others_mutex_.acquire();
   auto mutex = std::make_unique<ReentrantMutex>(*client_, kPath);
   auto waiting = in_thread([m = mutex.get()] { return m->acquire({.deadline = kPatience}); });
@@ -312,7 +312,7 @@ TEST_F(Shutdown, DestroyingAMutexWakesItsWaiters) {
 }
 
 // The close() runs the callback, which calls close() again.
-TEST_F(Shutdown, FromTheLossThatCloseTells) {
+TEST_F(Shutdown, CloseInLossCallbackOfClose_Returns) {
   std::promise<void> closed_by_loss;
   const Hold hold = mutex_.acquire();
   const std::stop_callback on_loss(hold.lost(), [&] {
@@ -328,7 +328,7 @@ TEST_F(Shutdown, FromTheLossThatCloseTells) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Shutdown, FromALossWhileOthersClose) {
+TEST_F(Shutdown, CloseInLossCallbackDuringOtherClose_Returns) {
   constexpr int kRounds = 10;
   for (int round = 0; round < kRounds; ++round) {
     const auto client = connect();
@@ -362,7 +362,7 @@ TEST_F(Shutdown, FromALossWhileOthersClose) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Shutdown, TheFutureOfAClosedClientHoldsTheError) {
+TEST_F(Shutdown, ClientClosed_FutureHoldsTheError) {
   client_->close();
   std::future<Hold> future;
   ASSERT_NO_THROW(future = mutex_.async_acquire());
@@ -370,7 +370,7 @@ TEST_F(Shutdown, TheFutureOfAClosedClientHoldsTheError) {
   EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
 }
 
-TEST_F(Shutdown, WakesWhoFlushes) {
+TEST_F(Shutdown, Close_WakesFlush) {
   ZooKeeperServer server;
   server.start();
   ASSERT_TRUE(server.wait_until_serving());
@@ -389,7 +389,7 @@ TEST_F(Shutdown, WakesWhoFlushes) {
   EXPECT_TRUE(client->flush());
 }
 
-TEST_F(Shutdown, RacingWithAFlushEndsBoth) {
+TEST_F(Shutdown, CloseRacesWithFlush_BothEnd) {
   constexpr int kRounds = 50;
   for (int round = 0; round < kRounds; ++round) {
     const auto client = connect();
@@ -407,7 +407,7 @@ TEST_F(Shutdown, RacingWithAFlushEndsBoth) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Shutdown, RacingWithALockIsEitherAGrantOrClosed) {
+TEST_F(Shutdown, CloseRacesWithLock_GrantsOrThrowsClosed) {
   constexpr int kRounds = 50;
   int granted = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -431,7 +431,7 @@ TEST_F(Shutdown, RacingWithALockIsEitherAGrantOrClosed) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Shutdown, RacingWithACallbackIsEitherAnOutcomeOrAnException) {
+TEST_F(Shutdown, CloseRacesWithAsyncAcquire_CallsHandlerOrThrows) {
   constexpr int kRounds = 50;
   int thrown = 0;
   for (int round = 0; round < kRounds; ++round) {
@@ -463,7 +463,7 @@ TEST_F(Shutdown, RacingWithACallbackIsEitherAnOutcomeOrAnException) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Shutdown, WithoutAServerIsBounded) {
+TEST_F(Shutdown, CloseWithoutServer_TakesBoundedTime) {
   ZooKeeperServer server;
   server.start();
   ASSERT_TRUE(server.wait_until_serving());

@@ -18,7 +18,7 @@ class Stop : public LockTest {
   std::stop_source stop_;
 };
 
-TEST_F(Stop, RequestedBeforeTheCallNothingIsSent) {
+TEST_F(Stop, StopBeforeCall_SendsNothing) {
   stop_.request_stop();
   EXPECT_FALSE(mutex_.lock(stop_.get_token()));
   EXPECT_FALSE(static_cast<bool>(mutex_.acquire({.stop = stop_.get_token()})));
@@ -26,7 +26,7 @@ TEST_F(Stop, RequestedBeforeTheCallNothingIsSent) {
   EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
 }
 
-TEST_F(Stop, RequestedWhileWaitingTheQueueIsLeft) {
+TEST_F(Stop, StopWhileWaiting_LeavesQueue) {
   const auto other = connect();
   ReentrantMutex others_mutex(*other, kPath);
   const Hold others_hold = others_mutex.acquire();
@@ -41,7 +41,7 @@ TEST_F(Stop, RequestedWhileWaitingTheQueueIsLeft) {
   EXPECT_EQ(others_hold.state(), HoldState::held);
 }
 
-TEST_F(Stop, StopsAJthread) {
+TEST_F(Stop, StopByJthread_EndsWaiting) {
   const auto other = connect();
   ReentrantMutex others_mutex(*other, kPath);
   const Hold others_hold = others_mutex.acquire();

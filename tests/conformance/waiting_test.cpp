@@ -17,7 +17,7 @@ namespace {
 
 using Waiting = BlockableTest;
 
-TEST_F(Waiting, ADeadlineOnEveryClock) {
+TEST_F(Waiting, DeadlineOnEveryClock_EndsWaiting) {
   block();
   const auto lease_clock = LeaseClock::now() + 100ms;
   EXPECT_FALSE(static_cast<bool>(mutex_.acquire({.deadline = lease_clock})));
@@ -30,7 +30,7 @@ TEST_F(Waiting, ADeadlineOnEveryClock) {
   EXPECT_TRUE(only_the_holder_is_left());
 }
 
-TEST_F(Waiting, ZeroAndNegativeTimeoutsAreOneAttempt) {
+TEST_F(Waiting, ZeroOrNegativeTimeout_MakesOneAttempt) {
   const std::vector<std::function<bool()>> attempts = {
       [this] { return mutex_.try_lock_for(0s); },
       [this] { return mutex_.try_lock_for(-1s); },
@@ -49,7 +49,7 @@ TEST_F(Waiting, ZeroAndNegativeTimeoutsAreOneAttempt) {
   EXPECT_TRUE(only_the_holder_is_left());
 }
 
-TEST_F(Waiting, HugeTimeoutsWaitUntilTheLockIsFree) {
+TEST_F(Waiting, HugeTimeout_WaitsUntilGranted) {
   const std::vector<std::function<bool()>> attempts = {
       [this] { return mutex_.try_lock_for(std::chrono::hours::max()); },
       [this] { return mutex_.try_lock_for(std::chrono::nanoseconds::max()); },
@@ -93,7 +93,7 @@ class Interruption : public Waiting {
   }
 };
 
-TEST_F(Interruption, TakesEveryBlockingCallOutOfTheQueue) {
+TEST_F(Interruption, InterruptOfBlockingCall_LeavesQueue) {
   block();
   EXPECT_TRUE(interrupted([this] { mutex_.lock(); }));
   EXPECT_TRUE(only_the_holder_is_left());
@@ -106,7 +106,7 @@ TEST_F(Interruption, TakesEveryBlockingCallOutOfTheQueue) {
   EXPECT_EQ(others_hold_.state(), HoldState::held);
 }
 
-TEST_F(Interruption, TheSameThreadLocksLater) {
+TEST_F(Interruption, InterruptedThread_CanLockLater) {
   block();
   EXPECT_TRUE(interrupted([this] {
     try {
@@ -125,7 +125,7 @@ TEST_F(Interruption, TheSameThreadLocksLater) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Interruption, IsNotTakenWhereItIsDisabled) {
+TEST_F(Interruption, InterruptionDisabled_WaitsUntilGranted) {
   block();
   std::atomic<bool> got_it{false};
   boost::thread thread([&] {

@@ -14,7 +14,7 @@ namespace {
 
 class WithLock : public LockTest {};
 
-TEST_F(WithLock, RunsUnderTheLockAndReleasesIt) {
+TEST_F(WithLock, LockFree_RunsFunctionAndReleases) {
   const auto client = connect();
   const auto result = with_lock(*client, kPath, {}, [&](const Hold& hold) {
     EXPECT_EQ(hold.state(), HoldState::held);
@@ -27,7 +27,7 @@ TEST_F(WithLock, RunsUnderTheLockAndReleasesIt) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(WithLock, TakesFunctionsWithoutArgumentAndResult) {
+TEST_F(WithLock, FunctionWithoutArgumentOrResult_Runs) {
   const auto client = connect();
   int runs = 0;
   EXPECT_TRUE(with_lock(*client, kPath, {}, [&] { ++runs; }));
@@ -36,7 +36,7 @@ TEST_F(WithLock, TakesFunctionsWithoutArgumentAndResult) {
   EXPECT_EQ(text.value, "done");
 }
 
-TEST_F(WithLock, SaysThatItDidNotRun) {
+TEST_F(WithLock, LockBusy_ReportsNotRun) {
   const auto client = connect();
   const Hold other = hold_lock(*client, kPath, {.owner = Owner::unique()});
   int runs = 0;
@@ -49,7 +49,7 @@ TEST_F(WithLock, SaysThatItDidNotRun) {
   EXPECT_EQ(runs, 0);
 }
 
-TEST_F(WithLock, SaysThatTheLockWasLostMeanwhile) {
+TEST_F(WithLock, LockLostMeanwhile_ReportsLost) {
   const auto client = connect();
   const auto result = with_lock(*client, kPath, {}, [&](const Hold& hold) {
     expire_session(chroot_.hosts(), client->session_id());
@@ -61,14 +61,14 @@ TEST_F(WithLock, SaysThatTheLockWasLostMeanwhile) {
   EXPECT_EQ(result.value, 7);
 }
 
-TEST_F(WithLock, WhatTheFunctionThrowsComesOutAndTheLockIsReleased) {
+TEST_F(WithLock, FunctionThrows_PropagatesAndReleases) {
   const auto client = connect();
   EXPECT_THROW(with_lock(*client, kPath, {}, []() -> int { throw std::runtime_error("no"); }),
                std::runtime_error);
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(WithLock, NestsInOneThread) {
+TEST_F(WithLock, NestedCall_SharesTheGrant) {
   const auto client = connect();
   EXPECT_TRUE(with_lock(*client, kPath, {}, [&](const Hold& outer) {
     const auto inner = with_lock(*client, kPath, {}, [] {});
@@ -76,7 +76,7 @@ TEST_F(WithLock, NestsInOneThread) {
   }));
 }
 
-TEST_F(WithLock, AListenerThatWouldNotBeHeardIsRefused) {
+TEST_F(WithLock, ListenerOfTemporaryMutex_IsRefused) {
   const auto client = connect();
   const MutexOptions heard{.listener = [](const LockEvent&) {}};
   EXPECT_EQ(error_of([&] { return hold_lock(*client, kPath, {}, heard); }), Errc::invalid_option);

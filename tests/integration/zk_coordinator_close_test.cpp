@@ -43,7 +43,7 @@ Operation some_operation(Probe& probe, int i) {
   }
 }
 
-TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
+TEST(ZkCoordinatorClose, CloseWithRequestsInFlight_RepliesOnceToEach) {
   const TestChroot chroot(SharedServer::hosts());
   ASSERT_EQ(RawClient(chroot.hosts()).create("/p").rc, ZOK);
   constexpr int kRequests = 200;
@@ -91,7 +91,7 @@ TEST(ZkCoordinatorClose, AnswersEveryRequestOnceWhateverIsUnderWay) {
   EXPECT_TRUE(eventually([&] { return left() == 0; }, std::chrono::seconds(30))) << left();
 }
 
-TEST(ZkCoordinatorClose, TellsTheEndBeforeTheSessionEnds) {
+TEST(ZkCoordinatorClose, Close_NotifiesEndBeforeClosedReplies) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts());
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
@@ -112,7 +112,7 @@ TEST(ZkCoordinatorClose, TellsTheEndBeforeTheSessionEnds) {
   EXPECT_TRUE(ended);
 }
 
-TEST(ZkCoordinatorClose, FromManyThreadsAndTwice) {
+TEST(ZkCoordinatorClose, CloseByManyThreadsAndTwice_NotifiesEndOnce) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts());
   (void)probe.session();
@@ -128,7 +128,7 @@ TEST(ZkCoordinatorClose, FromManyThreadsAndTwice) {
   EXPECT_EQ(probe.journal().count(Kind::ended), 1U);
 }
 
-TEST(ZkCoordinatorClose, WithoutAServerOrAStart) {
+TEST(ZkCoordinatorClose, CloseWithoutServerOrStart_RepliesClosed) {
   const testing::FreePorts dead(1);
   const ClientOptions options = Probe::with("127.0.0.1:" + std::to_string(dead[0]));
   Probe probe(options);
@@ -148,7 +148,7 @@ TEST(ZkCoordinatorClose, WithoutAServerOrAStart) {
   EXPECT_EQ(replies, 1);
 }
 
-TEST(ZkCoordinatorClose, WhileSubmitting) {
+TEST(ZkCoordinatorClose, CloseDuringSubmits_RepliesOnceToEach) {
   const TestChroot chroot(SharedServer::hosts());
   for (int round = 0; round < 10; ++round) {
     Probe probe(chroot.hosts());
@@ -174,7 +174,7 @@ TEST(ZkCoordinatorClose, WhileSubmitting) {
   }
 }
 
-TEST(ZkCoordinatorClose, LeavesNoThreadAndNoDescriptor) {
+TEST(ZkCoordinatorClose, Close_LeavesNoThreadAndNoDescriptor) {
   const TestChroot chroot(SharedServer::hosts());
   { const Probe warm_up(chroot.hosts()); }
   const std::size_t threads = entries("/proc/self/task");
@@ -189,7 +189,7 @@ TEST(ZkCoordinatorClose, LeavesNoThreadAndNoDescriptor) {
 
 // A submitter that is too late may be destroyed before its reply, and its handler may hold the last
 // reference.
-TEST(ZkCoordinatorClose, ALateReplyMayHoldTheLastReference) {
+TEST(ZkCoordinatorClose, LateReplyHoldsLastReference_IsDestroyedSafely) {
   struct Told {
     std::promise<void> alone;
     std::promise<int> replies;

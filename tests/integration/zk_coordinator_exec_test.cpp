@@ -41,7 +41,7 @@ Inherited inherited() {
   return found;
 }
 
-TEST(ZkCoordinatorExec, AStartedProgram_HasNothingOfTheConnection) {
+TEST(ZkCoordinatorExec, StartedProgram_InheritsNoConnectionDescriptor) {
   const auto server = serving();
   const Inherited before = inherited();
   ClientOptions options = Probe::with(server->hosts());

@@ -52,7 +52,7 @@ void restart(testing::ZooKeeperServer& server) {
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
 }
 
-TEST(ZkCoordinatorFaults, HoldsRequestsWithoutAServerAndSendsThemInOrder) {
+TEST(ZkCoordinatorFaults, ServerDown_RequestsAreHeldAndSentInOrder) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
@@ -81,7 +81,7 @@ TEST(ZkCoordinatorFaults, HoldsRequestsWithoutAServerAndSendsThemInOrder) {
   EXPECT_EQ(probe->trouble(), "");
 }
 
-TEST(ZkCoordinatorFaults, ALostReplyIsUnknownAndToldAfterTheLoss) {
+TEST(ZkCoordinatorFaults, ReplyLost_IsUnknownAndFollowsSuspended) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
@@ -114,7 +114,7 @@ TEST(ZkCoordinatorFaults, ALostReplyIsUnknownAndToldAfterTheLoss) {
   EXPECT_EQ(probe.journal().count(Kind::answered), answered + 1) << "lost replies prove nothing";
 }
 
-TEST(ZkCoordinatorFaults, AWatchSurvivesTheServersRestart) {
+TEST(ZkCoordinatorFaults, ServerRestarts_WatchIsRetained) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));
   Probe other(outlasting_a_restart(*server));
@@ -139,7 +139,7 @@ TEST(ZkCoordinatorFaults, AWatchSurvivesTheServersRestart) {
   EXPECT_EQ(probe.journal().last(Kind::watch).tag, 1);
 }
 
-TEST(ZkCoordinatorFaults, EveryKindOfWatchSurvivesTheServersRestart) {
+TEST(ZkCoordinatorFaults, ServerRestarts_EveryKindOfWatchIsRetained) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/list"}).status, Status::ok);
@@ -165,7 +165,7 @@ TEST(ZkCoordinatorFaults, EveryKindOfWatchSurvivesTheServersRestart) {
   }
 }
 
-TEST(ZkCoordinatorFaults, ASessionThatEndedIsFollowedByANewOne) {
+TEST(ZkCoordinatorFaults, SessionExpired_NewSessionFollows) {
   const auto server = serving();
   Probe probe(with_short_sessions(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
@@ -192,7 +192,7 @@ TEST(ZkCoordinatorFaults, ASessionThatEndedIsFollowedByANewOne) {
   EXPECT_EQ(probe.call(rq::CountChildren{"/p"}).session, fresh.session);
 }
 
-TEST(ZkCoordinatorFaults, WhatIsBoundToASessionEndsWithItAndTheRestGoesOn) {
+TEST(ZkCoordinatorFaults, SessionEnded_OnlyBoundRequestsFail) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));
   const SessionId old = probe.session();
@@ -216,7 +216,7 @@ TEST(ZkCoordinatorFaults, WhatIsBoundToASessionEndsWithItAndTheRestGoesOn) {
   }
 }
 
-TEST(ZkCoordinatorFaults, RequestsUnderWayEndWithTheSession) {
+TEST(ZkCoordinatorFaults, SessionExpires_RequestsInFlightEnd) {
   const auto server = serving();
   ClientOptions options = with_short_sessions(*server);
   options.max_in_flight = 4;
@@ -252,7 +252,7 @@ TEST(ZkCoordinatorFaults, RequestsUnderWayEndWithTheSession) {
   EXPECT_EQ(probe.journal().count(Kind::reply), 5U * 300U) << "each once";
 }
 
-TEST(ZkCoordinatorFaults, ReconnectsWithOneDeadAddressOfTwo) {
+TEST(ZkCoordinatorFaults, OneAddressOfTwoDead_Reconnects) {
   const testing::FreePorts dead(1);
   const auto server = serving();
   Probe probe(server->hosts() + ",127.0.0.1:" + std::to_string(dead[0]));
@@ -265,13 +265,13 @@ TEST(ZkCoordinatorFaults, ReconnectsWithOneDeadAddressOfTwo) {
   }
 }
 
-TEST(ZkCoordinatorFaults, ANameThatCannotBeResolvedDoesNotKeepFromTheOthers) {
+TEST(ZkCoordinatorFaults, UnresolvableHost_OtherHostsAreUsed) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe("no-such-host.invalid:2181," + chroot.hosts());
   EXPECT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
 }
 
-TEST(ZkCoordinatorFaults, SaysWhyThereIsNoConnection) {
+TEST(ZkCoordinatorFaults, NoConnection_ReplyStatesTheReason) {
   const testing::FreePorts dead(1);
   const std::string address = "127.0.0.1:" + std::to_string(dead[0]);
   ClientOptions options = Probe::with(address);
@@ -294,7 +294,7 @@ TEST(ZkCoordinatorFaults, SaysWhyThereIsNoConnection) {
   })) << probe->trouble();
 }
 
-TEST(ZkCoordinatorFaults, OnlyWhatIsBoundToASessionWaitsForItsReturn) {
+TEST(ZkCoordinatorFaults, ConnectionTimeout_OnlyBoundRequestsKeepWaiting) {
   const auto server = serving();
   ClientOptions options = outlasting_a_restart(*server);
   options.connection_timeout = std::chrono::milliseconds(200);
@@ -312,7 +312,7 @@ TEST(ZkCoordinatorFaults, OnlyWhatIsBoundToASessionWaitsForItsReturn) {
   EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::ok);
 }
 
-TEST(ZkCoordinatorFaults, AnUnreadableNodeIsAskedForAfterAReconnectToo) {
+TEST(ZkCoordinatorFaults, UnreadableNode_IsCheckedAfterReconnect) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));
   RawClient raw(server->hosts());
@@ -329,7 +329,7 @@ TEST(ZkCoordinatorFaults, AnUnreadableNodeIsAskedForAfterAReconnectToo) {
 
 // Servers since 3.8.4 send no event of a znode to a client that may not read it. So the C client
 // does not learn that its watch no longer exists.
-TEST(ZkCoordinatorFaults, WhatEndedWithoutAnEventIsNotWatchedAfterAReconnect) {
+TEST(ZkCoordinatorFaults, WatchEndedWithoutEvent_IsNotSetAfterReconnect) {
   const auto server = serving();
   const testing::Forwarder forwarder(server->port(), testing::Forwarder::Events::swallowed);
   ClientOptions options = outlasting_a_restart(*server);
@@ -366,7 +366,7 @@ TEST(ZkCoordinatorFaults, WhatEndedWithoutAnEventIsNotWatchedAfterAReconnect) {
   EXPECT_EQ(watches.find('/'), std::string::npos) << watches;
 }
 
-TEST(ZkCoordinatorFaults, WaitsForAServerThatStartsLater) {
+TEST(ZkCoordinatorFaults, ServerStartsLater_RequestsWaitForIt) {
   testing::ZooKeeperServer server;
   Probe probe(server.hosts());
   probe.send(1, rq::CreateParents{"/p"});
@@ -378,7 +378,7 @@ TEST(ZkCoordinatorFaults, WaitsForAServerThatStartsLater) {
   }
 }
 
-TEST(ZkCoordinatorFaults, AnAbandonedRequestIsNeverSent) {
+TEST(ZkCoordinatorFaults, AbandonedRequest_IsNeverSent) {
   testing::ZooKeeperServer server;
   Probe probe(server.hosts());
   const RequestId first = probe.send(1, rq::CreateParents{"/abandoned"});
@@ -398,7 +398,7 @@ TEST(ZkCoordinatorFaults, AnAbandonedRequestIsNeverSent) {
   EXPECT_EQ(probe.journal().count(Kind::reply), 2U);
 }
 
-TEST(ZkCoordinatorFaults, WhatFindsNoMemoryToBeAbandonedIsSent) {
+TEST(ZkCoordinatorFaults, NoMemoryToAbandon_RequestIsSent) {
   testing::ZooKeeperServer server;
   Probe probe(server.hosts());
   const std::size_t failures = testing::at_every_allocation([&](std::size_t memory) {
@@ -416,7 +416,7 @@ TEST(ZkCoordinatorFaults, WhatFindsNoMemoryToBeAbandonedIsSent) {
 }
 
 // Requests that wait for their turn, and then for the connection.
-TEST(ZkCoordinatorFaults, OfWhatIsHeldEachIsAnsweredAsItsKindIsAndTheRestInOrder) {
+TEST(ZkCoordinatorFaults, HeldRequests_EndByKindAndRestIsSentInOrder) {
   constexpr int kOfEach = 100;
   constexpr int kEvery = 10;
   const auto server = serving();
@@ -457,7 +457,7 @@ TEST(ZkCoordinatorFaults, OfWhatIsHeldEachIsAnsweredAsItsKindIsAndTheRestInOrder
   }
 }
 
-TEST(ZkCoordinatorFaults, ARefusedCredentialIsForEver) {
+TEST(ZkCoordinatorFaults, CredentialRefused_AllRequestsFail) {
   testing::ZooKeeperOptions server_options;
   server_options.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"};
   const auto server = serving(server_options);

@@ -73,7 +73,7 @@ class ZkCoordinatorLateEvents : public ::testing::Test {
   Probe probe_{options()};
 };
 
-TEST_F(ZkCoordinatorLateEvents, LossSeenAfterTheNextHandshake_DatesItNoLater) {
+TEST_F(ZkCoordinatorLateEvents, LossSeenAfterNextHandshake_DatesItNoLater) {
   BlockedCompletions blocked(probe_);
   reconnect();
   const Instant after_handshake = LeaseClock::now();

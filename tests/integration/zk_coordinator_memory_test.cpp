@@ -82,7 +82,7 @@ class ZkCoordinatorMemory : public ::testing::Test {
   std::size_t starved_ = 0;  // submitted, but not sent at once
 };
 
-TEST_F(ZkCoordinatorMemory, AContenderIsMadeExactlyWhenItsRequestIsSubmitted) {
+TEST_F(ZkCoordinatorMemory, NoMemory_ContenderIsCreatedOnlyIfSubmitted) {
   at_every_allocation([&](std::size_t memory) {
     const bool ran_out = submit(memory, rq::CreateContender{"/p", "lock-", "data"});
     expect_a_contender(memory);
@@ -92,7 +92,7 @@ TEST_F(ZkCoordinatorMemory, AContenderIsMadeExactlyWhenItsRequestIsSubmitted) {
   EXPECT_EQ(replies_that_are(Status::ok), replies_) << "each counts once against the cap";
 }
 
-TEST_F(ZkCoordinatorMemory, ATransactionIsPreparedAnew) {
+TEST_F(ZkCoordinatorMemory, NoMemoryForTransaction_IsPreparedAgain) {
   at_every_allocation([&](std::size_t memory) {
     const bool ran_out = submit(
         memory,
@@ -110,7 +110,7 @@ TEST_F(ZkCoordinatorMemory, ATransactionIsPreparedAnew) {
   EXPECT_EQ(replies_that_are(Status::ok), replies_) << "each counts once against the cap";
 }
 
-TEST_F(ZkCoordinatorMemory, AnUnusablePathIsRefusedAgain) {
+TEST_F(ZkCoordinatorMemory, NoMemoryForUnusablePath_IsRefusedAgain) {
   at_every_allocation([&](std::size_t memory) {
     return submit(memory, rq::Transaction{"/old", {rq::write::Set{"/a//b", "2"}}});
   });
@@ -122,7 +122,7 @@ TEST_F(ZkCoordinatorMemory, AnUnusablePathIsRefusedAgain) {
   EXPECT_EQ(probe_.journal().count(was_sent), 0U);
 }
 
-TEST_F(ZkCoordinatorMemory, OfParentsWhatIsNotSentIsUnknown) {
+TEST_F(ZkCoordinatorMemory, NoMemoryForParents_OutcomeIsUnknown) {
   at_every_allocation([&](std::size_t memory) {
     const bool ran_out = submit(memory, rq::CreateParents{"/n" + std::to_string(memory) + "/a/b"});
     EXPECT_EQ(RequestRegistry::instance().size(), 0U) << "the reply waits for what was sent";

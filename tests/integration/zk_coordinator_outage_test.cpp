@@ -41,7 +41,7 @@ TEST(ZkCoordinatorOutage, NoServerForTheTimeout_EndsTheSession) {
 }
 
 // A server refuses a session whose client has seen a later zxid than the server's last one.
-TEST(ZkCoordinatorOutage, AnEmptiedServer_GetsANewSession) {
+TEST(ZkCoordinatorOutage, ServerEmptied_GrantsNewSession) {
   const auto server = serving();
   Probe probe(with_timeout_of_two_seconds(*server));
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
@@ -59,7 +59,7 @@ TEST(ZkCoordinatorOutage, AnEmptiedServer_GetsANewSession) {
 
 // The first lease counts from attempt_began. With an earlier time it would expire before the first
 // grant.
-TEST(ZkCoordinatorOutage, NoServerAtFirst_AttemptBeganIsLate) {
+TEST(ZkCoordinatorOutage, NoServerAtFirst_AttemptBeganIsOfLastAttempt) {
   const auto server = serving();
   server->kill_hard();
   Probe probe(with_timeout_of_two_seconds(*server));

@@ -22,7 +22,7 @@ using testing::SharedServer;
 using testing::TestChroot;
 using Kind = Event::Kind;
 
-TEST(ZkCoordinator, CarriesOutEveryOperation) {
+TEST(ZkCoordinator, EveryOperation_IsExecuted) {
   const TestChroot chroot(SharedServer::hosts());
   RawClient raw(chroot.hosts());
   Probe probe(chroot.hosts());
@@ -81,7 +81,7 @@ TEST(ZkCoordinator, CarriesOutEveryOperation) {
   EXPECT_EQ(probe.call(rq::Delete{"/a/b/" + second.name}).status, Status::ok);
 }
 
-TEST(ZkCoordinator, ListedChildren_TellTheNextSequenceNumber) {
+TEST(ZkCoordinator, ListedChildren_ReportNextSequenceNumber) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts());
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
@@ -101,7 +101,7 @@ TEST(ZkCoordinator, ListedChildren_TellTheNextSequenceNumber) {
   EXPECT_EQ(probe.call(rq::ListChildren{"/p"}).next.value, 4);
 }
 
-TEST(ZkCoordinator, ParentsAreContainersThatTheServersClearAway) {
+TEST(ZkCoordinator, Parents_AreContainersThatServerDeletes) {
   testing::ZooKeeperOptions options;
   options.extra_jvm_flags = {"-Dznode.container.checkIntervalMs=100"};
   const auto server = serving(options);
@@ -112,7 +112,7 @@ TEST(ZkCoordinator, ParentsAreContainersThatTheServersClearAway) {
       [&] { return probe.call(rq::CountChildren{"/a"}).status == Status::no_node; }, kPatience));
 }
 
-TEST(ZkCoordinator, WorksWithoutAChroot) {
+TEST(ZkCoordinator, NoChroot_OperationsWork) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(SharedServer::hosts());
   EXPECT_EQ(probe.call(rq::CreateParents{chroot.path() + "/p"}).status, Status::ok);
@@ -123,7 +123,7 @@ TEST(ZkCoordinator, WorksWithoutAChroot) {
   EXPECT_EQ(probe.call(rq::CreateParents{"/"}).status, Status::ok);
 }
 
-TEST(ZkCoordinator, PipelinedRequestsSeeEachOtherInOrder) {
+TEST(ZkCoordinator, PipelinedRequests_AreExecutedInOrder) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts());
   ASSERT_EQ(probe.call(rq::CreateParents{"/q"}).status, Status::ok);
@@ -147,7 +147,7 @@ TEST(ZkCoordinator, PipelinedRequestsSeeEachOtherInOrder) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(counts[static_cast<std::size_t>(i)], i + 1);
 }
 
-TEST(ZkCoordinator, TellsOfSessionsAndAnswersBeforeReplies) {
+TEST(ZkCoordinator, SessionAndAnswerEvents_PrecedeReplies) {
   const TestChroot chroot(SharedServer::hosts());
   const Instant before = LeaseClock::now();
   Probe probe(chroot.hosts());
@@ -172,7 +172,7 @@ TEST(ZkCoordinator, TellsOfSessionsAndAnswersBeforeReplies) {
   EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::closed);
 }
 
-TEST(ZkCoordinator, SaysThatTheChrootIsMissing) {
+TEST(ZkCoordinator, ChrootMissing_RepliesNoNode) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts() + "/missing");
   EXPECT_EQ(probe.call(rq::CreateContender{"/p", "lock-", "x"}).status, Status::no_node);
@@ -180,7 +180,7 @@ TEST(ZkCoordinator, SaysThatTheChrootIsMissing) {
   EXPECT_EQ(probe.call(rq::CreateParents{"/"}).status, Status::no_node);
 }
 
-TEST(ZkCoordinator, ProtectsNodesOfAnOpenPolicyFromOthers) {
+TEST(ZkCoordinator, OpenPolicy_OthersCannotWriteNodes) {
   const TestChroot chroot(SharedServer::hosts());
   RawClient raw(chroot.hosts());
   Probe probe(chroot.hosts());
@@ -198,7 +198,7 @@ TEST(ZkCoordinator, ProtectsNodesOfAnOpenPolicyFromOthers) {
   EXPECT_EQ(probe.call(rq::AnnounceAndDelete{node}).status, Status::ok);
 }
 
-TEST(ZkCoordinator, ProtectsNodesAndParentsOfCreatorAll) {
+TEST(ZkCoordinator, CreatorAll_ProtectsNodesAndParents) {
   const TestChroot chroot(SharedServer::hosts());
   RawClient raw(chroot.hosts());
   ClientOptions options = Probe::with(chroot.hosts());
@@ -220,7 +220,7 @@ TEST(ZkCoordinator, ProtectsNodesAndParentsOfCreatorAll) {
   EXPECT_EQ(colleague.call(rq::Delete{node}).status, Status::ok) << "checked on the parent";
 }
 
-TEST(ZkCoordinator, UsesTheGivenList) {
+TEST(ZkCoordinator, CustomAcl_IsUsed) {
   const TestChroot chroot(SharedServer::hosts());
   RawClient raw(chroot.hosts());
   ClientOptions options = Probe::with(chroot.hosts());
@@ -233,7 +233,7 @@ TEST(ZkCoordinator, UsesTheGivenList) {
   EXPECT_EQ(wrong.call(rq::CreateParents{"/p2"}).status, Status::invalid_acl);
 }
 
-TEST(ZkCoordinator, ParentsThatAllowNoCreating) {
+TEST(ZkCoordinator, ParentWithoutCreatePermission_IsRefused) {
   const TestChroot chroot(SharedServer::hosts());
   RawClient raw(chroot.hosts());
   ACL read_only[] = {{ZOO_PERM_READ, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
@@ -250,7 +250,7 @@ TEST(ZkCoordinator, ParentsThatAllowNoCreating) {
   EXPECT_EQ(probe.call(rq::CreateParents{"/shut/below"}).status, Status::ok);
 }
 
-TEST(ZkCoordinator, CapsTheNodesOfASession) {
+TEST(ZkCoordinator, NodeBytesOfSession_AreCapped) {
   const TestChroot chroot(SharedServer::hosts());
   ClientOptions options = Probe::with(chroot.hosts());
   const std::size_t one = (chroot.path() + "/p/lock-0000000000").size();
@@ -281,7 +281,7 @@ TEST(ZkCoordinator, CapsTheNodesOfASession) {
   probe.contend("/p");
 }
 
-TEST(ZkCoordinator, ABurstIsSentInOrderAndNeverTooMuchAtOnce) {
+TEST(ZkCoordinator, Burst_IsSentInOrderWithinFlightLimit) {
   const TestChroot chroot(SharedServer::hosts());
   ClientOptions options = Probe::with(chroot.hosts());
   options.max_in_flight = 500;
@@ -308,7 +308,7 @@ TEST(ZkCoordinator, ABurstIsSentInOrderAndNeverTooMuchAtOnce) {
   EXPECT_EQ(probe.journal().count(Kind::suspended), 0U);
 }
 
-TEST(ZkCoordinator, AnUnusablePathIsRefusedAndHarmsNothing) {
+TEST(ZkCoordinator, UnusablePath_IsRefusedAndOthersStillWork) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts());
   for (const char* path : {"/a//b", "/a/", "/a/../b", "/a\x01"}) {
@@ -337,7 +337,7 @@ class LinesSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::string text_;
 };
 
-TEST(ZkCoordinator, LogsToTheGivenLoggerAndNoSecret) {
+TEST(ZkCoordinator, GivenLogger_ReceivesLinesWithoutSecret) {
   const TestChroot chroot(SharedServer::hosts());
   const auto sink = std::make_shared<LinesSink>();
   ClientOptions options = Probe::with(chroot.hosts());
@@ -357,7 +357,7 @@ TEST(ZkCoordinator, LogsToTheGivenLoggerAndNoSecret) {
   EXPECT_EQ(text.find("zklock-0"), std::string::npos);
 }
 
-TEST(ZkCoordinator, IsSilentWithoutALogger) {
+TEST(ZkCoordinator, NoLogger_WritesNothing) {
   const TestChroot chroot(SharedServer::hosts());
   ::testing::internal::CaptureStderr();
   {

@@ -33,7 +33,7 @@ class ZkCoordinatorTransaction : public ::testing::Test {
   std::string own_;
 };
 
-TEST_F(ZkCoordinatorTransaction, IsCarriedOutAsAWhole) {
+TEST_F(ZkCoordinatorTransaction, AllWritesValid_CommitsAtomically) {
   const Reply reply = probe_.call(
       rq::Transaction{own_,
                       {rq::write::Create{"/new", "n"}, rq::write::Create{"/new/mine", "", true},
@@ -55,7 +55,7 @@ TEST_F(ZkCoordinatorTransaction, IsCarriedOutAsAWhole) {
   EXPECT_EQ(raw_.get_data("/old").data, "");
 }
 
-TEST_F(ZkCoordinatorTransaction, ChangesNothingWhereOneFailsAndSaysWhich) {
+TEST_F(ZkCoordinatorTransaction, OneWriteFails_ChangesNothingAndNamesIt) {
   const std::vector<std::pair<rq::Write, Status>> failing = {
       {rq::write::Create{"/old"}, Status::node_exists},
       {rq::write::Create{"/none/x"}, Status::no_node},
@@ -86,7 +86,7 @@ TEST_F(ZkCoordinatorTransaction, ChangesNothingWhereOneFailsAndSaysWhich) {
   EXPECT_EQ(raw_.children("/p").names.size(), 1U);
 }
 
-TEST_F(ZkCoordinatorTransaction, AnswersOfTheQuorumAreToldAsSuch) {
+TEST_F(ZkCoordinatorTransaction, QuorumAnswers_AreReportedAsSuch) {
   const auto quorum_answers = [&] {
     return probe_.journal().count(
         [](const Event& event) { return event.kind == Kind::answered && event.flag; });
@@ -102,7 +102,7 @@ TEST_F(ZkCoordinatorTransaction, AnswersOfTheQuorumAreToldAsSuch) {
   EXPECT_EQ(quorum_answers(), before + 2) << "never sent";
 }
 
-TEST_F(ZkCoordinatorTransaction, NothingUnusableIsSent) {
+TEST_F(ZkCoordinatorTransaction, UnusablePath_IsNotSent) {
   for (const char* path : {"/a//b", "/a/", "/a/../b", "/a\x01"}) {
     const std::vector<rq::Write> writes = {rq::write::Create{path}, rq::write::Set{path},
                                            rq::write::Remove{path}, rq::write::CheckVersion{path}};
@@ -118,7 +118,7 @@ TEST_F(ZkCoordinatorTransaction, NothingUnusableIsSent) {
   EXPECT_EQ(raw_.get_data("/old").data, "1");
 }
 
-TEST_F(ZkCoordinatorTransaction, ItsNodesHaveTheListOfParents) {
+TEST_F(ZkCoordinatorTransaction, CreatedNodes_HaveTheAclOfParents) {
   ClientOptions options = Probe::with(chroot_.hosts());
   options.digest = DigestCredential{"team", "a secret"};
   options.acl = AclPolicy::creator_all();
@@ -136,7 +136,7 @@ TEST_F(ZkCoordinatorTransaction, ItsNodesHaveTheListOfParents) {
   EXPECT_EQ(raw_.get_acl("/open").entries, raw_.get_acl("/p").entries);
 }
 
-TEST_F(ZkCoordinatorTransaction, PutsOneContenderInThePlaceOfAnother) {
+TEST_F(ZkCoordinatorTransaction, RemoveAndCreate_ReplaceContender) {
   const auto move = [this](const std::string& from) {
     return probe_.call(
         rq::Transaction{{},
@@ -162,7 +162,7 @@ TEST_F(ZkCoordinatorTransaction, PutsOneContenderInThePlaceOfAnother) {
   EXPECT_EQ(raw_.children("/p").names, std::vector<std::string>{moved.name});
 }
 
-TEST_F(ZkCoordinatorTransaction, WhatItPutsANumberBehindCountsAgainstTheCap) {
+TEST_F(ZkCoordinatorTransaction, SequentialNodes_CountAgainstTheCap) {
   ClientOptions options = Probe::with(chroot_.hosts());
   options.max_node_bytes = (chroot_.path() + "/p/lock-0000000000").size();
   Probe small(options);
@@ -178,7 +178,7 @@ TEST_F(ZkCoordinatorTransaction, WhatItPutsANumberBehindCountsAgainstTheCap) {
   EXPECT_EQ(small.call(rq::CreateContender{"/p", "lock-", ""}).status, Status::too_many_nodes);
 }
 
-TEST_F(ZkCoordinatorTransaction, ItsEphemeralNodesCountAgainstTheCap) {
+TEST_F(ZkCoordinatorTransaction, EphemeralNodes_CountAgainstTheCap) {
   ClientOptions options = Probe::with(chroot_.hosts());
   options.max_node_bytes = 3 * (chroot_.path() + "/p/lock-0000000000").size();
   Probe small(options);

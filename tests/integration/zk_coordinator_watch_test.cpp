@@ -69,7 +69,7 @@ class ZkCoordinatorWatch : public ::testing::Test {
   inline static testing::ZooKeeperServer* server_ = nullptr;
 };
 
-TEST_F(ZkCoordinatorWatch, AnAnnouncedReleaseIsOneChange) {
+TEST_F(ZkCoordinatorWatch, AnnouncedRelease_SendsOneChangedEvent) {
   Probe other(hosts());
   const std::string node = other.contend(parent_, "held");
   const Reply reply = probe().call(probe().watch(1, node));
@@ -88,7 +88,7 @@ TEST_F(ZkCoordinatorWatch, AnAnnouncedReleaseIsOneChange) {
   EXPECT_FALSE(server_watches(node));
 }
 
-TEST_F(ZkCoordinatorWatch, APlainDeleteIsADeletion) {
+TEST_F(ZkCoordinatorWatch, PlainDelete_SendsDeletedEvent) {
   Probe other(hosts());
   const std::string node = other.contend(parent_);
   ASSERT_EQ(probe().call(probe().watch(1, node)).status, Status::ok);
@@ -99,7 +99,7 @@ TEST_F(ZkCoordinatorWatch, APlainDeleteIsADeletion) {
   EXPECT_EQ(probe().journal().count(Kind::watch), 1U);
 }
 
-TEST_F(ZkCoordinatorWatch, TheReplyComesBeforeTheEvent) {
+TEST_F(ZkCoordinatorWatch, WatchReply_PrecedesItsEvent) {
   for (int i = 0; i < 100; ++i) {
     const std::string node = probe().contend(parent_);
     // All three are on the way together: the event of the delete races with the reply.
@@ -117,7 +117,7 @@ TEST_F(ZkCoordinatorWatch, TheReplyComesBeforeTheEvent) {
   }
 }
 
-TEST_F(ZkCoordinatorWatch, UnwatchRemovesTheServersWatchWithTheLastInterest) {
+TEST_F(ZkCoordinatorWatch, UnwatchOfLastWatcher_RemovesServerWatch) {
   const std::string node = probe().contend(parent_);
   const auto [first, reply1] = probe().call_with_id(probe().watch(1, node));
   const auto [second, reply2] = probe().call_with_id(probe().watch(2, node));
@@ -134,7 +134,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchRemovesTheServersWatchWithTheLastInterest) {
   EXPECT_EQ(probe().journal().count(Kind::watch), 0U);
 }
 
-TEST_F(ZkCoordinatorWatch, UnwatchOfOneLeavesTheOther) {
+TEST_F(ZkCoordinatorWatch, UnwatchOfOne_RetainsTheOthers) {
   const std::string node = probe().contend(parent_);
   const auto [first, reply1] = probe().call_with_id(probe().watch(1, node));
   const auto [second, reply2] = probe().call_with_id(probe().watch(2, node));
@@ -150,7 +150,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchOfOneLeavesTheOther) {
   EXPECT_EQ(tags, (std::vector<int>{1, 3}));
 }
 
-TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReply) {
+TEST_F(ZkCoordinatorWatch, UnwatchBeforeReply_RemovesServerWatch) {
   const std::string node = probe().contend(parent_);
   for (int i = 0; i < 50; ++i) {
     const RequestId id = probe().send(i, probe().watch(i, node));
@@ -175,7 +175,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReply) {
 }
 
 // The server's watch may remain then. Its event is delivered only to a watch that was set since.
-TEST_F(ZkCoordinatorWatch, UnwatchNeedsNoMemoryToKeepItsWord) {
+TEST_F(ZkCoordinatorWatch, UnwatchWithoutMemory_DeliversNoEvent) {
   std::size_t watched_again = 0;
   const std::size_t failures = at_every_allocation([&](std::size_t memory) {
     const std::string node = probe().contend(parent_);
@@ -204,7 +204,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchNeedsNoMemoryToKeepItsWord) {
   EXPECT_EQ(watch_count(), 0);
 }
 
-TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReplyNeedsNoMemory) {
+TEST_F(ZkCoordinatorWatch, UnwatchBeforeReplyWithoutMemory_RemovesWatch) {
   const std::string node = probe().contend(parent_);
   const RequestId id = probe().send(1, probe().watch(1, node));
   {
@@ -217,7 +217,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeTheReplyNeedsNoMemory) {
 }
 
 // A removal that could not be sent for lack of memory is sent with the next one, and counts once.
-TEST_F(ZkCoordinatorWatch, AWatchThatFoundNoMemoryLeavesNothing) {
+TEST_F(ZkCoordinatorWatch, WatchWithoutMemory_LeavesNothing) {
   auto options = Probe::with(hosts());
   options.max_watch_bytes = parent_.size() + 2;  // for one
   Probe small(options);
@@ -249,12 +249,12 @@ TEST_F(ZkCoordinatorWatch, AWatchThatFoundNoMemoryLeavesNothing) {
   EXPECT_EQ(small.journal().count(refused), 0U);
 }
 
-TEST_F(ZkCoordinatorWatch, ANodeThatIsNotThereLeavesNoWatch) {
+TEST_F(ZkCoordinatorWatch, WatchOfMissingNode_LeavesNoServerWatch) {
   EXPECT_EQ(probe().call(probe().watch(1, parent_ + "/none")).status, Status::no_node);
   EXPECT_FALSE(server_watches(parent_ + "/none"));
 }
 
-TEST_F(ZkCoordinatorWatch, ANodeThatMayNotBeReadIsWatchedAllTheSame) {
+TEST_F(ZkCoordinatorWatch, UnreadableNode_IsWatched) {
   RawClient raw(hosts());
   ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
   const ACL_vector acl{1, nothing};
@@ -287,7 +287,7 @@ TEST_F(ZkCoordinatorWatch, ANodeThatMayNotBeReadIsWatchedAllTheSame) {
   EXPECT_TRUE(raw.children(parent_).names.empty());
 }
 
-TEST_F(ZkCoordinatorWatch, CapsTheWatchesOfASession) {
+TEST_F(ZkCoordinatorWatch, WatchBytesOfSession_AreCapped) {
   std::vector<std::string> nodes;
   for (int i = 0; i < 4; ++i) nodes.push_back(probe().contend(parent_));
   ClientOptions options = Probe::with(hosts());
@@ -306,7 +306,7 @@ TEST_F(ZkCoordinatorWatch, CapsTheWatchesOfASession) {
   EXPECT_EQ(small.call(small.watch(6, parent_ + "/none")).status, Status::too_many_watches);
 }
 
-TEST_F(ZkCoordinatorWatch, AListIsToldOfItsChildrenOnceAndOfItsOwnEnd) {
+TEST_F(ZkCoordinatorWatch, ListWatch_NotifiesChildrenOnceAndDeletion) {
   const std::string list = parent_ + "/list";
   ASSERT_EQ(probe().call(rq::CreateParents{list}).status, Status::ok);
   ASSERT_EQ(probe().call(probe().watch<rq::ListAndWatch>(1, list)).status, Status::ok);
@@ -342,7 +342,7 @@ TEST_F(ZkCoordinatorWatch, AListIsToldOfItsChildrenOnceAndOfItsOwnEnd) {
   EXPECT_EQ(watch_count(), 0);
 }
 
-TEST_F(ZkCoordinatorWatch, ExistenceIsWatchedOfWhatIsThereAndOfWhatIsNot) {
+TEST_F(ZkCoordinatorWatch, ExistsWatch_CoversPresentAndMissingNodes) {
   RawClient raw(hosts());
   const std::string node = parent_ + "/node";
   const auto exists = [&](int tag) { return probe().watch<rq::ExistsAndWatch>(tag, node); };
@@ -383,7 +383,7 @@ TEST_F(ZkCoordinatorWatch, ExistenceIsWatchedOfWhatIsThereAndOfWhatIsNot) {
   EXPECT_FALSE(server_watches(node));
 }
 
-TEST_F(ZkCoordinatorWatch, TheWatchesOfOnePathComeAndGoApart) {
+TEST_F(ZkCoordinatorWatch, WatchKindsOfOnePath_AreRemovedSeparately) {
   RawClient raw(hosts());
   const std::string node = parent_ + "/both";
   ASSERT_EQ(raw.create(node).rc, ZOK);

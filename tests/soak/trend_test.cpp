@@ -10,7 +10,7 @@
 namespace zklock::soak {
 namespace {
 
-TEST(Trend, IsTheSlopeOfTheBestLine) {
+TEST(Trend, Slope_IsOfLeastSquaresLine) {
   EXPECT_EQ(slope({}), std::nullopt);
   EXPECT_EQ(slope(std::vector<Point>{{1, 5}}), std::nullopt);
   EXPECT_EQ(slope(std::vector<Point>{{1, 5}, {1, 6}}), std::nullopt);
@@ -50,11 +50,11 @@ class Judged : public ::testing::Test {
   using Names = std::vector<std::string>;
 };
 
-TEST_F(Judged, NothingLeftIsKept) {
+TEST_F(Judged, NothingLeft_PassesEveryBound) {
   EXPECT_EQ(broken([](Sample&, double) {}), Names{});
 }
 
-TEST_F(Judged, WhatIsLeftOnceIsBroken) {
+TEST_F(Judged, LeftoverInOneSample_BreaksBound) {
   const auto once = [](auto change) {
     return broken([change](Sample& sample, double i) {
       if (i == 4) change(sample);
@@ -69,7 +69,7 @@ TEST_F(Judged, WhatIsLeftOnceIsBroken) {
   EXPECT_EQ(once([](Sample& s) { ++s.process.threads; }), Names{"threads"});
 }
 
-TEST_F(Judged, MemoryThatGrowsIsBroken) {
+TEST_F(Judged, MemoryGrows_BreaksBound) {
   // 20,000 cycles a rest: 210 kB each are 1050 kB per 100,000.
   EXPECT_EQ(broken([](Sample& s, double i) { s.process.resident_kb += 210 * i; }).size(), 1U);
   EXPECT_EQ(broken([](Sample& s, double i) { s.process.heap_kb += 210 * i; }).size(), 1U);
@@ -79,7 +79,7 @@ TEST_F(Judged, MemoryThatGrowsIsBroken) {
             Names{});
 }
 
-TEST_F(Judged, TooLittleWorkAndUnknownErrorsAreBroken) {
+TEST_F(Judged, TooFewCyclesOrUnknownErrors_BreakBound) {
   const auto as_it_is = [](Sample&, double) {};
   EXPECT_EQ(broken(as_it_is, {.cycles = 11'000}), Names{"cycles"});
   EXPECT_EQ(broken(as_it_is, {.cycles = 12'000, .unexpected = {"x"}}),

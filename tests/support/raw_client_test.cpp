@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(HostList, RepeatsAnEntryWhenTheCountIsEven) {
+TEST(HostList, EvenCount_RepeatsAnEntry) {
   EXPECT_EQ(with_odd_address_count("127.0.0.1:1"), "127.0.0.1:1");
   EXPECT_EQ(with_odd_address_count("127.0.0.1:1,127.0.0.1:2/a"),
             "127.0.0.1:1,127.0.0.1:2,127.0.0.1:2/a");
@@ -27,7 +27,7 @@ TEST(HostList, RepeatsAnEntryWhenTheCountIsEven) {
   EXPECT_EQ(with_odd_address_count(""), "");
 }
 
-TEST(RawClient, CreatesReadsWritesDeletes) {
+TEST(RawClient, BasicOperations_ReturnResultsAndErrors) {
   const TestChroot chroot(SharedServer::hosts());
   RawClient client(chroot.hosts());
   const auto made = client.create("/n", "one");
@@ -49,7 +49,7 @@ TEST(RawClient, CreatesReadsWritesDeletes) {
   EXPECT_EQ(client.delete_node("/n"), ZNONODE);
 }
 
-TEST(RawClient, LargeAndBinaryDataComesBackWhole) {
+TEST(RawClient, LargeAndBinaryData_IsReadUnchanged) {
   const TestChroot chroot(SharedServer::hosts());
   RawClient client(chroot.hosts());
   std::string data(100000, 'x');
@@ -60,7 +60,7 @@ TEST(RawClient, LargeAndBinaryDataComesBackWhole) {
   EXPECT_EQ(client.get_data("/empty").data, "");
 }
 
-TEST(RawClient, SequencesContainersAndChildren) {
+TEST(RawClient, ContainerWithSequentialChildren_IsListed) {
   const TestChroot chroot(SharedServer::hosts());
   RawClient client(chroot.hosts());
   ASSERT_EQ(client.create("/c", {}, ZOO_CONTAINER).rc, ZOK);
@@ -77,7 +77,7 @@ TEST(RawClient, SequencesContainersAndChildren) {
   EXPECT_EQ(RawClient(chroot.hosts()).children("/c").names.size(), 0U) << "close ends the session";
 }
 
-TEST(RawClient, DigestAndAcl) {
+TEST(RawClient, DigestAndAcl_RestrictAccess) {
   TestChroot chroot(SharedServer::hosts());
   chroot.also_remove_as("me:secret");
   RawClient owner(chroot.hosts());
@@ -95,14 +95,14 @@ TEST(RawClient, DigestAndAcl) {
   EXPECT_EQ(other.get_data("/mine").data, "x");
 }
 
-TEST(RawClient, ConnectFailureThrows) {
+TEST(RawClient, ConnectFailure_Throws) {
   EXPECT_THROW(RawClient(""), ConnectError);
   RawClientOptions options;
   options.connect_timeout = milliseconds(50);
   EXPECT_THROW(RawClient("127.0.0.1:1", options), ConnectError);
 }
 
-TEST(TestChroot, IsUniqueTellsWhatIsLeftAndRemovesIt) {
+TEST(TestChroot, TwoChroots_AreUniqueAndRemoved) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs the super digest";
   const std::string hosts = SharedServer::hosts();
   RawClient root(hosts);
@@ -124,14 +124,14 @@ TEST(TestChroot, IsUniqueTellsWhatIsLeftAndRemovesIt) {
   EXPECT_EQ(root.exists(path).rc, ZNONODE);
 }
 
-TEST(ExpireSession, PasswordDerivesFromTheId) {
+TEST(ExpireSession, SessionPassword_IsDerivedFromId) {
   for (int i = 0; i < 3; ++i) {
     const RawClient client(SharedServer::hosts());
     EXPECT_EQ(session_password(client.session_id()), client.session_password());
   }
 }
 
-TEST(ExpireSession, ByIdEndsTheSessionForItsOwner) {
+TEST(ExpireSession, ExpireById_EndsSessionForItsOwner) {
   const TestChroot chroot(SharedServer::hosts());
   RawClient observer(chroot.hosts());
   for (int round = 0; round < 5; ++round) {
@@ -144,7 +144,7 @@ TEST(ExpireSession, ByIdEndsTheSessionForItsOwner) {
   }
 }
 
-TEST(ExpireSession, UnknownSessionOrWrongPasswordThrows) {
+TEST(ExpireSession, UnknownSessionOrWrongPassword_Throws) {
   const std::string hosts = SharedServer::hosts();
   RawClient owner(hosts);
   std::array<char, 16> wrong = owner.session_password();

@@ -63,7 +63,7 @@ ChildOptions this_binary(const std::string& mode, const std::filesystem::path& f
   return options;
 }
 
-TEST(WaitFor, EventuallyAsksUntilTrueOrTimeout) {
+TEST(WaitFor, Eventually_PollsUntilTrueOrTimeout) {
   int asked = 0;
   EXPECT_TRUE(eventually([&] { return ++asked == 3; }, seconds(10), milliseconds(1)));
   EXPECT_EQ(asked, 3);
@@ -71,7 +71,7 @@ TEST(WaitFor, EventuallyAsksUntilTrueOrTimeout) {
   EXPECT_TRUE(eventually([] { return true; }, milliseconds(0)));
 }
 
-TEST(ChildProcess, GetsDirectoryEnvironmentAndLog) {
+TEST(ChildProcess, Options_SetDirectoryEnvironmentAndLog) {
   const TempDir dir;
   ChildOptions options = shell("pwd; echo \"$ADDED\" >&2; exit 3", dir);
   options.env = {{"ADDED", "from the test"}};
@@ -84,7 +84,7 @@ TEST(ChildProcess, GetsDirectoryEnvironmentAndLog) {
   EXPECT_EQ(read_file(dir.path() / "log"), dir.path().string() + "\nfrom the test\n");
 }
 
-TEST(ChildProcess, InheritsNoDescriptorAndNoIgnoredSignal) {
+TEST(ChildProcess, Child_InheritsNoDescriptorAndNoIgnoredSignal) {
   const TempDir dir;
   const auto previous = std::signal(SIGPIPE, SIG_IGN);
   const int leaked = ::dup(STDERR_FILENO);  // no close-on-exec
@@ -101,7 +101,7 @@ TEST(ChildProcess, InheritsNoDescriptorAndNoIgnoredSignal) {
   EXPECT_LE(std::stoi(log), 3) << "3 is the glob's own: " << log;
 }
 
-TEST(ChildProcess, PauseResumeTerminate) {
+TEST(ChildProcess, PausedChild_TerminatesAfterResume) {
   ChildProcess child(sleeper());
   EXPECT_TRUE(child.running());
   child.pause();
@@ -118,7 +118,7 @@ TEST(ChildProcess, PauseResumeTerminate) {
   child.resume();
 }
 
-TEST(ChildProcess, KillReapsAlsoWhenPaused) {
+TEST(ChildProcess, KillOfPausedChild_ReapsIt) {
   ChildProcess child(sleeper());
   child.pause();
   child.kill();
@@ -128,7 +128,7 @@ TEST(ChildProcess, KillReapsAlsoWhenPaused) {
   EXPECT_EQ(status->signal, SIGKILL);
 }
 
-TEST(ChildProcess, DestructorLeavesNothing) {
+TEST(ChildProcess, Destructor_EndsAndReapsChild) {
   pid_t pid = 0;
   {
     const ChildProcess child(sleeper());
@@ -138,7 +138,7 @@ TEST(ChildProcess, DestructorLeavesNothing) {
   EXPECT_EQ(process_state(pid), '\0');
 }
 
-TEST(ChildProcess, MissingProgramThrows) {
+TEST(ChildProcess, MissingProgramOrDirectory_Throws) {
   ChildOptions options;
   options.argv = {"zklock-no-such-program"};
   EXPECT_THROW(ChildProcess{options}, std::system_error);
@@ -149,13 +149,13 @@ TEST(ChildProcess, MissingProgramThrows) {
   EXPECT_THROW(ChildProcess{options}, std::system_error);
 }
 
-TEST(ChildProcess, OutlivesTheThreadThatStartedIt) {
+TEST(ChildProcess, StartingThreadEnds_ChildKeepsRunning) {
   std::unique_ptr<ChildProcess> child;
   std::thread([&] { child = std::make_unique<ChildProcess>(sleeper()); }).join();
   EXPECT_FALSE(child->wait(milliseconds(100)));
 }
 
-TEST(ChildProcess, DiesWithThisProcessHoweverItDies) {
+TEST(ChildProcess, ParentKilled_ChildEnds) {
   const TempDir dir;
   ChildProcess middle(this_binary("--hold-child", dir.path() / "pid"));
   ASSERT_TRUE(eventually([&] { return exists(dir.path() / "pid"); }));
@@ -165,7 +165,7 @@ TEST(ChildProcess, DiesWithThisProcessHoweverItDies) {
   EXPECT_TRUE(eventually([&] { return gone(grandchild); }));
 }
 
-TEST(FreePorts, AreDistinctWithinAndAcrossObjects) {
+TEST(FreePorts, PortsOfTwoObjects_AreDistinct) {
   const FreePorts first(50);
   const FreePorts second(50);
   std::set<std::uint16_t> all(first.all().begin(), first.all().end());
@@ -178,7 +178,7 @@ TEST(FreePorts, AreDistinctWithinAndAcrossObjects) {
 }
 
 // The test makes descriptors scarce instead of ports, as other tests need ports meanwhile.
-TEST(FreePorts, AreGivenBackWhenThereAreNotEnough) {
+TEST(FreePorts, NotEnoughPorts_AreReleased) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit few = before;
@@ -190,7 +190,7 @@ TEST(FreePorts, AreGivenBackWhenThereAreNotEnough) {
 }
 
 // Another process, this binary with --list-ports, claims the whole range.
-TEST(FreePorts, AreNotGivenToAnotherProcessMeanwhile) {
+TEST(FreePorts, PortsInUse_AreNotGivenToOtherProcess) {
   const TempDir dir;
   auto mine = std::make_unique<FreePorts>(200);
   const std::vector<std::uint16_t> held = mine->all();

@@ -23,7 +23,7 @@ class Ensemble : public ::testing::Test {
   ZooKeeperEnsemble ensemble_;
 };
 
-TEST_F(Ensemble, ElectsOneLeader) {
+TEST_F(Ensemble, AllMembersUp_ElectsOneLeader) {
   const auto leader = ensemble_.leader();
   const auto follower = ensemble_.follower();
   ASSERT_TRUE(leader);
@@ -38,7 +38,7 @@ TEST_F(Ensemble, ElectsOneLeader) {
   EXPECT_TRUE(eventually([&] { return at_follower.get_data("/shared").data == "x"; }));
 }
 
-TEST_F(Ensemble, ElectsAnotherLeaderWhenTheFirstIsKilled) {
+TEST_F(Ensemble, LeaderKilled_ElectsAnother) {
   RawClient client(ensemble_.hosts());
   ASSERT_EQ(client.create("/kept", "x").rc, ZOK);
   const auto first = ensemble_.leader();
@@ -55,7 +55,7 @@ TEST_F(Ensemble, ElectsAnotherLeaderWhenTheFirstIsKilled) {
   EXPECT_EQ(ensemble_[*first].mode(), "follower");
 }
 
-TEST_F(Ensemble, ElectsAnotherLeaderWhenTheFirstIsPaused) {
+TEST_F(Ensemble, LeaderPaused_ElectsAnother) {
   const auto first = ensemble_.leader();
   ASSERT_TRUE(first);
   ensemble_[*first].pause();
@@ -65,7 +65,7 @@ TEST_F(Ensemble, ElectsAnotherLeaderWhenTheFirstIsPaused) {
   EXPECT_TRUE(ensemble_.wait_until_serving()) << ensemble_.log();
 }
 
-TEST_F(Ensemble, MinorityDoesNotServe) {
+TEST_F(Ensemble, Minority_DoesNotServe) {
   const auto leader = ensemble_.leader();
   ASSERT_TRUE(leader);
   ensemble_[(*leader + 1) % 3].kill_hard();
@@ -74,7 +74,7 @@ TEST_F(Ensemble, MinorityDoesNotServe) {
   EXPECT_FALSE(ensemble_.wait_until_serving(milliseconds(50)));
 }
 
-TEST_F(Ensemble, ExpiresASessionThroughAnotherMember) {
+TEST_F(Ensemble, ExpireThroughOtherMember_EndsSession) {
   RawClient owner(ensemble_[0].hosts());
   ASSERT_EQ(owner.create("/mine", {}, ZOO_EPHEMERAL).rc, ZOK);
   expire_session(ensemble_[1].hosts(), owner.session_id());

@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(ZooKeeperServer, PausedDoesNotAnswerAndResumedDoes) {
+TEST(ZooKeeperServer, Paused_RepliesOnlyAfterResume) {
   ZooKeeperServer server;
   EXPECT_FALSE(server.running());
   EXPECT_FALSE(server.four_letter_word("srvr"));
@@ -39,7 +39,7 @@ TEST(ZooKeeperServer, PausedDoesNotAnswerAndResumedDoes) {
   EXPECT_TRUE(server.wait_until_serving());
 }
 
-TEST(ZooKeeperServer, AnswersEveryWord) {
+TEST(ZooKeeperServer, FourLetterWords_AreAllAnswered) {
   ZooKeeperServer server;
   server.start();
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
@@ -54,7 +54,7 @@ TEST(ZooKeeperServer, AnswersEveryWord) {
   EXPECT_EQ(mntr_value(mntr, "zk_no_such_key"), std::nullopt);
 }
 
-TEST(ZooKeeperServer, RestartAndCrashKeepDataAndPort) {
+TEST(ZooKeeperServer, RestartOrCrash_RetainsDataAndPort) {
   ZooKeeperServer server;
   server.start();
   ASSERT_TRUE(server.wait_until_serving()) << server.log();
@@ -78,7 +78,7 @@ TEST(ZooKeeperServer, RestartAndCrashKeepDataAndPort) {
   EXPECT_FALSE(server.running());
 }
 
-TEST(ZooKeeperServer, OptionsReachTheServer) {
+TEST(ZooKeeperServer, Options_ReachTheServer) {
   ZooKeeperOptions options;
   options.tick_time = milliseconds(200);
   options.min_session_timeout = milliseconds(700);
@@ -95,7 +95,7 @@ TEST(ZooKeeperServer, OptionsReachTheServer) {
   EXPECT_EQ(RawClient(server.hosts()).negotiated_timeout(), milliseconds(3000));
 }
 
-TEST(ZooKeeperServer, BrokenConfigurationIsNoticedAtOnceAndLogged) {
+TEST(ZooKeeperServer, BrokenConfiguration_FailsAtOnceAndIsLogged) {
   ZooKeeperOptions options;
   options.extra_config = {"clientPort=none"};
   ZooKeeperServer server(options);
@@ -106,7 +106,7 @@ TEST(ZooKeeperServer, BrokenConfigurationIsNoticedAtOnceAndLogged) {
   EXPECT_NE(server.log().find("Invalid config"), std::string::npos) << server.log();
 }
 
-TEST(ZooKeeperServer, DestructorLeavesNeitherProcessNorFiles) {
+TEST(ZooKeeperServer, Destructor_LeavesNoProcessAndNoFiles) {
   pid_t pid = 0;
   std::filesystem::path directory;
   {

@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(, Basics,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(Basics, AFreeLockIsGrantedWithOneNodeAndARisingToken) {
+TEST_P(Basics, LockFree_GrantsWithOneNodeAndHigherToken) {
   Client& client = connect();
   const auto lock = make(client);
   EXPECT_FALSE(stage().exists(kPath));  // the constructor sends no request
@@ -42,7 +42,7 @@ TEST_P(Basics, AFreeLockIsGrantedWithOneNodeAndARisingToken) {
   }
 }
 
-TEST_P(Basics, OneOfTwoWaitsForTheOther) {
+TEST_P(Basics, TwoContenders_SecondWaitsForFirst) {
   const auto lock = make(connect());
   const auto others = make(connect());
   auto first = rival_acquire(*others);
@@ -62,7 +62,7 @@ TEST_P(Basics, OneOfTwoWaitsForTheOther) {
   EXPECT_EQ(get(again).state(), HoldState::held);
 }
 
-TEST_P(Basics, OwnersExcludeEachOtherUnlessTheClassIsShared) {
+TEST_P(Basics, DifferentOwners_ExcludeEachOtherUnlessShared) {
   const auto lock = make(connect());
   const auto others = make(connect());
   const auto hold = acquire(*lock);
@@ -74,7 +74,7 @@ TEST_P(Basics, OwnersExcludeEachOtherUnlessTheClassIsShared) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_P(Basics, EqualOwnersNestIfTheClassDoes) {
+TEST_P(Basics, SameOwner_NestsOrWaits) {
   Client& client = connect();
   const auto lock = make(client);
   const auto second_object = make(client);
@@ -101,7 +101,7 @@ TEST_P(Basics, EqualOwnersNestIfTheClassDoes) {
   }
 }
 
-TEST_P(Basics, WaitersAreGrantedInTheOrderOfTheirArrival) {
+TEST_P(Basics, Waiters_AreGrantedInOrderOfArrival) {
   constexpr std::size_t kWaiters = 6;
   Client& first = connect();
   Client& second = connect();
@@ -123,7 +123,7 @@ TEST_P(Basics, WaitersAreGrantedInTheOrderOfTheirArrival) {
   }
 }
 
-TEST_P(Basics, AHandlerIsCalledOnceWithTheHold) {
+TEST_P(Basics, Handler_IsCalledOnceWithHold) {
   const auto lock = make(connect());
   std::promise<Grant> got;
   std::atomic<int> calls{0};
@@ -137,7 +137,7 @@ TEST_P(Basics, AHandlerIsCalledOnceWithTheHold) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_P(Basics, WhatOneThreadAcquiresAnotherReleases) {
+TEST_P(Basics, ReleaseByAnotherThread_Releases) {
   const auto lock = make(connect());
   const Owner request = Owner::unique();
   auto acquiring = in_thread([&] { return acquire(*lock, {.owner = request}); });
@@ -151,7 +151,7 @@ TEST_P(Basics, WhatOneThreadAcquiresAnotherReleases) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_P(Basics, AHoldReleasesOnceWhateverIsDoneWithIt) {
+TEST_P(Basics, MovedOrReleasedHold_ReleasesOnce) {
   const auto lock = make(connect());
   auto old = acquire(*lock);
   auto moved = std::move(old);
@@ -165,7 +165,7 @@ TEST_P(Basics, AHoldReleasesOnceWhateverIsDoneWithIt) {
   EXPECT_TRUE(stage().exists(newer.node()));
 }
 
-TEST_P(Basics, AHoldOutlivesItsLock) {
+TEST_P(Basics, LockDestroyed_HoldIsRetained) {
   Client& client = connect();
   auto lock = make(client);
   auto hold = acquire(*lock);
@@ -176,7 +176,7 @@ TEST_P(Basics, AHoldOutlivesItsLock) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_P(Basics, LockAndUnlock) {
+TEST_P(Basics, LockAndUnlock_FollowThreadOwnership) {
   if (!face().has_lock) GTEST_SKIP() << "has no lock()";
   const auto lock = make(connect());
   const auto others = make(connect());
@@ -200,7 +200,7 @@ TEST_P(Basics, LockAndUnlock) {
   lock->unlock();
 }
 
-TEST_P(Basics, LocksOfOneThreadAreCountedOrExcludeEachOther) {
+TEST_P(Basics, SecondLockOfThread_NestsOrIsRefused) {
   if (!face().has_lock) GTEST_SKIP() << "has no lock()";
   const auto lock = make(connect());
   lock->lock();
@@ -214,7 +214,7 @@ TEST_P(Basics, LocksOfOneThreadAreCountedOrExcludeEachOther) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_P(Basics, UnlockDoesNotTouchAHoldNorAHoldALock) {
+TEST_P(Basics, LockAndHold_AreReleasedSeparately) {
   if (!face().has_lock || !face().nests) GTEST_SKIP() << "lock() and Hold have nothing in common";
   const auto lock = make(connect());
   auto hold = lock->acquire({});  // for the calling thread
@@ -228,7 +228,7 @@ TEST_P(Basics, UnlockDoesNotTouchAHoldNorAHoldALock) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_P(Basics, ParticipantsAreAllInTheOrderOfArrival) {
+TEST_P(Basics, Participants_AreListedInOrderOfArrival) {
   Client& client = connect();
   Client& other = connect();
   const auto lock = make(client);
@@ -267,7 +267,7 @@ TEST_P(Basics, ParticipantsAreAllInTheOrderOfArrival) {
   }
 }
 
-TEST_P(Basics, BadPathsAreRefusedAndNothingIsSent) {
+TEST_P(Basics, BadPaths_AreRefusedWithoutRequests) {
   Client& client = connect();
   for (const std::string path : {"", "lock", "/", "/a//b", "/a/", "/a/../b", "/zookeeper/x"}) {
     EXPECT_EQ(error_of([&] { return make_at(path, client); }), Errc::invalid_path) << path;
@@ -275,7 +275,7 @@ TEST_P(Basics, BadPathsAreRefusedAndNothingIsSent) {
   EXPECT_FALSE(stage().exists("/a"));
 }
 
-TEST_P(Basics, EveryCallOfAClosedClientThrowsClosed) {
+TEST_P(Basics, ClientClosed_EveryCallThrowsClosed) {
   Client& client = connect();
   const auto lock = make(client);
   const auto others = make(connect());
@@ -296,7 +296,7 @@ TEST_P(Basics, EveryCallOfAClosedClientThrowsClosed) {
   EXPECT_EQ(blocking.state(), HoldState::held);
 }
 
-TEST_P(Basics, ClosingTheClientLosesWhatIsHeldAndTellsItOnce) {
+TEST_P(Basics, ClientClosed_HoldIsLostAndNotifiedOnce) {
   Client& client = connect();
   const auto lock = make(client);
   const auto others = make(connect());
@@ -312,7 +312,7 @@ TEST_P(Basics, ClosingTheClientLosesWhatIsHeldAndTellsItOnce) {
   EXPECT_EQ(told.lost(), 1);
 }
 
-TEST_P(Basics, DestroyingTheLockWakesItsWaiters) {
+TEST_P(Basics, LockDestroyed_WakesItsWaiters) {
   Client& client = connect();
   auto lock = make(client);
   const auto others = make(connect());
@@ -325,7 +325,7 @@ TEST_P(Basics, DestroyingTheLockWakesItsWaiters) {
 }
 
 // Each rival increments two numbers under the lock; each reader must find them equal.
-TEST_P(Basics, AHundredThreadsNeverMeet) {
+TEST_P(Basics, HundredThreads_ExcludeEachOther) {
   constexpr int kThreads = 100;
   constexpr int kRounds = 2;
   const auto lock = make(connect());

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(, Observers,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(Observers, AreToldOfEachChangeOnce) {
+TEST_P(Observers, EachChange_IsNotifiedOnce) {
   Client& client = connect();
   const auto lock = make(client);
   const auto others = make(connect());
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(, Leaders,
                                                         &Face::leads)),
                          pairing_name);
 
-TEST_P(Leaders, ProclaimAndWhatTheyHaveProclaimedGoesWithThem) {
+TEST_P(Leaders, LeaderLost_ProclamationIsRemoved) {
   Client& client = connect();
   const auto lock = make(client);
   const auto others = make(connect());
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(, Guarded,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(Guarded, IsWrittenWhileHeldAndNotAfterTheRelease) {
+TEST_P(Guarded, Transaction_CommitsWhileHeldNotAfterRelease) {
   auto hold = acquire(*lock_);
   const auto transaction = writes(hold);
   EXPECT_EQ(commit(transaction), std::nullopt);
@@ -215,7 +215,7 @@ TEST_P(Guarded, IsWrittenWhileHeldAndNotAfterTheRelease) {
 }
 
 // The client may not know of the deletion yet: the server checks.
-TEST_P(Guarded, IsRefusedWhenTheNodeIsGone) {
+TEST_P(Guarded, NodeDeleted_TransactionIsRefused) {
   auto hold = acquire(*lock_);
   auto waiting = rival_async_acquire(*others_);
   ASSERT_TRUE(reaches_nodes(2));
@@ -225,7 +225,7 @@ TEST_P(Guarded, IsRefusedWhenTheNodeIsGone) {
   expect_refused_but_for_the_next(std::move(hold), transaction, waiting);
 }
 
-TEST_P(Guarded, IsRefusedWhenTheSessionIsOver) {
+TEST_P(Guarded, SessionExpired_TransactionIsRefused) {
   auto hold = acquire(*lock_);
   auto waiting = rival_async_acquire(*others_);
   ASSERT_TRUE(reaches_nodes(2));

@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(, Events,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(Events, OfAGrantAreItsBeginningAndItsEnd) {
+TEST_P(Events, GrantAndRelease_SendAcquiredAndReleased) {
   const Owner owner = Owner::unique();
   auto hold = acquire_heard(*lock_, {.owner = owner});
   const FencingToken token = hold.token();
@@ -79,7 +79,7 @@ TEST_P(Events, OfAGrantAreItsBeginningAndItsEnd) {
   }
 }
 
-TEST_P(Events, OfAWaiterAreItsPlaces) {
+TEST_P(Events, PositionChanges_SendWaitingEvents) {
   auto holder = rival_acquire(*others_);
   std::stop_source stop;
   auto between = rival_async_acquire(*others_, {.stop = stop.get_token()});
@@ -97,7 +97,7 @@ TEST_P(Events, OfAWaiterAreItsPlaces) {
   EXPECT_TRUE(hears({"waiting 2", "waiting 1", "acquired", "released"}));
 }
 
-TEST_P(Events, OfNoGrantAreNoEnd) {
+TEST_P(Events, NoGrant_SendsNoReleased) {
   auto holder = rival_acquire(*others_);
   EXPECT_FALSE(try_acquire(*lock_));
   auto timed = async_acquire(*lock_, {.deadline = stage().in(100ms)});
@@ -111,7 +111,7 @@ TEST_P(Events, OfNoGrantAreNoEnd) {
   EXPECT_TRUE(hears({"waiting 1", "acquired", "released"}));
 }
 
-TEST_P(Events, OfAMaximumHoldAreTheWarningAndTheEnd) {
+TEST_P(Events, MaxHoldElapsed_SendsExpiringAndExpired) {
   if (!face().calls) GTEST_SKIP() << "a leadership has none";
   // On servers the warning comes long before the end. An event that is delayed until the end is
   // dropped.
@@ -134,7 +134,7 @@ TEST_P(Events, OfAMaximumHoldAreTheWarningAndTheEnd) {
   EXPECT_TRUE(hears({"acquired", "expiring", "expired"}));
 }
 
-TEST_P(Events, OfALostNodeAreTheLossAndNoRelease) {
+TEST_P(Events, NodeDeleted_SendsLostNotReleased) {
   auto hold = acquire_heard(*lock_);
   auto next = rival_async_acquire(*others_);
   ASSERT_TRUE(reaches_nodes(2));
@@ -146,7 +146,7 @@ TEST_P(Events, OfALostNodeAreTheLossAndNoRelease) {
   EXPECT_TRUE(hears({"acquired", "lost"}, {"acquired", "released"}));
 }
 
-TEST_P(Events, OfALostSessionAreTheLossAndNoRelease) {
+TEST_P(Events, SessionExpired_SendsLostNotReleased) {
   auto hold = acquire_heard(*lock_);
   auto next = rival_async_acquire(*others_);
   ASSERT_TRUE(reaches_nodes(2));

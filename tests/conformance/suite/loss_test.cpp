@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(, Loss,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(Loss, OfTheSessionWhileHoldingIsToldOnceAndTheNextIsGranted) {
+TEST_P(Loss, SessionExpiresWhileHeld_NotifiesOnceAndGrantsNext) {
   Client& client = connect();
   const auto lock = make(client);
   const auto others = make(connect());
@@ -42,7 +42,7 @@ TEST_P(Loss, OfTheSessionWhileHoldingIsToldOnceAndTheNextIsGranted) {
   EXPECT_EQ(told.lost(), 1);
 }
 
-TEST_P(Loss, OfTheSessionMustBeReleasedBeforeTheOwnerNestsAgain) {
+TEST_P(Loss, SessionExpired_LostHoldBlocksNestingOfOwner) {
   Client& client = connect();
   const auto lock = make(client);
   const Owner owner = Owner::unique();
@@ -68,7 +68,7 @@ TEST_P(Loss, OfTheSessionMustBeReleasedBeforeTheOwnerNestsAgain) {
   EXPECT_EQ(acquire(*lock, {.owner = owner}).state(), HoldState::held);
 }
 
-TEST_P(Loss, OfTheSessionIsOfLockToo) {
+TEST_P(Loss, SessionExpiresAfterLock_LockIsLost) {
   if (!face().has_lock) GTEST_SKIP() << "has no lock()";
   Client& client = connect();
   const auto lock = make(client);
@@ -86,7 +86,7 @@ TEST_P(Loss, OfTheSessionIsOfLockToo) {
   lock->unlock();
 }
 
-TEST_P(Loss, OfTheSessionWhileWaitingIsQueuedAgainAtTheEnd) {
+TEST_P(Loss, SessionExpiresWhileWaiting_EnqueuesAtEnd) {
   Client& client = connect();
   const auto lock = make(client);
   const auto others = make(connect());
@@ -111,7 +111,7 @@ TEST_P(Loss, OfTheSessionWhileWaitingIsQueuedAgainAtTheEnd) {
   EXPECT_EQ(get(waiting).state(), HoldState::held);
 }
 
-TEST_P(Loss, OfTheSessionWhileWaitingIsAnErrorByPolicy) {
+TEST_P(Loss, SessionExpiresUnderFailPolicy_Throws) {
   if (!face().fails_by_policy) {
     GTEST_SKIP() << "has no such policy, or not here";
   }
@@ -127,7 +127,7 @@ TEST_P(Loss, OfTheSessionWhileWaitingIsAnErrorByPolicy) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_P(Loss, OfTheNodeWhileHoldingIsTold) {
+TEST_P(Loss, NodeDeletedWhileHeld_NotifiesLoss) {
   Client& client = connect();
   const auto lock = make(client);
   auto hold = acquire(*lock);
@@ -143,7 +143,7 @@ TEST_P(Loss, OfTheNodeWhileHoldingIsTold) {
   EXPECT_EQ(told.lost(), 1);
 }
 
-TEST_P(Loss, OfTheNodeWhileWaitingIsQueuedAgainOrAnErrorByPolicy) {
+TEST_P(Loss, NodeDeletedWhileWaiting_EnqueuesAgainOrThrows) {
   Client& client = connect();
   const auto others = make(connect());
   auto hold = rival_acquire(*others);
@@ -168,7 +168,7 @@ TEST_P(Loss, OfTheNodeWhileWaitingIsQueuedAgainOrAnErrorByPolicy) {
   EXPECT_EQ(get(waiting).state(), HoldState::held);
 }
 
-TEST_P(Loss, OfTheParentUnderHolderAndWaiterIsALossAndANewQueue) {
+TEST_P(Loss, ParentDeleted_HoldIsLostAndWaiterEnqueuesAgain) {
   const auto lock = make(connect());
   const auto others = make(connect());
   auto hold = acquire(*lock);
@@ -190,7 +190,7 @@ TEST_P(Loss, OfTheParentUnderHolderAndWaiterIsALossAndANewQueue) {
 
 // The new queue starts at sequence number 0, so strangers can get names that the old queue had. The
 // waiter must not take them for its own. It may enqueue ahead of, between or behind them.
-TEST_P(Loss, OfTheParentIsSeenThoughStrangersGetTheSameNames) {
+TEST_P(Loss, ParentDeletedAndNamesReused_WaiterNoticesLoss) {
   const auto lock = make(connect());
   const auto others = make(connect());
   auto hold = acquire(*lock);
@@ -206,7 +206,7 @@ TEST_P(Loss, OfTheParentIsSeenThoughStrangersGetTheSameNames) {
   EXPECT_GT(get_in_time(waiting).token(), token);
 }
 
-TEST_P(Loss, OfTheParentBetweenUsesGoesUnnoticed) {
+TEST_P(Loss, ParentDeletedBetweenUses_GrantsAgain) {
   const auto lock = make(connect());
   FencingToken last;
   for (int round = 0; round < 3; ++round) {
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
     , Outage, ::testing::ValuesIn(every_class_on({Scene::mortal_servers, Scene::simulation})),
     pairing_name);
 
-TEST_P(Outage, HolderAndWaiterKeepTheirPlaces) {
+TEST_P(Outage, ServersRestart_HolderAndWaiterRetainPositions) {
   Client& client = connect();
   Heard heard(face());
   const auto lock = make(client, {.listener = heard.listener()});
@@ -265,7 +265,7 @@ TEST_P(Outage, HolderAndWaiterKeepTheirPlaces) {
   }
 }
 
-TEST_P(Outage, AReleaseIsMadeUpForAndTokensGoOnRising) {
+TEST_P(Outage, ReleaseDuringOutage_IsSentLaterAndTokenIncreases) {
   Client& client = connect();
   const auto lock = make(client);
   auto hold = acquire(*lock);

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(, MaximumHold,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(MaximumHold, EndsAHoldThatIsNotGivenBack) {
+TEST_P(MaximumHold, HoldNotReleased_EndsAtMaxHold) {
   const auto lock = make(client_, {.max_hold = kLimit});
   auto hold = acquire(*lock);
   const Told told(hold);
@@ -60,7 +60,7 @@ TEST_P(MaximumHold, EndsAHoldThatIsNotGivenBack) {
   EXPECT_EQ(told.lost(), 1);
 }
 
-TEST_P(MaximumHold, OfACallComesFirstAndIsRenewed) {
+TEST_P(MaximumHold, MaxHoldOfCall_OverridesObjectAndIsRenewed) {
   const auto lock = make(client_, {.max_hold = 1h});
   EXPECT_EQ(error_of([&] { return acquire(*lock, {.max_hold = 0ms}); }), Errc::invalid_option);
   auto refused = async_acquire(*lock, {.max_hold = -1ms});
@@ -76,7 +76,7 @@ TEST_P(MaximumHold, OfACallComesFirstAndIsRenewed) {
   EXPECT_EQ(hold.state(), HoldState::lost);
 }
 
-TEST_P(MaximumHold, EndsALockToo) {
+TEST_P(MaximumHold, LockNotReleased_EndsAtMaxHold) {
   if (!face().has_lock) GTEST_SKIP() << "has no lock()";
   const auto lock = make(client_, {.max_hold = kLimit});
   lock->lock();
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(, ReleaseRequest,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(ReleaseRequest, WhoIsAskedHearsOfItAndMayRelease) {
+TEST_P(ReleaseRequest, RequestedHolder_IsNotifiedAndMayRelease) {
   auto hold = acquire(*lock_);
   EXPECT_FALSE(hold.release_requested().stop_requested());
   auto asked = ask_all();
@@ -127,7 +127,7 @@ TEST_P(ReleaseRequest, WhoIsAskedHearsOfItAndMayRelease) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_P(ReleaseRequest, WhoIsForcedIsLostFirstAndTheNextIsGranted) {
+TEST_P(ReleaseRequest, ForcedHolder_IsLostBeforeNextGrant) {
   const auto others = make(connect());
   auto hold = acquire(*lock_);
   const Told told(hold);
@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(, LockDelay,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(LockDelay, KeepsTheNextOutAfterALoss) {
+TEST_P(LockDelay, HoldLost_DelaysNextGrant) {
   const bool leaves_one = face().delays > 0;
   const MutexOptions delayed{.lock_delay = leaves_one ? kDelay : kForAges};
   if (face().refuses_delay) {
@@ -214,7 +214,7 @@ TEST_P(LockDelay, KeepsTheNextOutAfterALoss) {
   EXPECT_TRUE(becomes_empty());  // the delay markers were deleted too
 }
 
-TEST_P(LockDelay, IsNoneAfterARelease) {
+TEST_P(LockDelay, HolderReleased_NextIsGrantedWithoutDelay) {
   if (face().refuses_delay) GTEST_SKIP() << "has none";
   const auto lock = make(client_, {.lock_delay = kForAges});
   const auto others = make(other_, {.lock_delay = kForAges});

@@ -80,14 +80,14 @@ TEST_F(WithinSection, InterruptionOfLock_Throws) {
                                 [](boost::thread& thread) { thread.interrupt(); });
 }
 
-TEST_F(WithinSection, DeadlineOfFuture_BringsNothing) {
+TEST_F(WithinSection, DeadlineOfFuture_ReturnsNothing) {
   expect_returns([this] {
     auto future = mutex_.async_acquire(AcquireOptions{.deadline = 20ms});
     EXPECT_FALSE(get(future));
   });
 }
 
-TEST_F(WithinSection, DeadlineOfCallback_BringsNothing) {
+TEST_F(WithinSection, DeadlineOfCallback_PassesNothing) {
   expect_returns([this] {
     std::promise<bool> result;
     mutex_.async_acquire({.deadline = 20ms}, [&](Hold hold, const std::exception_ptr& error) {
@@ -98,7 +98,7 @@ TEST_F(WithinSection, DeadlineOfCallback_BringsNothing) {
   });
 }
 
-TEST_F(WithinSection, DeadlineOfCoroutine_BringsNothing) {
+TEST_F(WithinSection, DeadlineOfCoroutine_ReturnsNothing) {
   expect_returns([this] {
     const AcquireOptions options{.deadline = 20ms};
     const auto begin = [&] { return mutex_.co_acquire(options); };
@@ -110,7 +110,7 @@ TEST_F(WithinSection, DeadlineOfCoroutine_BringsNothing) {
 }
 
 // The call waits with its znode before the mutex is locked.
-TEST_F(WithinSection, StopOfWaitingCall_BringsNothing) {
+TEST_F(WithinSection, StopOfWaitingCall_ReturnsNothing) {
   std::stop_source stop;
   auto waits = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
   ASSERT_TRUE(reaches_nodes(2));

@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(, Foreign,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(Foreign, NodesThatAreNoContendersAreIgnoredAndStay) {
+TEST_P(Foreign, NonContenderNodes_AreIgnoredAndRetained) {
   const std::vector<std::string> junk = {
       "junk", "lock-", "lock-123", "lock-000000000x", "permits-0000000000", "0000000000"};
   stage().create(kPath);
@@ -33,7 +33,7 @@ TEST_P(Foreign, NodesThatAreNoContendersAreIgnoredAndStay) {
   for (const std::string& name : junk) EXPECT_TRUE(stage().exists(kPath + "/" + name));
 }
 
-TEST_P(Foreign, ContendersAreWaitedForAndTheirChangesReleaseNothing) {
+TEST_P(Foreign, ForeignContender_BlocksUntilDeletedNotChanged) {
   Client& client = connect();
   const auto lock = make(client);
   for (const std::string prefix : {"lock-", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-",
@@ -52,7 +52,7 @@ TEST_P(Foreign, ContendersAreWaitedForAndTheirChangesReleaseNothing) {
   }
 }
 
-TEST_P(Foreign, ContendersBehindAreNoHindrance) {
+TEST_P(Foreign, ForeignContenderBehind_DoesNotBlock) {
   const auto lock = make(connect());
   auto hold = acquire(*lock);
   const std::string foreign = stage().enqueue("lock-");
@@ -74,7 +74,7 @@ class Namespaces : public SuiteTest {};
 INSTANTIATE_TEST_SUITE_P(, Namespaces, ::testing::ValuesIn(every_class_on({Scene::servers})),
                          pairing_name);
 
-TEST_P(Namespaces, OnePathInTwoOfThemIsTwoLocksAndOneNodeInTwoIsOne) {
+TEST_P(Namespaces, PathInTwoChroots_IsSameLockOnlyForSameNode) {
   stage().create("/inner");
   Client& outside = connect();
   Client& inside = stage().connect_with([](ClientOptions& options) { options.hosts += "/inner"; });
@@ -113,7 +113,7 @@ class Permissions : public SuiteTest {
 INSTANTIATE_TEST_SUITE_P(, Permissions, ::testing::ValuesIn(every_class_on({Scene::servers})),
                          pairing_name);
 
-TEST_P(Permissions, OpenLetsEverybodyLockAndNobodyWriteANode) {
+TEST_P(Permissions, OpenPolicy_AllClientsLockButNoneWritesNodes) {
   Client& client = connect();
   expect_in_turn(client, connect());
   const auto lock = make(client);
@@ -122,7 +122,7 @@ TEST_P(Permissions, OpenLetsEverybodyLockAndNobodyWriteANode) {
   EXPECT_EQ(stage().raw().get_data(hold.node()).rc, ZOK);
 }
 
-TEST_P(Permissions, CreatorAllKeepsStrangersOut) {
+TEST_P(Permissions, CreatorAll_ExcludesOtherCredentials) {
   Client& owner = connect_as("right", AclPolicy::creator_all());
   Client& colleague = connect_as("right", AclPolicy::creator_all());
   Client& stranger = connect_as("wrong", AclPolicy::creator_all());
@@ -141,7 +141,7 @@ TEST_P(Permissions, CreatorAllKeepsStrangersOut) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_P(Permissions, AListOfOnesOwnIsUsedAndAnnouncesNothing) {
+TEST_P(Permissions, CustomAcl_IsUsedAndChangeIsNoRelease) {
   const auto everybody =
       AclPolicy::list({{.permissions = zklock::AclEntry::all, .scheme = "world", .id = "anyone"}});
   Client& client = connect_as("", everybody);

@@ -42,14 +42,14 @@ INSTANTIATE_TEST_SUITE_P(, Waits,
                          ::testing::ValuesIn(every_class_on({Scene::servers, Scene::simulation})),
                          pairing_name);
 
-TEST_P(Waits, ASingleAttemptFailsAndLeavesNoNode) {
+TEST_P(Waits, SingleAttempt_FailsAndLeavesNoNode) {
   EXPECT_FALSE(try_acquire(*lock_));
   auto attempt = async_acquire(*lock_, {.deadline = Deadline::passed()});
   EXPECT_FALSE(get(attempt));
   expect_only_the_holder();
 }
 
-TEST_P(Waits, TheDeadlineEndsItAndTheNodeGoes) {
+TEST_P(Waits, Deadline_EndsCallAndLeavesNoNode) {
   const Deadline deadline = stage().in(200ms);
   auto blocked = in_thread([&] { return acquire(*lock_, {.deadline = deadline}); });
   auto asynchronous = async_acquire(*lock_, {.deadline = deadline});
@@ -59,7 +59,7 @@ TEST_P(Waits, TheDeadlineEndsItAndTheNodeGoes) {
   expect_only_the_holder();
 }
 
-TEST_P(Waits, ATimedLockIsFalse) {
+TEST_P(Waits, TimedLock_ReturnsFalse) {
   if (!face().has_lock) GTEST_SKIP() << "has no lock()";
   auto locking = in_thread([&] { return lock_->lock_until(stage().in(100ms)); });
   EXPECT_FALSE(get_in_time(locking));
@@ -69,7 +69,7 @@ TEST_P(Waits, ATimedLockIsFalse) {
   expect_only_the_holder();
 }
 
-TEST_P(Waits, AStopBeforeTheCallSendsNothing) {
+TEST_P(Waits, StopBeforeCall_SendsNothing) {
   if (!face().calls) {
     GTEST_SKIP() << "contends all the same";
   }
@@ -85,7 +85,7 @@ TEST_P(Waits, AStopBeforeTheCallSendsNothing) {
   EXPECT_FALSE(acquire(*lock_, {.stop = stop.get_token()}));
 }
 
-TEST_P(Waits, AStopTakesItOutOfTheQueue) {
+TEST_P(Waits, StopWhileWaiting_LeavesQueue) {
   std::stop_source stop;
   auto asynchronous = async_acquire(*lock_, {.stop = stop.get_token()});
   ASSERT_TRUE(reaches_nodes(2));
@@ -98,7 +98,7 @@ TEST_P(Waits, AStopTakesItOutOfTheQueue) {
   expect_only_the_holder();
 }
 
-TEST_P(Waits, AnInterruptionTakesItOutOfTheQueue) {
+TEST_P(Waits, InterruptWhileWaiting_LeavesQueue) {
   if (!face().interrupts) GTEST_SKIP() << "no call of it waits";
   std::vector<std::function<void()>> calls{[this] { acquire(*lock_); }};
   if (face().has_lock) {
@@ -127,7 +127,7 @@ TEST_P(Waits, AnInterruptionTakesItOutOfTheQueue) {
   }
 }
 
-TEST_P(Waits, AStopAfterTheGrantChangesNothing) {
+TEST_P(Waits, StopAfterGrant_HoldIsRetained) {
   std::stop_source stop;
   auto waiting = async_acquire(*lock_, {.stop = stop.get_token()});
   ASSERT_TRUE(reaches_nodes(2));
@@ -140,7 +140,7 @@ TEST_P(Waits, AStopAfterTheGrantChangesNothing) {
   EXPECT_TRUE(stage().exists(hold.node()));
 }
 
-TEST_P(Waits, AStopAtTheMomentOfTheGrantIsAHoldOrNoNode) {
+TEST_P(Waits, StopRacesWithGrant_GivesHoldOrLeavesNoNode) {
   blocking_.release();
   expected_ = HoldState::lost;
   for (int round = 0; round < 10; ++round) {
@@ -162,7 +162,7 @@ TEST_P(Waits, AStopAtTheMomentOfTheGrantIsAHoldOrNoNode) {
 }
 
 // A contender in the middle leaves. The one behind it must not take that for a grant.
-TEST_P(Waits, WhoLeavesMakesNobodyJumpTheQueue) {
+TEST_P(Waits, MiddleWaiterLeaves_NextIsNotGrantedEarly) {
   std::stop_source stop;
   auto leaving = rival_async_acquire(*lock_, {.stop = stop.get_token()});
   ASSERT_TRUE(reaches_nodes(2));
@@ -179,7 +179,7 @@ TEST_P(Waits, WhoLeavesMakesNobodyJumpTheQueue) {
   EXPECT_EQ(get(behind).state(), HoldState::held);
 }
 
-TEST_P(Waits, AHandlerHearsOnceOfAnEndWithoutTheLock) {
+TEST_P(Waits, StopOfAsyncCall_CallsHandlerOnce) {
   std::stop_source stop;
   std::promise<bool> ended;
   std::atomic<int> calls{0};
@@ -209,7 +209,7 @@ class ExactTime : public Waits {
 INSTANTIATE_TEST_SUITE_P(, ExactTime, ::testing::ValuesIn(every_class_on({Scene::simulation})),
                          pairing_name);
 
-TEST_P(ExactTime, OfADeadline) {
+TEST_P(ExactTime, Deadline_EndsCallExactly) {
   auto waiting = queue();
   stage().pass(300ms - 1ns);
   EXPECT_FALSE(is_ready(waiting));
@@ -220,7 +220,7 @@ TEST_P(ExactTime, OfADeadline) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_P(ExactTime, OfAGrantAtTheLastMoment) {
+TEST_P(ExactTime, GrantJustBeforeDeadline_HoldIsRetained) {
   auto waiting = queue();
   stage().pass(300ms - 1ns);
   blocking_.release();
@@ -232,7 +232,7 @@ TEST_P(ExactTime, OfAGrantAtTheLastMoment) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_P(ExactTime, OfADeadlineWithoutServers) {
+TEST_P(ExactTime, DeadlineWithoutServers_EndsCallExactly) {
   if (!face().waits_without_servers) {
     GTEST_SKIP() << "gives up before";
   }
@@ -247,7 +247,7 @@ TEST_P(ExactTime, OfADeadlineWithoutServers) {
   EXPECT_TRUE(reaches_nodes(1));
 }
 
-TEST_P(ExactTime, OfADeadlineThatOutlivesASession) {
+TEST_P(ExactTime, DeadlineAfterSessionExpiry_EndsCallExactly) {
   auto waiting = queue();
   stage().pass(100ms);
   const std::string old = node_at(1);
@@ -262,7 +262,7 @@ TEST_P(ExactTime, OfADeadlineThatOutlivesASession) {
 }
 
 // A hold lasts until its lease expires, to the nanosecond. No other contender is granted before.
-TEST_P(ExactTime, OfALease) {
+TEST_P(ExactTime, NoServers_HoldIsLostExactlyAtLeaseEnd) {
   stage().pass(1s);
   stage().stop_servers();
   EXPECT_EQ(blocking_.state(), HoldState::suspended);
@@ -280,7 +280,7 @@ TEST_P(ExactTime, OfALease) {
 }
 
 // The server executes the create, but the client never receives the reply.
-TEST_P(ExactTime, OneNodeForEachCallWhenRepliesAreLost) {
+TEST_P(ExactTime, CreateReplyLost_CallHasOneNode) {
   stage().lose_reply_to_create(client_);
   auto waiting = async_acquire(*lock_, {});
   EXPECT_TRUE(stage().comes([&] { return !client_.is_connected(); }));
