@@ -98,7 +98,7 @@ TEST(BlockingCall, WaitingForAWhileIsAnInterruptionPoint) {
     waiting.is(::gettid());
     EXPECT_THROW(call.wait_for(24h), boost::thread_interrupted);
   });
-  const auto other = when_asleep(waiting, [&waits] { waits.interrupt(); });
+  when_asleep(waiting, [&waits] { waits.interrupt(); }).join();  // before the other join()
   waits.join();
 }
 
