@@ -75,7 +75,7 @@ class Client {
                                 .host = "host",
                                 .announces = choices.one_in(2),
                                 .logger = nullptr})),
-        engine_(core_->engine(core::LockPath("/locks/a"))) {
+        engine_(core_->path_lock(core::LockPath("/locks/a"))) {
     engine_->attach();
   }
 
@@ -165,7 +165,7 @@ class Client {
     require(call.hold.owner() == call.owner, "its owner");
     // A hold whose node() was called prevents the next local grant until its znode is deleted.
     const bool asks = choices_.below(4) == 0;
-    const std::string node = asks ? call.hold.node() : outcome.contender->leadership_state().node();
+    const std::string node = asks ? call.hold.node() : outcome.contender->grant().node();
     require(node.starts_with("/locks/a/"), "its node");
   }
 
