@@ -82,7 +82,7 @@ TEST_F(AbandonedCall, StopOfWaitingCall_EndsWithinSection) {
 
 // ---- calls during a section --------------------------------------------------------------------
 
-TEST_F(AbandonedCall, CallsThatMetSection_QueueInTheirOrder) {
+TEST_F(AbandonedCall, CallsDuringSection_EnqueueInCallOrder) {
   std::vector<std::size_t> calls;
   expect_returns_within_section([&] {
     for (int i = 0; i < 3; ++i) calls.push_back(lock_.acquire(0));
@@ -97,7 +97,7 @@ TEST_F(AbandonedCall, CallsThatMetSection_QueueInTheirOrder) {
   expect_rest();
 }
 
-TEST_F(AbandonedCall, CloseWhileCallWaitsForMutex_EndsItWithClosed) {
+TEST_F(AbandonedCall, CloseWhileCallWaitsForMutex_ReportsClosed) {
   std::optional<std::size_t> call;
   expect_returns_within_section([&] { call = lock_.acquire(0); });
   lock_.end_use(0);
@@ -126,7 +126,7 @@ TEST_F(AbandonedCall, GrantBeforeWithdrawal_IsReleased) {
 }
 
 // A stop comes at each step between the release and the grant.
-TEST_F(AbandonedCall, StopAtEveryStepOfAGrant_LeavesNothing) {
+TEST_F(AbandonedCall, StopAtEveryStepOfGrant_LeavesNoZnode) {
   const core::CohortPolicy local{.batch = 8};
   const std::vector<std::pair<LockWorld::Request, LockWorld::Request>> pairs = {
       {{}, {}},
@@ -157,7 +157,7 @@ TEST_F(AbandonedCall, StopAtEveryStepOfAGrant_LeavesNothing) {
   }
 }
 
-TEST_F(AbandonedCall, LongChainOfAbandoned_IsReleasedInALoop) {
+TEST_F(AbandonedCall, LongChainOfAbandonedCalls_IsReleasedInLoop) {
   for (const auto& [crowd, local] : {std::pair(3'000U, core::CohortPolicy{}),
                                      std::pair(30'000U, core::CohortPolicy{.batch = 1'000'000})}) {
     const std::size_t holder = granted(0, {.local = local});
@@ -170,7 +170,7 @@ TEST_F(AbandonedCall, LongChainOfAbandoned_IsReleasedInALoop) {
   }
 }
 
-TEST_F(AbandonedCall, NextCallOfOwner_QueuesAnew) {
+TEST_F(AbandonedCall, NextCallOfOwner_EnqueuesAgain) {
   const Owner owner = Owner::unique();
   const std::size_t holder = granted(1);
   const std::size_t call = waiting(0, {.owner = owner});
@@ -185,7 +185,7 @@ TEST_F(AbandonedCall, NextCallOfOwner_QueuesAnew) {
   expect_rest();
 }
 
-TEST_F(AbandonedCall, NextSingleAttempt_DoesNotMeetItsNode) {
+TEST_F(AbandonedCall, NextSingleAttempt_IgnoresAbandonedZnode) {
   for (const core::CohortPolicy local : {core::CohortPolicy{}, core::CohortPolicy{.batch = 8}}) {
     const std::size_t holder = granted(1);
     const std::size_t call = waiting(0, {.local = local});
@@ -204,7 +204,7 @@ TEST_F(AbandonedCall, NextSingleAttempt_DoesNotMeetItsNode) {
 // ---- a single attempt and a call that waits, of one owner ------------------------------------------
 
 // The server answers reads, so the client is connected. No quorum operation is answered.
-TEST_F(AbandonedCall, EndlessCallThatJoinsAttempt_EndsWithAnError) {
+TEST_F(AbandonedCall, EndlessCallThatJoinsAttempt_ReportsError) {
   client(0).isolate();
   const Owner owner = Owner::unique();
   lock_.acquire(0, {.owner = owner, .timeout = 0s});

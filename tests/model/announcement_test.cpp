@@ -89,14 +89,14 @@ class ForgedAnnouncement : public LocalTest {
   std::string forged_;
 };
 
-TEST_F(ForgedAnnouncement, OpenPath_BelievedWithOneReadOfTheAcl) {
+TEST_F(ForgedAnnouncement, OpenPath_TrustedAfterOneAclRead) {
   EXPECT_EQ(lists_of_handoffs(10), 0U);
   EXPECT_EQ(client(0).requests(Kind::get_acl), 1U);
   EXPECT_EQ(client(1).requests(Kind::get_acl), 1U);
   end();
 }
 
-TEST_F(ForgedAnnouncement, NobodyElseComes_AclNotRead) {
+TEST_F(ForgedAnnouncement, NoOtherContender_AclNotRead) {
   for (int i = 0; i < 5; ++i) release(granted(0));
   EXPECT_EQ(client(0).requests(Kind::get_acl), 0U);
   end();
@@ -108,7 +108,7 @@ TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNothing) {
   end();
 }
 
-TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ListedWithOneReadOfTheAcl) {
+TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ListedAfterOneAclRead) {
   set_acl(create_only);
   EXPECT_EQ(lists_of_handoffs(10), 10U);
   EXPECT_EQ(client(0).requests(Kind::get_acl), 1U);
@@ -133,7 +133,7 @@ TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoBatch) {
   end();
 }
 
-TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNotBesideAnIdleNode) {
+TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNoIdleLock) {
   set_acl(create_only);
   const auto idle = on({.batch = 10, .keep_idle_for = 10s});
   release(granted(0, idle));
@@ -142,7 +142,7 @@ TEST_F(ForgedAnnouncement, CreatorsMayNotDelete_ForgeryGrantsNotBesideAnIdleNode
   end();
 }
 
-TEST_F(ForgedAnnouncement, StrangersReleaseByDeletion_Granted) {
+TEST_F(ForgedAnnouncement, ForeignReleaseByDelete_Granted) {
   set_acl(create_only);
   forge();
   const auto next = waiting(1);
@@ -178,7 +178,7 @@ TEST_F(ForgedAnnouncement, AclChangedWhileWaiting_ForgeryGrantsNothing) {
 }
 
 // The ACL is safe again when it is read. The forged znode was created before that.
-TEST_F(ForgedAnnouncement, AclMadeSafeAfterTheForgery_NotBelieved) {
+TEST_F(ForgedAnnouncement, AclMadeSafeAfterForgery_NotTrusted) {
   set_acl(create_only);
   const auto holder = granted(0);
   forge();
@@ -211,7 +211,7 @@ TEST_F(ForgedAnnouncement, PathRecreatedWithAnotherAcl_ForgeryGrantsNothing) {
 }
 
 // READ permits both getChildren and getACL. So getACL fails only if the ACL changes in between.
-TEST_F(ForgedAnnouncement, AclMayNotBeRead_NotBelieved) {
+TEST_F(ForgedAnnouncement, AclNotReadable_NotTrusted) {
   for (const std::size_t c : {0U, 1U}) client(c).fail_next(Kind::get_acl, Status::no_auth);
   expect_forgery_grants_nothing({}, {});
   EXPECT_EQ(lists_of_handoffs(4), 4U);
@@ -219,14 +219,14 @@ TEST_F(ForgedAnnouncement, AclMayNotBeRead_NotBelieved) {
   end();
 }
 
-TEST_F(ForgedAnnouncement, AclOfOwnersThatIsReadable_Believed) {
+TEST_F(ForgedAnnouncement, ReadableAclOfOwners_Trusted) {
   set_acl({.everyone = AclEntry::read, .users = AclEntry::all});
   EXPECT_EQ(lists_of_handoffs(2), 2U) << "the first ones may have been created before the change";
   EXPECT_EQ(lists_of_handoffs(6), 0U);
   end();
 }
 
-TEST_F(ForgedAnnouncement, AclReadFails_NotBelievedAndReadAgain) {
+TEST_F(ForgedAnnouncement, AclReadFails_NotTrustedAndReadAgain) {
   client(1).fail_next(Kind::get_acl, Status::throttled);
   const auto holder = granted(0);
   const auto next = waiting(1);
@@ -256,7 +256,7 @@ TEST_F(ForgedAnnouncement, ReleasedBeforeTheAclIsKnown_Listed) {
 }
 
 // Every hand-off reads the ACL again, because the last stat is too old.
-TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_BelievedAtSlowHandoffs) {
+TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_TrustedAtSlowHandoffs) {
   set_acl(open_acl);
   auto holder = granted(0);
   for (int i = 1; i <= 20; ++i) {
@@ -274,7 +274,7 @@ TEST_F(ForgedAnnouncement, CrowdedPathWithChangedAcl_BelievedAtSlowHandoffs) {
 }
 
 // The reply can show an ACL that is as old as the request.
-TEST_F(ForgedAnnouncement, AclReplyOnItsWayForLong_ReadAgain) {
+TEST_F(ForgedAnnouncement, SlowAclReply_ReadAgain) {
   auto holder = holder_of_crowded_path();
   run_for(2s);
   reset_counts();

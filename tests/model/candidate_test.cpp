@@ -79,7 +79,7 @@ class CandidateTest : public ::testing::Test {
   std::shared_ptr<Retrying> candidate_;
 };
 
-TEST_F(CandidateTest, PauseOfALatch_GrowsUntilItLeads) {
+TEST_F(CandidateTest, PauseOfLatch_GrowsUntilItLeads) {
   fail_next_attempt();
   contend(false);
   lock_.world().run_all();
@@ -91,7 +91,7 @@ TEST_F(CandidateTest, PauseOfALatch_GrowsUntilItLeads) {
   expect_about(pause(), 100ms);
 }
 
-TEST_F(CandidateTest, PauseOfAnElection_GrowsUntilALeadershipEndsWell) {
+TEST_F(CandidateTest, PauseOfElection_GrowsUntilLeadershipEndsWell) {
   fail_next_attempt();
   contend(true);
   lock_.world().run_all();
@@ -153,7 +153,7 @@ TEST_F(CandidateTest, NoLeadership_HasEnded) {
   EXPECT_LT(none.token(), candidate_->leadership_state()->leadership().token());
 }
 
-TEST_F(CandidateTest, CopyOfALeadership_EndsWithItAndKeepsTokenAndNode) {
+TEST_F(CandidateTest, CopyOfLeadership_EndsWithItAndRetainsToken) {
   contend(false);
   run_until_it_leads();
   const Leadership leadership = candidate_->leadership_state()->leadership();

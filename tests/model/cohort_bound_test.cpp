@@ -8,7 +8,7 @@ namespace {
 
 using LocalBatchBound = LocalBatch;
 
-TEST_F(LocalBatchBound, IsExactlyOfThatManyWhileAnotherWaits) {
+TEST_F(LocalBatchBound, OtherClientWaits_BatchHasExactlyItsBound) {
   const auto three = on({.batch = 3});
   const auto first = granted(0, three);
   const auto outside = waiting(1);
@@ -29,7 +29,7 @@ TEST_F(LocalBatchBound, IsExactlyOfThatManyWhileAnotherWaits) {
   expect_rest();
 }
 
-TEST_F(LocalBatchBound, HasNoBoundWhileNobodyElseWaits) {
+TEST_F(LocalBatchBound, NoOtherClientWaits_BatchIsUnbounded) {
   const auto four = on({.batch = 4});
   const auto first = granted(0, four);
   auto rest = several_wait(0, four, 20);
@@ -48,7 +48,7 @@ TEST_F(LocalBatchBound, HasNoBoundWhileNobodyElseWaits) {
 
 // A contender of another client enqueues while the query is in flight. The reply does not include
 // it.
-TEST_F(LocalBatchBound, IsAtMostThatManyForWhoComesLater) {
+TEST_F(LocalBatchBound, LaterContender_WaitsForOneBatchAtMost) {
   const auto four = on({.batch = 4});
   const auto first = granted(0, four);
   auto rest = several_wait(0, four, 12);
@@ -72,7 +72,7 @@ TEST_F(LocalBatchBound, IsAtMostThatManyForWhoComesLater) {
 }
 
 // A quorum operation for every batch would cost more than the batch saves.
-TEST_F(LocalBatchBound, IsThatManySinceItsServerKnows) {
+TEST_F(LocalBatchBound, LaggingServer_BoundCountsFromItsCatchUp) {
   const auto four = on({.batch = 4});
   auto before = granted(0, four);
   const auto rest = several_wait(0, four, 20);
@@ -137,7 +137,7 @@ class LocalBatchAnswer : public LocalBatch {
   std::size_t third_ = 0;
 };
 
-TEST_F(LocalBatchAnswer, IsWaitedForOnTheSameNode) {
+TEST_F(LocalBatchAnswer, QueryInFlight_NextGrantWaitsOnSameZnode) {
   begin();
   run();
   expect_same_node(second_, third_);
@@ -147,7 +147,7 @@ TEST_F(LocalBatchAnswer, IsWaitedForOnTheSameNode) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, ThatSomebodyWaitsReleasesTheNode) {
+TEST_F(LocalBatchAnswer, OtherContenderFound_ReleasesZnode) {
   const auto outside = lock_.acquire(1);
   client(1).cut_off();
   begin();
@@ -161,7 +161,7 @@ TEST_F(LocalBatchAnswer, ThatSomebodyWaitsReleasesTheNode) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, IsNotWaitedForWhereOthersStoodBefore) {
+TEST_F(LocalBatchAnswer, ContendedBefore_ReleasesWithoutReply) {
   const auto outside = granted(1);
   const auto first = waiting(0, on({.batch = 2}));
   release(outside);
@@ -179,7 +179,7 @@ TEST_F(LocalBatchAnswer, IsNotWaitedForWhereOthersStoodBefore) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, ThatIsLostReleasesTheNode) {
+TEST_F(LocalBatchAnswer, LostReply_ReleasesZnode) {
   begin();
   lock_.world().lose_reply(0, Kind::count_children);
   run();
@@ -188,14 +188,14 @@ TEST_F(LocalBatchAnswer, ThatIsLostReleasesTheNode) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, ThatIsAnErrorReleasesTheNode) {
+TEST_F(LocalBatchAnswer, ErrorReply_ReleasesZnode) {
   begin();
   lock_.world().fail_next(0, Kind::count_children, Status::no_auth);
   run();
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, IsNotAnticipatedByWhoComesMeanwhile) {
+TEST_F(LocalBatchAnswer, NewCallDuringQuery_WaitsForReply) {
   begin();
   const auto fourth = lock_.acquire(0, anew());
   const auto attempt = lock_.acquire(0, once(anew()));
@@ -211,7 +211,7 @@ TEST_F(LocalBatchAnswer, IsNotAnticipatedByWhoComesMeanwhile) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, ForNobodyReleasesTheNode) {
+TEST_F(LocalBatchAnswer, NoWaiterAtReply_ReleasesZnode) {
   begin();
   lock_.cancel(third_);
   run();
@@ -220,7 +220,7 @@ TEST_F(LocalBatchAnswer, ForNobodyReleasesTheNode) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, IsForWhoComesWhenTheOthersHaveLeft) {
+TEST_F(LocalBatchAnswer, WaitersCancelled_ReplyGrantsNewCall) {
   begin();
   lock_.cancel(third_);
   const auto fourth = lock_.acquire(0, anew());
@@ -231,7 +231,7 @@ TEST_F(LocalBatchAnswer, IsForWhoComesWhenTheOthersHaveLeft) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, ForNobodyKeepsWhatIsToBeKept) {
+TEST_F(LocalBatchAnswer, NoWaiterAtReply_RetainsIdleLock) {
   lock_.use(0);
   begin(on({.batch = 2, .keep_idle_for = 5s}));
   lock_.cancel(third_);
@@ -250,7 +250,7 @@ TEST_F(LocalBatchAnswer, ForNobodyKeepsWhatIsToBeKept) {
 }
 
 // The query is older than the grants that the watch permitted, and the watch has fired.
-TEST_F(LocalBatchAnswer, IsNotEnoughForWhatWasGrantedSince) {
+TEST_F(LocalBatchAnswer, GrantsSinceQuery_ReplyCausesNewQuery) {
   lock_.use(0);
   const core::CohortPolicy terms{.batch = 3, .keep_idle_for = 5s};
   release(granted(0, on(terms)));
@@ -283,7 +283,7 @@ TEST_F(LocalBatchAnswer, IsNotEnoughForWhatWasGrantedSince) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, CountsTheMarkerOfALockDelayAsOwn) {
+TEST_F(LocalBatchAnswer, DelayMarker_CountsAsOwn) {
   Request request = on({.batch = 2});
   request.lock_delay = 5s;
   begin(request);
@@ -293,7 +293,7 @@ TEST_F(LocalBatchAnswer, CountsTheMarkerOfALockDelayAsOwn) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, IsForASingleAttemptWhenTheOthersHaveLeft) {
+TEST_F(LocalBatchAnswer, WaitersCancelled_ReplyGrantsSingleAttempt) {
   begin();
   lock_.cancel(third_);
   const auto attempt = lock_.acquire(0, once(anew()));
@@ -304,7 +304,7 @@ TEST_F(LocalBatchAnswer, IsForASingleAttemptWhenTheOthersHaveLeft) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, MakesASingleAttemptFail) {
+TEST_F(LocalBatchAnswer, OtherContenderFound_FailsSingleAttempt) {
   const auto outside = lock_.acquire(1);
   client(1).cut_off();
   begin();
@@ -319,7 +319,7 @@ TEST_F(LocalBatchAnswer, MakesASingleAttemptFail) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, IsNotWaitedForByNobodyWhereItDoesNotCome) {
+TEST_F(LocalBatchAnswer, NoWaiterAndNoReply_ReleasesZnode) {
   begin();
   client(0).cut_off();
   lock_.cancel(third_);
@@ -331,7 +331,7 @@ TEST_F(LocalBatchAnswer, IsNotWaitedForByNobodyWhereItDoesNotCome) {
   expect_rest();
 }
 
-TEST_F(LocalBatchAnswer, IsNotWaitedForWhenTheLastObjectHasGone) {
+TEST_F(LocalBatchAnswer, LastObjectDestroyed_ReleasesWithoutReply) {
   lock_.use(0);
   begin();
   lock_.end_use(0);
@@ -340,13 +340,13 @@ TEST_F(LocalBatchAnswer, IsNotWaitedForWhenTheLastObjectHasGone) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, MayComeAfterTheSession) {
+TEST_F(LocalBatchAnswer, ReplyAfterSession_WaitersServedAgain) {
   begin();
   lock_.world().expire(0);
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, MayComeAfterTheNodeHasGone) {
+TEST_F(LocalBatchAnswer, ReplyAfterZnode_WaitersServedAgain) {
   begin(on({.batch = 2}), 1s);  // its own znode is watched
   ASSERT_EQ(ensemble().remove(call(second_).node), Status::ok);
   ASSERT_TRUE(client(0).can_receive());
@@ -355,7 +355,7 @@ TEST_F(LocalBatchAnswer, MayComeAfterTheNodeHasGone) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, MayComeAfterTheLease) {
+TEST_F(LocalBatchAnswer, ReplyAfterLease_WaitersServedAgain) {
   begin();
   client(0).cut_off();
   run_for(5s);
@@ -366,7 +366,7 @@ TEST_F(LocalBatchAnswer, MayComeAfterTheLease) {
   expect_served_anew();
 }
 
-TEST_F(LocalBatchAnswer, MayComeAfterTheClientHasClosed) {
+TEST_F(LocalBatchAnswer, ReplyAfterClose_WaitersGetClosed) {
   begin();
   lock_.core(0).close();
   lock_.world().run_all();

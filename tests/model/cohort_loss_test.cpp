@@ -34,13 +34,13 @@ class LocalBatchLoss : public LocalBatch {
   std::vector<std::size_t> rest_;
 };
 
-TEST_F(LocalBatchLoss, OfTheSession) {
+TEST_F(LocalBatchLoss, SessionExpired_HolderLostAndRestServed) {
   lock_.world().expire(0);
   run_for(1s);
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(LocalBatchLoss, OfTheLease) {
+TEST_F(LocalBatchLoss, LeaseExpired_HolderLostAndRestServed) {
   lock_.world().isolate(0);
   run_for(5s);
   EXPECT_EQ(lock_.lost_told(first_), 1U);
@@ -52,14 +52,14 @@ TEST_F(LocalBatchLoss, OfTheLease) {
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(LocalBatchLoss, OfTheNode) {
+TEST_F(LocalBatchLoss, ZnodeDeleted_HolderLostAndRestServed) {
   run_for(1s);  // after two ticks its own znode is watched
   ASSERT_EQ(ensemble().remove(call(first_).node), Status::ok);
   run();
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(LocalBatchLoss, ByAPauseIsFoundAtTheRelease) {
+TEST_F(LocalBatchLoss, ProcessPaused_LossDetectedAtRelease) {
   lock_.world().pause(0);
   run_for(8s);
   lock_.world().resume(0);
@@ -73,7 +73,7 @@ TEST_F(LocalBatchLoss, ByAPauseIsFoundAtTheRelease) {
   expect_rest();
 }
 
-TEST_F(LocalBatchLoss, ByForce) {
+TEST_F(LocalBatchLoss, ForcedRelease_HolderLostAndRestServed) {
   ask_for_release(core::revocation_forces);
   run_for(2s);
   expect_new_node(first_, rest_[0]);
@@ -81,7 +81,7 @@ TEST_F(LocalBatchLoss, ByForce) {
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(LocalBatchLoss, ByTheEndOfAThread) {
+TEST_F(LocalBatchLoss, ThreadOfHolderExits_NextGetsNewZnode) {
   auto request = many();
   request.kind = core::CountKind::lock;
   release(first_);
@@ -99,7 +99,7 @@ TEST_F(LocalBatchLoss, ByTheEndOfAThread) {
   expect_rest();
 }
 
-TEST_F(LocalBatchEnd, AMaximumHoldTimeIsEachHoldsOwn) {
+TEST_F(LocalBatchEnd, MaximumHoldTime_CountsForEachHold) {
   auto request = many();
   request.limit = {.longest = 1s};
   const auto first = granted(0, request);
@@ -117,7 +117,7 @@ TEST_F(LocalBatchEnd, AMaximumHoldTimeIsEachHoldsOwn) {
   expect_rest();
 }
 
-TEST_F(LocalBatchEnd, TheErrorOfANodeIsOfAllWhoShareIt) {
+TEST_F(LocalBatchEnd, ErrorOfZnode_EndsAllCallsOfCohort) {
   const auto outside = granted(1);
   auto request = many();
   request.queue_again = false;
@@ -132,7 +132,7 @@ TEST_F(LocalBatchEnd, TheErrorOfANodeIsOfAllWhoShareIt) {
   expect_rest();
 }
 
-TEST_F(LocalBatchEnd, ASessionThatEndsWhileAllWaitCostsNobodyHisTurn) {
+TEST_F(LocalBatchEnd, SessionEndsWhileWaiting_CohortOrderIsRetained) {
   const auto outside = granted(1);
   const auto rest = several_wait(0, many(), 3);
   lock_.world().expire(0);

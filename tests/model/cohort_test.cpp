@@ -24,7 +24,7 @@ class Writing {
 
 // ---- requests and order ------------------------------------------------------------------------
 
-TEST_F(LocalBatch, AHandOverCostsNoRequest) {
+TEST_F(LocalBatch, LocalHandoff_SendsNoRequest) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
   EXPECT_EQ(lock_.nodes().size(), 1U);
@@ -39,7 +39,7 @@ TEST_F(LocalBatch, AHandOverCostsNoRequest) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, IsServedFirstComeFirstServed) {
+TEST_F(LocalBatch, SeveralWaiters_AreGrantedInOrder) {
   const auto first = granted(0, many());
   auto rest = several_wait(0, many(), 5);
   auto before = first;
@@ -53,7 +53,7 @@ TEST_F(LocalBatch, IsServedFirstComeFirstServed) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, AnOwnersCallsStillNest) {
+TEST_F(LocalBatch, CallsOfOneOwner_Nest) {
   const Owner owner = Owner::unique();
   auto mine = many();
   mine.owner = owner;
@@ -69,7 +69,7 @@ TEST_F(LocalBatch, AnOwnersCallsStillNest) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, WhoHasLetGoHoldsNoMore) {
+TEST_F(LocalBatch, ReleasedHold_IsNotLost) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
   const auto contender = call(first).hold.state();
@@ -85,7 +85,7 @@ TEST_F(LocalBatch, WhoHasLetGoHoldsNoMore) {
 
 // ---- contenders that share a znode -------------------------------------------------------------
 
-TEST_F(LocalBatch, IsOfThoseWhoAgree) {
+TEST_F(LocalBatch, DifferentSettings_DoNotShareZnode) {
   const auto first = granted(0, on({.batch = 3}));
   const auto other_batch = waiting(0, on({.batch = 4}));
   auto request = on({.batch = 3});
@@ -107,7 +107,7 @@ TEST_F(LocalBatch, IsOfThoseWhoAgree) {
 
 // ---- contenders that stop waiting --------------------------------------------------------------
 
-TEST_F(LocalBatch, WhoGivesUpLeavesThePlaceToTheNext) {
+TEST_F(LocalBatch, CancelledCall_LeavesZnodeToTheNext) {
   const auto outside = granted(1);
   const auto rest = several_wait(0, many(), 4);
   EXPECT_EQ(lock_.nodes().size(), 2U);
@@ -126,7 +126,7 @@ TEST_F(LocalBatch, WhoGivesUpLeavesThePlaceToTheNext) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, TheLastWhoGivesUpTakesTheNodeAway) {
+TEST_F(LocalBatch, LastCallCancelled_DeletesZnode) {
   const auto outside = granted(1);
   const auto rest = several_wait(0, many(), 2);
   lock_.cancel(rest[1]);
@@ -140,7 +140,7 @@ TEST_F(LocalBatch, TheLastWhoGivesUpTakesTheNodeAway) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ADeadlineIsEachCallsOwn) {
+TEST_F(LocalBatch, Deadline_CountsForEachCall) {
   const auto first = granted(0, many());
   auto request = many();
   request.timeout = 1s;
@@ -154,7 +154,7 @@ TEST_F(LocalBatch, ADeadlineIsEachCallsOwn) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ASingleAttemptDoesNotWaitForItsOwnClient) {
+TEST_F(LocalBatch, SingleAttemptBehindOwnClient_FailsAtOnce) {
   const auto first = granted(0, many());
   reset_counts();
   const auto attempt = lock_.acquire(0, once(many()));
@@ -165,7 +165,7 @@ TEST_F(LocalBatch, ASingleAttemptDoesNotWaitForItsOwnClient) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ASingleAttemptMayBeginIt) {
+TEST_F(LocalBatch, SingleAttempt_StartsCohort) {
   const auto first = granted(0, once(many()));
   const auto second = waiting(0, many());
   EXPECT_EQ(lock_.nodes().size(), 1U);
@@ -175,7 +175,7 @@ TEST_F(LocalBatch, ASingleAttemptMayBeginIt) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, AReaderThatJoinedAnAttemptGoesOnAsAReader) {
+TEST_F(LocalBatch, ReaderThatJoinedAttempt_ContinuesAsReader) {
   const auto holder = granted(0, LockWorld::to_read());
   const Request attempt = once(many());
   lock_.acquire(1, attempt);
@@ -187,7 +187,7 @@ TEST_F(LocalBatch, AReaderThatJoinedAnAttemptGoesOnAsAReader) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ASingleAttemptThatFailsKeepsNobodyWaiting) {
+TEST_F(LocalBatch, FailedSingleAttempt_DelaysNoWaiter) {
   const auto outside = granted(1);
   const auto attempt = lock_.acquire(0, once(many()));
   const auto patient = lock_.acquire(0, many());
@@ -201,7 +201,7 @@ TEST_F(LocalBatch, ASingleAttemptThatFailsKeepsNobodyWaiting) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ClosingEndsAll) {
+TEST_F(LocalBatch, Close_EndsAllCalls) {
   const auto held = granted(0, many());
   const auto rest = several_wait(0, many(), 3);
   reset_counts();
@@ -221,7 +221,7 @@ TEST_F(LocalBatch, ClosingEndsAll) {
 
 // ---- other options of a lock -------------------------------------------------------------------
 
-TEST_F(LocalBatch, WhoIsAskedLetsGoOfTheNode) {
+TEST_F(LocalBatch, ReleaseRequested_ReleasesZnode) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
   ask_for_release({});
@@ -237,7 +237,7 @@ TEST_F(LocalBatch, WhoIsAskedLetsGoOfTheNode) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ALockDelayIsLeftByTheLastThatWasLost) {
+TEST_F(LocalBatch, LossOfLastHolder_LeavesLockDelay) {
   auto request = many();
   request.lock_delay = 5s;
   const auto first = granted(0, request);
@@ -255,7 +255,7 @@ TEST_F(LocalBatch, ALockDelayIsLeftByTheLastThatWasLost) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ALockDelayEndsWithTheNode) {
+TEST_F(LocalBatch, LockDelay_EndsWithZnode) {
   auto request = on({.batch = 2});
   request.lock_delay = 5s;
   const auto first = granted(0, request);
@@ -272,7 +272,7 @@ TEST_F(LocalBatch, ALockDelayEndsWithTheNode) {
 }
 
 // One owner writes and reads. The downgrade deletes its delay marker.
-TEST_F(LocalBatch, ANodeWithoutItsMarkerIsNotPassedOn) {
+TEST_F(LocalBatch, ZnodeWithoutMarker_IsNotHandedOff) {
   auto request = many();
   request.lock_delay = 5s;
   const Owner owner = request.owner;
@@ -288,7 +288,7 @@ TEST_F(LocalBatch, ANodeWithoutItsMarkerIsNotPassedOn) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, ManyWhoGiveBackAtOnceAreServedInALoop) {
+TEST_F(LocalBatch, ManyImmediateReleases_AreServedInLoop) {
   auto request = on({.batch = 1'000'000});
   const auto first = granted(0, request);
   const auto path_lock = lock_.path_lock(0);
@@ -312,7 +312,7 @@ TEST_F(LocalBatch, ManyWhoGiveBackAtOnceAreServedInALoop) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, WhatIsOnItsWayIsWrittenBeforeTheNextGrant) {
+TEST_F(LocalBatch, CommitInFlight_IsWrittenBeforeNextGrant) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
@@ -331,7 +331,7 @@ TEST_F(LocalBatch, WhatIsOnItsWayIsWrittenBeforeTheNextGrant) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, NothingIsWrittenForWhoHasLetGo) {
+TEST_F(LocalBatch, CommitAfterRelease_WritesNothing) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
@@ -348,7 +348,7 @@ TEST_F(LocalBatch, NothingIsWrittenForWhoHasLetGo) {
 
 // Another thread releases between any two steps of the commit. Either the commit sees the release,
 // or the release sees the commit.
-TEST_F(LocalBatch, AReleaseAmidACommitIsNotOverseen) {
+TEST_F(LocalBatch, ReleaseDuringCommit_IsDetected) {
   ensemble().create("/data", "");
   ProcessClock& clock = lock_.world().scheduler(0);
   bool released = true;
@@ -382,7 +382,7 @@ TEST_F(LocalBatch, AReleaseAmidACommitIsNotOverseen) {
 }
 
 // The write could still arrive after a second grant on the znode.
-TEST_F(LocalBatch, WhatMayHaveBeenWrittenEndsTheSharing) {
+TEST_F(LocalBatch, CommitOutcomeUnknown_EndsSharing) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
@@ -400,7 +400,7 @@ TEST_F(LocalBatch, WhatMayHaveBeenWrittenEndsTheSharing) {
   expect_rest();
 }
 
-TEST_F(LocalBatch, EachStandsBehindThoseBeforeIt) {
+TEST_F(LocalBatch, QueuePosition_CountsCohortMembersAhead) {
   const auto first = granted(0, many());
   const auto rest = several_wait(0, many(), 3);
   const auto path_lock = lock_.path_lock(0);

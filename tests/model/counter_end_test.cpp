@@ -89,7 +89,7 @@ class SequenceEnd : public PathLockTest {
   }
 };
 
-TEST_F(SequenceEnd, CallsAreRepeatedWithoutEnd_PathIsMadeAnew) {
+TEST_F(SequenceEnd, CallsRepeatedEndlessly_PathIsRecreated) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     ensemble().set_counter(LockWorld::path,
                            seed % 2 == 0 ? kLast : core::first_unusable_sequence.value);
@@ -104,7 +104,7 @@ TEST_F(SequenceEnd, CallsAreRepeatedWithoutEnd_PathIsMadeAnew) {
   }
 }
 
-TEST_F(SequenceEnd, SingleAttemptsAreRepeatedWithoutEnd_PathIsMadeAnew) {
+TEST_F(SequenceEnd, SingleAttemptsRepeatedEndlessly_PathIsRecreated) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     ensemble().set_counter(LockWorld::path, kLast);
     storm({0s, 0s, 0s}, 10, seed);
@@ -113,7 +113,7 @@ TEST_F(SequenceEnd, SingleAttemptsAreRepeatedWithoutEnd_PathIsMadeAnew) {
   }
 }
 
-TEST_F(SequenceEnd, HolderIsThere_OthersWaitForItsRelease) {
+TEST_F(SequenceEnd, HolderExists_ContendersWaitForRelease) {
   const auto holder = granted(0);
   ensemble().set_counter(LockWorld::path, kLast);
   const auto waits = lock_.acquire(1);
@@ -134,7 +134,7 @@ TEST_F(SequenceEnd, HolderIsThere_OthersWaitForItsRelease) {
 }
 
 // A contender that waits for the restart of the counter has no znode that could be counted.
-TEST_F(SequenceEnd, HolderSharesItsNode_OthersAreGranted) {
+TEST_F(SequenceEnd, HolderSharesZnode_OtherClientsAreGranted) {
   const auto shared = [] { return LockWorld::Request{.local = {.batch = 8}}; };
   for (const auto next : {kLast, core::first_unusable_sequence.value}) {
     lock_.use(0);
@@ -159,7 +159,7 @@ TEST_F(SequenceEnd, HolderSharesItsNode_OthersAreGranted) {
   }
 }
 
-TEST_F(SequenceEnd, NodeIsKeptIdle_OthersAreGranted) {
+TEST_F(SequenceEnd, IdleLockRetained_OtherClientsAreGranted) {
   const LockWorld::Request kept{.local = {.keep_idle_for = std::chrono::hours(1)}};
   for (const bool ended_before : {false, true}) {
     lock_.use(0);
@@ -177,7 +177,7 @@ TEST_F(SequenceEnd, NodeIsKeptIdle_OthersAreGranted) {
   }
 }
 
-TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
+TEST_F(SequenceEnd, OtherChildExists_FailsAndNamesIt) {
   create("config");
   ensemble().set_counter(LockWorld::path, kLast);
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -195,7 +195,7 @@ TEST_F(SequenceEnd, AnotherChildIsThere_FailsAndNamesIt) {
   expect_rest();
 }
 
-TEST_F(SequenceEnd, CounterEndedAndAnotherClientMadeThePathAnew_LeavesThatPath) {
+TEST_F(SequenceEnd, PathRecreatedByOtherClient_IsNotDeleted) {
   create("config");
   ensemble().set_counter(LockWorld::path, kLast);
   const auto failed = lock_.acquire(0);
@@ -243,7 +243,7 @@ class CountAtSequenceEnd : public SequenceEnd {
   const LockWorld::Request permits_ = LockWorld::shared_permits(1, 2);
 };
 
-TEST_F(CountAtSequenceEnd, PathIsMadeAnew_KeepsTheNumber) {
+TEST_F(CountAtSequenceEnd, PathRecreated_RetainsPermitCount) {
   for (const auto& request : {permits_, LockWorld::Request{}}) {
     end_counter();
     const auto call = granted(0, request);
@@ -254,7 +254,7 @@ TEST_F(CountAtSequenceEnd, PathIsMadeAnew_KeepsTheNumber) {
   }
 }
 
-TEST_F(CountAtSequenceEnd, PathIsMadeAnew_AllClientsGoOn) {
+TEST_F(CountAtSequenceEnd, PathRecreated_AllClientsAreGranted) {
   end_counter();
   std::vector<std::size_t> calls;
   for (const std::size_t c : {0U, 1U, 2U, 0U}) calls.push_back(lock_.acquire(c, permits_));
@@ -265,7 +265,7 @@ TEST_F(CountAtSequenceEnd, PathIsMadeAnew_AllClientsGoOn) {
   expect_rest();
 }
 
-TEST_F(CountAtSequenceEnd, NumberIsSetMeanwhile_KeepsTheNewNumber) {
+TEST_F(CountAtSequenceEnd, PermitCountChangedMeanwhile_RetainsNewCount) {
   end_counter();
   const auto call = lock_.acquire(0, permits_);
   while (client(0).requests(Kind::transaction) == 0) ASSERT_TRUE(step());
@@ -277,7 +277,7 @@ TEST_F(CountAtSequenceEnd, NumberIsSetMeanwhile_KeepsTheNewNumber) {
   expect_rest();
 }
 
-TEST_F(CountAtSequenceEnd, OutcomeUnknown_KeepsTheNumber) {
+TEST_F(CountAtSequenceEnd, OutcomeUnknown_RetainsPermitCount) {
   for (const bool carried_out : {false, true}) {
     end_counter();
     client(0).fail_next(Kind::transaction, Status::unknown, carried_out);
@@ -287,7 +287,7 @@ TEST_F(CountAtSequenceEnd, OutcomeUnknown_KeepsTheNumber) {
   }
 }
 
-TEST_F(CountAtSequenceEnd, CountAndAnotherChild_FailsAndNamesTheOther) {
+TEST_F(CountAtSequenceEnd, CountAndOtherChild_FailsAndNamesOtherChild) {
   create("zone");
   end_counter();
   const auto call = lock_.acquire(0, permits_);
@@ -301,7 +301,7 @@ TEST_F(CountAtSequenceEnd, CountAndAnotherChild_FailsAndNamesTheOther) {
 
 // ---- a name created by hand ahead of the counter -----------------------------------------------
 
-TEST_F(SequenceEnd, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {
+TEST_F(SequenceEnd, NameTakenAheadOfCounter_ContendersWaitForIt) {
   const std::int32_t next = counter();
   const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
   ensemble().create(child(by_hand), {}, {});
@@ -321,7 +321,7 @@ TEST_F(SequenceEnd, NameIsTakenAheadOfTheCounter_ContendersWaitForThatNode) {
   expect_rest();
 }
 
-TEST_F(SequenceEnd, NameIsTakenAndTheTransactionIsInDoubt_IsSkippedAllTheSame) {
+TEST_F(SequenceEnd, NameTakenAndOutcomeUnknown_NameIsSkipped) {
   for (const bool carried_out : {false, true}) {
     const std::int32_t next = counter();
     const std::string by_hand = core::ZnodeName::make("lock-", {next}).text;
@@ -337,7 +337,7 @@ TEST_F(SequenceEnd, NameIsTakenAndTheTransactionIsInDoubt_IsSkippedAllTheSame) {
   }
 }
 
-TEST_F(SequenceEnd, NameOfAnotherPrefixIsAheadOfTheCounter_ListsShowIt) {
+TEST_F(SequenceEnd, OtherPrefixAheadOfCounter_AppearsInLists) {
   for (const auto& request : {LockWorld::Request{}, LockWorld::to_write(), LockWorld::to_read()}) {
     const std::string prefix = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-";
     const std::int32_t next = counter();

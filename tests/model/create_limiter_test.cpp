@@ -44,7 +44,7 @@ class CreateLimiterTest : public PathLockTest {
   }
 };
 
-TEST_F(CreateLimiterTest, SoManyAskAtOnceAndAllAreServedInTheirOrder) {
+TEST_F(CreateLimiterTest, MoreCreatesThanLimit_AreGrantedInOrder) {
   const auto calls = acquire(7);
   EXPECT_EQ(creates(), 2U);
   run();
@@ -57,7 +57,7 @@ TEST_F(CreateLimiterTest, SoManyAskAtOnceAndAllAreServedInTheirOrder) {
 // ClientOptions::max_in_flight.
 class CreateLimiterDefault : public PathLockTest {};
 
-TEST_F(CreateLimiterDefault, HundredCreatesOfAPathAreUnderWayAtOnce) {
+TEST_F(CreateLimiterDefault, ManyAcquires_HundredCreatesAreInFlight) {
   std::vector<std::size_t> calls;
   for (int i = 0; i < 150; ++i) calls.push_back(lock_.acquire(0));
   EXPECT_EQ(client(0).requests(Kind::create_contender), 100U);
@@ -68,7 +68,7 @@ TEST_F(CreateLimiterDefault, HundredCreatesOfAPathAreUnderWayAtOnce) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, ThoseOfOtherPathsDoNotStandInThisLine) {
+TEST_F(CreateLimiterTest, CreateOnOtherPath_DoesNotQueue) {
   const auto calls = acquire(3);
   ASSERT_EQ(creates(), 2U);
   const auto other = lock_.path_lock(0, "/locks/b");
@@ -83,7 +83,7 @@ TEST_F(CreateLimiterTest, ThoseOfOtherPathsDoNotStandInThisLine) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, WhoGivesUpInLineNeverAsks) {
+TEST_F(CreateLimiterTest, CancelledInQueue_SendsNoCreate) {
   const auto calls = acquire(6);
   lock_.cancel(calls[3]);
   lock_.cancel(calls[5]);
@@ -94,7 +94,7 @@ TEST_F(CreateLimiterTest, WhoGivesUpInLineNeverAsks) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, WhoGivesUpWhileItAsksLetsTheNextThrough) {
+TEST_F(CreateLimiterTest, CancelledDuringCreate_AdmitsNextAtReply) {
   const auto calls = acquire(4);
   lock_.cancel(calls[0]);
   lock_.cancel(calls[1]);
@@ -105,7 +105,7 @@ TEST_F(CreateLimiterTest, WhoGivesUpWhileItAsksLetsTheNextThrough) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, WhoGaveUpInLineIsNotWaitedFor) {
+TEST_F(CreateLimiterTest, CancelledInQueue_DoesNotDelayFlush) {
   client(0).cut_off();
   const auto calls = acquire(3);
   for (const std::size_t call : calls) lock_.cancel(call);
@@ -117,7 +117,7 @@ TEST_F(CreateLimiterTest, WhoGaveUpInLineIsNotWaitedFor) {
   EXPECT_EQ(creates(), 2U);
 }
 
-TEST_F(CreateLimiterTest, AFailedConnectionEndsTheWholeLineInTime) {
+TEST_F(CreateLimiterTest, ConnectionTimeout_EndsAllQueuedCreates) {
   lock_.world().disconnect(0);
   run();
   const auto calls = acquire(9, {});
@@ -129,7 +129,7 @@ TEST_F(CreateLimiterTest, AFailedConnectionEndsTheWholeLineInTime) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, ALostSessionSendsAllBackToTheLine) {
+TEST_F(CreateLimiterTest, SessionLost_AllContendersQueueAgain) {
   const auto calls = acquire(5);
   run();
   lock_.world().disconnect(0);
@@ -145,7 +145,7 @@ TEST_F(CreateLimiterTest, ALostSessionSendsAllBackToTheLine) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, WhoHasToMakeTheParentFirstIsNotOvertaken) {
+TEST_F(CreateLimiterTest, ParentMissing_OrderIsRetained) {
   ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::path), Status::ok);
   const auto calls = acquire(7);
   run();
@@ -154,7 +154,7 @@ TEST_F(CreateLimiterTest, WhoHasToMakeTheParentFirstIsNotOvertaken) {
 }
 
 // The contenders that are admitted while it recovers are ahead of it.
-TEST_F(CreateLimiterTest, WhoseAnswerWasLostFindsItsNodeOrComesAgain) {
+TEST_F(CreateLimiterTest, LostReply_ZnodeIsFoundOrCreatedAgain) {
   for (const bool carried_out : {true, false}) {
     const auto calls = acquire(20);
     carried_out ? lock_.world().lose_reply(0, Kind::create_contender)
@@ -168,7 +168,7 @@ TEST_F(CreateLimiterTest, WhoseAnswerWasLostFindsItsNodeOrComesAgain) {
   }
 }
 
-TEST_F(CreateLimiterTest, WhoseSessionEndedGoesBeforeTheLine) {
+TEST_F(CreateLimiterTest, SessionEnded_CreatesBeforeTheQueue) {
   const auto calls = acquire(7);
   lock_.world().disconnect(0);
   run_for(client(0).options().session_timeout + 1s);
@@ -180,7 +180,7 @@ TEST_F(CreateLimiterTest, WhoseSessionEndedGoesBeforeTheLine) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, ThoseWhoShareANodeStandInLineOnce) {
+TEST_F(CreateLimiterTest, CohortInQueue_CreatesOnce) {
   const auto alone = acquire(2);
   const auto sharing = acquire(3, {.local = {.batch = 3}});
   EXPECT_EQ(creates(), 2U);
@@ -191,7 +191,7 @@ TEST_F(CreateLimiterTest, ThoseWhoShareANodeStandInLineOnce) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, ASingleAttemptInLineFailsAsSuch) {
+TEST_F(CreateLimiterTest, SingleAttemptInQueue_FailsWithoutGrant) {
   const auto calls = acquire(2);
   const auto attempt = lock_.acquire(0, {.timeout = 0s});
   run();
@@ -200,7 +200,7 @@ TEST_F(CreateLimiterTest, ASingleAttemptInLineFailsAsSuch) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, CloseEndsTheLine) {
+TEST_F(CreateLimiterTest, Close_EndsQueuedCreates) {
   const auto calls = acquire(6);
   lock_.core(0).close();
   run();
@@ -209,7 +209,7 @@ TEST_F(CreateLimiterTest, CloseEndsTheLine) {
   EXPECT_TRUE(lock_.core(0).work().idle());
 }
 
-TEST_F(CreateLimiterTest, ALineOfASharedNumberOfPermits) {
+TEST_F(CreateLimiterTest, SharedPermitCount_CreatesAreGrantedInOrder) {
   lock_.say_permits(2);
   const auto calls = acquire(5, LockWorld::shared_permits(1, 2));
   EXPECT_EQ(creates(), 2U);

@@ -19,7 +19,7 @@ using Kind = OperationKind;
 using DowngradeFaults = DowngradeTest;
 
 // Each fault at each step of a downgrade, with the release at different moments.
-TEST_F(DowngradeFaults, EndsWellUnderEveryFault) {
+TEST_F(DowngradeFaults, EveryFaultAtEveryStep_HeldOrLost) {
   using Fault = void (*)(World&);
   const std::vector<std::pair<const char*, Fault>> faults = {
       {"none", [](World&) {}},
@@ -111,7 +111,7 @@ TEST_F(DowngradeFaults, EndsWellUnderEveryFault) {
   EXPECT_GT(lost, 20);
 }
 
-TEST_F(DowngradeFaults, IsNotSentAgainOnceItIsReleased) {
+TEST_F(DowngradeFaults, LostReplyAndRelease_DowngradeIsNotRepeated) {
   world().lose_reply(0, Kind::transaction);
   downgrade();
   step(1);
@@ -125,7 +125,7 @@ TEST_F(DowngradeFaults, IsNotSentAgainOnceItIsReleased) {
 
 // ---- guarded transactions -----------------------------------------------------------------------
 
-TEST_F(DowngradeFaults, ACommitThatMeetsItIsCarriedOut) {
+TEST_F(DowngradeFaults, CommitDuringDowngrade_IsExecuted) {
   ensemble().create(data_path, "0");
   for (int steps = 0; steps < 4; ++steps) {
     SCOPED_TRACE(steps);
@@ -150,7 +150,7 @@ TEST_F(DowngradeFaults, ACommitThatMeetsItIsCarriedOut) {
 }
 
 // The downgrade replaces the znode's name, so the commit under the old name is refused.
-TEST_F(DowngradeFaults, ACommitThatIsGivenUpIsNotSentAgain) {
+TEST_F(DowngradeFaults, CommitAbandoned_IsNotRepeated) {
   ensemble().create(data_path, "0");
   std::shared_ptr<detail::Contender> guard;
   const auto nested = LockWorld::to_read(owner_);
@@ -183,7 +183,7 @@ TEST_F(DowngradeFaults, ACommitThatIsGivenUpIsNotSentAgain) {
   expect_rest();
 }
 
-TEST_F(DowngradeFaults, ACommitAfterItIsOneRequest) {
+TEST_F(DowngradeFaults, CommitAfterDowngrade_IsOneRequest) {
   ensemble().create(data_path, "0");
   downgraded();
   reset_counts();
@@ -225,7 +225,7 @@ class DowngradeInDoubt : public DowngradeTest {
   }
 };
 
-TEST_F(DowngradeInDoubt, ACommitWaitsForTheName) {
+TEST_F(DowngradeInDoubt, CommitRefused_WaitsForName) {
   refused(Deadline::never());
   world().run_for(1s);
   EXPECT_EQ(hold().node(), reader_);
@@ -236,7 +236,7 @@ TEST_F(DowngradeInDoubt, ACommitWaitsForTheName) {
   expect_rest();
 }
 
-TEST_F(DowngradeInDoubt, ACommitWaitsNoLongerThanItsDeadline) {
+TEST_F(DowngradeInDoubt, CommitAtDeadline_EndsNotConnected) {
   refused(Deadline::after(world().now(), 100ms));
   world().run_for(100ms);
   EXPECT_EQ(commits_, 1);
@@ -248,7 +248,7 @@ TEST_F(DowngradeInDoubt, ACommitWaitsNoLongerThanItsDeadline) {
   expect_rest();
 }
 
-TEST_F(DowngradeInDoubt, ACommitHearsOfTheLoss) {
+TEST_F(DowngradeInDoubt, SessionExpired_CommitReportsLoss) {
   refused(Deadline::never());
   world().expire(0);
   run();
@@ -260,7 +260,7 @@ TEST_F(DowngradeInDoubt, ACommitHearsOfTheLoss) {
   expect_rest();
 }
 
-TEST_F(DowngradeInDoubt, AReleaseDeletesWhicheverThereIs) {
+TEST_F(DowngradeInDoubt, Release_DeletesEitherZnode) {
   const auto reader = lock_.acquire(1, to_read());
   lock_.release(reads_);
   lock_.connect_all();

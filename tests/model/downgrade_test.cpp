@@ -18,7 +18,7 @@ namespace {
 using Kind = OperationKind;
 using Downgrade = DowngradeTest;
 
-TEST_F(Downgrade, LetsAReaderIn) {
+TEST_F(Downgrade, ReaderWaits_IsGranted) {
   const auto reader = waiting(1, to_read());
   const FencingToken token = hold().token();
   reset_counts();
@@ -38,7 +38,7 @@ TEST_F(Downgrade, LetsAReaderIn) {
   expect_rest();
 }
 
-TEST_F(Downgrade, LeavesAQueuedWriterFirst) {
+TEST_F(Downgrade, WriterQueuedFirst_IsGrantedBeforeReader) {
   const auto writer = waiting(1, to_write());
   const auto reader = waiting(2, to_read());
   reset_counts();
@@ -57,7 +57,7 @@ TEST_F(Downgrade, LeavesAQueuedWriterFirst) {
   expect_rest();
 }
 
-TEST_F(Downgrade, LetsInReadersAheadOfTheFirstWriterOnly) {
+TEST_F(Downgrade, ReadersAroundWriter_OnlyThoseAheadAreGranted) {
   const auto first = waiting(1, to_read());
   const auto writer = waiting(2, to_write());
   const auto late = waiting(1, to_read());
@@ -73,7 +73,7 @@ TEST_F(Downgrade, LetsInReadersAheadOfTheFirstWriterOnly) {
   expect_rest();
 }
 
-TEST_F(Downgrade, IsNoneWhileAnyCountExcludes) {
+TEST_F(Downgrade, WriteCountLeft_NotDowngraded) {
   const auto again = granted(0, LockWorld::to_write(owner_));
   reset_counts();
   release(writes_);
@@ -92,7 +92,7 @@ TEST_F(Downgrade, IsNoneWhileAnyCountExcludes) {
   expect_rest();
 }
 
-TEST_F(Downgrade, IsNoneWhereTheReadingEndsFirst) {
+TEST_F(Downgrade, ReadReleasedFirst_NotDowngraded) {
   release(reads_);
   EXPECT_EQ(client(0).requests(), 0U);
   release(writes_);
@@ -100,7 +100,7 @@ TEST_F(Downgrade, IsNoneWhereTheReadingEndsFirst) {
   expect_rest();
 }
 
-TEST_F(Downgrade, IsNoneWhereTheThreadHasEnded) {
+TEST_F(Downgrade, ThreadExited_NotDowngraded) {
   release(reads_);
   release(writes_);
   auto writes = LockWorld::to_write(owner_);
@@ -119,7 +119,7 @@ TEST_F(Downgrade, IsNoneWhereTheThreadHasEnded) {
   expect_rest();
 }
 
-TEST_F(Downgrade, OfAMutexIsNone) {
+TEST_F(Downgrade, Mutex_NotDowngraded) {
   release(reads_);
   release(writes_);
   const auto alone = granted(0, {.owner = owner_});
@@ -134,7 +134,7 @@ TEST_F(Downgrade, OfAMutexIsNone) {
 }
 
 // The call of the writer has ended by its timeout. The readers that share its znode still wait.
-TEST_F(Downgrade, HappensWhereOnlyReadersAreLeftOfAWaitingWriter) {
+TEST_F(Downgrade, WriterTimedOut_SharingReadersAreDowngraded) {
   const Owner owner = Owner::unique();
   auto wish = LockWorld::to_write(owner);
   wish.timeout = 1s;
@@ -153,7 +153,7 @@ TEST_F(Downgrade, HappensWhereOnlyReadersAreLeftOfAWaitingWriter) {
   expect_rest();
 }
 
-TEST_F(Downgrade, ItsNodeSaysWhatTheFirstOneSaid) {
+TEST_F(Downgrade, DowngradedZnode_HasDataOfWriterZnode) {
   const Node before = *ensemble().find(writer_);
   world().run_for(1s);
   downgraded();
@@ -172,7 +172,7 @@ TEST_F(Downgrade, ItsNodeSaysWhatTheFirstOneSaid) {
 }
 
 // A list can be older than the downgrade.
-TEST_F(Downgrade, IsItsOwnByEitherName) {
+TEST_F(Downgrade, EitherZnodeName_IsOwn) {
   downgraded();
   for (const std::string& node : {writer_, reader_}) {
     const std::vector queue{core::ZnodeName::parse(node.substr(node.rfind('/') + 1)).value()};
@@ -191,7 +191,7 @@ TEST_F(Downgrade, IsItsOwnByEitherName) {
 
 // ---- events during a downgrade -----------------------------------------------------------------
 
-TEST_F(Downgrade, ReleasedBeforeTheAnswerLeavesNothing) {
+TEST_F(Downgrade, ReleaseBeforeReply_LeavesNoZnode) {
   for (int steps = 0; steps < 3; ++steps) {
     if (steps > 0) {
       writes_ = granted(0, LockWorld::to_write(owner_));
@@ -212,7 +212,7 @@ TEST_F(Downgrade, ReleasedBeforeTheAnswerLeavesNothing) {
   expect_rest();
 }
 
-TEST_F(Downgrade, BothNamesAreItsOwnUntilTheAnswer) {
+TEST_F(Downgrade, BeforeReply_BothNamesAreOwn) {
   downgrade();
   EXPECT_EQ(lock_.path_lock(0)->nodes().size(), 2U);
   EXPECT_FALSE(lock_.core(0).work().idle()) << "flush() waits for it";
@@ -223,7 +223,7 @@ TEST_F(Downgrade, BothNamesAreItsOwnUntilTheAnswer) {
   expect_rest();
 }
 
-TEST_F(Downgrade, IsNoLossToWhoWatchesItsOwnNode) {
+TEST_F(Downgrade, OwnZnodeWatched_NoLossByDowngrade) {
   world().run_for(2s);
   ASSERT_EQ(client(0).live_interests(), 2U) << "its node, and the marker";
   downgraded();
@@ -238,7 +238,7 @@ TEST_F(Downgrade, IsNoLossToWhoWatchesItsOwnNode) {
   expect_rest();
 }
 
-TEST_F(Downgrade, AStrangerInThePlaceOfItsNodeIsALoss) {
+TEST_F(Downgrade, ZnodeReplacedByStranger_IsLoss) {
   downgraded();
   ASSERT_EQ(ensemble().remove(reader_), Status::ok);
   ASSERT_EQ(ensemble().create(reader_), Status::ok);
@@ -249,7 +249,7 @@ TEST_F(Downgrade, AStrangerInThePlaceOfItsNodeIsALoss) {
   expect_rest();
 }
 
-TEST_F(Downgrade, OfANodeThatIsGoneIsALoss) {
+TEST_F(Downgrade, ZnodeDeletedBefore_IsLoss) {
   ASSERT_EQ(ensemble().remove(writer_), Status::ok);
   downgrade();
   run();
@@ -261,7 +261,7 @@ TEST_F(Downgrade, OfANodeThatIsGoneIsALoss) {
 }
 
 // The downgrade is executed, its reply is lost, and the znode is deleted before the next query.
-TEST_F(Downgrade, OfANodeThatIsGoneBeforeItCanAskIsALoss) {
+TEST_F(Downgrade, ZnodeDeletedAfterLostReply_IsLoss) {
   world().lose_reply(0, Kind::transaction);
   downgrade();
   run();
@@ -273,7 +273,7 @@ TEST_F(Downgrade, OfANodeThatIsGoneBeforeItCanAskIsALoss) {
   expect_rest();
 }
 
-TEST_F(Downgrade, ThatIsRefusedLeavesAWriter) {
+TEST_F(Downgrade, Refused_RemainsWriter) {
   for (const Status refusal : {Status::no_auth, Status::quota_exceeded, Status::too_many_nodes,
                                Status::server_error, Status::invalid_acl, Status::read_only}) {
     const auto reader = waiting(1, to_read());
@@ -301,7 +301,7 @@ TEST_F(Downgrade, ThatIsRefusedLeavesAWriter) {
   expect_rest();
 }
 
-TEST_F(Downgrade, AStrangerWhoHasTheNameLeavesAWriter) {
+TEST_F(Downgrade, NameTakenByStranger_RemainsWriter) {
   ASSERT_EQ(ensemble().create(reader_), Status::ok);
   downgrade();
   run();
@@ -314,7 +314,7 @@ TEST_F(Downgrade, AStrangerWhoHasTheNameLeavesAWriter) {
   expect_rest();
 }
 
-TEST_F(Downgrade, IsTriedAgainWhereTheServersAreBusy) {
+TEST_F(Downgrade, Throttled_IsRetried) {
   const auto reader = waiting(1, to_read());
   world().fail_next(0, Kind::transaction, Status::throttled);
   downgrade();
@@ -328,7 +328,7 @@ TEST_F(Downgrade, IsTriedAgainWhereTheServersAreBusy) {
   expect_rest();
 }
 
-TEST_F(Downgrade, ReleasedWhileItWaitsForBusyServersIsOver) {
+TEST_F(Downgrade, ReleaseWhileThrottled_LeavesNoZnode) {
   world().fail_next(0, Kind::transaction, Status::throttled);
   downgrade();
   run();
@@ -338,7 +338,7 @@ TEST_F(Downgrade, ReleasedWhileItWaitsForBusyServersIsOver) {
   expect_rest();
 }
 
-TEST_F(Downgrade, HandsOverAfterItsLongestHold) {
+TEST_F(Downgrade, MaximumHoldTime_CountsFromWriteGrant) {
   release(reads_);
   release(writes_);
   auto wish = LockWorld::to_write(owner_);
@@ -357,7 +357,7 @@ TEST_F(Downgrade, HandsOverAfterItsLongestHold) {
 }
 
 // The loss is notified before the client learns of the lost reply. The delete of the znode follows.
-TEST_F(Downgrade, HandsOverWhicheverNodeThereIs) {
+TEST_F(Downgrade, MaximumHoldTimeBeforeReply_DeletesEitherZnode) {
   release(reads_);
   release(writes_);
   auto wish = LockWorld::to_write(owner_);
@@ -381,7 +381,7 @@ TEST_F(Downgrade, HandsOverWhicheverNodeThereIs) {
   expect_rest();
 }
 
-TEST_F(Downgrade, IsAskedToReleaseByItsNumber) {
+TEST_F(Downgrade, ReleaseRequestBySequenceNumber_IsObeyed) {
   downgraded();
   world().run_for(2s);
   const auto name = core::ZnodeName::parse(reader_.substr(reader_.rfind('/') + 1));
@@ -395,7 +395,7 @@ TEST_F(Downgrade, IsAskedToReleaseByItsNumber) {
   expect_rest();
 }
 
-TEST_F(Downgrade, UnderWayWhenTheClientIsClosedIsOver) {
+TEST_F(Downgrade, CloseDuringDowngrade_HoldIsLost) {
   for (int steps = 0; steps < 3; ++steps) {
     LockWorld lock(1);
     lock.connect_all();

@@ -166,7 +166,7 @@ class Polls {
   std::set<std::pair<std::int64_t, std::string>> meant_;
 };
 
-TEST(ElectionModel, AValueIsTwoRequestsAndIsTold) {
+TEST(ElectionModel, Proclaim_IsTwoRequestsAndIsObserved) {
   Polls polls;
   ASSERT_EQ(polls.views.size(), 1U);
   EXPECT_EQ(polls.leader_in_view(), polls.leadership(0).token());
@@ -183,7 +183,7 @@ TEST(ElectionModel, AValueIsTwoRequestsAndIsTold) {
 }
 
 // withdraw() is called at each reading of the clock, as by another thread. After it nothing is sent.
-TEST(ElectionModel, AValueGivenUp_IsNotSentAfterwards) {
+TEST(ElectionModel, ValueAbandoned_IsNotSentLater) {
   int withdrawn = 0;
   for (int reading = 1; withdrawn + 1 == reading; ++reading) {
     Polls polls;
@@ -214,7 +214,7 @@ TEST(ElectionModel, AValueGivenUp_IsNotSentAfterwards) {
 }
 
 // The function of the election is still running, so the znode stays.
-TEST(ElectionModel, EndedWhileItsFunctionRuns_IsLostForItsUser) {
+TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
   using Ending = void (*)(TestCandidate&);
   for (const Ending end : {Ending([](TestCandidate& c) { c.interrupt(); }),
                            Ending([](TestCandidate& c) { c.withdraw(); }),
@@ -253,7 +253,7 @@ TEST(ElectionModel, EndedWhileItsFunctionRuns_IsLostForItsUser) {
   }
 }
 
-TEST(ElectionModel, ValuesAreWrittenInTheOrderOfTheCalls) {
+TEST(ElectionModel, SeveralValues_AreWrittenInCallOrder) {
   Polls polls;
   polls.proclaim(polls.leadership(0), "a");
   polls.proclaim(polls.leadership(0), "b");
@@ -271,7 +271,7 @@ TEST(ElectionModel, ValuesAreWrittenInTheOrderOfTheCalls) {
   EXPECT_EQ(polls.written(polls.leadership(0)), "c");
 }
 
-TEST(ElectionModel, TheServersRefuseALeaderThatHasNotHeardOfItsLoss) {
+TEST(ElectionModel, LeaderUnawareOfLoss_ProclaimIsRefused) {
   for (const bool said_before : {false, true}) {
     Polls polls;
     const Leadership stale = polls.leadership(0);
@@ -295,7 +295,7 @@ TEST(ElectionModel, TheServersRefuseALeaderThatHasNotHeardOfItsLoss) {
 
 // The sequence numbers restart with the path. So the value of another leader can have the name that
 // this leader's value would have.
-TEST(ElectionModel, AValueCountsForItsTokenAlone) {
+TEST(ElectionModel, ValueOfOtherToken_IsIgnored) {
   Polls polls;
   const Leadership leader = polls.leadership(0);
   const core::Proclamation forged{{leader.token().zxid - 1}, "old"};
@@ -310,7 +310,7 @@ TEST(ElectionModel, AValueCountsForItsTokenAlone) {
   EXPECT_EQ(polls.view().proclaimed, "new");
 }
 
-TEST(ElectionModel, AValueThatCannotBeReadIsNotTakenForNone) {
+TEST(ElectionModel, UnreadableValue_IsNotReportedAsNone) {
   Polls polls;
   polls.proclaim(polls.leadership(0), "a");
   polls.world().run_for(1s);
@@ -323,7 +323,7 @@ TEST(ElectionModel, AValueThatCannotBeReadIsNotTakenForNone) {
   EXPECT_EQ(polls.views[2].proclaimed, "b") << "when it can be read again";
 }
 
-TEST(ElectionModel, AnotherLeaderIsToldThoughItsValueCannotBeRead) {
+TEST(ElectionModel, UnreadableValueOfNewLeader_LeaderIsReported) {
   Polls polls;
   polls.world().run_for(1s);
   polls.observer->stop();
@@ -341,7 +341,7 @@ TEST(ElectionModel, AnotherLeaderIsToldThoughItsValueCannotBeRead) {
 }
 
 // The counter is beyond its end; see core::Sequence.
-TEST(ElectionModel, WhoStandsFirstByANegativeNumberDoesNotLead) {
+TEST(ElectionModel, NegativeSequenceNumber_DoesNotLead) {
   Polls polls;
   const std::string stray = core::ZnodeName::make("lock-", {-2'147'483'000}).text;
   ASSERT_EQ(polls.ensemble().create(LockWorld::path + ("/" + stray)), Status::ok);
@@ -354,7 +354,7 @@ TEST(ElectionModel, WhoStandsFirstByANegativeNumberDoesNotLead) {
   polls.world().run_for(1s);
 }
 
-TEST(ElectionModel, AValueThatSomebodyDeletedIsSaidAnew) {
+TEST(ElectionModel, ValueDeletedByHand_IsWrittenAgain) {
   Polls polls;
   polls.values_are_deleted = true;
   polls.proclaim(polls.leadership(0), "a");
@@ -410,7 +410,7 @@ std::string lie_of(const Verdict& verdict, const std::optional<std::string>& wri
 class ElectionFaults : public ::testing::TestWithParam<Fault> {};
 
 // The fault hits the leader's client at each moment of a proclamation.
-TEST_P(ElectionFaults, TheLeaderIsToldTheTruth) {
+TEST_P(ElectionFaults, FaultDuringProclaim_ReportsTrueOutcome) {
   for (std::size_t moment = 0; moment < 14; ++moment) {
     SCOPED_TRACE("at moment " + std::to_string(moment));
     Polls polls;
@@ -452,7 +452,7 @@ TEST_P(ElectionFaults, TheLeaderIsToldTheTruth) {
 }
 
 // The fault hits the observer's client at each moment of a change of leader.
-TEST_P(ElectionFaults, TheObserverSeesTheNextLeader) {
+TEST_P(ElectionFaults, FaultDuringLeaderChange_NextLeaderIsObserved) {
   for (std::size_t moment = 0; moment < 40; moment += 3) {
     SCOPED_TRACE("at moment " + std::to_string(moment));
     Polls polls;
@@ -481,7 +481,7 @@ TEST_P(ElectionFaults, TheObserverSeesTheNextLeader) {
 
 INSTANTIATE_TEST_SUITE_P(All, ElectionFaults, ::testing::ValuesIn(kFaults));
 
-TEST(ElectionModel, AnythingInAnyOrder) {
+TEST(ElectionModel, RandomEvents_LastValueIsObserved) {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Polls polls;
@@ -524,7 +524,7 @@ TEST(ElectionModel, AnythingInAnyOrder) {
   }
 }
 
-TEST(ElectionModel, ANewSessionOnAServerThatLagsBehindDoesNotHideTheLeader) {
+TEST(ElectionModel, NewSessionOnLaggingServer_LeaderIsObserved) {
   Polls polls;
   polls.proclaim(polls.leadership(0), "a");
   polls.world().run_for(30s);  // no more heartbeats, which would catch up
@@ -545,7 +545,7 @@ TEST(ElectionModel, ANewSessionOnAServerThatLagsBehindDoesNotHideTheLeader) {
 }
 
 // A recreated path reuses names. That can happen between a list and the reads of its znodes.
-TEST(ElectionModel, WhoHasGotTheNameOfOneInTheListIsNotTakenForIt) {
+TEST(ElectionModel, ListedNameReused_IsNotMistakenForLeader) {
   Polls polls;
   polls.world().run_for(1s);
   polls.observer->stop();
@@ -575,7 +575,7 @@ TEST(ElectionModel, WhoHasGotTheNameOfOneInTheListIsNotTakenForIt) {
   polls.world().run_for(1s);
 }
 
-TEST(ElectionModel, WhatIsToldFirstIsNoOlderThanTheListener) {
+TEST(ElectionModel, LaggingServer_FirstViewIsNotStale) {
   Polls polls;
   polls.proclaim(polls.leadership(0), "a");
   polls.world().run_for(30s);  // no more heartbeats, which would catch up
@@ -592,7 +592,7 @@ TEST(ElectionModel, WhatIsToldFirstIsNoOlderThanTheListener) {
 
 // ---- requests and cleanup ----------------------------------------------------------------------
 
-TEST(ElectionModel, WhoQueuesBehindTheLeaderIsNotTold) {
+TEST(ElectionModel, ContenderBehindLeader_CausesNoEvent) {
   Polls polls;
   const auto call = polls.lock.acquire(0);
   polls.world().run_for(1s);
@@ -601,7 +601,7 @@ TEST(ElectionModel, WhoQueuesBehindTheLeaderIsNotTold) {
   EXPECT_EQ(polls.views.size(), 1U);
 }
 
-TEST(ElectionModel, AChangeAfterARestIsToldAtOnce) {
+TEST(ElectionModel, ChangeAfterIdleTime_IsReportedAtOnce) {
   Polls polls(Sight::lock);
   polls.world().run_for(1s);
   const Instant before = polls.world().now();
@@ -612,7 +612,7 @@ TEST(ElectionModel, AChangeAfterARestIsToldAtOnce) {
   EXPECT_EQ(polls.view().waiting, 2U);
 }
 
-TEST(ElectionModel, HoweverOftenTheQueueChangesItIsListedFiftyTimesASecondAtMost) {
+TEST(ElectionModel, ManyChanges_AtMostFiftyListsPerSecond) {
   for (const Sight sight : {Sight::lock, Sight::leadership}) {
     Polls polls(sight);
     polls.world().run_for(1s);
@@ -633,7 +633,7 @@ TEST(ElectionModel, HoweverOftenTheQueueChangesItIsListedFiftyTimesASecondAtMost
   }
 }
 
-TEST(ElectionModel, NothingIsLeft) {
+TEST(ElectionModel, AllClosed_NothingIsLeft) {
   Polls polls;
   polls.proclaim(polls.leadership(0), "a");
   polls.world().run_for(1s);
@@ -648,7 +648,7 @@ TEST(ElectionModel, NothingIsLeft) {
   EXPECT_EQ(polls.world().client(0).requests(Kind::remove), 0U) << "it goes with the leader's node";
 }
 
-TEST(ElectionModel, ALeaderAndItsValueGoInOneTransaction) {
+TEST(ElectionModel, Resign_DeletesZnodesInOneTransaction) {
   for (const bool connection_breaks : {false, true}) {
     Polls polls;
     const Leadership leader = polls.leadership(0);
@@ -675,7 +675,7 @@ TEST(ElectionModel, ALeaderAndItsValueGoInOneTransaction) {
 }
 
 // A repeated create of the value's znode can arrive after the leader's znode was to be deleted.
-TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
+TEST(ElectionModel, ValueZnodeCreatedDuringResign_IsDeleted) {
   Polls polls;
   const Leadership leader = polls.leadership(0);
   const std::string proclamation_writer = Polls::proclamation_writer(leader);
@@ -698,7 +698,7 @@ TEST(ElectionModel, ANodeOfValuesThatIsMadeWhileTheLeaderGoesIsClearedAway) {
 }
 
 // A check's reply concerns one znode only, not the znodes that are deleted with it.
-TEST(ElectionModel, WhatIsInDoubtIsLookedAtOnce) {
+TEST(ElectionModel, OutcomeUnknown_EachZnodeIsCheckedOnce) {
   Polls polls;
   const Leadership leader = polls.leadership(0);
   polls.proclaim(leader, "a");
@@ -714,7 +714,7 @@ TEST(ElectionModel, WhatIsInDoubtIsLookedAtOnce) {
 
 // The path was recreated while the reply to a release was lost. The next leader's value has the old
 // name. It is not deleted with the first leader's value.
-TEST(ElectionModel, AnothersValueOfTheSameNameStays) {
+TEST(ElectionModel, ValueOfOtherLeaderOfSameName_IsNotDeleted) {
   for (const bool by_hand : {false, true}) {
     SCOPED_TRACE(by_hand ? "by hand" : "a lost answer");
     Polls polls;
@@ -741,7 +741,7 @@ TEST(ElectionModel, AnothersValueOfTheSameNameStays) {
   }
 }
 
-TEST(ElectionModel, AValueOfALeaderWhoseNodeIsDeletedByHandIsClearedAway) {
+TEST(ElectionModel, LeaderZnodeDeletedByHand_ValueIsDeleted) {
   Polls polls;
   const Leadership leader = polls.leadership(0);
   polls.proclaim(leader, "a");

@@ -57,7 +57,7 @@ class EmptiedServers : public PathLockTest {
   }
 };
 
-TEST_F(EmptiedServers, PathWasMadeAnewBefore_ReleasedNodeIsDeleted) {
+TEST_F(EmptiedServers, PathRecreatedBefore_ReleasedZnodeIsDeleted) {
   cycle(0);
   cycle(1);
   reap();
@@ -68,7 +68,7 @@ TEST_F(EmptiedServers, PathWasMadeAnewBefore_ReleasedNodeIsDeleted) {
   end();
 }
 
-TEST_F(EmptiedServers, FirstNumberIsBeyondTheEnd_ReleasedNodeIsDeleted) {
+TEST_F(EmptiedServers, FirstSequenceBeyondEnd_ReleasedZnodeIsDeleted) {
   cycle(0);
   reap();
   cycle(0);
@@ -79,7 +79,7 @@ TEST_F(EmptiedServers, FirstNumberIsBeyondTheEnd_ReleasedNodeIsDeleted) {
   end();
 }
 
-TEST_F(EmptiedServers, FirstCreateInDoubt_ReleasedNodeIsDeleted) {
+TEST_F(EmptiedServers, FirstCreateUnknown_ReleasedZnodeIsDeleted) {
   cycle(0);
   reap();
   cycle(0);
@@ -97,7 +97,7 @@ TEST_F(EmptiedServers, FirstCreateInDoubt_ReleasedNodeIsDeleted) {
 }
 
 // A repeated delete must not delete the new znode of that name.
-TEST_F(EmptiedServers, PathIsMadeAnewAfterwards_IsNoticed) {
+TEST_F(EmptiedServers, PathRecreatedLater_IsDetected) {
   cycle(0);
   empty_servers();
   cycle(0);
@@ -112,7 +112,7 @@ TEST_F(EmptiedServers, PathIsMadeAnewAfterwards_IsNoticed) {
 }
 
 // After that, the client's own sequence number equals that of the last znode that it released.
-TEST_F(EmptiedServers, NumberOfAReleasedNode_NextIsNotFirst) {
+TEST_F(EmptiedServers, ReusedSequenceNumber_NextIsNotFirst) {
   cycle(0);
   const auto last = granted(0);
   const int number = core::ZnodeName::parse(lock_.nodes().at(0))->sequence.value;
@@ -134,7 +134,7 @@ TEST_F(EmptiedServers, NumberOfAReleasedNode_NextIsNotFirst) {
 }
 
 // The czxid and the aversion equal those of the path before.
-TEST_F(EmptiedServers, PathWithAnotherAcl_AnnouncementIsNotBelieved) {
+TEST_F(EmptiedServers, PathWithOtherAcl_AnnouncementIsNotTrusted) {
   const auto czxid = ensemble().find(LockWorld::path)->czxid;
   const auto before = granted(1);
   const auto next_before = waiting(0);

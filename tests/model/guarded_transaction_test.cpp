@@ -81,7 +81,7 @@ class GuardedModel : private SimEnsemble::Server {
   bool written_without_lock_ = false;
 };
 
-TEST(GuardedTransactionModel, IsOneRequest) {
+TEST(GuardedTransactionModel, Commit_IsOneRequest) {
   GuardedModel model;
   model.world().client(0).reset_counts();
   model.commit();
@@ -92,7 +92,7 @@ TEST(GuardedTransactionModel, IsOneRequest) {
   EXPECT_EQ(model.data(), "1");
 }
 
-TEST(GuardedTransactionModel, TheServersRefuseAHolderThatHasNotHeardOfItsLoss) {
+TEST(GuardedTransactionModel, HolderUnawareOfLoss_IsRefused) {
   GuardedModel model;
   ASSERT_EQ(model.ensemble().remove(model.hold().node()), Status::ok);
   ASSERT_EQ(model.hold().state(), HoldState::held) << "nobody has told it";
@@ -103,7 +103,7 @@ TEST(GuardedTransactionModel, TheServersRefuseAHolderThatHasNotHeardOfItsLoss) {
   EXPECT_EQ(model.violation(), "");
 }
 
-TEST(GuardedTransactionModel, WhatArrivesAfterTheSessionIsRefused) {
+TEST(GuardedTransactionModel, CommitArrivesAfterSession_IsRefused) {
   GuardedModel model;
   model.commit();
   model.world().disconnect(0, OnTheWay::linger);
@@ -114,7 +114,7 @@ TEST(GuardedTransactionModel, WhatArrivesAfterTheSessionIsRefused) {
   EXPECT_EQ(model.violation(), "");
 }
 
-TEST(GuardedTransactionModel, WhatArrivesWithoutAnAnswerIsUnknown) {
+TEST(GuardedTransactionModel, ReplyLost_OutcomeIsUnknown) {
   GuardedModel model;
   model.commit();
   model.world().disconnect(0, OnTheWay::linger);
@@ -123,7 +123,7 @@ TEST(GuardedTransactionModel, WhatArrivesWithoutAnAnswerIsUnknown) {
   EXPECT_EQ(model.data(), "1") << "and it was written";
 }
 
-TEST(GuardedTransactionModel, WhatIsGivenUpBeforeItWasSentIsNeverSent) {
+TEST(GuardedTransactionModel, DeadlineBeforeSending_IsNeverSent) {
   GuardedModel model;
   model.world().disconnect(0);
   model.world().run_all();
@@ -138,7 +138,7 @@ TEST(GuardedTransactionModel, WhatIsGivenUpBeforeItWasSentIsNeverSent) {
   EXPECT_EQ(model.violation(), "");
 }
 
-TEST(GuardedTransactionModel, AfterTheDeadlineItMayStillBeWritten) {
+TEST(GuardedTransactionModel, DeadlineAfterSending_OutcomeIsUnknown) {
   GuardedModel model;
   model.world().isolate(0);
   model.commit(Deadline::after(model.world().now(), 100ms));
@@ -150,7 +150,7 @@ TEST(GuardedTransactionModel, AfterTheDeadlineItMayStillBeWritten) {
   EXPECT_EQ(model.outcomes, 1);
 }
 
-TEST(GuardedTransactionModel, ALossWhileDisconnectedEndsTheWaitForTheConnection) {
+TEST(GuardedTransactionModel, LossWhileDisconnected_EndsWaitWithLockLost) {
   GuardedModel model;
   model.world().disconnect(0);
   model.world().run_all();
@@ -165,7 +165,7 @@ TEST(GuardedTransactionModel, ALossWhileDisconnectedEndsTheWaitForTheConnection)
   EXPECT_EQ(model.violation(), "");
 }
 
-TEST(GuardedTransactionModel, WhatWasWrittenOutlivesTheClient) {
+TEST(GuardedTransactionModel, CloseAfterWrite_OutcomeIsUnknown) {
   GuardedModel model;
   model.commit();
   model.world().run({Step::Kind::serve, 0});
@@ -177,7 +177,7 @@ TEST(GuardedTransactionModel, WhatWasWrittenOutlivesTheClient) {
 }
 
 // Each fault at each step of a commit.
-TEST(GuardedTransactionModel, ToldTheTruthUnderEveryFault) {
+TEST(GuardedTransactionModel, EveryFaultAtEveryStep_ReportsTrueOutcome) {
   using Fault = void (*)(World&);
   const std::vector<std::pair<const char*, Fault>> faults = {
       {"none", [](World&) {}},

@@ -287,45 +287,45 @@ Wishes with_delays() {
   return {{LockWorld::Request{.lock_delay = 4s}, LockWorld::Request{.lock_delay = 1s}}};
 }
 
-TEST(Interleavings, OfTwoContendersWithoutFaults) {
+TEST(Interleavings, TwoContenders_SucceedWithoutFaults) {
   explore(0, {}, 50);
 }
 
-TEST(Interleavings, OfTwoContendersWithOneFaultAnywhere) {
+TEST(Interleavings, TwoContenders_SurviveOneFault) {
   explore(1, {}, 1000);
 }
 
-TEST(Interleavings, OfAWriterAndAReaderWithOneFaultAnywhere) {
+TEST(Interleavings, WriterAndReader_SurviveOneFault) {
   explore(1, {{LockWorld::to_write(), LockWorld::to_read()}}, 1000);
 }
 
-TEST(Interleavings, OfAWriterThatReadsOnAndAReaderWithOneFaultAnywhere) {
+TEST(Interleavings, DowngradeBesideReader_SurvivesOneFault) {
   explore(1, reads_on(LockWorld::to_read()), 1000);
 }
 
-TEST(Interleavings, OfAWriterThatReadsOnAndAWriterWithoutFaults) {
+TEST(Interleavings, DowngradeBesideWriter_SucceedsWithoutFaults) {
   explore(0, reads_on(LockWorld::to_write()), 50);
 }
 
-TEST(Interleavings, OfTwoReadersWithOneFaultAnywhere) {
+TEST(Interleavings, TwoReaders_SurviveOneFault) {
   explore(1, {{LockWorld::to_read(), LockWorld::to_read()}}, 1000);
 }
 
-TEST(Interleavings, OfTwoWhoWantTwoOfThreePermitsWithOneFaultAnywhere) {
+TEST(Interleavings, TwoOfThreePermits_SurviveOneFault) {
   explore(1, {{LockWorld::permits(2, 3), LockWorld::permits(2, 3)}}, 1000);
 }
 
-TEST(Interleavings, OfTwoWithALockDelayWithOneFaultAnywhere) {
+TEST(Interleavings, LockDelay_SurvivesOneFault) {
   explore(1, with_delays(), 1000);
 }
 
-TEST(Interleavings, OfAWriterWithALockDelayAndAReaderWithOneFaultAnywhere) {
+TEST(Interleavings, LockDelayOfWriterBesideReader_SurvivesOneFault) {
   auto writer = LockWorld::to_write();
   writer.lock_delay = 2s;
   explore(1, {{writer, LockWorld::to_read()}}, 1000);
 }
 
-TEST(Interleavings, OfAWriterWithALockDelayThatReadsOnAndAReaderWithOneFaultAnywhere) {
+TEST(Interleavings, LockDelayOfDowngradeBesideReader_SurvivesOneFault) {
   explore(1, reads_on(LockWorld::to_read(), 2s), 1000);
 }
 
@@ -337,31 +337,31 @@ Wishes sharing(core::CohortPolicy terms) {
   return {.of = {one, LockWorld::Request{}}, .beside = other};
 }
 
-TEST(Interleavings, OfTwoWhoShareANodeAndAnotherWithoutFaults) {
+TEST(Interleavings, Cohort_SucceedsWithoutFaults) {
   explore(0, sharing({.batch = 2}), 50);
 }
 
-TEST(Interleavings, OfTwoWhoShareANodeAndAnotherWithOneFaultAnywhere) {
+TEST(Interleavings, Cohort_SurvivesOneFault) {
   explore(1, sharing({.batch = 2}), 1000);
 }
 
-TEST(Interleavings, OfTwoWithALockKeptWhenIdleAndAnotherWithOneFaultAnywhere) {
+TEST(Interleavings, LockKeptIdle_SurvivesOneFault) {
   explore(1, sharing({.keep_idle_for = 1s}), 1000);
 }
 
-TEST(Interleavings, OfTwoWhoShareANodeKeptWhenIdleAndAnotherWithOneFaultAnywhere) {
+TEST(Interleavings, CohortKeptIdle_SurvivesOneFault) {
   explore(1, sharing({.batch = 2, .keep_idle_for = 1s}), 1000);
 }
 
-TEST(Interleavings, OfTwoAtAGateWithOneFaultAnywhere) {
+TEST(Interleavings, TwoAtGate_SurviveOneFault) {
   explore(1, {{LockWorld::at_gate(2), LockWorld::at_gate(9)}}, 1000);
 }
 
-TEST(Interleavings, OfOneAtAGateAndOneWithoutWithOneFaultAnywhere) {
+TEST(Interleavings, GateAndPlainContender_SurviveOneFault) {
   explore(1, {{LockWorld::at_gate(5), LockWorld::Request{}}}, 1000);
 }
 
-TEST(Interleavings, OfTwoWhoAskOneByOneAndAnotherWithOneFaultAnywhere) {
+TEST(Interleavings, CreatesOneByOne_SurviveOneFault) {
   explore(1,
           {.of = {LockWorld::Request{}, LockWorld::Request{}},
            .beside = LockWorld::Request{},
@@ -369,7 +369,7 @@ TEST(Interleavings, OfTwoWhoAskOneByOneAndAnotherWithOneFaultAnywhere) {
           1000);
 }
 
-TEST(Interleavings, OfTwoContendersWithTwoFaultsAnywhere) {
+TEST(Interleavings, TwoContenders_SurviveTwoFaults) {
   explore(2, {}, 10'000);
 }
 

@@ -31,7 +31,7 @@ class KeepIdle : public LocalTest {
   }
 };
 
-TEST_F(KeepIdle, ACycleCostsNoRequest) {
+TEST_F(KeepIdle, LockAndRelease_SendNoRequest) {
   auto before = granted(0, kept());
   client(0).reset_counts();
   release(before);
@@ -53,7 +53,7 @@ TEST_F(KeepIdle, ACycleCostsNoRequest) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsHandedOverWhenAnotherComes) {
+TEST_F(KeepIdle, OtherContenderArrives_IsReleased) {
   const auto first = idle();
   const auto outside = lock_.acquire(1);
   run();
@@ -68,7 +68,7 @@ TEST_F(KeepIdle, IsHandedOverWhenAnotherComes) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsNotKeptFromWhoCameWhileItWasHeld) {
+TEST_F(KeepIdle, ContenderWaitsAtRelease_IsNotRetained) {
   const auto first = granted(0, kept());
   const auto outside = waiting(1);
   release(first);
@@ -77,7 +77,7 @@ TEST_F(KeepIdle, IsNotKeptFromWhoCameWhileItWasHeld) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsAskedAnewWhenSomebodyCameWhileItWasHeldAgain) {
+TEST_F(KeepIdle, ContenderWaitsAtSecondRelease_IsReleased) {
   idle();
   const auto again = granted(0, kept());
   const auto outside = waiting(1);
@@ -87,7 +87,7 @@ TEST_F(KeepIdle, IsAskedAnewWhenSomebodyCameWhileItWasHeldAgain) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WhoLocksBeforeTheAnswerWaitsForIt) {
+TEST_F(KeepIdle, LockBeforeReply_WaitsForIt) {
   const auto first = granted(0, kept());
   lock_.release(first);
   const auto second = lock_.acquire(0, kept());
@@ -99,7 +99,7 @@ TEST_F(KeepIdle, WhoLocksBeforeTheAnswerWaitsForIt) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WhoLocksBeforeTheAnswerComesAfterThoseItFinds) {
+TEST_F(KeepIdle, LockBeforeReply_QueuesBehindFoundContenders) {
   const auto first = granted(0, kept());
   const auto outside = waiting(1);
   lock_.release(first);
@@ -123,7 +123,7 @@ TEST_F(KeepIdle, WhoLocksBeforeTheAnswerComesAfterThoseItFinds) {
   expect_released();
 }
 
-TEST_F(KeepIdle, NobodyOvertakesWhoWaitsForTheAnswer) {
+TEST_F(KeepIdle, WaiterForReply_IsNotOvertaken) {
   const auto first = granted(0, kept());
   const auto outside = waiting(1);
   lock_.release(first);
@@ -140,7 +140,7 @@ TEST_F(KeepIdle, NobodyOvertakesWhoWaitsForTheAnswer) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WhoHasWaitedForTheAnswerIsNotOvertakenAfterwards) {
+TEST_F(KeepIdle, WaiterForReply_IsNotOvertakenLater) {
   const auto first = granted(0, kept());
   lock_.release(first);
   const auto second = lock_.acquire(0, kept());
@@ -161,7 +161,7 @@ TEST_F(KeepIdle, WhoHasWaitedForTheAnswerIsNotOvertakenAfterwards) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WhoWaitsForTheAnswerMayLeave) {
+TEST_F(KeepIdle, WaiterForReply_CanCancel) {
   const auto first = granted(0, kept(4));
   const auto outside = lock_.acquire(1);  // its znode is created after the list
   lock_.release(first);
@@ -178,7 +178,7 @@ TEST_F(KeepIdle, WhoWaitsForTheAnswerMayLeave) {
   expect_released();
 }
 
-TEST_F(KeepIdle, EndsAfterItsTime) {
+TEST_F(KeepIdle, IdleTimeElapsed_IsReleased) {
   idle();
   run_for(kKept - 1ms);
   EXPECT_EQ(lock_.nodes().size(), 1U);
@@ -186,7 +186,7 @@ TEST_F(KeepIdle, EndsAfterItsTime) {
   expect_released();
 }
 
-TEST_F(KeepIdle, CountsItsTimeFromTheLastRelease) {
+TEST_F(KeepIdle, IdleTime_CountsFromLastRelease) {
   idle();
   run_for(kKept - 1s);
   release(granted(0, kept()));
@@ -196,20 +196,20 @@ TEST_F(KeepIdle, CountsItsTimeFromTheLastRelease) {
   expect_released();
 }
 
-TEST_F(KeepIdle, EndsWithTheLastObject) {
+TEST_F(KeepIdle, LastObjectDestroyed_IsReleased) {
   idle();
   lock_.end_use(0);
   expect_released();
 }
 
-TEST_F(KeepIdle, IsNotForAHoldThatOutlivesTheObjects) {
+TEST_F(KeepIdle, HoldOutlivesObjects_IsNotRetained) {
   const auto call = granted(0, kept());
   lock_.end_use(0);
   release(call);
   expect_released();
 }
 
-TEST_F(KeepIdle, EndsWithTheClient) {
+TEST_F(KeepIdle, ClientClosed_IsReleased) {
   idle();
   lock_.core(0).close();
   lock_.world().run_all();
@@ -217,7 +217,7 @@ TEST_F(KeepIdle, EndsWithTheClient) {
   EXPECT_EQ(client(0).live_interests(), 0U);
 }
 
-TEST_F(KeepIdle, IsGivenToWhoWaitsInTheSameClient) {
+TEST_F(KeepIdle, WaiterOfSameClient_IsGranted) {
   const auto first = granted(0, kept());
   const auto second = waiting(0, kept());
   EXPECT_EQ(lock_.nodes().size(), 2U) << "in the order of arrival, among all";
@@ -232,7 +232,7 @@ TEST_F(KeepIdle, IsGivenToWhoWaitsInTheSameClient) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WithABatchTheLastOfItKeepsTheLock) {
+TEST_F(KeepIdle, LastOfBatch_RetainsLock) {
   const auto first = granted(0, kept(3));
   const auto second = waiting(0, kept(3));
   release(first);
@@ -246,7 +246,7 @@ TEST_F(KeepIdle, WithABatchTheLastOfItKeepsTheLock) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WithABatchThatBeginsAnewUnderTheWatch) {
+TEST_F(KeepIdle, BatchUnderWatch_StartsAgain) {
   auto before = idle(3);
   for (int i = 0; i < 5; ++i) {
     const auto next = granted(0, kept(3));
@@ -262,7 +262,7 @@ TEST_F(KeepIdle, WithABatchThatBeginsAnewUnderTheWatch) {
   expect_released();
 }
 
-TEST_F(KeepIdle, WithABatchOfSeveralNobodyWaitsForTheAnswer) {
+TEST_F(KeepIdle, BatchNotExhausted_GrantsWithoutReply) {
   const auto first = granted(0, kept(3));
   lock_.release(first);
   const auto second = lock_.acquire(0, kept(3));
@@ -273,7 +273,7 @@ TEST_F(KeepIdle, WithABatchOfSeveralNobodyWaitsForTheAnswer) {
   expect_released();
 }
 
-TEST_F(KeepIdle, OtherChildrenComeAndGo) {
+TEST_F(KeepIdle, OtherChildCreatedAndDeleted_IsRetained) {
   const auto first = idle();
   const std::string other = std::string(LockWorld::path) + "/config";
   ASSERT_EQ(ensemble().create(other), Status::ok);
@@ -291,7 +291,7 @@ TEST_F(KeepIdle, OtherChildrenComeAndGo) {
   expect_released();
 }
 
-TEST_F(KeepIdle, ALockDelayStaysWithTheNode) {
+TEST_F(KeepIdle, LockDelay_RemainsWithZnode) {
   auto request = kept();
   request.lock_delay = 4s;
   const auto first = granted(0, request);
@@ -309,7 +309,7 @@ TEST_F(KeepIdle, ALockDelayStaysWithTheNode) {
 
 // ---- the end of the retention ------------------------------------------------------------------
 
-TEST_F(KeepIdle, IsLostWithTheSession) {
+TEST_F(KeepIdle, SessionExpired_IsLost) {
   const auto first = idle();
   lock_.world().expire(0);
   run_for(1s);
@@ -321,7 +321,7 @@ TEST_F(KeepIdle, IsLostWithTheSession) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsLostWithTheLease) {
+TEST_F(KeepIdle, LeaseExpired_IsLost) {
   const auto first = idle();
   lock_.world().isolate(0);
   run_for(4500ms);
@@ -337,7 +337,7 @@ TEST_F(KeepIdle, IsLostWithTheLease) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsLeftWhenTheLeaseHasLapsedThoughNobodyLocks) {
+TEST_F(KeepIdle, LeaseExpiredWithoutCall_IsReleased) {
   auto request = on({.keep_idle_for = 1h});
   release(granted(0, request));
   lock_.world().isolate(0);
@@ -348,7 +348,7 @@ TEST_F(KeepIdle, IsLeftWhenTheLeaseHasLapsedThoughNobodyLocks) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsWatchedNoMoreWhenItIsLeft) {
+TEST_F(KeepIdle, ReleasedWhileDisconnected_IsNotWatched) {
   idle();
   EXPECT_EQ(client(0).live_interests(), 1U);
   lock_.world().disconnect(0);
@@ -359,7 +359,7 @@ TEST_F(KeepIdle, IsWatchedNoMoreWhenItIsLeft) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LeavesNoDelayWhenItsNodeIsDeleted) {
+TEST_F(KeepIdle, ZnodeDeleted_LeavesNoDelay) {
   auto request = kept();
   request.lock_delay = 30s;
   const auto first = granted(0, request);
@@ -368,7 +368,7 @@ TEST_F(KeepIdle, LeavesNoDelayWhenItsNodeIsDeleted) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LeavesADelayWhenItsSessionEnds) {
+TEST_F(KeepIdle, SessionExpired_LeavesDelay) {
   auto request = on({.keep_idle_for = 1h});
   request.lock_delay = 2s;
   release(granted(0, request));
@@ -382,7 +382,7 @@ TEST_F(KeepIdle, LeavesADelayWhenItsSessionEnds) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsLostByAPauseBeforeAnythingIsHeard) {
+TEST_F(KeepIdle, ProcessPaused_IsLostBeforeAnyEvent) {
   const auto first = idle();
   lock_.world().pause(0);
   run_for(8s);
@@ -400,7 +400,7 @@ TEST_F(KeepIdle, IsLostByAPauseBeforeAnythingIsHeard) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsLostWithTheNode) {
+TEST_F(KeepIdle, ZnodeDeleted_IsLost) {
   const auto first = idle();
   run_for(1s);
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
@@ -412,7 +412,7 @@ TEST_F(KeepIdle, IsLostWithTheNode) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsLostWithTheNodeThoughTheListSaysItFirst) {
+TEST_F(KeepIdle, ZnodeDeletedBeforeItsWatch_IsLost) {
   const auto first = idle();
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
   run();  // before its own znode is watched
@@ -423,7 +423,7 @@ TEST_F(KeepIdle, IsLostWithTheNodeThoughTheListSaysItFirst) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsLostWhenTheNodeIsNotTheSame) {
+TEST_F(KeepIdle, ZnodeReplaced_IsLost) {
   const auto first = idle();
   ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
   ASSERT_EQ(ensemble().remove(LockWorld::path), Status::ok);
@@ -441,7 +441,7 @@ TEST_F(KeepIdle, IsLostWhenTheNodeIsNotTheSame) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsReleasedWhenAskedFor) {
+TEST_F(KeepIdle, ReleaseRequested_IsReleased) {
   idle();
   ask_for_release({});
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
@@ -449,7 +449,7 @@ TEST_F(KeepIdle, IsReleasedWhenAskedFor) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsReleasedWhenForced) {
+TEST_F(KeepIdle, ForcedRelease_IsReleased) {
   idle();
   ask_for_release(core::revocation_forces);
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
@@ -457,7 +457,7 @@ TEST_F(KeepIdle, IsReleasedWhenForced) {
   expect_released();
 }
 
-TEST_F(KeepIdle, LastsWhileTheConnectionIsBrokenAndTheLeaseValid) {
+TEST_F(KeepIdle, DisconnectedWithinLease_IsRetained) {
   const auto first = idle();
   lock_.world().disconnect(0);
   run();
@@ -472,7 +472,7 @@ TEST_F(KeepIdle, LastsWhileTheConnectionIsBrokenAndTheLeaseValid) {
   expect_released();
 }
 
-TEST_F(KeepIdle, IsReleasedWhenItCannotBeWatched) {
+TEST_F(KeepIdle, WatchReplyLost_IsReleased) {
   const auto first = granted(0, kept());
   lock_.world().lose_reply(0, Kind::list_and_watch);
   lock_.release(first);
@@ -483,7 +483,7 @@ TEST_F(KeepIdle, IsReleasedWhenItCannotBeWatched) {
 
 // The query is older than the grants that the watch permitted, so its reply permits no further
 // grant. Then the client queries again, and does not release the lock.
-TEST_F(KeepIdle, IsAskedAnewWhenTheAnswerIsOld) {
+TEST_F(KeepIdle, StaleReply_CausesNewQuery) {
   release(granted(0, kept(4)));
   std::vector<std::size_t> calls;
   const auto chain = [&](int count) {

@@ -82,24 +82,24 @@ class LateCreate : public PathLockTest {
   std::string lost_;  ///< the attempt of the abandoned create
 };
 
-TEST_F(LateCreate, OfAMutex_DeletedForTheWaiterBehind) {
+TEST_F(LateCreate, Mutex_DeletedForWaiterBehind) {
   expect_deleted_for_waiter({}, {}, "lock-");
   end();
 }
 
-TEST_F(LateCreate, OfAWriter_DeletedForTheReaderBehind) {
+TEST_F(LateCreate, Writer_DeletedForReaderBehind) {
   expect_deleted_for_waiter(LockWorld::to_write(), LockWorld::to_read(),
                             core::QueueRule::writer().prefix());
   end();
 }
 
-TEST_F(LateCreate, OfAPermit_DeletedForTheWaiterBehind) {
+TEST_F(LateCreate, Permit_DeletedForWaiterBehind) {
   expect_deleted_for_waiter(LockWorld::permits(1, 1), LockWorld::permits(1, 1),
                             LockWorld::permits(1, 1).rule.prefix());
   end();
 }
 
-TEST_F(LateCreate, WithinABusyQueue_OthersAreUntouched) {
+TEST_F(LateCreate, BusyQueue_OtherZnodesAreUntouched) {
   const auto holder = granted_by_second_attempt();
   const auto others = lock_.acquire(1);
   lock_.world().run_all();
@@ -116,7 +116,7 @@ TEST_F(LateCreate, WithinABusyQueue_OthersAreUntouched) {
   end();
 }
 
-TEST_F(LateCreate, NodeOfTheSessionWithoutThatAttempt_Kept) {
+TEST_F(LateCreate, ZnodeOfOtherAttempt_IsNotDeleted) {
   release(granted_by_second_attempt());
   for (const std::string& attempt : {lost_ + "1", std::string("another.1"), std::string()}) {
     expect_kept(created_late(attempt, client(0).session()));
@@ -127,14 +127,14 @@ TEST_F(LateCreate, NodeOfTheSessionWithoutThatAttempt_Kept) {
   end();
 }
 
-TEST_F(LateCreate, NodeOfAnotherSessionWithThatAttempt_Kept) {
+TEST_F(LateCreate, ZnodeOfOtherSession_IsNotDeleted) {
   release(granted_by_second_attempt());
   expect_kept(created_late(lost_, client(1).session()));
   expect_kept(created_late(lost_, {}));
   end();
 }
 
-TEST_F(LateCreate, ReplyLost_NodeOfTheContenderKept) {
+TEST_F(LateCreate, ReplyLost_ZnodeOfContenderIsNotDeleted) {
   lock_.world().lose_reply(0, Kind::create_contender);
   const auto holder = lock_.acquire(0);
   const auto next = lock_.acquire(0);
@@ -150,7 +150,7 @@ TEST_F(LateCreate, ReplyLost_NodeOfTheContenderKept) {
   end();
 }
 
-TEST_F(LateCreate, AnotherClientIsBehind_Deleted) {
+TEST_F(LateCreate, OtherClientBehind_IsDeleted) {
   const auto holder = granted_by_second_attempt();
   const auto late = created_late(lost_, client(0).session());
   const auto other = lock_.acquire(1);
@@ -165,7 +165,7 @@ TEST_F(LateCreate, AnotherClientIsBehind_Deleted) {
   end();
 }
 
-TEST_F(LateCreate, ClientHasNoContender_Deleted) {
+TEST_F(LateCreate, NoContenderOfClient_IsDeleted) {
   release(granted_by_second_attempt());
   const auto late = created_late(lost_, client(0).session());
   lock_.end_use(0);
@@ -177,7 +177,7 @@ TEST_F(LateCreate, ClientHasNoContender_Deleted) {
   expect_rest();
 }
 
-TEST_F(LateCreate, ReplyOfALookIsLost_Deleted) {
+TEST_F(LateCreate, ReplyToQueryLost_IsDeleted) {
   for (const Kind kind : {Kind::list_children, Kind::get}) {
     release(granted_by_second_attempt());
     const auto late = created_late(lost_, client(0).session());
@@ -197,7 +197,7 @@ TEST_F(LateCreate, ReplyOfALookIsLost_Deleted) {
   end();
 }
 
-TEST_F(LateCreate, CreatedAfterTheFirstLook_Deleted) {
+TEST_F(LateCreate, CreatedAfterFirstQuery_IsDeleted) {
   release(granted_by_second_attempt());
   run_for(timeout() * 3 / 4);
   const auto late = created_late(lost_, client(0).session());
@@ -206,7 +206,7 @@ TEST_F(LateCreate, CreatedAfterTheFirstLook_Deleted) {
   end();
 }
 
-TEST_F(LateCreate, SessionEnds_LooksEnd) {
+TEST_F(LateCreate, SessionEnds_QueriesEnd) {
   release(granted_by_second_attempt());
   lock_.world().expire(0);
   run();
@@ -219,7 +219,7 @@ TEST_F(LateCreate, SessionEnds_LooksEnd) {
   end();
 }
 
-TEST_F(LateCreate, NoCreateWasGivenUp_NoLook) {
+TEST_F(LateCreate, NoAbandonedCreate_SendsNoQuery) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   reset_counts();
@@ -231,7 +231,7 @@ TEST_F(LateCreate, NoCreateWasGivenUp_NoLook) {
   end();
 }
 
-TEST_F(LateCreate, CreateWasGivenUp_TwoLooksWithoutTheOwnNodes) {
+TEST_F(LateCreate, AbandonedCreate_TwoQueriesWithoutOwnZnodes) {
   const auto holder = granted_by_second_attempt();
   const auto next = waiting(0);
   const auto other = waiting(1);
@@ -245,7 +245,7 @@ TEST_F(LateCreate, CreateWasGivenUp_TwoLooksWithoutTheOwnNodes) {
   end();
 }
 
-TEST_F(LateCreate, ManyWereGivenUp_LooksTogether) {
+TEST_F(LateCreate, ManyAbandonedCreates_ShareQueries) {
   std::vector<std::size_t> calls;
   for (int i = 0; i < 10; ++i) {
     calls.push_back(granted_by_second_attempt());

@@ -55,7 +55,7 @@ class LeadershipStateTest : public PathLockTest {
   Events events_;
 };
 
-TEST_F(LeadershipStateTest, WithoutAListenerNobodyLists) {
+TEST_F(LeadershipStateTest, NoListener_SendsNoList) {
   const auto first = granted(0);
   waiting(1);
   EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
@@ -63,7 +63,7 @@ TEST_F(LeadershipStateTest, WithoutAListenerNobodyLists) {
   run();
 }
 
-TEST_F(LeadershipStateTest, AListenerCostsOneListAndTheGrantNone) {
+TEST_F(LeadershipStateTest, Listener_SendsOneListAndNoneAtGrant) {
   const auto first = granted(0);
   const auto second = waiting(1);
   const auto third = waiting(2, {.listener = listener(2)});
@@ -85,7 +85,7 @@ TEST_F(LeadershipStateTest, AListenerCostsOneListAndTheGrantNone) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, AFreeLockCostsAListenerNothing) {
+TEST_F(LeadershipStateTest, ListenerOnFreeLock_SendsNoExtraRequest) {
   const auto call = granted(0, {.listener = listener(0)});
   EXPECT_EQ(client(0).requests(), 2U);
   lock_.release(call);
@@ -93,7 +93,7 @@ TEST_F(LeadershipStateTest, AFreeLockCostsAListenerNothing) {
   EXPECT_EQ(events_, (Events{"acquired", "released"}));
 }
 
-TEST_F(LeadershipStateTest, NestedGrantsTellNothing) {
+TEST_F(LeadershipStateTest, NestedGrant_NotifiesNothing) {
   const Owner owner = Owner::unique();
   const auto outer = granted(0, {.owner = owner, .listener = listener(0)});
   const auto inner = granted(0, {.owner = owner, .listener = listener(0)});
@@ -105,7 +105,7 @@ TEST_F(LeadershipStateTest, NestedGrantsTellNothing) {
   EXPECT_EQ(events_, (Events{"acquired", "released"}));
 }
 
-TEST_F(LeadershipStateTest, ABrokenConnectionSuspends) {
+TEST_F(LeadershipStateTest, ConnectionLost_Suspends) {
   const auto call = granted(0, {.listener = listener(0)});
   lock_.world().disconnect(0);
   run();
@@ -123,7 +123,7 @@ TEST_F(LeadershipStateTest, ABrokenConnectionSuspends) {
   EXPECT_EQ(events_.size(), 5U) << "after its end a hold says nothing";
 }
 
-TEST_F(LeadershipStateTest, ItExpiresOnTheMomentAndPassesOnUnasked) {
+TEST_F(LeadershipStateTest, MaximumHoldTime_ExpiresExactlyAndHandsOff) {
   const auto first = granted(0, {.limit = {.longest = 8s, .notice = 3s}, .listener = listener(0)});
   const auto second = waiting(1);
   run_for(5s - 1ns);
@@ -145,7 +145,7 @@ TEST_F(LeadershipStateTest, ItExpiresOnTheMomentAndPassesOnUnasked) {
   EXPECT_EQ(events_.size(), 3U);
 }
 
-TEST_F(LeadershipStateTest, TheLossIsToldBeforeTheNodeGoes) {
+TEST_F(LeadershipStateTest, MaximumHoldTime_NotifiesLossBeforeDelete) {
   const auto call = granted(0, {.limit = {.longest = 8s}});
   std::optional<std::size_t> deleted_when_told;
   const std::stop_callback on_loss(lock_.call(call).hold.lost(), [&] {
@@ -164,7 +164,7 @@ TEST_F(LeadershipStateTest, TheLossIsToldBeforeTheNodeGoes) {
   EXPECT_EQ(deleted_when_told, 0U) << "nothing is sent before";
 }
 
-TEST_F(LeadershipStateTest, ACallbackThatBlocksKeepsTheNextWaitingForASecond) {
+TEST_F(LeadershipStateTest, BlockingCallback_DelaysHandoffByOneSecond) {
   const auto start = lock_.world().now();
   const auto first = granted(0, {.limit = {.longest = 8s}});
   const auto second = waiting(1);
@@ -180,7 +180,7 @@ TEST_F(LeadershipStateTest, ACallbackThatBlocksKeepsTheNextWaitingForASecond) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, RenewedItLastsAnew) {
+TEST_F(LeadershipStateTest, Renewed_HoldTimeStartsAgain) {
   const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
   run_for(7s);
   EXPECT_TRUE(lock_.call(call).hold.renew());
@@ -200,7 +200,7 @@ TEST_F(LeadershipStateTest, RenewedItLastsAnew) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, ValidUntilStopsAtTheLimit) {
+TEST_F(LeadershipStateTest, MaximumHoldTime_LimitsValidUntil) {
   const auto start = lock_.world().now();
   const auto call = granted(0, {.limit = {.longest = 8s}});
   run_for(7s);
@@ -208,7 +208,7 @@ TEST_F(LeadershipStateTest, ValidUntilStopsAtTheLimit) {
   lock_.release(call);
 }
 
-TEST_F(LeadershipStateTest, AfterAPauseTheFirstQuestionSaysLost) {
+TEST_F(LeadershipStateTest, AfterPause_FirstStateQueryReportsLost) {
   const auto call = granted(0, {.limit = {.longest = 4s}});
   lock_.world().pause(0);
   lock_.world().run_for(4s);
@@ -221,7 +221,7 @@ TEST_F(LeadershipStateTest, AfterAPauseTheFirstQuestionSaysLost) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, AfterAPauseBeyondItsEnd_NoWarningIsGiven) {
+TEST_F(LeadershipStateTest, PauseBeyondEnd_SendsNoWarning) {
   const auto call = granted(0, {.limit = {.longest = 4s}, .listener = listener(0)});
   lock_.world().pause(0);
   lock_.world().run_for(4s);
@@ -232,7 +232,7 @@ TEST_F(LeadershipStateTest, AfterAPauseBeyondItsEnd_NoWarningIsGiven) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, ReleasedInTimeItDoesNotExpire) {
+TEST_F(LeadershipStateTest, ReleasedInTime_DoesNotExpire) {
   const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
   run_for(1s);
   lock_.release(call);
@@ -241,7 +241,7 @@ TEST_F(LeadershipStateTest, ReleasedInTimeItDoesNotExpire) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, TheFirstGrantsLimitCounts) {
+TEST_F(LeadershipStateTest, NestedGrant_LimitOfFirstGrantCounts) {
   const Owner owner = Owner::unique();
   const auto outer = granted(0, {.owner = owner, .limit = {.longest = 4s}});
   const auto inner = granted(0, {.owner = owner, .limit = {.longest = 100s}});
@@ -254,7 +254,7 @@ TEST_F(LeadershipStateTest, TheFirstGrantsLimitCounts) {
 }
 
 // The session ends after all path locks are closed. Until then replies arrive.
-TEST_F(LeadershipStateTest, AClosedClientIsNotGrantedAnything) {
+TEST_F(LeadershipStateTest, ClosedClient_IsNotGranted) {
   const auto call = lock_.acquire(1, {.listener = listener(1)});
   lock_.path_lock(1)->close();  // its znode is being created, and will be alone
   run_for(2s);
@@ -263,7 +263,7 @@ TEST_F(LeadershipStateTest, AClosedClientIsNotGrantedAnything) {
   EXPECT_EQ(events_, Events{});
 }
 
-TEST_F(LeadershipStateTest, ALossIsToldWhenThereIsAThreadAgain) {
+TEST_F(LeadershipStateTest, NoThread_LossIsNotifiedLater) {
   const auto call = granted(0);
   lock_.world().dispatcher(0).set_exhausted(true);
   lock_.world().expire(0);
@@ -277,7 +277,7 @@ TEST_F(LeadershipStateTest, ALossIsToldWhenThereIsAThreadAgain) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, AnExpiryPassesTheLockOnAlthoughThereIsNoThreadToTellIt) {
+TEST_F(LeadershipStateTest, NoThread_ExpiryStillHandsOff) {
   const auto call = granted(0, {.limit = {.longest = 4s}});
   const auto next = waiting(1);
   lock_.world().dispatcher(0).set_exhausted(true);
@@ -292,7 +292,7 @@ TEST_F(LeadershipStateTest, AnExpiryPassesTheLockOnAlthoughThereIsNoThreadToTell
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, ThatSomebodyAsksIsToldWhenThereIsAThreadAgain) {
+TEST_F(LeadershipStateTest, NoThread_ReleaseRequestIsNotifiedLater) {
   const auto call = granted(0);
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
@@ -308,7 +308,7 @@ TEST_F(LeadershipStateTest, ThatSomebodyAsksIsToldWhenThereIsAThreadAgain) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, ALimitOfOneWhoLeftDoesNotCount) {
+TEST_F(LeadershipStateTest, LimitOfCancelledCall_DoesNotCount) {
   const auto first = granted(0);
   const Owner owner = Owner::unique();
   const auto left = waiting(1, {.owner = owner, .limit = {.longest = 4s}});
@@ -323,7 +323,7 @@ TEST_F(LeadershipStateTest, ALimitOfOneWhoLeftDoesNotCount) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, AskedToReleaseItIsToldAndGoesOn) {
+TEST_F(LeadershipStateTest, ReleaseRequested_NotifiesAndRetainsHold) {
   const auto call = granted(0, {.listener = listener(0)});
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
@@ -342,7 +342,7 @@ TEST_F(LeadershipStateTest, AskedToReleaseItIsToldAndGoesOn) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, ForcedItIsLostFirstAndThenItsNodeGoes) {
+TEST_F(LeadershipStateTest, ForcedRelease_NotifiesLossBeforeDelete) {
   const auto first = granted(0, {.listener = listener(0)});
   const auto second = waiting(1);
   run_for(2s);
@@ -365,7 +365,7 @@ TEST_F(LeadershipStateTest, ForcedItIsLostFirstAndThenItsNodeGoes) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, AskedAndThenForced) {
+TEST_F(LeadershipStateTest, RequestThenForced_NotifiesBoth) {
   const auto call = granted(0, {.listener = listener(0)});
   run_for(2s);
   auto& ensemble = lock_.world().ensemble();
@@ -379,7 +379,7 @@ TEST_F(LeadershipStateTest, AskedAndThenForced) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, ShortHoldsDoNotLookForAsker) {
+TEST_F(LeadershipStateTest, ShortHold_DoesNotWatchReleaseRequests) {
   const auto call = granted(0);
   run_for(299ms);  // until its first tick
   lock_.release(call);

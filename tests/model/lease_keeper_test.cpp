@@ -17,7 +17,7 @@ class Keeper : public PathLockTest {
   bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
 };
 
-TEST_F(Keeper, WhereNothingIsHeldAQuestionGoesToTheServerAlone) {
+TEST_F(Keeper, NothingHeld_HeartbeatsQueryServerOnly) {
   run_for(T);
   reset_counts();
   run_for(4 * T);
@@ -27,7 +27,7 @@ TEST_F(Keeper, WhereNothingIsHeldAQuestionGoesToTheServerAlone) {
   EXPECT_LE(client(0).requests(), 22U);
 }
 
-TEST_F(Keeper, WhereSomethingIsHeldTheQuorumIsAsked) {
+TEST_F(Keeper, LockHeld_HeartbeatsQueryQuorum) {
   const auto call = granted(0);
   run_for(T);  // by then its own znode is watched, too
   reset_counts();
@@ -39,7 +39,7 @@ TEST_F(Keeper, WhereSomethingIsHeldTheQuorumIsAsked) {
   expect_rest();
 }
 
-TEST_F(Keeper, AfterARestAFreeLockIsGrantedAtOnce) {
+TEST_F(Keeper, FreeLockAfterIdleTime_IsGrantedAtOnce) {
   for (Duration rest = 5 * T; rest < 5 * T + T / 2; rest += T / 20) {
     run_for(rest);
     reset_counts();
@@ -53,7 +53,7 @@ TEST_F(Keeper, AfterARestAFreeLockIsGrantedAtOnce) {
 }
 
 // The first reply after an idle time is slow. That is no reason for a loss.
-TEST_F(Keeper, SlowAnswerAfterARest_GrantsAndKeepsTheLock) {
+TEST_F(Keeper, SlowReplyAfterIdleTime_GrantsAndHoldsLock) {
   for (const Duration slow : {T / 40, T / 30}) {
     run_for(5 * T);
     const auto call = granted_after(slow, 0);
@@ -66,7 +66,7 @@ TEST_F(Keeper, SlowAnswerAfterARest_GrantsAndKeepsTheLock) {
 
 // A server can have paused meanwhile, and may not have answered a session request of the leader
 // since.
-TEST_F(Keeper, VerySlowAnswerAfterARest_GrantsAfterAnotherRoundTrip) {
+TEST_F(Keeper, VerySlowReplyAfterIdleTime_GrantsOneRoundLater) {
   for (const Duration slow : {T / 20, T / 12, T / 8, T / 6}) {
     run_for(5 * T);
     const auto call = lock_.acquire(0);

@@ -22,7 +22,7 @@ class LeaseStartTest : public PathLockTest {
   }
 };
 
-TEST_F(LeaseStartTest, ItIsCountedFromTheQuestionHoweverLateTheAnswerComes) {
+TEST_F(LeaseStartTest, LateReply_LeaseCountsFromRequest) {
   const auto call = held_for_a_while();
   const Instant before = valid_until(call);
   while (!client(0).can_serve()) ASSERT_TRUE(world().clock().run_next());
@@ -37,7 +37,7 @@ TEST_F(LeaseStartTest, ItIsCountedFromTheQuestionHoweverLateTheAnswerComes) {
   expect_rest();
 }
 
-TEST_F(LeaseStartTest, WhatAServerThatIsCutOffAnswersExtendsNothing) {
+TEST_F(LeaseStartTest, RepliesOfIsolatedServer_ExtendNothing) {
   const auto call = held_for_a_while();
   world().isolate(0);
   const Instant before = valid_until(call);
@@ -60,7 +60,7 @@ TEST_F(LeaseStartTest, WhatAServerThatIsCutOffAnswersExtendsNothing) {
 }
 
 // The leader's timer starts with the handshake, not with its reply.
-TEST_F(LeaseStartTest, ReconnectWithSlowHandshake_CountsFromItsBeginning) {
+TEST_F(LeaseStartTest, ReconnectWithSlowHandshake_CountsFromItsStart) {
   client(0).disconnect();
   run();
   const Instant began = world().now();
@@ -101,7 +101,7 @@ TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_EndsTheLeaseEarlier) {
 }
 
 // A new leader uses the timeout with which the session was created.
-TEST_F(LeaseStartTest, ReconnectWithLongerTimeout_KeepsTheLeaseWithinTheFirst) {
+TEST_F(LeaseStartTest, ReconnectWithLongerTimeout_LeaseUsesFirstTimeout) {
   const auto call = held_for_a_while();
   const Duration first = timeout();
   client(0).disconnect();

@@ -64,7 +64,7 @@ class LocalHandoffTest : public PathLockTest {
   }
 };
 
-TEST_F(LocalHandoffTest, IsGrantedBeforeTheServersKnow) {
+TEST_F(LocalHandoffTest, Release_GrantsNextBeforeDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   reset_counts();
@@ -79,7 +79,7 @@ TEST_F(LocalHandoffTest, IsGrantedBeforeTheServersKnow) {
   EXPECT_EQ(client(0).requests(Kind::list_children), 0U);
 }
 
-TEST_F(LocalHandoffTest, HasItsTurnInTheOrderOfAll) {
+TEST_F(LocalHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   const auto holder = granted(0);
   const auto second = waiting(0);
   const auto stranger = waiting(1);
@@ -101,7 +101,7 @@ TEST_F(LocalHandoffTest, HasItsTurnInTheOrderOfAll) {
   release(fifth);
 }
 
-TEST_F(LocalHandoffTest, OfMoreThanOne) {
+TEST_F(LocalHandoffTest, ChainOfReleases_GrantsEachAtOnce) {
   auto holder = granted(0);
   std::vector<std::size_t> others;
   for (int i = 0; i < 20; ++i) others.push_back(waiting(0));
@@ -113,7 +113,7 @@ TEST_F(LocalHandoffTest, OfMoreThanOne) {
   release(holder);
 }
 
-TEST_F(LocalHandoffTest, IsWhoeverIsNextWhenOthersHaveLeft) {
+TEST_F(LocalHandoffTest, NeighboursCancelled_GrantsRemainingContender) {
   const auto holder = granted(0);
   const auto first = waiting(0);
   const auto second = waiting(0);
@@ -126,7 +126,7 @@ TEST_F(LocalHandoffTest, IsWhoeverIsNextWhenOthersHaveLeft) {
   release(second);
 }
 
-TEST_F(LocalHandoffTest, IsNobodyOnceItHasLeft) {
+TEST_F(LocalHandoffTest, OwnContenderCancelled_GrantsOtherClient) {
   const auto holder = granted(0);
   const auto own = waiting(0);
   const auto stranger = waiting(1);
@@ -141,7 +141,7 @@ TEST_F(LocalHandoffTest, IsNobodyOnceItHasLeft) {
 }
 
 // The client has not learned that the znode in between was deleted.
-TEST_F(LocalHandoffTest, IsWhoeverIsNextWhenANodeWasDeletedByHand) {
+TEST_F(LocalHandoffTest, ZnodeBetweenDeletedByHand_GrantsNext) {
   for (const bool leaves : {false, true}) {
     const auto holder = granted(0);
     const auto without = waiting(0);
@@ -158,7 +158,7 @@ TEST_F(LocalHandoffTest, IsWhoeverIsNextWhenANodeWasDeletedByHand) {
   }
 }
 
-TEST_F(LocalHandoffTest, MayLetGoAtOnceHoweverManyThereAre) {
+TEST_F(LocalHandoffTest, ManyImmediateReleases_GrantInLoop) {
   constexpr std::size_t crowd = 3'000;
   const auto holder = granted(0);
   std::size_t grants = 0;
@@ -184,7 +184,7 @@ TEST_F(LocalHandoffTest, MayLetGoAtOnceHoweverManyThereAre) {
   EXPECT_TRUE(lock_.nodes().empty());
 }
 
-TEST_F(LocalHandoffTest, IsNotTakenBackByWhoCancelsTooLate) {
+TEST_F(LocalHandoffTest, CancelAfterGrant_LockIsHeld) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   expect_passed_on(holder, next);
@@ -195,7 +195,7 @@ TEST_F(LocalHandoffTest, IsNotTakenBackByWhoCancelsTooLate) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, IsNobodyWhoHasNoNodeYet) {
+TEST_F(LocalHandoffTest, ContenderWithoutZnode_IsNotGrantedAtOnce) {
   const auto holder = granted(0);
   const auto next = lock_.acquire(0);
   release_node(holder);
@@ -207,7 +207,7 @@ TEST_F(LocalHandoffTest, IsNobodyWhoHasNoNodeYet) {
 
 // ---- without a connection ----------------------------------------------------------------------
 
-TEST_F(LocalHandoffTest, IsGrantedWithoutAConnectionAsLongAsTheLeaseIsValid) {
+TEST_F(LocalHandoffTest, DisconnectedWithinLease_GrantsNext) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   lock_.world().disconnect(0);
@@ -221,7 +221,7 @@ TEST_F(LocalHandoffTest, IsGrantedWithoutAConnectionAsLongAsTheLeaseIsValid) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, OfWhatWasLostWithTheLeaseWaits) {
+TEST_F(LocalHandoffTest, LostWithLease_NextWaitsForEnsemble) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   client(0).cut_off();
@@ -236,7 +236,7 @@ TEST_F(LocalHandoffTest, OfWhatWasLostWithTheLeaseWaits) {
 }
 
 // The first holder's znode is deleted after the second's. The other clients do not wait for it.
-TEST_F(LocalHandoffTest, PassesOnToOthersThoughTheNodeBeforeItIsThere) {
+TEST_F(LocalHandoffTest, DeletePending_NextReleasesToOtherClient) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   const auto stranger = waiting(1);
@@ -254,7 +254,7 @@ TEST_F(LocalHandoffTest, PassesOnToOthersThoughTheNodeBeforeItIsThere) {
   EXPECT_TRUE(lock_.nodes().empty());
 }
 
-TEST_F(LocalHandoffTest, WhateverIsLostOfTheDeletionItIsGrantedOnceAndNothingIsLeft) {
+TEST_F(LocalHandoffTest, DeleteLost_GrantedOnceAndNothingLeft) {
   for (const bool carried_out : {true, false}) {
     const auto holder = granted(0);
     const auto next = waiting(0);
@@ -275,7 +275,7 @@ TEST_F(LocalHandoffTest, WhateverIsLostOfTheDeletionItIsGrantedOnceAndNothingIsL
   }
 }
 
-TEST_F(LocalHandoffTest, IsFollowedByWhoComesThoughTheNodeBeforeItIsThere) {
+TEST_F(LocalHandoffTest, DeletePending_NewContenderIsGrantedLater) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   client(0).fail_next(Kind::remove, Status::throttled);
@@ -291,7 +291,7 @@ TEST_F(LocalHandoffTest, IsFollowedByWhoComesThoughTheNodeBeforeItIsThere) {
   release(stranger);
 }
 
-TEST_F(LocalHandoffTest, LosesItsHoldWithTheSession) {
+TEST_F(LocalHandoffTest, SessionExpired_HoldIsLost) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   const auto last = waiting(0);
@@ -308,14 +308,14 @@ TEST_F(LocalHandoffTest, LosesItsHoldWithTheSession) {
 
 // ---- grants after the delete -------------------------------------------------------------------
 
-TEST_F(LocalHandoffTest, WaitsWhereTheNodeWasAskedFor) {
+TEST_F(LocalHandoffTest, ZnodeNameRead_NextWaitsForDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   ASSERT_EQ(lock_.call(holder).hold.node(), lock_.call(holder).node);
   expect_passed_on_by_servers(holder, next);
 }
 
-TEST_F(LocalHandoffTest, WaitsWhereTheNodeWasAskedForByWhoHadItBefore) {
+TEST_F(LocalHandoffTest, ZnodeNameReadByFormerHolder_NextWaitsForDelete) {
   const Request kept{.local = {.keep_idle_for = 60s}};
   const auto first = granted(0, kept);
   ASSERT_FALSE(lock_.call(first).hold.node().empty());
@@ -327,7 +327,7 @@ TEST_F(LocalHandoffTest, WaitsWhereTheNodeWasAskedForByWhoHadItBefore) {
   lock_.end_use(0);
 }
 
-TEST_F(LocalHandoffTest, WaitsForATransactionOnItsWay) {
+TEST_F(LocalHandoffTest, TransactionInFlight_NextWaitsForDelete) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   commit(holder);
@@ -335,7 +335,7 @@ TEST_F(LocalHandoffTest, WaitsForATransactionOnItsWay) {
   EXPECT_EQ(ensemble().find("/data")->data, "1");
 }
 
-TEST_F(LocalHandoffTest, DoesNotWaitForATransactionThatIsOver) {
+TEST_F(LocalHandoffTest, TransactionDone_NextIsGrantedAtOnce) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   commit(holder);
@@ -345,7 +345,7 @@ TEST_F(LocalHandoffTest, DoesNotWaitForATransactionThatIsOver) {
 }
 
 // The transaction can still arrive, and would find the znode.
-TEST_F(LocalHandoffTest, WaitsWhereNobodyKnowsWhatBecameOfATransaction) {
+TEST_F(LocalHandoffTest, TransactionOutcomeUnknown_NextWaits) {
   const auto holder = granted(0);
   const auto next = waiting(0);
   commit(holder);
@@ -358,7 +358,7 @@ TEST_F(LocalHandoffTest, WaitsWhereNobodyKnowsWhatBecameOfATransaction) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, WaitsForWhatGoesWithTheNode) {
+TEST_F(LocalHandoffTest, OtherZnodeToDelete_NextWaits) {
   ASSERT_EQ(ensemble().create("/with"), Status::ok);
   std::shared_ptr<detail::Contender> holder;
   detail::PendingAcquire::start(
@@ -380,13 +380,13 @@ TEST_F(LocalHandoffTest, WaitsForWhatGoesWithTheNode) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, WaitsWhereADelayIsToBeTakenBack) {
+TEST_F(LocalHandoffTest, DelayMarkerToDelete_NextWaits) {
   const auto holder = granted(0, delayed(500ms));
   const auto next = waiting(0);
   expect_passed_on_by_servers(holder, next);
 }
 
-TEST_F(LocalHandoffTest, LeavesItsOwnDelayBeforeItIsGranted) {
+TEST_F(LocalHandoffTest, NextHasLockDelay_MarksBeforeGrant) {
   const auto holder = granted(0);
   const auto next = waiting(0, delayed(500ms));
   lock_.release(holder);
@@ -396,7 +396,7 @@ TEST_F(LocalHandoffTest, LeavesItsOwnDelayBeforeItIsGranted) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, OfAThreadThatEndedWithTheLockWaits) {
+TEST_F(LocalHandoffTest, ThreadOfHolderExits_NextWaits) {
   const Owner thread = Owner::unique();
   const auto holder = granted(0, {.owner = thread, .kind = core::CountKind::lock});
   const auto next = waiting(0);
@@ -408,7 +408,7 @@ TEST_F(LocalHandoffTest, OfAThreadThatEndedWithTheLockWaits) {
   release(next);
 }
 
-TEST_F(LocalHandoffTest, OfWhoseTimeIsOverWaits) {
+TEST_F(LocalHandoffTest, MaximumHoldTimeElapsed_NextWaits) {
   const auto holder = granted(0, {.limit = {.longest = 1s}});
   const auto next = waiting(0);
   run_for(2s);
@@ -421,7 +421,7 @@ TEST_F(LocalHandoffTest, OfWhoseTimeIsOverWaits) {
 }
 
 // The client does not know whether a writer has only readers left, or how many permits are held.
-TEST_F(LocalHandoffTest, IsThereForMutexesOnly) {
+TEST_F(LocalHandoffTest, OtherKindsThanMutex_NextWaits) {
   const std::vector<Request> others = {LockWorld::to_write(), LockWorld::permits(1, 1),
                                        LockWorld::at_gate(1)};
   for (const Request& other : others) {
@@ -438,7 +438,7 @@ TEST_F(LocalHandoffTest, IsThereForMutexesOnly) {
 
 class LocalHandoffAtTheEnd : public PathLockTest {};
 
-TEST_F(LocalHandoffAtTheEnd, IsForgottenWhenTheClientIsClosed) {
+TEST_F(LocalHandoffAtTheEnd, ClientClosed_LocalHandoffIsEmpty) {
   const auto path_lock = lock_.path_lock(0);
   granted(0);
   waiting(0);

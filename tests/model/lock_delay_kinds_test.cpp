@@ -35,7 +35,7 @@ class LockDelayKinds : public LockDelay {
 
 // ---- other kinds of contenders ------------------------------------------------------------------
 
-TEST_F(LockDelayKinds, OfAWriterIsObeyedByReaders) {
+TEST_F(LockDelayKinds, DelayOfWriter_IsObeyedByReaders) {
   auto writing = LockWorld::to_write();
   writing.lock_delay = kDelay;
   const auto writer = granted(0, writing);
@@ -50,7 +50,7 @@ TEST_F(LockDelayKinds, OfAWriterIsObeyedByReaders) {
   expect_rest();
 }
 
-TEST_F(LockDelayKinds, OfAReaderIsNone) {
+TEST_F(LockDelayKinds, Reader_LeavesNoDelay) {
   auto reading = LockWorld::to_read();
   reading.lock_delay = kDelay;
   const auto reader = granted(0, reading);
@@ -63,7 +63,7 @@ TEST_F(LockDelayKinds, OfAReaderIsNone) {
   expect_rest();
 }
 
-TEST_F(LockDelayKinds, OfAFormerWriterIsNone) {
+TEST_F(LockDelayKinds, DowngradedWriter_LeavesNoDelay) {
   const auto [writer, reader] = writes_and_reads();
   EXPECT_EQ(markers(), 1U);
   release(writer);
@@ -79,7 +79,7 @@ TEST_F(LockDelayKinds, OfAFormerWriterIsNone) {
 
 // The downgrade and the delete of the marker are one transaction. With two, readers could wait for
 // a marker without a delay.
-TEST_F(LockDelayKinds, GoesWithTheDowngradeHoweverThatGoes) {
+TEST_F(LockDelayKinds, Downgrade_DeletesMarkerInOneTransaction) {
   enum class Trouble { none, put_off, reply_lost, request_lost, marker_gone, refused };
   for (const Trouble trouble : {Trouble::none, Trouble::put_off, Trouble::reply_lost,
                                 Trouble::request_lost, Trouble::marker_gone, Trouble::refused}) {
@@ -119,7 +119,7 @@ TEST_F(LockDelayKinds, GoesWithTheDowngradeHoweverThatGoes) {
   }
 }
 
-TEST_F(LockDelayKinds, ADowngradeThatIsPutOffDelaysNobodyWhenItIsReleasedMeanwhile) {
+TEST_F(LockDelayKinds, DowngradePostponed_ReleaseLeavesNoDelay) {
   const auto [writer, reader] = writes_and_reads();
   const auto next = waiting(1);
   client(0).fail_next(Kind::transaction, Status::throttled);
@@ -133,7 +133,7 @@ TEST_F(LockDelayKinds, ADowngradeThatIsPutOffDelaysNobodyWhenItIsReleasedMeanwhi
 }
 
 // The call of the writer has ended.
-TEST_F(LockDelayKinds, OfOneWhoIsGrantedForItsReadersOnlyIsNone) {
+TEST_F(LockDelayKinds, GrantForSharingReadersOnly_LeavesNoDelay) {
   const Owner owner = Owner::unique();
   const auto holder = granted(0);
   auto writing = within(1s, LockWorld::to_write(owner));
@@ -153,7 +153,7 @@ TEST_F(LockDelayKinds, OfOneWhoIsGrantedForItsReadersOnlyIsNone) {
 }
 
 // The work of an ended thread can be at any point.
-TEST_F(LockDelayKinds, OfAnEndedThreadLetsNoReaderInBesideItsOwn) {
+TEST_F(LockDelayKinds, ThreadExited_NewReaderWaitsForDelay) {
   const Owner owner = Owner::unique();
   const auto [writer, reader] = writes_and_reads(owner, core::CountKind::lock);
   const auto next = waiting(1, LockWorld::to_read());
@@ -167,7 +167,7 @@ TEST_F(LockDelayKinds, OfAnEndedThreadLetsNoReaderInBesideItsOwn) {
   expect_rest();
 }
 
-TEST_F(LockDelayKinds, IsObeyedByASemaphoreOnThePath) {
+TEST_F(LockDelayKinds, SemaphoreOnPath_ObeysDelay) {
   const auto holder = granted(0, delayed());
   const auto permit = waiting(1, LockWorld::permits(1, 2));
   lose(0);
@@ -177,7 +177,7 @@ TEST_F(LockDelayKinds, IsObeyedByASemaphoreOnThePath) {
   expect_rest();
 }
 
-TEST_F(LockDelayKinds, IsNotWaitedForAtTheGate) {
+TEST_F(LockDelayKinds, ContenderAtGate_DoesNotWaitForDelay) {
   Request request = LockWorld::at_gate(5);
   request.lock_delay = kDelay;
   const auto node_of = [&](std::size_t c) { return lock_.path_lock(c)->nodes().at(0); };
@@ -200,7 +200,7 @@ TEST_F(LockDelayKinds, IsNotWaitedForAtTheGate) {
 
 // ---- the marker and the znode ------------------------------------------------------------------
 
-TEST_F(LockDelayKinds, AMarkerThatIsGoneKeepsNoNode) {
+TEST_F(LockDelayKinds, MarkerDeletedByHand_ReleaseDeletesZnode) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   for (const auto& name : lock_.nodes()) {
@@ -216,7 +216,7 @@ TEST_F(LockDelayKinds, AMarkerThatIsGoneKeepsNoNode) {
   expect_rest();
 }
 
-TEST_F(LockDelayKinds, AMarkerThatCannotGoKeepsNoNode) {
+TEST_F(LockDelayKinds, MarkerCannotBeDeleted_ReleaseDeletesZnode) {
   const auto holder = granted(0, delayed());
   std::string marker;
   for (const auto& name : lock_.nodes()) {
@@ -229,7 +229,7 @@ TEST_F(LockDelayKinds, AMarkerThatCannotGoKeepsNoNode) {
   expect_rest_after_next();
 }
 
-TEST_F(LockDelayKinds, ANodeThatIsGoneKeepsNoMarker) {
+TEST_F(LockDelayKinds, ZnodeDeletedByHand_ReleaseDeletesMarker) {
   const auto holder = granted(0, delayed());
   ASSERT_EQ(ensemble().remove(lock_.call(holder).node), Status::ok);
   release(holder);  // before it receives the event
@@ -239,7 +239,7 @@ TEST_F(LockDelayKinds, ANodeThatIsGoneKeepsNoMarker) {
 
 // ---- visibility of the delay -------------------------------------------------------------------
 
-TEST_F(LockDelayKinds, IsTheListenersToHear) {
+TEST_F(LockDelayKinds, DelayPending_IsReportedToListener) {
   std::vector<std::string> heard;
   const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
                                                        &lock_.world().dispatcher(1));
@@ -262,7 +262,7 @@ TEST_F(LockDelayKinds, IsTheListenersToHear) {
   expect_rest();
 }
 
-TEST_F(LockDelayKinds, AnObserverSeesNoHolder) {
+TEST_F(LockDelayKinds, DelayPending_ObserverSeesNoHolder) {
   const auto observer = std::make_shared<detail::QueueObserver>(
       lock_.path_lock(2), detail::Sight::lock,
       [this](std::function<void()> task) { lock_.world().dispatcher(2).post(std::move(task)); });
@@ -288,7 +288,7 @@ TEST_F(LockDelayKinds, AnObserverSeesNoHolder) {
 
 // ---- a recreated path --------------------------------------------------------------------------
 
-TEST_F(LockDelayKinds, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
+TEST_F(LockDelayKinds, PathRecreated_LeavesMarkerOfOtherHolder) {
   const auto holder = granted(0, delayed());
   const std::string node = lock_.call(holder).node;
   for (const auto& name : lock_.nodes()) {
@@ -315,7 +315,7 @@ TEST_F(LockDelayKinds, ThePathMadeAnewForgetsItAndHarmsNobodysMarker) {
 }
 
 // The marker is created while a znode of that name exists, but that znode is another client's.
-TEST_F(LockDelayKinds, AMarkerBesideAStrangersNodeGrantsNothing) {
+TEST_F(LockDelayKinds, MarkerBesideForeignZnode_GrantsNothing) {
   const auto holder = granted(0);
   const auto next = waiting(1, delayed());
   release_node(holder);

@@ -15,7 +15,7 @@ namespace {
 
 // ---- requests -----------------------------------------------------------------------------------
 
-TEST_F(LockDelay, CostsARoundTripForTheGrantAndNoneForTheRelease) {
+TEST_F(LockDelay, Delay_CostsOneRoundTripAtGrant) {
   const auto call = granted(0, delayed());
   EXPECT_EQ(client(0).requests(), 4U);
   EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
@@ -28,7 +28,7 @@ TEST_F(LockDelay, CostsARoundTripForTheGrantAndNoneForTheRelease) {
   expect_rest();
 }
 
-TEST_F(LockDelay, OfNoneCostsNothing) {
+TEST_F(LockDelay, ZeroDelay_CostsNothing) {
   const auto call = granted(0, delayed(0ms));
   EXPECT_EQ(client(0).requests(), 2U);
   reset_counts();
@@ -39,7 +39,7 @@ TEST_F(LockDelay, OfNoneCostsNothing) {
 
 // ---- after a release ----------------------------------------------------------------------------
 
-TEST_F(LockDelay, AReleasePassesTheLockOnAtOnce) {
+TEST_F(LockDelay, Release_GrantsNextAtOnce) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1, delayed());
   const auto last = waiting(2);
@@ -56,7 +56,7 @@ TEST_F(LockDelay, AReleasePassesTheLockOnAtOnce) {
   expect_rest();
 }
 
-TEST_F(LockDelay, ALostAnswerToTheReleaseDelaysNobody) {
+TEST_F(LockDelay, LostReplyToRelease_CausesNoDelay) {
   for (const bool carried_out : {true, false}) {
     const auto holder = granted(0, delayed());
     const auto next = waiting(1);
@@ -79,7 +79,7 @@ TEST_F(LockDelay, ALostAnswerToTheReleaseDelaysNobody) {
 }
 
 // One transaction deletes the znode and the marker. With two requests, one could arrive late.
-TEST_F(LockDelay, AReleaseThatIsPutOffIsPutOffAsAWhole) {
+TEST_F(LockDelay, ReleaseRefused_IsRetriedAsWhole) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   for (const Status status : {Status::throttled, Status::read_only, Status::server_error}) {
@@ -97,7 +97,7 @@ TEST_F(LockDelay, AReleaseThatIsPutOffIsPutOffAsAWhole) {
   expect_rest();
 }
 
-TEST_F(LockDelay, WhoGivesUpWhileItIsGrantedLeavesNone) {
+TEST_F(LockDelay, CancelledDuringGrant_LeavesNoDelay) {
   for (std::size_t at = 0; at < 12; ++at) {
     const auto call = lock_.acquire(0, delayed());
     for (std::size_t i = 0; i < at; ++i) {
@@ -115,7 +115,7 @@ TEST_F(LockDelay, WhoGivesUpWhileItIsGrantedLeavesNone) {
 
 // ---- after a loss -------------------------------------------------------------------------------
 
-TEST_F(LockDelay, ALossKeepsTheLockFromTheNext) {
+TEST_F(LockDelay, HolderLost_DelaysNextGrant) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   lose(0);
@@ -126,7 +126,7 @@ TEST_F(LockDelay, ALossKeepsTheLockFromTheNext) {
   expect_rest();
 }
 
-TEST_F(LockDelay, ItIsThatOfTheLostOne) {
+TEST_F(LockDelay, HolderLost_DelayIsOfLostHolder) {
   const auto holder = granted(0, delayed(2s));
   const auto next = waiting(1, delayed(9s));
   lose(0);
@@ -137,7 +137,7 @@ TEST_F(LockDelay, ItIsThatOfTheLostOne) {
   expect_rest();
 }
 
-TEST_F(LockDelay, OfNobodyWhoWaitsBeginsWithTheNext) {
+TEST_F(LockDelay, NoWaiterAtLoss_DelayStartsWithNext) {
   const auto holder = granted(0, delayed());
   lose(0);
   run_for(1h);
@@ -149,7 +149,7 @@ TEST_F(LockDelay, OfNobodyWhoWaitsBeginsWithTheNext) {
   expect_rest();
 }
 
-TEST_F(LockDelay, OfTwoWhoWaitOnlyTheFirstIsDelayed) {
+TEST_F(LockDelay, TwoWaiters_OnlyFirstIsDelayed) {
   const auto holder = granted(0, delayed());
   const auto first = waiting(1);
   const auto second = waiting(2);
@@ -162,7 +162,7 @@ TEST_F(LockDelay, OfTwoWhoWaitOnlyTheFirstIsDelayed) {
   expect_rest();
 }
 
-TEST_F(LockDelay, BeginsAnewWhenTheFirstOneGoes) {
+TEST_F(LockDelay, FirstWaiterCancelled_DelayStartsAgain) {
   const auto holder = granted(0, delayed());
   const auto first = waiting(1);
   const auto second = waiting(2);
@@ -176,7 +176,7 @@ TEST_F(LockDelay, BeginsAnewWhenTheFirstOneGoes) {
   expect_rest();
 }
 
-TEST_F(LockDelay, GoesOnWhenTheFirstOnesSessionEnds) {
+TEST_F(LockDelay, SessionOfWaiterEnds_DelayContinues) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   lose(0);
@@ -191,7 +191,7 @@ TEST_F(LockDelay, GoesOnWhenTheFirstOnesSessionEnds) {
   expect_rest();
 }
 
-TEST_F(LockDelay, PassesForOneWhoNeverWaitsThatLong) {
+TEST_F(LockDelay, RepeatedSingleAttempts_DelayElapses) {
   const auto holder = granted(0, delayed());
   lose(0);
   for (const Duration passed : {0ns, Duration(kDelay) - 1ns}) {
@@ -210,7 +210,7 @@ TEST_F(LockDelay, PassesForOneWhoNeverWaitsThatLong) {
   expect_rest();
 }
 
-TEST_F(LockDelay, AChainOfLossesDelaysEachTime) {
+TEST_F(LockDelay, ChainOfLosses_DelaysEachGrant) {
   const auto first = granted(0, delayed());
   const auto second = waiting(1, delayed(3s));
   const auto third = waiting(2);
@@ -224,7 +224,7 @@ TEST_F(LockDelay, AChainOfLossesDelaysEachTime) {
   expect_rest();
 }
 
-TEST_F(LockDelay, TheDeadlineOfACallIsNotPutOff) {
+TEST_F(LockDelay, DeadlineDuringDelay_IsNotPostponed) {
   const auto holder = granted(0, delayed());
   const auto timed = waiting(1, within(3s));
   const auto patient = waiting(2);
@@ -241,7 +241,7 @@ TEST_F(LockDelay, TheDeadlineOfACallIsNotPutOff) {
   expect_rest();
 }
 
-TEST_F(LockDelay, ASingleAttemptFailsAtOnce) {
+TEST_F(LockDelay, SingleAttemptDuringDelay_FailsAtOnce) {
   const auto holder = granted(0, delayed());
   lose(0);
   const auto once = lock_.acquire(1, within(0s));
@@ -253,7 +253,7 @@ TEST_F(LockDelay, ASingleAttemptFailsAtOnce) {
   expect_rest_after_next();
 }
 
-TEST_F(LockDelay, NoTimerOutlivesTheCall) {
+TEST_F(LockDelay, CallCancelled_LeavesNoTimer) {
   const auto holder = granted(0, delayed(24h));
   lose(0);
   lock_.cancel(waiting(1));
@@ -269,7 +269,7 @@ TEST_F(LockDelay, NoTimerOutlivesTheCall) {
   expect_rest();
 }
 
-TEST_F(LockDelay, OfSeveralTheLongestCounts) {
+TEST_F(LockDelay, SeveralDelays_LongestCounts) {
   for (const auto length : {9s, 1s, 4s}) {
     const auto name = core::DelayMarker::make(length, {length.count()}, {0}).name;
     ASSERT_EQ(ensemble().create(LockWorld::path + ("/" + name)), Status::ok);
@@ -282,7 +282,7 @@ TEST_F(LockDelay, OfSeveralTheLongestCounts) {
 }
 
 // The path must be recreated first, and no contender is granted before that.
-TEST_F(LockDelay, IsWaitedForAlsoWhereTheCounterIsAtItsEnd) {
+TEST_F(LockDelay, CounterAtItsEnd_DelayIsObeyed) {
   const auto holder = granted(0, delayed());
   lose(0);
   ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
@@ -296,7 +296,7 @@ TEST_F(LockDelay, IsWaitedForAlsoWhereTheCounterIsAtItsEnd) {
 
 // ---- losses ------------------------------------------------------------------------------------
 
-TEST_F(LockDelay, ACrashWhileAllIsWellIsOne) {
+TEST_F(LockDelay, HolderCrashes_CausesDelay) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   lock_.world().disconnect(0);
@@ -309,7 +309,7 @@ TEST_F(LockDelay, ACrashWhileAllIsWellIsOne) {
   expect_rest();
 }
 
-TEST_F(LockDelay, TheDeletionOfTheNodeIsOne) {
+TEST_F(LockDelay, ZnodeDeleted_CausesDelay) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   ASSERT_EQ(ensemble().remove(lock_.call(holder).node), Status::ok);
@@ -320,7 +320,7 @@ TEST_F(LockDelay, TheDeletionOfTheNodeIsOne) {
   expect_rest();
 }
 
-TEST_F(LockDelay, TheMaximumHoldIsOne) {
+TEST_F(LockDelay, MaximumHoldTimeElapsed_CausesDelay) {
   auto limited = delayed();
   limited.limit = {.longest = 3s};
   const auto holder = granted(0, limited);
@@ -337,7 +337,7 @@ TEST_F(LockDelay, TheMaximumHoldIsOne) {
   expect_rest();
 }
 
-TEST_F(LockDelay, AForcedReleaseIsOne) {
+TEST_F(LockDelay, ForcedRelease_CausesDelay) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   run_for(2s);  // shorter holds do not watch for a request
@@ -354,7 +354,7 @@ TEST_F(LockDelay, AForcedReleaseIsOne) {
   expect_rest();
 }
 
-TEST_F(LockDelay, AReleaseOfWhatWasLostIsNone) {
+TEST_F(LockDelay, ReleaseAfterLoss_LeavesMarker) {
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   lose(0);
@@ -367,7 +367,7 @@ TEST_F(LockDelay, AReleaseOfWhatWasLostIsNone) {
   expect_rest();
 }
 
-TEST_F(LockDelay, TheEndOfALockingThreadIsOne) {
+TEST_F(LockDelay, ThreadOfHolderExits_CausesDelay) {
   const Owner owner = Owner::unique();
   auto locking = delayed();
   locking.owner = owner;
@@ -382,7 +382,7 @@ TEST_F(LockDelay, TheEndOfALockingThreadIsOne) {
   expect_rest();
 }
 
-TEST_F(LockDelay, ACrashBeforeTheGrantMayBeOne) {
+TEST_F(LockDelay, CrashAfterMarkerBeforeGrant_CausesDelay) {
   // The marker exists, but the contender is lost before it receives the reply.
   lock_.world().lose_reply(0, Kind::transaction);
   const auto call = lock_.acquire(0, delayed());
@@ -401,7 +401,7 @@ TEST_F(LockDelay, ACrashBeforeTheGrantMayBeOne) {
   expect_rest();
 }
 
-TEST_F(LockDelay, ALostAnswerToTheMarkerIsAskedForAgain) {
+TEST_F(LockDelay, LostReplyToMarker_IsQueriedAgain) {
   for (const bool carried_out : {true, false}) {
     if (carried_out) {
       lock_.world().lose_reply(0, Kind::transaction);
@@ -421,7 +421,7 @@ TEST_F(LockDelay, ALostAnswerToTheMarkerIsAskedForAgain) {
   }
 }
 
-TEST_F(LockDelay, WhoseNodeIsGoneDoesNotMark) {
+TEST_F(LockDelay, ZnodeDeletedBeforeMarker_QueuesAgain) {
   const auto call = lock_.acquire(0, delayed());
   while (client(0).requests(Kind::transaction) == 0) {
     std::vector<Step> steps = lock_.world().steps();
@@ -438,7 +438,7 @@ TEST_F(LockDelay, WhoseNodeIsGoneDoesNotMark) {
   expect_rest();
 }
 
-TEST_F(LockDelay, WhoMayNotMarkDoesNotHold) {
+TEST_F(LockDelay, NoPermissionForMarker_FailsWithNoAuth) {
   client(0).fail_next(Kind::transaction, Status::no_auth);
   const auto call = lock_.acquire(0, delayed());
   run();
@@ -447,7 +447,7 @@ TEST_F(LockDelay, WhoMayNotMarkDoesNotHold) {
   expect_rest();
 }
 
-TEST_F(LockDelay, ACrashWhileItIsTakenAwayLeavesItOrNot) {
+TEST_F(LockDelay, CrashDuringMarkerDelete_NextDelayedOrNot) {
   for (const bool carried_out : {true, false}) {
     const auto holder = granted(0, delayed());
     const auto first = waiting(1);

@@ -51,7 +51,7 @@ class LossNotificationTest : public PathLockTest {
   using OnLoss = std::stop_callback<Tell>;
 };
 
-TEST_F(LossNotificationTest, OfALeadershipWaitsUntilItsEndWasTold) {
+TEST_F(LossNotificationTest, LeadershipForced_HandsOffAfterEndCallback) {
   const auto candidate = leading(false);
   const Leadership leadership = candidate->leadership_state()->leadership();
   const OnLoss on_end(leadership.ended(), Tell{*this});
@@ -65,7 +65,7 @@ TEST_F(LossNotificationTest, OfALeadershipWaitsUntilItsEndWasTold) {
   expect_rest();
 }
 
-TEST_F(LossNotificationTest, OfAnElectionWaitsForTheFunctionToReturn) {
+TEST_F(LossNotificationTest, ElectionForced_HandsOffWhenFunctionReturns) {
   const auto candidate = leading(true);
   const auto leadership_state = candidate->leadership_state();
   const std::string asked = (force(), marker());
@@ -81,7 +81,7 @@ TEST_F(LossNotificationTest, OfAnElectionWaitsForTheFunctionToReturn) {
   expect_rest();
 }
 
-TEST_F(LossNotificationTest, OfAnElectionWaitsNoLongerThanASecond) {
+TEST_F(LossNotificationTest, FunctionStillRuns_HandsOffAfterOneSecond) {
   const auto candidate = leading(true);
   const auto leadership_state = candidate->leadership_state();
   const std::string asked = (force(), marker());
@@ -95,7 +95,7 @@ TEST_F(LossNotificationTest, OfAnElectionWaitsNoLongerThanASecond) {
   expect_rest();
 }
 
-TEST_F(LossNotificationTest, OfAPartWaitsUntilTheLossOfTheWholeWasTold) {
+TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
   const auto call = granted(0, {.limit = {.longest = 3s}});
   std::vector<detail::CompositeGrant::Part> parts;
   parts.push_back({std::move(lock_.call(call).hold), lock_.core(0).shared_from_this(), 0});

@@ -27,7 +27,7 @@ class OverdueSessionTest : public PathLockTest {
   }
 };
 
-TEST_F(OverdueSessionTest, AtTheTimeout_TheClientTellsTheEnd) {
+TEST_F(OverdueSessionTest, AtTimeout_ClientReportsSessionEnd) {
   World world{1};
   Recorder recorder{world, 0};
   recorder.connect();
@@ -45,7 +45,7 @@ TEST_F(OverdueSessionTest, AtTheTimeout_TheClientTellsTheEnd) {
   EXPECT_EQ(world.ensemble().session_count(), 2U) << "the servers keep the old one for a while";
 }
 
-TEST_F(OverdueSessionTest, BackWithinTheTimeout_TheSessionGoesOn) {
+TEST_F(OverdueSessionTest, BackWithinTimeout_SessionContinues) {
   World world{1};
   Recorder recorder{world, 0};
   recorder.connect();
@@ -57,7 +57,7 @@ TEST_F(OverdueSessionTest, BackWithinTheTimeout_TheSessionGoesOn) {
 }
 
 // The znode of the old session stays in the queue until the ensemble expires that session.
-TEST_F(OverdueSessionTest, ANodeOfTheOldSession_StaysInTheWay) {
+TEST_F(OverdueSessionTest, ZnodeOfOldSession_BlocksUntilExpiry) {
   const auto held = granted(0);
   const auto other = waiting(1);
   lose_all_servers_for_the_timeout(0);
@@ -78,7 +78,7 @@ TEST_F(OverdueSessionTest, ANodeOfTheOldSession_StaysInTheWay) {
 }
 
 // Requests of the old session that are in flight can still be executed in it.
-TEST_F(OverdueSessionTest, ALateReleaseOfTheOldSession_LetsTheNextIn) {
+TEST_F(OverdueSessionTest, LateReleaseOfOldSession_GrantsNext) {
   const auto held = granted(0);
   const auto other = waiting(1);
   release_node(held);
@@ -98,7 +98,7 @@ TEST_F(OverdueSessionTest, ALateReleaseOfTheOldSession_LetsTheNextIn) {
   expect_rest();
 }
 
-TEST_F(OverdueSessionTest, AWaiterQueuesAgain_WhenServersReturn) {
+TEST_F(OverdueSessionTest, ServersReturn_WaiterQueuesAgain) {
   const auto held = granted(1);
   const auto waits = waiting(0);
   lose_all_servers_for_the_timeout(0);
@@ -114,7 +114,7 @@ TEST_F(OverdueSessionTest, AWaiterQueuesAgain_WhenServersReturn) {
 }
 
 // Servers reject a client that has seen a later zxid, whatever it requests.
-TEST_F(OverdueSessionTest, EmptiedServers_GetANewSession) {
+TEST_F(OverdueSessionTest, EmptiedServers_ClientGetsNewSession) {
   World world{1};
   world.ensemble().create_container("/p");
   Recorder recorder{world, 0};

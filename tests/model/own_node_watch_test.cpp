@@ -18,7 +18,7 @@ class OwnNode : public PathLockTest {
   Duration tick() { return lock_.core(0).keeper().timeout() / 20; }
 };
 
-TEST_F(OwnNode, IsWatchedFromTheFirstTickOn) {
+TEST_F(OwnNode, HeldForOneTick_IsWatched) {
   const auto old = granted(0);
   lock_.world().run_for(tick());
   EXPECT_EQ(client(0).requests(Kind::get_and_watch), 1U);
@@ -32,7 +32,7 @@ TEST_F(OwnNode, IsWatchedFromTheFirstTickOn) {
   expect_rest();
 }
 
-TEST_F(OwnNode, IsMissedWithinATickWhileItIsYoung) {
+TEST_F(OwnNode, DeletedBeforeFirstTick_LossFoundAtTick) {
   const auto old = granted(0);
   const auto next = waiting(1);
   ASSERT_EQ(ensemble().remove(lock_.call(old).node), Status::ok);
@@ -46,7 +46,7 @@ TEST_F(OwnNode, IsMissedWithinATickWhileItIsYoung) {
   expect_rest();
 }
 
-TEST_F(OwnNode, OfALeaderIsWatchedFromItsGrantOn) {
+TEST_F(OwnNode, LeaderGranted_IsWatchedAtOnce) {
   const auto leader = std::make_shared<TestCandidate>(lock_.core(0));
   leader->want();
   run();
@@ -65,7 +65,7 @@ TEST_F(OwnNode, OfALeaderIsWatchedFromItsGrantOn) {
 
 // ---- a znode with a lower number than older znodes ---------------------------------------------
 
-TEST_F(OwnNode, OfNobodyIsWaitedForLikeAnyOther) {
+TEST_F(OwnNode, ForeignZnodeAhead_IsWaitedFor) {
   const auto holder = granted(0);
   const auto waiter = waiting(1);
   const std::string made = LockWorld::path + std::string("/lock-0000000000");

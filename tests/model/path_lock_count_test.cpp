@@ -46,7 +46,7 @@ class PathLockCountTest : public PathLockTest {
 
 // ---- requests -----------------------------------------------------------------------------------
 
-TEST_F(PathLockCountTest, WhereThereIsRoomItCostsThreeRequests) {
+TEST_F(PathLockCountTest, PermitsFree_CostsThreeRequests) {
   say(2);
   const auto first = granted(0, permits(1));
   EXPECT_EQ(client(0).requests(), 3U);
@@ -64,7 +64,7 @@ TEST_F(PathLockCountTest, WhereThereIsRoomItCostsThreeRequests) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, TheFirstOfAllPutsItsNumberThere) {
+TEST_F(PathLockCountTest, FirstContender_WritesPermitCount) {
   EXPECT_EQ(count(), "none");
   const auto first = granted(0, permits(1, 5));
   EXPECT_EQ(client(0).requests(), 6U) << "the first round, the number, and a second look";
@@ -80,7 +80,7 @@ TEST_F(PathLockCountTest, TheFirstOfAllPutsItsNumberThere) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, WhoLosesTheRaceTakesTheOthersNumber) {
+TEST_F(PathLockCountTest, RaceForCount_LoserUsesCountOfWinner) {
   const auto a = lock_.acquire(0, permits(2, 2));
   const auto b = lock_.acquire(1, permits(2, 7));
   run();
@@ -95,7 +95,7 @@ TEST_F(PathLockCountTest, WhoLosesTheRaceTakesTheOthersNumber) {
 
 // ---- changes ------------------------------------------------------------------------------------
 
-TEST_F(PathLockCountTest, RaisingLetsInAsManyAsThereIsRoomFor) {
+TEST_F(PathLockCountTest, CountRaised_GrantsAsManyAsFit) {
   say(1);
   const auto a = granted(0, permits(1));
   const auto b = waiting(1, permits(1));
@@ -111,7 +111,7 @@ TEST_F(PathLockCountTest, RaisingLetsInAsManyAsThereIsRoomFor) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, ChangeThatLetsNobodyIn_CostsEachWaiterOneList) {
+TEST_F(PathLockCountTest, ChangeWithoutGrant_CostsEachWaiterOneList) {
   say(2);
   const auto holder = granted(0, permits(2));
   const auto first = waiting(1, permits(2));
@@ -127,7 +127,7 @@ TEST_F(PathLockCountTest, ChangeThatLetsNobodyIn_CostsEachWaiterOneList) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, LoweringTakesEffectAsPermitsReturn) {
+TEST_F(PathLockCountTest, CountLowered_TakesEffectAsPermitsReturn) {
   say(3);
   std::vector<std::size_t> held;
   for (std::size_t c = 0; c < 3; ++c) held.push_back(granted(c, permits(1)));
@@ -144,7 +144,7 @@ TEST_F(PathLockCountTest, LoweringTakesEffectAsPermitsReturn) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, WithNonePermittedAllWait) {
+TEST_F(PathLockCountTest, CountIsZero_AllWait) {
   say(0);
   const auto a = waiting(0, permits(1));
   const auto once = lock_.acquire(1, within(permits(1), 0ms));
@@ -158,7 +158,7 @@ TEST_F(PathLockCountTest, WithNonePermittedAllWait) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, WhoWantsMoreThanThereIsWaitsAndIsNotOvertaken) {
+TEST_F(PathLockCountTest, MorePermitsThanExist_WaitsAndIsNotOvertaken) {
   say(2);
   const auto many = waiting(0, permits(3));
   EXPECT_EQ(client(0).live_interests(), 1U) << "the number alone";
@@ -173,7 +173,7 @@ TEST_F(PathLockCountTest, WhoWantsMoreThanThereIsWaitsAndIsNotOvertaken) {
 }
 
 // The count changes between the list and the read of the count, at each step.
-TEST(PathLockCount, AChangeAtAnyStepIsNotMissed) {
+TEST(PathLockCount, ChangeAtAnyStep_IsNotMissed) {
   for (const int from : {0, 1, 2}) {
     for (const int to : {0, 1, 2}) {
       for (std::size_t at = 0; at < 40; ++at) {
@@ -208,7 +208,7 @@ TEST(PathLockCount, AChangeAtAnyStepIsNotMissed) {
 
 // ---- an unreadable count -----------------------------------------------------------------------
 
-TEST_F(PathLockCountTest, ItsDeletionWhileInUse) {
+TEST_F(PathLockCountTest, CountDeleted_WaiterWritesItAgain) {
   const auto a = granted(0, permits(2));
   const auto b = waiting(1, permits(1, 3));
   remove_count();
@@ -224,7 +224,7 @@ TEST_F(PathLockCountTest, ItsDeletionWhileInUse) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, DataThatAreNoNumber) {
+TEST_F(PathLockCountTest, CountNotNumeric_WaitersGetBadData) {
   say(1);
   const auto holder = granted(0, permits(1));
   const auto waits = waiting(1, permits(1));
@@ -241,7 +241,7 @@ TEST_F(PathLockCountTest, DataThatAreNoNumber) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, NoLeaveToReadIt) {
+TEST_F(PathLockCountTest, NoPermissionToRead_FailsWithNoAuth) {
   say(1);
   client(0).fail_next(Kind::get, Status::no_auth);
   const auto refused = lock_.acquire(0, permits(1));
@@ -251,7 +251,7 @@ TEST_F(PathLockCountTest, NoLeaveToReadIt) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, NoLeaveToPutItThere) {
+TEST_F(PathLockCountTest, NoPermissionToWrite_FailsWithNoAuth) {
   client(0).fail_next(Kind::transaction, Status::no_auth);
   const auto refused = lock_.acquire(0, permits(1));
   run();
@@ -260,7 +260,7 @@ TEST_F(PathLockCountTest, NoLeaveToPutItThere) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, ALostAnswerIsAskedForAgain) {
+TEST_F(PathLockCountTest, ReplyLost_IsQueriedAgain) {
   say(2);
   for (const Kind kind :
        {Kind::create_contender, Kind::list_children, Kind::get, Kind::get_and_watch}) {
@@ -279,7 +279,7 @@ TEST_F(PathLockCountTest, ALostAnswerIsAskedForAgain) {
   }
 }
 
-TEST_F(PathLockCountTest, ALostAnswerToPuttingItThereDoesNoHarm) {
+TEST_F(PathLockCountTest, ReplyToWriteLost_CountIsWrittenOnce) {
   for (const bool carried_out : {true, false}) {
     if (carried_out) {
       lock_.world().lose_reply(0, Kind::transaction);
@@ -300,7 +300,7 @@ TEST_F(PathLockCountTest, ALostAnswerToPuttingItThereDoesNoHarm) {
   }
 }
 
-TEST_F(PathLockCountTest, TheSessionsEndInBetweenQueuesAgain) {
+TEST_F(PathLockCountTest, SessionExpiresWhileWaiting_QueuesAgain) {
   say(1);
   const auto holder = granted(0, permits(1));
   const auto waits = waiting(1, permits(1));
@@ -316,7 +316,7 @@ TEST_F(PathLockCountTest, TheSessionsEndInBetweenQueuesAgain) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, WhoGivesUpLeavesNoWatch) {
+TEST_F(PathLockCountTest, CallCancelledOrTimedOut_LeavesNoWatch) {
   say(1);
   const auto holder = granted(0, permits(1));
   const auto timed = waiting(1, within(permits(1), 1s));
@@ -331,7 +331,7 @@ TEST_F(PathLockCountTest, WhoGivesUpLeavesNoWatch) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, GivingUpAtAnyStepLeavesNothing) {
+TEST_F(PathLockCountTest, CancelAtAnyStep_LeavesNothing) {
   for (std::size_t at = 0; at < 30; ++at) {
     const auto call = lock_.acquire(0, permits(1));
     for (std::size_t i = 0; i < at; ++i) {
@@ -347,7 +347,7 @@ TEST_F(PathLockCountTest, GivingUpAtAnyStepLeavesNothing) {
   }
 }
 
-TEST_F(PathLockCountTest, OthersOfItsPathDoNotMind) {
+TEST_F(PathLockCountTest, MutexesOnPath_AreGrantedInOrder) {
   say(2);
   const auto mutex = granted(0, Request{});
   const auto semaphore = waiting(1, permits(1));

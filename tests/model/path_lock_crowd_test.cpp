@@ -37,7 +37,7 @@ class PathLockCrowd : public PathLockTest {
   std::shared_ptr<detail::PathLock> path_lock_;  ///< kept, as a mutex object does
 };
 
-TEST_F(PathLockCrowd, AfterFourWaitsTheFifthDoesNotCount) {
+TEST_F(PathLockCrowd, FourWaits_FifthSendsNoCount) {
   crowd();
   const auto first = granted(0);
   const auto second = waiting(1);
@@ -51,7 +51,7 @@ TEST_F(PathLockCrowd, AfterFourWaitsTheFifthDoesNotCount) {
   expect_rest();
 }
 
-TEST_F(PathLockCrowd, WhoFindsNobodyCountsTheNextTime) {
+TEST_F(PathLockCrowd, QueueFoundEmpty_CountsNextTime) {
   crowd();
   release(granted(1));
   EXPECT_EQ(client(1).requests(Kind::count_children), 0U);
@@ -63,7 +63,7 @@ TEST_F(PathLockCrowd, WhoFindsNobodyCountsTheNextTime) {
   expect_rest();
 }
 
-TEST_F(PathLockCrowd, AReleaseIsPutOffWhereNobodyIsLikelyToWait) {
+TEST_F(PathLockCrowd, WaiterUnlikely_ReleaseIsDeferred) {
   const auto call = granted_after(100ms, 1);
   reset_counts();
   lock_.release(call);
@@ -74,7 +74,7 @@ TEST_F(PathLockCrowd, AReleaseIsPutOffWhereNobodyIsLikelyToWait) {
   expect_rest();
 }
 
-TEST_F(PathLockCrowd, AReleaseThatWasPutOffGoesBeforeTheNextAcquire) {
+TEST_F(PathLockCrowd, DeferredRelease_IsSentBeforeNextAcquire) {
   const auto call = granted_after(100ms, 1);
   lock_.release(call);
   reset_counts();
@@ -88,7 +88,7 @@ TEST_F(PathLockCrowd, AReleaseThatWasPutOffGoesBeforeTheNextAcquire) {
   expect_rest();
 }
 
-TEST_F(PathLockCrowd, AReleaseIsSentAtOnceAfterALongHold) {
+TEST_F(PathLockCrowd, LongHold_ReleaseIsSentAtOnce) {
   const auto call = granted_after(100ms, 1);
   run_for(100ms);
   reset_counts();
@@ -97,7 +97,7 @@ TEST_F(PathLockCrowd, AReleaseIsSentAtOnceAfterALongHold) {
   expect_rest();
 }
 
-TEST_F(PathLockCrowd, AReleaseIsSentAtOnceInACrowd) {
+TEST_F(PathLockCrowd, CrowdedPath_ReleaseIsSentAtOnce) {
   crowd();
   const auto first = granted(0);
   const auto second = waiting(1);
@@ -108,7 +108,7 @@ TEST_F(PathLockCrowd, AReleaseIsSentAtOnceInACrowd) {
   expect_rest();
 }
 
-TEST_F(PathLockCrowd, TheSessionMayEndBeforeAReleaseThatWasPutOff) {
+TEST_F(PathLockCrowd, SessionEndsBeforeDeferredRelease_NextIsGranted) {
   const auto call = granted_after(100ms, 1);
   lock_.release(call);
   client(1).expire();
@@ -119,7 +119,7 @@ TEST_F(PathLockCrowd, TheSessionMayEndBeforeAReleaseThatWasPutOff) {
 }
 
 // A heartbeat is sent behind the requests before it, so the watches are spread over several ticks.
-TEST_F(PathLockCrowd, ManyWaitersDoNotAskForTheirOwnNodesAllAtOnce) {
+TEST_F(PathLockCrowd, ManyWaiters_SpreadTheirOwnZnodeWatches) {
   constexpr std::size_t kMany = 600;
   constexpr std::size_t kAtATick = 500;
   constexpr auto kTick = 300ms;

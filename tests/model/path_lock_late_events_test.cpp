@@ -50,7 +50,7 @@ std::shared_ptr<T> borrowed(T& object) {
   return {std::shared_ptr<void>(), &object};
 }
 
-TEST(PathLockLateEvents, OfAWatchThatWasCalledOffAreNoNews) {
+TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
   World world;
   SimEnsemble& ensemble = world.ensemble();
   Eavesdropper port(world.client(0));

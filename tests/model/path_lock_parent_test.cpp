@@ -34,7 +34,7 @@ class PathLockParent : public PathLockTest {
   }
 };
 
-TEST_F(PathLockParent, WaiterTakesNoStrangerForItself) {
+TEST_F(PathLockParent, ZnodeReplacedWhileWaiting_QueuesAgain) {
   const auto first = granted(0);
   const auto second = waiting(1);
   const auto strangers = replace_by_strangers(3);
@@ -53,7 +53,7 @@ TEST_F(PathLockParent, WaiterTakesNoStrangerForItself) {
   expect_rest();
 }
 
-TEST_F(PathLockParent, HolderIsLostThoughAStrangerHasItsName) {
+TEST_F(PathLockParent, ZnodeReplacedWhileHolding_IsLost) {
   const auto held = granted(0);
   const auto strangers = replace_by_strangers(2);
   lock_.world().run_for(10s);
@@ -65,7 +65,7 @@ TEST_F(PathLockParent, HolderIsLostThoughAStrangerHasItsName) {
   expect_rest();
 }
 
-TEST_F(PathLockParent, RefusedReleaseLeavesAStrangersNode) {
+TEST_F(PathLockParent, RefusedRelease_LeavesForeignZnode) {
   const auto held = granted(0);
   const auto strangers = replace_by_strangers(2);
   // A server replies so if only another client can write the znode.
@@ -80,7 +80,7 @@ TEST_F(PathLockParent, RefusedReleaseLeavesAStrangersNode) {
   expect_rest();
 }
 
-TEST_F(PathLockParent, RefusedReleaseDeletesTheOwnNode) {
+TEST_F(PathLockParent, RefusedRelease_DeletesOwnZnode) {
   const auto held = granted(0);
   client(0).fail_next(Kind::announce_and_delete, Status::no_auth);
   lock_.release(held);
@@ -92,7 +92,7 @@ TEST_F(PathLockParent, RefusedReleaseDeletesTheOwnNode) {
 
 // The znode is replaced after the list that shows it first, and before the check, which knows only
 // its name.
-TEST_F(PathLockParent, WhoIsToConfirmLooksWhoseNodeItIs) {
+TEST_F(PathLockParent, ZnodeReplacedBeforeCheck_IsNotGranted) {
   const auto held = granted(0);
   const auto waits = waiting(1);
   client(1).isolate();

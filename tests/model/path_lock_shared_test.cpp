@@ -40,7 +40,7 @@ class PathLockSharedTest : public PathLockTest {
 
 // ---- readers and writers ------------------------------------------------------------------------
 
-TEST_F(PathLockSharedTest, ReadersHoldTogetherAndWritersAlone) {
+TEST_F(PathLockSharedTest, ReadersAndWriter_OnlyReadersHoldTogether) {
   const auto first = granted(0, to_read());
   const auto second = granted(1, to_read());
   const auto writer = waiting(2, to_write());
@@ -57,7 +57,7 @@ TEST_F(PathLockSharedTest, ReadersHoldTogetherAndWritersAlone) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, AWritersReleaseIsAGrantWithoutARequest) {
+TEST_F(PathLockSharedTest, WriterReleases_GrantsWithoutRequest) {
   const auto writer = granted(0, to_write());
   const auto reader = waiting(1, to_read());
   const auto behind = waiting(2, to_read());
@@ -72,7 +72,7 @@ TEST_F(PathLockSharedTest, AWritersReleaseIsAGrantWithoutARequest) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, EachReaderIsWokenOnceHoweverManyWritersQueue) {
+TEST_F(PathLockSharedTest, ManyWritersQueued_EachReaderWakesOnce) {
   const auto holder = granted(0, to_write());
   constexpr std::size_t writers = 6;
   constexpr std::size_t readers = 4;
@@ -94,7 +94,7 @@ TEST_F(PathLockSharedTest, EachReaderIsWokenOnceHoweverManyWritersQueue) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, AWriterThatGivesUpLetsTheReadersThrough) {
+TEST_F(PathLockSharedTest, WriterTimesOut_ReadersAreGranted) {
   const auto first = granted(0, to_read());
   const auto writer = waiting(1, within(to_write(), 1s));
   const auto late = waiting(2, to_read());
@@ -107,7 +107,7 @@ TEST_F(PathLockSharedTest, AWriterThatGivesUpLetsTheReadersThrough) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, ADowngradeKeepsTokenAndPlace) {
+TEST_F(PathLockSharedTest, Downgrade_RetainsTokenAndPosition) {
   const Owner owner = Owner::unique();
   const auto writes = granted(0, to_write(owner));
   const auto rival = waiting(1, to_write());
@@ -128,7 +128,7 @@ TEST_F(PathLockSharedTest, ADowngradeKeepsTokenAndPlace) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, AnUpgradeIsRefusedAndTheReadKept) {
+TEST_F(PathLockSharedTest, UpgradeWhileReading_IsRefusedAndReadRetained) {
   const Owner owner = Owner::unique();
   const auto reads = granted(0, to_read(owner));
   reset_counts();
@@ -144,7 +144,7 @@ TEST_F(PathLockSharedTest, AnUpgradeIsRefusedAndTheReadKept) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, AnUpgradeOfAWaitingReaderIsRefusedToo) {
+TEST_F(PathLockSharedTest, UpgradeOfWaitingReader_IsRefused) {
   const Owner owner = Owner::unique();
   const auto writer = granted(1, to_write());
   const auto reads = waiting(0, to_read(owner));
@@ -157,7 +157,7 @@ TEST_F(PathLockSharedTest, AnUpgradeOfAWaitingReaderIsRefusedToo) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, AReaderJoinsTheWaitingWriteOfItsOwner) {
+TEST_F(PathLockSharedTest, ReaderOfWaitingWriter_JoinsIt) {
   const Owner owner = Owner::unique();
   const auto holder = granted(0, to_read());
   const auto writes = waiting(1, to_write(owner));
@@ -174,7 +174,7 @@ TEST_F(PathLockSharedTest, AReaderJoinsTheWaitingWriteOfItsOwner) {
 }
 
 // The single attempt fails. It was the only call that required exclusion.
-TEST_F(PathLockSharedTest, AReaderThatJoinedAnAttemptToWriteGoesOnAsAReader) {
+TEST_F(PathLockSharedTest, WriteAttemptFails_JoinedReaderIsGranted) {
   const Owner owner = Owner::unique();
   const auto holder = granted(0, to_read());
   const auto attempt = lock_.acquire(1, within(to_write(owner), 0s));
@@ -188,7 +188,7 @@ TEST_F(PathLockSharedTest, AReaderThatJoinedAnAttemptToWriteGoesOnAsAReader) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, AWriterThatJoinedAnAttemptToWriteStaysAWriter) {
+TEST_F(PathLockSharedTest, WriteAttemptFails_JoinedWriterStaysWriter) {
   const Owner owner = Owner::unique();
   const auto holder = granted(0, to_read());
   lock_.acquire(1, within(to_write(owner), 0s));
@@ -203,7 +203,7 @@ TEST_F(PathLockSharedTest, AWriterThatJoinedAnAttemptToWriteStaysAWriter) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, AForeignReaderOrWriterIsHonoured) {
+TEST_F(PathLockSharedTest, ForeignReaderOrWriter_IsHonoured) {
   auto& ensemble = lock_.world().ensemble();
   const auto enqueue = [&](const char* prefix) {
     return LockWorld::path + ("/" + *ensemble.create_sequential(LockWorld::path, prefix));
@@ -229,7 +229,7 @@ TEST_F(PathLockSharedTest, AForeignReaderOrWriterIsHonoured) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, AMutexOnThePathIsAWriter) {
+TEST_F(PathLockSharedTest, MutexOnPath_ActsAsWriter) {
   const auto reader = granted(0, to_read());
   const auto mutex = waiting(1);
   const auto late = waiting(2, to_read());
@@ -248,7 +248,7 @@ class PathLockSemaphoreTest : public PathLockSharedTest {
   static Request permits(int wanted, int all = 4) { return LockWorld::permits(wanted, all); }
 };
 
-TEST_F(PathLockSemaphoreTest, AsManyAsThereAreAreHeldTogether) {
+TEST_F(PathLockSemaphoreTest, PermitsWithinCount_AreHeldTogether) {
   const auto two = granted(0, permits(2));
   const auto one = granted(1, permits(1));
   const auto another = granted(2, permits(1));
@@ -268,7 +268,7 @@ TEST_F(PathLockSemaphoreTest, AsManyAsThereAreAreHeldTogether) {
   expect_rest();
 }
 
-TEST_F(PathLockSemaphoreTest, AWaiterWatchesAsManyAsStandInItsWay) {
+TEST_F(PathLockSemaphoreTest, SeveralHoldersAhead_WaiterWatchesThem) {
   std::vector<std::size_t> holders;
   for (std::size_t i = 0; i < 4; ++i) holders.push_back(granted(i % 2, permits(1)));
   const auto one = waiting(2, permits(1));
@@ -285,7 +285,7 @@ TEST_F(PathLockSemaphoreTest, AWaiterWatchesAsManyAsStandInItsWay) {
   expect_rest();
 }
 
-TEST_F(PathLockSemaphoreTest, WhoLeavesWakesNoMoreThanThereArePermits) {
+TEST_F(PathLockSemaphoreTest, Release_WakesAtMostThePermitCount) {
   constexpr std::size_t waiters = 12;
   const auto first = granted(0, permits(2, 2));
   std::vector<std::size_t> queued;
@@ -305,7 +305,7 @@ TEST_F(PathLockSemaphoreTest, WhoLeavesWakesNoMoreThanThereArePermits) {
   expect_rest();
 }
 
-TEST_F(PathLockSemaphoreTest, WaitersThatLeaveLeaveNoWatch) {
+TEST_F(PathLockSemaphoreTest, CallCancelledOrTimedOut_LeavesNoWatch) {
   const auto a = granted(0, permits(2));
   const auto b = granted(1, permits(2));
   const auto timed = waiting(2, within(permits(3), 1s));
@@ -321,7 +321,7 @@ TEST_F(PathLockSemaphoreTest, WaitersThatLeaveLeaveNoWatch) {
   expect_rest();
 }
 
-TEST_F(PathLockSemaphoreTest, AnotherNumberIsRefusedAndHarmsNobody) {
+TEST_F(PathLockSemaphoreTest, OtherPermitCount_IsRefusedWithoutEffect) {
   const auto holder = granted(0, permits(2, 3));
   const auto odd = lock_.acquire(1, permits(1, 5));
   const auto late = lock_.acquire(2, permits(1, 3));
@@ -335,7 +335,7 @@ TEST_F(PathLockSemaphoreTest, AnotherNumberIsRefusedAndHarmsNobody) {
   expect_rest();
 }
 
-TEST_F(PathLockSemaphoreTest, ASessionsEndWhileWaitingForSeveralQueuesAgain) {
+TEST_F(PathLockSemaphoreTest, SessionExpiresWhileWaiting_QueuesAgain) {
   const auto a = granted(0, permits(2));
   const auto b = granted(0, permits(2));
   const auto waits = waiting(1, permits(2));
@@ -446,7 +446,7 @@ class RandomRun {
   std::array<Owner, 2> owners_{Owner::unique(), Owner::unique()};
 };
 
-TEST(PathLockRandom, NoOrderOfEventsBreaksAPromise) {
+TEST(PathLockRandom, RandomEvents_InvariantsHold) {
   for (int mix = 0; mix < 4; ++mix) {
     std::size_t granted = 0;
     for (std::uint64_t seed = 0; seed < 400; ++seed) {

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = OperationKind;
 
-TEST_F(PathLockTest, FreeAcquireIsTwoPipelinedRequests) {
+TEST_F(PathLockTest, FreeAcquire_IsTwoPipelinedRequests) {
   lock_.acquire(0);
   EXPECT_EQ(client(0).requests(), 2U) << "both are sent before any answer";
   run();
@@ -24,7 +24,7 @@ TEST_F(PathLockTest, FreeAcquireIsTwoPipelinedRequests) {
   EXPECT_EQ(client(0).requests(), 2U);
 }
 
-TEST_F(PathLockTest, ReleaseIsOneRequest) {
+TEST_F(PathLockTest, Release_IsOneRequest) {
   const auto call = granted(0);
   reset_counts();
   lock_.release(call);
@@ -34,7 +34,7 @@ TEST_F(PathLockTest, ReleaseIsOneRequest) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, AReleaseIsOneRequestAlsoOfAWatchedNode) {
+TEST_F(PathLockTest, ReleaseOfWatchedZnode_IsOneRequest) {
   const auto first = granted(0);
   const auto second = waiting(1);
   run_for(2s);
@@ -51,7 +51,7 @@ TEST_F(PathLockTest, AReleaseIsOneRequestAlsoOfAWatchedNode) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ContendedAcquireIsThreeRequestsAndTheHandOffNone) {
+TEST_F(PathLockTest, ContendedAcquire_IsThreeRequestsAndHandoffNone) {
   const auto first = granted(0);
   const auto second = waiting(1);
   const auto third = waiting(2);
@@ -74,7 +74,7 @@ TEST_F(PathLockTest, ContendedAcquireIsThreeRequestsAndTheHandOffNone) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ReentryAsksNobodyAndRepeatsTheToken) {
+TEST_F(PathLockTest, Reentry_SendsNothingAndRepeatsToken) {
   const Owner owner = Owner::unique();
   const auto outer = granted(0, {.owner = owner});
   reset_counts();
@@ -89,7 +89,7 @@ TEST_F(PathLockTest, ReentryAsksNobodyAndRepeatsTheToken) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, EqualOwnersThatWaitShareOneNode) {
+TEST_F(PathLockTest, WaitersOfOneOwner_ShareOneZnode) {
   const auto first = granted(0);
   const Owner owner = Owner::unique();
   const auto a = waiting(1, {.owner = owner});
@@ -106,7 +106,7 @@ TEST_F(PathLockTest, EqualOwnersThatWaitShareOneNode) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, MissingParentIsMade) {
+TEST_F(PathLockTest, MissingParent_IsCreated) {
   ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::path), Status::ok);
   const auto call = granted(0);
   EXPECT_EQ(client(0).requests(Kind::create_parents), 1U);
@@ -115,7 +115,7 @@ TEST_F(PathLockTest, MissingParentIsMade) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, TokensRiseOverDeletionOfTheParent) {
+TEST_F(PathLockTest, ParentDeleted_TokensStillIncrease) {
   const auto before = granted(0);
   lock_.release(before);
   run();
@@ -127,7 +127,7 @@ TEST_F(PathLockTest, TokensRiseOverDeletionOfTheParent) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, SingleAttemptLeavesNoNode) {
+TEST_F(PathLockTest, SingleAttempt_LeavesNoZnode) {
   const auto first = granted(0);
   const auto attempt = lock_.acquire(1, {.timeout = 0s});
   run();
@@ -138,7 +138,7 @@ TEST_F(PathLockTest, SingleAttemptLeavesNoNode) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ACallThatWaitsOutlivesTheSingleAttemptItJoined) {
+TEST_F(PathLockTest, CallThatJoinedSingleAttempt_WaitsOn) {
   const auto first = granted(0);
   const Owner owner = Owner::unique();
   const auto attempt = lock_.acquire(1, {.owner = owner, .timeout = 0s});
@@ -153,7 +153,7 @@ TEST_F(PathLockTest, ACallThatWaitsOutlivesTheSingleAttemptItJoined) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, DeadlineEndsTheWaitAndRemovesTheNode) {
+TEST_F(PathLockTest, Deadline_EndsWaitAndDeletesZnode) {
   const auto first = granted(0);
   const auto second = waiting(1, {.timeout = 1s});
   const auto third = waiting(2);
@@ -171,7 +171,7 @@ TEST_F(PathLockTest, DeadlineEndsTheWaitAndRemovesTheNode) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, CrashOfTheHolderPassesTheLockOn) {
+TEST_F(PathLockTest, HolderCrashes_NextIsGranted) {
   granted(0);
   const auto second = waiting(1);
   lock_.world().expire(0);
@@ -180,7 +180,7 @@ TEST_F(PathLockTest, CrashOfTheHolderPassesTheLockOn) {
   lock_.release(second);
 }
 
-TEST_F(PathLockTest, ForeignNodesAreHonouredAndNeverTrusted) {
+TEST_F(PathLockTest, ForeignZnode_IsHonouredAndNeverTrusted) {
   auto& ensemble = lock_.world().ensemble();
   const auto curator = ensemble.create_sequential(
       LockWorld::path, "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", "10.0.0.1");
@@ -199,7 +199,7 @@ TEST_F(PathLockTest, ForeignNodesAreHonouredAndNeverTrusted) {
   EXPECT_EQ(lock_.nodes(), std::vector<std::string>{"config"});
 }
 
-TEST_F(PathLockTest, ChildrenThatAreNoContendersDoNotDelay) {
+TEST_F(PathLockTest, OtherChildren_DoNotDelay) {
   ASSERT_EQ(lock_.world().ensemble().create(LockWorld::path + std::string("/config")), Status::ok);
   const auto call = granted(0);
   lock_.release(call);
@@ -207,7 +207,7 @@ TEST_F(PathLockTest, ChildrenThatAreNoContendersDoNotDelay) {
   EXPECT_EQ(lock_.nodes().size(), 1U);
 }
 
-TEST_F(PathLockTest, OwnNodeDeletedWhileHoldingIsALoss) {
+TEST_F(PathLockTest, OwnZnodeDeletedWhileHolding_IsLoss) {
   const auto call = granted(0);
   lock_.world().run_for(1s);  // after a tick its own znode is watched
   ASSERT_EQ(lock_.world().ensemble().remove(lock_.call(call).node), Status::ok);
@@ -218,7 +218,7 @@ TEST_F(PathLockTest, OwnNodeDeletedWhileHoldingIsALoss) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, OwnNodeDeletedWhileWaitingQueuesAgain) {
+TEST_F(PathLockTest, OwnZnodeDeletedWhileWaiting_QueuesAgain) {
   const auto first = granted(0);
   const auto second = waiting(1);
   lock_.world().run_for(2s);
@@ -237,7 +237,7 @@ TEST_F(PathLockTest, OwnNodeDeletedWhileWaitingQueuesAgain) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, LosingTheNodeCanBeAnError) {
+TEST_F(PathLockTest, QueueAgainDisabled_LossIsAnError) {
   granted(0);
   const auto second = waiting(1, {.queue_again = false});
   lock_.world().expire(1);
@@ -245,7 +245,7 @@ TEST_F(PathLockTest, LosingTheNodeCanBeAnError) {
   EXPECT_EQ(error(second), Errc::session_expired);
 }
 
-TEST_F(PathLockTest, SessionExpiredWhileWaitingQueuesAgain) {
+TEST_F(PathLockTest, SessionExpiredWhileWaiting_QueuesAgain) {
   const auto first = granted(0);
   const auto second = waiting(1);
   lock_.world().expire(1);
@@ -259,7 +259,7 @@ TEST_F(PathLockTest, SessionExpiredWhileWaitingQueuesAgain) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, LockingAgainAfterALossIsAnErrorUntilUnlocked) {
+TEST_F(PathLockTest, LockAfterLoss_FailsUntilUnlocked) {
   const Owner owner = Owner::unique();
   const auto lost = granted(0, {.owner = owner});
   lock_.world().expire(0);
@@ -275,7 +275,7 @@ TEST_F(PathLockTest, LockingAgainAfterALossIsAnErrorUntilUnlocked) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ReleaseWhileDisconnectedIsCaughtUpWith) {
+TEST_F(PathLockTest, ReleaseWhileDisconnected_IsSentAtReconnect) {
   const auto first = granted(0);
   const auto second = waiting(1);
   lock_.world().disconnect(0);
@@ -291,7 +291,7 @@ TEST_F(PathLockTest, ReleaseWhileDisconnectedIsCaughtUpWith) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ReleaseRepeatsUntilItIsConfirmed) {
+TEST_F(PathLockTest, ReleaseReplyLost_IsRepeatedUntilConfirmed) {
   for (const bool applied : {true, false}) {
     const auto call = granted(0);
     if (applied) {
@@ -306,7 +306,7 @@ TEST_F(PathLockTest, ReleaseRepeatsUntilItIsConfirmed) {
   }
 }
 
-TEST_F(PathLockTest, NoServerInTimeIsAnError) {
+TEST_F(PathLockTest, NoServerInTime_FailsNotConnected) {
   lock_.world().disconnect(0);
   run();
   const auto call = lock_.acquire(0, {.timeout = 2s});
@@ -319,7 +319,7 @@ TEST_F(PathLockTest, NoServerInTimeIsAnError) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ALongDeadline_OutlastsTheConnectionTimeout) {
+TEST_F(PathLockTest, LongDeadline_OutlastsConnectionTimeout) {
   lock_.world().disconnect(0);
   run();
   const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
@@ -356,7 +356,7 @@ TEST_F(PathLockTest, CallsOfOneOwner_EndAtTheirOwnDeadlines) {
 }
 
 // Contenders of one client can share a znode, and each has its own deadline.
-TEST_F(PathLockTest, ContendersOfOneNode_EndAtTheirOwnDeadlines) {
+TEST_F(PathLockTest, ContendersOfOneZnode_EndAtTheirOwnDeadlines) {
   lock_.world().disconnect(0);
   run();
   const core::CohortPolicy shared{.batch = 8};
@@ -374,7 +374,7 @@ TEST_F(PathLockTest, ContendersOfOneNode_EndAtTheirOwnDeadlines) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, CloseEndsEverything) {
+TEST_F(PathLockTest, Close_EndsAllCallsAndHolds) {
   const auto held = granted(0);
   const auto waits = waiting(1);
   lock_.core(0).close();
@@ -388,7 +388,7 @@ TEST_F(PathLockTest, CloseEndsEverything) {
 }
 
 // Another thread destroys the last lock object and closes the client before lock() returns.
-TEST_F(PathLockTest, WhoComesBackAfterAllHasGoneIsNotKept) {
+TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
   lock_.use(0);
   const auto path_lock = lock_.path_lock(0);
   std::shared_ptr<detail::Contender> granted;
@@ -409,7 +409,7 @@ TEST_F(PathLockTest, WhoComesBackAfterAllHasGoneIsNotKept) {
   EXPECT_TRUE(left.expired());
 }
 
-TEST_F(PathLockTest, ServerErrorsReachTheCaller) {
+TEST_F(PathLockTest, ServerError_ReachesCaller) {
   const struct {
     Status status;
     Errc error;
@@ -427,7 +427,7 @@ TEST_F(PathLockTest, ServerErrorsReachTheCaller) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ThrottledIsTriedAgain) {
+TEST_F(PathLockTest, Throttled_IsRetried) {
   lock_.world().fail_next(0, Kind::create_contender, Status::throttled);
   const auto call = lock_.acquire(0);
   lock_.world().run_for(1s);
@@ -436,7 +436,7 @@ TEST_F(PathLockTest, ThrottledIsTriedAgain) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, AFailureDuringRecoveryLeavesNoNode) {
+TEST_F(PathLockTest, FailureDuringRecovery_LeavesNoZnode) {
   lock_.world().lose_reply(0, Kind::create_contender);
   const auto call = lock_.acquire(0);
   run();
@@ -448,7 +448,7 @@ TEST_F(PathLockTest, AFailureDuringRecoveryLeavesNoNode) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ACallMovedToAnotherContenderCanStillBeCancelled) {
+TEST_F(PathLockTest, CallMovedToOtherContender_CanBeCancelled) {
   const auto first = granted(0);
   const Owner owner = Owner::unique();
   lock_.acquire(1, {.owner = owner, .timeout = 0s});
@@ -462,7 +462,7 @@ TEST_F(PathLockTest, ACallMovedToAnotherContenderCanStillBeCancelled) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ATimedCallThatJoinsASingleAttemptKeepsItsDeadline) {
+TEST_F(PathLockTest, CallThatJoinedSingleAttempt_RetainsDeadline) {
   lock_.world().disconnect(0);
   run();
   const Owner owner = Owner::unique();
@@ -475,7 +475,7 @@ TEST_F(PathLockTest, ATimedCallThatJoinsASingleAttemptKeepsItsDeadline) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, CounterNearItsEndStartsAgainWithTheParent) {
+TEST_F(PathLockTest, CounterNearItsEnd_RestartsWithParent) {
   lock_.world().ensemble().set_counter(LockWorld::path, core::first_unusable_sequence.value);
   const auto call = granted(0);
   EXPECT_EQ(lock_.call(call).node, std::string(LockWorld::path) + "/lock-0000000000");
@@ -483,7 +483,7 @@ TEST_F(PathLockTest, CounterNearItsEndStartsAgainWithTheParent) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, WhoWaitsStaysAwakeForAsLongAsItWasToldHoweverLongTheLastOneWaited) {
+TEST_F(PathLockTest, SpinBeforeBlock_IsIndependentOfEarlierWaits) {
   const auto begin = [this] {
     const auto give_back = [](const detail::AcquireOutcome& outcome) {
       ASSERT_NE(outcome.contender, nullptr);
@@ -503,7 +503,7 @@ TEST_F(PathLockTest, WhoWaitsStaysAwakeForAsLongAsItWasToldHoweverLongTheLastOne
   expect_rest();
 }
 
-TEST_F(PathLockTest, WithoutOwnCredentialNobodyAnnouncesNorTrusts) {
+TEST_F(PathLockTest, NoOwnCredential_NeitherAnnouncesNorTrusts) {
   LockWorld open(2, {}, false);
   open.connect_all();
   const auto first = open.acquire(0);

@@ -49,7 +49,7 @@ class Gate : public PathLockTest {
   }
 };
 
-TEST_F(Gate, WhoPassesIsSeenOnceAtEveryMoment) {
+TEST_F(Gate, ContenderPasses_IsCountedOnceThroughout) {
   const auto holder = granted(0, LockWorld::at_gate(1));
   const auto next = waiting(1, LockWorld::at_gate(9));
   const auto last = waiting(2, LockWorld::at_gate(3));
@@ -68,7 +68,7 @@ TEST_F(Gate, WhoPassesIsSeenOnceAtEveryMoment) {
   expect_rest();
 }
 
-TEST_F(Gate, WhoPassesIsInTheQueueSinceItCame) {
+TEST_F(Gate, ContenderPasses_RetainsEnqueueTime) {
   const auto holder = granted(0, LockWorld::at_gate(5));
   const auto next = waiting(1, LockWorld::at_gate(5));
   const auto came = ensemble().find(LockWorld::path + ("/" + node_of(1)))->created_ms;
@@ -82,7 +82,7 @@ TEST_F(Gate, WhoPassesIsInTheQueueSinceItCame) {
   expect_rest();
 }
 
-TEST_F(Gate, AFreeLockCostsFourRoundTrips) {
+TEST_F(Gate, FreeLock_CostsFourRoundTrips) {
   const auto call = granted(0, LockWorld::at_gate(5));
   EXPECT_EQ(client(0).requests(Kind::create_contender), 1U);
   EXPECT_EQ(client(0).requests(Kind::count_children), 2U) << "one with the create";
@@ -94,7 +94,7 @@ TEST_F(Gate, AFreeLockCostsFourRoundTrips) {
 }
 
 // PriorityOptions::ageing counts in these sequence numbers.
-TEST_F(Gate, PlacesOfAContender_AreTwoAndThreeWithALockDelay) {
+TEST_F(Gate, ZnodesOfContender_AreTwoAndThreeWithLockDelay) {
   const auto next_number = [this] {
     return ensemble().create_sequential(LockWorld::path, "other-")->substr(6);
   };
@@ -110,7 +110,7 @@ TEST_F(Gate, PlacesOfAContender_AreTwoAndThreeWithALockDelay) {
 }
 
 // They are granted in this order. LockWorld checks that the tokens increase.
-TEST_F(Gate, TheHeavierGoFirstWhereverTheyCameFrom) {
+TEST_F(Gate, HeavierContender_IsGrantedFirst) {
   const auto holder = granted(0, LockWorld::at_gate(1));
   const auto light = waiting(1, LockWorld::at_gate(1));
   const auto middle = waiting(2, LockWorld::at_gate(5));
@@ -126,7 +126,7 @@ TEST_F(Gate, TheHeavierGoFirstWhereverTheyCameFrom) {
 }
 
 // Both contenders saw a free lock. The heavier one arrived while the other passed the gate.
-TEST_F(Gate, OfTwoThatPassTogetherTheFirstIsGrantedFirst) {
+TEST_F(Gate, TwoPassTogether_FirstIsGrantedFirst) {
   const auto light = lock_.acquire(0, LockWorld::at_gate(1));
   run_until_it_passes(0);
   const auto heavy = lock_.acquire(1, LockWorld::at_gate(10));
@@ -147,7 +147,7 @@ TEST_F(Gate, OfTwoThatPassTogetherTheFirstIsGrantedFirst) {
 // A single attempt passes the gate, but another contender is ahead of it. A call that joined it and
 // can wait then waits at the gate. Its lock node is behind the heavier contenders, by the weight of its
 // own call.
-TEST_F(Gate, ACallThatJoinsASingleAttemptWaitsAtTheGate) {
+TEST_F(Gate, CallThatJoinedSingleAttempt_WaitsAtGate) {
   for (const std::int32_t weight : {2, 9}) {
     const Owner owner = Owner::unique();
     const auto once = lock_.acquire(0, within(Duration::zero(), LockWorld::at_gate(5, owner)));
@@ -172,7 +172,7 @@ TEST_F(Gate, ACallThatJoinsASingleAttemptWaitsAtTheGate) {
   }
 }
 
-TEST_F(Gate, WhoNeverHadAGateNeedsNoneAfterASingleAttempt) {
+TEST_F(Gate, CallWithoutGateAfterAttempt_DoesNotWaitAtGate) {
   const Owner owner = Owner::unique();
   const auto holder = granted(1);
   const auto once = lock_.acquire(0, within(Duration::zero(), LockWorld::at_gate(5, owner)));
@@ -186,7 +186,7 @@ TEST_F(Gate, WhoNeverHadAGateNeedsNoneAfterASingleAttempt) {
   expect_rest();
 }
 
-TEST_F(Gate, CallsOfOneOwnerShareItsPlace) {
+TEST_F(Gate, CallsOfOneOwner_ShareOneZnode) {
   const Owner owner = Owner::unique();
   const auto holder = granted(1);
   const auto first = waiting(0, LockWorld::at_gate(5, owner));
@@ -200,7 +200,7 @@ TEST_F(Gate, CallsOfOneOwnerShareItsPlace) {
   expect_rest();
 }
 
-TEST_F(Gate, WhoLostTheLockHearsSoWithoutWaitingAtTheGate) {
+TEST_F(Gate, LockLost_LockingAgainFailsWithoutGate) {
   const Owner owner = Owner::unique();
   const auto lost = granted(0, LockWorld::at_gate(5, owner));
   lock_.world().expire(0);
@@ -218,7 +218,7 @@ TEST_F(Gate, WhoLostTheLockHearsSoWithoutWaitingAtTheGate) {
 
 // ---- faults ------------------------------------------------------------------------------------
 
-TEST_F(Gate, WhoseSessionEndsBehindTheGateWaitsAtItAgain) {
+TEST_F(Gate, SessionEndsBehindGate_WaitsAtGateAgain) {
   const auto call = lock_.acquire(0, LockWorld::at_gate(1));
   run_until_it_passes(0);
   const auto holder = lock_.acquire(1);
@@ -238,7 +238,7 @@ TEST_F(Gate, WhoseSessionEndsBehindTheGateWaitsAtItAgain) {
 }
 
 // Whether the ensemble executed the pass or not: the contender has one znode, and is granted.
-TEST_F(Gate, ALostAnswerLosesNobody) {
+TEST_F(Gate, LostReplyToPass_ContenderIsGrantedOnce) {
   for (const bool carried_out : {true, false}) {
     const auto call = lock_.acquire(0, LockWorld::at_gate(5));
     carried_out ? lock_.world().lose_reply(0, Kind::transaction)
@@ -257,7 +257,7 @@ TEST_F(Gate, ALostAnswerLosesNobody) {
 }
 
 // The second half of the pass, which only reads, loses its reply.
-TEST_F(Gate, ALostLookAtTheNewNodeLosesNobody) {
+TEST_F(Gate, LostReplyToCount_ContenderIsGranted) {
   const auto call = lock_.acquire(0, LockWorld::at_gate(5));
   run_until_it_passes(0);
   lock_.world().lose_reply(0, Kind::count_children);
@@ -271,7 +271,7 @@ TEST_F(Gate, ALostLookAtTheNewNodeLosesNobody) {
   expect_rest();
 }
 
-TEST_F(Gate, WhoTurnsAwayWhileItPassesLeavesNothing) {
+TEST_F(Gate, CancelledDuringPass_LeavesNothing) {
   for (const bool carried_out : {true, false}) {
     const auto call = lock_.acquire(0, LockWorld::at_gate(5));
     carried_out ? lock_.world().lose_reply(0, Kind::transaction)
@@ -287,7 +287,7 @@ TEST_F(Gate, WhoTurnsAwayWhileItPassesLeavesNothing) {
   }
 }
 
-TEST_F(Gate, WhoseNodeIsDeletedThereComesAgain) {
+TEST_F(Gate, ZnodeAtGateDeleted_QueuesAgain) {
   const auto holder = granted(1);
   const auto call = waiting(0, LockWorld::at_gate(5));
   run_for(2s);  // by then it watches its znode

@@ -51,7 +51,7 @@ class Observing : public PathLockTest {
   }
 };
 
-TEST_F(Observing, CostsNothingBeforeAndAfterItsListeners) {
+TEST_F(Observing, NoListener_SendsNoList) {
   leave(enqueue());
   EXPECT_EQ(lists(), 0U);
   Subscription subscription = listen();
@@ -67,7 +67,7 @@ TEST_F(Observing, CostsNothingBeforeAndAfterItsListeners) {
   EXPECT_EQ(told_, (std::vector<std::size_t>{0, 1}));
 }
 
-TEST_F(Observing, Change_CostsAListAndAReadOfEachHolder) {
+TEST_F(Observing, Change_CostsOneListAndOneReadPerHolder) {
   const Subscription subscription = listen();
   wait();
   const auto reads = [this] {
@@ -90,7 +90,7 @@ TEST_F(Observing, Change_CostsAListAndAReadOfEachHolder) {
   for (const auto call : calls) release(call);
 }
 
-TEST_F(Observing, WhoListensAfterAWhileWithoutListenersIsToldWhatIsSo) {
+TEST_F(Observing, NewListenerAfterPause_GetsCurrentState) {
   Subscription first = listen();
   wait();
   first.cancel();
@@ -105,7 +105,7 @@ TEST_F(Observing, WhoListensAfterAWhileWithoutListenersIsToldWhatIsSo) {
   EXPECT_EQ(told_, (std::vector<std::size_t>{2, 1, 0}));
 }
 
-TEST_F(Observing, ANewSessionWithoutListenersIsNoneOfItsBusiness) {
+TEST_F(Observing, NewSessionWithoutListener_SendsNoList) {
   Subscription first = listen();
   wait();
   first.cancel();
@@ -121,7 +121,7 @@ TEST_F(Observing, ANewSessionWithoutListenersIsNoneOfItsBusiness) {
 }
 
 // Nothing changes afterwards, so no later event would cause a notification.
-TEST_F(Observing, WhatFoundNoThreadIsToldWhenThereIsOne) {
+TEST_F(Observing, NoThread_NotificationIsSentLater) {
   const Subscription subscription = listen();
   wait();
   lock_.world().dispatcher(1).set_exhausted(true);

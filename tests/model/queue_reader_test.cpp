@@ -109,7 +109,7 @@ class QueueReader : public ::testing::Test {
   const std::shared_ptr<NoTimers> timers_ = std::make_shared<NoTimers>();
 };
 
-TEST_F(QueueReader, TriesAgainWithoutATimerOfTheClient) {
+TEST_F(QueueReader, RetryableError_RetriesWithoutClientTimer) {
   for (const Status status : {Status::unknown, Status::session_ended, Status::throttled}) {
     const auto core = client({answer(status), answer(Status::ok)});
     const auto path_lock = core->path_lock(core::LockPath("/a"));
@@ -119,7 +119,7 @@ TEST_F(QueueReader, TriesAgainWithoutATimerOfTheClient) {
 }
 
 // The contender is in the queue all the time, and the reader must find it.
-TEST_F(QueueReader, FindsAWriterThatReadsOnMeanwhile) {
+TEST_F(QueueReader, DowngradeDuringRead_WriterIsFound) {
   client::Reply reads = answer(Status::ok);
   reads.token = {30};
   reads.data = "zklock 1\nowner=somebody\ntoken=20\n";
@@ -144,7 +144,7 @@ TEST_F(QueueReader, FindsAWriterThatReadsOnMeanwhile) {
 
 // The contender passes the gate while the queue is read. Its znode at the gate is deleted, and the
 // first list does not contain its new znode.
-TEST_F(QueueReader, FindsWhoPassesTheGateMeanwhile) {
+TEST_F(QueueReader, PassDuringRead_ContenderIsFound) {
   const std::string light = "weight-2-age-100-0000000003";
   const std::string heavy = "weight-9-age-100-0000000004";
   client::Reply waits = answer(Status::ok);
@@ -173,7 +173,7 @@ TEST_F(QueueReader, FindsWhoPassesTheGateMeanwhile) {
 }
 
 // In the first list a contender waits at the gate. In the second list both have passed it.
-TEST_F(QueueReader, ShowsNobodyTwiceWhoPassesMeanwhile) {
+TEST_F(QueueReader, PassDuringRead_ContenderAppearsOnce) {
   const std::string light = "weight-2-age-100-0000000003";
   const std::string heavy = "weight-9-age-100-0000000004";
   client::Reply node = answer(Status::ok);
@@ -195,7 +195,7 @@ TEST_F(QueueReader, ShowsNobodyTwiceWhoPassesMeanwhile) {
   }
 }
 
-TEST_F(QueueReader, EndsWithAClientThatIsClosedMeanwhile) {
+TEST_F(QueueReader, CloseDuringRead_FailsWithClosed) {
   const auto core =
       client({answer(Status::ok, {"lock-0000000001"}), answer(Status::session_ended)});
   const auto path_lock = core->path_lock(core::LockPath("/a"));

@@ -95,7 +95,7 @@ class QuorumModel : public ::testing::Test {
 };
 
 // CompositeHold: if two parts are needed, the second best state and the second latest end apply.
-TEST_F(QuorumModel, Whole_IsWorthWhatItsNeededPartIs) {
+TEST_F(QuorumModel, Composite_HasStateAndLeaseOfQuorum) {
   const auto ended = acquire();
   world().run_all();
   ASSERT_TRUE((*ended)->granted);
@@ -144,7 +144,7 @@ TEST_F(QuorumModel, FrozenButConnected_IsWaitedForOnce) {
   }
 }
 
-TEST_F(QuorumModel, FrozenAndThenReconnected_IsTakenAgain) {
+TEST_F(QuorumModel, FrozenAndThenReconnected_IsUsedAgain) {
   world().client(0).cut_off();
   EXPECT_GE(time_to_acquire(), kTimeout);
   world().disconnect(0);
@@ -159,7 +159,7 @@ TEST_F(QuorumModel, FrozenAndThenReconnected_IsTakenAgain) {
 
 // A call fails while the client is notified of its next session. The call marks that session as
 // silent, although no request could be sent in it yet.
-TEST_F(QuorumModel, SilentWhileItConnects_IsTakenAgain) {
+TEST_F(QuorumModel, SilentWhileConnecting_IsUsedAgain) {
   struct AtNewSession final : detail::NewSessionListener {
     explicit AtNewSession(Composite& of) : composite(of) {}
     void session_began() override { composite.set_silent(0); }
@@ -175,7 +175,7 @@ TEST_F(QuorumModel, SilentWhileItConnects_IsTakenAgain) {
   EXPECT_EQ(parts_held_, 3U);
 }
 
-TEST_F(QuorumModel, MajorityOutOfReach_IsAnErrorAtTheDeadline) {
+TEST_F(QuorumModel, MajorityOutOfReach_FailsAtDeadline) {
   world().disconnect(0);
   world().disconnect(2);
   // The deadline comes at any moment of a round, also after both are known to be unreachable.
@@ -191,7 +191,7 @@ TEST_F(QuorumModel, MajorityOutOfReach_IsAnErrorAtTheDeadline) {
   }
 }
 
-TEST_F(QuorumModel, MajorityBackBeforeTheDeadline_IsTaken) {
+TEST_F(QuorumModel, MajorityBackBeforeDeadline_IsAcquired) {
   world().disconnect(0);
   world().disconnect(1);
   const auto known = acquire();
@@ -206,7 +206,7 @@ TEST_F(QuorumModel, MajorityBackBeforeTheDeadline_IsTaken) {
   EXPECT_TRUE((*ended)->granted);
 }
 
-TEST_F(QuorumModel, WithoutADeadline_EachIsWaitedForOnceMore) {
+TEST_F(QuorumModel, NoDeadline_EachIsWaitedForOnceMore) {
   world().disconnect(0);
   world().disconnect(1);
   for (int i = 0; i < 2; ++i) {
@@ -219,7 +219,7 @@ TEST_F(QuorumModel, WithoutADeadline_EachIsWaitedForOnceMore) {
 }
 
 // The skipped ensemble is needed, because another ensemble fails immediately in every round.
-TEST_F(QuorumModel, OneFailsAndOneIsOutOfReach_IsAnError) {
+TEST_F(QuorumModel, FailureAndUnreachableEnsemble_FailsNotConnected) {
   world().disconnect(0);
   ASSERT_GE(time_to_acquire(), kTimeout);
   ASSERT_EQ(time_to_acquire(), Duration::zero()) << "it is passed over";
@@ -233,7 +233,7 @@ TEST_F(QuorumModel, OneFailsAndOneIsOutOfReach_IsAnError) {
   }
 }
 
-TEST_F(QuorumModel, SingleAttemptWithoutAMajority_FailsAtOnce) {
+TEST_F(QuorumModel, SingleAttemptWithoutMajority_FailsAtOnce) {
   world().disconnect(0);
   world().disconnect(1);
   const auto known = acquire();

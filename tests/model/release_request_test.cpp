@@ -98,23 +98,23 @@ class RequestRelease : public ::testing::Test {
 const std::string writer = "__WRIT__0000000003";
 const std::vector<std::string> both{"/lock/" + writer, "/lock/__READ__0000000003"};
 
-TEST_F(RequestRelease, OfAWriterIsOfOneWhoReadsOnToo) {
+TEST_F(RequestRelease, Writer_RequestCoversDowngradedName) {
   EXPECT_TRUE(request(writer, Deadline(time_->now() + 1min)));
   EXPECT_EQ(servers_->asked(), both);
 }
 
-TEST_F(RequestRelease, OfAnybodyElseIsNot) {
+TEST_F(RequestRelease, OtherContender_RequestHasOneName) {
   EXPECT_TRUE(request("lock-0000000003", Deadline(time_->now() + 1min)));
   EXPECT_EQ(servers_->asked().size(), 1U);
 }
 
-TEST_F(RequestRelease, OfAFormerWriterEndsAtTheDeadline) {
+TEST_F(RequestRelease, FormerWriter_RequestEndsAtDeadline) {
   const core::Instant deadline = time_->now() + 1s;
   EXPECT_FALSE(request(writer, Deadline(deadline))) << "nobody knows whether it reads on";
   for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
 }
 
-TEST_F(RequestRelease, ThatDoesNotWaitAsksOnceWhateverItsName) {
+TEST_F(RequestRelease, DeadlinePassed_RequestsBothNamesOnce) {
   const core::Instant longest = time_->now() + 15s;
   EXPECT_TRUE(request(writer, Deadline::passed()));
   EXPECT_EQ(servers_->asked(), both);

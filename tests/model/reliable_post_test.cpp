@@ -32,7 +32,7 @@ class ReliablePostTest : public PathLockTest {
   const std::shared_ptr<int> owned_ = std::make_shared<int>();
 };
 
-TEST_F(ReliablePostTest, RunsOnceOnTheDispatcherAndLetsGo) {
+TEST_F(ReliablePostTest, Sent_RunsOnceOnDispatcherAndIsDestroyed) {
   send();
   EXPECT_EQ(runs_, 0) << "not by who sends it";
   run();
@@ -40,7 +40,7 @@ TEST_F(ReliablePostTest, RunsOnceOnTheDispatcherAndLetsGo) {
   EXPECT_EQ(owned_.use_count(), 1);
 }
 
-TEST_F(ReliablePostTest, WaitsForAThread) {
+TEST_F(ReliablePostTest, NoThread_RunsLater) {
   set_exhausted(true);
   send();
   lock_.world().run_for(10s);
@@ -51,7 +51,7 @@ TEST_F(ReliablePostTest, WaitsForAThread) {
   EXPECT_EQ(owned_.use_count(), 1);
 }
 
-TEST_F(ReliablePostTest, OfALossIsUntoldUntilThereIsAThread) {
+TEST_F(ReliablePostTest, NoThread_LossIsPendingUntilThereIsOne) {
   auto& untold = lock_.core(0).untold_losses();
   send();
   EXPECT_TRUE(untold.idle()) << "there is one";
@@ -67,7 +67,7 @@ TEST_F(ReliablePostTest, OfALossIsUntoldUntilThereIsAThread) {
 
 // ---- losses that follow from other losses ------------------------------------------------------
 
-TEST_F(ReliablePostTest, OfACompositesLossWaitsForAThread) {
+TEST_F(ReliablePostTest, NoThread_CompositeLossIsNotifiedLater) {
   std::vector<detail::CompositeGrant::Part> taken;
   taken.push_back({std::move(lock_.call(granted(0)).hold), lock_.core(0).shared_from_this(), 0});
   const detail::CompositeGrant parts(Owner::unique(), std::move(taken), 1, 1);
@@ -83,7 +83,7 @@ TEST_F(ReliablePostTest, OfACompositesLossWaitsForAThread) {
   EXPECT_TRUE(lost.stop_requested());
 }
 
-TEST_F(ReliablePostTest, OfTheEndOfALeadershipWaitsForAThread) {
+TEST_F(ReliablePostTest, NoThread_EndOfLeadershipIsNotifiedLater) {
   const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
   candidate->want();
   run();
@@ -105,7 +105,7 @@ TEST_F(ReliablePostTest, OfTheEndOfALeadershipWaitsForAThread) {
 // ---- closing -----------------------------------------------------------------------------------
 
 // The scheduler of a closed client drops its timers.
-TEST_F(ReliablePostTest, RunsAtTheLatestWhenNothingIsLeftThatWouldRunIt) {
+TEST_F(ReliablePostTest, TimersDropped_RunsAtOnce) {
   class Refusing final : public client::Dispatcher {
    public:
     bool post(std::function<void()>) override { return false; }

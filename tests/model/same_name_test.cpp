@@ -55,7 +55,7 @@ class SameName : public PathLockTest {
 
 // ---- deletes in the background -----------------------------------------------------------------
 
-TEST_F(SameName, RepeatedDeletionOfAPermitMeetsNoOther) {
+TEST_F(SameName, RepeatedDeleteOfPermit_SparesOtherZnode) {
   const auto old = granted(0, LockWorld::permits(1, 1));
   const std::string name = lock_.nodes().at(0);
   lock_.world().lose_reply(0, Kind::remove);
@@ -75,7 +75,7 @@ TEST_F(SameName, RepeatedDeletionOfAPermitMeetsNoOther) {
   expect_rest();
 }
 
-TEST_F(SameName, RepeatedDeletionOfAWaiterMeetsNoOther) {
+TEST_F(SameName, RepeatedDeleteOfWaiter_SparesOtherZnode) {
   const auto holder = granted(1);
   const auto waiter = waiting(0);
   lock_.world().lose_reply(0, Kind::remove);
@@ -100,7 +100,7 @@ TEST_F(SameName, RepeatedDeletionOfAWaiterMeetsNoOther) {
 
 // The connection breaks while the delete is in flight. The next server lags, so without a quorum
 // operation the client still sees the znode.
-TEST_F(SameName, RepeatedDeletionDoesNotTrustAServerThatLags) {
+TEST_F(SameName, RepeatedDelete_DoesNotTrustLaggingServer) {
   const auto old = granted(0, LockWorld::permits(1, 1));
   release_node(old);
   client(0).disconnect(OnTheWay::linger);
@@ -115,7 +115,7 @@ TEST_F(SameName, RepeatedDeletionDoesNotTrustAServerThatLags) {
   expect_rest();
 }
 
-TEST_F(SameName, RepeatedReleaseMeetsNoneOfItsOwnClient) {
+TEST_F(SameName, RepeatedRelease_SparesOtherZnodeOfClient) {
   const auto old = granted(0);
   lock_.world().lose_reply(0, Kind::announce_and_delete);
   release(old);
@@ -130,7 +130,7 @@ TEST_F(SameName, RepeatedReleaseMeetsNoneOfItsOwnClient) {
 }
 
 // A watch that is set again fires for any znode of that name that was written since.
-TEST_F(SameName, AWatchThatIsSetAgainMeetsNoOther) {
+TEST_F(SameName, WatchSetAgain_DoesNotGrantForOtherZnode) {
   const auto old = granted(1);
   const auto waiter = waiting(0);
   lock_.world().disconnect(0);
@@ -146,7 +146,7 @@ TEST_F(SameName, AWatchThatIsSetAgainMeetsNoOther) {
   expect_rest();
 }
 
-TEST_F(SameName, ReadersNodeGoesThoughAnotherMadeIt) {
+TEST_F(SameName, DowngradedReaderReleases_ZnodeIsDeleted) {
   const auto owner = Owner::unique();
   const auto writer = granted(0, LockWorld::to_write(owner));
   const auto reader = granted(0, LockWorld::to_read(owner));
@@ -162,7 +162,7 @@ TEST_F(SameName, ReadersNodeGoesThoughAnotherMadeIt) {
   expect_rest();
 }
 
-TEST_F(SameName, HoldThatLapsesWithoutAConnectionMeetsNoOther) {
+TEST_F(SameName, LeaseExpiredWhileDisconnected_SparesOtherZnode) {
   const auto old = granted(0);
   lock_.world().disconnect(0);
   const auto lost = [&] { return lock_.call(old).hold.state() == HoldState::lost; };
@@ -178,7 +178,7 @@ TEST_F(SameName, HoldThatLapsesWithoutAConnectionMeetsNoOther) {
 }
 
 // The lease has expired although the connection exists. The znode can have been deleted long ago.
-TEST_F(SameName, HoldThatLapsesWhileItsProcessStandsStillMeetsNoOther) {
+TEST_F(SameName, LeaseExpiredDuringPause_SparesOtherZnode) {
   const auto old = granted(0);
   run_for(1s);
   client(0).pause();
@@ -195,7 +195,7 @@ TEST_F(SameName, HoldThatLapsesWhileItsProcessStandsStillMeetsNoOther) {
   expect_rest();
 }
 
-TEST_F(SameName, WaiterThatGivesUpWithoutAConnectionMeetsNoOther) {
+TEST_F(SameName, CancelledWhileDisconnected_SparesOtherZnode) {
   const auto holder = granted(1);
   const auto waiter = waiting(0);
   lock_.world().disconnect(0);
@@ -214,7 +214,7 @@ TEST_F(SameName, WaiterThatGivesUpWithoutAConnectionMeetsNoOther) {
   expect_rest();
 }
 
-TEST_F(SameName, CleanReleaseIsOneRequest) {
+TEST_F(SameName, CleanRelease_IsOneRequest) {
   const auto held = granted(0);
   reset_counts();
   release(held);
@@ -228,7 +228,7 @@ TEST_F(SameName, CleanReleaseIsOneRequest) {
 
 // ---- two contenders of one client --------------------------------------------------------------
 
-TEST_F(SameName, HolderIsLostBeforeAnotherOfItsClientGetsItsName) {
+TEST_F(SameName, NameReusedBySameClient_FormerHolderIsLost) {
   const auto old = granted(0);
   const auto next = waiting(0);
   remove_path();
@@ -246,7 +246,7 @@ TEST_F(SameName, HolderIsLostBeforeAnotherOfItsClientGetsItsName) {
 }
 
 // The release arrives after the create of the new znode, and before the client learns of that.
-TEST_F(SameName, ReleaseUnderWayMeetsTheNewNodeOfItsClient) {
+TEST_F(SameName, ReleaseInFlightHitsNewZnode_NextIsGranted) {
   const auto old = granted(0);
   remove_path();
   ensemble().create_container(LockWorld::path);
@@ -264,7 +264,7 @@ TEST_F(SameName, ReleaseUnderWayMeetsTheNewNodeOfItsClient) {
 // ---- replies from a recreated path -------------------------------------------------------------
 
 // The reply to the transaction has only the name of the new znode. Its stat is read afterwards.
-TEST_F(SameName, PassedGate_TakesNoNodeOfAnotherForItsOwn) {
+TEST_F(SameName, PassedGate_DoesNotAdoptForeignZnode) {
   const auto passing = lock_.acquire(0, LockWorld::at_gate(5));
   run_only(0, [&] { return client(0).requests(Kind::transaction) == 1; });
   reset_counts();
@@ -288,7 +288,7 @@ TEST_F(SameName, PassedGate_TakesNoNodeOfAnotherForItsOwn) {
   expect_rest();
 }
 
-TEST_F(SameName, IdleNode_IsNotSeenInTheListOfALaterPath) {
+TEST_F(SameName, IdleZnode_IsNotFoundInListOfLaterPath) {
   const LockWorld::Request kept{.local = {.batch = 1, .keep_idle_for = 5s}};
   lock_.use(0);
   const auto old = granted(0, kept);

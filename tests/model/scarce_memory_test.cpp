@@ -89,31 +89,31 @@ class ScarceMemory : public LocalTest {
   }
 };
 
-TEST_F(ScarceMemory, LeavesNoNode) {
+TEST_F(ScarceMemory, Acquire_LeavesNoZnode) {
   expect_nothing_left([] { return Request{}; });
 }
 
-TEST_F(ScarceMemory, LeavesNoNodeOfASingleAttempt) {
+TEST_F(ScarceMemory, SingleAttempt_LeavesNoZnode) {
   expect_nothing_left([] { return once({}); });
 }
 
-TEST_F(ScarceMemory, LeavesNoNodeWithALockDelay) {
+TEST_F(ScarceMemory, LockDelay_LeavesNoZnode) {
   expect_nothing_left([] { return Request{.lock_delay = 4s}; });
 }
 
-TEST_F(ScarceMemory, LeavesNoNodeOfAReader) {
+TEST_F(ScarceMemory, Reader_LeavesNoZnode) {
   expect_nothing_left([] { return LockWorld::to_read(); });
 }
 
-TEST_F(ScarceMemory, LeavesNoNodeAtAGate) {
+TEST_F(ScarceMemory, ContenderAtGate_LeavesNoZnode) {
   expect_nothing_left([] { return LockWorld::at_gate(1); });
 }
 
-TEST_F(ScarceMemory, LeavesNoNodeThatIsToBeShared) {
+TEST_F(ScarceMemory, Cohort_LeavesNoZnode) {
   expect_nothing_left([] { return on({.batch = 4}); });
 }
 
-TEST_F(ScarceMemory, LeavesNoNodeWhereTheNumberOfPermitsIsShared) {
+TEST_F(ScarceMemory, SharedPermitCount_LeavesNoZnode) {
   const auto step = [&](std::size_t memory) {
     Call call = acquire(memory, LockWorld::shared_permits(1, 1));
     call.hold.release();
@@ -124,7 +124,7 @@ TEST_F(ScarceMemory, LeavesNoNodeWhereTheNumberOfPermitsIsShared) {
   at_every_allocation_of(step, 5);
 }
 
-TEST_F(ScarceMemory, NeverMakesASingleAttemptWait) {
+TEST_F(ScarceMemory, ContendedSingleAttempt_NeverWaits) {
   const auto holder = granted(1);
   const auto step = [&](std::size_t memory) {
     Call call = acquire(memory, once({}));
@@ -139,7 +139,7 @@ TEST_F(ScarceMemory, NeverMakesASingleAttemptWait) {
 
 // The first call of an owner holds. The second call throws or is granted. The releases leave no
 // count.
-TEST_F(ScarceMemory, LeavesNoCountOfWhoHoldsAlready) {
+TEST_F(ScarceMemory, NestedCall_LeavesNoCount) {
   const auto step = [&](std::size_t memory) {
     const Owner owner = Owner::unique();
     const auto first = granted(0, {.owner = owner});
@@ -154,7 +154,7 @@ TEST_F(ScarceMemory, LeavesNoCountOfWhoHoldsAlready) {
   expect_rest();
 }
 
-TEST_F(ScarceMemory, LeavesALockThatIsKeptIdleAsItWas) {
+TEST_F(ScarceMemory, IdleLock_IsRetained) {
   lock_.use(0);
   const auto kept = [] { return on({.keep_idle_for = 1h}); };
   const auto step = [&](std::size_t memory) {
@@ -177,7 +177,7 @@ TEST_F(ScarceMemory, LeavesALockThatIsKeptIdleAsItWas) {
 }
 
 // Its lease has expired, and the next call is the first to detect that.
-TEST_F(ScarceMemory, LeavesNoLockThatWasKeptTooLong) {
+TEST_F(ScarceMemory, IdleLockWithExpiredLease_LeavesNoZnode) {
   lock_.use(0);
   const auto kept = [] { return on({.keep_idle_for = 1h}); };
   const auto step = [&](std::size_t memory) {

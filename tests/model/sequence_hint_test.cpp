@@ -61,7 +61,7 @@ class SequenceHintTest : public PathLockTest {
   }
 };
 
-TEST_F(SequenceHintTest, CostsOneRequestOnceTheClientIsUsedToIt) {
+TEST_F(SequenceHintTest, RepeatedLocks_CostOneRequest) {
   EXPECT_EQ(requests_of_a_grant(2), 2U) << "no object is on the path: nothing is kept";
   EXPECT_EQ(requests_of_a_grant(2), 2U);
   EXPECT_EQ(requests_of_a_grant(2), 2U);
@@ -70,19 +70,19 @@ TEST_F(SequenceHintTest, CostsOneRequestOnceTheClientIsUsedToIt) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
-TEST_F(SequenceHintTest, WaitsForWhoCameInBetween) {
+TEST_F(SequenceHintTest, ContenderInBetween_IsWaitedFor) {
   get_used_to_it(0);
   const auto other = granted(1);
   expect_to_wait_for(other);
 }
 
-TEST_F(SequenceHintTest, WaitsForAnotherOwnerOfItsOwnClient) {
+TEST_F(SequenceHintTest, OtherOwnerOfSameClient_IsWaitedFor) {
   get_used_to_it(0);
   const auto first = granted(0);
   expect_to_wait_for(first);
 }
 
-TEST_F(SequenceHintTest, WhereOthersLockInTurnItIsNotExpected) {
+TEST_F(SequenceHintTest, AlternatingClients_DoNotUseHint) {
   get_used_to_it(0);
   cycle(1);
   EXPECT_EQ(requests_of_a_grant(0), 3U) << "in vain: create, watch, list";
@@ -98,7 +98,7 @@ TEST_F(SequenceHintTest, WhereOthersLockInTurnItIsNotExpected) {
 
 // The ensemble delays the delete of the released znode. The client detects that, and waits for the
 // delete.
-TEST_F(SequenceHintTest, WhatWasLetGoIsWaitedForUntilItIsGone) {
+TEST_F(SequenceHintTest, DeleteOfReleasedZnodePending_IsWaitedFor) {
   get_used_to_it(0);
   const auto before = granted(0);
   client(0).fail_next(Kind::announce_and_delete, Status::throttled);
@@ -111,7 +111,7 @@ TEST_F(SequenceHintTest, WhatWasLetGoIsWaitedForUntilItIsGone) {
 }
 
 // In the new path a contender with the previous sequence number holds.
-TEST_F(SequenceHintTest, AnotherPathOfTheSameNameIsAnother) {
+TEST_F(SequenceHintTest, PathRecreated_IsNotTakenForOldPath) {
   get_used_to_it(0);
   const int next = ensemble().find(LockWorld::path)->counter;
   make_path_anew(next - 1);
@@ -122,7 +122,7 @@ TEST_F(SequenceHintTest, AnotherPathOfTheSameNameIsAnother) {
 }
 
 // The path is replaced before the watch is set, and a znode in it gets the old name.
-TEST_F(SequenceHintTest, WatchOnAnotherPathProvesNothing) {
+TEST_F(SequenceHintTest, PathReplacedBeforeWatch_HintIsNotUsed) {
   cycle(0);
   const auto held = lock_.acquire(0);
   ASSERT_TRUE(lock_.world().run_until([&] { return lock_.call(held).granted(); }, 1s));
@@ -138,7 +138,7 @@ TEST_F(SequenceHintTest, WatchOnAnotherPathProvesNothing) {
   expect_to_wait_for(other);
 }
 
-TEST_F(SequenceHintTest, AConnectionLaterItIsAskedForAnew) {
+TEST_F(SequenceHintTest, Reconnected_QueriesAgain) {
   get_used_to_it(0);
   lock_.world().disconnect(0);
   lock_.world().reconnect(0);
@@ -148,7 +148,7 @@ TEST_F(SequenceHintTest, AConnectionLaterItIsAskedForAnew) {
 }
 
 // While the client is disconnected it receives no event that the path was replaced.
-TEST_F(SequenceHintTest, WhatHappensBetweenTwoConnectionsIsNotMissed) {
+TEST_F(SequenceHintTest, PathReplacedWhileDisconnected_IsDetected) {
   get_used_to_it(0);
   const int next = ensemble().find(LockWorld::path)->counter;
   lock_.world().disconnect(0);
@@ -166,7 +166,7 @@ TEST_F(SequenceHintTest, WhatHappensBetweenTwoConnectionsIsNotMissed) {
 }
 
 // The watch ends with the session, without an event.
-TEST_F(SequenceHintTest, WatchOfAnotherSessionProvesNothing) {
+TEST_F(SequenceHintTest, WatchOfOldSession_HintIsNotUsed) {
   get_used_to_it(0);
   const int next = ensemble().find(LockWorld::path)->counter;
   lock_.world().expire(0);
@@ -177,7 +177,7 @@ TEST_F(SequenceHintTest, WatchOfAnotherSessionProvesNothing) {
   expect_to_wait_for(other);
 }
 
-TEST_F(SequenceHintTest, AfterARestItIsAskedForAnew) {
+TEST_F(SequenceHintTest, IdleTime_WatchEndsAndIsSetAgain) {
   get_used_to_it(0);
   run_for(900ms);
   EXPECT_EQ(client(0).server_watches(), 1U);
@@ -191,7 +191,7 @@ TEST_F(SequenceHintTest, AfterARestItIsAskedForAnew) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
-TEST_F(SequenceHintTest, WatchGoesWithTheLastObject) {
+TEST_F(SequenceHintTest, LastObjectDestroyed_WatchIsRemoved) {
   get_used_to_it(0);
   EXPECT_GT(client(0).server_watches(), 0U);
   lock_.end_use(0);
@@ -200,7 +200,7 @@ TEST_F(SequenceHintTest, WatchGoesWithTheLastObject) {
   lock_.use(0);
 }
 
-TEST_F(SequenceHintTest, NodeThatCannotBeDeleted_IsNoGrant) {
+TEST_F(SequenceHintTest, ZnodeCannotBeDeleted_IsNoGrant) {
   get_used_to_it(0);
   const auto before = granted(0);
   const std::string node = lock_.nodes().front();
@@ -217,13 +217,13 @@ TEST_F(SequenceHintTest, NodeThatCannotBeDeleted_IsNoGrant) {
   release(granted(0));
 }
 
-TEST_F(SequenceHintTest, FirstGrantOfAllFollowsNone) {
+TEST_F(SequenceHintTest, FirstGrantOfPath_FollowsNoOther) {
   make_path_anew(0);
   EXPECT_EQ(requests_of_a_grant(0), 2U) << "number 0";
   EXPECT_EQ(requests_of_a_grant(0), 3U);
 }
 
-TEST_F(SequenceHintTest, WhoIsRefusedTheWatchDoesWithoutForAMinute) {
+TEST_F(SequenceHintTest, WatchRefused_NotTriedForOneMinute) {
   client(0).fail_next(Kind::get_and_watch, Status::no_auth);
   client(0).fail_next(Kind::exists_and_watch, Status::no_auth);
   cycle(0);
@@ -235,7 +235,7 @@ TEST_F(SequenceHintTest, WhoIsRefusedTheWatchDoesWithoutForAMinute) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
-TEST_F(SequenceHintTest, WhoIsOnlyPutOffAsksForTheWatchAgain) {
+TEST_F(SequenceHintTest, WatchThrottled_IsTriedAgain) {
   client(0).fail_next(Kind::get_and_watch, Status::throttled);
   cycle(0);
   EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
@@ -243,7 +243,7 @@ TEST_F(SequenceHintTest, WhoIsOnlyPutOffAsksForTheWatchAgain) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
-TEST_F(SequenceHintTest, SingleAttemptsCountAndWatchNothing) {
+TEST_F(SequenceHintTest, SingleAttempts_CountAndSetNoWatch) {
   for (int i = 0; i < 3; ++i) {
     reset_counts();
     const auto attempt = granted(0, {.timeout = Duration::zero()});
@@ -301,7 +301,7 @@ class ManyPaths : public SequenceHintTest {
   std::vector<std::shared_ptr<detail::PathLock>> others_;
 };
 
-TEST_F(ManyPaths, WhatIsOneTooManyIsLockedAsByAnybody) {
+TEST_F(ManyPaths, PathBeyondLimit_IsLockedWithoutHint) {
   expect_to_count_each_time();
   EXPECT_EQ(client(0).server_watches(), others_.size());
   const auto other = granted(1);
@@ -313,7 +313,7 @@ TEST_F(ManyPaths, WhatIsOneTooManyIsLockedAsByAnybody) {
   release(next);
 }
 
-TEST_F(ManyPaths, OnesGivenBackMakeRoomForAsMany) {
+TEST_F(ManyPaths, PathsReleased_MakeRoomForAsMany) {
   expect_to_count_each_time();
   give_back_another();
   EXPECT_EQ(requests_of_a_grant(0), 3U) << "and the watch on the path";
@@ -326,7 +326,7 @@ TEST_F(ManyPaths, OnesGivenBackMakeRoomForAsMany) {
   expect_to_count_each_time();
 }
 
-TEST_F(ManyPaths, RestingOnesMakeRoom) {
+TEST_F(ManyPaths, IdlePaths_MakeRoom) {
   run_for(900ms);
   expect_to_count_each_time();
   run_for(200ms);
@@ -335,7 +335,7 @@ TEST_F(ManyPaths, RestingOnesMakeRoom) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
-TEST_F(ManyPaths, AreOfOneClient) {
+TEST_F(ManyPaths, LimitReached_OtherClientIsNotAffected) {
   cycle(1);
   EXPECT_EQ(requests_of_a_grant(1), 3U) << "create, count, and the watch";
   EXPECT_EQ(requests_of_a_grant(1), 1U);
@@ -356,20 +356,20 @@ class Announcement : public PathLockTest {
   bool is_announced() { return client(0).requests(Kind::announce_and_delete) == 1; }
 };
 
-TEST_F(Announcement, NobodyIsToldOfWhatWasFreeAndLetGoOfSoonerThanItWasGot) {
+TEST_F(Announcement, HeldShorterThanAcquired_IsNotAnnounced) {
   lock_for(100ms, 99ms);
   EXPECT_FALSE(is_announced());
   EXPECT_EQ(client(0).requests(Kind::remove), 1U);
   expect_rest();
 }
 
-TEST_F(Announcement, OfWhatWasHeldForLongerSomebodyIs) {
+TEST_F(Announcement, HeldAsLongAsAcquired_IsAnnounced) {
   lock_for(100ms, 100ms);
   EXPECT_TRUE(is_announced());
   expect_rest();
 }
 
-TEST_F(Announcement, AndOfWhatWasWaitedFor) {
+TEST_F(Announcement, GrantedAfterWait_IsAnnounced) {
   const auto first = granted(1);
   const auto second = waiting(0);
   run_for(1s);
@@ -381,7 +381,7 @@ TEST_F(Announcement, AndOfWhatWasWaitedFor) {
   expect_rest();
 }
 
-TEST_F(Announcement, WhoeverHasComeNeverthelessLists) {
+TEST_F(Announcement, NotAnnounced_WaiterListsAndIsGranted) {
   const auto call = granted_after(100ms, 0);
   const auto next = waiting(1);
   reset_counts();

@@ -23,7 +23,7 @@ class SimCoordinatorTest : public ::testing::Test {
   Recorder other{world, 1};
 };
 
-TEST_F(SimCoordinatorTest, NothingHappensWithinSubmit) {
+TEST_F(SimCoordinatorTest, Submit_HasNoImmediateEffect) {
   client.connect();
   client.create("c");
   EXPECT_TRUE(client.log.empty());
@@ -35,7 +35,7 @@ TEST_F(SimCoordinatorTest, NothingHappensWithinSubmit) {
   EXPECT_EQ(client.log, Log{"c: ok"});
 }
 
-TEST_F(SimCoordinatorTest, StepsAreThoseThatCanBeTaken) {
+TEST_F(SimCoordinatorTest, Steps_ListsPossibleStepsOnly) {
   EXPECT_TRUE(world.steps().empty());
   client.start();
   EXPECT_EQ(world.steps(), (std::vector<Step>{{Step::Kind::serve, 0}}));
@@ -48,7 +48,7 @@ TEST_F(SimCoordinatorTest, StepsAreThoseThatCanBeTaken) {
   EXPECT_TRUE(client.log.empty());
 }
 
-TEST_F(SimCoordinatorTest, APipelinedCountSeesTheOwnNode) {
+TEST_F(SimCoordinatorTest, PipelinedCount_IncludesOwnZnode) {
   client.connect();
   client.create("create");
   client.send("count", CountChildren{"/p"});
@@ -60,7 +60,7 @@ TEST_F(SimCoordinatorTest, APipelinedCountSeesTheOwnNode) {
             world.ensemble().find("/p/lock-0000000000")->czxid);
 }
 
-TEST_F(SimCoordinatorTest, HoldsRequestsUntilItIsConnected) {
+TEST_F(SimCoordinatorTest, NotConnected_RequestsAreHeld) {
   client.start();
   client.create("a");
   client.send("b", CountChildren{"/p"});
@@ -69,7 +69,7 @@ TEST_F(SimCoordinatorTest, HoldsRequestsUntilItIsConnected) {
   EXPECT_EQ(client.replies["b"].child_count, 1);
 }
 
-TEST_F(SimCoordinatorTest, WhatConnectedSubmitsComesAfterWhatWasHeld) {
+TEST_F(SimCoordinatorTest, SubmitInConnected_FollowsHeldRequests) {
   struct Submitting : Recorder {
     using Recorder::Recorder;
     void connected(const client::SessionInfo& info) override {
@@ -84,7 +84,7 @@ TEST_F(SimCoordinatorTest, WhatConnectedSubmitsComesAfterWhatWasHeld) {
   EXPECT_EQ(submitting.log, (Log{"connected!", "held: ok", "later: ok"}));
 }
 
-TEST_F(SimCoordinatorTest, HeldRequestsGiveUpAfterTheConnectionTimeout) {
+TEST_F(SimCoordinatorTest, ConnectionTimeout_HeldRequestsFail) {
   coordinator().options().connection_timeout = 3s;
   client.connect();
   world.disconnect(0);
@@ -100,7 +100,7 @@ TEST_F(SimCoordinatorTest, HeldRequestsGiveUpAfterTheConnectionTimeout) {
   EXPECT_EQ(client.log, (Log{"connected", "bound: ok"}));
 }
 
-TEST_F(SimCoordinatorTest, AnAbandonedRequestIsNeverSent) {
+TEST_F(SimCoordinatorTest, AbandonedRequest_IsNeverSent) {
   client.start();
   const RequestId held = client.create("held");
   coordinator().abandon(held);
@@ -114,7 +114,7 @@ TEST_F(SimCoordinatorTest, AnAbandonedRequestIsNeverSent) {
   EXPECT_EQ(world.ensemble().find("/p")->children.size(), 1u);
 }
 
-TEST_F(SimCoordinatorTest, RequestsBoundToADeadSessionAreNotSent) {
+TEST_F(SimCoordinatorTest, SessionEnded_BoundRequestsAreNotSent) {
   client.connect();
   const SessionId dead = coordinator().session();
   world.disconnect(0);
@@ -132,7 +132,7 @@ TEST_F(SimCoordinatorTest, RequestsBoundToADeadSessionAreNotSent) {
   EXPECT_NE(coordinator().session(), dead);
 }
 
-TEST_F(SimCoordinatorTest, TellsOfAnswersBeforeTheRepliesWithTheTimeOfSending) {
+TEST_F(SimCoordinatorTest, Reply_FollowsNotificationWithSendTime) {
   client.connect();
   client.log_answers = true;
   const Instant sent = world.now();
@@ -150,7 +150,7 @@ TEST_F(SimCoordinatorTest, TellsOfAnswersBeforeTheRepliesWithTheTimeOfSending) {
   EXPECT_EQ(client.replies["read"].sent_at, sent + 100ms);
 }
 
-TEST_F(SimCoordinatorTest, AnAnnouncedDeletionIsOneChangeAndAPlainOneADeletion) {
+TEST_F(SimCoordinatorTest, AnnouncedDelete_FiresOneChangeEvent) {
   client.connect();
   other.connect();
   other.create("a");
@@ -169,7 +169,7 @@ TEST_F(SimCoordinatorTest, AnAnnouncedDeletionIsOneChangeAndAPlainOneADeletion) 
   EXPECT_EQ(coordinator().live_interests(), 0u);
 }
 
-TEST_F(SimCoordinatorTest, EventsAndRepliesComeInOneOrder) {
+TEST_F(SimCoordinatorTest, EventsAndReplies_ArriveInOneOrder) {
   client.connect();
   world.ensemble().create("/p/x", "1");
   client.watch("w", "/p/x");
@@ -184,7 +184,7 @@ TEST_F(SimCoordinatorTest, EventsAndRepliesComeInOneOrder) {
   EXPECT_EQ(client.replies["after"].data, "2");
 }
 
-TEST_F(SimCoordinatorTest, AFailedGetRegistersNothing) {
+TEST_F(SimCoordinatorTest, FailedGet_RegistersNothing) {
   client.connect();
   client.watch("w", "/p/x");
   world.run_all();
@@ -196,7 +196,7 @@ TEST_F(SimCoordinatorTest, AFailedGetRegistersNothing) {
   EXPECT_TRUE(client.log.empty());
 }
 
-TEST_F(SimCoordinatorTest, OneWatchServesAllInterestsInAPath) {
+TEST_F(SimCoordinatorTest, SeveralInterestsInPath_ShareOneWatch) {
   client.connect();
   world.ensemble().create("/p/x");
   const RequestId first = client.watch("first", "/p/x");
@@ -213,7 +213,7 @@ TEST_F(SimCoordinatorTest, OneWatchServesAllInterestsInAPath) {
   EXPECT_EQ(client.log, Log{"second deleted"});
 }
 
-TEST_F(SimCoordinatorTest, TheLastUnwatchRemovesTheServersWatch) {
+TEST_F(SimCoordinatorTest, LastUnwatch_RemovesServerWatch) {
   client.connect();
   world.ensemble().create("/p/x");
   const RequestId answered = client.watch("a", "/p/x");
@@ -231,7 +231,7 @@ TEST_F(SimCoordinatorTest, TheLastUnwatchRemovesTheServersWatch) {
   EXPECT_EQ(client.log, (Log{"a: ok", "u: ok"}));
 }
 
-TEST_F(SimCoordinatorTest, AnUnwatchSparesTheGetWatchUnderWay) {
+TEST_F(SimCoordinatorTest, Unwatch_SparesGetWatchInFlight) {
   client.connect();
   world.ensemble().create("/p/x");
   const RequestId first = client.watch("first", "/p/x");
@@ -251,7 +251,7 @@ TEST_F(SimCoordinatorTest, AnUnwatchSparesTheGetWatchUnderWay) {
   EXPECT_EQ(coordinator().server_watches(), 0u);
 }
 
-TEST_F(SimCoordinatorTest, AFailedGetWatchLeavesNoWatchOfAnotherBehind) {
+TEST_F(SimCoordinatorTest, FailedGetWatch_LeavesNoOtherWatch) {
   client.connect();
   world.ensemble().create("/p/x");
   const RequestId first = client.watch("first", "/p/x");
@@ -264,7 +264,7 @@ TEST_F(SimCoordinatorTest, AFailedGetWatchLeavesNoWatchOfAnotherBehind) {
   EXPECT_EQ(coordinator().server_watches(), 0u);
 }
 
-TEST_F(SimCoordinatorTest, AHandlerMayEndTheInterestOfAnother) {
+TEST_F(SimCoordinatorTest, Handler_CanEndOtherInterest) {
   client.connect();
   world.ensemble().create("/p/x");
   RequestId second{};
@@ -280,7 +280,7 @@ TEST_F(SimCoordinatorTest, AHandlerMayEndTheInterestOfAnother) {
   EXPECT_EQ(coordinator().live_interests(), 0u);
 }
 
-TEST_F(SimCoordinatorTest, AListWatchTellsOfChildrenAndOfTheEnd) {
+TEST_F(SimCoordinatorTest, ListWatch_ReportsChildrenAndDelete) {
   client.connect();
   other.connect();
   client.send("list", ListAndWatch{"/p", client.logs("list")});
@@ -314,7 +314,7 @@ TEST_F(SimCoordinatorTest, AListWatchTellsOfChildrenAndOfTheEnd) {
   EXPECT_EQ(coordinator().server_watches() + coordinator().live_interests(), 0u);
 }
 
-TEST_F(SimCoordinatorTest, AnExistsWatchWaitsForTheNodeToComeAndToGo) {
+TEST_F(SimCoordinatorTest, ExistsWatch_ReportsCreateAndDelete) {
   client.connect();
   const auto exists = [&](const std::string& label) {
     return client.send(label, ExistsAndWatch{"/p/x", client.logs(label)});
@@ -352,7 +352,7 @@ TEST_F(SimCoordinatorTest, AnExistsWatchWaitsForTheNodeToComeAndToGo) {
   EXPECT_EQ(coordinator().server_watches(), 0u);
 }
 
-TEST_F(SimCoordinatorTest, TheNextServerTellsOfWhatWasMissedOfEveryKindOfWatch) {
+TEST_F(SimCoordinatorTest, Reconnected_MissedEventsOfAllWatchesArrive) {
   client.connect();
   auto& ensemble = world.ensemble();
   for (const char* path : {"/list", "/busy", "/doomed", "/known", "/set"}) ensemble.create(path);
@@ -384,7 +384,7 @@ TEST_F(SimCoordinatorTest, TheNextServerTellsOfWhatWasMissedOfEveryKindOfWatch) 
   EXPECT_EQ(client.log, (Log{"/absent created", "/list children", "/known deleted"}));
 }
 
-TEST_F(SimCoordinatorTest, ATransactionIsOfTheQuorum) {
+TEST_F(SimCoordinatorTest, Transaction_NeedsTheQuorum) {
   client.connect();
   client.log_answers = true;
   client.send("ok", Transaction{"/p", {write::Create{"/p/x"}}});
@@ -405,7 +405,7 @@ TEST_F(SimCoordinatorTest, ATransactionIsOfTheQuorum) {
   EXPECT_EQ(client.log, (Log{"quorum", "isolated: ok"}));
 }
 
-TEST_F(SimCoordinatorTest, CountsRequestsByKind) {
+TEST_F(SimCoordinatorTest, Requests_AreCountedByKind) {
   client.connect();
   client.create("c");
   client.send("n", CountChildren{"/p"});
@@ -419,7 +419,7 @@ TEST_F(SimCoordinatorTest, CountsRequestsByKind) {
   EXPECT_EQ(world.client(1).requests(), 0u);
 }
 
-TEST_F(SimCoordinatorTest, CloseAnswersWhatIsLeftAndEndsTheSession) {
+TEST_F(SimCoordinatorTest, Close_AnswersRequestsAndEndsSession) {
   client.connect();
   client.create("mine");
   world.run_all();
@@ -440,7 +440,7 @@ TEST_F(SimCoordinatorTest, CloseAnswersWhatIsLeftAndEndsTheSession) {
   EXPECT_TRUE(world.steps().empty());
 }
 
-TEST_F(SimCoordinatorTest, CloseWithoutConnectionLeavesTheSessionToItsTimeout) {
+TEST_F(SimCoordinatorTest, CloseWhileDisconnected_SessionEndsByTimeout) {
   client.connect();
   client.create("mine");
   world.run_all();

@@ -38,7 +38,7 @@ class SimEnsembleTest : public ::testing::Test, public SimEnsemble::Server {
   std::vector<SessionId> gone;
 };
 
-TEST(SimClock, RunsTimersInOrderOfTimeAndThenOfSubmission) {
+TEST(SimClock, SeveralTimers_RunInOrderOfTimeAndSubmission) {
   SimClock clock;
   const Instant start = clock.now();
   std::string ran;
@@ -62,7 +62,7 @@ TEST(SimClock, RunsTimersInOrderOfTimeAndThenOfSubmission) {
   EXPECT_EQ(clock.next_due(), std::nullopt);
 }
 
-TEST(SimClock, TimersOfAHeldProcessAreOverdueAfterwards) {
+TEST(SimClock, ProcessHeld_TimersAreOverdueAfterwards) {
   SimClock clock;
   ProcessClock process(clock, 1);
   const Instant start = clock.now();
@@ -79,7 +79,7 @@ TEST(SimClock, TimersOfAHeldProcessAreOverdueAfterwards) {
   EXPECT_EQ(ran, "sp");
 }
 
-TEST(SimDispatcher, KeepsTasksUntilTheyAreRun) {
+TEST(SimDispatcher, Posted_TasksWaitUntilRun) {
   SimDispatcher dispatcher;
   std::string ran;
   dispatcher.post([&] {
@@ -93,14 +93,14 @@ TEST(SimDispatcher, KeepsTasksUntilTheyAreRun) {
   EXPECT_EQ(ran, "abc");
 }
 
-TEST_F(SimEnsembleTest, NamesCountTheCreatesUnderTheParent) {
+TEST_F(SimEnsembleTest, SequentialNames_CountCreatesUnderParent) {
   EXPECT_EQ(create().name, "lock-0000000000");
   EXPECT_EQ(ensemble.create("/p/foreign"), Status::ok);  // this create counts, too
   EXPECT_EQ(ensemble.remove("/p/lock-0000000000"), Status::ok);
   EXPECT_EQ(create().name, "lock-0000000002");
 }
 
-TEST_F(SimEnsembleTest, TokensGrowOverDeletionOfTheParentAndRestarts) {
+TEST_F(SimEnsembleTest, ParentDeletedOrRestart_TokensStillIncrease) {
   const Reply first = create();
   ensemble.remove("/p/" + first.name);
   EXPECT_EQ(ensemble.reap_containers(), 1u);
@@ -114,7 +114,7 @@ TEST_F(SimEnsembleTest, TokensGrowOverDeletionOfTheParentAndRestarts) {
   EXPECT_EQ(ensemble.apply(session, Get{"/p/" + second.name}).token, second.token);
 }
 
-TEST_F(SimEnsembleTest, TheCounterSticksAtItsEnd) {
+TEST_F(SimEnsembleTest, CounterAtItsEnd_IsNotIncremented) {
   ensemble.set_counter("/p", last_sequence);
   EXPECT_EQ(create().name, "lock-2147483647");
   EXPECT_EQ(create().status, Status::node_exists);
@@ -122,7 +122,7 @@ TEST_F(SimEnsembleTest, TheCounterSticksAtItsEnd) {
   EXPECT_EQ(create().name, "lock-2147483647");
 }
 
-TEST_F(SimEnsembleTest, CreatesMissingParentsAsContainers) {
+TEST_F(SimEnsembleTest, MissingParents_AreCreatedAsContainers) {
   EXPECT_EQ(ensemble.apply(session, CreateParents{"/a/b/c"}).status, Status::ok);
   EXPECT_EQ(ensemble.apply(session, CreateParents{"/a/b/c"}).status, Status::ok);
   EXPECT_TRUE(ensemble.find("/a/b")->container);
@@ -134,7 +134,7 @@ TEST_F(SimEnsembleTest, CreatesMissingParentsAsContainers) {
   EXPECT_NE(ensemble.find("/p"), nullptr);
 }
 
-TEST_F(SimEnsembleTest, ReadsTellWhatIsThere) {
+TEST_F(SimEnsembleTest, Reads_ReturnCurrentState) {
   const Reply created = create();
   const Reply got = ensemble.apply(session, Get{"/p/" + created.name});
   EXPECT_EQ(got.data, "data");
@@ -205,7 +205,7 @@ TEST_F(SimEnsembleTest, AclOfUsers_PermitsEveryClient) {
   EXPECT_EQ(ensemble.apply(session, Delete{path}).status, Status::no_auth);
 }
 
-TEST_F(SimEnsembleTest, CheckChangesNothing) {
+TEST_F(SimEnsembleTest, Check_ChangesNothing) {
   const std::int64_t zxid = ensemble.last_zxid();
   events.clear();
   EXPECT_EQ(ensemble.apply(session, Check{"/p"}).status, Status::ok);
@@ -213,7 +213,7 @@ TEST_F(SimEnsembleTest, CheckChangesNothing) {
   EXPECT_TRUE(events.empty());
 }
 
-TEST_F(SimEnsembleTest, AnnouncedDeletionIsOneTransaction) {
+TEST_F(SimEnsembleTest, AnnouncedDelete_IsOneTransaction) {
   const std::string path = "/p/" + create().name;
   const std::int64_t zxid = ensemble.last_zxid();
   events.clear();
@@ -223,7 +223,7 @@ TEST_F(SimEnsembleTest, AnnouncedDeletionIsOneTransaction) {
   EXPECT_TRUE(ensemble.ephemerals(session).empty());
 }
 
-TEST_F(SimEnsembleTest, ATransactionIsCarriedOutWholeAndTellsThenOfEveryChange) {
+TEST_F(SimEnsembleTest, Transaction_IsAtomicAndFiresAllEvents) {
   const std::string own = "/p/" + create().name;
   ensemble.create("/old", "1");
   ensemble.create("/gone");
@@ -250,7 +250,7 @@ TEST_F(SimEnsembleTest, ATransactionIsCarriedOutWholeAndTellsThenOfEveryChange) 
   EXPECT_EQ(ensemble.apply(session, Transaction{}).status, Status::server_error);
 }
 
-TEST_F(SimEnsembleTest, ATransactionThatFailsChangesNothingAndSaysWhichOperation) {
+TEST_F(SimEnsembleTest, FailedTransaction_ChangesNothingAndNamesOperation) {
   const std::string own = "/p/" + create().name;
   ensemble.create("/old", "1");
   const SessionId other = ensemble.open_session(6s);
@@ -289,7 +289,7 @@ TEST_F(SimEnsembleTest, ATransactionThatFailsChangesNothingAndSaysWhichOperation
   EXPECT_TRUE(events.empty());
 }
 
-TEST_F(SimEnsembleTest, ASessionExpiresWhenItIsNotTouchedForItsTimeout) {
+TEST_F(SimEnsembleTest, SessionNotTouchedForTimeout_Expires) {
   const Instant start = clock.now();
   create();
   create();
@@ -308,7 +308,7 @@ TEST_F(SimEnsembleTest, ASessionExpiresWhenItIsNotTouchedForItsTimeout) {
   EXPECT_EQ(clock.pending(), 0u);
 }
 
-TEST_F(SimEnsembleTest, ANewTimeoutCountsFromTheLastTouch) {
+TEST_F(SimEnsembleTest, NewTimeout_CountsFromLastTouch) {
   const Instant start = clock.now();
   ensemble.set_timeout(session, 2s);
   const SessionId immortal = ensemble.open_session(0s);
@@ -318,7 +318,7 @@ TEST_F(SimEnsembleTest, ANewTimeoutCountsFromTheLastTouch) {
   EXPECT_TRUE(ensemble.is_alive(immortal));
 }
 
-TEST_F(SimEnsembleTest, ANewLeaderGivesEverySessionItsFullTimeout) {
+TEST_F(SimEnsembleTest, NewLeader_GrantsEachSessionItsFullTimeout) {
   const Instant start = clock.now();
   clock.advance_to(start + 5s);
   ensemble.restart();

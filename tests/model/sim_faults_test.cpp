@@ -24,7 +24,7 @@ class SimFaultsTest : public ::testing::Test {
   Recorder client{world, 0};
 };
 
-TEST_F(SimFaultsTest, ABreakTakesAlongWhatIsInFlight) {
+TEST_F(SimFaultsTest, Disconnect_LosesRequestsInFlight) {
   client.create("applied");
   client.create("not applied");
   world.run({Step::Kind::serve, 0});
@@ -44,7 +44,7 @@ TEST_F(SimFaultsTest, ABreakTakesAlongWhatIsInFlight) {
   EXPECT_EQ(children(), 2u);
 }
 
-TEST_F(SimFaultsTest, SuspendedComesFirstEvenWhenTheReconnectIsFaster) {
+TEST_F(SimFaultsTest, FastReconnect_SuspendedIsReportedFirst) {
   client.create("lost");
   world.disconnect(0);
   world.reconnect(0);
@@ -53,7 +53,7 @@ TEST_F(SimFaultsTest, SuspendedComesFirstEvenWhenTheReconnectIsFaster) {
   EXPECT_EQ(client.log, (Log{"suspended", "lost: outcome unknown", "connected"}));
 }
 
-TEST_F(SimFaultsTest, AnAttemptThatBreaksIsNotTold) {
+TEST_F(SimFaultsTest, FailedReconnect_IsNotReported) {
   world.disconnect(0);
   world.reconnect(0);
   world.run({Step::Kind::serve, 0});
@@ -63,7 +63,7 @@ TEST_F(SimFaultsTest, AnAttemptThatBreaksIsNotTold) {
   EXPECT_EQ(client.log, (Log{"suspended", "connected"}));
 }
 
-TEST_F(SimFaultsTest, ALostReplyIsCarriedOutAndALostRequestIsNot) {
+TEST_F(SimFaultsTest, LostReply_IsExecutedUnlikeLostRequest) {
   world.lose_reply(0);
   client.create("reply");
   world.run_all();
@@ -79,7 +79,7 @@ TEST_F(SimFaultsTest, ALostReplyIsCarriedOutAndALostRequestIsNot) {
             (Log{"connected", "suspended", "other: outcome unknown", "request: outcome unknown"}));
 }
 
-TEST_F(SimFaultsTest, ALateCreateArrivesBeforeTheSessionMovesOrNotAtAll) {
+TEST_F(SimFaultsTest, LateCreate_ArrivesOnlyBeforeSessionMoves) {
   client.create("late");
   world.disconnect(0, OnTheWay::linger);
   EXPECT_EQ(children(), 0u);
@@ -98,7 +98,7 @@ TEST_F(SimFaultsTest, ALateCreateArrivesBeforeTheSessionMovesOrNotAtAll) {
                              "too late: outcome unknown", "connected"}));
 }
 
-TEST_F(SimFaultsTest, ALateCreateOfADeadSessionIsRejected) {
+TEST_F(SimFaultsTest, LateCreateOfEndedSession_IsRejected) {
   client.create("late");
   world.disconnect(0, OnTheWay::linger);
   world.expire(0);
@@ -106,7 +106,7 @@ TEST_F(SimFaultsTest, ALateCreateOfADeadSessionIsRejected) {
   EXPECT_EQ(children(), 0u);
 }
 
-TEST_F(SimFaultsTest, WatchesAreSetAgainAndTellWhatWasMissed) {
+TEST_F(SimFaultsTest, Reconnected_WatchesReportMissedEvents) {
   for (const char* path : {"/p/gone", "/p/announced", "/p/changed", "/p/same"}) {
     world.ensemble().create(path);
     client.watch(path, path);
@@ -130,7 +130,7 @@ TEST_F(SimFaultsTest, WatchesAreSetAgainAndTellWhatWasMissed) {
   EXPECT_EQ(client.log, Log{"/p/same deleted"});
 }
 
-TEST_F(SimFaultsTest, AnUnwatchWithoutConnectionIsNotSetAgain) {
+TEST_F(SimFaultsTest, UnwatchWhileDisconnected_IsNotSetAgain) {
   world.ensemble().create("/p/x");
   const RequestId watch = client.watch("w", "/p/x");
   world.run_all();
@@ -142,7 +142,7 @@ TEST_F(SimFaultsTest, AnUnwatchWithoutConnectionIsNotSetAgain) {
   EXPECT_EQ(client.log, (Log{"w: ok", "suspended", "connected"}));
 }
 
-TEST_F(SimFaultsTest, AnEventLostWithTheConnectionIsToldAgain) {
+TEST_F(SimFaultsTest, EventLostWithConnection_IsSentAgain) {
   world.ensemble().create("/p/x");
   client.watch("w", "/p/x");
   world.run_all();
@@ -153,7 +153,7 @@ TEST_F(SimFaultsTest, AnEventLostWithTheConnectionIsToldAgain) {
   EXPECT_EQ(client.log, (Log{"w: ok", "suspended", "connected", "w changed"}));
 }
 
-TEST_F(SimFaultsTest, AGetWatchWhoseReplyIsLostWatchesNothing) {
+TEST_F(SimFaultsTest, GetWatchReplyLost_WatchesNothing) {
   world.ensemble().create("/p/x");
   world.lose_reply(0);
   client.watch("w", "/p/x");
@@ -166,7 +166,7 @@ TEST_F(SimFaultsTest, AGetWatchWhoseReplyIsLostWatchesNothing) {
   EXPECT_EQ(coordinator().live_interests() + coordinator().server_watches(), 0u);
 }
 
-TEST_F(SimFaultsTest, AnExpiredSessionLosesItsConnectionNodesAndWatches) {
+TEST_F(SimFaultsTest, SessionExpired_ConnectionZnodesAndWatchesEnd) {
   world.ensemble().create("/p/x");
   client.create("mine");
   client.watch("w", "/p/x");
@@ -184,7 +184,7 @@ TEST_F(SimFaultsTest, AnExpiredSessionLosesItsConnectionNodesAndWatches) {
   EXPECT_EQ(world.ensemble().session_count(), 1u);
 }
 
-TEST_F(SimFaultsTest, PingsKeepAnIdleSessionAliveAndAPausedOneExpires) {
+TEST_F(SimFaultsTest, ProcessPaused_SessionExpiresWithoutPings) {
   world.run_for(60s);
   EXPECT_TRUE(client.log.empty());
   const SessionId session = coordinator().session();
@@ -202,7 +202,7 @@ TEST_F(SimFaultsTest, PingsKeepAnIdleSessionAliveAndAPausedOneExpires) {
   EXPECT_EQ(client.log, (Log{"suspended", "ended session ended", "connected!"}));
 }
 
-TEST_F(SimFaultsTest, NoPingWhileSomethingIsOutstanding) {
+TEST_F(SimFaultsTest, RequestOutstanding_SendsNoPing) {
   const SessionId session = coordinator().session();
   client.send("unserved", Get{"/p"});
   const Instant sent = world.now();
@@ -214,7 +214,7 @@ TEST_F(SimFaultsTest, NoPingWhileSomethingIsOutstanding) {
   EXPECT_TRUE(world.ensemble().is_alive(session));
 }
 
-TEST_F(SimFaultsTest, AnIsolatedServerAnswersReadsFromAnOldTree) {
+TEST_F(SimFaultsTest, IsolatedServer_AnswersReadsFromOldTree) {
   world.ensemble().create("/p/x", "old");
   client.watch("before", "/p/x");
   world.run_all();
@@ -237,7 +237,7 @@ TEST_F(SimFaultsTest, AnIsolatedServerAnswersReadsFromAnOldTree) {
   EXPECT_EQ(client.replies["behind it"].child_count, 3);
 }
 
-TEST_F(SimFaultsTest, TheQuorumExpiresAnIsolatedSessionAndItsClientDoesNotLearnOfIt) {
+TEST_F(SimFaultsTest, IsolatedSession_ExpiresWithoutClientEvent) {
   client.create("mine");
   world.run_all();
   const SessionId session = coordinator().session();
@@ -259,7 +259,7 @@ TEST_F(SimFaultsTest, TheQuorumExpiresAnIsolatedSessionAndItsClientDoesNotLearnO
             (Log{"suspended", "check: outcome unknown", "ended session ended", "connected!"}));
 }
 
-TEST_F(SimFaultsTest, ABreakEndsTheIsolation) {
+TEST_F(SimFaultsTest, Disconnect_EndsIsolation) {
   world.isolate(0);
   client.create("stuck");
   world.run_all();
@@ -271,7 +271,7 @@ TEST_F(SimFaultsTest, ABreakEndsTheIsolation) {
   EXPECT_EQ(children(), 1u);
 }
 
-TEST_F(SimFaultsTest, AServerThatStaysBehindCatchesUpWithTheClientsOwnWrites) {
+TEST_F(SimFaultsTest, LaggingServer_CatchesUpAtQuorumRequest) {
   client.create("lost");
   world.disconnect(0, OnTheWay::linger);
   coordinator().lag();
@@ -285,7 +285,7 @@ TEST_F(SimFaultsTest, AServerThatStaysBehindCatchesUpWithTheClientsOwnWrites) {
   EXPECT_EQ(client.replies["list"].children.size(), 1u);
 }
 
-TEST_F(SimFaultsTest, TouchesReachTheLeaderOnTheGrid) {
+TEST_F(SimFaultsTest, Touches_ReachLeaderAtRelayInterval) {
   World grid(1, {.session_timeout = 6s, .relay_interval = 1500ms, .relay_phase = 400ms});
   Recorder slow(grid, 0);
   slow.connect();  // the handshake is reported immediately
@@ -311,7 +311,7 @@ TEST_F(SimFaultsTest, TouchesReachTheLeaderOnTheGrid) {
   EXPECT_FALSE(grid.ensemble().is_alive(session));
 }
 
-TEST_F(SimFaultsTest, AShortIsolationDelaysTheTouches) {
+TEST_F(SimFaultsTest, ShortIsolation_DelaysTouches) {
   World grid(1, {.session_timeout = 6s, .relay_interval = 1500ms});
   Recorder slow(grid, 0);
   slow.connect();
@@ -327,7 +327,7 @@ TEST_F(SimFaultsTest, AShortIsolationDelaysTheTouches) {
   EXPECT_EQ(grid.ensemble().last_touch(session), start + 3s);
 }
 
-TEST_F(SimFaultsTest, InjectedAnswersAreGivenOnceAndToTheirKindOnly) {
+TEST_F(SimFaultsTest, InjectedReply_IsGivenOnceToItsKindOnly) {
   world.fail_next(0, OperationKind::create_contender, Status::quota_exceeded);
   world.fail_next(0, OperationKind::create_contender, Status::unknown, true);
   client.send("count", CountChildren{"/p"});
@@ -340,7 +340,7 @@ TEST_F(SimFaultsTest, InjectedAnswersAreGivenOnceAndToTheirKindOnly) {
   EXPECT_EQ(children(), 2u);
 }
 
-TEST_F(SimFaultsTest, ServersRestartWithTheirNodesAndSessions) {
+TEST_F(SimFaultsTest, ServersRestart_ZnodesAndSessionsRemain) {
   client.create("mine");
   world.run_all();
   const auto token = client.replies["mine"].token;
@@ -353,7 +353,7 @@ TEST_F(SimFaultsTest, ServersRestartWithTheirNodesAndSessions) {
   EXPECT_EQ(children(), 2u);
 }
 
-TEST_F(SimFaultsTest, RunUntilWaitsForAFact) {
+TEST_F(SimFaultsTest, RunUntil_WaitsForCondition) {
   client.create("c");
   EXPECT_TRUE(world.run_until([&] { return client.replies.contains("c"); }));
   world.disconnect(0);
@@ -362,7 +362,7 @@ TEST_F(SimFaultsTest, RunUntilWaitsForAFact) {
   EXPECT_TRUE(world.run_until([&] { return client.replies.contains("d"); }, 20s));
 }
 
-TEST_F(SimFaultsTest, AWorldThatNeverRestsIsNoticed) {
+TEST_F(SimFaultsTest, EndlessEvents_AreDetected) {
   std::function<void()> again = [&] { world.dispatcher(0).post(again); };
   again();
   EXPECT_THROW(world.run_all(1000), std::runtime_error);
@@ -461,7 +461,7 @@ class SimFaultsSweep {
   int labels_ = 0;
 };
 
-TEST(SimFaultsSweepTest, EveryRequestGetsExactlyOneReplyUnderEveryFault) {
+TEST(SimFaultsSweepTest, EveryFault_EachRequestGetsExactlyOneReply) {
   for (unsigned seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE(seed);
     SimFaultsSweep(seed).run();
@@ -469,7 +469,7 @@ TEST(SimFaultsSweepTest, EveryRequestGetsExactlyOneReplyUnderEveryFault) {
   }
 }
 
-TEST(SimFaultsSweepTest, TheSameSeedTellsTheSameStory) {
+TEST(SimFaultsSweepTest, SameSeed_GivesSameLog) {
   const std::string story = SimFaultsSweep(7).run();
   EXPECT_FALSE(story.empty());
   EXPECT_EQ(story, SimFaultsSweep(7).run());

@@ -76,7 +76,7 @@ class Made {
   History history_;
 };
 
-TEST(Checker, NothingIsWrongWithOneAfterTheOther) {
+TEST(Checker, HoldersInSequence_NoViolation) {
   EXPECT_EQ(Made()
                 .wanted(1)
                 .node(10)
@@ -96,15 +96,15 @@ TEST(Checker, NothingIsWrongWithOneAfterTheOther) {
             "");
 }
 
-TEST(Checker, TwoHold) {
+TEST(Checker, TwoHolders_ViolateI1) {
   EXPECT_EQ(Made().granted(1, 10).held(1).and_with(Made::grant(2, 11)).broken(), "I1");
 }
 
-TEST(Checker, OneStoodStillAndGoesOnToHold) {
+TEST(Checker, PausedHolderContinues_ViolatesI1) {
   EXPECT_EQ(Made().granted(1, 10).granted(2, 11).released(2).held(1).broken(), "I1");
 }
 
-TEST(Checker, AReaderAndAWriterHold) {
+TEST(Checker, ReaderAndWriterHold_ViolatesI1) {
   EXPECT_EQ(Made()
                 .granted(1, 10, Access::shared)
                 .held(1)
@@ -115,7 +115,7 @@ TEST(Checker, AReaderAndAWriterHold) {
             "I1");
 }
 
-TEST(Checker, MorePermitsThanThereAre) {
+TEST(Checker, MorePermitsThanExist_ViolatesI1) {
   Made made;
   made.with({.kind = Kind::permits_set, .number = 3})
       .granted(1, 10, Access::permits, 2)
@@ -128,7 +128,7 @@ TEST(Checker, MorePermitsThanThereAre) {
   EXPECT_EQ(made.broken(), "I1");
 }
 
-TEST(Checker, WhoseNodeWasTakenByHandIsExcusedOnce) {
+TEST(Checker, ZnodeDeletedByHand_IsExcusedOnce) {
   const auto taken = [](Made made) {
     made.with({.kind = Kind::taken, .hold = 1}).held(1).and_with(Made::grant(2, 11));
     return made;
@@ -138,15 +138,15 @@ TEST(Checker, WhoseNodeWasTakenByHandIsExcusedOnce) {
   EXPECT_EQ(taken(Made().granted(1, 10)).held(2).and_with(Made::grant(3, 12)).broken(), "I1");
 }
 
-TEST(Checker, ALowerToken) {
+TEST(Checker, LowerToken_ViolatesI2) {
   EXPECT_EQ(Made().granted(1, 10).released(1).granted(2, 9).broken(), "I2");
 }
 
-TEST(Checker, OneTokenOfTwoOwners) {
+TEST(Checker, TokenOfTwoOwners_ViolatesI2) {
   EXPECT_EQ(Made().granted(1, 10).released(1).granted(2, 10).broken(), "I2");
 }
 
-TEST(Checker, CountsThatAreNotGivenBack) {
+TEST(Checker, CountsNotReleased_ViolateI3) {
   Made made;
   made.granted(1, 10).with({.kind = Kind::counted, .owner = 1, .number = 1});
   EXPECT_EQ(made.broken(), "");
@@ -154,7 +154,7 @@ TEST(Checker, CountsThatAreNotGivenBack) {
   EXPECT_EQ(made.broken(), "I3");
 }
 
-TEST(Checker, ALossThatIsToldTwiceOrNeverOrLate) {
+TEST(Checker, LossNotifiedTwiceOrNeverOrLate_ViolatesI4) {
   EXPECT_EQ(Made().granted(1, 10).told(1).told(1).broken(), "I4");
   EXPECT_EQ(Made().granted(1, 10).lost(1, true).rest().broken(), "I4");
   EXPECT_EQ(Made().granted(1, 10).lost(1, false).broken(), "I4");
@@ -162,18 +162,18 @@ TEST(Checker, ALossThatIsToldTwiceOrNeverOrLate) {
   EXPECT_EQ(Made().granted(1, 10).told(1).held(1).broken(), "I4");
 }
 
-TEST(Checker, AWriteWithAnOlderToken) {
+TEST(Checker, WriteWithOlderToken_ViolatesI5) {
   Made made;
   made.with({.kind = Kind::written, .token = {10}}).with({.kind = Kind::written, .token = {9}});
   EXPECT_EQ(made.broken(), "I5");
 }
 
-TEST(Checker, AHolderIsRefused) {
+TEST(Checker, HolderRefused_ViolatesI5) {
   EXPECT_EQ(Made().with({.kind = Kind::refused, .flag = true, .hold = 1}).broken(), "I5");
   EXPECT_EQ(Made().with({.kind = Kind::refused, .flag = false, .hold = 1}).broken(), "");
 }
 
-TEST(Checker, AGuardedWriteWithoutTheNodeAndLiesAboutIt) {
+TEST(Checker, FalseCommitOutcome_ViolatesI5) {
   const Event done{.kind = Kind::written, .flag = true, .token = {10}, .number = 5};
   Event unguarded = done;
   unguarded.flag = false;
@@ -184,7 +184,7 @@ TEST(Checker, AGuardedWriteWithoutTheNodeAndLiesAboutIt) {
   EXPECT_EQ(Made().with({.kind = Kind::commit_told, .hold = 5}).broken(), "I5");
 }
 
-TEST(Checker, AnObserverIsToldOfWhatIsPast) {
+TEST(Checker, ObserverSeesPastState_IsViolation) {
   const auto seen = [](std::int64_t leader, std::int64_t number) {
     return Event{.kind = Kind::seen, .hold = 7, .token = {leader}, .number = number};
   };
@@ -208,7 +208,7 @@ TEST(Checker, AnObserverIsToldOfWhatIsPast) {
   EXPECT_EQ(then(seen(11, 0)), "");
 }
 
-TEST(Checker, SomebodyIsOvertaken) {
+TEST(Checker, ContenderOvertaken_IsViolation) {
   EXPECT_EQ(Made().node(10).node(11).granted(1, 11).released(1).granted(2, 10).broken(), "I2");
   EXPECT_EQ(Made().node(10).node(11).granted(1, 11).gone(10).broken(), "")
       << "a grant that no call takes is not recorded";
@@ -271,7 +271,7 @@ TEST(Checker, SomebodyIsOvertaken) {
             "I6");
 }
 
-TEST(Checker, TwoNodesOfOneAttempt) {
+TEST(Checker, TwoZnodesOfOneAttempt_ViolateI7) {
   const Event node{.kind = Kind::made, .token = {10}, .attempt = 77};
   Event other = node;
   other.token = {11};
@@ -279,7 +279,7 @@ TEST(Checker, TwoNodesOfOneAttempt) {
   EXPECT_EQ(Made().with(node).gone(10).with(other).broken(), "");
 }
 
-TEST(Checker, AnothersNodeIsDeleted) {
+TEST(Checker, ForeignZnodeDeleted_ViolatesI7) {
   EXPECT_EQ(Made().with({.kind = Kind::spoiled}).broken(), "I7");
   EXPECT_EQ(Made()
                 .granted(1, 10)
@@ -291,11 +291,11 @@ TEST(Checker, AnothersNodeIsDeleted) {
       << "the path was deleted by hand before";
 }
 
-TEST(Checker, SomethingIsLeft) {
+TEST(Checker, ZnodeLeft_ViolatesI8) {
   EXPECT_EQ(Made().with({.kind = Kind::left, .text = "a node"}).broken(), "I8");
 }
 
-TEST(Checker, ACallThatEndsTwiceOrNeverOrLate) {
+TEST(Checker, CallEndsTwiceOrNeverOrLate_ViolatesI9) {
   EXPECT_EQ(Made().wanted(1).ended(1).ended(1).broken(), "I9");
   EXPECT_EQ(Made().wanted(1).rest().broken(), "I9");
   EXPECT_EQ(Made().granted(1, 10).rest().broken(), "I9");

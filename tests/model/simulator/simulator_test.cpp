@@ -25,7 +25,7 @@ std::string violation_of(const Plan& plan) {
   return violation ? violation->invariant + ": " + violation->text : std::string();
 }
 
-TEST(Simulator, TheSameSeedGivesTheSameHistory) {
+TEST(Simulator, SameSeed_GivesSameHistory) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const Plan plan = make_plan(seed);
     EXPECT_EQ(plan, make_plan(seed));
@@ -33,7 +33,7 @@ TEST(Simulator, TheSameSeedGivesTheSameHistory) {
   }
 }
 
-TEST(Simulator, APlanCanBeWrittenDown) {
+TEST(Simulator, PlanAsText_ParsesToSamePlan) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const Plan plan = make_plan(seed);
     const auto read = parse_plan(to_text(plan));
@@ -47,7 +47,7 @@ TEST(Simulator, APlanCanBeWrittenDown) {
   EXPECT_FALSE(parse_plan("setup slots=0"));
 }
 
-TEST(Simulator, APlanIsMadeAsSmallAsItFails) {
+TEST(Simulator, FailingPlan_ShrinksToMinimum) {
   const Plan plan = make_plan(7);
   ASSERT_GT(plan.steps.size(), 4U);
   const std::vector<PlanStep> needed{plan.steps[1], plan.steps[4]};
@@ -62,7 +62,7 @@ TEST(Simulator, APlanIsMadeAsSmallAsItFails) {
   EXPECT_EQ(least.steps[1].at, needed[1].at);
 }
 
-TEST(Simulator, SeedsKeepTheInvariants) {
+TEST(Simulator, RandomSeeds_InvariantsHold) {
   Tally sum;
   for (std::uint64_t seed = 1; seed <= 1'500; ++seed) {
     const auto one = run(make_plan(seed));
@@ -79,7 +79,7 @@ TEST(Simulator, SeedsKeepTheInvariants) {
   }
 }
 
-TEST(Simulator, ALossWithoutACauseIsFound) {
+TEST(Simulator, LossWithoutCause_IsDetected) {
   using Kind = Event::Kind;
   Plan plan;
   plan.steps = {{.act = Act::lead}, {.act = Act::resign}};
@@ -106,7 +106,7 @@ Plan plan_of(const std::string& text) {
 
 // A contender of the client got a negative sequence number. The holder was then notified that its
 // path had been recreated, and its znode was left.
-TEST(Simulator, ANumberFromACounterAtItsEndTakesNothingFromTheHolder) {
+TEST(Simulator, NegativeSequenceNumber_HolderIsNotLost) {
   EXPECT_EQ(violation_of(plan_of(R"(
 seed 181
 setup ensembles=3 latency_us=2000
@@ -120,7 +120,7 @@ step at=10210279 slot=1 hold=3360000 salt=234
 
 // A majority was acquired. An ensemble that stopped replying late then delayed the call beyond its
 // deadline.
-TEST(Simulator, ASpareEnsembleIsNotWaitedForBeyondTheDeadline) {
+TEST(Simulator, SpareEnsembleSilent_DeadlineIsMet) {
   EXPECT_EQ(violation_of(plan_of(R"(
 seed 9
 setup slots=3 ensembles=3 latency_us=100 drift0=20000 drift1=-41000 drift3=20000
@@ -135,7 +135,7 @@ step at=11117382 act=1 fault=lost_reply_parents length=1080000 salt=596
 // The container was recreated. A create in it lost its reply, and another create of this client
 // followed. The first was assumed to be deleted with the old container. It enqueued again behind
 // its own znode, which was never deleted.
-TEST(Simulator, WhatWasMadeInANewContainerIsNotTakenForGoneWithTheOldOne) {
+TEST(Simulator, ZnodeInRecreatedContainer_IsNotAssumedDeleted) {
   EXPECT_EQ(violation_of(plan_of(R"(
 seed 21226
 setup slots=3 session_ms=4000 latency_us=10000
