@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "zklock/client_options.h"
@@ -32,6 +34,11 @@ struct ClientFactory;
 /// expire it. After an outage of the whole ensemble, that takes up to T and two ticks from the
 /// moment when the ensemble is back. Waiting calls enqueue again, behind those znodes.
 enum class ConnectionState { connected, suspended, reconnected, lost };
+
+/// Returns the name of the enumerator, for example "connected"; "unknown" for any other value.
+std::string_view to_string(ConnectionState state) noexcept;
+/// Writes to_string().
+std::ostream& operator<<(std::ostream& out, ConnectionState state);
 
 /// Keeps a listener registered. The destructor removes the listener. It blocks until a running call
 /// of the listener returns, unless the destructor runs in that call.

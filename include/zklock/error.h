@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "zklock/version.h"
+
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -75,6 +78,11 @@ enum class Errc {
 /// Returns the category of the Errc codes, with the name "zklock".
 const std::error_category& error_category() noexcept;
 std::error_code make_error_code(Errc e) noexcept;
+
+/// Returns the name of the enumerator, for example "not_connected"; "unknown" for any other value.
+std::string_view to_string(Errc code) noexcept;
+/// Writes to_string(). With spdlog or fmt, include <fmt/ostream.h> and pass fmt::streamed(code).
+std::ostream& operator<<(std::ostream& out, Errc code);
 
 /// Thrown by zklock's functions. what() reads as a sentence: operation, path, cause, and, if known,
 /// what to do. The code follows. For example:

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "zklock/version.h"
+
 #include <compare>
 #include <cstdint>
+#include <iosfwd>
+#include <string>
 
 namespace zklock {
 
@@ -35,5 +39,11 @@ struct FencingToken {
 
   friend auto operator<=>(const FencingToken&, const FencingToken&) = default;
 };
+
+/// Returns both parts in decimal, for example "12884901893.0". The text is for people: it does not
+/// sort as the token does.
+std::string to_string(const FencingToken& token);
+/// Writes to_string().
+std::ostream& operator<<(std::ostream& out, const FencingToken& token);
 
 }  // namespace zklock

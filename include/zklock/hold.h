@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <iosfwd>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "zklock/fencing_token.h"
 #include "zklock/lease_clock.h"
@@ -31,6 +33,11 @@ class Contender;
 /// |           | deleted, the maximum hold time ended, the release was   |                 |
 /// |           | forced, or the hold was released                        |                 |
 enum class HoldState { held, suspended, lost };
+
+/// Returns the name of the enumerator, for example "held"; "unknown" for any other value.
+std::string_view to_string(HoldState state) noexcept;
+/// Writes to_string().
+std::ostream& operator<<(std::ostream& out, HoldState state);
 
 /// One count of a lock, or permits of a semaphore. The destructor releases it.
 ///

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <iosfwd>
 #include <string>
+#include <string_view>
 
 #include "zklock/fencing_token.h"
 #include "zklock/owner.h"
@@ -59,6 +61,11 @@ struct LockEvent {
   std::size_t position = 0;    ///< for waiting: number of contenders ahead
   std::size_t part_index = 0;  ///< index of a MultiMutex's path or QuorumMutex's client
 };
+
+/// Returns the name of the enumerator, for example "waiting"; "unknown" for any other value.
+std::string_view to_string(LockEvent::Kind kind) noexcept;
+/// Writes to_string().
+std::ostream& operator<<(std::ostream& out, LockEvent::Kind kind);
 
 /// Receives the events; see MutexOptions::listener and QuorumOptions::listener.
 using LockListener = std::function<void(const LockEvent&)>;

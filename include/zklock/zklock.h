@@ -2,6 +2,8 @@
 #pragma once
 
 /// Includes all public headers of zklock.
+#include "zklock/version.h"
+
 #include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
 #include "zklock/client.h"

@@ -15,15 +15,11 @@ const char* word(End end) {
   return "?";
 }
 
-std::string text(const FencingToken& token) {
-  return std::to_string(token.zxid) + "." + std::to_string(token.turn);
-}
-
 }  // namespace
 
 std::string describe(const Grant& grant) {
   std::ostringstream out;
-  out << "lock " << grant.lock << " token " << text(grant.token) << " weight " << grant.weight
+  out << "lock " << grant.lock << " token " << grant.token << " weight " << grant.weight
       << " client " << (grant.id >> 56U) << '.' << (grant.id >> 40U & 0xFFFFU) << '.'
       << (grant.id >> 32U & 0xFFU) << '.' << (grant.id & 0xFFFFFFFFU) << " owner " << std::hex
       << grant.owner << " session " << grant.session << std::dec << " call " << grant.call
@@ -41,12 +37,12 @@ void write(std::ostream& out, const History& history) {
   }
   for (const Grant& grant : history.grants) out << "grant " << describe(grant) << '\n';
   for (const LossNotice& notice : history.notices) {
-    out << "notice lock " << notice.lock << " token " << text(notice.token) << " owner " << std::hex
+    out << "notice lock " << notice.lock << " token " << notice.token << " owner " << std::hex
         << notice.owner << std::dec << '\n';
   }
   for (const Visit& visit : history.visits) {
-    out << (visit.reading ? "read" : "write") << " lock " << visit.lock << " token "
-        << text(visit.token) << (visit.accepted ? "" : " refused") << '\n';
+    out << (visit.reading ? "read" : "write") << " lock " << visit.lock << " token " << visit.token
+        << (visit.accepted ? "" : " refused") << '\n';
   }
 }
 

@@ -28,19 +28,10 @@ namespace {
 using zklock::Hold;
 using zklock::HoldState;
 
-std::string name_of(HoldState state) {
-  switch (state) {
-    case HoldState::held: return "held";
-    case HoldState::suspended: return "suspended";
-    case HoldState::lost: return "lost";
-  }
-  return "?";
-}
-
 void say_state(const Hold& hold) {
   // Reads the state first, before any other code can run.
   const HoldState state = hold.state();
-  std::cout << name_of(state) << ' ' << hold.token().zxid << std::endl;
+  std::cout << state << ' ' << hold.token().zxid << std::endl;
 }
 
 int run(char** argv) {

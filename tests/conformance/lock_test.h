@@ -5,7 +5,6 @@
 #include <future>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -19,15 +18,6 @@
 #include "support/wait_for.h"
 #include "support/zookeeper_server.h"
 #include "zklock/zklock.h"
-
-namespace zklock {
-
-// Used in the messages of failed expectations.
-inline void PrintTo(Errc code, std::ostream* out) {
-  *out << make_error_code(code).message() << " (" << static_cast<int>(code) << ')';
-}
-
-}  // namespace zklock
 
 namespace zklock::testing {
 

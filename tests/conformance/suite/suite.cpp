@@ -2,6 +2,7 @@
 #include "conformance/suite/suite.h"
 
 #include <algorithm>
+#include <ostream>
 
 namespace zklock::testing {
 
