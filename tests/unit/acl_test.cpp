@@ -23,7 +23,7 @@ std::vector<std::string> text(const std::vector<AclEntry>& entries) {
 }
 using Lines = std::vector<std::string>;
 
-TEST(Acl, Open) {
+TEST(Acl, OpenPolicy_ClientHasAllAndWorldReads) {
   EXPECT_EQ(text(node_acl(AclPolicy::open(), kOwn, {})),
             (Lines{"31 digest " + digest_id(kOwn), "1 world anyone"}));
   EXPECT_EQ(text(node_acl(AclPolicy::open(), kOwn, kUser)),
@@ -31,21 +31,21 @@ TEST(Acl, Open) {
   EXPECT_EQ(text(parent_acl(AclPolicy::open(), kUser)), Lines{"31 world anyone"});
 }
 
-TEST(Acl, CreatorAll) {
+TEST(Acl, CreatorAllPolicy_ClientAndUserHaveEntries) {
   EXPECT_EQ(text(node_acl(AclPolicy::creator_all(), kOwn, kUser)),
             (Lines{"31 digest " + digest_id(kOwn), "1 digest " + digest_id(kUser)}));
   EXPECT_EQ(text(parent_acl(AclPolicy::creator_all(), kUser)),
             Lines{"31 digest " + digest_id(kUser)});
 }
 
-TEST(Acl, List) {
+TEST(Acl, ListPolicy_TakenUnchanged) {
   const AclPolicy policy =
       AclPolicy::list({{AclEntry::read, "ip", "10.0.0.0/8"}, {31, "auth", ""}});
   EXPECT_EQ(text(node_acl(policy, kOwn, kUser)), (Lines{"1 ip 10.0.0.0/8", "31 auth "}));
   EXPECT_EQ(text(parent_acl(policy, {})), (Lines{"1 ip 10.0.0.0/8", "31 auth "}));
 }
 
-TEST(Acl, InTheFormOfTheCClient) {
+TEST(Acl, CAcl_HasTheEntriesInOrder) {
   const Acl acl({{AclEntry::read, "ip", "10.0.0.0/8"}, {AclEntry::all, "auth", ""}});
   const ACL_vector& c_acl = acl.c_acl();
   ASSERT_EQ(c_acl.count, 2);

@@ -11,7 +11,7 @@ using namespace acquire_test;
 
 const AcquireFsm::Policy not_counting{.counts = false};
 
-TEST(AcquireFsmCrowd, GuessesItsPredecessorWithoutACount) {
+TEST(AcquireFsmCrowd, NotCounting_WatchesPredictedPredecessor) {
   Steps steps(not_counting);
   steps.start();
   EXPECT_FALSE(steps.fsm().counts());
@@ -20,40 +20,40 @@ TEST(AcquireFsmCrowd, GuessesItsPredecessorWithoutACount) {
   EXPECT_FALSE(steps.fsm().waited());
 }
 
-TEST(AcquireFsmCrowd, IsGrantedWithTheCreateWhereItIsKnownToBeFirst) {
+TEST(AcquireFsmCrowd, CreatedFirst_IsGrantedByTheCreate) {
   Steps steps(not_counting);
   steps.start();
   EXPECT_EQ(steps.created_first(5), "grant @a");
   EXPECT_FALSE(steps.fsm().waited());
 }
 
-TEST(AcquireFsmCrowd, NeedsALeaseEvenSo) {
+TEST(AcquireFsmCrowd, CreatedFirstWithoutLease_IsConfirmed) {
   Steps steps(not_counting);
   steps.start();
   EXPECT_EQ(steps.created_first(5, false), "check_own @a");
   EXPECT_EQ(steps.checked(Status::ok), "grant @a");
 }
 
-TEST(AcquireFsmCrowd, MarksEvenSo) {
+TEST(AcquireFsmCrowd, CreatedFirstWithLockDelay_MarksBeforeGrant) {
   Steps steps({.counts = false, .lock_delay = std::chrono::seconds(3)});
   steps.start();
   EXPECT_EQ(steps.created_first(5).substr(0, 5), "mark ");
 }
 
-TEST(AcquireFsmCrowd, IsNotGrantedAfterGivingUpEvenSo) {
+TEST(AcquireFsmCrowd, CreatedFirstAfterWithdrawal_RemovesNode) {
   Steps steps(not_counting);
   steps.start();
   steps.withdraw();
   EXPECT_EQ(steps.created_first(5), "remove_node " + node(5) + " @a");
 }
 
-TEST(AcquireFsmCrowd, CountsWhoeverIsToBeCounted) {
+TEST(AcquireFsmCrowd, CreatedFirstWhileCounting_AwaitsTheCount) {
   Steps steps;
   steps.start();
   EXPECT_EQ(steps.created_first(5), "") << "the answer to the count is on its way";
 }
 
-TEST(AcquireFsmCrowd, ListsWhenThePredecessorIsNotThere) {
+TEST(AcquireFsmCrowd, PredictedPredecessorMissing_Lists) {
   Steps steps(not_counting);
   steps.start();
   steps.created(5);
@@ -62,13 +62,13 @@ TEST(AcquireFsmCrowd, ListsWhenThePredecessorIsNotThere) {
   EXPECT_FALSE(steps.fsm().waited()) << "for the next, the lock was free";
 }
 
-TEST(AcquireFsmCrowd, ListsWhereNoPredecessorCanBeGuessed) {
+TEST(AcquireFsmCrowd, NoPredictablePredecessor_Lists) {
   Steps steps(not_counting);
   steps.start();
   EXPECT_EQ(steps.created(0), "list @a");
 }
 
-TEST(AcquireFsmCrowd, SaysThatItHasWaited) {
+TEST(AcquireFsmCrowd, WatchArmed_ReportsThatItWaited) {
   Steps steps(not_counting);
   steps.start();
   steps.created(5);
@@ -77,20 +77,20 @@ TEST(AcquireFsmCrowd, SaysThatItHasWaited) {
   EXPECT_EQ(steps.predecessor_changed(), "grant @a");
 }
 
-TEST(AcquireFsmCrowd, RecoversALostCreate) {
+TEST(AcquireFsmCrowd, CreateOutcomeUnknown_StartsRecovery) {
   Steps steps(not_counting);
   steps.start();
   EXPECT_EQ(steps.created(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.state(), State::proving);
 }
 
-TEST(AcquireFsmCrowd, MakesParents) {
+TEST(AcquireFsmCrowd, ParentMissing_CreatesParents) {
   Steps steps(not_counting);
   steps.start();
   EXPECT_EQ(steps.created(Status::no_node), "create_parents");
 }
 
-TEST(AcquireFsmCrowd, RemovesTheNodeOfWhoGaveUpMeanwhile) {
+TEST(AcquireFsmCrowd, WithdrawnDuringCreate_RemovesNode) {
   Steps steps(not_counting);
   steps.start();
   steps.withdraw();
@@ -98,7 +98,7 @@ TEST(AcquireFsmCrowd, RemovesTheNodeOfWhoGaveUpMeanwhile) {
   EXPECT_EQ(steps.state(), State::ended);
 }
 
-TEST(AcquireFsmCrowd, CountsWhereItMayNotGuess) {
+TEST(AcquireFsmCrowd, PredictionNotAllowed_Counts) {
   for (const AcquireFsm::Policy& policy :
        {AcquireFsm::Policy{.wait = false, .counts = false},
         AcquireFsm::Policy{.lists = true, .counts = false},

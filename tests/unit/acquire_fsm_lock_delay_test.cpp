@@ -62,7 +62,7 @@ Steps clearing(AcquireFsm::Policy policy = {}) {
 
 // ---- leaving a marker --------------------------------------------------------------------------
 
-TEST(AcquireDelay, WithoutOneNothingIsMarked) {
+TEST(AcquireDelay, NoLockDelay_NoMarker) {
   Steps steps;
   steps.start();
   steps.created(5);
@@ -71,7 +71,7 @@ TEST(AcquireDelay, WithoutOneNothingIsMarked) {
   EXPECT_EQ(steps.unmark(), "");
 }
 
-TEST(AcquireDelay, ItIsMarkedBeforeEveryKindOfGrant) {
+TEST(AcquireDelay, LockDelay_MarksBeforeEveryKindOfGrant) {
   EXPECT_EQ(marking().marked(Status::ok), "grant @a");
   Steps listed(with_delay());
   listed.start();
@@ -92,7 +92,7 @@ TEST(AcquireDelay, ItIsMarkedBeforeEveryKindOfGrant) {
   EXPECT_EQ(confirmed.marked(Status::ok), "grant @a");
 }
 
-TEST(AcquireDelay, ItIsOfTheTokenThatWasAdopted) {
+TEST(AcquireDelay, AdoptedNode_MarkerHasItsToken) {
   Steps steps(with_delay());
   steps.start();
   steps.answer(Status::unknown);
@@ -103,7 +103,7 @@ TEST(AcquireDelay, ItIsOfTheTokenThatWasAdopted) {
             "mark " + DelayMarker::make(3s, {token_of_inspection}, {5}).name + " @a");
 }
 
-TEST(AcquireDelay, WritersMarkAndTheOthersDoNot) {
+TEST(AcquireDelay, SharedAccess_OnlyWritersMark) {
   const auto first_answer = [](const QueueRule& rule) {
     Steps steps(with_delay(rule));
     steps.start();
@@ -115,7 +115,7 @@ TEST(AcquireDelay, WritersMarkAndTheOthersDoNot) {
   EXPECT_EQ(first_answer(QueueRule::permits(1, 2, false)), "grant @a");
 }
 
-TEST(AcquireDelay, AMarkerThatIsThereIsItsOwn) {
+TEST(AcquireDelay, MarkerExistsAlready_IsGranted) {
   Steps steps = marking();
   EXPECT_EQ(steps.marked(Status::unknown), mark_own);
   EXPECT_EQ(steps.marked(Status::throttled), "pause");
@@ -124,7 +124,7 @@ TEST(AcquireDelay, AMarkerThatIsThereIsItsOwn) {
   EXPECT_TRUE(steps.fsm().leaves_delay());
 }
 
-TEST(AcquireDelay, TheLeaseMustHaveLastedMeanwhile) {
+TEST(AcquireDelay, LeaseLapsedWhileMarking_IsConfirmed) {
   Steps steps = marking();
   EXPECT_EQ(steps.marked(Status::ok, false), "check_own @a");
   EXPECT_EQ(steps.checked(Status::ok, false), "pause");
@@ -132,7 +132,7 @@ TEST(AcquireDelay, TheLeaseMustHaveLastedMeanwhile) {
   EXPECT_EQ(steps.checked(Status::ok), "grant @a") << "it is marked once";
 }
 
-TEST(AcquireDelay, TheNextNodeIsMarkedAnew) {
+TEST(AcquireDelay, NextNode_IsMarkedAgain) {
   Steps steps = marking();
   steps.marked(Status::ok, false);
   EXPECT_EQ(steps.checked(Status::no_node), unmark_own + ", create id1.2");
@@ -140,7 +140,7 @@ TEST(AcquireDelay, TheNextNodeIsMarkedAnew) {
   EXPECT_EQ(steps.counted(1), "mark " + DelayMarker::make(3s, {token_of_create}, {6}).name + " @a");
 }
 
-TEST(AcquireDelay, WhoIsReleasedTakesItsMarkerAwayOnce) {
+TEST(AcquireDelay, Released_RemovesItsMarkerOnce) {
   Steps steps = marking();
   steps.marked(Status::ok);
   EXPECT_EQ(steps.unmark(), own_marker);
@@ -148,7 +148,7 @@ TEST(AcquireDelay, WhoIsReleasedTakesItsMarkerAwayOnce) {
   EXPECT_EQ(steps.unmark(), "");
 }
 
-TEST(AcquireDelay, WhoGivesUpLeavesNone) {
+TEST(AcquireDelay, Withdrawn_RemovesNodeAndMarker) {
   EXPECT_EQ(marking().withdraw(), remove_both);
   Steps steps = marking();
   steps.marked(Status::ok, false);
@@ -159,14 +159,14 @@ TEST(AcquireDelay, WhoGivesUpLeavesNone) {
   EXPECT_EQ(pausing.withdraw(), remove_both);
 }
 
-TEST(AcquireDelay, WhoFailsToMarkDoesNotHold) {
+TEST(AcquireDelay, MarkingFails_FailsAndRemovesBoth) {
   EXPECT_EQ(marking().marked(Status::no_auth, true, "why"),
             remove_both + ", " + failure(Errc::no_auth, "why"));
   EXPECT_EQ(marking().marked(Status::quota_exceeded),
             remove_both + ", " + failure(Errc::quota_exceeded));
 }
 
-TEST(AcquireDelay, WhoLosesItsNodeMeanwhileHasNotHeld) {
+TEST(AcquireDelay, NodeLostWhileMarking_IsNotGranted) {
   EXPECT_EQ(marking().marked(Status::no_node), unmark_own + ", create id1.2");
   Steps deleted = marking();
   EXPECT_EQ(deleted.own_node_deleted(), "");
@@ -184,7 +184,7 @@ TEST(AcquireDelay, WhoLosesItsNodeMeanwhileHasNotHeld) {
 
 // ---- finding a marker --------------------------------------------------------------------------
 
-TEST(AcquireDelay, WhoeverIsFirstWaitsForTheEndOfIt) {
+TEST(AcquireDelay, FirstBehindMarker_WaitsForTheDelay) {
   struct Wish {
     QueueRule rule;
     std::string name;
@@ -204,7 +204,7 @@ TEST(AcquireDelay, WhoeverIsFirstWaitsForTheEndOfIt) {
   }
 }
 
-TEST(AcquireDelay, ToBeAloneIsToSeeNone) {
+TEST(AcquireDelay, MarkerAmongChildren_IsCounted) {
   Steps steps;
   steps.start();
   steps.created(5);
@@ -213,7 +213,7 @@ TEST(AcquireDelay, ToBeAloneIsToSeeNone) {
   EXPECT_EQ(steps.listed({left, own}), "delay");
 }
 
-TEST(AcquireDelay, TheMarkerOfWhoIsThereDelaysNobody) {
+TEST(AcquireDelay, MarkerOfPresentContender_DoesNotDelay) {
   Steps behind;
   behind.start();
   behind.created(5);
@@ -229,7 +229,7 @@ TEST(AcquireDelay, TheMarkerOfWhoIsThereDelaysNobody) {
   EXPECT_EQ(mine.listed({own_marker, own}), mark_own);
 }
 
-TEST(AcquireDelay, ATrustedReleaseIsAGrantAsEver) {
+TEST(AcquireDelay, AnnouncedRelease_IsGrantedWithoutDelay) {
   Steps steps;
   steps.start();
   steps.created(5);
@@ -238,7 +238,7 @@ TEST(AcquireDelay, ATrustedReleaseIsAGrantAsEver) {
   EXPECT_EQ(steps.predecessor_changed(), "grant @a");
 }
 
-TEST(AcquireDelay, AllAreWaitedForAndTakenAway) {
+TEST(AcquireDelay, SeveralMarkers_AreAllAwaitedAndRemoved) {
   for (const Children& lost : {Children{left, left_earlier}, Children{left_earlier, left}}) {
     Steps steps = delaying({}, lost);
     EXPECT_EQ(steps.delay_over(), "clear " + lost[1] + " @a");
@@ -248,14 +248,14 @@ TEST(AcquireDelay, AllAreWaitedForAndTakenAway) {
   }
 }
 
-TEST(AcquireDelay, WhatIsLeftMeanwhileDelaysAgain) {
+TEST(AcquireDelay, MarkerLeftDuringClearing_DelaysAgain) {
   Steps steps = clearing();
   steps.cleared(Status::ok);
   EXPECT_EQ(steps.listed({left_earlier, own}), "delay");
   EXPECT_EQ(steps.delay_over(), "clear " + left_earlier + " @a");
 }
 
-TEST(AcquireDelay, ASingleAttemptDoesNotWait) {
+TEST(AcquireDelay, SingleAttempt_DoesNotWaitForTheDelay) {
   Steps steps(once);
   steps.start();
   steps.created(5);
@@ -273,7 +273,7 @@ TEST(AcquireDelay, ASingleAttemptDoesNotWait) {
   EXPECT_EQ(delaying().delay_lasts(), "") << "who waits waits";
 }
 
-TEST(AcquireDelay, WhoWaitsForItsEndLosesAndLeavesAsEver) {
+TEST(AcquireDelay, LossOrWithdrawalWhileDelaying_EndsTheDelay) {
   EXPECT_EQ(delaying().withdraw(), remove_own);
   EXPECT_EQ(delaying().session_ended(session_b), "");
   EXPECT_EQ(delaying().session_ended(), "create id1.2");
@@ -288,7 +288,7 @@ TEST(AcquireDelay, WhoWaitsForItsEndLosesAndLeavesAsEver) {
   EXPECT_EQ(delaying().deleted(node(4)), "");
 }
 
-TEST(AcquireDelay, WhoTakesThemAwayMayMeetTrouble) {
+TEST(AcquireDelay, ClearingFails_RepeatsQueuesAgainOrFails) {
   Steps steps = clearing();
   EXPECT_EQ(steps.cleared(Status::unknown), "clear " + left + " @a");
   EXPECT_EQ(steps.cleared(Status::throttled), "pause");
@@ -303,14 +303,14 @@ TEST(AcquireDelay, WhoTakesThemAwayMayMeetTrouble) {
   EXPECT_EQ(clearing().withdraw(), remove_own);
 }
 
-TEST(AcquireDelay, WhatIsClearedOfItsOwnMakesIsMarkedThen) {
+TEST(AcquireDelay, ClearedWithLockDelay_MarksBeforeGrant) {
   Steps steps = clearing(with_delay());
   EXPECT_FALSE(steps.fsm().leaves_delay());
   EXPECT_EQ(steps.cleared(Status::ok), "list @a");
   EXPECT_EQ(steps.listed({own}), mark_own);
 }
 
-TEST(AcquireDelay, AnswersThatBelongToNoStateChangeNothing) {
+TEST(AcquireDelay, ReplyInWrongState_HasNoEffect) {
   for (const State state : all_states) {
     Steps steps = steps_in(state);
     const State before = steps.state();

@@ -29,14 +29,14 @@ AcquireFsm listing(AcquireFsm::Policy policy = {}) {
 
 // The last change of the children was the create of its own znode. So the only child is its own
 // znode.
-TEST(AcquireFsmParent, IsItsOwnWhereNothingHasChangedSinceItCame) {
+TEST(AcquireFsmParent, NoChangeSinceCreate_IsGrantedByTheCount) {
   AcquireFsm alone = created();
   EXPECT_EQ(describe(alone.counted({Status::ok, session_a, {token_of_create}, 1}, true)),
             "grant @a");
 }
 
 // A child was deleted since. It can have been a predecessor or its own znode.
-TEST(AcquireFsmParent, IsListedWhereTheOneChildMayBeAnother) {
+TEST(AcquireFsmParent, ChangedSinceCreate_Lists) {
   for (const FencingToken last : {older, younger}) {
     AcquireFsm fsm = created();
     EXPECT_EQ(describe(fsm.counted({Status::ok, session_a, last, 1}, true)), "list @a");
@@ -45,12 +45,12 @@ TEST(AcquireFsmParent, IsListedWhereTheOneChildMayBeAnother) {
   }
 }
 
-TEST(AcquireFsmParent, OfItsOwnNodeIsOlderThanThat) {
+TEST(AcquireFsmParent, ParentOlderThanNode_IsGranted) {
   AcquireFsm first = listing();
   EXPECT_EQ(describe(first.listed({Status::ok, older, Children{node(5)}, ""}, true)), "grant @a");
 }
 
-TEST(AcquireFsmParent, ThatIsYoungerHasOnlyAStrangerOfTheOwnName) {
+TEST(AcquireFsmParent, ParentNewerThanNode_NodeCountsAsDeleted) {
   AcquireFsm first = listing();
   EXPECT_EQ(describe(first.listed({Status::ok, younger, Children{node(5)}, ""}, true)),
             "create id1.2");
@@ -59,7 +59,7 @@ TEST(AcquireFsmParent, ThatIsYoungerHasOnlyAStrangerOfTheOwnName) {
             failure(Errc::node_deleted));
 }
 
-TEST(AcquireFsmParent, IsListedWhenAPredecessorIsYoungerThanItsNumberSays) {
+TEST(AcquireFsmParent, PredecessorNewerThanOwnNode_ListsAgain) {
   for (const bool stranger : {false, true}) {
     AcquireFsm fsm = created();
     EXPECT_EQ(describe(fsm.counted({Status::ok, session_a, older, 2}, true)),
@@ -72,7 +72,7 @@ TEST(AcquireFsmParent, IsListedWhenAPredecessorIsYoungerThanItsNumberSays) {
 
 // The znode was created by hand in the path of the own znode. The contender waits for it, and does
 // not take a write of it for a release.
-TEST(AcquireFsmParent, IsListedOnceForANodeThatAListShowsAgain) {
+TEST(AcquireFsmParent, NewerPredecessorListedAgain_IsWaitedFor) {
   const Children queue{node(4), node(5)};
   const std::string data = data_of("other");
   const WatchedAnswer made{Status::ok, younger, data, ""};
@@ -89,7 +89,7 @@ TEST(AcquireFsmParent, IsListedOnceForANodeThatAListShowsAgain) {
   EXPECT_EQ(describe(fsm.watched(node(4), another)), "unwatch, list @a");
 }
 
-TEST(AcquireFsmParent, IsNotWaitedForWhereItIsYounger) {
+TEST(AcquireFsmParent, ParentRecreated_CreatesAgain) {
   const Children queue{node(4), node(5)};
   AcquireFsm fsm = listing();
   fsm.listed({Status::ok, older, queue, ""}, true);
@@ -99,7 +99,7 @@ TEST(AcquireFsmParent, IsNotWaitedForWhereItIsYounger) {
 }
 
 // The token of the holder's grant decides, and not the czxid of its present znode.
-TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
+TEST(AcquireFsmParent, HolderChangedItsNode_ItsTokenDecides) {
   const std::string reader = ZnodeName::make(read_prefix, {4}).text;
   for (const FencingToken came : {older, younger}) {
     AcquireFsm fsm("id", 1, {.rule = QueueRule::writer()});
@@ -116,7 +116,7 @@ TEST(AcquireFsmParent, IsNotInDoubtWhereAHolderHasAnotherNode) {
   }
 }
 
-TEST(AcquireFsmParent, IsNotInDoubtWhereLaterOnesPrecede) {
+TEST(AcquireFsmParent, HeavierLaterContender_IsWaitedFor) {
   const AcquireFsm::Policy policy{.gate = QueueRule::weighted(1, 0)};
   AcquireFsm fsm("id", 1, policy);
   const std::string own = ZnodeName::make(weight_prefix(1, 0), {5}).text;

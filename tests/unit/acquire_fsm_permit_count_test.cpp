@@ -65,7 +65,7 @@ Steps seeding() {
 
 // ---- the data -----------------------------------------------------------------------------------
 
-TEST(PermitCount, IsADecimalNumberAndNothingElse) {
+TEST(PermitCount, OtherThanDecimalNumber_IsNotParsed) {
   EXPECT_EQ(parse_permit_count("0"), 0);
   EXPECT_EQ(parse_permit_count("17"), 17);
   EXPECT_EQ(parse_permit_count("2147483647"), 2147483647);
@@ -79,12 +79,12 @@ TEST(PermitCount, IsADecimalNumberAndNothingElse) {
 
 // ---- the first round ----------------------------------------------------------------------------
 
-TEST(AcquireCount, OneRoundOfRequestsIsEnoughWhereThereIsRoom) {
+TEST(AcquireCount, PermitsFree_IsGrantedInOneRound) {
   EXPECT_EQ(enqueuing().listed(alone, says("2")), "grant @a");
   EXPECT_EQ(enqueuing().listed(queue, says("4")), "grant @a");
 }
 
-TEST(AcquireCount, BeingAloneIsNotEnough) {
+TEST(AcquireCount, AloneWithTooFewPermits_WatchesTheCount) {
   for (const char* few : {"0", "1"}) {
     Steps steps = enqueuing();
     EXPECT_EQ(steps.listed({own}, says(few)), watch_count) << "whatever it wants to say itself";
@@ -95,12 +95,12 @@ TEST(AcquireCount, BeingAloneIsNotEnough) {
   EXPECT_EQ(counted.counted(1), "list @a");
 }
 
-TEST(AcquireCount, TheInitialNumberDoesNotCountWhereThereIsOne) {
+TEST(AcquireCount, CountExists_OverridesTheInitialCount) {
   EXPECT_EQ(enqueuing().listed(queue, says("3")), "watch " + before + " @a, " + watch_count);
   EXPECT_EQ(enqueuing().listed(queue, says("5")), "grant @a");
 }
 
-TEST(AcquireCount, WhatWasNotReadOnTheSessionOfTheNodeIsAskedForAgain) {
+TEST(AcquireCount, UnusableFirstList_ListsAgain) {
   EXPECT_EQ(enqueuing().listed(alone, says("4", session_b)), "list @a");
   EXPECT_EQ(enqueuing().listed(Status::unknown), "list @a");
   EXPECT_EQ(enqueuing().listed(alone, count_failed(Status::unknown)), "list @a");
@@ -110,7 +110,7 @@ TEST(AcquireCount, WhatWasNotReadOnTheSessionOfTheNodeIsAskedForAgain) {
   EXPECT_EQ(early.created_as(own), "list @a");
 }
 
-TEST(AcquireCount, AFailedCreateIsDealtWithAsEver) {
+TEST(AcquireCount, CreateFails_RecoversWithoutTheCount) {
   Steps no_parent(two);
   no_parent.start();
   no_parent.created(Status::no_node);
@@ -127,7 +127,7 @@ TEST(AcquireCount, AFailedCreateIsDealtWithAsEver) {
   EXPECT_EQ(lost.listed(alone, says("2")), "grant @a");
 }
 
-TEST(AcquireCount, WhoGivesUpMeanwhileLeavesNothing) {
+TEST(AcquireCount, WithdrawnWhileEnqueuing_RemovesNode) {
   Steps steps = enqueuing();
   EXPECT_EQ(steps.withdraw(), "abandon");
   EXPECT_EQ(steps.listed(alone, says("4")), remove_own);
@@ -136,7 +136,7 @@ TEST(AcquireCount, WhoGivesUpMeanwhileLeavesNothing) {
 
 // ---- a missing count ---------------------------------------------------------------------------
 
-TEST(AcquireCount, WhoFindsNoNumberPutsItsOwnThere) {
+TEST(AcquireCount, CountMissing_SeedsTheCount) {
   EXPECT_EQ(enqueuing().listed(alone, count_failed(Status::no_node)), "seed_count 4 @a");
   for (const Status status : {Status::ok, Status::node_exists, Status::no_node}) {
     Steps steps = seeding();
@@ -147,7 +147,7 @@ TEST(AcquireCount, WhoFindsNoNumberPutsItsOwnThere) {
   EXPECT_EQ(loser.listed(alone, says("1")), watch_count) << "the winner's number counts";
 }
 
-TEST(AcquireCount, ALostAnswerToThatIsAskedForAgain) {
+TEST(AcquireCount, SeedOutcomeUnknown_SeedsAgain) {
   Steps steps = seeding();
   EXPECT_EQ(steps.count_seeded(Status::unknown), "seed_count 4 @a");
   EXPECT_EQ(steps.count_seeded(Status::throttled), "pause");
@@ -155,14 +155,14 @@ TEST(AcquireCount, ALostAnswerToThatIsAskedForAgain) {
   EXPECT_EQ(steps.count_seeded(Status::session_ended), "create id1.2");
 }
 
-TEST(AcquireCount, ThatMayBeRefused) {
+TEST(AcquireCount, SeedRefused_Fails) {
   Steps steps = seeding();
   EXPECT_EQ(steps.count_seeded(Status::no_auth, "why"),
             remove_own + ", " + failure(Errc::no_auth, "why"));
   EXPECT_TRUE(steps.fsm().over());
 }
 
-TEST(AcquireCount, GivingUpOrLosingTheNodeMeanwhile) {
+TEST(AcquireCount, NodeLostOrWithdrawnWhileSeeding_IsNotGranted) {
   Steps gone = seeding();
   EXPECT_EQ(gone.own_node_deleted(), "");
   EXPECT_EQ(gone.count_seeded(Status::ok), "create id1.2");
@@ -172,7 +172,7 @@ TEST(AcquireCount, GivingUpOrLosingTheNodeMeanwhile) {
   EXPECT_TRUE(leaving.fsm().over());
 }
 
-TEST(AcquireCount, SomebodyWhoKeepsDeletingItIsAnError) {
+TEST(AcquireCount, CountDeletedRepeatedly_Fails) {
   Steps steps = seeding();
   for (int i = 1; i < 16; ++i) {
     EXPECT_EQ(steps.count_seeded(Status::ok), "list @a");
@@ -187,7 +187,7 @@ TEST(AcquireCount, SomebodyWhoKeepsDeletingItIsAnError) {
 
 // ---- an unreadable count -----------------------------------------------------------------------
 
-TEST(AcquireCount, WhatIsNoNumberIsAnError) {
+TEST(AcquireCount, CountUnreadable_Fails) {
   for (const bool at_once : {true, false}) {
     Steps steps = at_once ? enqueuing() : listing();
     EXPECT_EQ(steps.listed(alone, says("four")),
@@ -199,7 +199,7 @@ TEST(AcquireCount, WhatIsNoNumberIsAnError) {
   }
 }
 
-TEST(AcquireCount, AFailureToReadItIsOneOfTheCall) {
+TEST(AcquireCount, CountReadFails_FailsTheCallOrRetries) {
   EXPECT_EQ(
       listing().listed(alone, count_failed(Status::no_auth)),
       remove_own + ", " +
@@ -213,7 +213,7 @@ TEST(AcquireCount, AFailureToReadItIsOneOfTheCall) {
 
 // ---- changes ------------------------------------------------------------------------------------
 
-TEST(AcquireCount, AChangeWhileWaitingMeansToLookAgain) {
+TEST(AcquireCount, CountChangedWhileWaiting_ListsAgain) {
   Steps raised = waiting();
   EXPECT_EQ(raised.changed(count_node), "unwatch, list @a");
   EXPECT_EQ(raised.listed(queue, says("4")), "grant @a");
@@ -227,7 +227,7 @@ TEST(AcquireCount, AChangeWhileWaitingMeansToLookAgain) {
   EXPECT_EQ(deleted.listed(queue, count_failed(Status::no_node)), "seed_count 4 @a");
 }
 
-TEST(AcquireCount, AChangeIsNeverTakenForARelease) {
+TEST(AcquireCount, CountChanged_IsNotTakenForARelease) {
   // The data of the last watched znode promise an announcement of its release.
   Steps steps = listing();
   steps.listed(queue, says("3"));
@@ -236,7 +236,7 @@ TEST(AcquireCount, AChangeIsNeverTakenForARelease) {
   EXPECT_EQ(steps.changed(count_node), "unwatch, list @a");
 }
 
-TEST(AcquireCount, AChangeWhileArmingIsNoticed) {
+TEST(AcquireCount, CountChangedWhileArming_ListsAgain) {
   Steps steps = listing();
   steps.listed(queue, says("3"));
   steps.watched_as(before, Status::ok);
@@ -252,7 +252,7 @@ TEST(AcquireCount, AChangeWhileArmingIsNoticed) {
   EXPECT_EQ(gone.watched_as(count_node, Status::no_node), "unwatch, list @a");
 }
 
-TEST(AcquireCount, WhoIsConfirmedLooksAtTheNumberAgain) {
+TEST(AcquireCount, Confirmed_ReadsTheCountAgain) {
   Steps steps = listing();
   EXPECT_EQ(steps.listed(alone, says("4"), false), "check_own @a");
   EXPECT_EQ(steps.checked(Status::ok, false), "pause");
@@ -261,7 +261,7 @@ TEST(AcquireCount, WhoIsConfirmedLooksAtTheNumberAgain) {
   EXPECT_EQ(steps.listed(alone, says("1")), watch_count);
 }
 
-TEST(AcquireCount, AfterTheEndItIsNoNews) {
+TEST(AcquireCount, CountChangedAfterTheEnd_HasNoEffect) {
   Steps granted = listing();
   EXPECT_EQ(granted.listed(alone, says("2")), "grant @a");
   EXPECT_EQ(granted.changed(count_node), "");
@@ -273,7 +273,7 @@ TEST(AcquireCount, AfterTheEndItIsNoNews) {
 
 // ---- requests for more permits than there are --------------------------------------------------
 
-TEST(AcquireCount, WhoWantsMoreThanThereIsWaitsForAChange) {
+TEST(AcquireCount, MorePermitsThanTheCount_WaitsForAChange) {
   const auto stuck = [] {
     Steps steps = listing();
     EXPECT_EQ(steps.listed({permits(4), own}, says("1")), watch_count);
@@ -290,7 +290,7 @@ TEST(AcquireCount, WhoWantsMoreThanThereIsWaitsForAChange) {
   EXPECT_EQ(raised.listed({permits(4), own}, says("3")), "grant @a");
 }
 
-TEST(AcquireCount, ASingleAttemptDoesNotWait) {
+TEST(AcquireCount, SingleAttempt_DoesNotWaitForPermits) {
   AcquireFsm::Policy once = two;
   once.wait = false;
   EXPECT_EQ(enqueuing(once).listed({own}, says("1")), remove_own);
@@ -301,7 +301,7 @@ TEST(AcquireCount, ASingleAttemptDoesNotWait) {
 
 // ---- contenders with another count -------------------------------------------------------------
 
-TEST(AcquireCount, AFixedNumberIsAtOddsWithIt) {
+TEST(AcquireCount, FixedCountAhead_FailsAsMismatched) {
   EXPECT_EQ(listing().listed({"permits-1-of-3-0000000004", own}, says("4")),
             remove_own + ", " +
                 failure(Errc::settings_mismatch,
@@ -309,7 +309,7 @@ TEST(AcquireCount, AFixedNumberIsAtOddsWithIt) {
                         "permit count; use equal settings"));
 }
 
-TEST(AcquireCount, TheOthersNeitherReadItNorWaitForIt) {
+TEST(AcquireCount, OtherRules_IgnoreTheCount) {
   const QueueRule rules[] = {QueueRule::mutex(), QueueRule::reader(),
                              QueueRule::permits(3, 4, false)};
   for (const QueueRule& rule : rules) {

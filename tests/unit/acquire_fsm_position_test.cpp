@@ -9,14 +9,14 @@ namespace {
 
 using namespace acquire_test;
 
-TEST(AcquireFsmPosition, IsNotKnownToOneThatGuesses) {
+TEST(AcquireFsmPosition, PredictedPredecessor_WatchedWithoutAList) {
   Steps steps;
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.counted(3), "watch " + node(4) + " @a");
 }
 
-TEST(AcquireFsmPosition, IsListed) {
+TEST(AcquireFsmPosition, ListsPolicy_ListsForThePosition) {
   Steps steps({.lists = true});
   steps.start();
   steps.created(5);
@@ -31,14 +31,14 @@ TEST(AcquireFsmPosition, IsListed) {
   EXPECT_EQ(steps.fsm().position(), 1U);
 }
 
-TEST(AcquireFsmPosition, NeedsNoListOfOneThatIsAlone) {
+TEST(AcquireFsmPosition, Alone_IsGrantedWithoutAList) {
   Steps steps({.lists = true});
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.counted(1), "grant @a");
 }
 
-TEST(AcquireFsmPosition, AnnouncedReleaseIsAGrantAsEver) {
+TEST(AcquireFsmPosition, AnnouncedRelease_IsGranted) {
   Steps steps({.lists = true});
   steps.start();
   steps.created(5);

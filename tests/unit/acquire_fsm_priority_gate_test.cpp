@@ -49,7 +49,7 @@ Steps recovering(const AcquireFsm::Policy& policy = gated) {
   return steps;
 }
 
-TEST(AcquireGate, WhoIsAloneMovesAndIsGrantedByAList) {
+TEST(AcquireGate, Alone_MovesAndIsGrantedByAList) {
   Steps steps = moving();
   EXPECT_EQ(steps.moved(8), "list @a");
   EXPECT_FALSE(steps.fsm().at_gate());
@@ -58,14 +58,14 @@ TEST(AcquireGate, WhoIsAloneMovesAndIsGrantedByAList) {
   EXPECT_EQ(steps.fsm().token().zxid, token_of_move);
 }
 
-TEST(AcquireGate, NoLeaseIsNeededToMove) {
+TEST(AcquireGate, NoLease_MovesAndConfirmsBeforeGrant) {
   Steps steps = at_the_gate();
   EXPECT_EQ(steps.counted(1, false), "move id1.2 @a");
   steps.moved(8);
   EXPECT_EQ(steps.listed({moved_to}, false), "check_own @a");
 }
 
-TEST(AcquireGate, WhoIsBehindWatchesAndMovesWhenItsTurnComes) {
+TEST(AcquireGate, BehindOthers_MovesOnceFirstAtTheGate) {
   Steps steps = at_the_gate();
   EXPECT_EQ(steps.counted(3), "list @a") << "nobody can be guessed";
   EXPECT_EQ(steps.listed({own, weighted(9, 6), node(4)}), "watch " + weighted(9, 6) + " @a");
@@ -80,7 +80,7 @@ TEST(AcquireGate, WhoIsBehindWatchesAndMovesWhenItsTurnComes) {
   EXPECT_EQ(steps.listed({moved_to, weighted(1, 3), weighted(10, 9)}), "grant @a");
 }
 
-TEST(AcquireGate, WhoHasMovedStandsBehindAllWhoMovedBefore) {
+TEST(AcquireGate, Moved_QueuesBehindEarlierMoves) {
   Steps steps = moving();
   steps.moved(8);
   EXPECT_EQ(steps.listed({moved_to, node(7), weighted(9, 6)}), "watch " + node(7) + " @a");
@@ -88,7 +88,7 @@ TEST(AcquireGate, WhoHasMovedStandsBehindAllWhoMovedBefore) {
   EXPECT_EQ(steps.predecessor_changed(), "grant @a") << "a release is a grant";
 }
 
-TEST(AcquireGate, ASingleAttemptNeverWaits) {
+TEST(AcquireGate, SingleAttempt_NeverWaits) {
   Steps behind = at_the_gate(once);
   behind.counted(2);
   EXPECT_EQ(behind.listed({own, node(4)}), remove_own);
@@ -99,7 +99,7 @@ TEST(AcquireGate, ASingleAttemptNeverWaits) {
   EXPECT_TRUE(late.fsm().over());
 }
 
-TEST(AcquireGate, ALockDelayIsTheLocksBusiness) {
+TEST(AcquireGate, LockDelay_AppliesAfterTheMove) {
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
   AcquireFsm::Policy policy = gated;
   policy.lock_delay = std::chrono::seconds(3);
@@ -116,7 +116,7 @@ TEST(AcquireGate, ALockDelayIsTheLocksBusiness) {
 
 // ---- faults during the move --------------------------------------------------------------------
 
-TEST(AcquireGate, EveryAnswerToTheMove) {
+TEST(AcquireGate, EveryReplyToTheMove_HasItsEffect) {
   for (const Status status : all_statuses) {
     Steps steps = moving();
     const std::string effects = steps.moved(status);
@@ -142,14 +142,14 @@ TEST(AcquireGate, EveryAnswerToTheMove) {
   }
 }
 
-TEST(AcquireGate, ALostNodeIsAnErrorByPolicy) {
+TEST(AcquireGate, NodeLostWithoutQueueAgain_Fails) {
   AcquireFsm::Policy policy = gated;
   policy.queue_again = false;
   EXPECT_EQ(moving(policy).moved(Status::no_node), failure(Errc::node_deleted));
   EXPECT_EQ(moving(policy).moved(Status::session_ended), failure(Errc::session_expired));
 }
 
-TEST(AcquireGate, AnAnswerThatWasLostIsFoundByItsNode) {
+TEST(AcquireGate, MoveReplyLost_AdoptsTheMovedNode) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed({node(7), moved_to, weighted(9, 6)}), "inspect " + moved_to + " @a");
   EXPECT_EQ(steps.inspected(data_of("id1.2")), "list @a");
@@ -159,7 +159,7 @@ TEST(AcquireGate, AnAnswerThatWasLostIsFoundByItsNode) {
   EXPECT_EQ(steps.fsm().token().zxid, token_of_inspection);
 }
 
-TEST(AcquireGate, WhatWasNotCarriedOutHasNotLeftTheGate) {
+TEST(AcquireGate, MoveNotExecuted_StaysAtTheGate) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed({own, node(7)}), "inspect " + node(7) + " @a");
   EXPECT_EQ(steps.inspected(data_of("other")), "not_created id1.2 @a, list @a");
@@ -175,7 +175,7 @@ TEST(AcquireGate, WhatWasNotCarriedOutHasNotLeftTheGate) {
   EXPECT_EQ(without_path.listed(Status::no_node), "create id1.3");
 }
 
-TEST(AcquireGate, WhoQueuesAgainBeginsAtTheGate) {
+TEST(AcquireGate, QueuesAgain_StartsAtTheGate) {
   Steps steps = moving();
   steps.moved(8);
   EXPECT_EQ(steps.listed({node(7), moved_to}), "watch " + node(7) + " @a");
@@ -185,7 +185,7 @@ TEST(AcquireGate, WhoQueuesAgainBeginsAtTheGate) {
 }
 
 // The deletion of a znode has no effect if the contender's own move can have caused it.
-TEST(AcquireGate, TheOwnNodesEndIsNoNewsWhileItMoves) {
+TEST(AcquireGate, OwnNodeDeletedDuringMove_HasNoEffect) {
   Steps steps = moving();
   EXPECT_EQ(steps.own_node_deleted(), "");
   EXPECT_EQ(steps.moved(8), "list @a");
@@ -198,7 +198,7 @@ TEST(AcquireGate, TheOwnNodesEndIsNoNewsWhileItMoves) {
   EXPECT_EQ(paused.resume(), "check_parent @a");
 }
 
-TEST(AcquireGate, AtItsEndTheCounterHasNoPlaceInTheQueue) {
+TEST(AcquireGate, SequenceExhaustedByMove_RecreatesThePath) {
   Steps steps = moving();
   EXPECT_EQ(steps.moved(first_unusable_sequence.value), "list @a");
   const std::string last = node(first_unusable_sequence.value);
@@ -209,7 +209,7 @@ TEST(AcquireGate, AtItsEndTheCounterHasNoPlaceInTheQueue) {
 
 // ---- giving up ----------------------------------------------------------------------------------
 
-TEST(AcquireGate, WhoGivesUpWhileItMovesLeavesNothing) {
+TEST(AcquireGate, WithdrawnDuringMove_RemovesNode) {
   const auto withdrawn = [](Steps steps) {
     EXPECT_EQ(steps.withdraw(), "abandon");
     EXPECT_FALSE(steps.fsm().over());
@@ -233,7 +233,7 @@ TEST(AcquireGate, WhoGivesUpWhileItMovesLeavesNothing) {
   EXPECT_TRUE(not_found.fsm().over());
 }
 
-TEST(AcquireGate, WhoGivesUpInAPauseLeavesNothing) {
+TEST(AcquireGate, WithdrawnInAPause_RemovesNode) {
   Steps before = moving();
   before.moved(Status::throttled);
   EXPECT_EQ(before.withdraw(), remove_own) << "it was not carried out";
@@ -245,7 +245,7 @@ TEST(AcquireGate, WhoGivesUpInAPauseLeavesNothing) {
   EXPECT_FALSE(after.fsm().over());
 }
 
-TEST(AcquireGate, TheSearchGoesOnAfterAnError) {
+TEST(AcquireGate, RecoveryError_ContinuesTheSearch) {
   Steps steps = recovering();
   EXPECT_EQ(steps.listed(Status::read_only), failure(Errc::read_only) + ", pause");
   EXPECT_EQ(steps.resume(), "list @a");

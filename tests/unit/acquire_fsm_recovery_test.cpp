@@ -18,7 +18,7 @@ const std::string remove_own = "remove_node lock-0000000005 @a";
 
 // ---- the lost reply to a create -----------------------------------------------------------------
 
-TEST(AcquireRecovery, AsksTheQuorumThenListsThenReads) {
+TEST(AcquireRecovery, CreateReplyLost_ProvesQuorumThenListsThenReads) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.state(), State::proving);
@@ -34,14 +34,14 @@ TEST(AcquireRecovery, AsksTheQuorumThenListsThenReads) {
   EXPECT_EQ(steps.listed({node(4), own}), "watch lock-0000000004 @a");
 }
 
-TEST(AcquireRecovery, WhateverTheQuorumSaysOfTheParentItHasAnswered) {
+TEST(AcquireRecovery, AnyQuorumReply_ContinuesWithAList) {
   for (const Status status : {Status::ok, Status::no_node, Status::no_auth}) {
     Steps steps = steps_in(State::proving);
     EXPECT_EQ(steps.checked(status), "list @a");
   }
 }
 
-TEST(AcquireRecovery, LooksAtTheNewestFirst) {
+TEST(AcquireRecovery, SeveralCandidates_NewestIsInspectedFirst) {
   Steps steps = steps_in(State::recovering);
   EXPECT_EQ(steps.listed({node(12), node(3), node(100), node(20)}), "inspect " + node(100) + " @a");
   EXPECT_EQ(steps.inspected(data_of("other.1")), "inspect " + node(20) + " @a");
@@ -50,7 +50,7 @@ TEST(AcquireRecovery, LooksAtTheNewestFirst) {
   EXPECT_EQ(steps.inspected(data_of("other.2")), "not_created id1.1 @a, create id1.2");
 }
 
-TEST(AcquireRecovery, LooksOnlyAtItsOwnFormat) {
+TEST(AcquireRecovery, ForeignNames_AreNotInspected) {
   Steps steps = steps_in(State::recovering);
   EXPECT_EQ(
       steps.listed({"_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-0000000009",
@@ -59,7 +59,7 @@ TEST(AcquireRecovery, LooksOnlyAtItsOwnFormat) {
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
-TEST(AcquireRecovery, AdoptsOnlyItsOwnAttempt) {
+TEST(AcquireRecovery, NodeOfAnotherAttempt_IsNotAdopted) {
   for (const std::string& data :
        {data_of("id1.2"), data_of("id1.0"), data_of("id1.11"), data_of("id2.1"), data_of("id11.1"),
         data_of("id1"), data_of("id"), data_of(""), std::string(), std::string("id1.1"),
@@ -71,7 +71,7 @@ TEST(AcquireRecovery, AdoptsOnlyItsOwnAttempt) {
   }
 }
 
-TEST(AcquireRecovery, NeverAdoptsAnotherSessionsNode) {
+TEST(AcquireRecovery, NodeOfAnotherSession_IsNotAdopted) {
   for (const SessionId owner : {session_b, SessionId{}, SessionId{-1}}) {
     Steps steps = steps_in(State::inspecting);
     EXPECT_EQ(steps.inspected(data_of("id1.1"), owner), "inspect lock-0000000004 @a");
@@ -79,7 +79,7 @@ TEST(AcquireRecovery, NeverAdoptsAnotherSessionsNode) {
   }
 }
 
-TEST(AcquireRecovery, TheNextCreateIsAnotherAttempt) {
+TEST(AcquireRecovery, NextCreate_HasAnotherAttemptId) {
   Steps steps = steps_in(State::inspecting);
   steps.inspected(data_of("other"));
   EXPECT_EQ(steps.inspected(data_of("other")), "not_created id1.1 @a, create id1.2");
@@ -90,12 +90,12 @@ TEST(AcquireRecovery, TheNextCreateIsAnotherAttempt) {
   EXPECT_EQ(steps.inspected(data_of("id1.2")), "list @a");
 }
 
-TEST(AcquireRecovery, WithoutAParentItWasNeverCreated) {
+TEST(AcquireRecovery, ParentMissing_NodeWasNotCreated) {
   Steps steps = steps_in(State::recovering);
   EXPECT_EQ(steps.listed(Status::no_node), "not_created id1.1 @a, create id1.2");
 }
 
-TEST(AcquireRecovery, RepeatsWhatGetsLostOnTheWay) {
+TEST(AcquireRecovery, RecoveryReplyLost_RepeatsTheRequest) {
   Steps steps = steps_in(State::proving);
   EXPECT_EQ(steps.checked(Status::unknown), "check_parent @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
@@ -105,7 +105,7 @@ TEST(AcquireRecovery, RepeatsWhatGetsLostOnTheWay) {
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
 }
 
-TEST(AcquireRecovery, AsksOnTheSessionOfTheCreateAndNoOther) {
+TEST(AcquireRecovery, CreatedOnAnotherSession_RecoversOnThatSession) {
   Steps steps = steps_in(State::enqueuing);
   steps.created(Status::unknown, session_b);
   EXPECT_EQ(steps.counted(Status::ok), "check_parent @b");
@@ -115,7 +115,7 @@ TEST(AcquireRecovery, AsksOnTheSessionOfTheCreateAndNoOther) {
   EXPECT_EQ(steps.fsm().session(), session_b);
 }
 
-TEST(AcquireRecovery, ItIsTheAnswersThatTellOfTheSessionsEnd) {
+TEST(AcquireRecovery, SessionEndedInRecovery_ReplyEndsTheRecovery) {
   for (const State state : {State::proving, State::recovering, State::inspecting}) {
     Steps steps = steps_in(state);
     EXPECT_EQ(steps.session_ended(), "");
@@ -125,13 +125,13 @@ TEST(AcquireRecovery, ItIsTheAnswersThatTellOfTheSessionsEnd) {
 
 // ---- the end of the sequence --------------------------------------------------------------------
 
-TEST(AcquireSequence, TheLastUsableNumberIsUsed) {
+TEST(AcquireSequence, LastUsableNumber_IsGranted) {
   Steps steps = steps_in(State::enqueuing);
   steps.created(first_unusable_sequence.value - 1);
   EXPECT_EQ(steps.counted(1), "grant @a");
 }
 
-TEST(AcquireSequence, AtItsEndTheOwnNodeAndTheParentAreRemoved) {
+TEST(AcquireSequence, NumberUnusable_RemovesNodeAndParent) {
   using Limits = std::numeric_limits<std::int32_t>;
   for (const std::int32_t number :
        {first_unusable_sequence.value, Limits::max(), Limits::min(), -1}) {
@@ -146,7 +146,7 @@ TEST(AcquireSequence, AtItsEndTheOwnNodeAndTheParentAreRemoved) {
   }
 }
 
-TEST(AcquireSequence, ANameThatCannotBeReadIsAnEndToo) {
+TEST(AcquireSequence, NameUnreadable_RemovesNodeAndParent) {
   for (const std::string name : {"lock-99999999999", "lock-", "lock-2147483648", ""}) {
     Steps steps = steps_in(State::enqueuing);
     steps.created_as(name);
@@ -177,7 +177,7 @@ TEST(AcquireSequence, CounterEndedBefore_CreatesNoNode) {
   }
 }
 
-TEST(AcquireSequence, OthersHaveMadeThePathAnew_Enqueues) {
+TEST(AcquireSequence, PathRecreatedByOthers_Enqueues) {
   Steps counter_restarted;
   counter_restarted.start(true);
   EXPECT_EQ(counter_restarted.drained({node(0)}, {1}), "create id1.1");
@@ -193,7 +193,7 @@ TEST(AcquireSequence, SingleAttemptAtTheEnd_IsRefused) {
   EXPECT_TRUE(steps.fsm().over());
 }
 
-TEST(AcquireSequence, OnlyOrphansOfDelaysAreLeft_EnqueuesToClearThem) {
+TEST(AcquireSequence, OnlyOrphanedMarkersLeft_EnqueuesToClearThem) {
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
   Steps steps;
   steps.start(true);
@@ -202,14 +202,14 @@ TEST(AcquireSequence, OnlyOrphansOfDelaysAreLeft_EnqueuesToClearThem) {
   EXPECT_EQ(steps.drained({left}), "create id1.1");
 }
 
-TEST(AcquireSequence, AnotherChildKeepsTheParent_IsAnErrorThatNamesIt) {
+TEST(AcquireSequence, AnotherChildKeepsTheParent_FailsAndNamesIt) {
   Steps steps = steps_in(State::removing_parent);
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({"config"}), exhausted("config"));
   EXPECT_TRUE(steps.fsm().over());
 }
 
-TEST(AcquireSequence, SharedCountIsLeft_MadeAnewWithThePath) {
+TEST(AcquireSequence, SharedCountLeft_RecreatedWithThePath) {
   const std::string count(count_node);
   Steps steps = steps_in(State::removing_parent);
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
@@ -227,7 +227,7 @@ TEST(AcquireSequence, SharedCountAndAnotherChild_NamesTheOther) {
   EXPECT_EQ(steps.drained({std::string(count_node), "zone"}), exhausted("zone"));
 }
 
-TEST(AcquireSequence, CounterAlwaysAtItsEnd_IsAnErrorInTheEnd) {
+TEST(AcquireSequence, CounterAlwaysAtItsEnd_Fails) {
   Steps steps = steps_in(State::enqueuing);
   std::string effects;
   int removed = 0;
@@ -267,7 +267,7 @@ TEST(AcquireSequence, ManyNamesAreTaken_SkipsThemAll) {
   EXPECT_EQ(steps.counted(2), "watch " + node(103) + " @a");
 }
 
-TEST(AcquireSequence, NameIsTakenWhereTheGateLeads_QueuesAtTheGateAgain) {
+TEST(AcquireSequence, MoveTargetNameTaken_QueuesAtTheGateAgain) {
   const auto gate = QueueRule::weighted(5, 100);
   Steps steps({.gate = gate});
   steps.start();
@@ -280,7 +280,7 @@ TEST(AcquireSequence, NameIsTakenWhereTheGateLeads_QueuesAtTheGateAgain) {
   EXPECT_TRUE(steps.fsm().at_gate());
 }
 
-TEST(AcquireSequence, AnAdoptedNodeIsNoBetter) {
+TEST(AcquireSequence, AdoptedNumberUnusable_RemovesNodeAndParent) {
   for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
     Steps steps = steps_in(State::recovering);
     EXPECT_EQ(steps.listed({node(number)}), "inspect " + node(number) + " @a");
@@ -290,7 +290,7 @@ TEST(AcquireSequence, AnAdoptedNodeIsNoBetter) {
 }
 
 // No later contender would do it, because no contender of that path is granted.
-TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
+TEST(AcquireSequence, MarkerAtTheSequenceEnd_IsClearedAfterTheDelay) {
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
   for (const std::int32_t number : {first_unusable_sequence.value, -1}) {
     for (const bool shared : {false, true}) {
@@ -314,7 +314,7 @@ TEST(AcquireSequence, WhatALostHolderHasLeftGoesWhenItsDelayIsOver) {
   }
 }
 
-TEST(AcquireSequence, WhoWaitsAtAGateTakesItAwayToo) {
+TEST(AcquireSequence, MarkerAtTheGateSequenceEnd_IsAwaited) {
   const auto gate = QueueRule::weighted(5, 100);
   const std::string last = ZnodeName::make(gate.prefix(), first_unusable_sequence).text;
   Steps steps({.gate = gate});
@@ -325,7 +325,7 @@ TEST(AcquireSequence, WhoWaitsAtAGateTakesItAwayToo) {
   EXPECT_EQ(steps.listed({left, last}), "delay");
 }
 
-TEST(AcquireSequence, BehindOthersThereIsNothingToWaitFor) {
+TEST(AcquireSequence, BehindOthersAtTheEnd_DoesNotAwaitTheDelay) {
   const std::string last = node(first_unusable_sequence.value);
   const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
   Steps steps = steps_in(State::enqueuing);
@@ -338,7 +338,7 @@ TEST(AcquireSequence, BehindOthersThereIsNothingToWaitFor) {
 
 // ---- parents that are created and deleted ------------------------------------------------------
 
-TEST(AcquireParents, TheRaceWithWhoDeletesThemIsBounded) {
+TEST(AcquireParents, ParentsDeletedRepeatedly_FailsAfterALimit) {
   Steps steps = steps_in(State::enqueuing);
   int made = 0;
   std::string effects = steps.answer(Status::no_node);
@@ -353,7 +353,7 @@ TEST(AcquireParents, TheRaceWithWhoDeletesThemIsBounded) {
   EXPECT_TRUE(steps.fsm().over());
 }
 
-TEST(AcquireParents, ANodeMadeMeanwhileEndsTheRow) {
+TEST(AcquireParents, CreateBetweenFailures_ResetsTheLimit) {
   Steps steps = steps_in(State::enqueuing);
   for (int i = 0; i < 100; ++i) {
     ASSERT_EQ(steps.answer(Status::no_node), "create_parents") << i;
@@ -366,7 +366,7 @@ TEST(AcquireParents, ANodeMadeMeanwhileEndsTheRow) {
 
 // ---- the own znode deleted by another program --------------------------------------------------
 
-TEST(AcquireOwnNode, DeletedWhileNothingIsUnderWay) {
+TEST(AcquireOwnNode, DeletedWithoutRequestInFlight_QueuesAgain) {
   EXPECT_EQ(steps_in(State::waiting).own_node_deleted(), "unwatch, create id1.2");
   EXPECT_EQ(steps_in(State::pausing).own_node_deleted(), "create id1.2");
   const AcquireFsm::Policy never{.queue_again = false};
@@ -375,7 +375,7 @@ TEST(AcquireOwnNode, DeletedWhileNothingIsUnderWay) {
   EXPECT_EQ(steps_in(State::pausing, never).own_node_deleted(), failure(Errc::node_deleted));
 }
 
-TEST(AcquireOwnNode, DeletedIsNotUndoneByAnAnswerUnderWay) {
+TEST(AcquireOwnNode, DeletedBeforeTheReply_QueuesAgain) {
   Steps listing = steps_in(State::listing);
   EXPECT_EQ(listing.own_node_deleted(), "");
   EXPECT_EQ(listing.listed({own}), "create id1.2");
@@ -394,7 +394,7 @@ TEST(AcquireOwnNode, DeletedIsNotUndoneByAnAnswerUnderWay) {
   EXPECT_EQ(arming_in_vain.listed({own}), "create id1.2");
 }
 
-TEST(AcquireOwnNode, DeletedBeforeTheCountIsNeverGranted) {
+TEST(AcquireOwnNode, DeletedBeforeTheCount_IsNotGranted) {
   for (const int children : {1, 2}) {
     Steps steps = steps_in(State::enqueuing);
     steps.created(5);
@@ -404,7 +404,7 @@ TEST(AcquireOwnNode, DeletedBeforeTheCountIsNeverGranted) {
   }
 }
 
-TEST(AcquireOwnNode, DeletedWhereThereIsNoneIsNoNews) {
+TEST(AcquireOwnNode, DeletedWithoutANode_HasNoEffect) {
   for (const State state : {State::idle, State::enqueuing, State::making_parents, State::proving,
                             State::recovering, State::inspecting, State::removing_parent}) {
     Steps steps = steps_in(state);
@@ -420,7 +420,7 @@ TEST(AcquireOwnNode, DeletedWhereThereIsNoneIsNoNews) {
 
 // ---- the session's end --------------------------------------------------------------------------
 
-TEST(AcquireSession, ItsEndWhileNothingIsUnderWay) {
+TEST(AcquireSession, EndsWithoutRequestInFlight_QueuesAgain) {
   EXPECT_EQ(steps_in(State::waiting).session_ended(), "unwatch, create id1.2");
   EXPECT_EQ(steps_in(State::pausing).session_ended(), "create id1.2");
   const AcquireFsm::Policy never{.queue_again = false};
@@ -428,7 +428,7 @@ TEST(AcquireSession, ItsEndWhileNothingIsUnderWay) {
             "unwatch, " + failure(Errc::session_expired));
 }
 
-TEST(AcquireSession, AnotherSessionsEndIsNoNews) {
+TEST(AcquireSession, AnotherSessionEnds_HasNoEffect) {
   for (const State state : all_states) {
     Steps steps = steps_in(state);
     EXPECT_EQ(steps.session_ended(session_b), "") << to_string(state);
@@ -436,7 +436,7 @@ TEST(AcquireSession, AnotherSessionsEndIsNoNews) {
   }
 }
 
-TEST(AcquireSession, ElsewhereTheAnswerUnderWayTells) {
+TEST(AcquireSession, EndsWithRequestInFlight_ReplyDecides) {
   for (const State state : all_states) {
     if (state == State::waiting || state == State::pausing || state == State::delaying) continue;
     Steps steps = steps_in(state);
@@ -445,7 +445,7 @@ TEST(AcquireSession, ElsewhereTheAnswerUnderWayTells) {
   }
 }
 
-TEST(AcquireSession, TheNextNodeIsOfTheNextSession) {
+TEST(AcquireSession, NextNode_BelongsToTheNextSession) {
   Steps steps = steps_in(State::waiting);
   steps.session_ended();
   steps.created(9, session_b);
@@ -454,7 +454,7 @@ TEST(AcquireSession, TheNextNodeIsOfTheNextSession) {
 }
 
 // The timer of an earlier pause runs late.
-TEST(AcquireSession, ALateTimerResumesNothing) {
+TEST(AcquireSession, LateTimer_ResumesNothing) {
   Steps steps = steps_in(State::pausing);
   EXPECT_EQ(steps.session_ended(), "create id1.2");
   EXPECT_EQ(steps.resume(), "");
@@ -462,7 +462,7 @@ TEST(AcquireSession, ALateTimerResumesNothing) {
 }
 
 // The reply for an unsent request comes from another thread, and can overtake that to a sent one.
-TEST(AcquireOrder, ACountThatIsAnsweredFirstIsKept) {
+TEST(AcquireOrder, CountReplyFirst_AwaitsTheCreateReply) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.counted(Status::not_sent), "");
   EXPECT_EQ(steps.created(5), "list @a");
@@ -479,14 +479,14 @@ TEST(AcquireOrder, ACountThatIsAnsweredFirstIsKept) {
   EXPECT_TRUE(leaving.fsm().over());
 }
 
-TEST(AcquireOrder, AnEarlyCountIsNoProofOfBeingAlone) {
+TEST(AcquireOrder, CountReplyBeforeCreate_Lists) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.counted(1), "");
   EXPECT_EQ(steps.created(5), "list @a") << "it may be of before the node";
 }
 
 // The caller gets the failure immediately. The search continues until the znode's fate is known.
-TEST(AcquireRecovery, AFailureTellsTheCallerAndTheSearchGoesOn) {
+TEST(AcquireRecovery, RecoveryFails_ReportsOnceAndContinuesTheSearch) {
   Steps steps = steps_in(State::recovering);
   EXPECT_EQ(steps.answer(Status::no_auth), failure(Errc::no_auth) + ", pause");
   EXPECT_EQ(steps.resume(), "list @a");

@@ -13,13 +13,13 @@ namespace {
 const std::string own = node(5);
 const std::string remove_own = "remove_node lock-0000000005 @a";
 
-TEST(AcquireFsm, TheHelperReachesEveryState) {
+TEST(AcquireFsm, Helper_ReachesEveryState) {
   for (const State state : all_states) EXPECT_EQ(steps_in(state).state(), state);
 }
 
 // ---- the rows of the table ----------------------------------------------------------------------
 
-TEST(AcquireFsm, StartsOnceWithACreate) {
+TEST(AcquireFsm, StartedTwice_CreatesOnce) {
   Steps steps;
   EXPECT_EQ(steps.start(), "create id1.1");
   EXPECT_EQ(steps.state(), State::enqueuing);
@@ -27,7 +27,7 @@ TEST(AcquireFsm, StartsOnceWithACreate) {
   EXPECT_FALSE(steps.fsm().has_node());
 }
 
-TEST(AcquireFsm, AloneIsGranted) {
+TEST(AcquireFsm, Alone_IsGranted) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.created(5), "");
   EXPECT_EQ(steps.counted(1), "grant @a");
@@ -38,21 +38,21 @@ TEST(AcquireFsm, AloneIsGranted) {
   EXPECT_FALSE(steps.fsm().over());
 }
 
-TEST(AcquireFsm, AloneWithoutALeaseIsConfirmed) {
+TEST(AcquireFsm, AloneWithoutALease_IsConfirmed) {
   Steps steps = steps_in(State::enqueuing);
   steps.created(5);
   EXPECT_EQ(steps.counted(1, false), "check_own @a");
   EXPECT_EQ(steps.state(), State::confirming);
 }
 
-TEST(AcquireFsm, AmongOthersItWatchesThePredictedPredecessor) {
+TEST(AcquireFsm, AmongOthers_WatchesPredictedPredecessor) {
   Steps steps = steps_in(State::enqueuing);
   steps.created(5);
   EXPECT_EQ(steps.counted(2), "watch lock-0000000004 @a");
   EXPECT_EQ(steps.state(), State::arming);
 }
 
-TEST(AcquireFsm, WithoutAPredictionItLists) {
+TEST(AcquireFsm, WithoutAPrediction_Lists) {
   Steps first_name = steps_in(State::enqueuing);
   first_name.created(0);
   EXPECT_EQ(first_name.counted(2), "list @a");
@@ -67,7 +67,7 @@ TEST(AcquireFsm, WithoutAPredictionItLists) {
   EXPECT_EQ(of_another_session.state(), State::listing);
 }
 
-TEST(AcquireFsm, MakesTheParentsAndCreatesAgain) {
+TEST(AcquireFsm, ParentMissing_CreatesParentsAndCreatesAgain) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.created(Status::no_node), "");
   EXPECT_EQ(steps.counted(Status::no_node), "create_parents");
@@ -76,24 +76,24 @@ TEST(AcquireFsm, MakesTheParentsAndCreatesAgain) {
   EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
-TEST(AcquireFsm, FirstInTheListIsGranted) {
+TEST(AcquireFsm, FirstInTheList_IsGranted) {
   Steps steps = steps_in(State::listing);
   EXPECT_EQ(steps.listed({"config", node(9), own}), "grant @a");
 }
 
-TEST(AcquireFsm, FirstInTheListWithoutALeaseIsConfirmed) {
+TEST(AcquireFsm, FirstInTheListWithoutALease_IsConfirmed) {
   Steps steps = steps_in(State::listing);
   EXPECT_EQ(steps.listed({own}, false), "check_own @a");
   EXPECT_EQ(steps.state(), State::confirming);
 }
 
-TEST(AcquireFsm, BehindItWatchesTheNearest) {
+TEST(AcquireFsm, BehindOthers_WatchesTheNearest) {
   Steps steps = steps_in(State::listing);
   EXPECT_EQ(steps.listed({node(1), node(3), own, node(6)}), "watch lock-0000000003 @a");
   EXPECT_EQ(steps.state(), State::arming);
 }
 
-TEST(AcquireFsm, VanishedIsNeverGranted) {
+TEST(AcquireFsm, NotInTheList_IsNeverGranted) {
   for (const Children& children : {Children{}, Children{node(6)}, Children{"x-" + own}}) {
     Steps again = steps_in(State::listing);
     EXPECT_EQ(again.listed(children), "create id1.2");
@@ -104,26 +104,26 @@ TEST(AcquireFsm, VanishedIsNeverGranted) {
   }
 }
 
-TEST(AcquireFsm, WaitsOnceArmed) {
+TEST(AcquireFsm, WatchArmed_Waits) {
   Steps steps = steps_in(State::arming);
   EXPECT_EQ(steps.watched(data_of("other")), "");
   EXPECT_EQ(steps.state(), State::waiting);
 }
 
-TEST(AcquireFsm, NothingToWatchMeansToListAgain) {
+TEST(AcquireFsm, PredecessorMissing_ListsAgain) {
   Steps steps = steps_in(State::arming);
   EXPECT_EQ(steps.watched(Status::no_node), "list @a");
   EXPECT_EQ(steps.listed({own}), "grant @a");
 }
 
-TEST(AcquireFsm, AnAnnouncedReleaseIsAGrant) {
+TEST(AcquireFsm, AnnouncedRelease_IsGranted) {
   Steps steps = steps_in(State::waiting);
   EXPECT_EQ(steps.predecessor_changed(), "grant @a");
   Steps late = steps_in(State::waiting);
   EXPECT_EQ(late.predecessor_changed(false), "check_own @a");
 }
 
-TEST(AcquireFsm, WhatItsOwnClientLetsGoOfIsAGrant) {
+TEST(AcquireFsm, ReleasedByItsOwnClient_IsGranted) {
   Steps steps = steps_in(State::waiting);
   ASSERT_TRUE(steps.fsm().waits_for_release());
   EXPECT_EQ(steps.on_predecessor_released(), "grant @a");
@@ -135,7 +135,7 @@ TEST(AcquireFsm, WhatItsOwnClientLetsGoOfIsAGrant) {
   EXPECT_FALSE(steps_in(State::arming).fsm().waits_for_release());
 }
 
-TEST(AcquireFsm, AChangeOfANodeThatPromisesNothingIsNone) {
+TEST(AcquireFsm, ChangeOfUnannouncedNode_ListsAgain) {
   const std::string promising_elsewhere = "zklock 2\nannounces=1\n";
   for (const std::string& data :
        {std::string(), data_of("other", false), std::string("announces=1\n"), promising_elsewhere,
@@ -148,7 +148,7 @@ TEST(AcquireFsm, AChangeOfANodeThatPromisesNothingIsNone) {
 }
 
 // The promise of the previous predecessor does not apply to the next one.
-TEST(AcquireFsm, TrustIsOfOnePredecessor) {
+TEST(AcquireFsm, NextPredecessorUnannounced_IsNotTrusted) {
   Steps steps = steps_in(State::waiting);
   EXPECT_EQ(steps.predecessor_deleted(), "list @a");
   EXPECT_EQ(steps.listed({node(2), own}), "watch lock-0000000002 @a");
@@ -156,19 +156,19 @@ TEST(AcquireFsm, TrustIsOfOnePredecessor) {
   EXPECT_EQ(steps.predecessor_changed(), "list @a");
 }
 
-TEST(AcquireFsm, APlainDeletionMeansToListAgain) {
+TEST(AcquireFsm, PredecessorDeleted_ListsAgain) {
   Steps steps = steps_in(State::waiting);
   EXPECT_EQ(steps.predecessor_deleted(), "list @a");
   EXPECT_EQ(steps.listed({node(3), own}), "watch lock-0000000003 @a");
 }
 
-TEST(AcquireFsm, ConfirmedWithALeaseIsGranted) {
+TEST(AcquireFsm, ConfirmedWithALease_IsGranted) {
   Steps steps = steps_in(State::confirming);
   EXPECT_EQ(steps.checked(Status::ok), "grant @a");
   EXPECT_EQ(steps.state(), State::granted);
 }
 
-TEST(AcquireFsm, ConfirmedWithoutALeasePausesAndAsksAgain) {
+TEST(AcquireFsm, ConfirmedWithoutALease_PausesAndChecksAgain) {
   Steps steps = steps_in(State::confirming);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(steps.checked(Status::ok, false), "pause");
@@ -179,7 +179,7 @@ TEST(AcquireFsm, ConfirmedWithoutALeasePausesAndAsksAgain) {
   EXPECT_EQ(steps.checked(Status::ok, true), "grant @a");
 }
 
-TEST(AcquireFsm, GrantedAndEndedAreFinal) {
+TEST(AcquireFsm, GrantedOrEnded_IsFinal) {
   for (const State state : {State::granted, State::ended}) {
     Steps steps = steps_in(state);
     EXPECT_EQ(steps.start() + steps.created(6) + steps.counted(1) + steps.listed({own}), "");
@@ -287,7 +287,7 @@ std::string expected(State state, Status status) {
   }
 }
 
-TEST(AcquireFsm, EveryAnswerInEveryState) {
+TEST(AcquireFsm, EveryReplyInEveryState_HasItsEffect) {
   for (const State state : asking_states) {
     for (const Status status : all_statuses) {
       // Only abandoned requests are not sent.
@@ -302,7 +302,7 @@ TEST(AcquireFsm, EveryAnswerInEveryState) {
   }
 }
 
-TEST(AcquireFsm, AThrottledRequestIsRepeatedLater) {
+TEST(AcquireFsm, ThrottledRequest_IsRepeatedAfterAPause) {
   for (const State state : asking_states) {
     Steps steps = steps_in(state);
     steps.answer(Status::throttled);
@@ -313,7 +313,7 @@ TEST(AcquireFsm, AThrottledRequestIsRepeatedLater) {
   }
 }
 
-TEST(AcquireFsm, AnEndedSessionIsAnErrorByPolicyOnlyOnceTheNodeMayHaveBeen) {
+TEST(AcquireFsm, SessionEnded_FailsByPolicyOnlyIfNodeMayExist) {
   for (const State state : asking_states) {
     Steps steps = steps_in(state, {.queue_again = false});
     const bool never_was = state == State::enqueuing || state == State::making_parents ||
@@ -325,7 +325,7 @@ TEST(AcquireFsm, AnEndedSessionIsAnErrorByPolicyOnlyOnceTheNodeMayHaveBeen) {
   }
 }
 
-TEST(AcquireFsm, TheDetailIsTheCause) {
+TEST(AcquireFsm, FailureDetail_BecomesTheCause) {
   Steps steps = steps_in(State::listing);
   EXPECT_EQ(steps.listed(Status::server_error, "ZBADARGUMENTS"),
             remove_own + ", " + failure(Errc::server_error, "ZBADARGUMENTS"));
@@ -334,7 +334,7 @@ TEST(AcquireFsm, TheDetailIsTheCause) {
 }
 
 // A reply to another request, or a second reply, has no effect.
-TEST(AcquireFsm, AnswersThatNobodyWaitsForAreNone) {
+TEST(AcquireFsm, UnexpectedReply_HasNoEffect) {
   for (const State state : all_states) {
     Steps steps = steps_in(state);
     std::string effects = steps.start();

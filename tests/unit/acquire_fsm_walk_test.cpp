@@ -433,7 +433,7 @@ Children Walk::children() const {
 
 namespace {
 
-TEST(AcquireFsm, ARandomWalkBreaksNoPromise) {
+TEST(AcquireFsm, RandomWalk_KeepsTheInvariants) {
   for (int which = 0; which < Walk::wishes; ++which) {
     const auto [rule, gate] = Walk::wish(which);
     int granted = 0;

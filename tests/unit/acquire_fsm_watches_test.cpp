@@ -60,7 +60,7 @@ Steps waiting_for_one() {
 
 // ---- arming -------------------------------------------------------------------------------------
 
-TEST(AcquireWatches, AllAnswersAreInBeforeItWaits) {
+TEST(AcquireWatches, LastReplyReceived_Waits) {
   for (const std::vector<int>& order :
        {std::vector{2, 3, 4}, std::vector{4, 2, 3}, std::vector{3, 4, 2}}) {
     Steps steps = arming_three();
@@ -72,7 +72,7 @@ TEST(AcquireWatches, AllAnswersAreInBeforeItWaits) {
   }
 }
 
-TEST(AcquireWatches, AnAnswerAboutAnotherNodeIsNone) {
+TEST(AcquireWatches, ReplyForAnotherNode_HasNoEffect) {
   Steps steps = arming_three();
   arm(steps, {4, 3});
   EXPECT_EQ(steps.watched_as(permits(1), Status::ok), "");
@@ -90,7 +90,7 @@ std::string after(Status status) {
   }
 }
 
-TEST(AcquireWatches, OneThatFailsTakesTheOthersAlong) {
+TEST(AcquireWatches, OneWatchFails_UnwatchesTheOthers) {
   for (const Status status : all_statuses) {
     if (status == Status::ok || status == Status::not_sent) continue;
     for (std::size_t failing = 0; failing < 3; ++failing) {
@@ -110,7 +110,7 @@ TEST(AcquireWatches, OneThatFailsTakesTheOthersAlong) {
   }
 }
 
-TEST(AcquireWatches, WhereNoneIsArmedNoneIsCalledOff) {
+TEST(AcquireWatches, NoWatchArmed_UnwatchesNone) {
   for (const Status status : all_statuses) {
     if (status == Status::ok || status == Status::not_sent) continue;
     Steps steps = arming_three();
@@ -121,7 +121,7 @@ TEST(AcquireWatches, WhereNoneIsArmedNoneIsCalledOff) {
   }
 }
 
-TEST(AcquireWatches, AFailureCountsForMoreThanAMissingNode) {
+TEST(AcquireWatches, FailureAndMissingNode_FailureDecides) {
   Steps steps = arming_three();
   steps.watched_as(permits(4), Status::no_node);
   steps.watched_as(permits(3), Status::no_auth);
@@ -129,7 +129,7 @@ TEST(AcquireWatches, AFailureCountsForMoreThanAMissingNode) {
             "unwatch, " + remove_own + ", " + failure(Errc::no_auth));
 }
 
-TEST(AcquireWatches, TheFirstFailureDecides) {
+TEST(AcquireWatches, SeveralFailures_TheFirstDecides) {
   Steps steps = arming_three();
   steps.watched_as(permits(4), Status::throttled);
   steps.watched_as(permits(3), Status::no_auth);
@@ -142,7 +142,7 @@ TEST(AcquireWatches, TheFirstFailureDecides) {
   EXPECT_EQ(steps.state(), State::waiting) << "and what had failed is forgotten";
 }
 
-TEST(AcquireWatches, OneThatGoesWhileOthersAreAskedFor) {
+TEST(AcquireWatches, DeletedWhileArmingOthers_ListsAfterAllReplies) {
   Steps steps = arming_three();
   arm(steps, {4});
   EXPECT_EQ(steps.deleted(permits(4)), "") << "the other answers are on their way";
@@ -151,7 +151,7 @@ TEST(AcquireWatches, OneThatGoesWhileOthersAreAskedFor) {
   EXPECT_EQ(steps.listed({permits(2), permits(3), own}), "grant @a");
 }
 
-TEST(AcquireWatches, AllThatWereArmedWentMeanwhile) {
+TEST(AcquireWatches, AllArmedDeletedWhileArming_UnwatchesNone) {
   Steps steps = arming_three();
   arm(steps, {4, 3});
   EXPECT_EQ(steps.deleted(permits(4)) + steps.deleted(permits(3)), "");
@@ -159,7 +159,7 @@ TEST(AcquireWatches, AllThatWereArmedWentMeanwhile) {
 }
 
 // The znode was watched before, and that watch was removed.
-TEST(AcquireWatches, AnEventOfOneThatIsNotArmedYetIsNone) {
+TEST(AcquireWatches, EventOfUnarmedWatch_HasNoEffect) {
   Steps steps = arming_three();
   EXPECT_EQ(steps.deleted(permits(4)) + steps.changed(permits(3)), "");
   arm(steps, {4, 3, 2});
@@ -167,7 +167,7 @@ TEST(AcquireWatches, AnEventOfOneThatIsNotArmedYetIsNone) {
   EXPECT_EQ(steps.deleted(permits(3)), "unwatch, list @a");
 }
 
-TEST(AcquireWatches, TheOwnNodeGoesWhileArming) {
+TEST(AcquireWatches, OwnNodeDeletedWhileArming_CreatesAgain) {
   Steps steps = arming_three();
   arm(steps, {4});
   EXPECT_EQ(steps.own_node_deleted(), "");
@@ -175,7 +175,7 @@ TEST(AcquireWatches, TheOwnNodeGoesWhileArming) {
   EXPECT_EQ(steps.watched_as(permits(2), Status::ok), "unwatch, create id1.2");
 }
 
-TEST(AcquireWatches, TheSessionEndsWhileArming) {
+TEST(AcquireWatches, SessionEndedWhileArming_CreatesAgain) {
   Steps steps = arming_three();
   arm(steps, {4});
   EXPECT_EQ(steps.session_ended(), "");
@@ -183,7 +183,7 @@ TEST(AcquireWatches, TheSessionEndsWhileArming) {
   EXPECT_EQ(steps.watched_as(permits(2), Status::session_ended), "unwatch, create id1.2");
 }
 
-TEST(AcquireWatches, GivingUpCallsOffWhatIsAskedForToo) {
+TEST(AcquireWatches, WithdrawnWhileArming_UnwatchesAll) {
   for (int answered = 0; answered < 3; ++answered) {
     Steps steps = arming_three();
     for (int i = 0; i < answered; ++i) arm(steps, {4 - i});
@@ -195,7 +195,7 @@ TEST(AcquireWatches, GivingUpCallsOffWhatIsAskedForToo) {
 
 // ---- waiting ------------------------------------------------------------------------------------
 
-TEST(AcquireWatches, TheFirstToGoEndsTheWaitForAll) {
+TEST(AcquireWatches, FirstEvent_UnwatchesAllAndLists) {
   for (const bool changed : {false, true}) {
     Steps steps = waiting_for_three();
     EXPECT_EQ(changed ? steps.changed(permits(3)) : steps.deleted(permits(3)), "unwatch, list @a");
@@ -205,13 +205,13 @@ TEST(AcquireWatches, TheFirstToGoEndsTheWaitForAll) {
   }
 }
 
-TEST(AcquireWatches, AnEventOfNobodyItWaitsForIsNone) {
+TEST(AcquireWatches, EventOfUnwatchedNode_HasNoEffect) {
   Steps steps = waiting_for_three();
   EXPECT_EQ(steps.deleted(permits(1)) + steps.changed(permits(1)) + steps.deleted(own), "");
   EXPECT_EQ(steps.state(), State::waiting);
 }
 
-TEST(AcquireWatches, TheOnlyOneThatWentIsNotCalledOff) {
+TEST(AcquireWatches, OnlyWatchedNodeDeleted_UnwatchesNone) {
   Steps steps = waiting_for_one();
   EXPECT_EQ(steps.deleted(permits(3, 3)), "list @a");
   EXPECT_EQ(steps.listed({permits(4, 3), own}), "watch " + permits(4, 3) + " @a");
@@ -220,7 +220,7 @@ TEST(AcquireWatches, TheOnlyOneThatWentIsNotCalledOff) {
   EXPECT_EQ(steps.withdraw(), "unwatch, " + remove_own);
 }
 
-TEST(AcquireWatches, WhatEndsTheWaitCallsAllOff) {
+TEST(AcquireWatches, WaitEnds_UnwatchesAll) {
   const AcquireFsm::Policy never{.rule = two_of_four.rule, .queue_again = false};
   EXPECT_EQ(waiting_for_three().session_ended(), "unwatch, create id1.2");
   EXPECT_EQ(waiting_for_three().own_node_deleted(), "unwatch, create id1.2");
@@ -231,7 +231,7 @@ TEST(AcquireWatches, WhatEndsTheWaitCallsAllOff) {
 
 // A holder announces its release only to contenders that wait for one znode. Here its change is no
 // release.
-TEST(AcquireWatches, AChangeIsNoGrantWhereSeveralHold) {
+TEST(AcquireWatches, ChangeOfSharedHolder_IsNoGrant) {
   Steps permit = listing();
   EXPECT_EQ(permit.listed({node(4), own}), "watch lock-0000000004 @a");
   permit.watched(data_of("other"));
@@ -244,7 +244,7 @@ TEST(AcquireWatches, AChangeIsNoGrantWhereSeveralHold) {
   EXPECT_EQ(writer.predecessor_changed(), "list @a");
 }
 
-TEST(AcquireWatches, AWritersReleaseIsAGrantToReadersAndWriters) {
+TEST(AcquireWatches, WriterReleases_ReadersAndWritersAreGranted) {
   for (const QueueRule& rule : {QueueRule::reader(), QueueRule::writer()}) {
     const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
     Steps steps = listing({.rule = rule}, name);
@@ -256,7 +256,7 @@ TEST(AcquireWatches, AWritersReleaseIsAGrantToReadersAndWriters) {
 }
 
 // Without a list, the contenders ahead of it and their kinds are unknown.
-TEST(AcquireWatches, OnlyAMutexPredictsWhoStandsBefore) {
+TEST(AcquireWatches, OtherThanMutex_DoesNotPredict) {
   for (const QueueRule& rule :
        {QueueRule::reader(), QueueRule::writer(), QueueRule::permits(1, 2, false)}) {
     Steps steps({.rule = rule});
@@ -268,7 +268,7 @@ TEST(AcquireWatches, OnlyAMutexPredictsWhoStandsBefore) {
 
 // ---- the number of permits ----------------------------------------------------------------------
 
-TEST(AcquirePermits, AnotherNumberThanTheFirstsIsAnError) {
+TEST(AcquirePermits, AnotherCountAhead_FailsAsMismatched) {
   const QueueRule rule = QueueRule::permits(2, 4, false);
   const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
   Steps fixed = listing({.rule = rule}, name);

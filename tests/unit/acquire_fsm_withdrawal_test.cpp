@@ -13,7 +13,7 @@ namespace {
 const std::string own = node(5);
 const std::string remove_own = "remove_node lock-0000000005 @a";
 
-TEST(AcquireGiveUp, InEveryState) {
+TEST(AcquireGiveUp, WithdrawnInEveryState_HasItsEffect) {
   for (const State state : all_states) {
     Steps steps = steps_in(state);
     std::string wanted;
@@ -54,7 +54,7 @@ TEST(AcquireGiveUp, InEveryState) {
   }
 }
 
-TEST(AcquireGiveUp, TwiceIsOnce) {
+TEST(AcquireGiveUp, WithdrawnTwice_HasNoFurtherEffect) {
   for (const State state : {State::waiting, State::listing, State::confirming, State::idle}) {
     Steps steps = steps_in(state);
     steps.withdraw();
@@ -65,7 +65,7 @@ TEST(AcquireGiveUp, TwiceIsOnce) {
   EXPECT_EQ(idle.start(), "") << "it has ended";
 }
 
-TEST(AcquireGiveUp, WhileEnqueuingTheNodeIsRemovedOnceItIsKnown) {
+TEST(AcquireGiveUp, WithdrawnWhileEnqueuing_RemovesNodeOnceKnown) {
   for (const bool between : {false, true}) {
     for (const Status count : {Status::ok, Status::not_sent, Status::unknown, Status::no_node}) {
       Steps steps = steps_in(State::enqueuing);
@@ -80,7 +80,7 @@ TEST(AcquireGiveUp, WhileEnqueuingTheNodeIsRemovedOnceItIsKnown) {
   }
 }
 
-TEST(AcquireGiveUp, WhatWasNotSentLeavesNothing) {
+TEST(AcquireGiveUp, CreateNotSent_EndsWithoutRemoval) {
   Steps steps = steps_in(State::enqueuing);
   steps.withdraw();
   steps.created(Status::not_sent);
@@ -88,7 +88,7 @@ TEST(AcquireGiveUp, WhatWasNotSentLeavesNothing) {
   EXPECT_TRUE(steps.fsm().over());
 }
 
-TEST(AcquireGiveUp, ACreateThatFailedIsTheEndWithoutAnError) {
+TEST(AcquireGiveUp, CreateFailsAfterWithdrawal_EndsWithoutAnError) {
   for (const Status status : all_statuses) {
     if (status == Status::ok || status == Status::unknown) continue;
     Steps steps = steps_in(State::enqueuing);
@@ -98,7 +98,7 @@ TEST(AcquireGiveUp, ACreateThatFailedIsTheEndWithoutAnError) {
   }
 }
 
-TEST(AcquireGiveUp, ALostReplyIsFollowedToItsEnd) {
+TEST(AcquireGiveUp, CreateReplyLost_FindsAndRemovesNode) {
   Steps steps = steps_in(State::enqueuing);
   steps.withdraw();
   EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
@@ -110,7 +110,7 @@ TEST(AcquireGiveUp, ALostReplyIsFollowedToItsEnd) {
   EXPECT_TRUE(steps.fsm().over());
 }
 
-TEST(AcquireGiveUp, ALostReplyToACreateThatNeverWas) {
+TEST(AcquireGiveUp, LostCreateNotExecuted_EndsAsNotCreated) {
   Steps without_parent = steps_in(State::recovering);
   without_parent.withdraw();
   EXPECT_EQ(without_parent.listed(Status::no_node), "not_created id1.1 @a");
@@ -128,7 +128,7 @@ TEST(AcquireGiveUp, ALostReplyToACreateThatNeverWas) {
   EXPECT_TRUE(not_ours.fsm().over());
 }
 
-TEST(AcquireGiveUp, TheSessionsEndTakesTheNodeAlong) {
+TEST(AcquireGiveUp, SessionEndedInRecovery_Ends) {
   for (const State state : {State::proving, State::recovering, State::inspecting}) {
     Steps steps = steps_in(state);
     steps.withdraw();
@@ -138,7 +138,7 @@ TEST(AcquireGiveUp, TheSessionsEndTakesTheNodeAlong) {
 }
 
 // A znode can exist that has not been found yet. So the search continues after the pause.
-TEST(AcquireGiveUp, WhilePausingWithAnUnknownNodeItGoesOn) {
+TEST(AcquireGiveUp, PausedWithUnknownNode_ContinuesTheSearch) {
   for (const State state : {State::proving, State::recovering, State::inspecting}) {
     Steps steps = steps_in(state);
     steps.answer(Status::throttled);
@@ -153,7 +153,7 @@ TEST(AcquireGiveUp, WhilePausingWithAnUnknownNodeItGoesOn) {
   EXPECT_TRUE(enqueuing.fsm().over()) << "a throttled create was not carried out";
 }
 
-TEST(AcquireGiveUp, WithoutANodeTheNextAnswerIsTheEnd) {
+TEST(AcquireGiveUp, WithdrawnWithoutANode_NextReplyEnds) {
   for (const State state :
        {State::making_parents, State::removing_parent, State::draining, State::skipping}) {
     for (const Status status : {Status::ok, Status::no_node, Status::not_empty, Status::no_auth,
@@ -170,13 +170,13 @@ TEST(AcquireGiveUp, WithoutANodeTheNextAnswerIsTheEnd) {
 
 const AcquireFsm::Policy single{.wait = false};
 
-TEST(AcquireTry, AloneIsGranted) {
+TEST(AcquireTry, Alone_IsGranted) {
   Steps steps = steps_in(State::enqueuing, single);
   steps.created(5);
   EXPECT_EQ(steps.counted(1), "grant @a");
 }
 
-TEST(AcquireTry, AmongOthersItListsAndNeverWatches) {
+TEST(AcquireTry, AmongOthers_ListsAndNeverWatches) {
   Steps behind = steps_in(State::enqueuing, single);
   behind.created(5);
   EXPECT_EQ(behind.counted(2), "list @a");
@@ -189,19 +189,19 @@ TEST(AcquireTry, AmongOthersItListsAndNeverWatches) {
   EXPECT_EQ(first.listed({own, node(6)}), "grant @a");
 }
 
-TEST(AcquireTry, VanishedItTriesAgain) {
+TEST(AcquireTry, NotInTheList_CreatesAgain) {
   Steps steps = steps_in(State::listing, single);
   EXPECT_EQ(steps.listed({node(6)}), "create id1.2");
 }
 
-TEST(AcquireTry, AnAdoptedNodeBehindOthersIsRemoved) {
+TEST(AcquireTry, AdoptedNodeBehindOthers_IsRemoved) {
   Steps steps = steps_in(State::inspecting, single);
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(steps.listed({node(1), own}), remove_own);
   EXPECT_TRUE(steps.fsm().over());
 }
 
-TEST(AcquireGiveUp, WhatWasNeverAskedIsTheEndAtOnce) {
+TEST(AcquireGiveUp, RequestNeverSubmitted_EndsAtOnce) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.withdraw(), "abandon");
   steps.withdrawn();
@@ -209,7 +209,7 @@ TEST(AcquireGiveUp, WhatWasNeverAskedIsTheEndAtOnce) {
 }
 
 // Another znode can have its name by now.
-TEST(AcquireGiveUp, LeavesANodeAloneThatIsKnownToBeGone) {
+TEST(AcquireGiveUp, NodeKnownDeleted_IsNotRemoved) {
   Steps steps = steps_in(State::listing);
   EXPECT_EQ(steps.own_node_deleted(), "");
   EXPECT_EQ(steps.withdraw(), "");

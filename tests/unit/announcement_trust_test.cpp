@@ -33,7 +33,7 @@ TEST(CreatorsMayDelete, EmptyAcl_Safe) {
   EXPECT_TRUE(creators_may_delete(Acl{}));
 }
 
-TEST(CreatorsMayDelete, NobodyMayCreate_Safe) {
+TEST(CreatorsMayDelete, CreateNotPermitted_Safe) {
   EXPECT_TRUE(creators_may_delete(Acl{world(AclEntry::read | AclEntry::write | AclEntry::admin)}));
 }
 
@@ -45,7 +45,7 @@ TEST(CreatorsMayDelete, CreateWithoutDelete_Unsafe) {
   EXPECT_FALSE(creators_may_delete(Acl{{AclEntry::create, "ip", "10.0.0.0/8"}, team_all}));
 }
 
-TEST(CreatorsMayDelete, AnyoneMayDelete_Safe) {
+TEST(CreatorsMayDelete, WorldMayDelete_Safe) {
   EXPECT_TRUE(creators_may_delete(Acl{team(AclEntry::create), world(AclEntry::remove)}));
   EXPECT_FALSE(
       creators_may_delete(Acl{team(AclEntry::create), {AclEntry::remove, "ip", "10.0.0.0/8"}}));

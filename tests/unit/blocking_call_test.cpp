@@ -31,7 +31,7 @@ std::jthread when_asleep(Fact<pid_t> waiting, std::function<void()> act) {
   });
 }
 
-TEST(BlockingCall, AThreadThatStaysAwakeHearsOfTheResult) {
+TEST(BlockingCall, SpinningThread_ReceivesTheResult) {
   BlockingCall<int> call;
   Fact<> begun;
   std::jthread other([&call, begun] {
@@ -42,7 +42,7 @@ TEST(BlockingCall, AThreadThatStaysAwakeHearsOfTheResult) {
   EXPECT_EQ(call.wait(24h), 7) << "awake as long as that, it would be late";
 }
 
-TEST(BlockingCall, AThreadSleepsWhenItWasAwakeForLongEnough) {
+TEST(BlockingCall, SpinTimeOver_ThreadSleepsUntilTheResult) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;
   const auto other = when_asleep(waiting, [&call] { call.set(7); });
@@ -50,14 +50,14 @@ TEST(BlockingCall, AThreadSleepsWhenItWasAwakeForLongEnough) {
   EXPECT_EQ(call.wait(1us), 7);
 }
 
-TEST(BlockingCall, AThreadIsInterruptedWhileItIsAwake) {
+TEST(BlockingCall, SpinningThread_IsInterrupted) {
   BlockingCall<int> call;
   boost::thread waits([&call] { EXPECT_THROW(call.wait(24h), boost::thread_interrupted); });
   waits.interrupt();
   waits.join();
 }
 
-TEST(BlockingCall, AThreadThatCanBeInterruptedIsWokenToo) {
+TEST(BlockingCall, InterruptibleThread_IsWokenByTheResult) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;
   const auto other = when_asleep(waiting, [&call] { call.set(7); });
@@ -68,7 +68,7 @@ TEST(BlockingCall, AThreadThatCanBeInterruptedIsWokenToo) {
   waits.join();
 }
 
-TEST(BlockingCall, AnInterruptedThreadMayWaitForTheResultAllTheSame) {
+TEST(BlockingCall, InterruptedThread_CanStillWaitForTheResult) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;
   Fact<pid_t> waiting_again;
@@ -83,7 +83,7 @@ TEST(BlockingCall, AnInterruptedThreadMayWaitForTheResultAllTheSame) {
   waits.join();
 }
 
-TEST(BlockingCall, AThreadThatWaitsForAWhileIsWoken) {
+TEST(BlockingCall, TimedWait_IsWokenByTheResult) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;
   const auto other = when_asleep(waiting, [&call] { call.set(7); });
@@ -91,7 +91,7 @@ TEST(BlockingCall, AThreadThatWaitsForAWhileIsWoken) {
   EXPECT_EQ(call.wait_for(24h), 7);
 }
 
-TEST(BlockingCall, WaitingForAWhileIsAnInterruptionPoint) {
+TEST(BlockingCall, TimedWait_IsAnInterruptionPoint) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;
   boost::thread waits([&call, waiting] {
@@ -102,7 +102,7 @@ TEST(BlockingCall, WaitingForAWhileIsAnInterruptionPoint) {
   waits.join();
 }
 
-TEST(BlockingCall, DeadlineFirst_ResultComesLater) {
+TEST(BlockingCall, DeadlineFirst_ResultArrivesLater) {
   BlockingCall<int> call;
   EXPECT_FALSE(call.wait_until(1ms));
   EXPECT_FALSE(call.wait_until(Deadline::passed(), 24h)) << "awake no longer than that";
@@ -129,7 +129,7 @@ TEST(BlockingCall, CallPastItsDeadline_IsExpired) {
   EXPECT_EQ(wait_or_cancel<int>(start, [](int) {}), 7);
 }
 
-TEST(BlockingCall, TheCallSaysHowLongToStayAwake) {
+TEST(BlockingCall, SpinTime_IsReadFromTheCall) {
   struct Call {
     int asked = 0;
     std::chrono::microseconds spin_before_block() {

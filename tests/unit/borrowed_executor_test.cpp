@@ -11,13 +11,13 @@
 namespace zklock::detail {
 namespace {
 
-TEST(BorrowedExecutor, NoneLendsNone) {
+TEST(BorrowedExecutor, NoExecutor_LendsNone) {
   const BorrowedExecutor none({});
   EXPECT_FALSE(none.lent());
   none.give_back();
 }
 
-TEST(BorrowedExecutor, IsCalledUntilItIsGivenBack) {
+TEST(BorrowedExecutor, Returned_IsNotCalledAnyMore) {
   int calls = 0;
   int runs = 0;
   const BorrowedExecutor executor([&](const std::function<void()>& task) {
@@ -34,7 +34,7 @@ TEST(BorrowedExecutor, IsCalledUntilItIsGivenBack) {
   executor.give_back();
 }
 
-TEST(BorrowedExecutor, IsGivenBackOnceNoCallIsUnderWay) {
+TEST(BorrowedExecutor, ReturnedDuringCall_WaitsForItsEnd) {
   std::promise<void> begun;
   std::atomic<bool> inside{false};
   Executor lent;
@@ -62,7 +62,7 @@ TEST(BorrowedExecutor, IsGivenBackOnceNoCallIsUnderWay) {
   caller.join();
 }
 
-TEST(BorrowedExecutor, MayBeGivenBackByATaskThatItRuns) {
+TEST(BorrowedExecutor, ReturnedByItsOwnTask_DoesNotDeadlock) {
   bool ran = false;
   const BorrowedExecutor executor([](const std::function<void()>& task) { task(); });
   executor.lent()([&] {
@@ -72,7 +72,7 @@ TEST(BorrowedExecutor, MayBeGivenBackByATaskThatItRuns) {
   EXPECT_TRUE(ran);
 }
 
-TEST(BorrowedExecutor, WhatItThrowsGoesToTheCaller) {
+TEST(BorrowedExecutor, ExecutorThrows_CallerReceivesTheException) {
   const BorrowedExecutor executor([](const std::function<void()>&) { throw 7; });
   EXPECT_THROW(executor.lent()([] {}), int);
   executor.give_back();

@@ -15,7 +15,7 @@ namespace {
 
 using testing::Fact;
 
-TEST(CallbackThreadsMemory, WhatFindsNoneOnItsWayToTheExecutorRunsHere) {
+TEST(CallbackThreadsMemory, NoMemoryToReachTheExecutor_TaskRunsInThePool) {
   const Fact<bool> told_of_it;
   const auto tell = [told_of_it](const std::exception_ptr& thrown) {
     try {

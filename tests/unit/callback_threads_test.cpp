@@ -33,7 +33,7 @@ using testing::Latch;
 // A limit that no passing test reaches.
 constexpr auto ample = std::chrono::minutes(1);
 
-TEST(CallbackThreads, HasNoThreadBeforeTheFirstTask) {
+TEST(CallbackThreads, FirstTask_StartsTheFirstThread) {
   CallbackThreads threads(nullptr);
   EXPECT_EQ(threads.thread_count(), 0U);
   const Fact<std::thread::id> ran_on;
@@ -42,7 +42,7 @@ TEST(CallbackThreads, HasNoThreadBeforeTheFirstTask) {
   EXPECT_EQ(threads.thread_count(), 1U);
 }
 
-TEST(CallbackThreads, AreScheduledAsTheThreadThatMadeThem) {
+TEST(CallbackThreads, NewThread_HasTheSchedulingOfTheCreator) {
   CallbackThreads threads(nullptr);
   const int own = ::sched_getscheduler(0);
   const Fact<int> inherited;
@@ -56,7 +56,7 @@ TEST(CallbackThreads, AreScheduledAsTheThreadThatMadeThem) {
   EXPECT_EQ(found.get(), own);
 }
 
-TEST(CallbackThreads, RunEveryTaskWhetherTheyAreAwakeOrAsleep) {
+TEST(CallbackThreads, ThreadsSpinningOrAsleep_EveryTaskRuns) {
   constexpr int count = 2'000;
   for (const auto spin_before_block : {0us, 20us, 100'000us}) {
     CallbackThreads threads(nullptr, {.max_threads = 2, .spin_before_block = spin_before_block});
@@ -77,7 +77,7 @@ TEST(CallbackThreads, RunEveryTaskWhetherTheyAreAwakeOrAsleep) {
   }
 }
 
-TEST(CallbackThreads, EndAtOnceThoughTheyAreAwake) {
+TEST(CallbackThreads, DrainWhileSpinning_EndsTheThreadsAtOnce) {
   CallbackThreads threads(nullptr, {.spin_before_block = 100ms});
   const Fact<> ran;
   threads.post([ran] { ran.is_known(); });
@@ -86,7 +86,7 @@ TEST(CallbackThreads, EndAtOnceThoughTheyAreAwake) {
   EXPECT_EQ(threads.thread_count(), 0U);
 }
 
-TEST(CallbackThreads, ABlockedTaskHoldsUpNoOtherUpToTheMaximum) {
+TEST(CallbackThreads, TaskBlocked_OthersRunUpToTheMaximum) {
   CallbackThreads threads(nullptr, {.max_threads = 8});
   const Latch all(8);  // all tasks begin before any of them ends
   for (int i = 0; i < 8; ++i) threads.post([&, all] { all.arrive_and_wait(); });
@@ -94,7 +94,7 @@ TEST(CallbackThreads, ABlockedTaskHoldsUpNoOtherUpToTheMaximum) {
   EXPECT_LE(threads.thread_count(), 8U);
 }
 
-TEST(CallbackThreads, OneIdleThreadIsNotCountedOnTwice) {
+TEST(CallbackThreads, TwoTasksForOneIdleThread_BothRun) {
   for (int round = 0; round < 10; ++round) {
     std::atomic<int> begun = 0;
     const Fact<> end;
@@ -117,7 +117,7 @@ TEST(CallbackThreads, OneIdleThreadIsNotCountedOnTwice) {
   }
 }
 
-TEST(CallbackThreads, BeyondTheMaximumTasksQueueInOrder) {
+TEST(CallbackThreads, MaximumReached_TasksQueueInOrder) {
   const Fact<> go;
   std::vector<int> ran;  // unguarded: one thread
   CallbackThreads threads(nullptr, {.max_threads = 1});
@@ -130,14 +130,14 @@ TEST(CallbackThreads, BeyondTheMaximumTasksQueueInOrder) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
 }
 
-TEST(CallbackThreads, AMaximumOfZeroIsOne) {
+TEST(CallbackThreads, MaximumOfZero_RunsOneThread) {
   CallbackThreads threads(nullptr, {.max_threads = 0});
   const Fact<> ran;
   threads.post([&, ran] { ran.is_known(); });
   ran.get();
 }
 
-TEST(CallbackThreads, AnIdleThreadIsUsedAgain) {
+TEST(CallbackThreads, IdleThread_IsReused) {
   CallbackThreads threads(nullptr, {.idle_time = ample});
   pid_t first = 0;
   for (int i = 0; i < 5; ++i) {
@@ -151,7 +151,7 @@ TEST(CallbackThreads, AnIdleThreadIsUsedAgain) {
   EXPECT_EQ(threads.thread_count(), 1U);
 }
 
-TEST(CallbackThreads, IdleThreadsEndAndComeAgain) {
+TEST(CallbackThreads, IdleTimeOver_ThreadsEndAndRestart) {
   CallbackThreads threads(nullptr, {.idle_time = 1ms});
   for (int round = 0; round < 3; ++round) {
     const Latch all(4);
@@ -161,7 +161,7 @@ TEST(CallbackThreads, IdleThreadsEndAndComeAgain) {
   }
 }
 
-TEST(CallbackThreads, AnIdleTimeWithoutEndIsUnderstood) {
+TEST(CallbackThreads, UnlimitedIdleTime_IsAccepted) {
   CallbackThreads threads(nullptr, {.idle_time = std::chrono::milliseconds::max()});
   const Fact<> ran;
   threads.post([&, ran] { ran.is_known(); });
@@ -169,7 +169,7 @@ TEST(CallbackThreads, AnIdleTimeWithoutEndIsUnderstood) {
   EXPECT_TRUE(threads.drain_for(core::Duration::max()));
 }
 
-TEST(CallbackThreads, HandsOnExceptionsAndGoesOn) {
+TEST(CallbackThreads, TaskThrows_ReportsAndContinues) {
   std::mutex mutex;
   std::vector<std::string> caught;
   CallbackThreads threads(
@@ -193,13 +193,13 @@ TEST(CallbackThreads, HandsOnExceptionsAndGoesOn) {
   EXPECT_EQ(caught, (std::vector<std::string>{"first", "unknown"}));
 }
 
-TEST(CallbackThreads, AnExceptionWithoutAListenerIsDropped) {
+TEST(CallbackThreads, TaskThrowsWithoutListener_ExceptionIsDropped) {
   CallbackThreads threads(nullptr);
   threads.post([] { throw std::runtime_error("nobody listens"); });
   EXPECT_TRUE(threads.drain_for(ample));
 }
 
-TEST(CallbackThreads, DrainRunsWhatIsQueuedAndEndsTheThreads) {
+TEST(CallbackThreads, Drain_RunsQueuedTasksAndEndsThreads) {
   CallbackThreads threads(nullptr, {.max_threads = 2, .idle_time = ample});
   std::atomic<int> ran = 0;
   auto owned = std::make_shared<int>();
@@ -210,7 +210,7 @@ TEST(CallbackThreads, DrainRunsWhatIsQueuedAndEndsTheThreads) {
   EXPECT_EQ(owned.use_count(), 1) << "what the tasks own is gone too";
 }
 
-TEST(CallbackThreads, TakesNothingAfterTheDrainBegan) {
+TEST(CallbackThreads, PostAfterDrain_IsRefused) {
   CallbackThreads threads(nullptr);
   EXPECT_TRUE(threads.drain_for(0s));
   auto owned = std::make_shared<int>();
@@ -220,7 +220,7 @@ TEST(CallbackThreads, TakesNothingAfterTheDrainBegan) {
   EXPECT_TRUE(threads.drain_for(ample));
 }
 
-TEST(CallbackThreads, TasksMayPostWhileItDrains) {
+TEST(CallbackThreads, TaskPostsDuringDrain_NewTaskRuns) {
   CallbackThreads threads(nullptr, {.max_threads = 1});
   const Fact<> go;
   std::atomic<int> ran = 0;
@@ -237,7 +237,7 @@ TEST(CallbackThreads, TasksMayPostWhileItDrains) {
   EXPECT_EQ(ran, 10);
 }
 
-TEST(CallbackThreads, DrainGivesUpOnABlockedTaskWhichGoesOnAlone) {
+TEST(CallbackThreads, DrainTimeout_QueuedAndBlockedTasksStillRun) {
   const Fact<> go;
   const Fact<pid_t> thread;
   auto ran = std::make_shared<std::atomic<int>>(0);
@@ -261,7 +261,7 @@ TEST(CallbackThreads, DrainGivesUpOnABlockedTaskWhichGoesOnAlone) {
   EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
 }
 
-TEST(CallbackThreads, DrainWaitsForTheTaskThatRuns) {
+TEST(CallbackThreads, TaskRunning_DrainWaitsForIt) {
   CallbackThreads threads(nullptr);
   const Fact<> begun;
   const Fact<> go;
@@ -278,7 +278,7 @@ TEST(CallbackThreads, DrainWaitsForTheTaskThatRuns) {
   releaser.join();
 }
 
-TEST(CallbackThreads, ATaskThatDrainsDoesNotWaitForItself) {
+TEST(CallbackThreads, DrainFromATask_DoesNotWaitForItself) {
   CallbackThreads threads(nullptr, {.max_threads = 2});
   const Fact<bool> drained;
   std::atomic<int> ran = 0;
@@ -289,7 +289,7 @@ TEST(CallbackThreads, ATaskThatDrainsDoesNotWaitForItself) {
   EXPECT_TRUE(drained.get());
 }
 
-TEST(CallbackThreads, TwoTasksThatDrainDoNotWaitForEachOther) {
+TEST(CallbackThreads, DrainFromTwoTasks_DoesNotDeadlock) {
   const Latch both(2);
   const Fact<bool> first;
   const Fact<bool> second;
@@ -305,7 +305,7 @@ TEST(CallbackThreads, TwoTasksThatDrainDoNotWaitForEachOther) {
   EXPECT_TRUE(second.get());
 }
 
-TEST(CallbackThreads, MayBeDestroyedByATask) {
+TEST(CallbackThreads, DestroyedByATask_ThreadEnds) {
   auto threads = std::make_unique<CallbackThreads>(nullptr);
   const Fact<pid_t> destroyed;
   const Latch assigned(1);
@@ -367,7 +367,7 @@ class UserThread {
   std::thread thread_;
 };
 
-TEST(CallbackThreadsExecutor, RunsTheTasksAndADrainWaitsForThem) {
+TEST(CallbackThreadsExecutor, Drain_WaitsForTheTasksOfTheExecutor) {
   UserThread user;
   CallbackThreads threads(
       nullptr, {.executor = [&](std::function<void()> task) { user.post(std::move(task)); }});
@@ -380,7 +380,7 @@ TEST(CallbackThreadsExecutor, RunsTheTasksAndADrainWaitsForThem) {
   EXPECT_EQ(ran, 10);
 }
 
-TEST(CallbackThreadsExecutor, GetsTheTasksInTheirOrderOneAtATime) {
+TEST(CallbackThreadsExecutor, ManyTasks_PassedInOrderOneAtATime) {
   UserThread user;
   std::atomic<int> calls = 0;
   std::atomic<int> most_calls = 0;
@@ -400,7 +400,7 @@ TEST(CallbackThreadsExecutor, GetsTheTasksInTheirOrderOneAtATime) {
   EXPECT_EQ(most_calls, 1);
 }
 
-TEST(CallbackThreadsExecutor, IsCalledFromAThreadOfThePool) {
+TEST(CallbackThreadsExecutor, Post_CallsTheExecutorFromAPoolThread) {
   const Fact<std::thread::id> called_on;
   CallbackThreads threads(nullptr, {.executor = [&](const std::function<void()>& task) {
                             called_on.is(std::this_thread::get_id());
@@ -413,7 +413,7 @@ TEST(CallbackThreadsExecutor, IsCalledFromAThreadOfThePool) {
   EXPECT_TRUE(ran);
 }
 
-TEST(CallbackThreadsExecutor, WhatItThrowsIsToldAndTheTaskRunsOnce) {
+TEST(CallbackThreadsExecutor, ExecutorThrows_ReportedAndTaskRunsOnce) {
   for (const bool runs_it_first : {false, true}) {
     std::atomic<int> told = 0;
     std::atomic<int> ran = 0;
@@ -429,7 +429,7 @@ TEST(CallbackThreadsExecutor, WhatItThrowsIsToldAndTheTaskRunsOnce) {
   }
 }
 
-TEST(CallbackThreadsExecutor, ExceptionsOfTasksAreToldAndDoNotReachIt) {
+TEST(CallbackThreadsExecutor, TaskThrows_ReportedWithoutReachingTheExecutor) {
   std::atomic<int> told = 0;
   std::atomic<bool> reached = false;
   CallbackThreads threads([&](const std::exception_ptr&) { ++told; },
@@ -446,7 +446,7 @@ TEST(CallbackThreadsExecutor, ExceptionsOfTasksAreToldAndDoNotReachIt) {
   EXPECT_FALSE(reached);
 }
 
-TEST(CallbackThreadsExecutor, ADrainDoesNotWaitForWhatItDropped) {
+TEST(CallbackThreadsExecutor, TaskDropped_DrainDoesNotWaitForIt) {
   UserThread user;
   CallbackThreads threads(
       nullptr, {.executor = [&](std::function<void()> task) { user.post(std::move(task)); }});
@@ -458,7 +458,7 @@ TEST(CallbackThreadsExecutor, ADrainDoesNotWaitForWhatItDropped) {
   EXPECT_EQ(owned.use_count(), 1);
 }
 
-TEST(CallbackThreadsExecutor, ItsTasksMayPostAndDrain) {
+TEST(CallbackThreadsExecutor, TaskPostsAndDrains_NewTaskRuns) {
   UserThread user;
   CallbackThreads threads(
       nullptr, {.executor = [&](std::function<void()> task) { user.post(std::move(task)); }});
@@ -475,7 +475,7 @@ TEST(CallbackThreadsExecutor, ItsTasksMayPostAndDrain) {
   EXPECT_TRUE(ran);
 }
 
-TEST(CallbackThreadsExecutor, TasksOutliveThePoolThere) {
+TEST(CallbackThreadsExecutor, PoolDestroyed_TaskStillRuns) {
   UserThread user;
   std::atomic<bool> ran = false;
   {
@@ -488,7 +488,7 @@ TEST(CallbackThreadsExecutor, TasksOutliveThePoolThere) {
   EXPECT_TRUE(ran);
 }
 
-TEST(CallbackThreads, ManyThreadsMayPost) {
+TEST(CallbackThreads, PostsFromManyThreads_AllRun) {
   CallbackThreads threads(nullptr, {.max_threads = 4, .idle_time = 1ms});
   std::atomic<int> ran = 0;
   std::vector<std::thread> users;

@@ -56,13 +56,13 @@ class ClosedOnOwnThread : public ::testing::Test {
   }
 };
 
-TEST_F(ClosedOnOwnThread, OnTheTimersThread_ClosesElsewhere) {
+TEST_F(ClosedOnOwnThread, OnTheTimerThread_ClosesElsewhere) {
   destroy_within([](detail::ClientCore& core, Release release) {
     core.scheduler().at(core.scheduler().now(), std::move(release));
   });
 }
 
-TEST_F(ClosedOnOwnThread, OnTheAnswersThread_ClosesElsewhere) {
+TEST_F(ClosedOnOwnThread, OnTheReplyThread_ClosesElsewhere) {
   destroy_within([](detail::ClientCore& core, Release release) {
     core.coordinator().soon(std::move(release));
   });

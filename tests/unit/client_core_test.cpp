@@ -45,7 +45,7 @@ Ports ports(std::shared_ptr<void> gone) {
 // A thread was stopped in unlock() while other threads closed the client and released it. That
 // thread then posts the rest of its work, as PathLock does, and releases the path lock. The task is
 // the last user of the path lock and of the client.
-TEST(ClientCore, WhatIsDoneLateMayBeTheLastToUseIt) {
+TEST(ClientCore, LateTask_CanBeTheLastUser) {
   const Fact<> gone;
   auto core = ClientCore::make(
       ports(std::shared_ptr<void>(nullptr, [gone](void*) { gone.is_known(); })), {});
@@ -63,7 +63,7 @@ TEST(ClientCore, WhatIsDoneLateMayBeTheLastToUseIt) {
 }
 
 // Otherwise Client::flush() would wait for it without end.
-TEST(ClientCore, ARemovalThatFindsNoMemoryIsNotWaitedFor) {
+TEST(ClientCore, RemovalWithoutMemory_IsNotWaitedFor) {
   const auto core = ClientCore::make(ports(nullptr), {});
   std::size_t thrown = 0;
   testing::at_every_allocation([&](std::size_t memory) {

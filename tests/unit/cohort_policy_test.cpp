@@ -15,19 +15,19 @@ void grant(CohortBudget& allowance, int times) {
   }
 }
 
-TEST(CohortPolicy, ShareWhatIsBatchedOrKept) {
+TEST(CohortPolicy, BatchOrIdleRetention_SharesTheNode) {
   EXPECT_FALSE(CohortPolicy{}.shares());
   EXPECT_TRUE(CohortPolicy{.batch = 2}.shares());
   EXPECT_TRUE(CohortPolicy{.keep_idle_for = 1ms}.shares());
 }
 
-TEST(CohortBudget, IsTheBatch) {
+TEST(CohortBudget, BatchGranted_IsUsedUp) {
   CohortBudget allowance(4);
   grant(allowance, 4);
   EXPECT_FALSE(allowance.left());
 }
 
-TEST(CohortBudget, AsksFromThreeQuartersOfItOn) {
+TEST(CohortBudget, ThreeQuartersUsed_QueryIsDue) {
   CohortBudget allowance(64);
   grant(allowance, 47);
   EXPECT_FALSE(allowance.worth_asking());
@@ -35,7 +35,7 @@ TEST(CohortBudget, AsksFromThreeQuartersOfItOn) {
   EXPECT_TRUE(allowance.worth_asking()) << "there are 16 left until it comes";
 }
 
-TEST(CohortBudget, AsksOnceAtATime) {
+TEST(CohortBudget, QueryInFlight_NoSecondQuery) {
   CohortBudget allowance(4);
   grant(allowance, 2);
   EXPECT_FALSE(allowance.worth_asking());
@@ -53,7 +53,7 @@ TEST(CohortBudget, AsksOnceAtATime) {
   EXPECT_TRUE(allowance.worth_asking());
 }
 
-TEST(CohortBudget, WhatWasGrantedBeforeItAskedCountsNoMore) {
+TEST(CohortBudget, QueryAnswered_EarlierGrantsNoLongerCount) {
   CohortBudget allowance(4);
   grant(allowance, 2);
   allowance.asks();
@@ -64,7 +64,7 @@ TEST(CohortBudget, WhatWasGrantedBeforeItAskedCountsNoMore) {
   EXPECT_FALSE(allowance.left()) << "two came after the question, and may have had somebody wait";
 }
 
-TEST(CohortBudget, StaysWhenOthersWaitAndAsksNoMore) {
+TEST(CohortBudget, OthersWait_NoFurtherQuery) {
   CohortBudget allowance(4);
   grant(allowance, 2);
   allowance.asks();
@@ -75,7 +75,7 @@ TEST(CohortBudget, StaysWhenOthersWaitAndAsksNoMore) {
   EXPECT_FALSE(allowance.worth_asking());
 }
 
-TEST(CohortBudget, BeginsAnewUnderAWatch) {
+TEST(CohortBudget, WatchSet_BudgetRestarts) {
   CohortBudget allowance(4);
   grant(allowance, 3);
   allowance.asks();
@@ -86,7 +86,7 @@ TEST(CohortBudget, BeginsAnewUnderAWatch) {
   EXPECT_FALSE(allowance.left()) << "the answer takes nothing away that came after the watch";
 }
 
-TEST(CohortBudget, OfOneIsNotAskedFor) {
+TEST(CohortBudget, BatchOfOne_NeverQueries) {
   CohortBudget allowance(1);
   EXPECT_FALSE(allowance.worth_asking());
   grant(allowance, 1);
@@ -94,7 +94,7 @@ TEST(CohortBudget, OfOneIsNotAskedFor) {
   EXPECT_FALSE(allowance.left());
 }
 
-TEST(CohortBudget, OfTwoIsAskedForEachTime) {
+TEST(CohortBudget, BatchOfTwo_QueriesEachTime) {
   CohortBudget allowance(2);
   for (int i = 0; i < 10; ++i) {
     grant(allowance, 1);

@@ -30,7 +30,7 @@ CompositeFsm two_of_three() {
   return CompositeFsm({.parts = 3, .needed = 2});
 }
 
-TEST(CompositeFsm, TakesAllInOrder) {
+TEST(CompositeFsm, AllParts_RequestedInOrderAndGranted) {
   CompositeFsm g = all_of(3);
   EXPECT_EQ(g.start(), (Effects{{Kind::ask, 0}}));
   EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 1}}));
@@ -42,7 +42,7 @@ TEST(CompositeFsm, TakesAllInOrder) {
   EXPECT_TRUE(g.stop().empty());
 }
 
-TEST(CompositeFsm, ASingleAttemptAsksOnceEach) {
+TEST(CompositeFsm, SingleAttempt_TriesEachPartOnce) {
   CompositeFsm g({.parts = 2, .needed = 2, .wait = false});
   EXPECT_EQ(g.start(), (Effects{{Kind::ask_once, 0}}));
   EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 1}}));
@@ -50,7 +50,7 @@ TEST(CompositeFsm, ASingleAttemptAsksOnceEach) {
   EXPECT_EQ(g.state(), CompositeState::ended);
 }
 
-TEST(CompositeFsm, WhatFailsDropsAllTheLastFirst) {
+TEST(CompositeFsm, PartFails_DropsAllInReverseOrder) {
   CompositeFsm g = all_of(3);
   g.start();
   g.answered(PartAnswer::granted, kInTime);
@@ -59,14 +59,14 @@ TEST(CompositeFsm, WhatFailsDropsAllTheLastFirst) {
             (Effects{{Kind::drop, 1}, {Kind::drop, 0}, {Kind::fail}}));
 }
 
-TEST(CompositeFsm, TimeThatRunsOutDropsAll) {
+TEST(CompositeFsm, TimeoutReached_DropsAll) {
   CompositeFsm g = all_of(2);
   g.start();
   g.answered(PartAnswer::granted, kInTime);
   EXPECT_EQ(g.answered(PartAnswer::none, kLate), (Effects{{Kind::drop, 0}, {Kind::end}}));
 }
 
-TEST(CompositeFsm, ALateGrantAsksNothingMore) {
+TEST(CompositeFsm, LateGrant_RequestsNoFurtherPart) {
   CompositeFsm g = all_of(2);
   g.start();
   EXPECT_EQ(g.answered(PartAnswer::granted, kLate), (Effects{{Kind::drop, 0}, {Kind::end}}));
@@ -75,7 +75,7 @@ TEST(CompositeFsm, ALateGrantAsksNothingMore) {
   EXPECT_EQ(last.answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
 }
 
-TEST(CompositeFsm, AStopCallsOffAndIsObeyedWhateverTheAnswer) {
+TEST(CompositeFsm, Stopped_EndsWhateverTheReply) {
   for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::failed}) {
     CompositeFsm g = all_of(2);
     g.start();
@@ -89,13 +89,13 @@ TEST(CompositeFsm, AStopCallsOffAndIsObeyedWhateverTheAnswer) {
   }
 }
 
-TEST(CompositeFsm, AStopBeforeTheStartAsksNobody) {
+TEST(CompositeFsm, StoppedBeforeTheStart_RequestsNothing) {
   CompositeFsm g = all_of(2);
   EXPECT_EQ(g.stop(), (Effects{{Kind::end}}));
   EXPECT_TRUE(g.start().empty());
 }
 
-TEST(CompositeFsm, ALostPartIsNeverGrantedButBegunAnew) {
+TEST(CompositeFsm, PartLost_StartsAgain) {
   CompositeFsm g = all_of(3);
   g.start();
   g.answered(PartAnswer::granted, kInTime);
@@ -110,7 +110,7 @@ TEST(CompositeFsm, ALostPartIsNeverGrantedButBegunAnew) {
   EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
 }
 
-TEST(CompositeFsm, ALostPartIsAnErrorByPolicy) {
+TEST(CompositeFsm, PartLostWithoutQueueAgain_Fails) {
   CompositeFsm g({.parts = 3, .needed = 3, .queue_again = false});
   g.start();
   g.answered(PartAnswer::granted, kInTime);
@@ -120,7 +120,7 @@ TEST(CompositeFsm, ALostPartIsAnErrorByPolicy) {
             (Effects{{Kind::drop, 0}, {Kind::fail_lost, 1}}));
 }
 
-TEST(CompositeFsm, ALostPartIsTheEndWhenTimeHasRunOut) {
+TEST(CompositeFsm, PartLostAfterTheTimeout_Ends) {
   CompositeFsm late = all_of(2);
   late.start();
   late.answered(PartAnswer::granted, kInTime);
@@ -134,7 +134,7 @@ TEST(CompositeFsm, ALostPartIsTheEndWhenTimeHasRunOut) {
   EXPECT_EQ(once.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
 }
 
-TEST(CompositeFsm, AStopOutdoesALoss) {
+TEST(CompositeFsm, StoppedAfterALoss_Ends) {
   CompositeFsm g = all_of(2);
   g.start();
   g.answered(PartAnswer::granted, kInTime);
@@ -143,7 +143,7 @@ TEST(CompositeFsm, AStopOutdoesALoss) {
   EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
 }
 
-TEST(CompositeFsm, AMajorityTakesTheRestWithoutWaiting) {
+TEST(CompositeFsm, MajorityHeld_TriesTheRestWithoutWaiting) {
   CompositeFsm g = two_of_three();
   g.start();
   EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask, 1}}));
@@ -152,14 +152,14 @@ TEST(CompositeFsm, AMajorityTakesTheRestWithoutWaiting) {
   EXPECT_TRUE(g.holds(0) && g.holds(1) && !g.holds(2));
 }
 
-TEST(CompositeFsm, AMajorityIsGrantedWithoutTheRestWhenItIsLate) {
+TEST(CompositeFsm, MajorityHeldAfterTheTimeout_IsGranted) {
   CompositeFsm g = two_of_three();
   g.start();
   g.answered(PartAnswer::granted, kInTime);
   EXPECT_EQ(g.answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
 }
 
-TEST(CompositeFsm, ASilentMinorityIsPassedOver) {
+TEST(CompositeFsm, MinoritySilent_IsSkipped) {
   CompositeFsm g = two_of_three();
   g.start();
   EXPECT_EQ(g.silent(), (Effects{{Kind::call_off, 0}}));
@@ -169,7 +169,7 @@ TEST(CompositeFsm, ASilentMinorityIsPassedOver) {
   EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
 }
 
-TEST(CompositeFsm, ASilentPartThatAnswersAtTheLastMomentCounts) {
+TEST(CompositeFsm, SilentPartRepliesLate_Counts) {
   CompositeFsm g = two_of_three();
   g.start();
   g.silent();
@@ -178,7 +178,7 @@ TEST(CompositeFsm, ASilentPartThatAnswersAtTheLastMomentCounts) {
   EXPECT_EQ(g.answered(PartAnswer::granted, kInTime), (Effects{{Kind::ask_once, 2}}));
 }
 
-TEST(CompositeFsm, ASilentMajorityIsAFailure) {
+TEST(CompositeFsm, MajoritySilent_Fails) {
   CompositeFsm g = two_of_three();
   g.start();
   g.answered(PartAnswer::granted, kInTime);
@@ -188,14 +188,14 @@ TEST(CompositeFsm, ASilentMajorityIsAFailure) {
   EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::drop, 0}, {Kind::fail}}));
 }
 
-TEST(CompositeFsm, OthersThatHoldAreNoFailure) {
+TEST(CompositeFsm, PartHeldByOthers_IsNoFailure) {
   CompositeFsm g({.parts = 3, .needed = 2, .wait = false});
   g.start();
   g.answered(PartAnswer::failed, kInTime);
   EXPECT_EQ(g.answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
 }
 
-TEST(CompositeFsm, ALossIsMadeUpForByWhatIsLeft) {
+TEST(CompositeFsm, MinorityLost_RemainingPartsSuffice) {
   CompositeFsm g = two_of_three();
   g.start();
   g.answered(PartAnswer::granted, kInTime);
@@ -205,7 +205,7 @@ TEST(CompositeFsm, ALossIsMadeUpForByWhatIsLeft) {
   EXPECT_FALSE(g.holds(0));
 }
 
-TEST(CompositeFsm, ALossBeyondTheMajorityBeginsAnew) {
+TEST(CompositeFsm, LossLeavesNoMajority_StartsAgain) {
   CompositeFsm g = two_of_three();
   g.start();
   g.silent();
@@ -221,7 +221,7 @@ CompositeFsm persistent() {
   return CompositeFsm({.parts = 3, .needed = 2, .persists = true});
 }
 
-TEST(CompositeFsm, MajorityOutOfReach_BeginsAnewUntilItIsLate) {
+TEST(CompositeFsm, MajorityOutOfReach_StartsAgainUntilTheTimeout) {
   CompositeFsm g = persistent();
   g.start();
   g.answered(PartAnswer::granted, kInTime);
@@ -233,7 +233,7 @@ TEST(CompositeFsm, MajorityOutOfReach_BeginsAnewUntilItIsLate) {
   EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kLate), (Effects{{Kind::fail}}));
 }
 
-TEST(CompositeFsm, LateAtAPartOutOfReachInALaterRound_IsAFailure) {
+TEST(CompositeFsm, TimeoutAtUnreachablePartInLaterRound_Fails) {
   CompositeFsm g = persistent();
   g.start();
   g.answered(PartAnswer::out_of_reach, kInTime);
@@ -241,7 +241,7 @@ TEST(CompositeFsm, LateAtAPartOutOfReachInALaterRound_IsAFailure) {
   EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kLate), (Effects{{Kind::fail}}));
 }
 
-TEST(CompositeFsm, LateAtAPartThatOthersHoldInALaterRound_IsNoFailure) {
+TEST(CompositeFsm, TimeoutAtHeldPartInLaterRound_IsNoFailure) {
   CompositeFsm g = persistent();
   g.start();
   g.answered(PartAnswer::out_of_reach, kInTime);
@@ -249,7 +249,7 @@ TEST(CompositeFsm, LateAtAPartThatOthersHoldInALaterRound_IsNoFailure) {
   EXPECT_EQ(g.answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
 }
 
-TEST(CompositeFsm, MajorityOutOfReachThatReturns_IsGranted) {
+TEST(CompositeFsm, UnreachableMajorityReturns_IsGranted) {
   CompositeFsm g = persistent();
   g.start();
   g.answered(PartAnswer::out_of_reach, kInTime);
@@ -259,14 +259,14 @@ TEST(CompositeFsm, MajorityOutOfReachThatReturns_IsGranted) {
   EXPECT_EQ(g.answered(PartAnswer::out_of_reach, kInTime), (Effects{{Kind::grant}}));
 }
 
-TEST(CompositeFsm, MajorityThatFailed_IsAFailureAtOnce) {
+TEST(CompositeFsm, MajorityFailed_FailsAtOnce) {
   CompositeFsm g = persistent();
   g.start();
   g.answered(PartAnswer::failed, kInTime);
   EXPECT_EQ(g.answered(PartAnswer::failed, kInTime), (Effects{{Kind::fail}}));
 }
 
-TEST(CompositeFsm, NotAskedPartThatIsNeeded_IsAskedInASecondRound) {
+TEST(CompositeFsm, SkippedPartNeeded_RequestedInASecondRound) {
   CompositeFsm g = two_of_three();
   g.start();
   EXPECT_EQ(g.answered(PartAnswer::not_asked, kInTime), (Effects{{Kind::ask, 1}}));
@@ -364,7 +364,7 @@ void explore(const Walk& walk, int depth, std::size_t& ended) {
   }
 }
 
-TEST(CompositeFsm, KeepsItsPromisesWhateverHappens) {
+TEST(CompositeFsm, AllEventOrders_KeepTheInvariants) {
   std::size_t ended = 0;
   for (const auto& [parts, needed] : std::vector<std::pair<std::size_t, std::size_t>>{
            {1, 1}, {2, 2}, {3, 3}, {2, 1}, {3, 2}, {5, 3}}) {

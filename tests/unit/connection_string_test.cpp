@@ -21,7 +21,7 @@ std::string refusal(const std::string& text) {
   return {};
 }
 
-TEST(ConnectionString, TakesServersAndChrootApart) {
+TEST(ConnectionString, ServersAndChroot_AreSplit) {
   const auto hosts = ConnectionString::parse("a:1,b-2.example_3.org:65535,127.0.0.1:2181/x/y");
   ASSERT_EQ(hosts.servers().size(), 3U);
   EXPECT_EQ(hosts.servers()[0].host, "a");
@@ -35,7 +35,7 @@ TEST(ConnectionString, TakesServersAndChrootApart) {
   EXPECT_EQ(ConnectionString::parse("a:1/").chroot(), "");
 }
 
-TEST(ConnectionString, TakesIpv6InBrackets) {
+TEST(ConnectionString, Ipv6InBrackets_IsParsed) {
   const auto hosts = ConnectionString::parse("[::1]:2181,[fe80::1%eth0]:2182/x");
   ASSERT_EQ(hosts.servers().size(), 2U);
   EXPECT_EQ(hosts.servers()[0].host, "::1");
@@ -44,7 +44,7 @@ TEST(ConnectionString, TakesIpv6InBrackets) {
   EXPECT_EQ(hosts.servers_text(), "[::1]:2181, [fe80::1%eth0]:2182");
 }
 
-TEST(ConnectionString, SaysWhatIsWrong) {
+TEST(ConnectionString, Invalid_ErrorNamesTheCause) {
   EXPECT_NE(refusal("").find("the connection string is empty"), std::string::npos);
   EXPECT_NE(refusal("a").find("the port is missing in \"a\""), std::string::npos);
   EXPECT_NE(refusal("a:1,,b:2").find("an entry between the commas is empty"), std::string::npos);
@@ -81,7 +81,7 @@ std::string for_c(const std::string& text) {
   });
 }
 
-TEST(ConnectionString, MakesTheNumberOfAddressesOdd) {
+TEST(ConnectionString, EvenAddressCount_IsMadeOdd) {
   EXPECT_EQ(for_c("a:1/x"), "a:1");
   EXPECT_EQ(for_c("a:1,b:2"), "a:1,b:2,a:1");
   EXPECT_EQ(for_c("a:1,b:2,c:3"), "a:1,b:2,c:3");
@@ -91,17 +91,17 @@ TEST(ConnectionString, MakesTheNumberOfAddressesOdd) {
   EXPECT_EQ(for_c("[::1]:2181,a:1"), "::1:2181,a:1,::1:2181") << "as the C client reads it";
 }
 
-TEST(ConnectionString, LeavesOutWhatCannotBeResolved) {
+TEST(ConnectionString, UnresolvableHost_IsLeftOut) {
   EXPECT_EQ(for_c("none:1,a:1"), "a:1");
   EXPECT_EQ(for_c("a:1,none:1,b:2"), "a:1,b:2,a:1");
   EXPECT_EQ(for_c("none:1"), "");
 }
 
-TEST(ConnectionString, PortsAreDecimalForTheCClientToo) {
+TEST(ConnectionString, PortWithLeadingZero_StaysDecimal) {
   EXPECT_EQ(for_c("a:010"), "a:10") << "which would take 010 for octal";
 }
 
-TEST(ConnectionString, AsksTheSystem) {
+TEST(ConnectionString, ResolveHost_UsesTheSystemResolver) {
   EXPECT_EQ(resolve_host("127.0.0.1"), std::vector<std::string>{"127.0.0.1"});
   EXPECT_EQ(resolve_host("::1"), std::vector<std::string>{"::1"});
   EXPECT_FALSE(resolve_host("localhost").empty());

@@ -43,7 +43,7 @@ static_assert(Deadline::after(Point(5s), 3s).at() == Point(8s));
 
 constexpr Point start = Point(std::chrono::hours(1000));
 
-TEST(Deadline, CountsFromTheStart) {
+TEST(Deadline, Duration_CountsFromTheStart) {
   EXPECT_EQ(Deadline::after(start, 1ns).at(), start + 1ns);
   EXPECT_EQ(Deadline::after(start, 1500us).at(), start + 1500us);
   EXPECT_EQ(Deadline::after(start, 24h).at(), start + 24h);
@@ -53,7 +53,7 @@ TEST(Deadline, CountsFromTheStart) {
   EXPECT_EQ(Deadline::after(start, boost::chrono::milliseconds(7)).at(), start + 7ms);
 }
 
-TEST(Deadline, IsExactToTheNanosecondOverYears) {
+TEST(Deadline, ManyYears_ExactToTheNanosecond) {
   for (const auto d : {1ns, 999'999'999ns, std::chrono::nanoseconds(24h * 365 * 100) + 1ns}) {
     const auto error = Deadline::after(start, d).at() - (start + d);
     EXPECT_LE(error, 1ns) << d.count();
@@ -61,7 +61,7 @@ TEST(Deadline, IsExactToTheNanosecondOverYears) {
   }
 }
 
-TEST(Deadline, ZeroAndLessHavePassed) {
+TEST(Deadline, ZeroOrNegative_HasPassed) {
   EXPECT_EQ(Deadline::after(start, 0s), Deadline::passed());
   EXPECT_EQ(Deadline::after(start, -1ns), Deadline::passed());
   EXPECT_EQ(Deadline::after(start, std::chrono::hours::min()), Deadline::passed());
@@ -69,7 +69,7 @@ TEST(Deadline, ZeroAndLessHavePassed) {
   EXPECT_EQ(Deadline::after(start, std::chrono::duration<double>(-0.0)), Deadline::passed());
 }
 
-TEST(Deadline, WhatIsTooLongIsNever) {
+TEST(Deadline, TooLong_IsNever) {
   EXPECT_TRUE(Deadline::after(start, std::chrono::hours::max()).is_never());
   EXPECT_TRUE(Deadline::after(start, std::chrono::seconds::max()).is_never());
   EXPECT_TRUE(Deadline::after(start, std::chrono::nanoseconds::max()).is_never());
@@ -79,7 +79,7 @@ TEST(Deadline, WhatIsTooLongIsNever) {
   EXPECT_FALSE(Deadline::after(start, Point::max() - start - 10s).is_never());
 }
 
-TEST(Deadline, FloatingPointExtremes) {
+TEST(Deadline, FloatingPointExtremes_PassedOrNever) {
   using Seconds = std::chrono::duration<double>;
   using Limits = std::numeric_limits<double>;
   EXPECT_EQ(Deadline::after(start, Seconds(Limits::quiet_NaN())), Deadline::passed());
@@ -100,12 +100,12 @@ void expect_in_an_hour(Make make, LeaseClock::duration tolerance) {
   EXPECT_LE(deadline.at(), after + 1h + tolerance);
 }
 
-TEST(Deadline, DurationsCountFromNow) {
+TEST(Deadline, BareDuration_CountsFromNow) {
   expect_in_an_hour([]() -> Deadline { return 1h; }, 2ns);
   expect_in_an_hour([]() -> Deadline { return boost::chrono::hours(1); }, 2ns);
 }
 
-TEST(Deadline, ForeignTimePointsAreTakenByTheirDistanceFromNow) {
+TEST(Deadline, ForeignTimePoint_ConvertedByDistanceFromNow) {
   // The clocks are read one after the other. A wall clock can be slewed meanwhile.
   const auto tolerance = 10s;
   expect_in_an_hour([]() -> Deadline { return std::chrono::steady_clock::now() + 1h; }, tolerance);
@@ -118,12 +118,12 @@ TEST(Deadline, ForeignTimePointsAreTakenByTheirDistanceFromNow) {
       tolerance);
 }
 
-TEST(Deadline, OwnTimePointsAreTakenAsTheyAre) {
+TEST(Deadline, OwnTimePoint_IsTakenUnchanged) {
   EXPECT_EQ(Deadline(start).at(), start);
   EXPECT_TRUE(Deadline(Point::max()).is_never());
 }
 
-TEST(Deadline, ForeignExtremes) {
+TEST(Deadline, ForeignExtremes_PassedOrFarAway) {
   EXPECT_EQ(Deadline(std::chrono::system_clock::time_point::min()), Deadline::passed());
   EXPECT_EQ(Deadline(std::chrono::steady_clock::time_point::min()), Deadline::passed());
   EXPECT_EQ(Deadline(std::chrono::system_clock::time_point()), Deadline::passed());
@@ -133,7 +133,7 @@ TEST(Deadline, ForeignExtremes) {
   EXPECT_GT(Deadline(std::chrono::steady_clock::time_point::max()).at(), far);
 }
 
-TEST(Deadline, PassesAtItsMomentAndNotBefore) {
+TEST(Deadline, AtItsTime_HasPassedAndNotBefore) {
   const Deadline deadline(start);
   EXPECT_FALSE(deadline.has_passed(start - 1ns));
   EXPECT_TRUE(deadline.has_passed(start));
@@ -141,7 +141,7 @@ TEST(Deadline, PassesAtItsMomentAndNotBefore) {
   EXPECT_FALSE(Deadline::never().has_passed(Point::max() - 1ns));
 }
 
-TEST(Deadline, OrdersByMoment) {
+TEST(Deadline, Comparison_OrdersByTime) {
   EXPECT_LT(Deadline(start), Deadline(start + 1ns));
   EXPECT_LT(Deadline(start), Deadline::never());
   EXPECT_GT(Deadline(start), Deadline::passed());

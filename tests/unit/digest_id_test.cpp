@@ -9,18 +9,18 @@
 namespace zklock::client {
 namespace {
 
-TEST(DigestId, IsWhatZooKeeperMakesOfIt) {
+TEST(DigestId, Credential_EncodedAsByZooKeeper) {
   // The test servers have their superuser by this id.
   EXPECT_EQ(digest_id({"super", "zklock"}), "super:GTvXID4KgrBNvIYRGOvRjN2lsFw=");
   // printf a: | openssl dgst -sha1 -binary | base64
   EXPECT_EQ(digest_id({"a", ""}), "a:faqErSBWcv9/lZW1ERCcDsnNQLg=");
 }
 
-TEST(DigestId, TheSecretIsUserAndPassword) {
+TEST(DigestId, Secret_IsUserAndPassword) {
   EXPECT_EQ(digest_secret({"me", "open:sesame"}), "me:open:sesame");
 }
 
-TEST(DigestId, RandomCredentialsDiffer) {
+TEST(DigestId, RandomCredentials_Differ) {
   std::set<std::string> users;
   std::set<std::string> passwords;
   for (int i = 0; i < 100; ++i) {

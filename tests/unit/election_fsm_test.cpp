@@ -125,7 +125,7 @@ std::optional<Then> expected(State state, Event event, bool again) {
   return found->second;
 }
 
-TEST(ElectionFsm, DoesWhatTheTableSays) {
+TEST(ElectionFsm, EveryEventInEveryState_FollowsTheTable) {
   for (const bool again : {true, false}) {
     for (const State state : kStates) {
       for (const Event event : kEvents) {
@@ -145,7 +145,7 @@ TEST(ElectionFsm, DoesWhatTheTableSays) {
   }
 }
 
-TEST(ElectionFsm, WhatBelongsToAnEarlierAttemptChangesNothing) {
+TEST(ElectionFsm, EventOfAnEarlierAttempt_HasNoEffect) {
   for (const State state : kStates) {
     for (const Event event : {Event::granted, Event::failed, Event::refused, Event::due,
                               Event::lost, Event::finished, Event::broke_off}) {
@@ -158,7 +158,7 @@ TEST(ElectionFsm, WhatBelongsToAnEarlierAttemptChangesNothing) {
   }
 }
 
-TEST(ElectionFsm, LostBeforeItsTurnItContendsOnceMore) {
+TEST(ElectionFsm, LostBeforeItsTurn_ContendsOnceMore) {
   ElectionFsm fsm(false);
   fsm.wanted();
   fsm.granted(fsm.attempt());
@@ -183,7 +183,7 @@ TEST(ElectionFsm, InterruptedBeforeItsTurn_ContendsOnceMore) {
   EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
 }
 
-TEST(ElectionFsm, WithdrawnItDoesNotContendThoughItHadNoTurn) {
+TEST(ElectionFsm, WithdrawnWithoutATurn_DoesNotContend) {
   ElectionFsm fsm(true);
   fsm.wanted();
   fsm.granted(fsm.attempt());
@@ -192,7 +192,7 @@ TEST(ElectionFsm, WithdrawnItDoesNotContendThoughItHadNoTurn) {
   EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release}));
 }
 
-TEST(ElectionFsm, AnInterruptedLeadershipGoesOnUntilItHasFinished) {
+TEST(ElectionFsm, Interrupted_LeadsUntilFinished) {
   ElectionFsm fsm = in_state(State::leading, true);
   EXPECT_EQ(fsm.interrupted(), Effects{Effect::stop});
   EXPECT_TRUE(fsm.interrupted().empty());
@@ -200,7 +200,7 @@ TEST(ElectionFsm, AnInterruptedLeadershipGoesOnUntilItHasFinished) {
   EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::release, Effect::contend}));
 }
 
-TEST(ElectionFsm, WhatIsSaidLastWhileItLeadsDecidesWhatFollows) {
+TEST(ElectionFsm, SeveralRequestsWhileLeading_LastDecides) {
   const auto after = [](bool again, const std::vector<Event>& said) {
     ElectionFsm fsm = in_state(State::leading, again);
     for (const Event event : said) feed(fsm, event);
@@ -220,7 +220,7 @@ TEST(ElectionFsm, WhatIsSaidLastWhileItLeadsDecidesWhatFollows) {
   EXPECT_FALSE(after(true, {Event::withdrawn, Event::interrupted}));
 }
 
-TEST(ElectionFsm, WhatWasSaidCountsForOneLeadershipOnly) {
+TEST(ElectionFsm, RequestWhileLeading_AppliesToOneLeadership) {
   ElectionFsm fsm = in_state(State::leading, false);
   fsm.wanted();
   fsm.finished(fsm.attempt());
@@ -229,7 +229,7 @@ TEST(ElectionFsm, WhatWasSaidCountsForOneLeadershipOnly) {
   EXPECT_EQ(fsm.finished(fsm.attempt()), (Effects{Effect::stop, Effect::release}));
 }
 
-TEST(ElectionFsm, WantsWhileItIsInTheQueue) {
+TEST(ElectionFsm, QueuedOrRepeating_WantsLeadership) {
   const std::set<State> queued{State::contending, State::backing_off};
   const std::set<State> leading{State::leading, State::ending};
   for (const bool again : {true, false}) {
@@ -240,7 +240,7 @@ TEST(ElectionFsm, WantsWhileItIsInTheQueue) {
   }
 }
 
-TEST(ElectionFsm, KnowsWhichErrorsPass) {
+TEST(ElectionFsm, TransientErrors_DoNotEndTheContention) {
   std::set<Errc> pass;
   for (int code = 1; code <= static_cast<int>(Errc::bad_data); ++code) {
     if (!ends_contention(static_cast<Errc>(code))) pass.insert(static_cast<Errc>(code));
@@ -386,7 +386,7 @@ std::size_t explore(const World& world, int depth) {
   return count;
 }
 
-TEST(ElectionFsm, KeepsItsPromisesInEveryOrderOfEvents) {
+TEST(ElectionFsm, AllEventOrders_KeepTheInvariants) {
   for (const bool again : {true, false}) {
     EXPECT_GT(explore(World(again), 7), 10'000U);
   }

@@ -13,32 +13,32 @@ namespace {
 constexpr int first_code = static_cast<int>(Errc::invalid_path);
 constexpr int last_code = static_cast<int>(Errc::bad_data);
 
-TEST(Error, ReadsAsASentenceOfOperationPathCauseAndCode) {
+TEST(Error, AllParts_FormOneSentence) {
   const Error error(Errc::not_connected, "lock", "/locks/a", "no server within 2000 ms");
   EXPECT_STREQ(error.what(), "lock /locks/a: no server within 2000 ms [zklock:4]");
   EXPECT_EQ(error.path(), "/locks/a");
   EXPECT_EQ(error.errc(), Errc::not_connected);
 }
 
-TEST(Error, LeavesOutWhatIsNotThere) {
+TEST(Error, MissingParts_AreLeftOut) {
   EXPECT_STREQ(Error(Errc::closed, "flush", "", "the client was closed").what(),
                "flush: the client was closed [zklock:9]");
   EXPECT_STREQ(Error(Errc::closed, "", "/a", "gone").what(), "/a: gone [zklock:9]");
   EXPECT_STREQ(Error(Errc::closed, "", "", "gone").what(), "gone [zklock:9]");
 }
 
-TEST(Error, TakesTheCodesMessageForAMissingCause) {
+TEST(Error, MissingCause_IsTheMessageOfTheCode) {
   EXPECT_EQ(Error(Errc::session_expired, "lock", "/a").what(),
             "lock /a: " + make_error_code(Errc::session_expired).message() + " [zklock:5]");
 }
 
-TEST(Error, HoldsNothingThatATerminalObeys) {
+TEST(Error, ControlCharacters_AreReplaced) {
   const Error error(Errc::invalid_option, "lock", "/a\x1b[2J\n", "not \xff\xc2\x9b");
   EXPECT_STREQ(error.what(), "lock /a?[2J?: not ?? [zklock:3]");
   EXPECT_EQ(error.path(), "/a?[2J?");
 }
 
-TEST(Error, NumbersAreStable) {
+TEST(Error, ErrorNumbers_AreStable) {
   EXPECT_EQ(static_cast<int>(Errc::invalid_path), 1);
   EXPECT_EQ(static_cast<int>(Errc::lock_lost), 7);
   EXPECT_EQ(static_cast<int>(Errc::no_auth), 11);
@@ -49,7 +49,7 @@ TEST(Error, NumbersAreStable) {
   EXPECT_EQ(static_cast<int>(Errc::bad_data), 30);
 }
 
-TEST(Error, EveryCodeHasAMessageOfItsOwn) {
+TEST(Error, EveryCode_HasItsOwnMessage) {
   std::set<std::string> messages;
   for (int code = first_code; code <= last_code; ++code) {
     const std::string message = error_category().message(code);
@@ -59,12 +59,12 @@ TEST(Error, EveryCodeHasAMessageOfItsOwn) {
   }
 }
 
-TEST(Error, NamesUnknownCodes) {
+TEST(Error, UnknownCode_IsUnknownError) {
   EXPECT_EQ(error_category().message(0), "unknown error");
   EXPECT_EQ(error_category().message(last_code + 1), "unknown error");
 }
 
-TEST(Error, ComparesAsAnErrorCode) {
+TEST(Error, ErrorCode_ComparesWithErrc) {
   EXPECT_STREQ(error_category().name(), "zklock");
   const std::error_code code = Errc::no_auth;
   EXPECT_EQ(code, Errc::no_auth);
@@ -76,7 +76,7 @@ TEST(Error, ComparesAsAnErrorCode) {
   }
 }
 
-TEST(Error, CopiesStandAlone) {
+TEST(Error, Copy_IsIndependent) {
   std::string text;
   {
     const Error original(Errc::closed, "lock", "/locks/with/a/rather/long/path", "cause");

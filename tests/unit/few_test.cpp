@@ -14,13 +14,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(Few, BeginsEmpty) {
+TEST(Few, Default_IsEmpty) {
   const Few<std::string> few;
   EXPECT_TRUE(few.empty());
   EXPECT_EQ(few.begin(), few.end());
 }
 
-TEST(Few, KeepsTheOnlyOneWithinItself) {
+TEST(Few, SingleElement_IsStoredInline) {
   Few<std::string> few;
   few.push_back("a");
   const auto* const object = reinterpret_cast<const char*>(&few);
@@ -30,7 +30,7 @@ TEST(Few, KeepsTheOnlyOneWithinItself) {
   EXPECT_THAT(few, ElementsAre("a"));
 }
 
-TEST(Few, KeepsTheirOrder) {
+TEST(Few, SeveralElements_KeepTheirOrder) {
   Few<std::string> few;
   for (const char* each : {"a", "b", "c"}) few.push_back(each);
   EXPECT_THAT(few, ElementsAre("a", "b", "c"));
@@ -38,13 +38,13 @@ TEST(Few, KeepsTheirOrder) {
   EXPECT_EQ(few[2], "c");
 }
 
-TEST(Few, IsMadeOfAVector) {
+TEST(Few, Vector_IsConverted) {
   EXPECT_THAT(Few<int>(std::vector<int>{}), ElementsAre());
   EXPECT_THAT(Few<int>(std::vector{1}), ElementsAre(1));
   EXPECT_THAT(Few<int>(std::vector{1, 2}), ElementsAre(1, 2));
 }
 
-TEST(Few, Erases) {
+TEST(Few, Erase_RemovesTheElement) {
   Few<int> few(std::vector{1, 2, 3});
   few.erase(few.begin() + 1);
   EXPECT_THAT(few, ElementsAre(1, 3));
@@ -57,7 +57,7 @@ TEST(Few, Erases) {
   EXPECT_TRUE(few.empty());
 }
 
-TEST(Few, IsTakenFrom) {
+TEST(Few, Exchange_LeavesItEmpty) {
   Few<std::shared_ptr<int>> few;
   few.push_back(std::make_shared<int>(1));
   const auto taken = std::exchange(few, {});

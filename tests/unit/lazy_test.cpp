@@ -19,7 +19,7 @@ struct Settings {
 };
 using SeldomSettings = Lazy<Settings>;
 
-TEST(Lazy, IsADefaultOneUntilItIsWrittenTo) {
+TEST(Lazy, NotWritten_IsTheDefault) {
   SeldomSettings settings;
   EXPECT_FALSE(settings);
   EXPECT_EQ(*settings, Settings{});
@@ -30,14 +30,14 @@ TEST(Lazy, IsADefaultOneUntilItIsWrittenTo) {
   EXPECT_EQ(*settings, (Settings{.name = "a"}));
 }
 
-TEST(Lazy, AllThatWereNotWrittenToAreOneObject) {
+TEST(Lazy, NotWritten_SharesOneObject) {
   const SeldomSettings one;
   const SeldomSettings other;
   EXPECT_EQ(&*one, &*other);
   EXPECT_EQ(sizeof(one), sizeof(void*)) << "that is what it is for";
 }
 
-TEST(Lazy, WritingAgainGoesOnWithWhatIsThere) {
+TEST(Lazy, WrittenAgain_KeepsEarlierValues) {
   SeldomSettings settings;
   settings.write().name = "a";
   settings.write().tries = 5;
@@ -46,14 +46,14 @@ TEST(Lazy, WritingAgainGoesOnWithWhatIsThere) {
   EXPECT_EQ(*untouched, Settings{}) << "what all others are is not written to";
 }
 
-TEST(Lazy, MadeOfADefaultOneItIsNotMade) {
+TEST(Lazy, ConstructedFromDefault_AllocatesNothing) {
   EXPECT_FALSE(SeldomSettings(Settings{}));
   const SeldomSettings made(Settings{.tries = 1});
   EXPECT_TRUE(made);
   EXPECT_EQ(made->tries, 1);
 }
 
-TEST(Lazy, ACopyIsAnother) {
+TEST(Lazy, Copy_IsIndependent) {
   SeldomSettings settings(Settings{.tries = 1});
   const SeldomSettings copy(settings);
   SeldomSettings assigned;
@@ -67,14 +67,14 @@ TEST(Lazy, ACopyIsAnother) {
   EXPECT_FALSE(SeldomSettings(nothing)) << "a copy of nothing is nothing";
 }
 
-TEST(Lazy, IsAssignedToItself) {
+TEST(Lazy, SelfAssignment_KeepsTheValue) {
   SeldomSettings settings(Settings{.tries = 1});
   const SeldomSettings& same = settings;
   settings = same;
   EXPECT_EQ(settings->tries, 1);
 }
 
-TEST(Lazy, WhatIsMovedFromIsADefaultOneAgain) {
+TEST(Lazy, MovedFrom_IsTheDefault) {
   SeldomSettings settings(Settings{.tries = 1});
   const auto* const object = &*settings;
   const SeldomSettings moved(std::move(settings));
@@ -84,7 +84,7 @@ TEST(Lazy, WhatIsMovedFromIsADefaultOneAgain) {
   static_assert(std::is_nothrow_move_constructible_v<SeldomSettings>);
 }
 
-TEST(Lazy, WhatIsTakenOrResetIsADefaultOneAgain) {
+TEST(Lazy, TakenOrReset_IsTheDefault) {
   SeldomSettings settings(Settings{.tries = 1});
   EXPECT_EQ(settings.take(), Settings{.tries = 1});
   EXPECT_FALSE(settings);
@@ -95,7 +95,7 @@ TEST(Lazy, WhatIsTakenOrResetIsADefaultOneAgain) {
   EXPECT_EQ(settings->tries, 3);
 }
 
-TEST(Lazy, IsEqualByWhatItIs) {
+TEST(Lazy, Comparison_IsByValue) {
   SeldomSettings written;
   written.write();
   EXPECT_TRUE(written) << "it was written to, and is as before";
@@ -104,7 +104,7 @@ TEST(Lazy, IsEqualByWhatItIs) {
   EXPECT_NE(SeldomSettings(Settings{.tries = 1}), SeldomSettings());
 }
 
-TEST(Lazy, HoldsWhatCanOnlyBeMoved) {
+TEST(Lazy, MoveOnlyType_IsHeld) {
   Lazy<std::unique_ptr<int>> pointer;
   EXPECT_EQ(*pointer, nullptr);
   pointer.write() = std::make_unique<int>(7);

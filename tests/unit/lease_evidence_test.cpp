@@ -81,7 +81,7 @@ class Line {
   LeaseEvidence evidence_;
 };
 
-TEST(LeaseEvidence, SteadyHeartbeatsGiveTwoThirds) {
+TEST(LeaseEvidence, SteadyHeartbeats_GiveTwoThirds) {
   Line line;
   for (int i = 0; i < 30; ++i) {
     EXPECT_EQ(line.operation(), T * 2 / 3) << i;
@@ -89,7 +89,7 @@ TEST(LeaseEvidence, SteadyHeartbeatsGiveTwoThirds) {
   }
 }
 
-TEST(LeaseEvidence, SteadyHeartbeatsWithRoundTrips_GiveTwoThirdsLessTwiceTheExcess) {
+TEST(LeaseEvidence, SlowHeartbeats_GiveTwoThirdsLessTwiceTheExcess) {
   for (const Duration takes : {T / 960, T / 250, T / 96, T / 64, T / 48}) {
     for (const Duration arrives : {Duration{}, takes / 2, takes}) {
       Line line;
@@ -125,7 +125,7 @@ TEST(LeaseEvidence, WideGaps_ShortenTheLease) {
   }
 }
 
-TEST(LeaseEvidence, RightAfterConnectingItIsTwoThirds) {
+TEST(LeaseEvidence, RightAfterConnecting_IsTwoThirds) {
   for (const Duration later : {Duration{}, nanoseconds(1), R / 2, R * 2 / 3}) {
     Line line;
     line.idle(later);
@@ -133,12 +133,12 @@ TEST(LeaseEvidence, RightAfterConnectingItIsTwoThirds) {
   }
 }
 
-TEST(LeaseEvidence, ASlowHandshakeCountsFromItsBeginning) {
+TEST(LeaseEvidence, SlowHandshake_CountsFromItsStart) {
   Line line(T / 2);
   EXPECT_EQ(line.operation(), T - T / 2 - T / 12);
 }
 
-TEST(LeaseEvidence, TheHandshakeAloneGrowsOld) {
+TEST(LeaseEvidence, HandshakeAlone_Ages) {
   Line line;
   line.idle(T / 3);
   EXPECT_EQ(line.operation(), T - T / 3 - T / 12);
@@ -146,7 +146,7 @@ TEST(LeaseEvidence, TheHandshakeAloneGrowsOld) {
 
 // The follower does not name a session for its handshake. So a first packet in time does not make
 // the leader's knowledge newer at the next half tick.
-TEST(LeaseEvidence, AHandshakeIsNotRelayed) {
+TEST(LeaseEvidence, Handshake_IsNotRelayedToTheLeader) {
   Line line;
   line.idle(R - nanoseconds(2));
   line.operation();
@@ -155,7 +155,7 @@ TEST(LeaseEvidence, AHandshakeIsNotRelayed) {
 }
 
 // A client without a hold sends its queries this far apart. Its next operation can follow any time.
-TEST(LeaseEvidence, QuestionsFarApartGiveAGoodThirdAfterARest) {
+TEST(LeaseEvidence, SparseQueries_GiveAtLeastThreeEighths) {
   for (Duration later{}; later <= T / 4; later += T / 96) {
     Line line;
     for (int i = 0; i < 30; ++i) {
@@ -167,7 +167,7 @@ TEST(LeaseEvidence, QuestionsFarApartGiveAGoodThirdAfterARest) {
   }
 }
 
-TEST(LeaseEvidence, NothingIsLeftAfterALongSilence) {
+TEST(LeaseEvidence, LongSilence_LeavesNoLease) {
   for (const Duration silence : {T * 11 / 12, T, 3 * T}) {
     Line line;
     line.operation();
@@ -176,7 +176,7 @@ TEST(LeaseEvidence, NothingIsLeftAfterALongSilence) {
   }
 }
 
-TEST(LeaseEvidence, HeartbeatsAfterASilenceCountAgain) {
+TEST(LeaseEvidence, HeartbeatsAfterASilence_CountAgain) {
   Line line;
   line.idle(3 * T);
   EXPECT_LT(line.operation(), Duration{});
@@ -190,7 +190,7 @@ TEST(LeaseEvidence, HeartbeatsAfterASilenceCountAgain) {
 }
 
 // A late reply does not invalidate the replies before it.
-TEST(LeaseEvidence, ASlowAnswerAfterARestLeavesWhatTheQuestionsProve) {
+TEST(LeaseEvidence, SlowReply_KeepsTheEarlierEvidence) {
   for (const Duration takes : {T / 48, T / 24}) {
     Line line;
     for (int i = 0; i < 10; ++i) {
@@ -206,7 +206,7 @@ TEST(LeaseEvidence, ASlowAnswerAfterARestLeavesWhatTheQuestionsProve) {
   }
 }
 
-TEST(LeaseEvidence, ALongRequestIsWorthWhatIsLeftOfIt) {
+TEST(LeaseEvidence, LongRequest_IsWorthTheRemainder) {
   Line line;
   for (int i = 0; i < 10; ++i) {
     line.operation();
@@ -216,7 +216,7 @@ TEST(LeaseEvidence, ALongRequestIsWorthWhatIsLeftOfIt) {
   EXPECT_EQ(line.operation(T / 2), T * 2 / 3 - T / 10);
 }
 
-TEST(LeaseEvidence, AWideGapLetsTheNewsBeAsOldAsThePacketBeforeIt) {
+TEST(LeaseEvidence, WideGap_CountsFromThePacketBeforeIt) {
   Line line;
   for (int i = 0; i < 10; ++i) {
     line.operation();
@@ -227,7 +227,7 @@ TEST(LeaseEvidence, AWideGapLetsTheNewsBeAsOldAsThePacketBeforeIt) {
 }
 
 // The packet before the gap is kept as long as the gap can contain the half tick.
-TEST(LeaseEvidence, AWideGapIsRememberedForTheNextOperation) {
+TEST(LeaseEvidence, WideGap_StillCountsForTheNextOperation) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(T, zero - 2 * T, zero - 2 * T);
   evidence.answered(zero, zero, true);
@@ -235,7 +235,7 @@ TEST(LeaseEvidence, AWideGapIsRememberedForTheNextOperation) {
   EXPECT_EQ(evidence.lease(zero + T / 3 + T / 5, zero + T / 3 + T / 5), zero + T - T / 12);
 }
 
-TEST(LeaseEvidence, AReconnectBeginsAnew) {
+TEST(LeaseEvidence, Reconnect_StartsAgain) {
   Line old;
   old.idle(4 * T);
   const LeaseEvidence fresh(T, old.now(), old.now() + T / 48);
@@ -243,7 +243,7 @@ TEST(LeaseEvidence, AReconnectBeginsAnew) {
   EXPECT_EQ(fresh.lease(old.now() + T / 2, old.now() + T / 2), old.now() + T - T / 12);
 }
 
-TEST(LeaseEvidence, AnAttemptThatBeganInTheFutureCountsFromNow) {
+TEST(LeaseEvidence, AttemptInTheFuture_CountsFromNow) {
   const Instant now(seconds(100));
   const LeaseEvidence evidence(T, now + T, now);
   EXPECT_EQ(evidence.lease(now + T / 2, now + T / 2), now + T - T / 12);
@@ -251,7 +251,7 @@ TEST(LeaseEvidence, AnAttemptThatBeganInTheFutureCountsFromNow) {
 
 // ---- unusual times -----------------------------------------------------------------------------
 
-TEST(LeaseEvidence, ManyAnswersAtOneTimeAreOnePacket) {
+TEST(LeaseEvidence, SimultaneousReplies_AreOnePacket) {
   const Instant t(seconds(1000));
   LeaseEvidence evidence(T, t, t);
   for (int i = 0; i < 1000; ++i) {
@@ -263,7 +263,7 @@ TEST(LeaseEvidence, ManyAnswersAtOneTimeAreOnePacket) {
   EXPECT_EQ(evidence.lease(t + R / 2, t + R / 2), t + R / 2 + T * 2 / 3);
 }
 
-TEST(LeaseEvidence, TimeStandingStillOrAnswersOutOfOrderDoNoHarm) {
+TEST(LeaseEvidence, RepliesOutOfOrder_DoNotExtendTheLease) {
   const Instant t(seconds(1000));
   LeaseEvidence evidence(T, t, t);
   evidence.answered(t + R, t + R, true);
@@ -271,7 +271,7 @@ TEST(LeaseEvidence, TimeStandingStillOrAnswersOutOfOrderDoNoHarm) {
   EXPECT_LE(evidence.lease(t + R, t + R), t + R + T * 2 / 3);
 }
 
-TEST(LeaseEvidence, ATinyTimeoutDividesWithoutTrouble) {
+TEST(LeaseEvidence, TinyTimeout_LeaseStaysWithinIt) {
   for (std::int64_t timeout = 0; timeout <= 100; ++timeout) {
     const Duration tiny(timeout);
     Instant now(seconds(1));
@@ -348,24 +348,24 @@ std::optional<std::uint64_t> first_lie(std::uint64_t seeds, Connection::Conditio
   return ::testing::AssertionFailure() << "the lease outlives the session at seed " << *seed;
 }
 
-TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSession) {
+TEST(LeaseEvidenceAtRandom, FirstConnection_NeverOutlivesTheSession) {
   EXPECT_TRUE(never_lies(100'000, {.handshake_is_named = true}, false));
 }
 
-TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionWithoutPauses) {
+TEST(LeaseEvidenceAtRandom, WithoutPauses_NeverOutlivesTheSession) {
   EXPECT_TRUE(never_lies(50'000, {.handshake_is_named = true, .pauses = false}, false));
 }
 
-TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionOfAReconnect) {
+TEST(LeaseEvidenceAtRandom, Reconnect_NeverOutlivesTheSession) {
   EXPECT_TRUE(never_lies(50'000, {.handshake_is_named = false}, false));
 }
 
-TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionByClocksThatDiffer) {
+TEST(LeaseEvidenceAtRandom, ClocksThatDiffer_NeverOutlivesTheSession) {
   EXPECT_TRUE(never_lies(100'000, {.handshake_is_named = false}, true));
 }
 
 // Pings can be delayed on the way without limit.
-TEST(LeaseEvidenceAtRandom, NeverOutlivesTheSessionWithPings) {
+TEST(LeaseEvidenceAtRandom, WithPings_NeverOutlivesTheSession) {
   EXPECT_TRUE(never_lies(50'000, {.pings = true}, false));
 }
 
@@ -403,11 +403,11 @@ std::optional<std::uint64_t> first_late_lie(std::uint64_t seeds, Connection::Con
   return std::nullopt;
 }
 
-TEST(LeaseEvidenceAtRandom, LateQuestions_NeverOutlivesTheSession) {
+TEST(LeaseEvidenceAtRandom, LateQueries_NeverOutlivesTheSession) {
   EXPECT_EQ(first_late_lie(100'000, {}, claim_of_evidence), std::nullopt);
 }
 
-TEST(LeaseEvidenceAtRandom, LateQuestionsWithPings_NeverOutlivesTheSession) {
+TEST(LeaseEvidenceAtRandom, LateQueriesWithPings_NeverOutlivesTheSession) {
   EXPECT_EQ(first_late_lie(50'000, {.pings = true}, claim_of_evidence), std::nullopt);
 }
 
@@ -424,7 +424,7 @@ TEST(LeaseEvidenceAtRandom, ServerAndClientPause_NeverOutlivesTheSession) {
 // -1001 and names a packet of -1002. The request at 0 names nothing. Packets arrive at 2 and 1000.
 // The operation arrives at 1398, and the server is separated from the leader. The leader last heard
 // of the session at -1001.
-TEST(LeaseEvidence, LateQuestionBeforeAGap_LeaseEndsWithTheSession) {
+TEST(LeaseEvidence, LateQueryBeforeAGap_LeaseEndsWithTheSession) {
   using std::chrono::milliseconds;
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(milliseconds(4800), zero - seconds(20), zero - seconds(20));
@@ -437,7 +437,7 @@ TEST(LeaseEvidence, LateQuestionBeforeAGap_LeaseEndsWithTheSession) {
 
 // A server pauses after 0 until 8T/10. It then executes the operations that were sent meanwhile.
 // Its last reply to a session request can be from right after -R.
-TEST(LeaseEvidence, AnswersAfterALongPause_CountFromBeforeIt) {
+TEST(LeaseEvidence, RepliesAfterALongPause_CountFromBeforeIt) {
   const Instant zero(seconds(1000));
   LeaseEvidence evidence(T, zero - 4 * T, zero - 4 * T);
   for (Instant at = zero - 2 * T; at <= zero; at += T / 10) evidence.answered(at, at, true);
@@ -462,7 +462,7 @@ Instant naive_claim(const Connection::Operation& operation, const LeaseEvidence&
   return operation.sent + random_timeout - std::max(age, quarter) - random_timeout / 12;
 }
 
-TEST(LeaseEvidenceAtRandom, TheAgeOfThePreviousRequestIsNotEnough) {
+TEST(LeaseEvidenceAtRandom, NaiveFormula_OutlivesTheSession) {
   const Connection::Conditions kind{.handshake_is_named = true, .pauses = false};
   EXPECT_TRUE(first_lie(10'000, kind, false, Duration{}, naive_claim));
 }
@@ -471,7 +471,7 @@ TEST(LeaseEvidenceAtRandom, TheAgeOfThePreviousRequestIsNotEnough) {
 // The follower names the session at 11 s, and not at 23 s, because no packet has arrived since. It
 // is separated from the leader after the operation at 34 s. T after 11 s is 59 s, but the naive
 // formula returns 66 s.
-TEST(LeaseEvidence, TheAgeOfThePreviousRequestIsNotEnough) {
+TEST(LeaseEvidence, NaiveFormula_OutlivesTheSession) {
   const Instant zero(seconds(1000));
   Servers servers(T, zero - T, false);
   servers.arrived(zero);

@@ -31,7 +31,7 @@ Duration lease_with_company(Duration before) {
 }
 
 // However many packets there are, the forgotten packets must not leave a gap.
-TEST(LeaseEvidenceThinning, OtherOperationsNeverShortenTheLease) {
+TEST(LeaseEvidenceThinning, OtherOperations_NeverShortenTheLease) {
   for (int share = 10; share < 200; ++share) {
     EXPECT_EQ(lease_with_company(T / share), T * 2 / 3) << share;
   }

@@ -23,7 +23,7 @@ constexpr SessionId session{7};
 constexpr Instant end(seconds(100));
 constexpr Duration moment = nanoseconds(1);
 
-TEST(Lease, IsValidUntilItsEnd) {
+TEST(Lease, QueriedInTime_IsValidUntilItsEnd) {
   Lease lease(session, end);
   EXPECT_EQ(lease.session(), session);
   EXPECT_EQ(lease.valid_until(), end);
@@ -32,7 +32,7 @@ TEST(Lease, IsValidUntilItsEnd) {
   EXPECT_EQ(lease.valid_until(), end) << "a question in time changes nothing";
 }
 
-TEST(Lease, AQuestionTooLateMakesItLapse) {
+TEST(Lease, QueriedTooLate_Lapses) {
   for (const Duration late : {Duration{}, moment, Duration(seconds(1))}) {
     Lease lease(session, end);
     EXPECT_FALSE(lease.valid(end + late));
@@ -43,7 +43,7 @@ TEST(Lease, AQuestionTooLateMakesItLapse) {
   }
 }
 
-TEST(Lease, ExtendsAndNeverShortens) {
+TEST(Lease, Extended_NeverShortens) {
   Lease lease(session, end);
   EXPECT_TRUE(lease.extend(end + seconds(5)));
   EXPECT_EQ(lease.valid_until(), end + seconds(5));
@@ -56,13 +56,13 @@ TEST(Lease, ExtendsAndNeverShortens) {
 
 // The state was not queried in between. So the extension is in time, though it comes after the old
 // end.
-TEST(Lease, MayBeExtendedAfterItsEndAsLongAsNobodyAsked) {
+TEST(Lease, ExtendedAfterTheEndUnqueried_IsValid) {
   Lease lease(session, end);
   EXPECT_TRUE(lease.extend(end + seconds(1)));
   EXPECT_TRUE(lease.valid(end));
 }
 
-TEST(Lease, LapsedByOrderItStaysSo) {
+TEST(Lease, LapsedOnRequest_StaysLapsed) {
   Lease lease(session, end);
   lease.lapse();
   EXPECT_FALSE(lease.valid(Instant{}));
@@ -72,7 +72,7 @@ TEST(Lease, LapsedByOrderItStaysSo) {
   EXPECT_FALSE(lease.valid(Instant{}));
 }
 
-TEST(Lease, OneThatBeganTooLateWasNeverValid) {
+TEST(Lease, StartedTooLate_WasNeverValid) {
   Lease lease(session, Instant::min());
   EXPECT_FALSE(lease.valid(Instant::min()));
   EXPECT_FALSE(lease.extend(end));
@@ -156,16 +156,16 @@ int revived(EndIt end_it) {
   return valid;
 }
 
-TEST(Lease, AnExtensionThatComesTooLateRevivesNothing) {
+TEST(Lease, ExtendedTooLate_StaysLapsed) {
   EXPECT_EQ(revived([](Lease& lease) { lease.lapse(); }), 0);
   EXPECT_EQ(revived([](Lease& lease) { lease.valid(end + seconds(1)); }), 0);
 }
 
-TEST(Lease, OnceSeenLapsedNobodySeesItValid) {
+TEST(Lease, LapseSeenByAThread_NoThreadSeesItValid) {
   for (std::uint32_t seed = 0; seed < 300; ++seed) run_race(seed, false);
 }
 
-TEST(Lease, OnceOrderedToLapseNobodyExtendsIt) {
+TEST(Lease, LapsedConcurrently_CannotBeExtended) {
   for (std::uint32_t seed = 0; seed < 300; ++seed) run_race(seed, true);
 }
 

@@ -27,7 +27,7 @@ std::optional<Instant> nothing_is_due() {
   return std::nullopt;
 }
 
-TEST(LocalReplyThread, RunsTasksInOrderOnAThreadOfItsOwn) {
+TEST(LocalReplyThread, Tasks_RunInOrderOnTheirOwnThread) {
   std::vector<int> ran;
   const Fact<std::thread::id> last;
   LocalReplyThread answers(nothing_is_due);
@@ -38,14 +38,14 @@ TEST(LocalReplyThread, RunsTasksInOrderOnAThreadOfItsOwn) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
 }
 
-TEST(LocalReplyThread, ATaskMayPostAnother) {
+TEST(LocalReplyThread, TaskPostsATask_NewTaskRuns) {
   LocalReplyThread answers(nothing_is_due);
   const Fact<> ran;
   answers.run([&answers, ran] { answers.run([ran] { ran.is_known(); }); });
   ran.get();
 }
 
-TEST(LocalReplyThread, AnAnswerThatFindsNoMemoryIsStillItsCallers) {
+TEST(LocalReplyThread, ReplyWithoutMemory_StaysWithTheCaller) {
   LocalReplyThread answers(nothing_is_due);
   const Fact<Status> told;
   ReplyHandler handler = [told](const Reply& reply) { told.is(reply.status); };
@@ -64,7 +64,7 @@ TEST(LocalReplyThread, AnAnswerThatFindsNoMemoryIsStillItsCallers) {
   EXPECT_EQ(told.get(), Status::no_node);
 }
 
-TEST(LocalReplyThread, NothingIsLeftWhenItIsIdleOrDestroyed) {
+TEST(LocalReplyThread, IdleOrDestroyed_AllTasksHaveRun) {
   std::atomic<int> ran{0};
   {
     LocalReplyThread answers(nothing_is_due);
@@ -85,7 +85,7 @@ struct LastWord {
 };
 
 // A late task can find its path lock alive, and then be its last user.
-TEST(LocalReplyThread, ATaskMayDestroyIt) {
+TEST(LocalReplyThread, DestroyedByATask_RemainingTasksRun) {
   const Fact<> dropped;
   const Fact<> ended;
   const Fact<int> ran_before_it_was_gone;
@@ -115,7 +115,7 @@ TEST(LocalReplyThread, ATaskMayDestroyIt) {
   ended.get();
 }
 
-TEST(LocalReplyThread, ATaskThatWaitsForTheOthersRunsThem) {
+TEST(LocalReplyThread, TaskWaitsForIdle_RunsTheOtherTasks) {
   const auto answers = std::make_shared<LocalReplyThread>(nothing_is_due);
   const Fact<bool> ran;
   answers->run([answers, ran] {
@@ -127,7 +127,7 @@ TEST(LocalReplyThread, ATaskThatWaitsForTheOthersRunsThem) {
   EXPECT_TRUE(ran.get());
 }
 
-TEST(LocalReplyThread, AsksWhatIsOverdueAfterAPokeAndWhenItIsTime) {
+TEST(LocalReplyThread, PokedOrDue_ChecksForOverdueWork) {
   std::atomic<int> asked{0};
   LocalReplyThread answers([&asked]() -> std::optional<Instant> {
     if (++asked == 1) return LeaseClock::now() + 1ms;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(DelayMarker, SaysHowLongAndWhose) {
+TEST(DelayMarker, Name_HasLengthTokenAndSequence) {
   const auto marker = DelayMarker::make(2500ms, {4294967342}, {42});
   EXPECT_EQ(marker.name, "delay-2500-4294967342-0000000042");
   const auto parsed = DelayMarker::parse(marker.name);
@@ -21,11 +21,11 @@ TEST(DelayMarker, SaysHowLongAndWhose) {
   EXPECT_EQ(parsed->of, Sequence{42});
 }
 
-TEST(DelayMarker, IsNoContender) {
+TEST(DelayMarker, Name_IsNoContender) {
   EXPECT_EQ(parse_contention(DelayMarker::make(1ms, {7}, {42}).name), std::nullopt);
 }
 
-TEST(DelayMarker, OfTheLongestAndTheLast) {
+TEST(DelayMarker, ExtremeValues_AreParsed) {
   for (const auto& name :
        {DelayMarker::make(longest_lock_delay, {9223372036854775807}, {2147483647}).name,
         DelayMarker::make(1ms, {1}, {0}).name}) {
@@ -33,7 +33,7 @@ TEST(DelayMarker, OfTheLongestAndTheLast) {
   }
 }
 
-TEST(DelayMarker, EverythingElseIsNone) {
+TEST(DelayMarker, OtherNames_AreNotParsed) {
   for (const char* name : {"",
                            "delay-",
                            "delay-5",
@@ -73,7 +73,7 @@ std::vector<std::string> names(const std::vector<DelayMarker>& markers) {
   return result;
 }
 
-TEST(DelayMarker, IsAnOrphanWhenItsContenderIsGone) {
+TEST(DelayMarker, ContenderMissing_IsAnOrphan) {
   using Names = std::vector<std::string>;
   const std::string of_five = DelayMarker::make(1s, {70}, {5}).name;
   const std::string of_six = DelayMarker::make(2s, {71}, {6}).name;

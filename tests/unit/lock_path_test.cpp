@@ -26,7 +26,7 @@ std::string refusal(const std::string& path) {
   }
 }
 
-TEST(LockPath, AcceptsWhatZooKeeperTakes) {
+TEST(LockPath, ValidForZooKeeper_IsAccepted) {
   for (const std::string path :
        {"/a", "/locks/a", "/a b", "/...", "/.a", "/a.", "/..a/b..", "/zookeepers", "/a/zookeeper",
         "/zookeeper2/a", "/ä/€/\xEF\xBF\xAF", "/\xC2\xA0", "/\xED\x9F\xBF", "/\xEF\xA4\x80", "/a~",
@@ -35,7 +35,7 @@ TEST(LockPath, AcceptsWhatZooKeeperTakes) {
   }
 }
 
-TEST(LockPath, SaysWhatIsWrong) {
+TEST(LockPath, Invalid_ErrorNamesTheCause) {
   EXPECT_EQ(refusal(""), "lock: the path is empty [zklock:1]");
   EXPECT_EQ(refusal("a/b"), "lock a/b: the path does not begin with a slash [zklock:1]");
   EXPECT_EQ(refusal("/"), "lock /: the root cannot be a lock path [zklock:1]");
@@ -49,13 +49,13 @@ TEST(LockPath, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("/.."), HasSubstr("\"..\" component"));
 }
 
-TEST(LockPath, LeavesTheServersTheirOwn) {
+TEST(LockPath, ReservedPath_IsRefused) {
   EXPECT_THAT(refusal("/zookeeper"), HasSubstr("reserved"));
   EXPECT_THAT(refusal("/zookeeper/"), HasSubstr("reserved"));
   EXPECT_THAT(refusal("/zookeeper/quota/a"), HasSubstr("reserved"));
 }
 
-TEST(LockPath, RefusesControlCharacters) {
+TEST(LockPath, ControlCharacter_IsRefused) {
   for (const std::string& c :
        {std::string("\0", 1), std::string("\x01"), std::string("\n"), std::string("\x1f"),
         std::string("\x7f"), std::string("\xC2\x80"), std::string("\xC2\x9F")}) {
@@ -63,7 +63,7 @@ TEST(LockPath, RefusesControlCharacters) {
   }
 }
 
-TEST(LockPath, RefusesWhatTheServersRefuse) {
+TEST(LockPath, CharacterRefusedByServers_IsRefused) {
   // U+E000, U+F8FF, U+FFF0, U+FFFF, and U+10000, U+1F600, U+10FFFF, which are surrogates on the
   // servers.
   for (const std::string c : {"\xEE\x80\x80", "\xEF\xA3\xBF", "\xEF\xBF\xB0", "\xEF\xBF\xBF",
@@ -72,14 +72,14 @@ TEST(LockPath, RefusesWhatTheServersRefuse) {
   }
 }
 
-TEST(LockPath, RefusesInvalidUtf8) {
+TEST(LockPath, InvalidUtf8_IsRefused) {
   for (const std::string c : {"\x80", "\xC3", "\xC0\xAF", "\xED\xA0\x80", "\xFF"}) {
     EXPECT_THAT(refusal("/a" + c), HasSubstr("not valid UTF-8"));
   }
   EXPECT_EQ(refusal("/a\xFFz"), "lock /a?z: the path is not valid UTF-8 [zklock:1]");
 }
 
-TEST(LockPath, RefusesLongPathsAndShowsTheirBeginning) {
+TEST(LockPath, TooLong_IsRefusedWithItsBeginningShown) {
   EXPECT_EQ(refusal("/" + std::string(1023, 'a')), "accepted");
   const std::string text = refusal("/" + std::string(1024, 'a'));
   EXPECT_THAT(text, HasSubstr("longer than 1024 bytes"));
@@ -87,11 +87,11 @@ TEST(LockPath, RefusesLongPathsAndShowsTheirBeginning) {
   EXPECT_THAT(text, Not(HasSubstr(std::string(200, 'a'))));
 }
 
-TEST(LockPath, NamesItsChildren) {
+TEST(LockPath, Child_IsAppendedToThePath) {
   EXPECT_EQ(LockPath("/a/b").child("lock-0000000001"), "/a/b/lock-0000000001");
 }
 
-TEST(LockPath, APathOfDataMayBeWhereALockMayNot) {
+TEST(LockPath, DataPath_CanBeRootOrReserved) {
   for (const std::string path : {"/", "/zookeeper", "/zookeeper/config", "/a"}) {
     EXPECT_NO_THROW(check_path("set", path)) << path;
   }

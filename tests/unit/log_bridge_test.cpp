@@ -36,7 +36,7 @@ struct Log {
   std::shared_ptr<spdlog::logger> logger = std::make_shared<spdlog::logger>("test", sink);
 };
 
-TEST(LogBridge, FindsTheLevelAndTheText) {
+TEST(LogBridge, LineOfTheCClient_IsSplitIntoLevelAndText) {
   Log log;
   log.logger->set_level(spdlog::level::trace);
   const LogBridge bridge(log.logger, {});
@@ -58,7 +58,7 @@ TEST(LogBridge, FindsTheLevelAndTheText) {
                                }));
 }
 
-TEST(LogBridge, KeepsToTheLoggersLevel) {
+TEST(LogBridge, BelowTheLoggerLevel_IsNotWritten) {
   Log log;
   log.logger->set_level(spdlog::level::err);
   const LogBridge bridge(log.logger, {});
@@ -67,7 +67,7 @@ TEST(LogBridge, KeepsToTheLoggersLevel) {
   EXPECT_EQ(log.sink->lines(), std::vector<std::string>{"error: zookeeper client: fn@1: yes"});
 }
 
-TEST(LogBridge, ControlCharactersAndLengthAreTamed) {
+TEST(LogBridge, ControlCharactersAndLength_AreLimited) {
   Log log;
   const LogBridge bridge(log.logger, {});
   bridge.callback()(":ZOO_WARN@a\x1b[31m\nb\xff");
@@ -76,14 +76,14 @@ TEST(LogBridge, ControlCharactersAndLengthAreTamed) {
   EXPECT_LT(log.sink->lines().back().size(), 1200U);
 }
 
-TEST(LogBridge, SecretsAreHidden) {
+TEST(LogBridge, Secrets_AreHidden) {
   Log log;
   const LogBridge bridge(log.logger, {"sesame", "me:sesame", ""});
   bridge.callback()(":ZOO_WARN@auth me:sesame and sesamesesame end");
   EXPECT_EQ(log.sink->lines().back(), "warning: zookeeper client: auth *** and ****** end");
 }
 
-TEST(LogBridge, WithoutALoggerNothingIsWritten) {
+TEST(LogBridge, NoLogger_WritesNothing) {
   ::testing::internal::CaptureStderr();
   ::testing::internal::CaptureStdout();
   const LogBridge bridge(nullptr, {});
@@ -93,7 +93,7 @@ TEST(LogBridge, WithoutALoggerNothingIsWritten) {
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
-TEST(LogBridge, EachHasItsLoggerUntilThePlacesAreUsedUp) {
+TEST(LogBridge, EachBridge_HasItsLoggerUntilSlotsRunOut) {
   std::vector<Log> logs(LogBridge::max_slots + 1);
   std::vector<std::unique_ptr<LogBridge>> bridges;
   for (const Log& log : logs) {
@@ -116,7 +116,7 @@ TEST(LogBridge, EachHasItsLoggerUntilThePlacesAreUsedUp) {
   EXPECT_EQ(logs.back().sink->lines().back(), "warning: zookeeper client: now");
 }
 
-TEST(LogBridge, FromManyThreadsWhileItGoes) {
+TEST(LogBridge, DestroyedWhileThreadsWrite_IsSafe) {
   Log log;
   auto bridge = std::make_unique<LogBridge>(log.logger, std::vector<std::string>{"x"});
   const auto write = bridge->callback();

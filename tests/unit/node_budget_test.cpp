@@ -12,7 +12,7 @@ namespace {
 // "/p/lock-0000000000"
 constexpr std::size_t kOne = 18;
 
-TEST(NodeBudget, CountsFromTheCreateToTheDelete) {
+TEST(NodeBudget, Node_CountsFromCreateToDelete) {
   NodeBudget nodes(2 * kOne);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
   nodes.created("/p", "lock-", "lock-0000000000");
@@ -28,7 +28,7 @@ TEST(NodeBudget, CountsFromTheCreateToTheDelete) {
 
 // The znode was deleted by hand, without an event, and the path was recreated. So its number is
 // repeated.
-TEST(NodeBudget, TheSameNameTwiceCountsOnce) {
+TEST(NodeBudget, NameRepeated_CountsOnce) {
   NodeBudget nodes(2 * kOne);
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(nodes.reserve("/p", "lock-"));
@@ -39,7 +39,7 @@ TEST(NodeBudget, TheSameNameTwiceCountsOnce) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
-TEST(NodeBudget, ALostReplyCountsUntilItsNodeGoes) {
+TEST(NodeBudget, CreateReplyLost_CountsUntilTheNodeIsDeleted) {
   NodeBudget nodes(100);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
   nodes.unknown("/p", "lock-");
@@ -51,7 +51,7 @@ TEST(NodeBudget, ALostReplyCountsUntilItsNodeGoes) {
 }
 
 // Delay markers and the count are not znodes of this kind.
-TEST(NodeBudget, WhatElseGoesLeavesWhatIsUnknown) {
+TEST(NodeBudget, OtherNodeDeleted_UnknownNodeStillCounts) {
   NodeBudget nodes(1000);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
   nodes.unknown("/p", "lock-");
@@ -62,7 +62,7 @@ TEST(NodeBudget, WhatElseGoesLeavesWhatIsUnknown) {
   }
 }
 
-TEST(NodeBudget, OneThatIsCreatedAfterAllWasNotBefore) {
+TEST(NodeBudget, CreatedAfterUnknownOutcome_CountsOnce) {
   NodeBudget nodes(1000);
   const std::string name = "__READ__0000000007";
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", name));
@@ -74,7 +74,7 @@ TEST(NodeBudget, OneThatIsCreatedAfterAllWasNotBefore) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
-TEST(NodeBudget, OneWhoseNameWasSaidIsThatOne) {
+TEST(NodeBudget, UnknownWithFullName_EndsWithThatName) {
   NodeBudget nodes(1000);
   ASSERT_TRUE(nodes.reserve("/p", "revoke-0000000007"));
   const std::size_t one = nodes.bytes();
@@ -86,7 +86,7 @@ TEST(NodeBudget, OneWhoseNameWasSaidIsThatOne) {
 }
 
 // A move to another name needs no bytes for both names.
-TEST(NodeBudget, WhatTheSameTransactionRemovesMakesRoom) {
+TEST(NodeBudget, RemovedInTheSameMulti_FreesItsBytes) {
   NodeBudget nodes(kOne);
   ASSERT_TRUE(nodes.reserve("/p", "gate-"));
   nodes.created("/p", "gate-", "gate-0000000007");
@@ -101,7 +101,7 @@ TEST(NodeBudget, WhatTheSameTransactionRemovesMakesRoom) {
 }
 
 // The reply to a move was lost, so either name can exist. A list shows that only one of them does.
-TEST(NodeBudget, ARemovalWithoutAReplyIsADoubtToo) {
+TEST(NodeBudget, RemovalReplyLost_CountsAsUnknown) {
   NodeBudget nodes(1000);
   ASSERT_TRUE(nodes.reserve("/p", "gate-"));
   nodes.created("/p", "gate-", "gate-0000000007");
@@ -118,7 +118,7 @@ TEST(NodeBudget, ARemovalWithoutAReplyIsADoubtToo) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
-TEST(NodeBudget, WhatWasDoubtedAndGoesIsCountedNoMore) {
+TEST(NodeBudget, UnknownThenDeleted_NoLongerCounts) {
   for (const auto goes : {&NodeBudget::deleted, &NodeBudget::missing}) {
     NodeBudget nodes(1000);
     ASSERT_TRUE(nodes.reserve("/p", "lock-"));
@@ -131,7 +131,7 @@ TEST(NodeBudget, WhatWasDoubtedAndGoesIsCountedNoMore) {
   }
 }
 
-TEST(NodeBudget, OfTwoDoubtsTheVeryNameGoesFirst) {
+TEST(NodeBudget, TwoUnknown_ExactNameEndsFirst) {
   NodeBudget nodes(1000);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", "lock-"));
   nodes.created("/p", "lock-", "lock-0000000007");
@@ -144,7 +144,7 @@ TEST(NodeBudget, OfTwoDoubtsTheVeryNameGoesFirst) {
 }
 
 // A create without a reply may not have been executed. A list shows the largest possible number.
-TEST(NodeBudget, AListBoundsWhatIsUnknown) {
+TEST(NodeBudget, List_BoundsTheUnknown) {
   NodeBudget nodes(1000);
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(nodes.reserve("/p", "lock-"));
@@ -159,7 +159,7 @@ TEST(NodeBudget, AListBoundsWhatIsUnknown) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
-TEST(NodeBudget, TheEndOfTheSessionForgetsAll) {
+TEST(NodeBudget, SessionEnded_ClearsTheBudget) {
   NodeBudget nodes(100);
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
   nodes.created("/p", "lock-", "lock-0000000000");

@@ -47,7 +47,7 @@ std::string in_child(Text text) {
   return answer;
 }
 
-TEST(Owner, AThreadIsTheSameOwnerForItsWholeLife) {
+TEST(Owner, ThreadLifetime_KeepsTheOwner) {
   EXPECT_EQ(Owner::this_thread(), Owner::this_thread());
   const Owner before = Owner::this_thread();
   owner_of_new_thread();
@@ -55,12 +55,12 @@ TEST(Owner, AThreadIsTheSameOwnerForItsWholeLife) {
   EXPECT_EQ(Owner::this_thread(), before);
 }
 
-TEST(Owner, ThreadsAreDifferentOwnersAlsoWhenTheirIdsAreReused) {
+TEST(Owner, ThreadIdReused_IsAnotherOwner) {
   std::unordered_set<Owner> owners{Owner::this_thread()};
   for (int i = 0; i < 200; ++i) EXPECT_TRUE(owners.insert(owner_of_new_thread()).second);
 }
 
-TEST(Owner, ConcurrentThreadsAreDifferentOwners) {
+TEST(Owner, ConcurrentThreads_AreDifferentOwners) {
   std::vector<Owner> owners(64, Owner::this_thread());
   std::vector<std::thread> threads;
   for (Owner& owner : owners) {
@@ -70,7 +70,7 @@ TEST(Owner, ConcurrentThreadsAreDifferentOwners) {
   EXPECT_EQ(std::set<Owner>(owners.begin(), owners.end()).size(), owners.size());
 }
 
-TEST(Owner, UniqueIsUnlikeEveryOther) {
+TEST(Owner, Unique_DiffersFromAllOthers) {
   const Owner a = Owner::unique();
   const Owner copy = a;
   EXPECT_EQ(a, copy);
@@ -88,7 +88,7 @@ struct AskedAtTheEnd {
 thread_local AskedAtTheEnd made_before;
 thread_local AskedAtTheEnd made_after;
 
-TEST(Owner, IsTheSameInDestructorsOfThreadLocalObjects) {
+TEST(Owner, ThreadLocalDestructor_SeesTheOwner) {
   Owner during = Owner::unique();
   Owner early = Owner::unique();
   Owner late = Owner::unique();
@@ -101,7 +101,7 @@ TEST(Owner, IsTheSameInDestructorsOfThreadLocalObjects) {
   EXPECT_EQ(late, during);
 }
 
-TEST(Owner, PrintsProcessAndSerial) {
+TEST(Owner, Text_HasProcessAndSerial) {
   const Owner a = Owner::unique();
   const Owner b = Owner::unique();
   EXPECT_THAT(a.to_string(), MatchesRegex("[0-9a-f]{16}-[1-9][0-9]*"));
@@ -109,7 +109,7 @@ TEST(Owner, PrintsProcessAndSerial) {
   EXPECT_NE(a.to_string(), b.to_string());
 }
 
-TEST(Owner, AForkedChildHasOwnersOfItsOwn) {
+TEST(Owner, ForkedChild_HasItsOwnOwners) {
   const std::string parent = Owner::this_thread().to_string();
   const auto ask = [] { return Owner::this_thread().to_string(); };
   const std::string first = in_child(ask);
@@ -121,12 +121,12 @@ TEST(Owner, AForkedChildHasOwnersOfItsOwn) {
   EXPECT_EQ(Owner::this_thread().to_string(), parent);
 }
 
-TEST(Owner, WhatTheParentMadeIsForeignInTheChild) {
+TEST(Owner, OwnerOfTheParent_IsForeignInTheChild) {
   const Owner mine = Owner::this_thread();
   EXPECT_EQ(in_child([&] { return Owner::this_thread() == mine ? "same" : "other"; }), "other");
 }
 
-TEST(ProcessIdentity, ForksAreCounted) {
+TEST(ProcessIdentity, Fork_IncrementsTheGeneration) {
   const auto before = detail::fork_generation();
   EXPECT_EQ(in_child([] { return std::to_string(detail::fork_generation()); }),
             std::to_string(before + 1));
@@ -136,7 +136,7 @@ TEST(ProcessIdentity, ForksAreCounted) {
   EXPECT_EQ(detail::fork_generation(), before);
 }
 
-TEST(ProcessIdentity, TellsHostAndProcess) {
+TEST(ProcessIdentity, Identity_HasHostAndPid) {
   const auto identity = detail::process_identity();
   EXPECT_NE(identity.id, 0U);
   EXPECT_EQ(identity.id, detail::process_id());

@@ -33,7 +33,7 @@ constexpr CountKind other(CountKind kind) {
   return kind == CountKind::lock ? CountKind::hold : CountKind::lock;
 }
 
-TEST(Ownership, BeginsWaitingWithoutCounts) {
+TEST(Ownership, Initially_WaitsWithoutCounts) {
   const Ownership ownership;
   EXPECT_EQ(ownership.state(), State::waiting);
   EXPECT_EQ(ownership.count(), 0);
@@ -41,7 +41,7 @@ TEST(Ownership, BeginsWaitingWithoutCounts) {
   EXPECT_EQ(ownership.count(CountKind::hold), 0);
 }
 
-TEST(Ownership, TheHelperReachesEveryState) {
+TEST(Ownership, Helper_ReachesEveryState) {
   for (const State state : all_states) {
     const Ownership ownership = in(state);
     EXPECT_EQ(ownership.state(), state);
@@ -49,7 +49,7 @@ TEST(Ownership, TheHelperReachesEveryState) {
   }
 }
 
-TEST(Ownership, GrantedHoldsWhoWaits) {
+TEST(Ownership, Granted_OnlyWaitingBecomesHeld) {
   for (const State state : all_states) {
     Ownership ownership = in(state);
     ownership.granted();
@@ -57,7 +57,7 @@ TEST(Ownership, GrantedHoldsWhoWaits) {
   }
 }
 
-TEST(Ownership, LosesOnceWhatIsHeld) {
+TEST(Ownership, Lost_OnlyHeldBecomesLostOnce) {
   for (const State state : all_states) {
     Ownership ownership = in(state);
     const int counts = ownership.count();
@@ -68,7 +68,7 @@ TEST(Ownership, LosesOnceWhatIsHeld) {
   }
 }
 
-TEST(Ownership, WithdrawsOnlyWhoWaits) {
+TEST(Ownership, Withdrawn_OnlyWaitingEnds) {
   for (const State state : all_states) {
     Ownership ownership = in(state);
     ownership.withdraw();
@@ -76,7 +76,7 @@ TEST(Ownership, WithdrawsOnlyWhoWaits) {
   }
 }
 
-TEST(Ownership, AddsOnlyToWhatIsHeld) {
+TEST(Ownership, CountAdded_OnlyIfHeld) {
   for (const State state : all_states) {
     for (const CountKind kind : all_kinds) {
       Ownership ownership = in(state);
@@ -91,7 +91,7 @@ TEST(Ownership, AddsOnlyToWhatIsHeld) {
   }
 }
 
-TEST(Ownership, KeepsWhatItIsUntilTheLastCount) {
+TEST(Ownership, CountsDropped_LastEndsTheOwnership) {
   for (const State state : {State::held, State::lost}) {
     for (const CountKind kind : all_kinds) {
       Ownership ownership = in(state);
@@ -109,7 +109,7 @@ TEST(Ownership, KeepsWhatItIsUntilTheLastCount) {
   }
 }
 
-TEST(Ownership, RefusesToDropWhatIsNotThere) {
+TEST(Ownership, DropWithoutACount_IsRefused) {
   for (const State state : {State::waiting, State::over}) {
     for (const CountKind kind : all_kinds) {
       Ownership ownership = in(state);
@@ -125,7 +125,7 @@ TEST(Ownership, RefusesToDropWhatIsNotThere) {
   EXPECT_EQ(ownership.state(), State::held);
 }
 
-TEST(Ownership, OverIsOver) {
+TEST(Ownership, Ended_IsFinal) {
   Ownership ownership = in(State::held);
   ownership.drop(CountKind::lock);
   ownership.drop(CountKind::hold);
@@ -136,7 +136,7 @@ TEST(Ownership, OverIsOver) {
   EXPECT_EQ(ownership.state(), State::over);
 }
 
-TEST(Ownership, CountsManyOfBothKinds) {
+TEST(Ownership, ManyCountsOfBothKinds_LastEndsTheOwnership) {
   Ownership ownership;
   ownership.granted();
   for (int i = 0; i < 1000; ++i) {
@@ -150,7 +150,7 @@ TEST(Ownership, CountsManyOfBothKinds) {
 
 // ---- writing and reading -----------------------------------------------------------------------
 
-TEST(Ownership, EveryKindIsCountedAlone) {
+TEST(Ownership, EveryKind_IsCountedSeparately) {
   constexpr CountKind kinds[] = {CountKind::lock, CountKind::hold, CountKind::shared_lock,
                                  CountKind::shared_hold};
   static_assert(std::size(kinds) == count_kinds);
@@ -170,7 +170,7 @@ TEST(Ownership, EveryKindIsCountedAlone) {
   }
 }
 
-TEST(Ownership, ADowngradeLeavesTheSharedCounts) {
+TEST(Ownership, Downgraded_SharedCountsRemain) {
   Ownership ownership;
   ownership.granted();
   ownership.add(CountKind::lock);

@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(, ForkedChild,
                                            ProcessMutex::requests));
 
 // The thread holds the mutex almost always, and does not exist in the child.
-TEST_P(ForkedChild, FindsTheMutexUnlocked) {
+TEST_P(ForkedChild, MutexHeldAtFork_IsUnlockedInTheChild) {
   std::mutex& mutex = process_mutex(GetParam());
   std::atomic<bool> ends = false;
   std::thread holder([&] {

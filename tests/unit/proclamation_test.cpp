@@ -9,7 +9,7 @@
 namespace zklock::core {
 namespace {
 
-TEST(Proclamation, NodeNamesItsLeaderAndIsNoContender) {
+TEST(Proclamation, NodeName_HasTheLeaderAndIsNoContender) {
   EXPECT_EQ(proclamation_node({42}), "proclaimed-0000000042");
   for (const std::int32_t number : {0, 42, 2'147'483'647, -1, -2'147'483'647}) {
     const std::string name = proclamation_node({number});
@@ -20,7 +20,7 @@ TEST(Proclamation, NodeNamesItsLeaderAndIsNoContender) {
   }
 }
 
-TEST(Proclamation, AnyBytesComeBackWithTheirLeader) {
+TEST(Proclamation, AnyBytes_AreReadBackWithTheLeader) {
   using namespace std::string_literals;
   for (const std::string& value : {""s, "10.0.0.7:80"s, "two\nlines\n"s, "\0\xff\n"s, "17\nx"s}) {
     const auto said = Proclamation::parse(Proclamation{{4'294'967'311}, value}.encode());
@@ -30,7 +30,7 @@ TEST(Proclamation, AnyBytesComeBackWithTheirLeader) {
   }
 }
 
-TEST(Proclamation, WhatIsNoneIsNotReadAsOne) {
+TEST(Proclamation, OtherData_IsNotParsed) {
   for (const char* text :
        {"", "zklock 1", "zklock 1 proclaimed ", "zklock 1 proclaimed 7", "zklock 1 proclaimed \nx",
         "zklock 1 proclaimed x\nx", "zklock 1 proclaimed 0\nx", "zklock 1 proclaimed -7\nx",

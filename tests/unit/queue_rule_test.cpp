@@ -216,7 +216,7 @@ void check_one(const RandomQueue& random, std::size_t at, std::int32_t all) {
   ASSERT_EQ(fault_of_trust(decision, before, rule), "");
 }
 
-TEST(QueueRule, AgreesWithItsTable) {
+TEST(QueueRule, RandomQueues_DecisionMatchesTheTable) {
   for (const Mix mix : all_mixes) {
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
       RandomQueue random(mix, seed);
@@ -232,7 +232,7 @@ TEST(QueueRule, AgreesWithItsTable) {
   }
 }
 
-TEST(QueueRule, HoldersAreThoseWhomNobodyStandsInTheWayOf) {
+TEST(QueueRule, HolderOfAQueue_HasNoConflictAhead) {
   for (const Mix mix : all_mixes) {
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
       RandomQueue random(mix, seed);
@@ -249,7 +249,7 @@ TEST(QueueRule, HoldersAreThoseWhomNobodyStandsInTheWayOf) {
   }
 }
 
-TEST(QueueRule, OfAQueueTheHoldersAreTold) {
+TEST(QueueRule, Holders_AreListedForAQueue) {
   const auto names = [](const Children& children, std::int32_t all) {
     Children result;
     for (const ZnodeName& name : holders(contenders(children), all)) result.push_back(name.text);
@@ -288,11 +288,11 @@ const Named named_rules[] = {{QueueRule::mutex(), "lock-"},
                              {QueueRule::weighted(7, 0), "weight-7-"}};
 
 // Other versions and other libraries use these names.
-TEST(QueueRule, IsInTheNameOfTheNode) {
+TEST(QueueRule, EveryRule_HasItsNamePrefix) {
   for (const Named& each : named_rules) EXPECT_EQ(each.rule.prefix(), each.prefix);
 }
 
-TEST(QueueRule, SaysInTheNameWhatOthersReadThere) {
+TEST(QueueRule, NameOfEveryRule_IsParsedBack) {
   for (const Named& each : named_rules) {
     const std::string name = numbered(each.rule.prefix(), 42);
     const auto read = parse_contention(name);
@@ -308,14 +308,14 @@ TEST(QueueRule, SaysInTheNameWhatOthersReadThere) {
   }
 }
 
-TEST(QueueRule, IsOfAMutexOrOfAWriterOrOfNeither) {
+TEST(QueueRule, EveryRule_IsMutexOrWriterByItsPrefix) {
   for (const Named& each : named_rules) {
     EXPECT_EQ(each.rule.is_mutex(), each.prefix == "lock-") << each.prefix;
     EXPECT_EQ(each.rule.is_writer(), each.prefix == "__WRIT__") << each.prefix;
   }
 }
 
-TEST(QueueRule, WhoIsNotInTheListIsNeverGrantedNorAtOdds) {
+TEST(QueueRule, NotInTheList_NeitherGrantedNorMismatched) {
   const Children children{numbered("permits-1-of-4-", 1)};
   const Decision gone =
       decide(children, numbered("permits-1-of-3-", 2), QueueRule::permits(1, 3, false));
@@ -324,14 +324,14 @@ TEST(QueueRule, WhoIsNotInTheListIsNeverGrantedNorAtOdds) {
 }
 
 // One heavy predecessor suffices. The ends of the light ones behind it would not lead to a grant.
-TEST(QueueRule, WatchesNoneThatIsNotNeeded) {
+TEST(QueueRule, HeavyPredecessor_IsWatchedAlone) {
   const Children children{numbered("permits-4-of-5-", 1), numbered("permits-1-of-5-", 2),
                           numbered("permits-1-of-5-", 3), numbered("permits-3-of-5-", 4)};
   const auto watch = decide(children, children[3], QueueRule::permits(3, 5, false)).watch;
   EXPECT_EQ(watch, Children{children[0]});
 }
 
-TEST(QueueRule, WatchesTheNearestOfEqualOnes) {
+TEST(QueueRule, EqualPredecessors_NearestAreWatched) {
   Children children;
   for (int i = 1; i <= 6; ++i) children.push_back(numbered("permits-1-of-3-", i));
   const auto watch = decide(children, children[5], QueueRule::permits(2, 3, false)).watch;
@@ -339,7 +339,7 @@ TEST(QueueRule, WatchesTheNearestOfEqualOnes) {
 }
 
 // A contender that is about to be refused does not cause the refusal of others.
-TEST(QueueRule, OneAtOddsIsInTheWayOfThoseBehindIt) {
+TEST(QueueRule, MismatchedContender_BlocksThoseBehindIt) {
   const std::string right = numbered("permits-1-of-3-", 1);
   const std::string wrong = numbered("permits-1-of-9-", 2);
   const std::string late = numbered("permits-1-of-3-", 3);
@@ -351,7 +351,7 @@ TEST(QueueRule, OneAtOddsIsInTheWayOfThoseBehindIt) {
   EXPECT_EQ(decide({{late, right}}, late, QueueRule::permits(1, 3, false)).verdict, Verdict::first);
 }
 
-TEST(QueueRule, OnlyAnotherNumberHelpsWhoWantsMoreThanThereIs) {
+TEST(QueueRule, MorePermitsThanTheCount_WatchesNoContender) {
   const std::string own = numbered("permits-3-", 2);
   const Children children{numbered("permits-1-", 1), own};
   const QueueRule rule = QueueRule::permits(3, 2, true);
@@ -366,7 +366,7 @@ TEST(QueueRule, OnlyAnotherNumberHelpsWhoWantsMoreThanThereIs) {
   EXPECT_EQ(decide(children, own, QueueRule::permits(3, 4, true)).verdict, Verdict::first);
 }
 
-TEST(QueueRule, SumsOfTheLargestNumbersFit) {
+TEST(QueueRule, LargestPermits_DoNotOverflow) {
   const auto largest = std::numeric_limits<std::int32_t>::max();
   Children children;
   for (int i = 0; i < 200; ++i) children.push_back(numbered(permits_prefix(largest, largest), i));
@@ -470,7 +470,7 @@ class Simulation {
   std::string wrong_;
 };
 
-TEST(QueueRule, EverybodyIsServedWhoeverComesAndGoes) {
+TEST(QueueRule, RandomArrivals_AllAreGranted) {
   for (const Mix mix : all_mixes) {
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
       ASSERT_EQ(Simulation(mix, seed).run(), "")

@@ -23,14 +23,14 @@ std::string predecessor(const Decision& decision) {
   return decision.watch.size() == 1 ? decision.watch.front() : "";
 }
 
-TEST(Queue, TheOnlyContenderIsFirst) {
+TEST(Queue, OnlyContender_IsFirst) {
   const auto decision = decide(Children{"lock-0000000007"}, "lock-0000000007");
   EXPECT_EQ(decision.verdict, Verdict::first);
   EXPECT_EQ(predecessor(decision), "");
   EXPECT_EQ(decision.position, 0U);
 }
 
-TEST(Queue, WaitsForTheNearestBefore) {
+TEST(Queue, BehindOthers_WaitsForTheNearest) {
   const Children children{"lock-0000000009", "lock-0000000001", "lock-0000000007",
                           "lock-0000000004", "lock-0000000002"};
   const auto decision = decide(children, "lock-0000000007");
@@ -43,7 +43,7 @@ const std::string kCurator = "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-";
 const std::string kGo = "_c_8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e-lock-";
 const std::string kKazoo = "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__";
 
-TEST(Queue, AMissingNodeIsNeverAGrant) {
+TEST(Queue, NodeMissing_IsNeverGranted) {
   EXPECT_EQ(decide({}, "lock-0000000001").verdict, Verdict::vanished);
   EXPECT_EQ(decide(Children{"lock-0000000002"}, "lock-0000000001").verdict, Verdict::vanished);
   const auto behind = decide(Children{"lock-0000000001"}, "lock-0000000002");
@@ -55,32 +55,32 @@ TEST(Queue, AMissingNodeIsNeverAGrant) {
             Verdict::vanished);
 }
 
-TEST(Queue, ANameThatIsNoContendersIsNeverAGrant) {
+TEST(Queue, NameOfNoContender_IsNeverGranted) {
   EXPECT_EQ(decide(Children{"config"}, "config").verdict, Verdict::vanished);
   EXPECT_EQ(decide(Children{""}, "").verdict, Verdict::vanished);
 }
 
-TEST(Queue, ForeignChildrenCountForNothing) {
+TEST(Queue, ForeignChildren_AreIgnored) {
   const Children children{"config",           "lock-", "lock-9999999999",
                           "lock-00000000001", "",      "block-0000000001",
                           "lock-0000000005"};
   EXPECT_EQ(decide(children, "lock-0000000005").verdict, Verdict::first);
 }
 
-TEST(Queue, ContendersOfOtherLibrariesCount) {
+TEST(Queue, ContendersOfOtherLibraries_Count) {
   const Children children{kCurator + "0000000004", "lock-0000000005", kKazoo + "0000000003"};
   const auto decision = decide(children, "lock-0000000005");
   EXPECT_EQ(predecessor(decision), kCurator + "0000000004");
   EXPECT_EQ(decision.position, 2U);
 }
 
-TEST(Queue, ACounterPastItsEndIsEarlierNotLater) {
+TEST(Queue, CounterPastItsEnd_IsEarlierNotLater) {
   const Children children{"lock-2147483647", "lock--2147483648"};
   EXPECT_EQ(decide(children, "lock--2147483648").verdict, Verdict::first);
   EXPECT_EQ(predecessor(decide(children, "lock-2147483647")), "lock--2147483648");
 }
 
-TEST(Queue, TheTextDecidesBetweenEqualNumbers) {
+TEST(Queue, EqualNumbers_TextDecides) {
   const std::string last = "2147483647";
   const Children children{"lock-" + last, kKazoo + last, kCurator + last};
   EXPECT_EQ(decide(children, kKazoo + last).verdict, Verdict::first);
@@ -88,7 +88,7 @@ TEST(Queue, TheTextDecidesBetweenEqualNumbers) {
   EXPECT_EQ(predecessor(decide(children, "lock-" + last)), kCurator + last);
 }
 
-TEST(Queue, ListsContendersInOrder) {
+TEST(Queue, Contenders_AreListedInOrder) {
   const Children children{"x", "lock-0000000009", kKazoo + "0000000001", "lock-0000000001"};
   std::vector<std::string> texts;
   for (const auto& name : contenders(children)) texts.push_back(name.text);
@@ -96,7 +96,7 @@ TEST(Queue, ListsContendersInOrder) {
   EXPECT_TRUE(contenders({}).empty());
 }
 
-TEST(Queue, ListsThoseAtAGateBehindThoseWhoQueueAndByWeight) {
+TEST(Queue, ContendersAtTheGate_ListedLastAndByWeight) {
   const Children children{"weight-1-age-2-0000000001", "weight-9-age-2-0000000008",
                           "lock-0000000009", "weight-1-age-2-0000000003",
                           "weight-2-age-2-0000000004"};
@@ -156,7 +156,7 @@ Children random_children(std::mt19937& random) {
   return children;
 }
 
-TEST(Queue, AgreesWithTheReferenceOnRandomLists) {
+TEST(Queue, RandomLists_AgreeWithTheReference) {
   for (unsigned seed = 0; seed < 1000; ++seed) {
     std::mt19937 random(seed);
     const Children children = random_children(random);
@@ -172,7 +172,7 @@ TEST(Queue, AgreesWithTheReferenceOnRandomLists) {
   }
 }
 
-TEST(Queue, ExactlyOneIsFirstAndTheOthersFormOneChain) {
+TEST(Queue, RandomLists_FirstAndOneChainOfWatches) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     const Children children = random_children(random);
@@ -191,7 +191,7 @@ TEST(Queue, ExactlyOneIsFirstAndTheOthersFormOneChain) {
   }
 }
 
-TEST(Queue, AcceptsLongQueues) {
+TEST(Queue, LongQueue_IsAccepted) {
   Children children;
   for (std::int32_t i = 0; i < 10'000; ++i)
     children.push_back(ZnodeName::make(lock_prefix, {i}).text);

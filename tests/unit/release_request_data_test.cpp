@@ -6,7 +6,7 @@
 namespace zklock::core {
 namespace {
 
-TEST(ReleaseRequestData, NamesItsContenderAndIsNone) {
+TEST(ReleaseRequestData, NodeName_HasSequenceAndIsNoContender) {
   EXPECT_EQ(release_request_path({42}), "revoke-0000000042");
   for (const std::int32_t number : {0, 42, 2'147'483'647, -1, -2'147'483'647}) {
     const std::string name = release_request_path({number});

@@ -38,7 +38,7 @@ class StepByStep : public Dispatcher {
   bool exhausted = false;  // the system has no thread
 };
 
-TEST(SerialExecutor, WhatCouldNotBePostedGoesWithTheNext) {
+TEST(SerialExecutor, PostRefused_TaskRunsWithTheNext) {
   const auto dispatcher = std::make_shared<StepByStep>();
   SerialExecutor serial(dispatcher);
   std::vector<int> ran;
@@ -50,7 +50,7 @@ TEST(SerialExecutor, WhatCouldNotBePostedGoesWithTheNext) {
   EXPECT_EQ(ran, (std::vector<int>{1, 2}));
 }
 
-TEST(SerialExecutor, WhatTheDispatcherDropsGoesWithTheNext) {
+TEST(SerialExecutor, DroppedByTheDispatcher_TaskRunsWithTheNext) {
   const auto dispatcher = std::make_shared<StepByStep>();
   SerialExecutor serial(dispatcher);
   std::vector<int> ran;
@@ -61,7 +61,7 @@ TEST(SerialExecutor, WhatTheDispatcherDropsGoesWithTheNext) {
   EXPECT_EQ(ran, (std::vector<int>{1, 2}));
 }
 
-TEST(SerialExecutor, WhatIsClearedIsNotRunAndKeepsNothing) {
+TEST(SerialExecutor, Cleared_TasksAreDestroyedUnrun) {
   const auto dispatcher = std::make_shared<StepByStep>();
   SerialExecutor serial(dispatcher);
   std::vector<int> ran;
@@ -78,7 +78,7 @@ TEST(SerialExecutor, WhatIsClearedIsNotRunAndKeepsNothing) {
   EXPECT_EQ(ran, std::vector{3});
 }
 
-TEST(SerialExecutor, GivesTheDispatcherOneTaskAtATime) {
+TEST(SerialExecutor, SeveralTasks_DispatchedOneAtATime) {
   const auto dispatcher = std::make_shared<StepByStep>();
   SerialExecutor serial(dispatcher);
   std::vector<int> ran;
@@ -94,7 +94,7 @@ TEST(SerialExecutor, GivesTheDispatcherOneTaskAtATime) {
   EXPECT_EQ(ran, (std::vector{0, 1, 2, 3}));
 }
 
-TEST(SerialExecutor, AnExceptionGoesToTheDispatcherAndTheNextTaskRuns) {
+TEST(SerialExecutor, TaskThrows_DispatcherReceivesItAndNextRuns) {
   const auto dispatcher = std::make_shared<StepByStep>();
   SerialExecutor serial(dispatcher);
   bool ran = false;
@@ -106,7 +106,7 @@ TEST(SerialExecutor, AnExceptionGoesToTheDispatcherAndTheNextTaskRuns) {
   EXPECT_TRUE(ran);
 }
 
-TEST(SerialExecutor, ATaskMayPost) {
+TEST(SerialExecutor, TaskPosts_NewTaskRunsAfterIt) {
   const auto dispatcher = std::make_shared<StepByStep>();
   SerialExecutor serial(dispatcher);
   bool ran = false;
@@ -117,7 +117,7 @@ TEST(SerialExecutor, ATaskMayPost) {
   EXPECT_TRUE(ran);
 }
 
-TEST(SerialExecutor, WhatIsLeftRunsAfterItsDestruction) {
+TEST(SerialExecutor, Destroyed_RemainingTasksRun) {
   const auto dispatcher = std::make_shared<StepByStep>();
   int ran = 0;
   {
@@ -128,7 +128,7 @@ TEST(SerialExecutor, WhatIsLeftRunsAfterItsDestruction) {
   EXPECT_EQ(ran, 3);
 }
 
-TEST(SerialExecutor, ATaskMayDestroyIt) {
+TEST(SerialExecutor, DestroyedByATask_RemainingTasksRun) {
   const auto dispatcher = std::make_shared<StepByStep>();
   auto serial = std::make_unique<SerialExecutor>(dispatcher);
   int ran = 0;
@@ -138,7 +138,7 @@ TEST(SerialExecutor, ATaskMayDestroyIt) {
   EXPECT_EQ(ran, 1);
 }
 
-TEST(SerialExecutor, KeepsOrderAndExclusionOnManyThreads) {
+TEST(SerialExecutor, ManyThreads_KeepOrderAndExclusion) {
   const auto threads = std::make_shared<CallbackThreads>(nullptr);
   SerialExecutor serial(threads);
   constexpr int count = 1000;
@@ -157,7 +157,7 @@ TEST(SerialExecutor, KeepsOrderAndExclusionOnManyThreads) {
   EXPECT_EQ(ran, wanted);
 }
 
-TEST(SerialExecutor, TwoLinesDoNotWaitForEachOther) {
+TEST(SerialExecutor, TwoExecutors_AreIndependent) {
   const auto threads = std::make_shared<CallbackThreads>(nullptr);
   SerialExecutor slow(threads);
   SerialExecutor quick(threads);
@@ -170,7 +170,7 @@ TEST(SerialExecutor, TwoLinesDoNotWaitForEachOther) {
   EXPECT_TRUE(threads->drain_for(1min));
 }
 
-TEST(SerialExecutor, ManyThreadsMayPost) {
+TEST(SerialExecutor, PostsFromManyThreads_AllRun) {
   const auto threads = std::make_shared<CallbackThreads>(nullptr);
   SerialExecutor serial(threads);
   int sum = 0;  // unguarded: the tasks exclude each other

@@ -49,7 +49,7 @@ class ListenersTest : public ::testing::Test {
   Told told_;
 };
 
-TEST_F(ListenersTest, EveryNewsIsToldInOrderAndTheFirstBeforeAll) {
+TEST_F(ListenersTest, SeveralEvents_AllDeliveredInOrder) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener(), 7);
   for (const int news : {1, 1, 2}) listeners.tell(news);
@@ -58,7 +58,7 @@ TEST_F(ListenersTest, EveryNewsIsToldInOrderAndTheFirstBeforeAll) {
   EXPECT_EQ(told_, (Told{7, 1, 1, 2}));
 }
 
-TEST_F(ListenersTest, TheNewestIsToldAndOnlyWhenItIsAnother) {
+TEST_F(ListenersTest, NewestOnly_DeliveredIfItChanged) {
   Listeners<int, Telling::newest> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
   for (const int news : {1, 2, 3}) listeners.tell(news);
@@ -74,7 +74,7 @@ TEST_F(ListenersTest, TheNewestIsToldAndOnlyWhenItIsAnother) {
   EXPECT_EQ(told_, (Told{3, 4}));
 }
 
-TEST_F(ListenersTest, WhatItThrowsIsTheDispatchersAndTheNextIsToldAllTheSame) {
+TEST_F(ListenersTest, ListenerThrows_NextEventIsDelivered) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add([this](const int& news) {
     told_.push_back(news);
@@ -88,7 +88,7 @@ TEST_F(ListenersTest, WhatItThrowsIsTheDispatchersAndTheNextIsToldAllTheSame) {
   listeners.wait();  // the call has ended
 }
 
-TEST_F(ListenersTest, SilentItIsToldNothingMore) {
+TEST_F(ListenersTest, Silenced_DeliversNothingMore) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
   listeners.tell(1);
@@ -101,7 +101,7 @@ TEST_F(ListenersTest, SilentItIsToldNothingMore) {
 }
 
 // A latch keeps the end of a leadership whose start was notified, and no other state.
-TEST_F(ListenersTest, SilentItMayKeepTheNextInLine) {
+TEST_F(ListenersTest, SilencedWithAFilter_DeliversTheRetained) {
   const auto follows = [](const std::optional<int>& told, const int& next) {
     return told && *told + 1 == next;
   };
@@ -121,7 +121,7 @@ TEST_F(ListenersTest, SilentItMayKeepTheNextInLine) {
   }
 }
 
-TEST_F(ListenersTest, FinishedItHasToldWhatWasKeptAndTellsNothingMore) {
+TEST_F(ListenersTest, Finished_DeliversTheRetainedOnce) {
   const auto follows = [](const std::optional<int>& told, const int& next) {
     return told && *told + 1 == next;
   };
@@ -137,7 +137,7 @@ TEST_F(ListenersTest, FinishedItHasToldWhatWasKeptAndTellsNothingMore) {
   EXPECT_EQ(told_, (Told{1, 2})) << "once";
 }
 
-TEST_F(ListenersTest, FinishedByItsOwnCallItIsToldNothingMore) {
+TEST_F(ListenersTest, FinishedFromItsOwnCall_DeliversNothingMore) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add([&](const int& news) {
     told_.push_back(news);
@@ -149,7 +149,7 @@ TEST_F(ListenersTest, FinishedByItsOwnCallItIsToldNothingMore) {
   EXPECT_EQ(told_, (Told{1}));
 }
 
-TEST_F(ListenersTest, WhatItThrowsWhileItIsFinishedIsHanded) {
+TEST_F(ListenersTest, ListenerThrowsInFinish_HandlerIsCalled) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add([this](const int& news) {
     told_.push_back(news);
@@ -182,19 +182,19 @@ Told told_around_a_refusal(StepByStep& dispatcher, Listeners& listeners, Told& t
   return told;
 }
 
-TEST_F(ListenersTest, WhatFoundNoThreadIsToldWithTheNext) {
+TEST_F(ListenersTest, PostRefused_DeliveredWithTheNext) {
   Listeners<int> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
   EXPECT_EQ(told_around_a_refusal(*dispatcher_, listeners, told_), (Told{1, 2, 3, 4}));
 }
 
-TEST_F(ListenersTest, AfterNoThreadWasThereTheNewestIsTold) {
+TEST_F(ListenersTest, PostRefusedNewestOnly_NewestIsDelivered) {
   Listeners<int, Telling::newest> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
   EXPECT_EQ(told_around_a_refusal(*dispatcher_, listeners, told_), (Told{1, 4}));
 }
 
-TEST_F(ListenersTest, ARemovedOneIsNotToldAndItsCallGoes) {
+TEST_F(ListenersTest, Removed_NotCalledAndDestroyed) {
   const auto owned = std::make_shared<int>();
   Listeners<int> listeners(dispatcher_);
   Subscription subscription =
@@ -208,7 +208,7 @@ TEST_F(ListenersTest, ARemovedOneIsNotToldAndItsCallGoes) {
   EXPECT_TRUE(told_.empty());
 }
 
-TEST_F(ListenersTest, ACallMayWaitForAllOthersAndRemoveItself) {
+TEST_F(ListenersTest, ListenerWaitsAndRemovesItself_DoesNotDeadlock) {
   Listeners<int> listeners(dispatcher_);
   Subscription subscription;
   subscription = listeners.add([&](const int& news) {

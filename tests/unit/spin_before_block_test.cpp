@@ -27,7 +27,7 @@ class StayAwake : public ::testing::Test {
   int rounds_ = 0;
 };
 
-TEST_F(StayAwake, EndsWhenItIsDone) {
+TEST_F(StayAwake, ConditionTrue_EndsTheSpin) {
   // Other processes can use the processor for long. Then the wait ends early, so it is repeated.
   while (rounds_ < 3) {
     core::Vigil vigil;
@@ -47,19 +47,19 @@ TEST_F(StayAwake, EndsWhenItIsDone) {
   EXPECT_EQ(rounds_, 3);
 }
 
-TEST_F(StayAwake, EndsWhenItsTimeIsOver) {
+TEST_F(StayAwake, TimeOver_EndsTheSpin) {
   core::Vigil vigil;
   wait_in_vain(1us, vigil);
   EXPECT_GE(rounds_, 1);
 }
 
-TEST_F(StayAwake, DoesNotBeginForNoTime) {
+TEST_F(StayAwake, NoTime_DoesNotSpin) {
   core::Vigil vigil;
   wait_in_vain(0us, vigil);
   EXPECT_EQ(rounds_, 0);
 }
 
-TEST_F(StayAwake, DoesNotBeginWhereOthersWantTheProcessor) {
+TEST_F(StayAwake, ProcessorBusy_DoesNotSpin) {
   core::Vigil vigil;
   const core::Instant now = LeaseClock::now();
   vigil.gave_way(now, now + 1h);
@@ -67,7 +67,7 @@ TEST_F(StayAwake, DoesNotBeginWhereOthersWantTheProcessor) {
   EXPECT_EQ(rounds_, 0);
 }
 
-TEST_F(StayAwake, EndsWithWhatThePauseThrows) {
+TEST_F(StayAwake, PauseThrows_SpinThrows) {
   core::Vigil vigil;
   EXPECT_THROW(spin_before_block(
                    lock_, 24h, never, [] { throw std::runtime_error("interrupted"); }, vigil),

@@ -19,7 +19,7 @@ std::vector<Status> of(StatusSort sort) {
   return found;
 }
 
-TEST(Status, IsOfOneSort) {
+TEST(Status, EveryStatus_HasOneSort) {
   using Statuses = std::vector<Status>;
   EXPECT_EQ(of(StatusSort::done), Statuses{Status::ok});
   EXPECT_EQ(of(StatusSort::doubtful), Statuses{Status::unknown});
@@ -32,7 +32,7 @@ TEST(Status, IsOfOneSort) {
   EXPECT_EQ(of(StatusSort::refused).size(), 8U) << "the others";
 }
 
-TEST(Status, OnlyWhatDecidesNothingPasses) {
+TEST(Status, UndecidedStatus_IsTransient) {
   for (const Status s : acquire_test::all_statuses) {
     const bool decides_nothing =
         s == Status::unknown || s == Status::session_ended || s == Status::throttled;
@@ -41,7 +41,7 @@ TEST(Status, OnlyWhatDecidesNothingPasses) {
 }
 
 // Only these statuses leave the outcome unknown. All others have decided the call.
-TEST(Status, TellsTheCallerOfADoubtAsOne) {
+TEST(Status, DoubtfulStatus_IsOutcomeUnknown) {
   for (const Status s : acquire_test::all_statuses) {
     EXPECT_EQ(error_of(s) == Errc::outcome_unknown, sort_of(s) == StatusSort::doubtful);
   }

@@ -52,7 +52,7 @@ Told told_when_answered(std::size_t earlier, Status first, Status node) {
   return told;
 }
 
-TEST(ThenGet, SendsTheGetBehindTheOtherOnTheSameSession) {
+TEST(ThenGet, Submit_SendsTheGetSecondOnTheSameSession) {
   Answerer servers;
   submit_then_get(servers, request::Check{"/a"}, "/b", SessionId{7}, [](const auto&...) {});
   ASSERT_EQ(servers.requests.size(), 2U);
@@ -61,14 +61,14 @@ TEST(ThenGet, SendsTheGetBehindTheOtherOnTheSameSession) {
   for (const Request& request : servers.requests) EXPECT_EQ(request.session, SessionId{7});
 }
 
-TEST(ThenGet, TellsOfBothOnceWhicheverComesFirst) {
+TEST(ThenGet, RepliesInAnyOrder_BothReportedOnce) {
   const Told both{{Status::no_node, Status::closed}};
   EXPECT_EQ(told_when_answered(0, Status::no_node, Status::closed), both);
   EXPECT_EQ(told_when_answered(1, Status::no_node, Status::closed), both);
 }
 
 // At the end of a client, one reply is the server's, and the other is the client's own.
-TEST(ThenGet, TheAnswersMayComeFromTwoThreads) {
+TEST(ThenGet, RepliesFromTwoThreads_BothReportedOnce) {
   for (int round = 0; round < 500; ++round) {
     Answerer servers;
     Told told;

@@ -26,7 +26,7 @@ class Recorder : public ThreadExitListener {
   std::function<void()> then;
 };
 
-TEST(ThreadExit, CallsOnceAtTheEndWithTheThreadsOwner) {
+TEST(ThreadExit, RegisteredRepeatedly_CalledOnceWithTheOwner) {
   const auto recorder = std::make_shared<Recorder>();
   Owner owner = Owner::unique();
   bool called_early = false;
@@ -39,7 +39,7 @@ TEST(ThreadExit, CallsOnceAtTheEndWithTheThreadsOwner) {
   EXPECT_EQ(recorder->owners, std::vector{owner});
 }
 
-TEST(ThreadExit, CallsEveryListenerOfTheThread) {
+TEST(ThreadExit, ManyListeners_AllCalled) {
   std::vector<std::shared_ptr<Recorder>> recorders;
   for (int i = 0; i < 100; ++i) recorders.push_back(std::make_shared<Recorder>());
   std::thread([&] {
@@ -48,7 +48,7 @@ TEST(ThreadExit, CallsEveryListenerOfTheThread) {
   for (const auto& recorder : recorders) EXPECT_EQ(recorder->owners.size(), 1U);
 }
 
-TEST(ThreadExit, IsPerThread) {
+TEST(ThreadExit, RegisteredOnTwoThreads_CalledForEach) {
   const auto recorder = std::make_shared<Recorder>();
   std::thread([&] {
     call_at_thread_exit(recorder);
@@ -59,13 +59,13 @@ TEST(ThreadExit, IsPerThread) {
   EXPECT_EQ(recorder->owners.size(), 2U);
 }
 
-TEST(ThreadExit, ThreadsThatDidNotRegisterAreNotTold) {
+TEST(ThreadExit, NotRegistered_IsNotCalled) {
   const auto recorder = std::make_shared<Recorder>();
   std::thread([] {}).join();
   EXPECT_TRUE(recorder->owners.empty());
 }
 
-TEST(ThreadExit, SkipsExpiredListeners) {
+TEST(ThreadExit, ListenerExpired_IsNotCalled) {
   const auto recorder = std::make_shared<Recorder>();
   bool expired_called = false;
   std::thread([&] {
@@ -100,7 +100,7 @@ struct CountingAllocator {
   int* live;
 };
 
-TEST(ThreadExit, ForgetsExpiredListenersWhileTheThreadLives) {
+TEST(ThreadExit, ListenersExpireEarly_ArePruned) {
   int live = 0;
   int most = 0;
   const auto recorder = std::make_shared<Recorder>();
@@ -125,7 +125,7 @@ struct AtTheEnd {
 thread_local AtTheEnd made_before;
 thread_local AtTheEnd made_after;
 
-TEST(ThreadExit, ComesAfterThreadLocalObjectsWhateverTheirOrder) {
+TEST(ThreadExit, ThreadLocalObjects_AreDestroyedBeforeTheCall) {
   const auto recorder = std::make_shared<Recorder>();
   std::vector<std::size_t> calls_seen;
   const auto look = [&] { calls_seen.push_back(recorder->owners.size()); };
@@ -138,7 +138,7 @@ TEST(ThreadExit, ComesAfterThreadLocalObjectsWhateverTheirOrder) {
   EXPECT_EQ(recorder->owners.size(), 1U);
 }
 
-TEST(ThreadExit, MayBeRegisteredWhileTheThreadEnds) {
+TEST(ThreadExit, RegisteredAtThreadExit_IsCalled) {
   const auto recorder = std::make_shared<Recorder>();
   Owner owner = Owner::unique();
   std::thread([&] {
@@ -148,7 +148,7 @@ TEST(ThreadExit, MayBeRegisteredWhileTheThreadEnds) {
   EXPECT_EQ(recorder->owners, std::vector{owner});
 }
 
-TEST(ThreadExit, MayBeRegisteredFromACall) {
+TEST(ThreadExit, RegisteredFromACall_IsCalled) {
   const auto first = std::make_shared<Recorder>();
   const auto second = std::make_shared<Recorder>();
   first->then = [&] { call_at_thread_exit(second); };
@@ -214,7 +214,7 @@ std::string called_in_child(bool child_registers) {
   return {heard, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
 }
 
-TEST(ThreadExit, AForkedChildAnswersOnlyForItself) {
+TEST(ThreadExit, ForkedChild_CallsOnlyItsOwnListeners) {
   EXPECT_EQ(called_in_child(true), "c");
   EXPECT_EQ(called_in_child(false), "");
 }

@@ -31,7 +31,7 @@ using testing::Latch;
 
 constexpr TimerId none{0};
 
-TEST(TimerThread, RunsATaskWhenItIsDueAndNotBefore) {
+TEST(TimerThread, Due_RunsThenAndNotBefore) {
   TimerThread timers;
   const Fact<Instant> ran;
   const Instant due = timers.now() + 20ms;
@@ -39,7 +39,7 @@ TEST(TimerThread, RunsATaskWhenItIsDueAndNotBefore) {
   EXPECT_GE(ran.get(), due);
 }
 
-TEST(TimerThread, WhatIsPastIsDueAtOnce) {
+TEST(TimerThread, TimeInThePast_RunsAtOnce) {
   TimerThread timers;
   for (const Instant when : {timers.now(), timers.now() - 1h, Instant(), Instant() - 1ns,
                              Instant::min(), Deadline::passed().at()}) {
@@ -49,7 +49,7 @@ TEST(TimerThread, WhatIsPastIsDueAtOnce) {
   }
 }
 
-TEST(TimerThread, NeverRunsATaskWithinAt) {
+TEST(TimerThread, SetTimer_NeverRunsTheTaskInline) {
   TimerThread timers;
   const Fact<std::thread::id> ran_on;
   timers.at(Instant(), [&, ran_on] { ran_on.is(std::this_thread::get_id()); });
@@ -64,7 +64,7 @@ TEST(TimerThread, NeverRunsATaskWithinAt) {
   EXPECT_FALSE(nested.get());
 }
 
-TEST(TimerThread, RunsTasksInTheOrderOfTheirTimes) {
+TEST(TimerThread, ManyTimers_RunInTheOrderOfTheirTimes) {
   for (unsigned seed = 0; seed < 5; ++seed) {
     std::mt19937 random(seed);
     constexpr int count = 200;
@@ -90,7 +90,7 @@ TEST(TimerThread, RunsTasksInTheOrderOfTheirTimes) {
   }
 }
 
-TEST(TimerThread, AnEarlierTimerIsNotHeldUpByALaterOne) {
+TEST(TimerThread, EarlierTimer_IsNotDelayedByALaterOne) {
   std::atomic<bool> late_ran = false;
   TimerThread timers;
   timers.at(timers.now() + 1h, [&] { late_ran = true; });
@@ -103,7 +103,7 @@ TEST(TimerThread, AnEarlierTimerIsNotHeldUpByALaterOne) {
   EXPECT_FALSE(late_ran);
 }
 
-TEST(TimerThread, ACancelledTaskDoesNotRunAndIsDestroyed) {
+TEST(TimerThread, Cancelled_TaskIsDestroyedUnrun) {
   std::atomic<bool> ran = false;
   TimerThread timers;
   auto owned = std::make_shared<int>();
@@ -120,7 +120,7 @@ TEST(TimerThread, ACancelledTaskDoesNotRunAndIsDestroyed) {
   EXPECT_FALSE(ran);
 }
 
-TEST(TimerThread, CancellingWhatIsNotThereDoesNothing) {
+TEST(TimerThread, CancelUnknownTimer_HasNoEffect) {
   TimerThread timers;
   timers.cancel(none);
   timers.cancel(TimerId(12345));
@@ -131,7 +131,7 @@ TEST(TimerThread, CancellingWhatIsNotThereDoesNothing) {
   timers.cancel(timer);
 }
 
-TEST(TimerThread, ATaskMayCancelAnotherOrItself) {
+TEST(TimerThread, TaskCancelsItselfAndAnother_OtherDoesNotRun) {
   std::atomic<bool> victim_ran = false;
   TimerId self = none;
   TimerId victim = none;
@@ -151,7 +151,7 @@ TEST(TimerThread, ATaskMayCancelAnotherOrItself) {
   EXPECT_FALSE(victim_ran);
 }
 
-TEST(TimerThread, ATaskIsDestroyedWithNoLockHeld) {
+TEST(TimerThread, TaskDestroyed_NoLockIsHeld) {
   struct Calls {
     Calls(TimerThread& t, TimerId o) : timers(t), other(o) {}
     TimerThread& timers;
@@ -168,7 +168,7 @@ TEST(TimerThread, ATaskIsDestroyedWithNoLockHeld) {
   ran.get();
 }
 
-TEST(TimerThread, NeverCostsNoThread) {
+TEST(TimerThread, TimeNever_StartsNoThread) {
   const auto descriptors = testing::open_file_descriptors();
   TimerThread timers;
   auto owned = std::make_shared<int>();
@@ -183,7 +183,7 @@ TEST(TimerThread, NeverCostsNoThread) {
   EXPECT_EQ(owned.use_count(), 2);
 }
 
-TEST(TimerThread, SleepsAfterACancelledTimerRang) {
+TEST(TimerThread, CancelledTimerRang_ThreadSleeps) {
   TimerThread timers;
   const Fact<pid_t> thread;
   timers.at(Instant(), [&, thread] { thread.is(::gettid()); });
@@ -194,7 +194,7 @@ TEST(TimerThread, SleepsAfterACancelledTimerRang) {
   EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == 'S'; })) << "it spins";
 }
 
-TEST(TimerThread, StopDropsWhatIsLeftAndWaitsForWhatRuns) {
+TEST(TimerThread, Stop_DropsQueuedAndWaitsForRunning) {
   const Fact<> begun;
   const Fact<> go;
   std::atomic<bool> ended = false;
@@ -217,13 +217,13 @@ TEST(TimerThread, StopDropsWhatIsLeftAndWaitsForWhatRuns) {
   timers.stop();
 }
 
-TEST(TimerThread, StopWakesASleepingThread) {
+TEST(TimerThread, Stop_WakesASleepingThread) {
   TimerThread timers;
   timers.at(timers.now() + 1h, [] {});
   timers.stop();
 }
 
-TEST(TimerThread, StopFromATaskDoesNotWait) {
+TEST(TimerThread, StopFromATask_DoesNotWait) {
   const Fact<> stopped;
   std::atomic<bool> another_ran = false;
   const Latch both_there(2);
@@ -240,7 +240,7 @@ TEST(TimerThread, StopFromATaskDoesNotWait) {
   EXPECT_FALSE(another_ran);
 }
 
-TEST(TimerThread, MayBeDestroyedByATask) {
+TEST(TimerThread, DestroyedByATask_ThreadEnds) {
   auto timers = std::make_unique<TimerThread>();
   const Fact<> destroyed;
   const Fact<pid_t> thread;
@@ -257,7 +257,7 @@ TEST(TimerThread, MayBeDestroyedByATask) {
   EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
 }
 
-TEST(TimerThread, LeavesNoThreadAndNoDescriptor) {
+TEST(TimerThread, Destroyed_LeavesNoThreadAndNoDescriptor) {
   const auto before = testing::open_file_descriptors();
   pid_t tid = 0;
   {
@@ -271,7 +271,7 @@ TEST(TimerThread, LeavesNoThreadAndNoDescriptor) {
   EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == '\0'; }));
 }
 
-TEST(TimerThread, TakesNoSignalsFromTheProgram) {
+TEST(TimerThread, SignalMask_BlocksProgramSignals) {
   TimerThread timers;
   const Fact<sigset_t> mask;
   timers.at(Instant(), [mask] {
@@ -289,7 +289,7 @@ TEST(TimerThread, TakesNoSignalsFromTheProgram) {
   EXPECT_EQ(sigismember(&own, SIGTERM), 0) << "the caller's mask is as it was";
 }
 
-TEST(TimerThread, ManyThreadsMayUseIt) {
+TEST(TimerThread, UsedFromManyThreads_RunsAllTimers) {
   constexpr int threads = 4;
   constexpr int rounds = 500;
   std::atomic<int> ran = 0;

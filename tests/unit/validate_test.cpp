@@ -33,16 +33,16 @@ Errc after(const std::function<void(ClientOptions&)>& change) {
   return Errc{};
 }
 
-TEST(Validate, TheDefaultsAreGood) {
+TEST(Validate, Defaults_AreValid) {
   EXPECT_EQ(after([](ClientOptions&) {}), Errc{});
 }
 
-TEST(Validate, Hosts) {
+TEST(Validate, InvalidHosts_AreRefused) {
   EXPECT_EQ(after([](ClientOptions& o) { o.hosts = ""; }), Errc::invalid_hosts);
   EXPECT_EQ(after([](ClientOptions& o) { o.hosts = "a"; }), Errc::invalid_hosts);
 }
 
-TEST(Validate, Durations) {
+TEST(Validate, InvalidDurations_AreRefused) {
   for (const long long ms : {-1LL, 0LL, 99LL, 3'600'001LL}) {
     EXPECT_EQ(after([ms](ClientOptions& o) { o.session_timeout = milliseconds(ms); }),
               Errc::invalid_option)
@@ -60,7 +60,7 @@ TEST(Validate, Durations) {
       Errc::invalid_option);
 }
 
-TEST(Validate, TimeToStayAwake) {
+TEST(Validate, SpinTimeOutOfRange_IsRefused) {
   for (const long long us : {0LL, 1LL, 100'000LL}) {
     EXPECT_EQ(
         after([us](ClientOptions& o) { o.spin_before_block = std::chrono::microseconds(us); }),
@@ -75,14 +75,14 @@ TEST(Validate, TimeToStayAwake) {
   }
 }
 
-TEST(Validate, Caps) {
+TEST(Validate, CapsOutOfRange_AreRefused) {
   EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 0; }), Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 1'000'000; }), Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.max_node_bytes = 0; }), Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.max_watch_bytes = 10'000'000; }), Errc::invalid_option);
 }
 
-TEST(Validate, CredentialsAndAcls) {
+TEST(Validate, InvalidCredentialsAndAcls_AreRefused) {
   EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"", "x"}; }), Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"a:b", "x"}; }), Errc::invalid_option);
   EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::creator_all(); }), Errc::invalid_acl);
@@ -102,12 +102,12 @@ TEST(Validate, CredentialsAndAcls) {
             Errc::invalid_acl);
 }
 
-TEST(Validate, Tls) {
+TEST(Validate, TlsWithoutSupport_IsRefused) {
   if (tls_supported()) GTEST_SKIP() << "this C client has TLS";
   EXPECT_EQ(after([](ClientOptions& o) { o.tls = {"ca", "cert", "key", ""}; }), Errc::unsupported);
 }
 
-TEST(Backoff, DoublesToTheMaximumAndIsCutAtRandom) {
+TEST(Backoff, Next_DoublesToTheMaximumWithJitter) {
   double random = 0;
   Backoff backoff(milliseconds(100), milliseconds(500), [&] { return random; });
   EXPECT_EQ(backoff.next(), milliseconds(100));

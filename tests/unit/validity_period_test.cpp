@@ -15,14 +15,14 @@ using std::chrono::seconds;
 constexpr Instant end(seconds(100));
 constexpr Duration moment = nanoseconds(1);
 
-TEST(ValidityPeriod, RenewedInTimeItLastsUntilTheNewEnd) {
+TEST(ValidityPeriod, RenewedInTime_LastsUntilTheNewEnd) {
   ValidityPeriod lease(end);
   EXPECT_TRUE(lease.renew(end - moment, end + seconds(5)));
   EXPECT_TRUE(lease.valid(end + seconds(5) - moment));
   EXPECT_FALSE(lease.valid(end + seconds(5)));
 }
 
-TEST(ValidityPeriod, RenewingMayShorten) {
+TEST(ValidityPeriod, RenewedWithAnEarlierEnd_IsShortened) {
   ValidityPeriod lease(end);
   EXPECT_TRUE(lease.renew(Instant{}, end - seconds(50)));
   EXPECT_EQ(lease.valid_until(), end - seconds(50));
@@ -40,7 +40,7 @@ TEST(ValidityPeriod, Limit_OnlyShortens) {
   EXPECT_EQ(lease.valid_until(), Instant::min());
 }
 
-TEST(ValidityPeriod, RenewedTooLateItHasLapsed) {
+TEST(ValidityPeriod, RenewedTooLate_HasLapsed) {
   for (const Duration late : {Duration{}, moment}) {
     ValidityPeriod lease(end);
     EXPECT_FALSE(lease.renew(end + late, end + seconds(5)));
@@ -50,7 +50,7 @@ TEST(ValidityPeriod, RenewedTooLateItHasLapsed) {
   }
 }
 
-TEST(ValidityPeriod, WithoutAnEndItIsAlwaysValid) {
+TEST(ValidityPeriod, NoEnd_IsAlwaysValid) {
   ValidityPeriod lease(Instant::max());
   EXPECT_TRUE(lease.valid(Instant::max() - moment));
   EXPECT_TRUE(lease.renew(end, end + moment));

@@ -12,14 +12,14 @@ constexpr Instant at(Duration since_boot) {
   return Instant(since_boot);
 }
 
-TEST(Vigil, IsAllowedWhereOthersRunForAMoment) {
+TEST(Vigil, ShortLoss_IsStillAllowed) {
   Vigil vigil;
   EXPECT_TRUE(vigil.is_allowed(at(5s)));
   vigil.gave_way(at(5s), at(5s + 1ms));
   EXPECT_TRUE(vigil.is_allowed(at(5s + 1ms)));
 }
 
-TEST(Vigil, GoesOnWhereAMomentIsLostNowAndThen) {
+TEST(Vigil, OccasionalLoss_IsStillAllowed) {
   Vigil vigil;
   for (auto now = 5s; now < 60s; now += 1s) {
     vigil.gave_way(at(now), at(now + 10ms));
@@ -27,7 +27,7 @@ TEST(Vigil, GoesOnWhereAMomentIsLostNowAndThen) {
   }
 }
 
-TEST(Vigil, EndsForTwentyTimesAsLongAsOthersRanTooLong) {
+TEST(Vigil, ExcessLoss_PausesForTwentyTimesAsLong) {
   Vigil vigil;
   vigil.gave_way(at(5s), at(5s + 10ms));
   EXPECT_TRUE(vigil.is_allowed(at(5s + 10ms))) << "so much was saved up";
@@ -39,7 +39,7 @@ TEST(Vigil, EndsForTwentyTimesAsLongAsOthersRanTooLong) {
   EXPECT_TRUE(vigil.is_allowed(at(5s + 130ms)));
 }
 
-TEST(Vigil, CountsWhatSeveralLoseAtOnceAsOneLoss) {
+TEST(Vigil, OverlappingLosses_CountOnce) {
   for (const bool longest_first : {true, false}) {
     Vigil vigil;
     if (longest_first) vigil.gave_way(at(5s), at(5s + 20ms));
@@ -50,14 +50,14 @@ TEST(Vigil, CountsWhatSeveralLoseAtOnceAsOneLoss) {
   }
 }
 
-TEST(Vigil, CountsNoMoreWhatCameBeforeALossThatHasBeenTold) {
+TEST(Vigil, LossBeforeAReportedLoss_DoesNotCount) {
   Vigil vigil;
   vigil.gave_way(at(5s + 28ms), at(5s + 30ms));
   vigil.gave_way(at(5s), at(5s + 29ms));
   EXPECT_TRUE(vigil.is_allowed(at(5s + 30ms)));
 }
 
-TEST(Vigil, TakesAMachineThatStoodStillForNoBusyOne) {
+TEST(Vigil, MachineSuspended_PauseIsLimited) {
   Vigil vigil;
   vigil.gave_way(at(5s), at(8h));
   EXPECT_FALSE(vigil.is_allowed(at(8h + 799ms)));

@@ -34,7 +34,7 @@ const std::optional<Watch> kChildrenOfN = Watch{"/n", WatchKind::children};
 
 const WatchRegistry::OnEvent kNothing = [](SessionId, WatchEvent) {};
 
-TEST(WatchRegistry, AnArmedInterestFiresOnce) {
+TEST(WatchRegistry, ArmedInterest_FiresOnce) {
   WatchRegistry watches(100);
   int calls = 0;
   ASSERT_TRUE(watches.expect(kA, {"/n"}, [&](SessionId, WatchEvent) { ++calls; }));
@@ -53,7 +53,7 @@ TEST(WatchRegistry, AnArmedInterestFiresOnce) {
   EXPECT_EQ(watches.bytes(), 0U);
 }
 
-TEST(WatchRegistry, TheLastInterestRemovesTheServersWatch) {
+TEST(WatchRegistry, LastInterestCancelled_RemovesTheServerWatch) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
@@ -65,7 +65,7 @@ TEST(WatchRegistry, TheLastInterestRemovesTheServersWatch) {
   EXPECT_EQ(watches.watches(), 0U);
 }
 
-TEST(WatchRegistry, AnInterestUnderWayKeepsTheServersWatch) {
+TEST(WatchRegistry, InterestInFlight_KeepsTheServerWatch) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   EXPECT_EQ(watches.arm(kA), kNone);
@@ -74,7 +74,7 @@ TEST(WatchRegistry, AnInterestUnderWayKeepsTheServersWatch) {
   EXPECT_EQ(watches.fail(kB, false), kN) << "but A's still is";
 }
 
-TEST(WatchRegistry, WhichOfThreeInterestsGoesIsAllTheSame) {
+TEST(WatchRegistry, AnyOfThreeCancelled_OthersFire) {
   for (const RequestId first : {kA, kB, kC}) {
     WatchRegistry watches(100);
     for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kN, kNothing));
@@ -88,7 +88,7 @@ TEST(WatchRegistry, WhichOfThreeInterestsGoesIsAllTheSame) {
 }
 
 // With this number, a search through all interests would exceed the time of any test.
-TEST(WatchRegistry, OfVeryManyInterestsInOnePathEachGoesByItself) {
+TEST(WatchRegistry, ManyInterestsInOnePath_CancelledIndividually) {
   constexpr std::uint64_t kMany = 300'000;
   const auto stays = [](std::uint64_t id) { return id % 1000 == 0; };
   const auto every = [](auto does) {
@@ -106,7 +106,7 @@ TEST(WatchRegistry, OfVeryManyInterestsInOnePathEachGoesByItself) {
   EXPECT_EQ(watches.watches(), 0U);
 }
 
-TEST(WatchRegistry, AnEventLeavesTheInterestsThatAreUnderWay) {
+TEST(WatchRegistry, Event_KeepsTheInterestsInFlight) {
   for (const RequestId late : {kA, kB, kC}) {
     WatchRegistry watches(100);
     Ids others{kA, kB, kC};
@@ -119,7 +119,7 @@ TEST(WatchRegistry, AnEventLeavesTheInterestsThatAreUnderWay) {
   }
 }
 
-TEST(WatchRegistry, CancelledBeforeTheReply) {
+TEST(WatchRegistry, CancelledBeforeTheReply_RemovesTheWatchIfSet) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   EXPECT_EQ(watches.cancel(kA), kNone) << "not known yet whether it is set";
@@ -132,7 +132,7 @@ TEST(WatchRegistry, CancelledBeforeTheReply) {
   EXPECT_EQ(watches.bytes(), 0U);
 }
 
-TEST(WatchRegistry, AnEventIsForThoseWhoseReplyCameBefore) {
+TEST(WatchRegistry, Event_FiresOnlyInterestsWithAReply) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   EXPECT_EQ(watches.arm(kA), kNone);
@@ -142,7 +142,7 @@ TEST(WatchRegistry, AnEventIsForThoseWhoseReplyCameBefore) {
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kB});
 }
 
-TEST(WatchRegistry, CancelledBetweenEventAndCall) {
+TEST(WatchRegistry, CancelledBetweenEventAndCall_IsNotCalled) {
   WatchRegistry watches(100);
   for (const RequestId id : {kA, kB}) {
     ASSERT_TRUE(watches.expect(id, {"/n"}, kNothing));
@@ -154,7 +154,7 @@ TEST(WatchRegistry, CancelledBetweenEventAndCall) {
   EXPECT_FALSE(watches.take_fired(kB));
 }
 
-TEST(WatchRegistry, AnEventIsForTheWatchesOfItsKind) {
+TEST(WatchRegistry, Event_FiresTheWatchesOfItsKind) {
   const auto fired_by = [](WatchEvent event) {
     WatchRegistry watches(100);
     EXPECT_TRUE(watches.expect(kC, *kN, kNothing));
@@ -169,7 +169,7 @@ TEST(WatchRegistry, AnEventIsForTheWatchesOfItsKind) {
   EXPECT_EQ(fired_by(WatchEvent::deleted), (Ids{kA, kB, kC})) << "in the order of their requests";
 }
 
-TEST(WatchRegistry, TheTwoWatchesOfAPathComeAndGoApart) {
+TEST(WatchRegistry, DataAndChildWatch_AreIndependent) {
   WatchRegistry watches(4);
   ASSERT_TRUE(watches.expect(kA, *kN, kNothing));
   ASSERT_TRUE(watches.expect(kB, *kChildrenOfN, kNothing));
@@ -184,7 +184,7 @@ TEST(WatchRegistry, TheTwoWatchesOfAPathComeAndGoApart) {
   EXPECT_EQ(watches.bytes(), 0U);
 }
 
-TEST(WatchRegistry, ARemovalIsNotSentWhenThePathIsWantedAgain) {
+TEST(WatchRegistry, PathWantedAgain_WatchIsNotRemoved) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   EXPECT_EQ(watches.arm(kA), kNone);
@@ -195,7 +195,7 @@ TEST(WatchRegistry, ARemovalIsNotSentWhenThePathIsWantedAgain) {
   EXPECT_TRUE(watches.may_remove(*kN));
 }
 
-TEST(WatchRegistry, CapsTheBytesOfDistinctPaths) {
+TEST(WatchRegistry, ByteLimit_CountsDistinctPaths) {
   WatchRegistry watches(10);
   EXPECT_TRUE(watches.expect(kA, {"/12345"}, kNothing));
   EXPECT_TRUE(watches.expect(kB, {"/12345"}, kNothing));
@@ -209,7 +209,7 @@ TEST(WatchRegistry, CapsTheBytesOfDistinctPaths) {
   EXPECT_EQ(watches.bytes(), 4U);
 }
 
-TEST(WatchRegistry, ListsThePathsWhoseEventsMayNotCome) {
+TEST(WatchRegistry, PathsWithUnreliableEvents_AreListed) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   EXPECT_EQ(watches.arm(kA, true), kNone);
@@ -220,7 +220,7 @@ TEST(WatchRegistry, ListsThePathsWhoseEventsMayNotCome) {
   EXPECT_TRUE(watches.mute_paths().empty());
 }
 
-TEST(WatchRegistry, AnInterestEndsWithoutMemory) {
+TEST(WatchRegistry, EndOfInterest_NeedsNoMemory) {
   WatchRegistry watches(100);
   for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kLongPath, kNothing));
   EXPECT_EQ(watches.arm(kC), kNone);
@@ -240,7 +240,7 @@ TEST(WatchRegistry, AnInterestEndsWithoutMemory) {
   EXPECT_EQ(watches.watches(), 0U);
 }
 
-TEST(WatchRegistry, WithoutMemoryNothingIsExpected) {
+TEST(WatchRegistry, NoMemory_ExpectsNothing) {
   const std::size_t failures = at_every_allocation([](std::size_t memory) {
     WatchRegistry watches(100);
     WatchRegistry::OnEvent on_event = kNothing;
@@ -261,7 +261,7 @@ TEST(WatchRegistry, WithoutMemoryNothingIsExpected) {
   EXPECT_GE(failures, 3U) << "for the path, what is known of it, and the interest";
 }
 
-TEST(WatchRegistry, TheEndOfTheSessionForgetsAll) {
+TEST(WatchRegistry, SessionEnded_ClearsAll) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   EXPECT_EQ(watches.arm(kA), kNone);

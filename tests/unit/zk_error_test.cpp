@@ -11,14 +11,14 @@ namespace {
 
 using core::Status;
 
-TEST(ZkError, LostRepliesAreUnknown) {
+TEST(ZkError, ReplyLost_IsUnknown) {
   for (const int code : {-4, -7, -2, -118}) {
     EXPECT_EQ(to_status(code), Status::unknown) << code;
     EXPECT_EQ(answered_by(code), AnsweredBy::nobody) << code;
   }
 }
 
-TEST(ZkError, EveryOtherCode) {
+TEST(ZkError, EveryOtherCode_HasItsStatus) {
   EXPECT_EQ(to_status(ZOK), Status::ok);
   EXPECT_EQ(to_status(ZSESSIONEXPIRED), Status::session_ended);
   EXPECT_EQ(to_status(ZINVALIDSTATE), Status::session_ended);
@@ -43,7 +43,7 @@ TEST(ZkError, EveryOtherCode) {
   }
 }
 
-TEST(ZkError, OnlyTheLeadersAnswersProveAQuorum) {
+TEST(ZkError, OnlyLeaderReplies_ProveAQuorum) {
   for (const int code : {0, -101, -102, -103, -108, -110, -111, -114, -125}) {
     EXPECT_EQ(answered_by(code), AnsweredBy::quorum) << code;
   }
@@ -55,7 +55,7 @@ TEST(ZkError, OnlyTheLeadersAnswersProveAQuorum) {
   }
 }
 
-TEST(ZkError, NamesForPeople) {
+TEST(ZkError, CodeName_HasNameAndNumber) {
   EXPECT_EQ(code_name(ZNOAUTH), "ZNOAUTH (-102)");
   EXPECT_EQ(code_name(0), "ZOK (0)");
   EXPECT_EQ(code_name(-125), "ZQUOTAEXCEEDED (-125)");

@@ -38,7 +38,7 @@ void expect_equal(const ZnodeData& a, const ZnodeData& b) {
   EXPECT_EQ(a.since_ms, b.since_ms);
 }
 
-TEST(ZnodeData, IsATextForPeople) {
+TEST(ZnodeData, Encoded_IsReadableText) {
   EXPECT_EQ(full().encode(),
             "zklock 1\nattempt=0123456789abcdef-17\nowner=0123456789abcdef-3\nhost=db-1.example\n"
             "pid=4711\nthread=worker 4\napplication=billing\nannounces=1\n"
@@ -46,7 +46,7 @@ TEST(ZnodeData, IsATextForPeople) {
   EXPECT_EQ(ZnodeData().encode(), "zklock 1\n");
 }
 
-TEST(ZnodeData, ReadsWhatItWrote) {
+TEST(ZnodeData, Encoded_IsParsedBack) {
   expect_equal(*ZnodeData::parse(full().encode()), full());
   expect_equal(*ZnodeData::parse(ZnodeData().encode()), ZnodeData());
   ZnodeData data;
@@ -55,7 +55,7 @@ TEST(ZnodeData, ReadsWhatItWrote) {
   expect_equal(*ZnodeData::parse(data.encode()), data);
 }
 
-TEST(ZnodeData, OtherTextsWereNotWrittenByZklock) {
+TEST(ZnodeData, OtherTexts_AreNotParsed) {
   for (const std::string_view text :
        {"", "\n", "zklock", "zklock ", "zklock 2\n", "zklock 10\nowner=a\n", "zklock 1 \n",
         "zklock 1\r\nowner=a\n", " zklock 1\n", "Zklock 1\n", "10.0.0.1", "owner=a\nzklock 1\n"}) {
@@ -65,7 +65,7 @@ TEST(ZnodeData, OtherTextsWereNotWrittenByZklock) {
   EXPECT_FALSE(ZnodeData::parse(released_data));
 }
 
-TEST(ZnodeData, SkipsWhatItDoesNotKnow) {
+TEST(ZnodeData, UnknownLines_AreSkipped) {
   const auto data = ZnodeData::parse(
       "zklock 1\n\ncolour=blue\nno equals sign\n=x\nOwner=y\nowner=o\npriority=3\nhost=h");
   ASSERT_TRUE(data);
@@ -74,21 +74,21 @@ TEST(ZnodeData, SkipsWhatItDoesNotKnow) {
   EXPECT_TRUE(ZnodeData::parse("zklock 1"));
 }
 
-TEST(ZnodeData, MalformedNumbersAreZero) {
+TEST(ZnodeData, MalformedNumber_IsZero) {
   for (const std::string value : {"", "x", "12x", " 12", "+12", "0x12", "99999999999999999999"}) {
     EXPECT_EQ(ZnodeData::parse("zklock 1\npid=" + value + "\n")->pid, 0) << value;
   }
   EXPECT_EQ(ZnodeData::parse("zklock 1\npid=-5\n")->pid, -5);
 }
 
-TEST(ZnodeData, AnnouncesOnlyWhenItSaysExactlySo) {
+TEST(ZnodeData, AnnouncesOtherThan1_IsFalse) {
   EXPECT_TRUE(ZnodeData::parse("zklock 1\nannounces=1\n")->announces);
   for (const std::string value : {"", "0", "2", "true", "11", " 1"}) {
     EXPECT_FALSE(ZnodeData::parse("zklock 1\nannounces=" + value + "\n")->announces) << value;
   }
 }
 
-TEST(ZnodeData, ValuesCannotForgeLines) {
+TEST(ZnodeData, ValueWithNewline_CannotForgeLines) {
   ZnodeData data;
   data.application = "a\nannounces=1\nowner=root";
   const auto read = ZnodeData::parse(data.encode());
@@ -97,7 +97,7 @@ TEST(ZnodeData, ValuesCannotForgeLines) {
   EXPECT_EQ(read->application, "a?announces=1?owner=root");
 }
 
-TEST(ZnodeData, CapsEveryValueOnBothSides) {
+TEST(ZnodeData, LongValues_AreCappedOnBothSides) {
   ZnodeData data;
   const std::string long_text(100'000, 'x');
   data.attempt = data.owner = data.host = data.thread = data.application = long_text;
@@ -110,7 +110,7 @@ TEST(ZnodeData, CapsEveryValueOnBothSides) {
   EXPECT_EQ(ZnodeData::parse("zklock 1\n" + std::string(1 << 20, 'z') + "\nhost=h\n")->host, "");
 }
 
-TEST(ZnodeData, ShowsControlCharactersOfOthersAsQuestionMarks) {
+TEST(ZnodeData, ControlCharacters_BecomeQuestionMarks) {
   const auto data = ZnodeData::parse("zklock 1\nhost=a\x1b[31mb\towner=\xff\n");
   EXPECT_EQ(data->host, "a?[31mb?owner=?");
 }
@@ -121,7 +121,7 @@ std::string random_bytes(std::mt19937& random, std::size_t longest) {
   return text;
 }
 
-TEST(ZnodeData, RoundTripOverRandomBytes) {
+TEST(ZnodeData, RandomBytes_AreReadBackPrintable) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     std::mt19937 random(seed);
     ZnodeData data;
@@ -142,7 +142,7 @@ TEST(ZnodeData, RoundTripOverRandomBytes) {
   }
 }
 
-TEST(ZnodeData, ParsesAnyBytesWithoutHarm) {
+TEST(ZnodeData, AnyBytes_AreParsedToPrintableText) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     std::mt19937 random(seed);
     const auto data = ZnodeData::parse("zklock 1\nowner=" + random_bytes(random, 300));
@@ -151,7 +151,7 @@ TEST(ZnodeData, ParsesAnyBytesWithoutHarm) {
   }
 }
 
-TEST(Printable, LeavesWholeCharacters) {
+TEST(Printable, Limit_CutsAtWholeCharacters) {
   EXPECT_EQ(printable("abc", 10), "abc");
   EXPECT_EQ(printable("abc", 2), "ab");
   EXPECT_EQ(printable("abc", 0), "");
@@ -163,12 +163,12 @@ TEST(Printable, LeavesWholeCharacters) {
   EXPECT_EQ(printable("a😀b", 5), "a😀");
 }
 
-TEST(Printable, ReplacesControlCharacters) {
+TEST(Printable, ControlCharacters_AreReplaced) {
   EXPECT_EQ(printable(std::string_view("\0\x1f\n\r\t\x7f", 6), 64), "??????");
   EXPECT_EQ(printable("\xC2\x80\xC2\x9F\xC2\xA0", 64), "??\xC2\xA0") << "C1, and the first after";
 }
 
-TEST(Printable, ReplacesWhatIsNotUtf8ByteByByte) {
+TEST(Printable, InvalidUtf8_IsReplacedByteByByte) {
   EXPECT_EQ(printable("\x80z", 64), "?z") << "continuation without a lead";
   EXPECT_EQ(printable("\xC3", 64), "?") << "cut short";
   EXPECT_EQ(printable("\xE2\x82", 64), "??") << "cut short";
@@ -181,7 +181,7 @@ TEST(Printable, ReplacesWhatIsNotUtf8ByteByByte) {
   EXPECT_EQ(printable("\xF4\x8F\xBF\xBF", 64), "\xF4\x8F\xBF\xBF") << "U+10FFFF itself";
 }
 
-TEST(Printable, IsStableAndKeepsItsLimit) {
+TEST(Printable, RandomBytes_StableAndWithinTheLimit) {
   for (unsigned seed = 0; seed < 3000; ++seed) {
     std::mt19937 random(seed);
     const std::string text = random_bytes(random, 80);

@@ -23,7 +23,7 @@ std::optional<std::int32_t> value(std::string_view text) {
   return name->sequence.value;
 }
 
-TEST(ZnodeName, ReadsItsOwnFormat) {
+TEST(ZnodeName, OwnFormat_IsParsed) {
   EXPECT_EQ(value("lock-0000000042"), 42);
   EXPECT_EQ(value("lock-0000000000"), 0);
   EXPECT_EQ(value("lock-2147483647"), 2147483647);
@@ -96,7 +96,7 @@ TEST(ZnodeName, NearMissOfARow_IsNoContender) {
   }
 }
 
-TEST(ZnodeName, EverythingElseIsNoContender) {
+TEST(ZnodeName, OtherNames_AreNoContender) {
   for (const std::string_view text : {"",
                                       "lock-",
                                       "lock",
@@ -135,7 +135,7 @@ TEST(ZnodeName, EverythingElseIsNoContender) {
   EXPECT_EQ(value("lock-٠٠٠٠٠"), std::nullopt);  // digits, but not ZooKeeper's
 }
 
-TEST(ZnodeName, MakesWhatZooKeeperPrints) {
+TEST(ZnodeName, Made_IsFormattedAsByZooKeeper) {
   EXPECT_EQ(ZnodeName::make(lock_prefix, {0}).text, "lock-0000000000");
   EXPECT_EQ(ZnodeName::make(lock_prefix, {42}).text, "lock-0000000042");
   EXPECT_EQ(ZnodeName::make(lock_prefix, {2147483647}).text, "lock-2147483647");
@@ -143,7 +143,7 @@ TEST(ZnodeName, MakesWhatZooKeeperPrints) {
             "lock--2147483648");
 }
 
-TEST(ZnodeName, WhatItMakesItReads) {
+TEST(ZnodeName, RandomSequence_IsParsedBack) {
   std::mt19937 random(7);
   std::uniform_int_distribution<std::int32_t> any(std::numeric_limits<std::int32_t>::min());
   for (int i = 0; i < 10'000; ++i) {
@@ -156,7 +156,7 @@ TEST(ZnodeName, WhatItMakesItReads) {
   }
 }
 
-TEST(ZnodeName, OneByteMoreOrLessIsNoContender) {
+TEST(ZnodeName, OneByteMoreOrLess_IsNoContender) {
   const std::string name = ZnodeName::make(lock_prefix, {1234567890}).text;
   for (std::size_t i = 0; i < name.size(); ++i) {
     EXPECT_EQ(value(name.substr(0, i) + name.substr(i + 1)), std::nullopt) << i;
@@ -170,7 +170,7 @@ TEST(ZnodeName, OneByteMoreOrLessIsNoContender) {
   }
 }
 
-TEST(ZnodeName, OrdersByArrivalThenText) {
+TEST(ZnodeName, Comparison_IsBySequenceThenText) {
   const auto name = [](std::string_view text) { return *parse_contention(text); };
   const std::string curator = "_c_" + kUuid + "-lock-0000000001";
   const std::string kazoo = kHex + "__lock__0000000001";
@@ -183,7 +183,7 @@ TEST(ZnodeName, OrdersByArrivalThenText) {
   EXPECT_FALSE(name("lock-0000000001").before(name("lock-0000000001")));
 }
 
-TEST(ZnodeName, SaysHowManyPermitsAreWanted) {
+TEST(ZnodeName, PermitsName_HasTheCounts) {
   const auto fixed = parse_contention(permits_prefix(2, 14) + "0000000007");
   ASSERT_TRUE(fixed);
   EXPECT_EQ(fixed->access, Access::permits);
@@ -199,7 +199,7 @@ TEST(ZnodeName, SaysHowManyPermitsAreWanted) {
   EXPECT_FALSE(ZnodeName::parse("permits-2-of-4-0000000007")->has_prefix("permits-2-of-"));
 }
 
-TEST(ZnodeName, PermitsThatNobodyPrintsAreNoContender) {
+TEST(ZnodeName, MalformedPermits_AreNoContender) {
   for (const std::string_view prefix :
        {"permits-", "permits-0-", "permits--1-", "permits-01-", "permits-2147483648-",
         "permits-1-of-", "permits-1-of-0-", "permits-1-of-02-", "permits-1-of-2", "permits-1-2-",
@@ -209,7 +209,7 @@ TEST(ZnodeName, PermitsThatNobodyPrintsAreNoContender) {
   }
 }
 
-TEST(ZnodeName, OfAWriterThatReadsOnKeepsItsNumber) {
+TEST(ZnodeName, WriterDowngraded_KeepsItsSequence) {
   const auto reading_on = [](const std::string& name) {
     const auto reader = ZnodeName::parse(name).value().reading_on();
     return reader ? reader->text : std::string("none");
@@ -222,7 +222,7 @@ TEST(ZnodeName, OfAWriterThatReadsOnKeepsItsNumber) {
   EXPECT_EQ(reading_on("_c_" + kUuid + "-__WRIT__0000000042"), "none") << "Curator's do not";
 }
 
-TEST(ZnodeName, TheCounterIsGivenUpWellBeforeItsEnd) {
+TEST(ZnodeName, FirstUnusableSequence_IsWellBeforeTheEnd) {
   EXPECT_LT(first_unusable_sequence, Sequence{2147483647 - 100'000});
 }
 
