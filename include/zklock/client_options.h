@@ -131,19 +131,14 @@ struct ClientOptions {
   std::chrono::milliseconds retry_delay_max{5'000};
 
   /// How long a waiting thread spins, yielding the processor, before it sleeps. That applies to a
-  /// blocking call for one lock, and to a thread for callbacks. The value is at most 100 ms; with 0
-  /// the thread sleeps at once.
+  /// blocking call for one lock, and to a thread for callbacks. With 0, the default, the thread
+  /// sleeps at once. The value is at most 100 ms.
   ///
-  /// Spinning saves time because waking a thread often takes longer than the wait. It also helps in
-  /// longer waits: other threads hand off the lock that this thread has just released. They wake
-  /// sooner while no processor sleeps. The default, 2 ms, is the time of about three hand-offs.
-  /// With it, usually each of two processors has a spinning thread.
-  ///
-  /// Cost: at most this much processor time for each wait or callback. If other threads need the
-  /// processors, a yield takes long. No thread of the process spins for a while if two conditions
-  /// hold. Yields repeatedly take more than 1 ms, and these take more than about a twentieth of the
-  /// time.
-  std::chrono::microseconds spin_before_block{2'000};
+  /// Spinning saves time if waking a thread takes longer than the wait, as on an idle virtual
+  /// machine. Two milliseconds are the time of about three hand-offs. The cost is at most this much
+  /// processor time for each wait or callback. If other threads need the processors, do not spin: a
+  /// thread that yields is scheduled after them.
+  std::chrono::microseconds spin_before_block{0};
 
   /// The credential that the client adds to every connection before the first request.
   std::optional<DigestCredential> digest;

@@ -39,7 +39,7 @@ TEST(BlockingCall, SpinningThread_ReceivesTheResult) {
     call.set(7);
   });
   begun.is_known();
-  EXPECT_EQ(call.wait(24h), 7) << "awake as long as that, it would be late";
+  EXPECT_EQ(call.wait(24h), 7) << "it does not spin to the end";
 }
 
 TEST(BlockingCall, SpinTimeOver_ThreadSleepsUntilTheResult) {
@@ -105,7 +105,7 @@ TEST(BlockingCall, TimedWait_IsAnInterruptionPoint) {
 TEST(BlockingCall, DeadlineFirst_ResultArrivesLater) {
   BlockingCall<int> call;
   EXPECT_FALSE(call.wait_until(1ms));
-  EXPECT_FALSE(call.wait_until(Deadline::passed(), 24h)) << "awake no longer than that";
+  EXPECT_FALSE(call.wait_until(Deadline::passed(), 24h)) << "it spins no longer than that";
   call.set(7);
   EXPECT_TRUE(call.wait_until(Deadline::passed()));
   EXPECT_EQ(call.wait(), 7);

@@ -68,7 +68,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   Threads threads_;
   Threads ended_;                    // to be joined: they run no further task
   std::size_t idle_ = 0;             // count of threads that wait for a task
-  std::size_t awake_ = 0;            // count of idle threads that spin
+  std::size_t spinning_ = 0;         // those of them that spin
   std::size_t running_ = 0;          // count of tasks begun and not ended, on any thread
   std::size_t draining_inside_ = 0;  // count of running tasks that are in drain_for()
   bool draining_ = false;
@@ -104,7 +104,7 @@ bool CallbackThreads::Pool::post(Task task) {
   std::unique_lock lock(mutex_);
   if (draining_ && current_ != this) return false;
   queue_.push_back(std::move(task));
-  if (queue_.size() <= awake_) return true;  // spinning threads need no notification
+  if (queue_.size() <= spinning_) return true;  // spinning threads need no notification
   if (queue_.size() <= idle_) {
     lock.unlock();  // otherwise the notified thread would wait for the lock
     work_.notify_one();
@@ -153,9 +153,9 @@ bool CallbackThreads::Pool::wait_for_task(std::unique_lock<std::mutex>& lock) {
   const auto is_over = [this] { return !queue_.empty() || draining_; };
   const auto begin = std::chrono::steady_clock::now();
   ++idle_;
-  ++awake_;
+  ++spinning_;
   spin_before_block(lock, options_.spin_before_block, is_over, [] {});
-  --awake_;
+  --spinning_;
   work_.wait_until(lock, begin + options_.idle_time, is_over);
   --idle_;
   return !queue_.empty();

@@ -36,19 +36,19 @@ class BlockingCall {
     state->wake();
   }
 
-  /// Blocks until there is a result, and returns it. For at most `awake`, the thread first spins
+  /// Blocks until there is a result, and returns it. For at most `spin`, the thread first spins
   /// (yielding) instead of sleeping. Throws: boost::thread_interrupted (an interruption point).
-  Result wait(std::chrono::microseconds awake = {}) {
+  Result wait(std::chrono::microseconds spin = {}) {
     std::unique_lock lock(state_->mutex);
-    await(lock, Deadline::never(), awake);
+    await(lock, Deadline::never(), spin);
     return std::move(*state_->result);
   }
 
   /// Blocks as wait() does, but leaves the result for wait(). Returns false if `deadline` came
   /// first.
-  bool wait_until(Deadline deadline, std::chrono::microseconds awake = {}) {
+  bool wait_until(Deadline deadline, std::chrono::microseconds spin = {}) {
     std::unique_lock lock(state_->mutex);
-    return await(lock, deadline, awake);
+    return await(lock, deadline, spin);
   }
 
   /// Blocks until there is a result, but for about `longest` at most. Returns nothing if there is
@@ -72,10 +72,10 @@ class BlockingCall {
   }
 
   bool await(std::unique_lock<std::mutex>& lock, Deadline deadline,
-             std::chrono::microseconds awake) {
-    if (!deadline.is_never()) awake = std::min(awake, time_left(deadline));
+             std::chrono::microseconds spin) {
+    if (!deadline.is_never()) spin = std::min(spin, time_left(deadline));
     client::spin_before_block(
-        lock, awake, [this] { return state_->result.has_value(); },
+        lock, spin, [this] { return state_->result.has_value(); },
         [] { boost::this_thread::interruption_point(); });
     while (!state_->result) {
       if (deadline.is_never()) {

@@ -83,7 +83,7 @@ class EngineContext : public NodeRemovals::Host,
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
-    std::chrono::microseconds spin_before_block{2'000};
+    std::chrono::microseconds spin_before_block{0};
     std::size_t creates_at_once = most_creates_at_once;  ///< limit per path, at least 1
     bool announces = true;                               ///< only this client can write its znodes
     std::shared_ptr<spdlog::logger> logger;
