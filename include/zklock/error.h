@@ -93,6 +93,9 @@ std::ostream& operator<<(std::ostream& out, Errc code);
 /// After an Error of an acquiring call, the caller does not hold. Its znode is deleted, or the
 /// client is deleting it in the background. At the latest it is deleted with the session.
 ///
+/// If memory runs out, a call throws std::bad_alloc instead, and nothing has changed. If memory runs
+/// out on a thread of the library, or in a noexcept function, the process terminates.
+///
 /// Thread-safety: a value; copies share nothing mutable.
 class Error : public std::system_error {
  public:

@@ -11,7 +11,6 @@
 #include "support/forwarder.h"
 #include "support/free_ports.h"
 #include "support/raw_client.h"
-#include "support/scarce_memory.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
 #include "support/wait_for.h"
@@ -396,23 +395,6 @@ TEST(ZkCoordinatorFaults, AbandonedRequest_IsNeverSent) {
   probe->abandon(done);
   (void)probe.call(rq::CountChildren{"/"});
   EXPECT_EQ(probe.journal().count(Kind::reply), 2U);
-}
-
-TEST(ZkCoordinatorFaults, NoMemoryToAbandon_RequestIsSent) {
-  testing::ZooKeeperServer server;
-  Probe probe(server.hosts());
-  const std::size_t failures = testing::at_every_allocation([&](std::size_t memory) {
-    const RequestId id = probe.send(static_cast<int>(memory), rq::CountChildren{"/"});
-    const testing::ScarceMemory scarce(memory);
-    return !probe->abandon(id);
-  });
-  EXPECT_GE(failures, 2U);
-  server.start();
-  ASSERT_TRUE(probe.journal().wait(failures + 1, Kind::reply));
-  for (const Event& reply : of_kind(probe.journal(), Kind::reply)) {
-    const bool abandoned = static_cast<std::size_t>(reply.tag) == failures;
-    EXPECT_EQ(reply.status, abandoned ? Status::not_sent : Status::ok);
-  }
 }
 
 // Requests that wait for their turn, and then for the connection.

@@ -174,36 +174,6 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeReply_RemovesServerWatch) {
   EXPECT_EQ(probe().journal().last(Kind::watch).tag, 101);
 }
 
-// The server's watch may remain then. Its event is delivered only to a watch that was set since.
-TEST_F(ZkCoordinatorWatch, UnwatchWithoutMemory_DeliversNoEvent) {
-  std::size_t watched_again = 0;
-  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
-    const std::string node = probe().contend(parent_);
-    const auto [id, reply] = probe().call_with_id(probe().watch(1, node));
-    EXPECT_EQ(reply.status, Status::ok);
-    bool ran_out = false;
-    {
-      const ScarceMemory scarce(memory);
-      probe()->unwatch(id);
-      ran_out = scarce.ran_out();
-    }
-    settle();
-    EXPECT_EQ(RequestRegistry::instance().size(), 0U);
-    EXPECT_TRUE(ran_out || !server_watches(node));
-    if (memory % 2 == 0) {
-      EXPECT_EQ(probe().call(probe().watch(2, node)).status, Status::ok);
-      ++watched_again;
-    }
-    EXPECT_EQ(probe().call(rq::Delete{node}).status, Status::ok);
-    settle();
-    return ran_out;
-  });
-  EXPECT_GE(failures, 4U) << "the removal, its place in the line, its reply, its flight";
-  EXPECT_EQ(watch_events().size(), watched_again);
-  for (const Event& event : watch_events()) EXPECT_EQ(event.tag, 2);
-  EXPECT_EQ(watch_count(), 0);
-}
-
 TEST_F(ZkCoordinatorWatch, UnwatchBeforeReplyWithoutMemory_RemovesWatch) {
   const std::string node = probe().contend(parent_);
   const RequestId id = probe().send(1, probe().watch(1, node));
@@ -216,7 +186,7 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeReplyWithoutMemory_RemovesWatch) {
   EXPECT_FALSE(server_watches(node));
 }
 
-// A removal that could not be sent for lack of memory is sent with the next one, and counts once.
+// The cap on the watches then counts nothing for the request.
 TEST_F(ZkCoordinatorWatch, WatchWithoutMemory_LeavesNothing) {
   auto options = Probe::with(hosts());
   options.max_watch_bytes = parent_.size() + 2;  // for one

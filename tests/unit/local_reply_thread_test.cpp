@@ -3,9 +3,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <memory>
-#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -14,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "fact.h"
-#include "support/scarce_memory.h"
 #include "support/wait_for.h"
 
 namespace zklock::client {
@@ -43,25 +40,6 @@ TEST(LocalReplyThread, TaskPostsATask_NewTaskRuns) {
   const Fact<> ran;
   answers.run([&answers, ran] { answers.run([ran] { ran.is_known(); }); });
   ran.get();
-}
-
-TEST(LocalReplyThread, ReplyWithoutMemory_StaysWithTheCaller) {
-  LocalReplyThread answers(nothing_is_due);
-  const Fact<Status> told;
-  ReplyHandler handler = [told](const Reply& reply) { told.is(reply.status); };
-  Reply reply;
-  reply.status = Status::no_node;
-  const std::size_t failures = testing::at_every_allocation([&](std::size_t memory) {
-    try {
-      const testing::ScarceMemory scarce(memory);
-      answers.post(std::move(handler), std::move(reply));
-      return false;
-    } catch (const std::bad_alloc&) {
-      return true;
-    }
-  });
-  EXPECT_GE(failures, 2U);
-  EXPECT_EQ(told.get(), Status::no_node);
 }
 
 TEST(LocalReplyThread, IdleOrDestroyed_AllTasksHaveRun) {

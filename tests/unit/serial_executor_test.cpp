@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,7 +26,8 @@ using testing::Fact;
 class StepByStep : public Dispatcher {
  public:
   bool post(std::function<void()> task) override {
-    if (exhausted) throw std::runtime_error("no thread");
+    if (exhausted)
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
     tasks.push_back(std::move(task));
     return true;
   }

@@ -253,8 +253,8 @@ class Coordinator {
   /// lock held, never from within submit(), on a thread that must not be blocked. It may call any
   /// member except close(). A request that is not bound to a session waits for a connection for at
   /// most ClientOptions::connection_timeout. Then its reply is not_connected.
-  /// Throws std::bad_alloc; then nothing was submitted. If memory runs out only at the time of
-  /// sending, the request is sent later.
+  /// Throws std::bad_alloc; then nothing was submitted. But if memory runs out while a queued
+  /// request is sent, or in a thread of the coordinator, the process terminates.
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;
 
   /// Calls `task` once, soon, under the conditions of a handler. It is for work that would block
@@ -263,13 +263,12 @@ class Coordinator {
 
   /// Cancels a request that has not been sent yet. Returns true if it did: the request will never
   /// be sent, and its reply is not_sent, soon. Returns false, without effect, if the request was
-  /// sent or if there is no memory for that reply.
+  /// sent.
   virtual bool abandon(RequestId request) noexcept = 0;
 
   /// Cancels the watch of one request, whether or not the request has been answered. `on_event`
   /// will not be called any more; a call that has begun may still be running. The servers' watch is
-  /// removed when no other request needs it. If there is no memory for the removal request, the
-  /// watch stays until its event, which calls no handler, or until the session ends.
+  /// removed when no other request needs it.
   virtual void unwatch(RequestId request) noexcept = 0;
 
   /// Ends the session and answers all pending requests with `closed`. Blocks until no handler is

@@ -197,14 +197,12 @@ void CallbackThreads::Pool::begin(Task task) noexcept {
 }
 
 void CallbackThreads::Pool::hand_over(Task task) noexcept {
-  std::shared_ptr<Handover> handover;
+  const auto handover = std::make_shared<Handover>(shared_from_this(), std::move(task));
   try {
-    handover = std::make_shared<Handover>(shared_from_this(), std::move(task));
     options_.executor([handover] { handover->run(); });
   } catch (...) {
     report();
-    if (handover) return handover->run();  // no effect if the executor has begun it
-    run(task);                             // no memory: the task has not been moved
+    handover->run();  // no effect if the executor has begun it
   }
 }
 

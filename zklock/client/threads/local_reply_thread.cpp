@@ -130,21 +130,14 @@ LocalReplyThread::~LocalReplyThread() {
   thread_.detach();   // it ends after the calling task
 }
 
-void LocalReplyThread::post(ReplyHandler&& handler, Reply&& reply) {
+void LocalReplyThread::post(ReplyHandler handler, Reply reply) {
   if (!handler) return;
   struct Answer {
     ReplyHandler handler;
     Reply reply;
   };
-  const auto answer = std::make_shared<Answer>();
-  *answer = {std::move(handler), std::move(reply)};
-  try {
-    run([answer] { answer->handler(std::move(answer->reply)); });
-  } catch (...) {
-    handler = std::move(answer->handler);
-    reply = std::move(answer->reply);
-    throw;
-  }
+  const auto answer = std::make_shared<Answer>(Answer{std::move(handler), std::move(reply)});
+  run([answer] { answer->handler(std::move(answer->reply)); });
 }
 
 void LocalReplyThread::run(std::function<void()> task) {

@@ -28,8 +28,8 @@ class LocalReplyThread {
   LocalReplyThread(const LocalReplyThread&) = delete;
   LocalReplyThread& operator=(const LocalReplyThread&) = delete;
 
-  /// Queues a call of `handler` with `reply`. Throws std::bad_alloc; then both are unchanged.
-  void post(ReplyHandler&& handler, Reply&& reply);
+  /// Queues a call of `handler` with `reply`. No effect if `handler` is empty.
+  void post(ReplyHandler handler, Reply reply);
   /// Queues `task` behind all earlier tasks and replies.
   void run(std::function<void()> task);
   /// Makes the thread call `overdue` again, soon.

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 namespace zklock::client {
@@ -20,11 +21,14 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
   }
 
   void urge() {
+    std::shared_ptr<Turn> turn;
     {
       const std::lock_guard lock(mutex_);
-      if (tasks_.empty() || std::exchange(busy_, true)) return;
+      if (tasks_.empty() || busy_) return;
+      turn = std::make_shared<Turn>(shared_from_this());
+      busy_ = true;
     }
-    dispatch();
+    dispatcher_->post([turn = std::move(turn)] { turn->run(); });
   }
 
   void clear() noexcept {
@@ -49,26 +53,15 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
     std::shared_ptr<Line> line;  ///< null after run()
   };
 
-  void dispatch() {
-    std::shared_ptr<Turn> turn;
-    try {
-      turn = std::make_shared<Turn>(shared_from_this());
-    } catch (...) {
-      stand_idle();
-      throw;
-    }
-    dispatcher_->post([turn = std::move(turn)] { turn->run(); });
-  }
-
   void run_one() {
     // Also runs if the task throws; the exception continues to the dispatcher.
     struct Next {
       Line& line;
       ~Next() {
-        if (!line.has_more()) return;
+        line.stand_idle();
         try {
-          line.dispatch();
-        } catch (...) {  // no thread or no memory: the next post() tries again
+          line.urge();
+        } catch (const std::system_error&) {  // no thread: the next post() tries again
         }
       }
     } const next{*this};
@@ -88,12 +81,6 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
     auto task = std::move(tasks_.front());
     tasks_.pop_front();
     return task;
-  }
-
-  bool has_more() {
-    const std::lock_guard lock(mutex_);
-    busy_ = !tasks_.empty();
-    return busy_;
   }
 
   const std::shared_ptr<Dispatcher> dispatcher_;

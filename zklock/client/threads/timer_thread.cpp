@@ -111,13 +111,8 @@ TimerId TimerThread::Timers::add(Instant when, std::function<void()> task,
   if (stopping_) return TimerId(0);
   start(self);
   const std::uint64_t id = last_id_ + 1;
-  const auto entry = queue_.emplace(Key{when, id}, std::move(task)).first;
-  try {
-    when_.emplace(id, when);
-  } catch (...) {
-    queue_.erase(entry);
-    throw;
-  }
+  when_.insert_or_assign(id, when);  // an earlier call may have set it, and then have thrown
+  queue_.emplace(Key{when, id}, std::move(task));
   last_id_ = id;
   // Arming the timer descriptor does not wake the thread, which sleeps until a timer is due. Before
   // it sleeps, the thread itself arms the descriptor for the earliest timer.

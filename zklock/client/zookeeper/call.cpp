@@ -8,7 +8,6 @@ namespace zklock::client {
 Call::Sent Call::send(const Wire& wire) {
   reply().session = wire.session;
   reply().sent_at = LeaseClock::now();
-  refused_ = false;  // may be set by an earlier send() that ran out of memory
   const int code = issue(wire);
   if (code == ZOK) return Sent::yes;
   reply().session = {};

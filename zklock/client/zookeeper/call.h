@@ -85,8 +85,8 @@ class Call : public std::enable_shared_from_this<Call> {
   /// Returns the reply; the default reply if the call was never sent.
   Reply take_reply() { return reply_.take(); }
 
-  /// Passes the requests to the C client. Throws std::bad_alloc; then nothing was sent, and send()
-  /// may be called again.
+  /// Passes the requests to the C client. Throws std::bad_alloc; then no reply follows, and send()
+  /// must not be called again.
   Sent send(const Wire& wire);
   /// Evaluates the completion of a part. Returns whether the reply is complete.
   virtual bool complete(std::size_t part, const Completion& completion, const Wire& wire) = 0;
@@ -98,7 +98,7 @@ class Call : public std::enable_shared_from_this<Call> {
 
  protected:
   /// Issues the requests of the call. Returns ZOK, or another code if the first request could not
-  /// be sent. Throws std::bad_alloc; then nothing was sent, and issue() may be called again.
+  /// be sent. Throws std::bad_alloc; then it will not be called again.
   virtual int issue(const Wire& wire) = 0;
 
   /// Sends one request by `call_c(data)`, which calls the C client. Returns the code of that call.

@@ -2,7 +2,6 @@
 // The calls that create and delete znodes.
 #include "zklock/client/zookeeper/calls.h"
 
-#include <exception>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -93,11 +92,7 @@ class CreateParentsCall final : public Call {
     // The first request is in flight, and the reply waits for it. A part that cannot be sent now is
     // complete at once.
     for (std::size_t part = 1; part < codes_.size(); ++part) {
-      int code = ZINVALIDSTATE;
-      try {
-        code = ask(wire, part);
-      } catch (const std::exception&) {  // no memory: treated as a session that has just ended
-      }
+      const int code = ask(wire, part);
       if (code == ZOK) continue;
       codes_[part] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
       --outstanding_;

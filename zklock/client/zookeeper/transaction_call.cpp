@@ -53,8 +53,7 @@ class TransactionCall final : public Call {
         [&] { give_back(wire, op_.writes.size()); });
   }
 
-  // Fills operations_ and results_. Returns the fault of the transaction, or null. results_ is set
-  // last: if memory runs out before, the next issue() calls prepare() again.
+  // Fills operations_ and results_. Returns the fault of the transaction, or null.
   const char* prepare(const Wire& wire) {
     const std::size_t count = guards() + op_.writes.size();
     if (count == 0) return "an empty transaction";
@@ -62,7 +61,6 @@ class TransactionCall final : public Call {
       // For such a path, zoo_amulti would free memory that it has not allocated.
       if (!is_valid_path(path(i))) return "not a usable path";
     }
-    operations_.clear();
     operations_.reserve(count);
     if (guards() > 0) zoo_check_op_init(&operations_.emplace_back(), op_.guard.c_str(), -1);
     for (const request::Write& write : op_.writes) {

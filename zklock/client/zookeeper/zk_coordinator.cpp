@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -89,8 +88,13 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   } else if (at_once && !ready()) {
     answer(call, Status::not_sent, {});
   } else {
-    held_.push_back(call);  // from here on it is submitted, also if memory runs out
-    pump();
+    held_.push_back(call);
+    try {
+      pump();
+    } catch (...) {  // no memory: `call` is the last one, and so was not sent
+      held_.pop_back();
+      throw;
+    }
     if (!ready() && call->bound_to() == SessionId{}) answers_.poke();
   }
   return id;
@@ -104,11 +108,7 @@ bool ZkCoordinator::abandon(RequestId request) noexcept {
   const std::lock_guard guard(mutex_);
   const auto found = find_held(request);
   if (found == held_.end()) return false;
-  try {
-    answer(*found, Status::not_sent, {});
-  } catch (const std::exception&) {  // no memory
-    return false;
-  }
+  answer(*found, Status::not_sent, {});
   held_.erase(found);
   return true;
 }
@@ -194,15 +194,10 @@ bool ZkCoordinator::send(const CallPtr& call) {
   return true;
 }
 
-void ZkCoordinator::pump() noexcept {
-  try {
-    while (ready() && !held_.empty() && flights_.size() < options_.max_in_flight) {
-      if (!send(held_.front())) break;
-      held_.pop_front();
-    }
-    starved_ = false;
-  } catch (const std::exception&) {  // no memory: the local-reply thread tries again
-    if (!std::exchange(starved_, true)) answers_.poke();
+void ZkCoordinator::pump() {
+  while (ready() && !held_.empty() && flights_.size() < options_.max_in_flight) {
+    if (!send(held_.front())) return;
+    held_.pop_front();
   }
 }
 
@@ -216,11 +211,8 @@ ZkCoordinator::Held::iterator ZkCoordinator::find_held(RequestId request) {
   return found != held_.end() && (*found)->id() == request ? found : held_.end();
 }
 
-void ZkCoordinator::remove(std::span<const Watch> watches) noexcept {
-  try {
-    for (const Watch& watch : watches) hold(make_watch_removal(watch, own_origin()));
-  } catch (const std::exception&) {  // no memory: the watches stay, without handlers
-  }
+void ZkCoordinator::remove(std::span<const Watch> watches) {
+  for (const Watch& watch : watches) hold(make_watch_removal(watch, own_origin()));
   pump();
 }
 
@@ -253,8 +245,6 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   end_overdue_session();
   const std::lock_guard guard(mutex_);
   const Instant now = LeaseClock::now();
-  if (starved_) pump();
-  if (starved_) return now + kInterval;
   if (ready()) return check_presence(now);
   // The C client repeats failed attempts to connect without an event. Between two attempts, the
   // next handshake is certain to be sent after `now`.

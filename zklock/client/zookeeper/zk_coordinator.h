@@ -114,14 +114,14 @@ class ZkCoordinator final : public Coordinator,
 
   // REQUIRES, for each member up to session_due(): mutex_ is held.
 
-  // Sends queued calls while the phase and max_in_flight permit. If memory runs out, the rest is
-  // sent by the next pump(), or soon.
-  void pump() noexcept;
+  // Sends queued calls while the phase and max_in_flight permit. Throws std::bad_alloc; then the
+  // first call in the queue was not sent.
+  void pump();
   bool send(const CallPtr& call);  // false: not sent, stays queued
   void hold(CallPtr call);         // queues a call of the client itself
   Held::iterator find_held(RequestId request);
   // Queues the removal of the watches at the servers, and calls pump().
-  void remove(std::span<const Watch> watches) noexcept;
+  void remove(std::span<const Watch> watches);
   void refuse_to_hold();
   RequestId next_id() { return RequestId{++last_id_}; }
   Origin own_origin() { return {next_id(), session_, nullptr, LeaseClock::now()}; }
@@ -186,7 +186,6 @@ class ZkCoordinator final : public Coordinator,
   bool silenced_ = false;  // completed calls are collected in silent_, for shut()
   std::map<RequestId, CallPtr> silent_;
   Instant next_presence_check_;
-  bool starved_ = false;  // memory ran out in pump()
 
   std::mutex telling_;
   // Guarded by telling_:

@@ -109,7 +109,7 @@ bool ZkHandle::before_handshake() const noexcept {
 }
 
 void ZkHandle::on_event(zhandle_t* /*handle*/, int type, int state, const char* path,
-                        void* listener) {
+                        void* listener) noexcept {
   auto& target = *static_cast<Listener*>(listener);
   if (type == ZOO_SESSION_EVENT) {
     target.on_session_event(state);

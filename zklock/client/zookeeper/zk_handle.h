@@ -64,7 +64,8 @@ class ZkHandle {
 
  private:
   explicit ZkHandle(zhandle_t* handle) noexcept : handle_(handle) {}
-  static void on_event(zhandle_t* handle, int type, int state, const char* path, void* listener);
+  static void on_event(zhandle_t* handle, int type, int state, const char* path,
+                       void* listener) noexcept;
 
   zhandle_t* const handle_;
   std::size_t authenticated_ = 0;  // count of credentials added

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -52,8 +52,8 @@ class Listeners {
     });
   }
 
-  /// Queues an event for every listener. Returns false if there was no thread or no memory for one
-  /// of them. That listener receives it with the next event.
+  /// Queues an event for every listener. Returns false if there was no thread for one of them. That
+  /// listener receives it with the next event.
   bool tell(const News& news) {
     bool all = true;
     // Under the mutex, so that all listeners receive the events in one order.
@@ -61,7 +61,7 @@ class Listeners {
     for (const auto& listener : list_->listeners) {
       try {
         listener->tell(news);
-      } catch (const std::exception&) {
+      } catch (const std::system_error&) {
         all = false;
       }
     }

@@ -2,7 +2,7 @@
 #include "zklock/engine/callback/reliable_post.h"
 
 #include <chrono>
-#include <exception>
+#include <system_error>
 #include <utility>
 
 namespace zklock::detail {
@@ -51,7 +51,7 @@ void ReliablePost::post() noexcept {
     taken_ = dispatcher_.post([self = shared_from_this()] { self->run(); });
     if (taken_) end_waiting();
     return;
-  } catch (const std::exception& e) {  // no thread or memory
+  } catch (const std::system_error& e) {  // no thread
     taken_ = false;
     warn(e.what());
   }
@@ -59,7 +59,7 @@ void ReliablePost::post() noexcept {
     wait_for_thread();
     core_->scheduler().at(core_->scheduler().now() + pause_between_posts,
                           [self = shared_from_this()] { self->post(); });
-  } catch (const std::exception&) {  // the destructor runs the task on this thread
+  } catch (const std::system_error&) {  // no timer: the destructor runs the task on this thread
   }
 }
 
@@ -73,10 +73,7 @@ void ReliablePost::end_waiting() noexcept {
 }
 
 void ReliablePost::warn(const char* why) noexcept {
-  try {
-    if (!what_.empty()) core_->warn(std::exchange(what_, "") + ": " + why);
-  } catch (const std::exception&) {  // no memory
-  }
+  if (!what_.empty()) core_->warn(std::exchange(what_, "") + ": " + why);
 }
 
 void ReliablePost::run() {

@@ -34,8 +34,8 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
   SerialListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher)
       : call_(std::move(call)), line_(std::move(dispatcher)) {}
 
-  /// Queues an event. Does not block and does not call the listener. If it throws (no thread or no
-  /// memory), the event is delivered with the next one, or is lost.
+  /// Queues an event. Does not block and does not call the listener. Throws std::system_error if
+  /// there is no thread; then the event is delivered with the next one, or is lost.
   void tell(News news) {
     bool in_line = false;
     {
