@@ -39,10 +39,6 @@ class Lazy {
     return *a == *b;
   }
   void reset() noexcept { value_.reset(); }
-  T take() {
-    const auto taken = std::move(value_);
-    return taken ? std::move(*taken) : T{};
-  }
 
  private:
   std::unique_ptr<T> value_;

@@ -1,30 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zookeeper/call.h"
 
+#include <utility>
+
 #include "zklock/client/zookeeper/zk_error.h"
 
 namespace zklock::client {
 
+Reply Call::blank_reply() const {
+  Reply reply;
+  reply.session = session_;
+  reply.sent_at = sent_at_;
+  return reply;
+}
+
 Call::Sent Call::send(const Wire& wire) {
-  reply().session = wire.session;
-  reply().sent_at = LeaseClock::now();
+  sent_at_ = LeaseClock::now();
   const int code = issue(wire);
-  if (code == ZOK) return Sent::yes;
-  reply().session = {};
+  if (code == ZOK) {
+    session_ = wire.session;
+    return Sent::yes;
+  }
   if (code == ZINVALIDSTATE) return Sent::handle_is_dead;
-  if (!refused_) answer(code);
+  if (code != kRefused) answer(wire, code);
   return Sent::refused;
 }
 
-void Call::answer(int code) {
-  reply().status = to_status(code);
-  reply().detail = code == ZOK ? std::string() : code_name(code);
+void Call::answer(const Wire& wire, int code) {
+  wire.reply.status = to_status(code);
+  wire.reply.detail = code == ZOK ? std::string() : code_name(code);
 }
 
-void Call::refuse(Status status, std::string detail) {
-  refused_ = true;
-  reply().status = status;
-  reply().detail = std::move(detail);
+int Call::refuse(const Wire& wire, Status status, std::string detail) {
+  wire.reply.status = status;
+  wire.reply.detail = std::move(detail);
+  return kRefused;
 }
 
 }  // namespace zklock::client

@@ -15,7 +15,6 @@
 #include "zklock/client/zookeeper/node_budget.h"
 #include "zklock/client/zookeeper/request_registry.h"
 #include "zklock/client/zookeeper/watch_registry.h"
-#include "zklock/core/lazy.h"
 
 namespace zklock::client {
 
@@ -35,10 +34,11 @@ struct FollowUps {
   bool ask_for_nodes = false;     ///< a watch may be mute
 };
 
-/// The parts of one session that a Call needs for sending and completing.
+/// The parts of one session that a Call needs for sending and completing, and its reply.
 struct Wire {
   zhandle_t* handle;  ///< null while closing: nothing can be sent
   SessionId session;
+  Reply& reply;  ///< made by blank_reply(), filled by the call
   CompletionSink& sink;
   Flights& flights;
   WatchRegistry& watches;
@@ -81,14 +81,14 @@ class Call : public std::enable_shared_from_this<Call> {
   Instant wanted_since() const noexcept { return origin_.wanted_since; }
   bool at_once() const noexcept { return origin_.at_once; }
   ReplyHandler& handler() noexcept { return origin_.handler; }
-  Reply& reply() { return reply_.write(); }
-  /// Returns the reply; the default reply if the call was never sent.
-  Reply take_reply() { return reply_.take(); }
+  /// Returns a reply without a result: session and sent_at are set.
+  Reply blank_reply() const;
 
   /// Passes the requests to the C client. Throws std::bad_alloc; then no reply follows, and send()
   /// must not be called again.
   Sent send(const Wire& wire);
-  /// Evaluates the completion of a part. Returns whether the reply is complete.
+  /// Evaluates the completion of a part. Returns whether the reply is complete; if not, the next
+  /// part composes another one.
   virtual bool complete(std::size_t part, const Completion& completion, const Wire& wire) = 0;
 
   /// Returns whether that part is a quorum operation.
@@ -126,14 +126,21 @@ class Call : public std::enable_shared_from_this<Call> {
     return code;
   }
 
-  /// Sets the reply's status and detail.
-  void answer(int code);
-  void refuse(Status status, std::string detail);
+  /// Records that another request of the call is about to be sent.
+  void sent_again() { sent_at_ = LeaseClock::now(); }
+
+  /// The code that issue() returns if it has refused to send anything. No code of the C client is
+  /// positive.
+  static constexpr int kRefused = 1;
+
+  /// Both set the status and detail of the reply. refuse() returns kRefused.
+  static void answer(const Wire& wire, int code);
+  static int refuse(const Wire& wire, Status status, std::string detail);
 
  private:
   Origin origin_;
-  core::Lazy<Reply> reply_;  ///< allocated late: thousands may be queued
-  bool refused_ = false;
+  SessionId session_;  ///< on which it was sent; 0: not sent
+  Instant sent_at_;    ///< of its last request
 };
 
 /// Makes the call of `operation`. Its paths are below `chroot`, which is a path or empty.

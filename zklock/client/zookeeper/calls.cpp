@@ -21,13 +21,14 @@ class CreateContenderCall final : public Call {
   bool is_write(std::size_t /*part*/) const noexcept override { return true; }
 
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(completion.code);
-    if (reply().status == Status::ok && completion.value != nullptr && completion.stat != nullptr) {
-      reply().name = name_of(completion.value);
-      reply().token = {completion.stat->czxid};
-      reply().created_ms = completion.stat->ctime;
-      wire.nodes.created(op_.parent, op_.prefix, reply().name);
-    } else if (reply().status == Status::unknown) {
+    answer(wire, completion.code);
+    if (wire.reply.status == Status::ok && completion.value != nullptr &&
+        completion.stat != nullptr) {
+      wire.reply.name = name_of(completion.value);
+      wire.reply.token = {completion.stat->czxid};
+      wire.reply.created_ms = completion.stat->ctime;
+      wire.nodes.created(op_.parent, op_.prefix, wire.reply.name);
+    } else if (wire.reply.status == Status::unknown) {
       wire.nodes.unknown(op_.parent, op_.prefix);
     } else {
       wire.nodes.failed(op_.parent, op_.prefix);
@@ -39,8 +40,8 @@ class CreateContenderCall final : public Call {
   int issue(const Wire& wire) override {
     const std::string path = join(op_.parent, op_.prefix);
     if (!wire.nodes.reserve(op_.parent, op_.prefix)) {
-      refuse(Status::too_many_nodes, "the session's nodes have reached max_node_bytes");
-      return kRefused;
+      return refuse(wire, Status::too_many_nodes,
+                    "the session's nodes have reached max_node_bytes");
     }
     return request(
         wire, 0,
@@ -73,14 +74,14 @@ class CreateParentsCall final : public Call {
 
   bool is_write(std::size_t part) const noexcept override { return part < levels_.size(); }
 
-  bool complete(std::size_t part, const Completion& completion, const Wire& /*wire*/) override {
+  bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
     codes_[part] = completion.code;
     if (--outstanding_ > 0) return false;
-    answer(verdict());
+    answer(wire, verdict());
     // Only a missing chroot is permanent, because zklock does not create it. A level that was
     // deleted in between can be created again.
-    if (reply().status == Status::no_node && codes_.front() != ZNONODE) {
-      refuse(Status::throttled, "a parent was deleted meanwhile");
+    if (wire.reply.status == Status::no_node && codes_.front() != ZNONODE) {
+      refuse(wire, Status::throttled, "a parent was deleted meanwhile");
     }
     return true;
   }
@@ -136,9 +137,9 @@ class DeleteCall final : public Call {
   bool is_write(std::size_t /*part*/) const noexcept override { return true; }
 
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(completion.code);
-    if (reply().status == Status::ok) wire.nodes.deleted(op_.path);
-    if (reply().status == Status::no_node) wire.nodes.missing(op_.path);
+    answer(wire, completion.code);
+    if (wire.reply.status == Status::ok) wire.nodes.deleted(op_.path);
+    if (wire.reply.status == Status::no_node) wire.nodes.missing(op_.path);
     return true;
   }
 

@@ -9,10 +9,6 @@
 
 namespace zklock::client {
 
-/// The code that issue() returns if the call was refused and the reply already has the cause. It
-/// may be any code except ZOK and ZINVALIDSTATE.
-inline constexpr int kRefused = ZSYSTEMERROR;
-
 // calls.cpp
 std::shared_ptr<Call> make(request::CreateContender operation, Origin origin);
 std::shared_ptr<Call> make(request::Delete operation, Origin origin);

@@ -55,8 +55,8 @@ class ReadCall : public Call {
   int issue_read(const Wire& wire, CallC&& call_c) {
     // interest_ is copied, because the call is issued again later if it cannot be sent now.
     if (watches() && !wire.watches.expect(id(), watch_, *interest_)) {
-      refuse(Status::too_many_watches, "the session's watches have reached max_watch_bytes");
-      return kRefused;
+      return refuse(wire, Status::too_many_watches,
+                    "the session's watches have reached max_watch_bytes");
     }
     return request(
         wire, 0, [&](const void* data) { return call_c(watches() ? 1 : 0, data); },
@@ -73,16 +73,16 @@ class ReadCall : public Call {
     if (remove) wire.follow_ups.removals.push_back(std::move(*remove));
   }
 
-  void describe(const Stat* stat) {
+  static void describe(const Stat* stat, const Wire& wire) {
     if (stat == nullptr) return;
-    reply().token = {stat->czxid};
-    reply().created_ms = stat->ctime;
-    reply().ephemeral_owner = {stat->ephemeralOwner};
-    reply().child_count = stat->numChildren;
-    reply().last_child = {stat->pzxid};
-    reply().version = stat->version;
-    reply().acl_version = stat->aversion;
-    reply().next = next_sequence(*stat);
+    wire.reply.token = {stat->czxid};
+    wire.reply.created_ms = stat->ctime;
+    wire.reply.ephemeral_owner = {stat->ephemeralOwner};
+    wire.reply.child_count = stat->numChildren;
+    wire.reply.last_child = {stat->pzxid};
+    wire.reply.version = stat->version;
+    wire.reply.acl_version = stat->aversion;
+    wire.reply.next = next_sequence(*stat);
   }
 
  private:
@@ -96,10 +96,10 @@ class ExistsCall final : public ReadCall {
       : ReadCall({std::move(path), WatchKind::data}, std::move(interest), std::move(origin)) {}
 
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(completion.code);
-    const bool known = reply().status == Status::ok || reply().status == Status::no_node;
+    answer(wire, completion.code);
+    const bool known = wire.reply.status == Status::ok || wire.reply.status == Status::no_node;
     settle(known ? Theirs::armed : Theirs::nothing, wire);
-    describe(completion.stat);
+    describe(completion.stat, wire);
     return true;
   }
 
@@ -117,14 +117,14 @@ class ListCall final : public ReadCall {
       : ReadCall({std::move(path), WatchKind::children}, std::move(interest), std::move(origin)) {}
 
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(completion.code);
-    settle(reply().status == Status::ok ? Theirs::armed : Theirs::nothing, wire);
-    if (reply().status == Status::no_node) wire.nodes.listed(path(), 0);
-    if (reply().status != Status::ok || completion.strings == nullptr) return true;
+    answer(wire, completion.code);
+    settle(wire.reply.status == Status::ok ? Theirs::armed : Theirs::nothing, wire);
+    if (wire.reply.status == Status::no_node) wire.nodes.listed(path(), 0);
+    if (wire.reply.status != Status::ok || completion.strings == nullptr) return true;
     const String_vector& names = *completion.strings;
     wire.nodes.listed(path(), static_cast<std::size_t>(names.count));
-    reply().children.assign(names.data, names.data + names.count);
-    describe(completion.stat);
+    wire.reply.children.assign(names.data, names.data + names.count);
+    describe(completion.stat, wire);
     return true;
   }
 
@@ -144,23 +144,23 @@ class GetCall final : public ReadCall {
   bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
     // The client has no READ permission, but exists requires none.
     if (watches() && part == get && completion.code == ZNOAUTH) {
-      reply().sent_at = LeaseClock::now();
+      sent_again();
       const int code = request(
           wire, exists, [&](const void* data) { return watch_existence(wire, path(), data); });
       if (code == ZOK) return false;
-      answer(code);
+      answer(wire, code);
       settle(Theirs::nothing, wire);
       return true;
     }
-    answer(completion.code);
-    settle(theirs(part), wire);
+    answer(wire, completion.code);
+    settle(theirs(part, wire.reply.status), wire);
     wire.follow_ups.ask_for_nodes = watches() && part == exists;
-    reply().mute = part == exists;
-    if (reply().status != Status::ok) return true;
+    wire.reply.mute = part == exists;
+    if (wire.reply.status != Status::ok) return true;
     if (completion.value != nullptr && completion.length > 0) {
-      reply().data.assign(completion.value, static_cast<std::size_t>(completion.length));
+      wire.reply.data.assign(completion.value, static_cast<std::size_t>(completion.length));
     }
-    describe(completion.stat);
+    describe(completion.stat, wire);
     return true;
   }
 
@@ -176,9 +176,9 @@ class GetCall final : public ReadCall {
   // If exists does not find the znode, the servers retain the watch nevertheless. If it finds the
   // znode, servers since 3.8.4 and 3.9.2 send events only to clients with READ permission
   // (CVE-2024-23944).
-  Theirs theirs(std::size_t part) {
-    if (reply().status == Status::ok) return part == exists ? Theirs::mute : Theirs::armed;
-    return part == exists && reply().status == Status::no_node ? Theirs::kept : Theirs::nothing;
+  static Theirs theirs(std::size_t part, Status status) {
+    if (status == Status::ok) return part == exists ? Theirs::mute : Theirs::armed;
+    return part == exists && status == Status::no_node ? Theirs::kept : Theirs::nothing;
   }
 };
 
@@ -187,14 +187,14 @@ class GetAclCall final : public ReadCall {
   GetAclCall(std::string path, Origin origin)
       : ReadCall({std::move(path), WatchKind::data}, std::nullopt, std::move(origin)) {}
 
-  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& /*wire*/) override {
-    answer(completion.code);
-    if (reply().status != Status::ok || completion.acl == nullptr) return true;
+  bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
+    answer(wire, completion.code);
+    if (wire.reply.status != Status::ok || completion.acl == nullptr) return true;
     for (std::int32_t i = 0; i < completion.acl->count; ++i) {
       const ACL& entry = completion.acl->data[i];
-      reply().acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
+      wire.reply.acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
     }
-    describe(completion.stat);
+    describe(completion.stat, wire);
     return true;
   }
 
@@ -214,7 +214,7 @@ class WatchRemovalCall final : public Call {
   bool is_write(std::size_t /*part*/) const noexcept override { return false; }
 
   bool complete(std::size_t part, const Completion& completion, const Wire& wire) override {
-    answer(completion.code);
+    answer(wire, completion.code);
     // The servers have ended the watch without an event. The C client still has it, and would set
     // it again at the next server: it forgets only watches whose removal a server confirms. So the
     // call sets the watch again, to remove it then.
@@ -225,7 +225,7 @@ class WatchRemovalCall final : public Call {
     }
     // The removal must be repeated. Either its outcome is unknown, and the C client sets the watch
     // again at the next server; or the exists has set the watch again.
-    const Status status = reply().status;
+    const Status status = wire.reply.status;
     const bool watched = status == Status::ok || status == Status::no_node;
     if (part == removal ? status == Status::unknown : watched) {
       wire.follow_ups.removals.push_back(watch_);
@@ -237,10 +237,7 @@ class WatchRemovalCall final : public Call {
   enum Part : std::size_t { removal, exists };
 
   int issue(const Wire& wire) override {
-    if (!wire.watches.may_remove(watch_)) {
-      refuse(Status::ok, {});
-      return kRefused;
-    }
+    if (!wire.watches.may_remove(watch_)) return refuse(wire, Status::ok, {});
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
     // The parameter is declared with one star too many: it must be the function itself.
     auto* const on_void = reinterpret_cast<void_completion_t*>(&RequestRegistry::on_void);
@@ -260,8 +257,8 @@ class PresenceCheckCall final : public Call {
   bool is_write(std::size_t /*part*/) const noexcept override { return false; }
 
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
-    answer(completion.code);
-    if (reply().status == Status::no_node) {
+    answer(wire, completion.code);
+    if (wire.reply.status == Status::no_node) {
       wire.follow_ups.departures.push_back({path_, WatchKind::data});
     }
     return true;

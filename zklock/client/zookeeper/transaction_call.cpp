@@ -23,10 +23,10 @@ class TransactionCall final : public Call {
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
     const std::size_t failed = first_failed();
     const bool one_failed = completion.code != ZOK && failed < results_.size();
-    answer(one_failed ? results_[failed].err : completion.code);
-    if (one_failed) reply().failed_operation = static_cast<int>(failed);
-    if (one_failed && reply().status == Status::no_node) wire.nodes.missing(path(failed));
-    if (reply().status == Status::ok && !made_.empty()) reply().name = name_of(made_.data());
+    answer(wire, one_failed ? results_[failed].err : completion.code);
+    if (one_failed) wire.reply.failed_operation = static_cast<int>(failed);
+    if (one_failed && wire.reply.status == Status::no_node) wire.nodes.missing(path(failed));
+    if (wire.reply.status == Status::ok && !made_.empty()) wire.reply.name = name_of(made_.data());
     for (const request::Write& write : op_.writes) note_outcome(write, wire);
     return true;
   }
@@ -35,14 +35,11 @@ class TransactionCall final : public Call {
   int issue(const Wire& wire) override {
     if (results_.empty()) {
       const char* const fault = prepare(wire);
-      if (fault != nullptr) {
-        refuse(Status::server_error, fault);
-        return kRefused;
-      }
+      if (fault != nullptr) return refuse(wire, Status::server_error, fault);
     }
     if (!reserve(wire)) {
-      refuse(Status::too_many_nodes, "the session's nodes have reached max_node_bytes");
-      return kRefused;
+      return refuse(wire, Status::too_many_nodes,
+                    "the session's nodes have reached max_node_bytes");
     }
     return request(
         wire, 0,
@@ -139,12 +136,12 @@ class TransactionCall final : public Call {
   }
 
   void note_outcome(const request::Write& write, const Wire& wire) {
-    const Status status = reply().status;
+    const Status status = wire.reply.status;
     if (const auto* const create = as_ephemeral(write)) {
       const auto parent = parent_of(create->path);
       const auto name = name_of(create->path);
       if (status == Status::ok) {
-        wire.nodes.created(parent, name, create->sequential ? reply().name : name);
+        wire.nodes.created(parent, name, create->sequential ? wire.reply.name : name);
       } else if (status == Status::unknown) {
         wire.nodes.unknown(parent, name);
       } else {

@@ -91,8 +91,9 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
     held_.push_back(call);
     try {
       pump();
-    } catch (...) {  // no memory: `call` is the last one, and so was not sent
+    } catch (...) {  // no memory: `call` is the last one, and so was not sent as a whole
       held_.pop_back();
+      call->handler() = nullptr;
       throw;
     }
     if (!ready() && call->bound_to() == SessionId{}) answers_.poke();
@@ -165,9 +166,10 @@ std::string ZkCoordinator::trouble_text() const {
   return {};
 }
 
-Wire ZkCoordinator::wire(FollowUps& follow_ups) {
+Wire ZkCoordinator::wire(FollowUps& follow_ups, Reply& reply) {
   return {handle_ ? handle_->get() : nullptr,
           session_,
+          reply,
           *this,
           flights_,
           watches_,
@@ -183,12 +185,13 @@ bool ZkCoordinator::send(const CallPtr& call) {
   // connection. After an expiry, zoo_amulti would free memory that it has not allocated.
   if (!handle_->connected()) return false;
   FollowUps none;  // only completions have follow_ups
-  const Call::Sent sent = call->send(wire(none));
+  Reply refusal;
+  const Call::Sent sent = call->send(wire(none, refusal));
   switch (sent) {
     case Call::Sent::yes: return true;
     case Call::Sent::handle_is_dead: return false;
     case Call::Sent::refused:
-      answers_.post(std::move(call->handler()), std::move(call->reply()));
+      answers_.post(std::move(call->handler()), std::move(refusal));
       return true;
   }
   return true;
@@ -218,7 +221,7 @@ void ZkCoordinator::remove(std::span<const Watch> watches) {
 
 void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detail) {
   if (!call->handler()) return;
-  Reply reply = call->take_reply();
+  Reply reply = call->blank_reply();
   reply.status = status;
   reply.detail = std::move(detail);
   answers_.post(std::move(call->handler()), std::move(reply));

@@ -125,7 +125,7 @@ class ZkCoordinator final : public Coordinator,
   void refuse_to_hold();
   RequestId next_id() { return RequestId{++last_id_}; }
   Origin own_origin() { return {next_id(), session_, nullptr, LeaseClock::now()}; }
-  Wire wire(FollowUps& follow_ups);
+  Wire wire(FollowUps& follow_ups, Reply& reply);
   std::optional<Instant> check_presence(Instant now);
   void answer(const CallPtr& call, Status status, std::string detail);
   static bool all(const Call& /*held*/) noexcept { return true; }

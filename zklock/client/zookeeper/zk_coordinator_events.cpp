@@ -302,6 +302,7 @@ void ZkCoordinator::fit_status(Status& status) const {
 void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   const CompletionScope scope(*this);
   CallPtr call;
+  Reply reply;
   SessionId session;
   Instant sent_at;
   bool by_quorum = false;
@@ -320,20 +321,21 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
       return;
     }
 
+    reply = call->blank_reply();
     by_quorum = call->is_write(part) && answered_by(completion.code) == AnsweredBy::quorum;
     if (answered_by(completion.code) != AnsweredBy::nobody) {
-      session = call->reply().session;
-      sent_at = call->reply().sent_at;
+      session = reply.session;
+      sent_at = reply.sent_at;
       heard_of_ = std::max(heard_of_, sent_at);
     }
-    complete = call->complete(part, completion, wire(follow_ups));
+    complete = call->complete(part, completion, wire(follow_ups, reply));
     remove(follow_ups.removals);  // also without removals: its pump() may send another call now
     if (follow_ups.ask_for_nodes) answers_.poke();
-    if (complete) fit_status(call->reply().status);
+    fit_status(reply.status);
   }
   // (If no server answered, the session is 0, and tell() has no effect.)
   tell(session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
-  if (complete && call->handler()) call->handler()(std::move(call->reply()));
+  if (complete && call->handler()) call->handler()(std::move(reply));
   if (follow_ups.departures.empty()) return;
   for (const Watch& watch : follow_ups.departures)
     tell_of(watch.path, request::WatchEvent::deleted);
