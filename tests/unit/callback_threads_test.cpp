@@ -48,7 +48,7 @@ TEST(CallbackThreads, NewThread_HasTheSchedulingOfTheCreator) {
   const Fact<int> inherited;
   const Fact<int> found;
   std::thread([&] {
-    preempt_nobody();
+    use_batch_scheduling();
     std::thread([inherited] { inherited.is(::sched_getscheduler(0)); }).join();
     threads.post([found] { found.is(::sched_getscheduler(0)); });
   }).join();

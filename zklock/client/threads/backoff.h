@@ -18,7 +18,7 @@ class Backoff {
   using Milliseconds = std::chrono::milliseconds;
 
   /// `random()` returns a number between 0 and 1.
-  Backoff(Milliseconds min, Milliseconds max, std::function<double()> random = unlike_all_others())
+  Backoff(Milliseconds min, Milliseconds max, std::function<double()> random = random_numbers())
       : min_(min), max_(max), next_(min), random_(std::move(random)) {}
 
   Milliseconds next() {
@@ -31,7 +31,7 @@ class Backoff {
   void reset() { next_ = min_; }
 
  private:
-  static std::function<double()> unlike_all_others() {
+  static std::function<double()> random_numbers() {
     return [engine = std::minstd_rand(std::random_device{}())]() mutable {
       return std::uniform_real_distribution<>(0, 1)(engine);
     };

@@ -40,14 +40,14 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
  private:
   using Threads = std::list<std::thread>;
   using Task = std::function<void()>;
-  class Handover;
+  class ExecutorTask;
 
   void add_thread();
   void work(Threads::iterator self) noexcept;
   bool wait_for_task(std::unique_lock<std::mutex>& lock);
   void leave(std::unique_lock<std::mutex>& lock, Threads::iterator self) noexcept;
   void begin(Task task) noexcept;
-  void hand_over(Task task) noexcept;
+  void pass_to_executor(Task task) noexcept;
   void run(Task& task) noexcept;
   void report() noexcept;
   void task_ended() noexcept;
@@ -78,13 +78,13 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
 constinit thread_local const CallbackThreads::Pool* CallbackThreads::Pool::current_ = nullptr;
 
 /// A task passed to the user's executor. The executor may copy it, drop it, or run it and throw.
-class CallbackThreads::Pool::Handover {
+class CallbackThreads::Pool::ExecutorTask {
  public:
-  Handover(std::shared_ptr<Pool> pool, Task task)
+  ExecutorTask(std::shared_ptr<Pool> pool, Task task)
       : pool_(std::move(pool)), task_(std::move(task)) {}
-  Handover(const Handover&) = delete;
-  Handover& operator=(const Handover&) = delete;
-  ~Handover() {
+  ExecutorTask(const ExecutorTask&) = delete;
+  ExecutorTask& operator=(const ExecutorTask&) = delete;
+  ~ExecutorTask() {
     if (begun_.load()) return;
     task_ = nullptr;
     pool_->task_ended();
@@ -190,19 +190,19 @@ void CallbackThreads::Pool::join(Threads threads) noexcept {
 
 void CallbackThreads::Pool::begin(Task task) noexcept {
   if (options_.executor) {
-    hand_over(std::move(task));
+    pass_to_executor(std::move(task));
   } else {
     run(task);
   }
 }
 
-void CallbackThreads::Pool::hand_over(Task task) noexcept {
-  const auto handover = std::make_shared<Handover>(shared_from_this(), std::move(task));
+void CallbackThreads::Pool::pass_to_executor(Task task) noexcept {
+  const auto handed = std::make_shared<ExecutorTask>(shared_from_this(), std::move(task));
   try {
-    options_.executor([handover] { handover->run(); });
+    options_.executor([handed] { handed->run(); });
   } catch (...) {
     report();
-    handover->run();  // no effect if the executor has begun it
+    handed->run();  // no effect if the executor has begun it
   }
 }
 

@@ -11,9 +11,9 @@
 
 namespace zklock::client {
 
-class LocalReplyThread::Line {
+class LocalReplyThread::Queue {
  public:
-  explicit Line(std::function<std::optional<Instant>()> overdue) : overdue_(std::move(overdue)) {}
+  explicit Queue(std::function<std::optional<Instant>()> overdue) : overdue_(std::move(overdue)) {}
 
   void run(std::function<void()> task);
   void poke();
@@ -26,7 +26,7 @@ class LocalReplyThread::Line {
   void work();
 
  private:
-  void hand_out(std::unique_lock<std::mutex>& lock);
+  void run_queued(std::unique_lock<std::mutex>& lock);
   // Blocks until there is work, or until `when`. Returns false if the thread is to end.
   bool wait(std::unique_lock<std::mutex>& lock, std::optional<Instant> when);
 
@@ -42,7 +42,7 @@ class LocalReplyThread::Line {
   bool stopping_ = false;
 };
 
-void LocalReplyThread::Line::run(std::function<void()> task) {
+void LocalReplyThread::Queue::run(std::function<void()> task) {
   {
     const std::lock_guard guard(mutex_);
     tasks_.push_back(std::move(task));
@@ -50,29 +50,30 @@ void LocalReplyThread::Line::run(std::function<void()> task) {
   changed_.notify_one();
 }
 
-void LocalReplyThread::Line::poke() {
+void LocalReplyThread::Queue::poke() {
   const std::lock_guard guard(mutex_);
   poked_ = true;
   changed_.notify_all();
 }
 
-void LocalReplyThread::Line::wait_idle() {
+void LocalReplyThread::Queue::wait_idle() {
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [this] { return tasks_.empty() && !running_; });
 }
 
-void LocalReplyThread::Line::run_rest() {
+void LocalReplyThread::Queue::run_rest() {
   std::unique_lock lock(mutex_);
-  hand_out(lock);
+  run_queued(lock);
 }
 
-void LocalReplyThread::Line::end() {
+void LocalReplyThread::Queue::end() {
   const std::lock_guard guard(mutex_);
   stopping_ = true;
   changed_.notify_all();
 }
 
-bool LocalReplyThread::Line::wait(std::unique_lock<std::mutex>& lock, std::optional<Instant> when) {
+bool LocalReplyThread::Queue::wait(std::unique_lock<std::mutex>& lock,
+                                   std::optional<Instant> when) {
   const auto awaited = [this] { return stopping_ || poked_ || !tasks_.empty(); };
   if (when) {
     // The condition variable has no clock like CLOCK_BOOTTIME, so `overdue` is called late after a
@@ -85,7 +86,7 @@ bool LocalReplyThread::Line::wait(std::unique_lock<std::mutex>& lock, std::optio
   return !stopping_ || !tasks_.empty();
 }
 
-void LocalReplyThread::Line::hand_out(std::unique_lock<std::mutex>& lock) {
+void LocalReplyThread::Queue::run_queued(std::unique_lock<std::mutex>& lock) {
   while (!tasks_.empty()) {
     std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
@@ -96,12 +97,12 @@ void LocalReplyThread::Line::hand_out(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-void LocalReplyThread::Line::work() {
+void LocalReplyThread::Queue::work() {
   std::unique_lock lock(mutex_);
   std::optional<Instant> when;
   while (wait(lock, when)) {
     running_ = true;
-    hand_out(lock);
+    run_queued(lock);
     // After end(), a task may have destroyed the owner of `overdue`.
     if (!stopping_) {
       lock.unlock();
@@ -114,20 +115,20 @@ void LocalReplyThread::Line::work() {
 }
 
 LocalReplyThread::LocalReplyThread(std::function<std::optional<Instant>()> overdue)
-    : line_(std::make_shared<Line>(std::move(overdue))),
-      thread_(start_thread("zklock-answers", [line = line_] {
-        preempt_nobody();
-        line->work();
+    : queue_(std::make_shared<Queue>(std::move(overdue))),
+      thread_(start_thread("zklock-answers", [queue = queue_] {
+        use_batch_scheduling();
+        queue->work();
       })) {}
 
 LocalReplyThread::~LocalReplyThread() {
-  line_->end();
+  queue_->end();
   if (!runs_here()) {
     thread_.join();
     return;
   }
-  line_->run_rest();  // while the objects that the handlers use still exist
-  thread_.detach();   // it ends after the calling task
+  queue_->run_rest();  // while the objects that the handlers use still exist
+  thread_.detach();    // it ends after the calling task
 }
 
 void LocalReplyThread::post(ReplyHandler handler, Reply reply) {
@@ -141,15 +142,15 @@ void LocalReplyThread::post(ReplyHandler handler, Reply reply) {
 }
 
 void LocalReplyThread::run(std::function<void()> task) {
-  line_->run(std::move(task));
+  queue_->run(std::move(task));
 }
 
 void LocalReplyThread::poke() {
-  line_->poke();
+  queue_->poke();
 }
 
 void LocalReplyThread::wait_idle() {
-  runs_here() ? line_->run_rest() : line_->wait_idle();
+  runs_here() ? queue_->run_rest() : queue_->wait_idle();
 }
 
 }  // namespace zklock::client

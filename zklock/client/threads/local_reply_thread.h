@@ -41,9 +41,9 @@ class LocalReplyThread {
   bool runs_here() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 
  private:
-  class Line;
+  class Queue;
 
-  const std::shared_ptr<Line> line_;  // shared with the thread, which may outlive this object
+  const std::shared_ptr<Queue> queue_;  // shared with the thread, which may outlive this object
   std::thread thread_;
 };
 

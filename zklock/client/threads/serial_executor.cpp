@@ -8,9 +8,9 @@
 
 namespace zklock::client {
 
-class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
+class SerialExecutor::Queue : public std::enable_shared_from_this<Queue> {
  public:
-  explicit Line(std::shared_ptr<Dispatcher> dispatcher) : dispatcher_(std::move(dispatcher)) {}
+  explicit Queue(std::shared_ptr<Dispatcher> dispatcher) : dispatcher_(std::move(dispatcher)) {}
 
   void add(std::function<void()> task) {
     {
@@ -40,27 +40,27 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
  private:
   /// The right to run one task, passed to the dispatcher, which runs or drops it.
   struct Turn {
-    explicit Turn(std::shared_ptr<Line> whose) : line(std::move(whose)) {}
+    explicit Turn(std::shared_ptr<Queue> whose) : queue(std::move(whose)) {}
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn() {
-      if (line) line->stand_idle();
+      if (queue) queue->mark_idle();
     }
     void run() {
-      if (const auto mine = std::exchange(line, nullptr)) mine->run_one();
+      if (const auto mine = std::exchange(queue, nullptr)) mine->run_one();
     }
 
-    std::shared_ptr<Line> line;  ///< null after run()
+    std::shared_ptr<Queue> queue;  ///< null after run()
   };
 
   void run_one() {
     // Also runs if the task throws; the exception continues to the dispatcher.
     struct Next {
-      Line& line;
+      Queue& queue;
       ~Next() {
-        line.stand_idle();
+        queue.mark_idle();
         try {
-          line.urge();
+          queue.urge();
         } catch (const std::system_error&) {  // no thread: the next post() tries again
         }
       }
@@ -70,7 +70,7 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
 
   /// Marks the dispatcher as idle. Queued tasks wait until the next post() or urge() dispatches
   /// again.
-  void stand_idle() {
+  void mark_idle() {
     const std::lock_guard lock(mutex_);
     busy_ = false;
   }
@@ -91,18 +91,18 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
 };
 
 SerialExecutor::SerialExecutor(std::shared_ptr<Dispatcher> dispatcher)
-    : line_(std::make_shared<Line>(std::move(dispatcher))) {}
+    : queue_(std::make_shared<Queue>(std::move(dispatcher))) {}
 
 void SerialExecutor::post(std::function<void()> task) {
-  line_->add(std::move(task));
+  queue_->add(std::move(task));
 }
 
 void SerialExecutor::urge() {
-  line_->urge();
+  queue_->urge();
 }
 
 void SerialExecutor::clear() noexcept {
-  line_->clear();
+  queue_->clear();
 }
 
 }  // namespace zklock::client

@@ -26,8 +26,8 @@ class SerialExecutor {
   void clear() noexcept;
 
  private:
-  class Line;
-  std::shared_ptr<Line> line_;  // shared with the dispatched task
+  class Queue;
+  std::shared_ptr<Queue> queue_;  // shared with the dispatched task
 };
 
 }  // namespace zklock::client

@@ -55,7 +55,7 @@ struct Scheduling {
 /// preempt the thread that wakes them. On a busy machine they start only after its time slice,
 /// which takes milliseconds. So this is for work without a waiting caller. No effect if the thread
 /// has another policy than SCHED_OTHER.
-inline void preempt_nobody() noexcept {
+inline void use_batch_scheduling() noexcept {
   Scheduling own = Scheduling::of_this_thread();
   if (own.policy != SCHED_OTHER) return;
   own.policy = SCHED_BATCH;

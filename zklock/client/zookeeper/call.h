@@ -109,7 +109,7 @@ class Call : public std::enable_shared_from_this<Call> {
       const Wire& wire, std::size_t part, CallC&& call_c, Undo&& undo = [] {}) {
     auto& registry = RequestRegistry::instance();
     Ticket ticket = 0;  // none
-    const auto take_back = [&]() noexcept {
+    const auto withdraw = [&]() noexcept {
       registry.forget(ticket);
       wire.flights.erase(ticket);
       undo();
@@ -118,11 +118,11 @@ class Call : public std::enable_shared_from_this<Call> {
       ticket = registry.expect(wire.sink);
       wire.flights.emplace(ticket, Flight{shared_from_this(), part});
     } catch (...) {
-      take_back();
+      withdraw();
       throw;
     }
     const int code = call_c(RequestRegistry::as_pointer(ticket));
-    if (code != ZOK) take_back();
+    if (code != ZOK) withdraw();
     return code;
   }
 

@@ -36,9 +36,9 @@ bool NodeBudget::forget_doubt(const std::string& parent, Matches matches) {
 }
 
 bool NodeBudget::reserve(std::string_view parent, std::string_view prefix,
-                         std::size_t give_back) noexcept {
+                         std::size_t freed) noexcept {
   const std::size_t more = size_of(parent, prefix);
-  if (bytes_ + more > max_bytes_ + give_back) return false;
+  if (bytes_ + more > max_bytes_ + freed) return false;
   bytes_ += more;
   return true;
 }

@@ -18,10 +18,10 @@ class NodeBudget {
  public:
   explicit NodeBudget(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// Counts the bytes of a create that is about to be sent. `give_back`: the bytes that the deletes
+  /// Counts the bytes of a create that is about to be sent. `freed`: the bytes that the deletes
   /// of its transaction free. Returns false, without effect, if the sum would exceed the cap.
   [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix,
-                             std::size_t give_back = 0) noexcept;
+                             std::size_t freed = 0) noexcept;
 
   // Each reserve() is followed by a call of one of the next three: the outcome of the create.
 

@@ -40,7 +40,7 @@ class ReadCall : public Call {
 
  protected:
   /// The watch that the servers have after the reply.
-  enum class Theirs {
+  enum class ServerWatch {
     nothing,
     kept,   ///< a watch, but not the requested one
     armed,  ///< the requested watch
@@ -65,11 +65,11 @@ class ReadCall : public Call {
         });
   }
 
-  void settle(Theirs theirs, const Wire& wire) {
+  void settle(ServerWatch server_watch, const Wire& wire) {
     if (!watches()) return;
-    const bool wanted = theirs == Theirs::armed || theirs == Theirs::mute;
-    auto remove = wanted ? wire.watches.arm(id(), theirs == Theirs::mute)
-                         : wire.watches.fail(id(), theirs == Theirs::kept);
+    const bool wanted = server_watch == ServerWatch::armed || server_watch == ServerWatch::mute;
+    auto remove = wanted ? wire.watches.arm(id(), server_watch == ServerWatch::mute)
+                         : wire.watches.fail(id(), server_watch == ServerWatch::kept);
     if (remove) wire.follow_ups.removals.push_back(std::move(*remove));
   }
 
@@ -98,7 +98,7 @@ class ExistsCall final : public ReadCall {
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
     answer(wire, completion.code);
     const bool known = wire.reply.status == Status::ok || wire.reply.status == Status::no_node;
-    settle(known ? Theirs::armed : Theirs::nothing, wire);
+    settle(known ? ServerWatch::armed : ServerWatch::nothing, wire);
     describe(completion.stat, wire);
     return true;
   }
@@ -118,7 +118,7 @@ class ListCall final : public ReadCall {
 
   bool complete(std::size_t /*part*/, const Completion& completion, const Wire& wire) override {
     answer(wire, completion.code);
-    settle(wire.reply.status == Status::ok ? Theirs::armed : Theirs::nothing, wire);
+    settle(wire.reply.status == Status::ok ? ServerWatch::armed : ServerWatch::nothing, wire);
     if (wire.reply.status == Status::no_node) wire.nodes.listed(path(), 0);
     if (wire.reply.status != Status::ok || completion.strings == nullptr) return true;
     const String_vector& names = *completion.strings;
@@ -149,11 +149,11 @@ class GetCall final : public ReadCall {
           wire, exists, [&](const void* data) { return watch_existence(wire, path(), data); });
       if (code == ZOK) return false;
       answer(wire, code);
-      settle(Theirs::nothing, wire);
+      settle(ServerWatch::nothing, wire);
       return true;
     }
     answer(wire, completion.code);
-    settle(theirs(part, wire.reply.status), wire);
+    settle(server_watch(part, wire.reply.status), wire);
     wire.follow_ups.ask_for_nodes = watches() && part == exists;
     wire.reply.mute = part == exists;
     if (wire.reply.status != Status::ok) return true;
@@ -176,9 +176,9 @@ class GetCall final : public ReadCall {
   // If exists does not find the znode, the servers retain the watch nevertheless. If it finds the
   // znode, servers since 3.8.4 and 3.9.2 send events only to clients with READ permission
   // (CVE-2024-23944).
-  static Theirs theirs(std::size_t part, Status status) {
-    if (status == Status::ok) return part == exists ? Theirs::mute : Theirs::armed;
-    return part == exists && status == Status::no_node ? Theirs::kept : Theirs::nothing;
+  static ServerWatch server_watch(std::size_t part, Status status) {
+    if (status == Status::ok) return part == exists ? ServerWatch::mute : ServerWatch::armed;
+    return part == exists && status == Status::no_node ? ServerWatch::kept : ServerWatch::nothing;
   }
 };
 

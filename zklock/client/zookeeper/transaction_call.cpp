@@ -47,7 +47,7 @@ class TransactionCall final : public Call {
           return zoo_amulti(wire.handle, static_cast<int>(operations_.size()), operations_.data(),
                             results_.data(), &RequestRegistry::on_void, data);
         },
-        [&] { give_back(wire, op_.writes.size()); });
+        [&] { release_bytes(wire, op_.writes.size()); });
   }
 
   // Fills operations_ and results_. Returns the fault of the transaction, or null.
@@ -111,24 +111,24 @@ class TransactionCall final : public Call {
   bool reserve(const Wire& wire) {
     // The bytes of the znodes that this transaction deletes are free for its creates. So are the
     // bytes that still count for an earlier create of an equal path, after a lost reply.
-    std::size_t goes = 0;
+    std::size_t freed = 0;
     for (const request::Write& write : op_.writes) {
       const auto* const create = as_ephemeral(write);
       const bool by_name = create != nullptr && !create->sequential;
-      if (is_removal(write) || by_name) goes += wire.nodes.bytes_of(path_of(write));
+      if (is_removal(write) || by_name) freed += wire.nodes.bytes_of(path_of(write));
     }
     for (std::size_t i = 0; i < op_.writes.size(); ++i) {
       const auto* const create = as_ephemeral(op_.writes[i]);
       if (create == nullptr) continue;
-      if (!wire.nodes.reserve(parent_of(create->path), name_of(create->path), goes)) {
-        give_back(wire, i);
+      if (!wire.nodes.reserve(parent_of(create->path), name_of(create->path), freed)) {
+        release_bytes(wire, i);
         return false;
       }
     }
     return true;
   }
 
-  void give_back(const Wire& wire, std::size_t writes) noexcept {
+  void release_bytes(const Wire& wire, std::size_t writes) noexcept {
     for (std::size_t i = 0; i < writes; ++i) {
       const auto* const create = as_ephemeral(op_.writes[i]);
       if (create != nullptr) wire.nodes.failed(parent_of(create->path), name_of(create->path));

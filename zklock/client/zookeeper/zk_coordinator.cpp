@@ -61,7 +61,7 @@ ZkCoordinator::~ZkCoordinator() {
 
 void ZkCoordinator::start(SessionObserver& observer) {
   {
-    const std::lock_guard guard(telling_);
+    const std::lock_guard guard(observer_mutex_);
     observer_ = &observer;
   }
   {
@@ -88,11 +88,11 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   } else if (at_once && !ready()) {
     answer(call, Status::not_sent, {});
   } else {
-    held_.push_back(call);
+    queued_.push_back(call);
     try {
       pump();
     } catch (...) {  // no memory: `call` is the last one, and so was not sent as a whole
-      held_.pop_back();
+      queued_.pop_back();
       call->handler() = nullptr;
       throw;
     }
@@ -107,16 +107,16 @@ void ZkCoordinator::soon(std::function<void()> task) {
 
 bool ZkCoordinator::abandon(RequestId request) noexcept {
   const std::lock_guard guard(mutex_);
-  const auto found = find_held(request);
-  if (found == held_.end()) return false;
+  const auto found = find_queued(request);
+  if (found == queued_.end()) return false;
   answer(*found, Status::not_sent, {});
-  held_.erase(found);
+  queued_.erase(found);
   return true;
 }
 
 void ZkCoordinator::unwatch(RequestId request) noexcept {
   const std::lock_guard guard(mutex_);
-  if (const auto found = find_held(request); found != held_.end()) {
+  if (const auto found = find_queued(request); found != queued_.end()) {
     (*found)->forget_watch();
     return;
   }
@@ -133,7 +133,7 @@ void ZkCoordinator::close() {
   session_thread_.stop();  // closes the handle
   {
     const std::lock_guard guard(mutex_);
-    answer_held(all, Status::closed, {});
+    answer_queued(all, Status::closed, {});
   }
   answers_.wait_idle();
 }
@@ -198,24 +198,24 @@ bool ZkCoordinator::send(const CallPtr& call) {
 }
 
 void ZkCoordinator::pump() {
-  while (ready() && !held_.empty() && flights_.size() < options_.max_in_flight) {
-    if (!send(held_.front())) return;
-    held_.pop_front();
+  while (ready() && !queued_.empty() && flights_.size() < options_.max_in_flight) {
+    if (!send(queued_.front())) return;
+    queued_.pop_front();
   }
 }
 
-void ZkCoordinator::hold(CallPtr call) {
+void ZkCoordinator::enqueue(CallPtr call) {
   if (phase_ == Phase::dead || phase_ == Phase::none || session_ == SessionId{}) return;
-  held_.push_back(std::move(call));
+  queued_.push_back(std::move(call));
 }
 
-ZkCoordinator::Held::iterator ZkCoordinator::find_held(RequestId request) {
-  const auto found = std::ranges::lower_bound(held_, request, {}, &Call::id);
-  return found != held_.end() && (*found)->id() == request ? found : held_.end();
+ZkCoordinator::Queue::iterator ZkCoordinator::find_queued(RequestId request) {
+  const auto found = std::ranges::lower_bound(queued_, request, {}, &Call::id);
+  return found != queued_.end() && (*found)->id() == request ? found : queued_.end();
 }
 
 void ZkCoordinator::remove(std::span<const Watch> watches) {
-  for (const Watch& watch : watches) hold(make_watch_removal(watch, own_origin()));
+  for (const Watch& watch : watches) enqueue(make_watch_removal(watch, own_origin()));
   pump();
 }
 
@@ -234,11 +234,11 @@ Instant ZkCoordinator::due(const Call& call) const {
 std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
   if (!watches_.has_mute_paths()) return std::nullopt;
   // While calls are queued, more calls would only make the queue longer.
-  if (!held_.empty()) return now + kInterval;
+  if (!queued_.empty()) return now + kInterval;
   if (now < next_presence_check_) return next_presence_check_;
   next_presence_check_ = now + kInterval;
   for (const std::string& path : watches_.mute_paths()) {
-    hold(make_presence_check(path, own_origin()));
+    enqueue(make_presence_check(path, own_origin()));
   }
   pump();
   return next_presence_check_;
@@ -255,11 +255,11 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   if (repeats && handle_->before_handshake()) attempt_began_ = now;
   // Calls that are bound to a session wait until it reconnects or ends.
   const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };
-  answer_held([&](const Call& call) { return may_go(call) && due(call) <= now; },
-              Status::not_connected, trouble_text());
+  answer_queued([&](const Call& call) { return may_go(call) && due(call) <= now; },
+                Status::not_connected, trouble_text());
   std::optional<Instant> next;
   if (phase_ == Phase::suspended) next = session_due();
-  for (const CallPtr& call : held_) {
+  for (const CallPtr& call : queued_) {
     if (may_go(*call)) next = std::min(next.value_or(Instant::max()), due(*call));
   }
   if (repeats) next = std::min(next.value_or(Instant::max()), now + handle_->timeout() / 96);

@@ -87,7 +87,7 @@ class ZkCoordinator final : public Coordinator,
   enum class Phase { none, connecting, greeting, connected, suspended, dead };
   using CallPtr = std::shared_ptr<Call>;
   // Ordered by submission, and so by id. A map would take more memory for thousands of calls.
-  using Held = std::deque<CallPtr>;
+  using Queue = std::deque<CallPtr>;
 
   // Called on the session thread.
   bool open() override;
@@ -103,7 +103,7 @@ class ZkCoordinator final : public Coordinator,
   // Marks the session as dead, notifies the observer and retires the handle.
   // REQUIRES: `lock` owns mutex_, which is released; the phase is not dead.
   void end_session(std::unique_lock<std::mutex> lock, Status why, const std::string& cause);
-  void tell_of(const std::string& path, request::WatchEvent event);
+  void deliver_watch_event(const std::string& path, request::WatchEvent event);
 
   // Called on the local-reply thread. Answers the requests that have waited too long for a
   // connection, and checks the znodes whose events the servers may withhold. Returns when it must
@@ -118,27 +118,27 @@ class ZkCoordinator final : public Coordinator,
   // first call in the queue was not sent.
   void pump();
   bool send(const CallPtr& call);  // false: not sent, stays queued
-  void hold(CallPtr call);         // queues a call of the client itself
-  Held::iterator find_held(RequestId request);
+  void enqueue(CallPtr call);      // queues a call of the client itself
+  Queue::iterator find_queued(RequestId request);
   // Queues the removal of the watches at the servers, and calls pump().
   void remove(std::span<const Watch> watches);
-  void refuse_to_hold();
+  void refuse_at_once_calls();
   RequestId next_id() { return RequestId{++last_id_}; }
   Origin own_origin() { return {next_id(), session_, nullptr, LeaseClock::now()}; }
   Wire wire(FollowUps& follow_ups, Reply& reply);
   std::optional<Instant> check_presence(Instant now);
   void answer(const CallPtr& call, Status status, std::string detail);
-  static bool all(const Call& /*held*/) noexcept { return true; }
+  static bool all(const Call& /*queued*/) noexcept { return true; }
   template <typename Which>
-  void answer_held(Which which, Status status, const std::string& detail) {
-    for (const CallPtr& call : held_) {
+  void answer_queued(Which which, Status status, const std::string& detail) {
+    for (const CallPtr& call : queued_) {
       if (which(*call)) answer(call, status, detail);
     }
-    std::erase_if(held_, [&which](const CallPtr& call) { return which(*call); });
+    std::erase_if(queued_, [&which](const CallPtr& call) { return which(*call); });
   }
-  void fit_status(Status& status) const;
+  void correct_status(Status& status) const;
   void drain(std::unique_lock<std::mutex>& lock);
-  void answer_leftovers(SessionId session, Status status);
+  void answer_in_flight(SessionId session, Status status);
   std::string trouble_text() const;
   bool ready() const noexcept { return phase_ == Phase::connected; }
   // Returns when the call's wait for a connection ends.
@@ -149,9 +149,9 @@ class ZkCoordinator final : public Coordinator,
 
   // Both call the observer, never concurrently, and never for a session that ended() has reported.
   // REQUIRES: mutex_ is not held.
-  template <typename Tell>
-  void tell(SessionId session, Tell&& tell_observer);
-  void tell_ended(SessionId session, Status why);
+  template <typename Notify>
+  void notify_observer(SessionId session, Notify&& notify);
+  void notify_ended(SessionId session, Status why);
 
   void log_info(const std::string& text) const;
   void log_warn(const std::string& text) const;
@@ -174,8 +174,8 @@ class ZkCoordinator final : public Coordinator,
   Instant connected_since_;     // the session's first connection
   Instant disconnected_since_;  // the last loss of the connection, or start()
   Instant attempt_began_;       // not later than the next handshake is sent
-  Instant heard_of_;            // not later than the servers last heard of the session
-  Held held_;
+  Instant last_contact_;        // not later than the servers last heard of the session
+  Queue queued_;
   Flights flights_;
   WatchRegistry watches_;
   NodeBudget nodes_;
@@ -183,14 +183,14 @@ class ZkCoordinator final : public Coordinator,
   std::string open_error_;  // why there is no handle
   bool refused_ = false;    // the servers refused a credential: no further session
   bool closing_ = false;
-  bool silenced_ = false;  // completed calls are collected in silent_, for shut()
-  std::map<RequestId, CallPtr> silent_;
+  bool withholds_replies_ = false;  // completed calls are collected in withheld_, for shut()
+  std::map<RequestId, CallPtr> withheld_;
   Instant next_presence_check_;
 
-  std::mutex telling_;
-  // Guarded by telling_:
+  std::mutex observer_mutex_;
+  // Guarded by observer_mutex_:
   SessionObserver* observer_ = nullptr;
-  SessionId told_ended_;
+  SessionId ended_session_;
 
   LocalReplyThread answers_;
   SessionThread session_thread_;

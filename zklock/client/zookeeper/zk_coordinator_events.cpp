@@ -25,21 +25,21 @@ std::string in_ms(core::Duration duration) {
 
 }  // namespace
 
-template <typename Tell>
-void ZkCoordinator::tell(SessionId session, Tell&& tell_observer) {
+template <typename Notify>
+void ZkCoordinator::notify_observer(SessionId session, Notify&& notify) {
   // Not mutex_: the observer may call members that acquire it.
-  const std::lock_guard guard(telling_);
-  if (observer_ == nullptr || session == SessionId{} || session == told_ended_) return;
-  tell_observer(*observer_);
+  const std::lock_guard guard(observer_mutex_);
+  if (observer_ == nullptr || session == SessionId{} || session == ended_session_) return;
+  notify(*observer_);
 }
 
-void ZkCoordinator::tell_ended(SessionId session, Status why) {
-  const std::lock_guard guard(telling_);
+void ZkCoordinator::notify_ended(SessionId session, Status why) {
+  const std::lock_guard guard(observer_mutex_);
   if (observer_ == nullptr) return;
   // The servers may refuse a client before it has a session.
   const bool has_one = session != SessionId{};
-  if (has_one ? session == told_ended_ : why != Status::auth_failed) return;
-  told_ended_ = session;
+  if (has_one ? session == ended_session_ : why != Status::auth_failed) return;
+  ended_session_ = session;
   observer_->ended(session, why);
 }
 
@@ -69,7 +69,7 @@ bool ZkCoordinator::open() {
   if (!handle) return false;
   handle_ = std::move(handle);
   attempt_began_ = began;
-  heard_of_ = began;
+  last_contact_ = began;
   phase_ = Phase::connecting;
   opened_.notify_all();
   answers_.poke();  // the local-reply thread follows the next handshake from now on
@@ -84,11 +84,11 @@ void ZkCoordinator::shut() {
     const std::lock_guard guard(mutex_);
     alive = phase_ != Phase::dead;
     // Only close() ends a live session. All replies from now on are `closed`.
-    silenced_ = alive;
+    withholds_replies_ = alive;
     phase_ = Phase::dead;
     session = session_;
   }
-  if (alive) tell_ended(session, Status::closed);
+  if (alive) notify_ended(session, Status::closed);
   {
     std::unique_lock lock(mutex_);
     if (alive) drain(lock);
@@ -100,13 +100,13 @@ void ZkCoordinator::shut() {
   Status status = Status::session_ended;
   if (refused_) status = Status::auth_failed;
   if (closing_) status = Status::closed;
-  answer_leftovers(session, status);
+  answer_in_flight(session, status);
   watches_.clear();
   nodes_.clear();
   session_ = {};
-  silenced_ = false;
+  withholds_replies_ = false;
   phase_ = Phase::none;
-  if (refused_) answer_held(all, Status::auth_failed, trouble_text());
+  if (refused_) answer_queued(all, Status::auth_failed, trouble_text());
   answers_.poke();
 }
 
@@ -118,16 +118,16 @@ void ZkCoordinator::drain(std::unique_lock<std::mutex>& lock) {
   drained_.wait_for(lock, kPatience, [this] { return flights_.empty() || !handle_->connected(); });
 }
 
-void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
+void ZkCoordinator::answer_in_flight(SessionId session, Status status) {
   RequestRegistry::instance().forget_all(*this);
   // Ordered by submission. One call may have several flights.
-  std::map<RequestId, CallPtr> lost = std::move(silent_);
-  silent_.clear();
+  std::map<RequestId, CallPtr> lost = std::move(withheld_);
+  withheld_.clear();
   for (auto& [ticket, flight] : flights_) lost.emplace(flight.call->id(), flight.call);
   flights_.clear();
   for (const auto& [id, call] : lost) answer(call, status, {});
   if (session == SessionId{}) return;
-  answer_held([session](const Call& call) { return call.bound_to() == session; }, status, {});
+  answer_queued([session](const Call& call) { return call.bound_to() == session; }, status, {});
 }
 
 // --- The C client's completion thread
@@ -173,8 +173,8 @@ void ZkCoordinator::on_connected() {
     info.timeout = handle_->timeout();
     info.is_new = session_ == SessionId{};
     // If this connection is already lost, attempt_began_ may belong to a later attempt.
-    info.attempt_began = info.is_new || handle_->connected() ? attempt_began_ : heard_of_;
-    heard_of_ = info.attempt_began;
+    info.attempt_began = info.is_new || handle_->connected() ? attempt_began_ : last_contact_;
+    last_contact_ = info.attempt_began;
     session_ = info.id;
     expected = std::exchange(timeout_, info.timeout);
     if (info.is_new) connected_since_ = LeaseClock::now();
@@ -189,7 +189,7 @@ void ZkCoordinator::on_connected() {
              "ClientOptions::session_timeout, or the server's minSessionTimeout and "
              "maxSessionTimeout");
   }
-  tell(info.id, [&](SessionObserver& observer) { observer.connected(info); });
+  notify_observer(info.id, [&](SessionObserver& observer) { observer.connected(info); });
   const std::lock_guard guard(mutex_);
   if (phase_ != Phase::greeting) return;
   phase_ = Phase::connected;
@@ -206,19 +206,19 @@ void ZkCoordinator::on_suspended() {
     phase_ = Phase::suspended;
     disconnected_since_ = noticed;
     session = session_;
-    refuse_to_hold();
+    refuse_at_once_calls();
     // The event may have waited for this thread while the C client continued. The next handshake is
     // certain to be sent after `noticed` only if the C client has not sent it yet.
-    attempt_began_ = handle_->before_handshake() ? noticed : heard_of_;
+    attempt_began_ = handle_->before_handshake() ? noticed : last_contact_;
   }
   log_warn("session " + hex(session) + " has lost its connection");
-  tell(session, [&](SessionObserver& observer) { observer.suspended(session); });
+  notify_observer(session, [&](SessionObserver& observer) { observer.suspended(session); });
   answers_.poke();
 }
 
 /// Answers not_sent to the queued calls that must not wait for a connection.
-void ZkCoordinator::refuse_to_hold() {
-  answer_held([](const Call& call) { return call.at_once(); }, Status::not_sent, {});
+void ZkCoordinator::refuse_at_once_calls() {
+  answer_queued([](const Call& call) { return call.at_once(); }, Status::not_sent, {});
 }
 
 void ZkCoordinator::on_ended(Status why) {
@@ -250,7 +250,7 @@ void ZkCoordinator::end_session(std::unique_lock<std::mutex> lock, Status why,
   }
   lock.unlock();
   log_warn("session " + hex(session) + ": " + cause);
-  tell_ended(session, why);
+  notify_ended(session, why);
   session_thread_.retire(next);
 }
 
@@ -258,17 +258,17 @@ void ZkCoordinator::on_watch_event(int type, const std::string& path) {
   const CompletionScope scope(*this);
   // The types are variables in the C header, so they cannot be cases of a switch.
   if (type == ZOO_CREATED_EVENT) {
-    tell_of(path, request::WatchEvent::created);
+    deliver_watch_event(path, request::WatchEvent::created);
   } else if (type == ZOO_CHANGED_EVENT) {
-    tell_of(path, request::WatchEvent::changed);
+    deliver_watch_event(path, request::WatchEvent::changed);
   } else if (type == ZOO_CHILD_EVENT) {
-    tell_of(path, request::WatchEvent::children);
+    deliver_watch_event(path, request::WatchEvent::children);
   } else if (type == ZOO_DELETED_EVENT) {
-    tell_of(path, request::WatchEvent::deleted);
+    deliver_watch_event(path, request::WatchEvent::deleted);
   }
 }
 
-void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) {
+void ZkCoordinator::deliver_watch_event(const std::string& path, request::WatchEvent event) {
   SessionId session;
   std::vector<RequestId> ids;
   {
@@ -288,7 +288,7 @@ void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) 
   }
 }
 
-void ZkCoordinator::fit_status(Status& status) const {
+void ZkCoordinator::correct_status(Status& status) const {
   // The C client reports `closed` when its handle is closed. Without close() the handle is closed
   // because the session has ended or was refused.
   if (status == Status::closed && !closing_) {
@@ -315,8 +315,8 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
     call = std::move(found->second.call);
     const std::size_t part = found->second.part;
     flights_.erase(found);
-    if (silenced_) {
-      silent_.emplace(call->id(), call);
+    if (withholds_replies_) {
+      withheld_.emplace(call->id(), call);
       if (flights_.empty()) drained_.notify_all();
       return;
     }
@@ -326,19 +326,20 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
     if (answered_by(completion.code) != AnsweredBy::nobody) {
       session = reply.session;
       sent_at = reply.sent_at;
-      heard_of_ = std::max(heard_of_, sent_at);
+      last_contact_ = std::max(last_contact_, sent_at);
     }
     complete = call->complete(part, completion, wire(follow_ups, reply));
     remove(follow_ups.removals);  // also without removals: its pump() may send another call now
     if (follow_ups.ask_for_nodes) answers_.poke();
-    fit_status(reply.status);
+    correct_status(reply.status);
   }
-  // (If no server answered, the session is 0, and tell() has no effect.)
-  tell(session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
+  // (If no server answered, the session is 0, and notify_observer() has no effect.)
+  notify_observer(
+      session, [&](SessionObserver& observer) { observer.answered(session, sent_at, by_quorum); });
   if (complete && call->handler()) call->handler()(std::move(reply));
   if (follow_ups.departures.empty()) return;
   for (const Watch& watch : follow_ups.departures)
-    tell_of(watch.path, request::WatchEvent::deleted);
+    deliver_watch_event(watch.path, request::WatchEvent::deleted);
   const std::lock_guard guard(mutex_);
   remove(follow_ups.departures);
 }
