@@ -323,7 +323,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
 
     reply = call->blank_reply();
     by_quorum = call->is_write(part) && answered_by(completion.code) == AnsweredBy::quorum;
-    if (answered_by(completion.code) != AnsweredBy::nobody) {
+    if (answered_by(completion.code) != AnsweredBy::none) {
       session = reply.session;
       sent_at = reply.sent_at;
       last_contact_ = std::max(last_contact_, sent_at);

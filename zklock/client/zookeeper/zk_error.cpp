@@ -149,9 +149,9 @@ AnsweredBy answered_by(int code) noexcept {
     case ZINVALIDCALLBACK:
     case ZCLOSING:
     case ZNOTHING:
-    case ZSESSIONMOVED: return AnsweredBy::nobody;
+    case ZSESSIONMOVED: return AnsweredBy::none;
   }
-  return AnsweredBy::nobody;
+  return AnsweredBy::none;
 }
 
 }  // namespace zklock::client

@@ -17,7 +17,7 @@ std::string code_name(int code);
 enum class AnsweredBy {
   /// No server is known to have answered. The C client also uses the code itself, or the code is
   /// not about the request.
-  nobody,
+  none,
   server,  ///< the connected server, perhaps alone
   quorum,  ///< the leader: a quorum operation
 };
