@@ -16,7 +16,10 @@ Reply Call::blank_reply() const {
 
 Call::Sent Call::send(const Wire& wire) {
   sent_at_ = LeaseClock::now();
+  // If issue() throws after it has sent a part, no reply follows: the call has no handler.
+  ReplyHandler handler = std::exchange(origin_.handler, nullptr);
   const int code = issue(wire);
+  origin_.handler = std::move(handler);
   if (code == ZOK) {
     session_ = wire.session;
     return Sent::yes;

@@ -88,14 +88,8 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   } else if (at_once && !ready()) {
     answer(call, Status::not_sent, {});
   } else {
-    queued_.push_back(call);
-    try {
-      pump();
-    } catch (...) {  // no memory: `call` is the last one, and so was not sent as a whole
-      queued_.pop_back();
-      call->handler() = nullptr;
-      throw;
-    }
+    pump();
+    if (!queued_.empty() || !may_send() || !send(call)) queued_.push_back(call);
     if (!ready() && call->bound_to() == SessionId{}) answers_.poke();
   }
   return id;
@@ -197,11 +191,8 @@ bool ZkCoordinator::send(const CallPtr& call) {
   return true;
 }
 
-void ZkCoordinator::pump() {
-  while (ready() && !queued_.empty() && flights_.size() < options_.max_in_flight) {
-    if (!send(queued_.front())) return;
-    queued_.pop_front();
-  }
+void ZkCoordinator::pump() noexcept {
+  while (!queued_.empty() && may_send() && send(queued_.front())) queued_.pop_front();
 }
 
 void ZkCoordinator::enqueue(CallPtr call) {

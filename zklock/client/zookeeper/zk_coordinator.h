@@ -114,11 +114,15 @@ class ZkCoordinator final : public Coordinator,
 
   // REQUIRES, for each member up to session_due(): mutex_ is held.
 
-  // Sends queued calls while the phase and max_in_flight permit. Throws std::bad_alloc; then the
-  // first call in the queue was not sent.
-  void pump();
-  bool send(const CallPtr& call);  // false: not sent, stays queued
-  void enqueue(CallPtr call);      // queues a call of the client itself
+  // Sends queued calls while may_send(). Without memory, the process terminates.
+  void pump() noexcept;
+  bool may_send() const noexcept {
+    return phase_ == Phase::connected && flights_.size() < options_.max_in_flight;
+  }
+  // Sends a call. Returns false, without effect, if the connection is lost. Throws std::bad_alloc;
+  // then the call gets no reply.
+  bool send(const CallPtr& call);
+  void enqueue(CallPtr call);  // queues a call of the client itself
   Queue::iterator find_queued(RequestId request);
   // Queues the removal of the watches at the servers, and calls pump().
   void remove(std::span<const Watch> watches);
