@@ -105,10 +105,10 @@ TEST(NodeBudget, RemovalReplyLost_CountsAsUnknown) {
   NodeBudget nodes(1000);
   ASSERT_TRUE(nodes.reserve("/p", "gate-"));
   nodes.created("/p", "gate-", "gate-0000000007");
-  nodes.doubted("/p/gate-0000000008");
+  nodes.maybe_deleted("/p/gate-0000000008");
   ASSERT_TRUE(nodes.reserve("/p", "lock-"));
   nodes.unknown("/p", "lock-");
-  nodes.doubted("/p/gate-0000000007");
+  nodes.maybe_deleted("/p/gate-0000000007");
   EXPECT_EQ(nodes.bytes(), 2 * kOne);
   nodes.deleted("/p/gate-0000000008");
   EXPECT_EQ(nodes.bytes(), 2 * kOne);
@@ -123,7 +123,7 @@ TEST(NodeBudget, UnknownThenDeleted_NoLongerCounts) {
     NodeBudget nodes(1000);
     ASSERT_TRUE(nodes.reserve("/p", "lock-"));
     nodes.created("/p", "lock-", "lock-0000000007");
-    nodes.doubted("/p/lock-0000000007");
+    nodes.maybe_deleted("/p/lock-0000000007");
     EXPECT_EQ(nodes.bytes(), kOne);
     EXPECT_EQ(nodes.bytes_of("/p/lock-0000000007"), kOne);
     (nodes.*goes)("/p/lock-0000000007");
@@ -136,7 +136,7 @@ TEST(NodeBudget, TwoUnknown_ExactNameEndsFirst) {
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", "lock-"));
   nodes.created("/p", "lock-", "lock-0000000007");
   nodes.unknown("/p", "lock-");
-  nodes.doubted("/p/lock-0000000007");
+  nodes.maybe_deleted("/p/lock-0000000007");
   nodes.deleted("/p/lock-0000000007");
   EXPECT_EQ(nodes.bytes(), kOne);
   nodes.deleted("/p/lock-0000000008");

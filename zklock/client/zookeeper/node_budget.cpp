@@ -25,13 +25,13 @@ NodeBudget::Hash NodeBudget::hash(std::string_view path) noexcept {
 /// Stops counting the first create with an unknown outcome that matches. Returns false if none
 /// does.
 template <class Matches>
-bool NodeBudget::forget_doubt(const std::string& parent, Matches matches) {
-  const auto [first, last] = doubtful_.equal_range(parent);
+bool NodeBudget::forget_unknown_create(const std::string& parent, Matches matches) {
+  const auto [first, last] = unknown_creates_.equal_range(parent);
   const auto node =
       std::find_if(first, last, [&](const auto& each) { return matches(each.second); });
   if (node == last) return false;
   bytes_ -= node->second.size;
-  doubtful_.erase(node);
+  unknown_creates_.erase(node);
   return true;
 }
 
@@ -45,7 +45,7 @@ bool NodeBudget::reserve(std::string_view parent, std::string_view prefix,
 
 void NodeBudget::created(std::string_view parent, std::string_view prefix, std::string_view name) {
   const std::string path = join(parent, name);
-  missing_here(path);  // an earlier znode of that name no longer exists
+  forget_exactly(path);  // an earlier znode of that name no longer exists
   nodes_[hash(path)] = size_of(parent, prefix);
 }
 
@@ -54,61 +54,63 @@ void NodeBudget::failed(std::string_view parent, std::string_view prefix) noexce
 }
 
 void NodeBudget::unknown(std::string_view parent, std::string_view prefix) {
-  doubtful_.emplace(parent, Doubt{std::string(prefix), size_of(parent, prefix)});
+  unknown_creates_.emplace(parent, UnknownCreate{std::string(prefix), size_of(parent, prefix)});
 }
 
 void NodeBudget::deleted(const std::string& path) {
-  if (missing_here(path)) return;
+  if (forget_exactly(path)) return;
   const std::string_view name = name_of(path);
-  forget_doubt(std::string(parent_of(path)), [name](const Doubt& doubt) {
-    return name.starts_with(doubt.prefix) && name.size() == doubt.prefix.size() + kSequenceDigits;
+  forget_unknown_create(std::string(parent_of(path)), [name](const UnknownCreate& create) {
+    return name.starts_with(create.prefix) && name.size() == create.prefix.size() + kSequenceDigits;
   });
 }
 
 void NodeBudget::missing(const std::string& path) {
-  missing_here(path);
+  forget_exactly(path);
 }
 
 /// Stops counting the znode at exactly this path. Returns false if none was counted.
-bool NodeBudget::missing_here(const std::string& path) {
+bool NodeBudget::forget_exactly(const std::string& path) {
   const auto node = nodes_.find(hash(path));
   if (node == nodes_.end()) {
     const std::string_view name = name_of(path);
-    return forget_doubt(std::string(parent_of(path)),
-                        [name](const Doubt& doubt) { return doubt.prefix == name; });
+    return forget_unknown_create(std::string(parent_of(path)), [name](const UnknownCreate& create) {
+      return create.prefix == name;
+    });
   }
   bytes_ -= node->second;
   nodes_.erase(node);
   return true;
 }
 
-void NodeBudget::doubted(const std::string& path) {
+void NodeBudget::maybe_deleted(const std::string& path) {
   const auto node = nodes_.find(hash(path));
   if (node == nodes_.end()) return;
-  doubtful_.emplace(parent_of(path), Doubt{std::string(name_of(path)), node->second});
+  unknown_creates_.emplace(parent_of(path),
+                           UnknownCreate{std::string(name_of(path)), node->second});
   nodes_.erase(node);
 }
 
 std::size_t NodeBudget::bytes_of(const std::string& path) const {
   if (const auto node = nodes_.find(hash(path)); node != nodes_.end()) return node->second;
-  const auto [first, last] = doubtful_.equal_range(std::string(parent_of(path)));
+  const auto [first, last] = unknown_creates_.equal_range(std::string(parent_of(path)));
   const std::string_view name = name_of(path);
-  const auto doubt =
+  const auto found =
       std::find_if(first, last, [name](const auto& each) { return each.second.prefix == name; });
-  return doubt == last ? 0 : doubt->second.size;
+  return found == last ? 0 : found->second.size;
 }
 
 void NodeBudget::listed(const std::string& parent, std::size_t children) {
-  for (std::size_t n = doubtful_.count(parent); n > children; --n) {
-    const auto node = doubtful_.find(parent);
+  for (std::size_t n = unknown_creates_.count(parent); n > children; --n) {
+    const auto node = unknown_creates_.find(parent);
     bytes_ -= node->second.size;
-    doubtful_.erase(node);
+    unknown_creates_.erase(node);
   }
 }
 
 void NodeBudget::clear() noexcept {
   nodes_.clear();
-  doubtful_.clear();
+  unknown_creates_.clear();
   bytes_ = 0;
 }
 

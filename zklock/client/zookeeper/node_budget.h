@@ -39,7 +39,7 @@ class NodeBudget {
   /// The znode was found not to exist.
   void missing(const std::string& path);
   /// The znode may have been deleted. From now on it counts as a create with an unknown outcome.
-  void doubted(const std::string& path);
+  void maybe_deleted(const std::string& path);
 
   /// `parent` was found to have that many children. Not more creates with an unknown outcome can
   /// have made a znode below it, so any others no longer count.
@@ -54,7 +54,7 @@ class NodeBudget {
 
  private:
   /// A create with an unknown outcome.
-  struct Doubt {
+  struct UnknownCreate {
     std::string prefix;
     std::size_t size;
   };
@@ -65,13 +65,13 @@ class NodeBudget {
 
   static Hash hash(std::string_view path) noexcept;
   template <class Matches>
-  bool forget_doubt(const std::string& parent, Matches matches);
-  bool missing_here(const std::string& path);
+  bool forget_unknown_create(const std::string& parent, Matches matches);
+  bool forget_exactly(const std::string& path);
 
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
-  std::unordered_map<Hash, std::size_t> nodes_;  ///< bytes by hash of path
-  std::multimap<std::string, Doubt> doubtful_;   ///< by parent
+  std::unordered_map<Hash, std::size_t> nodes_;                ///< bytes by hash of path
+  std::multimap<std::string, UnknownCreate> unknown_creates_;  ///< by parent
 };
 
 }  // namespace zklock::client

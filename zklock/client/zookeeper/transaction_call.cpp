@@ -150,7 +150,7 @@ class TransactionCall final : public Call {
     } else if (is_removal(write) && status == Status::ok) {
       wire.nodes.deleted(path_of(write));
     } else if (is_removal(write) && status == Status::unknown) {
-      wire.nodes.doubted(path_of(write));
+      wire.nodes.maybe_deleted(path_of(write));
     }
   }
 

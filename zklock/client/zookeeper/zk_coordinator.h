@@ -142,7 +142,7 @@ class ZkCoordinator final : public Coordinator,
   }
   void correct_status(Status& status) const;
   void drain(std::unique_lock<std::mutex>& lock);
-  void answer_in_flight(SessionId session, Status status);
+  void answer_calls_of(SessionId session, Status status);
   std::string trouble_text() const;
   bool ready() const noexcept { return phase_ == Phase::connected; }
   // Returns when the call's wait for a connection ends.

@@ -100,7 +100,7 @@ void ZkCoordinator::shut() {
   Status status = Status::session_ended;
   if (refused_) status = Status::auth_failed;
   if (closing_) status = Status::closed;
-  answer_in_flight(session, status);
+  answer_calls_of(session, status);
   watches_.clear();
   nodes_.clear();
   session_ = {};
@@ -114,11 +114,12 @@ void ZkCoordinator::drain(std::unique_lock<std::mutex>& lock) {
   // If replies are still in flight, the C client closes its socket before it has read them. The
   // connection is then reset, and the server drops the request to close the session. The session
   // would remain, with all its znodes, until its timeout.
-  constexpr std::chrono::seconds kPatience{1};
-  drained_.wait_for(lock, kPatience, [this] { return flights_.empty() || !handle_->connected(); });
+  constexpr std::chrono::seconds kLongestDrain{1};
+  drained_.wait_for(lock, kLongestDrain,
+                    [this] { return flights_.empty() || !handle_->connected(); });
 }
 
-void ZkCoordinator::answer_in_flight(SessionId session, Status status) {
+void ZkCoordinator::answer_calls_of(SessionId session, Status status) {
   RequestRegistry::instance().forget_all(*this);
   // Ordered by submission. One call may have several flights.
   std::map<RequestId, CallPtr> lost = std::move(withheld_);
