@@ -6,24 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include "support/is_free.h"
 #include "zklock/client/port/mutex.h"
 
 namespace zklock::client {
 namespace {
 
 using std::chrono::milliseconds;
-
-// Another thread is needed: a thread must not try to lock a mutex that it holds.
-template <class Lockable>
-bool is_free(Lockable& mutex) {
-  return std::async(std::launch::async,
-                    [&mutex] {
-                      if (!mutex.try_lock()) return false;
-                      mutex.unlock();
-                      return true;
-                    })
-      .get();
-}
+using testing::is_free;
 
 TEST(ThreadMutex, LockUnlockedAndLockedAgain_HoldsUntilTheEndOfTheScope) {
   Mutex mutex;
@@ -96,6 +86,24 @@ TEST(ThreadCondition, Notified_WaitEndsWithTheMutexHeld) {
   while (!done) changed.wait(mutex);
   EXPECT_FALSE(is_free(mutex));
   other.join();
+}
+
+TEST(ThreadCondition, ConditionTrue_TimedWaitReturnsTrue) {
+  Mutex mutex;
+  Condition changed;
+  const MutexLock lock(mutex);
+  const auto past = std::chrono::steady_clock::now();
+  EXPECT_TRUE(changed.wait_until(mutex, past, [] { return true; }));
+}
+
+TEST(ThreadCondition, ConditionFalseUntilDue_TimedWaitReturnsFalse) {
+  Mutex mutex;
+  Condition changed;
+  const MutexLock lock(mutex);
+  const auto due = std::chrono::steady_clock::now() + milliseconds(2);
+  EXPECT_FALSE(changed.wait_until(mutex, due, [] { return false; }));
+  EXPECT_GE(std::chrono::steady_clock::now(), due);
+  EXPECT_FALSE(is_free(mutex));
 }
 
 TEST(ThreadCondition, NotNotified_TimedWaitsEndWithTheMutexHeld) {

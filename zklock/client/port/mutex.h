@@ -121,6 +121,17 @@ class Condition {
       ZKLOCK_REQUIRES(mutex) {
     with_lock(mutex, [&](auto& lock) { changed_.wait_until(lock, due); });
   }
+  /// Blocks until `done()` returns true. Returns false if `due` came first. Calls `done` with the
+  /// mutex held; the analysis does not see that this is the mutex that it requires.
+  template <class Clock, class Duration, class Done>
+  bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> due, Done done)
+      ZKLOCK_REQUIRES(mutex) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+    while (!done()) {
+      if (Clock::now() >= due) return false;
+      wait_until(mutex, due);
+    }
+    return true;
+  }
 
  private:
   template <class Wait>
