@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -89,10 +90,10 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     for (;;) {
       wait_for_call();
       if (running_on_ != std::thread::id()) news_.clear();
-      const bool all_told = news_.empty();
+      const std::optional<News> next = begin_call();
       lock.unlock();
-      if (all_told) return line_.clear();
-      tell_next();
+      if (!next) return line_.clear();
+      call(*next);
       lock.lock();
     }
   }
@@ -115,20 +116,22 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
     while (running_on_ != std::thread::id() && running_on_ != me) idle_.wait(mutex_);
   }
 
-  void tell_next() {
-    std::optional<News> news;
-    {
-      const client::MutexLock guard(mutex_);
-      has_turn_ = false;
-      if (news_.empty()) return;
-      news = std::move(news_.front());
-      news_.pop_front();
-      if constexpr (telling == Telling::newest) {
-        if (news == told_) return;
-      }
-      told_ = news;
-      running_on_ = std::this_thread::get_id();
+  /// Returns the event that the calling thread must pass to call(). Returns nothing if no event is
+  /// queued. REQUIRES: no call is under way, or no event is queued.
+  std::optional<News> begin_call() ZKLOCK_REQUIRES(mutex_) {
+    if (news_.empty()) return std::nullopt;
+    assert(running_on_ == std::thread::id());
+    std::optional<News> news = std::move(news_.front());
+    news_.pop_front();
+    if constexpr (telling == Telling::newest) {
+      if (news == told_) return std::nullopt;
     }
+    told_ = news;
+    running_on_ = std::this_thread::get_id();
+    return news;
+  }
+
+  void call(const News& news) ZKLOCK_EXCLUDES(mutex_) {
     struct Ended {
       SerialListener& listener;
       ~Ended() {
@@ -137,7 +140,18 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<News, 
         listener.idle_.notify_all();
       }
     } const ended{*this};
-    if (call_) call_(*news);
+    if (call_) call_(news);
+  }
+
+  void tell_next() ZKLOCK_EXCLUDES(mutex_) {
+    std::optional<News> next;
+    {
+      const client::MutexLock guard(mutex_);
+      has_turn_ = false;
+      if (running_on_ != std::thread::id()) return;  // finish() delivers the rest
+      next = begin_call();
+    }
+    if (next) call(*next);
   }
 
   Call call_;  ///< constant until remove()
