@@ -2,6 +2,7 @@
 #include "zklock/engine/guarded_commit.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -149,6 +150,7 @@ void GuardedCommit::submit() {
           if (const auto alive = weak.lock()) alive->deadline_passed();
         });
       }
+      assert(!over_);
       request_ = core().coordinator().submit(
           {.operation = std::move(transaction), .session = what_.guards.front()->grant().session()},
           [self = shared_from_this(), nodes,

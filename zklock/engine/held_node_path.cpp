@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/held_node_path.h"
 
+#include <cassert>
 #include <utility>
 
 namespace zklock::detail {
@@ -23,11 +24,13 @@ void HeldNodePath::when_settled(Then then) {
 
 void HeldNodePath::moves() {
   const client::MutexLock guard(mutex_);
+  assert(!moving_);
   moving_ = true;
 }
 
 std::vector<HeldNodePath::Then> HeldNodePath::settles(std::string path) {
   const client::MutexLock guard(mutex_);
+  assert(moving_);
   moving_ = false;
   path_ = std::move(path);
   return std::exchange(waiting_, {});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <deque>
 #include <list>
 #include <system_error>
@@ -123,6 +124,7 @@ bool CallbackThreads::Pool::post(Task task) {
 }
 
 void CallbackThreads::Pool::add_thread() {
+  assert(threads_.size() < options_.max_threads);
   const auto self = threads_.emplace(threads_.end());
   try {
     *self = start_thread("zklock-callback", [pool = shared_from_this(), self] {
@@ -229,6 +231,7 @@ void CallbackThreads::Pool::report() noexcept {
 
 void CallbackThreads::Pool::task_ended() noexcept {
   const MutexLock lock(mutex_);
+  assert(running_ > 0);
   --running_;
   progress_.notify_all();
 }

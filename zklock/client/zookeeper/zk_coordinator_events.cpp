@@ -2,6 +2,7 @@
 // The changes of a session. The session thread opens and closes it. The C client's completion
 // thread reports connection, loss and expiry, and delivers watch events and completions.
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <iterator>
 #include <utility>
@@ -65,6 +66,7 @@ bool ZkCoordinator::open() {
   if (!handle) log_warn(why);
 
   const MutexLock guard(mutex_);
+  assert(phase_ == Phase::none && !handle_);
   open_error_ = why;
   if (!handle) return false;
   handle_ = std::move(handle);
@@ -249,6 +251,7 @@ void ZkCoordinator::end_overdue_session() {
 
 ZkCoordinator::SessionEnd ZkCoordinator::end_session(Status why) {
   const Instant now = LeaseClock::now();
+  assert(phase_ != Phase::none && phase_ != Phase::dead && handle_);
   if (phase_ == Phase::connected) disconnected_since_ = now;
   phase_ = Phase::dead;
   auto next = SessionThread::Next::never;

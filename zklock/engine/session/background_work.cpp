@@ -2,6 +2,7 @@
 #include "zklock/engine/session/background_work.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "zklock/engine/session/wait_in_slices.h"
 
@@ -30,6 +31,7 @@ void BackgroundWork::move(Id id, int Piece::*from, int Piece::*to) noexcept {
   const client::MutexLock guard(mutex_);
   const auto piece = pieces_.find(static_cast<std::uint64_t>(id));
   if (piece == pieces_.end()) return;  // closed
+  assert(piece->second.*from > 0);
   --(piece->second.*from);
   if (to != nullptr) ++(piece->second.*to);
   if (piece->second.under_way == 0 && piece->second.stalled == 0) pieces_.erase(piece);

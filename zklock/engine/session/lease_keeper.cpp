@@ -2,6 +2,7 @@
 #include "zklock/engine/session/lease_keeper.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace zklock::detail {
@@ -27,6 +28,13 @@ constexpr int most_requests_at_a_tick = 500;
 LeaseKeeper::LeaseKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler)
     : coordinator_(coordinator), scheduler_(scheduler) {}
 
+void LeaseKeeper::assert_invariants() const {
+  assert(connected_ == evidence_.has_value());
+  assert(connected_ || tick_timer_ == client::TimerId{});
+  assert(!lease_ || lease_->session() == session());
+  assert(!stopped_ || (!connected_ && !lease_));
+}
+
 void LeaseKeeper::connected(const client::SessionInfo& session) {
   const Instant now = scheduler_.now();
   Term old;
@@ -46,6 +54,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
     evidence_.emplace(session.timeout, session.attempt_began, now);
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
     if (lease_ && lease_->limit(evidence_->lease_of_handshake())) shortened = lease_;
+    assert_invariants();
   }
   if (old) tell_lapsed(old);
   if (shortened) watch_lease(shortened);
@@ -62,6 +71,7 @@ void LeaseKeeper::suspended(SessionId session) {
     connected_ = false;
     evidence_.reset();
     scheduler_.cancel(std::exchange(tick_timer_, {}));
+    assert_invariants();
   }
   for (const auto& member : members()) member->suspended(session);
 }
@@ -76,6 +86,7 @@ void LeaseKeeper::ended(SessionId session) {
     evidence_.reset();
     scheduler_.cancel(std::exchange(tick_timer_, {}));
     lease = std::exchange(lease_, nullptr);
+    assert_invariants();
   }
   if (lease) tell_lapsed(lease);
   for (const auto& member : members()) member->session_ended(session);
@@ -95,6 +106,7 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
       }
     }
     evidence_->answered(sent_at, now, by_quorum);
+    assert_invariants();
   }
   if (begun) watch_lease(begun);
 }
@@ -196,6 +208,7 @@ void LeaseKeeper::stop() {
     evidence_.reset();
     scheduler_.cancel(std::exchange(tick_timer_, {}));
     lease = std::exchange(lease_, nullptr);
+    assert_invariants();
   }
   if (lease) tell_lapsed(lease);
 }

@@ -107,6 +107,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   void on_lease_due(const Term& lease);
   void tell_lapsed(const Term& lease);
   Members members() const;
+  void assert_invariants() const ZKLOCK_REQUIRES(mutex_);
 
   client::Coordinator& coordinator_;
   client::Scheduler& scheduler_;

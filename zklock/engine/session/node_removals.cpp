@@ -2,6 +2,7 @@
 #include "zklock/engine/session/node_removals.h"
 
 #include <algorithm>
+#include <cassert>
 #include <exception>
 #include <utility>
 
@@ -53,6 +54,7 @@ void NodeRemovals::send(const std::shared_ptr<Removal>& removal, NodeDeleter::No
 void NodeRemovals::removed(const std::shared_ptr<Removal>& removal) {
   if (has_refused_) {
     const client::MutexLock guard(mutex_);
+    assert(!removal->refused);
     std::erase(refused_, removal);
     has_refused_ = !refused_.empty();
   }
@@ -67,6 +69,7 @@ void NodeRemovals::refused(const std::shared_ptr<Removal>& removal, NodeDeleter:
       lock.unlock();
       return removed(removal);
     }
+    assert(!removal->refused && has_refused_ == !refused_.empty());
     if (std::ranges::find(refused_, removal) == refused_.end()) {
       removal->node = std::move(node);
       is_first = std::ranges::find(refused_, removal->parent(),

@@ -2,6 +2,7 @@
 #include "zklock/recipes/composite/composite_call.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
@@ -90,6 +91,7 @@ void CompositeCall::post(std::function<void(CompositeCall&)> event) {
 bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
   event = nullptr;
   const client::MutexLock guard(mutex_);
+  assert(at_work_);
   at_work_ = !line_.empty();
   if (!at_work_) return false;
   event = std::move(line_.front());
@@ -183,6 +185,7 @@ void CompositeCall::answered(std::size_t part, AcquireOutcome outcome) {
   composite_->set_in_reach(part);
   errors_[part] = nullptr;
   const std::stop_token lost = outcome.contender->grant().lost();
+  assert(!taken_[part]);
   taken_[part] = Taken{std::move(outcome), nullptr};
   taken_[part]->on_loss = std::make_unique<std::stop_callback<Look>>(lost, Look{weak_from_this()});
   carry_out(fsm_.answered(PartAnswer::granted, late()));
@@ -287,6 +290,7 @@ void CompositeCall::grant() {
 }
 
 void CompositeCall::finish(CompositeOutcome outcome) {
+  assert(!finished_ && std::ranges::none_of(taken_, [](const auto& t) { return t.has_value(); }));
   finished_ = true;
   composite_->call_ended(id_);
   const auto done = std::exchange(wanted_.done, nullptr);

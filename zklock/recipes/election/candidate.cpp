@@ -2,6 +2,7 @@
 #include "zklock/recipes/election/candidate.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "zklock/engine/callback/reliable_post.h"
@@ -53,6 +54,7 @@ void Candidate::warn(const std::string& text) const noexcept {
 }
 
 Candidate::Section::~Section() {
+  candidate_.assert_invariants();
   const auto outbox = std::exchange(candidate_.outbox_, {});
   candidate_.changed_.notify_all();
   lock_.unlock();
@@ -66,6 +68,14 @@ Candidate::Section::~Section() {
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
+
+void Candidate::assert_invariants() const {
+  [[maybe_unused]] const auto state = fsm_.state();
+  assert((leadership_state_ != nullptr) ==
+         (state == CandidateState::leading || state == CandidateState::ending ||
+          state == CandidateState::closing));
+  assert(!leadership_state_ || leadership_state_->number() == fsm_.attempt());
+}
 
 void Candidate::run(const core::ElectionEffects& effects, By by) {
   for (const ElectionEffect effect : effects) carry_out(effect, by);

@@ -110,6 +110,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   /// Cause of the end of a leadership. It decides on which thread the user's stop callbacks run.
   enum class By { caller, loss };
 
+  void assert_invariants() const ZKLOCK_REQUIRES(mutex_);
   void run(const core::ElectionEffects& effects, By by = By::caller) ZKLOCK_REQUIRES(mutex_);
   void carry_out(core::ElectionEffect effect, By by) ZKLOCK_REQUIRES(mutex_);
   void later(std::function<void()> task) ZKLOCK_REQUIRES(mutex_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/election/proclamation_writer.h"
 
+#include <cassert>
 #include <utility>
 
 #include "zklock/core/proclamation.h"
@@ -100,6 +101,7 @@ void PendingProclamation::said(std::optional<Error> error) {
   Done done;
   {
     const client::MutexLock guard(mutex_);
+    assert(done_ && attempts_left_ > 0);
     const bool no_rostrum =
         error && error->errc() == Errc::no_node && error->path() == proclamation_writer_->node();
     if (no_rostrum) {

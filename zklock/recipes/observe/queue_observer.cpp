@@ -2,6 +2,7 @@
 #include "zklock/recipes/observe/queue_observer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
@@ -49,6 +50,7 @@ Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) 
     if (turn_ == 0) core().tell_of_sessions(shared_from_this());
     begin_turn();
   }
+  assert_invariants();
   return added;
 }
 
@@ -56,6 +58,7 @@ void QueueObserver::session_began() {
   const client::MutexLock guard(mutex_);
   session_ = {};
   if (state_ != State::over) begin_turn();
+  assert_invariants();
 }
 
 void QueueObserver::stop() {
@@ -84,6 +87,7 @@ client::RequestId QueueObserver::submit(client::Operation operation, Step step) 
         if (!self) return;
         const client::MutexLock guard(self->mutex_);
         if (self->turn_ == turn && self->goes_on(reply)) step(*self, reply);
+        self->assert_invariants();
       }));
   return requests_.back();
 }
@@ -101,7 +105,14 @@ request::OnWatchEvent QueueObserver::on_watch() {
     } else if (self->state_ == State::resting) {
       self->list_when_due();
     }
+    self->assert_invariants();
   };
+}
+
+void QueueObserver::assert_invariants() const {
+  assert(state_ != State::idle || (!known_ && watches_.empty() && requests_.empty()));
+  assert(state_ != State::resting || known_);
+  assert(timer_ == client::TimerId{} || state_ == State::pausing || state_ == State::over);
 }
 
 void QueueObserver::end_watches() {
@@ -267,6 +278,7 @@ void QueueObserver::pause_until(core::Instant when) {
     if (!self) return;
     const client::MutexLock guard(self->mutex_);
     if (self->turn_ == turn) self->begin_turn();
+    self->assert_invariants();
   });
 }
 

@@ -111,6 +111,7 @@ class QueueObserver final : public NewSessionListener,
   client::RequestId submit(client::Operation operation, Step step) ZKLOCK_REQUIRES(mutex_);
   client::request::OnWatchEvent on_watch() ZKLOCK_REQUIRES(mutex_);
   void end_watches() ZKLOCK_REQUIRES(mutex_);
+  void assert_invariants() const ZKLOCK_REQUIRES(mutex_);
 
   void caught_up(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
   void listed(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);

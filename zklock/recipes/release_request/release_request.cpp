@@ -2,6 +2,7 @@
 #include "zklock/release_request.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -88,6 +89,7 @@ class Marker {
     detail::BackgroundWork::Id work;
     {
       const client::MutexLock guard(mutex_);
+      assert(unanswered_ > 0);
       --unanswered_;
       work = work_;
     }
