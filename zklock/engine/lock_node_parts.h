@@ -14,8 +14,8 @@ namespace zklock::detail {
 
 class LockNode;
 
-/// What the parts of a lock node (NodeWatches, Downgrade) use of it. Implemented by LockNode.
-/// REQUIRES: a Lock of the path's monitor.
+/// The interface of LockNode for its parts, NodeWatches and Downgrade. REQUIRES: a Lock of the
+/// path's monitor.
 class LockNodeParts {
  public:
   virtual std::weak_ptr<LockNode> weak_self() noexcept = 0;

@@ -35,8 +35,9 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
 
   /// Makes a loss thread call run(), after the Lock has ended.
   void start();
-  /// Returns an object for a recipe whose own loss follows from this one: while it exists, the
-  /// znode is not deleted before the second has passed. Returns null if the state is not pending.
+  /// Returns an object for a recipe whose own loss follows from this one. While the object exists,
+  /// the znode is not deleted before the second has passed. Returns null if the state is not
+  /// pending.
   std::shared_ptr<void> delay();
   /// Stops the loss token: the user's callbacks run on this thread. Then calls finish().
   void run();

@@ -15,8 +15,8 @@
 
 namespace zklock::detail {
 
-/// Collects what the replies of the servers show about the queue of one lock path: the sequence
-/// counter, the newest own znode, the ACL, and how many grants had to wait lately.
+/// Collects what the replies of the servers show about the queue of one lock path. That is the
+/// sequence counter, the newest own znode, the ACL, and how many grants had to wait lately.
 ///
 /// Thread-safety: none. REQUIRES: a Lock of the monitor.
 class PathQueue : public PathContext {
