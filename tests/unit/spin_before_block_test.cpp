@@ -2,10 +2,11 @@
 #include "zklock/client/threads/spin_before_block.h"
 
 #include <chrono>
-#include <mutex>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+
+#include "support/is_free.h"
 
 namespace zklock::client {
 namespace {
@@ -18,12 +19,12 @@ class StayAwake : public ::testing::Test {
   /// Waits for a condition that never becomes true.
   void wait_in_vain(std::chrono::microseconds longest, core::Vigil& vigil) {
     spin_before_block(
-        lock_, longest, never, [this] { ++rounds_; }, vigil);
-    EXPECT_TRUE(lock_.owns_lock());
+        mutex_, longest, never, [this] { ++rounds_; }, vigil);
+    EXPECT_FALSE(testing::is_free(mutex_));
   }
 
-  std::mutex mutex_;
-  std::unique_lock<std::mutex> lock_{mutex_};
+  Mutex mutex_;
+  MutexLock lock_{mutex_};
   int rounds_ = 0;
 };
 
@@ -32,17 +33,17 @@ TEST_F(StayAwake, ConditionTrue_EndsTheSpin) {
   while (rounds_ < 3) {
     core::Vigil vigil;
     spin_before_block(
-        lock_, 24h,
+        mutex_, 24h,
         [this] {
-          EXPECT_TRUE(lock_.owns_lock());
+          EXPECT_FALSE(testing::is_free(mutex_));
           return rounds_ == 3;
         },
         [this] {
-          EXPECT_FALSE(lock_.owns_lock());
+          EXPECT_TRUE(testing::is_free(mutex_));
           ++rounds_;
         },
         vigil);
-    EXPECT_TRUE(lock_.owns_lock());
+    EXPECT_FALSE(testing::is_free(mutex_));
   }
   EXPECT_EQ(rounds_, 3);
 }
@@ -70,9 +71,9 @@ TEST_F(StayAwake, ProcessorBusy_DoesNotSpin) {
 TEST_F(StayAwake, PauseThrows_SpinThrows) {
   core::Vigil vigil;
   EXPECT_THROW(spin_before_block(
-                   lock_, 24h, never, [] { throw std::runtime_error("interrupted"); }, vigil),
+                   mutex_, 24h, never, [] { throw std::runtime_error("interrupted"); }, vigil),
                std::runtime_error);
-  EXPECT_FALSE(lock_.owns_lock());
+  EXPECT_FALSE(testing::is_free(mutex_));
 }
 
 }  // namespace

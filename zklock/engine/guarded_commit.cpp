@@ -132,7 +132,7 @@ void GuardedCommit::submit() {
   const core::Instant now = core().scheduler().now();
   std::optional<Error> refused;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     refused_ = false;
     if (given_up_) {
       refused.emplace(Errc::not_connected, what_.operation, lock_path(),
@@ -168,7 +168,7 @@ void GuardedCommit::answered(const client::Reply& reply, const std::vector<std::
   const auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (reply.status != Status::no_node || failed >= nodes.size()) return finish(verdict(reply));
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     refused_ = true;
   }
   const Grant& missing = what_.guards[failed]->grant();
@@ -188,7 +188,7 @@ void GuardedCommit::deadline_passed() {
 
 void GuardedCommit::withdraw() {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     given_up_ = true;
   }
   withdraw(Errc::not_connected);
@@ -196,7 +196,7 @@ void GuardedCommit::withdraw() {
 
 bool GuardedCommit::withdraw(Errc why) {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (over_ || withdrawn_) return true;
     const bool unsent =
         refused_ || request_ == client::RequestId{} || core().coordinator().abandon(request_);
@@ -227,7 +227,7 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
       if (sent) return error(Errc::outcome_unknown, {});
       break;
     case StatusSort::unsent: {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       if (withdrawn_ == Errc::lock_lost) {
         return error(Errc::lock_lost, "the hold was lost while disconnected; nothing was sent");
       }
@@ -267,7 +267,7 @@ void GuardedCommit::finish(std::optional<Error> error) {
   Done done;
   client::TimerId timer{};
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (std::exchange(over_, true)) return;
     done = std::exchange(done_, nullptr);
     timer = timer_;

@@ -4,13 +4,13 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/contender.h"
@@ -96,15 +96,14 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   const Deadline deadline_;
   std::list<std::stop_callback<OnLoss>> on_loss_;  // used by begin(), then by finish()
 
-  std::mutex mutex_;
-  // guarded by mutex_
-  Done done_;
-  client::RequestId request_{};
-  client::TimerId timer_{};
-  std::optional<Errc> withdrawn_;  ///< the reason
-  bool refused_ = false;           ///< no request is outstanding
-  bool given_up_ = false;          ///< nothing may be sent
-  bool over_ = false;
+  client::Mutex mutex_;
+  Done done_ ZKLOCK_GUARDED_BY(mutex_);
+  client::RequestId request_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  client::TimerId timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  std::optional<Errc> withdrawn_ ZKLOCK_GUARDED_BY(mutex_);  ///< the reason
+  bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;           ///< no request is outstanding
+  bool given_up_ ZKLOCK_GUARDED_BY(mutex_) = false;          ///< nothing may be sent
+  bool over_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zklock::detail

@@ -6,13 +6,13 @@
 namespace zklock::detail {
 
 std::string HeldNodePath::path() const {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return path_;
 }
 
 void HeldNodePath::when_settled(Then then) {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (moving_) {
       waiting_.push_back(std::move(then));
       return;
@@ -22,12 +22,12 @@ void HeldNodePath::when_settled(Then then) {
 }
 
 void HeldNodePath::moves() {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   moving_ = true;
 }
 
 std::vector<HeldNodePath::Then> HeldNodePath::settles(std::string path) {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   moving_ = false;
   path_ = std::move(path);
   return std::exchange(waiting_, {});

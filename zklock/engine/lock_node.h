@@ -79,10 +79,14 @@ class LockNode final : public LeaseObserver,
   void end_watches();
   /// How the znode is deleted.
   enum class Manner {
-    release,      ///< as a release, announced if a successor can be waiting
-    unannounced,  ///< as a release
-    unfinished,   ///< as after a loss: the work under the lock may be unfinished
-    with_care     ///< as after a loss; reads the znode first
+    /// After a release. It is announced, if a successor can be waiting.
+    release,
+    /// After a release, not announced.
+    unannounced,
+    /// After a loss, or when the work under the lock may be unfinished. Not announced.
+    unfinished,
+    /// As `unfinished`, but reads the znode first.
+    with_care
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work.
   void remove(Manner manner, BackgroundWork::Id work = {});
@@ -235,7 +239,7 @@ class LockNode final : public LeaseObserver,
   BackgroundWork::Id work_{};      ///< from leave() until the machine has ended
   bool let_through_ = false;       ///< let through by the CreateLimiter, not passed yet
   bool had_node_ = false;          ///< a znode was created: a server was reached
-  bool hold_has_ended_ = false;    ///< or the lock node has ended without a hold
+  bool hold_has_ended_ = false;    ///< or ended without a hold
   client::RequestId create_id_{};  ///< create, or another request bound to no session
   client::RequestId count_id_{};
   client::RequestId list_id_{};

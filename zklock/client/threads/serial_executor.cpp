@@ -2,8 +2,9 @@
 #include "zklock/client/threads/serial_executor.h"
 
 #include <deque>
-#include <mutex>
 #include <utility>
+
+#include "zklock/client/port/mutex.h"
 
 namespace zklock::client {
 
@@ -13,7 +14,7 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
 
   void add(std::function<void()> task) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       tasks_.push_back(std::move(task));
     }
     urge();
@@ -21,7 +22,7 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
 
   void urge() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (tasks_.empty() || std::exchange(busy_, true)) return;
     }
     dispatch();
@@ -29,7 +30,7 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
 
   void clear() noexcept {
     std::deque<std::function<void()>> dropped;  // destroyed unlocked
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tasks_.swap(dropped);
   }
 
@@ -78,12 +79,12 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
   /// Marks the dispatcher as idle. Queued tasks wait until the next post() or urge() dispatches
   /// again.
   void stand_idle() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     busy_ = false;
   }
 
   std::function<void()> take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (tasks_.empty()) return {};  // removed by clear()
     auto task = std::move(tasks_.front());
     tasks_.pop_front();
@@ -91,16 +92,15 @@ class SerialExecutor::Line : public std::enable_shared_from_this<Line> {
   }
 
   bool has_more() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     busy_ = !tasks_.empty();
     return busy_;
   }
 
   const std::shared_ptr<Dispatcher> dispatcher_;
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::deque<std::function<void()>> tasks_;
-  bool busy_ = false;  // the dispatcher has a Turn, or runs it
+  Mutex mutex_;
+  std::deque<std::function<void()>> tasks_ ZKLOCK_GUARDED_BY(mutex_);
+  bool busy_ ZKLOCK_GUARDED_BY(mutex_) = false;  // the dispatcher has a Turn, or runs it
 };
 
 SerialExecutor::SerialExecutor(std::shared_ptr<Dispatcher> dispatcher)

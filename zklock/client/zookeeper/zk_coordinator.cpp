@@ -62,18 +62,18 @@ ZkCoordinator::~ZkCoordinator() {
 
 void ZkCoordinator::start(SessionObserver& observer) {
   {
-    const std::lock_guard guard(telling_);
+    const MutexLock guard(telling_);
     observer_ = &observer;
   }
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     disconnected_since_ = LeaseClock::now();
   }
   session_thread_.start();
 }
 
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const RequestId id = next_id();
   const bool at_once = request.at_once;
   const Instant since =
@@ -101,7 +101,7 @@ void ZkCoordinator::soon(std::function<void()> task) {
 }
 
 bool ZkCoordinator::abandon(RequestId request) noexcept {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const auto found = find_held(request);
   if (found == held_.end()) return false;
   try {
@@ -114,7 +114,7 @@ bool ZkCoordinator::abandon(RequestId request) noexcept {
 }
 
 void ZkCoordinator::unwatch(RequestId request) noexcept {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (const auto found = find_held(request); found != held_.end()) {
     (*found)->forget_watch();
     return;
@@ -126,12 +126,12 @@ void ZkCoordinator::unwatch(RequestId request) noexcept {
 
 void ZkCoordinator::close() {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     closing_ = true;
   }
   session_thread_.stop();  // closes the handle
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     answer_held(all, Status::closed, {});
   }
   answers_.wait_idle();
@@ -142,7 +142,7 @@ bool ZkCoordinator::runs_here() const noexcept {
 }
 
 std::string ZkCoordinator::trouble() const {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return trouble_text();
 }
 
@@ -251,7 +251,7 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
 
 std::optional<Instant> ZkCoordinator::do_what_is_due() {
   end_overdue_session();
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const Instant now = LeaseClock::now();
   if (starved_) pump();
   if (starved_) return now + kInterval;
@@ -262,8 +262,12 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   if (repeats && handle_->before_handshake()) attempt_began_ = now;
   // Calls that are bound to a session wait until it reconnects or ends.
   const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };
-  answer_held([&](const Call& call) { return may_go(call) && due(call) <= now; },
-              Status::not_connected, trouble_text());
+  answer_held(
+      [&](const Call& call) {
+        mutex_.assert_held();
+        return may_go(call) && due(call) <= now;
+      },
+      Status::not_connected, trouble_text());
   std::optional<Instant> next;
   if (phase_ == Phase::suspended) next = session_due();
   for (const CallPtr& call : held_) {

@@ -28,13 +28,13 @@ std::string in_ms(core::Duration duration) {
 template <typename Tell>
 void ZkCoordinator::tell(SessionId session, Tell&& tell_observer) {
   // Not mutex_: the observer may call members that acquire it.
-  const std::lock_guard guard(telling_);
+  const MutexLock guard(telling_);
   if (observer_ == nullptr || session == SessionId{} || session == told_ended_) return;
   tell_observer(*observer_);
 }
 
 void ZkCoordinator::tell_ended(SessionId session, Status why) {
-  const std::lock_guard guard(telling_);
+  const MutexLock guard(telling_);
   if (observer_ == nullptr) return;
   // The servers may refuse a client before it has a session.
   const bool has_one = session != SessionId{};
@@ -64,7 +64,7 @@ bool ZkCoordinator::open() {
   if (handle) (void)handle->authenticate(credentials_);
   if (!handle) log_warn(why);
 
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   open_error_ = why;
   if (!handle) return false;
   handle_ = std::move(handle);
@@ -81,7 +81,7 @@ void ZkCoordinator::shut() {
   SessionId session;
   bool alive = false;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     alive = phase_ != Phase::dead;
     // Only close() ends a live session. All replies from now on are `closed`.
     silenced_ = alive;
@@ -90,13 +90,13 @@ void ZkCoordinator::shut() {
   }
   if (alive) tell_ended(session, Status::closed);
   {
-    std::unique_lock lock(mutex_);
-    if (alive) drain(lock);
+    const MutexLock guard(mutex_);
+    if (alive) drain();
     handle = std::move(handle_);
   }
   handle.reset();
 
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   Status status = Status::session_ended;
   if (refused_) status = Status::auth_failed;
   if (closing_) status = Status::closed;
@@ -110,12 +110,14 @@ void ZkCoordinator::shut() {
   answers_.poke();
 }
 
-void ZkCoordinator::drain(std::unique_lock<std::mutex>& lock) {
+void ZkCoordinator::drain() {
   // If replies are still in flight, the C client closes its socket before it has read them. The
   // connection is then reset, and the server drops the request to close the session. The session
   // would remain, with all its znodes, until its timeout.
   constexpr std::chrono::seconds kPatience{1};
-  drained_.wait_for(lock, kPatience, [this] { return flights_.empty() || !handle_->connected(); });
+  drained_.wait_until(
+      mutex_, std::chrono::steady_clock::now() + kPatience,
+      [this]() ZKLOCK_REQUIRES(mutex_) { return flights_.empty() || !handle_->connected(); });
 }
 
 void ZkCoordinator::answer_leftovers(SessionId session, Status status) {
@@ -137,9 +139,9 @@ thread_local const ZkCoordinator* ZkCoordinator::CompletionScope::current_ = nul
 void ZkCoordinator::on_session_event(int state) {
   const CompletionScope scope(*this);
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock guard(mutex_);
     // The first event may precede the end of open().
-    opened_.wait(lock, [this] { return phase_ != Phase::none; });
+    while (phase_ == Phase::none) opened_.wait(mutex_);
     if (phase_ == Phase::dead) return;
   }
   if (state == ZOO_CONNECTED_STATE) {
@@ -156,7 +158,7 @@ void ZkCoordinator::on_session_event(int state) {
 void ZkCoordinator::on_connected() {
   const ZkHandle* handle = nullptr;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     handle = handle_.get();
   }
   // Not under mutex_, because it reads every descriptor of the process. The handle is not destroyed
@@ -165,7 +167,7 @@ void ZkCoordinator::on_connected() {
   SessionInfo info;
   core::Duration expected{};
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (phase_ == Phase::dead) return;
     // This fails if the connection is lost again. The next connection calls on_connected() again.
     if (!handle_->authenticate(credentials_)) return;
@@ -190,7 +192,7 @@ void ZkCoordinator::on_connected() {
              "maxSessionTimeout");
   }
   tell(info.id, [&](SessionObserver& observer) { observer.connected(info); });
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (phase_ != Phase::greeting) return;
   phase_ = Phase::connected;
   pump();
@@ -201,7 +203,7 @@ void ZkCoordinator::on_suspended() {
   const Instant noticed = LeaseClock::now();
   SessionId session;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (phase_ != Phase::connected) return;
     phase_ = Phase::suspended;
     disconnected_since_ = noticed;
@@ -222,25 +224,33 @@ void ZkCoordinator::refuse_to_hold() {
 }
 
 void ZkCoordinator::on_ended(Status why) {
-  std::unique_lock lock(mutex_);
-  if (phase_ == Phase::dead) return;
-  end_session(std::move(lock), why, std::string(core::to_string(why)));
+  SessionEnd end;
+  {
+    const MutexLock guard(mutex_);
+    if (phase_ == Phase::dead) return;
+    end = end_session(why);
+  }
+  session_ended(end, std::string(core::to_string(why)));
 }
 
 void ZkCoordinator::end_overdue_session() {
-  std::unique_lock lock(mutex_);
-  if (phase_ != Phase::suspended || LeaseClock::now() < session_due()) return;
-  end_session(std::move(lock), Status::session_ended,
-              "no connection for its timeout of " + in_ms(timeout_) +
-                  "; the client ends it, its holds are lost, and a new session will be opened");
+  SessionEnd end;
+  core::Duration timeout{};
+  {
+    const MutexLock guard(mutex_);
+    if (phase_ != Phase::suspended || LeaseClock::now() < session_due()) return;
+    end = end_session(Status::session_ended);
+    timeout = timeout_;
+  }
+  session_ended(end, "no connection for its timeout of " + in_ms(timeout) +
+                         "; the client ends it, its holds are lost, and a new session will be "
+                         "opened");
 }
 
-void ZkCoordinator::end_session(std::unique_lock<std::mutex> lock, Status why,
-                                const std::string& cause) {
+ZkCoordinator::SessionEnd ZkCoordinator::end_session(Status why) {
   const Instant now = LeaseClock::now();
   if (phase_ == Phase::connected) disconnected_since_ = now;
   phase_ = Phase::dead;
-  const SessionId session = session_;
   auto next = SessionThread::Next::never;
   if (why == Status::auth_failed) {
     refused_ = true;
@@ -248,10 +258,13 @@ void ZkCoordinator::end_session(std::unique_lock<std::mutex> lock, Status why,
     const bool lived = now - connected_since_ > options_.retry_delay_max;
     next = lived ? SessionThread::Next::soon : SessionThread::Next::with_care;
   }
-  lock.unlock();
-  log_warn("session " + hex(session) + ": " + cause);
-  tell_ended(session, why);
-  session_thread_.retire(next);
+  return {session_, why, next};
+}
+
+void ZkCoordinator::session_ended(const SessionEnd& end, const std::string& cause) {
+  log_warn("session " + hex(end.session) + ": " + cause);
+  tell_ended(end.session, end.why);
+  session_thread_.retire(end.next);
 }
 
 void ZkCoordinator::on_watch_event(int type, const std::string& path) {
@@ -272,7 +285,7 @@ void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) 
   SessionId session;
   std::vector<RequestId> ids;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (phase_ == Phase::dead || phase_ == Phase::none) return;
     session = session_;
     if (event == request::WatchEvent::deleted) nodes_.missing(path);
@@ -281,7 +294,7 @@ void ZkCoordinator::tell_of(const std::string& path, request::WatchEvent event) 
   for (const RequestId id : ids) {
     WatchRegistry::OnEvent on_event;
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       on_event = watches_.take_fired(id);
     }
     if (on_event) on_event(session, event);
@@ -308,7 +321,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   bool complete = false;
   FollowUps follow_ups;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const auto found = flights_.find(ticket);
     if (found == flights_.end()) return;
     call = std::move(found->second.call);
@@ -337,7 +350,7 @@ void ZkCoordinator::completed(Ticket ticket, const Completion& completion) {
   if (follow_ups.departures.empty()) return;
   for (const Watch& watch : follow_ups.departures)
     tell_of(watch.path, request::WatchEvent::deleted);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   remove(follow_ups.departures);
 }
 

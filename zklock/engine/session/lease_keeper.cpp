@@ -32,7 +32,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
   Term old;
   Term shortened;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (stopped_) return;
     shortest_timeout_ = std::min(shortest_timeout_, session.timeout);
     if (session_id_.load() != session.id.value) {
@@ -57,7 +57,7 @@ void LeaseKeeper::connected(const client::SessionInfo& session) {
 
 void LeaseKeeper::suspended(SessionId session) {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (session_id_.load() != session.value) return;
     connected_ = false;
     evidence_.reset();
@@ -69,7 +69,7 @@ void LeaseKeeper::suspended(SessionId session) {
 void LeaseKeeper::ended(SessionId session) {
   Term lease;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (session == SessionId{} || session_id_.load() != session.value) return;
     connected_ = false;
     session_id_ = 0;
@@ -85,7 +85,7 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
   const Instant now = scheduler_.now();
   Term begun;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     if (by_quorum) {
       const Instant until = std::min(evidence_->lease(sent_at, now),
@@ -101,29 +101,29 @@ void LeaseKeeper::answered(SessionId session, Instant sent_at, bool by_quorum) {
 
 std::shared_ptr<core::Lease> LeaseKeeper::valid_lease(SessionId session) {
   const Instant now = scheduler_.now();
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (!lease_ || lease_->session() != session || !lease_->valid(now)) return nullptr;
   return lease_;
 }
 
 void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (!member.place_in_line_.is_linked()) members_.push_back(member);
 }
 
 void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (member.place_in_line_.is_linked()) members_.erase(members_.iterator_to(member));
 }
 
 bool LeaseKeeper::deserted() const {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return members_.empty();
 }
 
 LeaseKeeper::Members LeaseKeeper::members() const {
   Members alive;  // destroyed after the guard: a member's destructor locks the mutex
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   alive.reserve(members_.size());
   for (LeaseObserver& each : members_) {
     if (auto member = each.alive()) alive.push_back(std::move(member));
@@ -132,7 +132,7 @@ LeaseKeeper::Members LeaseKeeper::members() const {
 }
 
 void LeaseKeeper::schedule_tick(SessionId session) {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (stopped_ || !connected_ || session_id_.load() != session.value) return;
   scheduler_.cancel(tick_timer_);
   tick_timer_ =
@@ -146,7 +146,7 @@ void LeaseKeeper::tick(SessionId session) {
   bool request = false;
   bool due = false;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (!evidence_ || session_id_.load() != session.value) return;
     request = !members_.empty();
     // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
@@ -160,7 +160,7 @@ void LeaseKeeper::tick(SessionId session) {
 
 void LeaseKeeper::send(client::Operation operation, SessionId session, Instant now) {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (stopped_) return;
     last_sent_ = now;
   }
@@ -190,7 +190,7 @@ void LeaseKeeper::tell_lapsed(const Term& lease) {
 void LeaseKeeper::stop() {
   Term lease;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     if (std::exchange(stopped_, true)) return;
     connected_ = false;
     evidence_.reset();

@@ -52,7 +52,7 @@ void NodeRemovals::send(const std::shared_ptr<Removal>& removal, NodeDeleter::No
 
 void NodeRemovals::removed(const std::shared_ptr<Removal>& removal) {
   if (has_refused_) {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     std::erase(refused_, removal);
     has_refused_ = !refused_.empty();
   }
@@ -62,7 +62,7 @@ void NodeRemovals::removed(const std::shared_ptr<Removal>& removal) {
 void NodeRemovals::refused(const std::shared_ptr<Removal>& removal, NodeDeleter::Node node) {
   bool is_first = false;
   {
-    std::unique_lock lock(mutex_);
+    client::MutexLock lock(mutex_);
     if (!host_.is_current(removal->session)) {
       lock.unlock();
       return removed(removal);
@@ -86,7 +86,7 @@ std::shared_ptr<NodeRemovals::Removal> NodeRemovals::retry(std::string_view pare
   std::vector<std::shared_ptr<Removal>> again;
   std::shared_ptr<Removal> last;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     for (const auto& removal : refused_) {
       if (!parent.empty() && removal->parent() != parent) continue;
       last = removal;
@@ -119,7 +119,7 @@ void NodeRemovals::retry_all() {
 
 // A delete that is under way again is not ended here, but by its own reply: see refused().
 void NodeRemovals::session_ended(SessionId session) noexcept {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   std::erase_if(refused_, [&](const auto& removal) {
     if (removal->session != session || !removal->refused) return false;
     host_.work().resume(removal->work);

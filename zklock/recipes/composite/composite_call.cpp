@@ -74,7 +74,7 @@ void CompositeCall::Look::operator()() const {
 
 void CompositeCall::post(std::function<void(CompositeCall&)> event) {
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     line_.push_back(std::move(event));
     if (std::exchange(at_work_, true)) return;
   }
@@ -89,7 +89,7 @@ void CompositeCall::post(std::function<void(CompositeCall&)> event) {
 
 bool CompositeCall::take_event(std::function<void(CompositeCall&)>& event) {
   event = nullptr;
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   at_work_ = !line_.empty();
   if (!at_work_) return false;
   event = std::move(line_.front());

@@ -224,19 +224,19 @@ bool Candidate::is_closed() const noexcept {
 
 bool Candidate::leads() const {
   if (core().forked()) return false;
-  const boost::lock_guard<boost::mutex> guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost;
 }
 
 bool Candidate::wants() const {
   if (core().forked()) return false;
-  const boost::lock_guard<boost::mutex> guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return fsm_.wants();
 }
 
 std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
   if (core().forked()) return nullptr;
-  const boost::lock_guard<boost::mutex> guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return fsm_.state() == CandidateState::leading ? leadership_state_ : nullptr;
 }
 
@@ -249,18 +249,18 @@ std::optional<Error> Candidate::reason() const {
 
 std::optional<Error> Candidate::error() const {
   if (core().forked()) return Error(Errc::forked, operation, path());
-  const boost::lock_guard<boost::mutex> guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return reason();
 }
 
 bool Candidate::await(Deadline deadline, const std::stop_token& stop) {
   if (core().forked()) throw Error(Errc::forked, operation, path());
   const auto wake = [self = shared_from_this()] {
-    const boost::lock_guard<boost::mutex> guard(self->mutex_);
+    const client::MutexLock guard(self->mutex_);
     self->changed_.notify_all();
   };
   const std::stop_callback on_stop(stop, wake);
-  boost::unique_lock<boost::mutex> lock(mutex_);
+  const client::MutexLock guard(mutex_);
   for (;;) {
     if (fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost) {
       return true;
@@ -271,7 +271,7 @@ bool Candidate::await(Deadline deadline, const std::stop_token& stop) {
     // No event reports that the client was closed during a pause between two attempts.
     const auto slice = slice_before(deadline, now, std::chrono::milliseconds(200));
     const auto micros = std::chrono::ceil<std::chrono::microseconds>(slice).count();
-    changed_.timed_wait(lock, boost::posix_time::microseconds(micros));
+    changed_.timed_wait(mutex_, boost::posix_time::microseconds(micros));
   }
 }
 

@@ -26,12 +26,12 @@ void LeadershipState::notify_loss(std::function<void()> on_loss) {
 }
 
 void LeadershipState::is_lost() {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   loss_delay_ = Contender::delay_loss(hold_);
 }
 
 std::shared_ptr<void> LeadershipState::loss_delay() const {
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return loss_delay_;
 }
 
@@ -40,7 +40,7 @@ void LeadershipState::release() noexcept {
   Hold hold;
   std::shared_ptr<void> told;
   {
-    const std::lock_guard guard(mutex_);
+    const client::MutexLock guard(mutex_);
     told = std::move(loss_delay_);
     hold = std::move(hold_);
     proclamation_writer = std::move(proclamation_writer_);
@@ -50,20 +50,20 @@ void LeadershipState::release() noexcept {
 std::shared_ptr<ProclamationWriter> LeadershipState::proclamation_writer(
     const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, path());
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   if (proclamation_writer_ && !ended_) return proclamation_writer_;
   throw Error(Errc::lock_lost, operation, path(), "the leadership has ended; nothing was sent");
 }
 
 HoldState LeadershipState::state() const noexcept {
   if (ended_ || forked()) return HoldState::lost;
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return hold_.state();
 }
 
 LeaseClock::time_point LeadershipState::valid_until() const noexcept {
   if (ended_ || forked()) return LeaseClock::time_point::min();
-  const std::lock_guard guard(mutex_);
+  const client::MutexLock guard(mutex_);
   return hold_.valid_until();
 }
 

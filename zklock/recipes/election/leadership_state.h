@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/election_fsm.h"
 #include "zklock/engine/session/process_identity.h"
 #include "zklock/hold.h"
@@ -80,11 +80,11 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   std::atomic<bool> ended_{false};
   std::stop_source over_;
 
-  mutable std::mutex mutex_;
-  // guarded by mutex_
-  std::shared_ptr<ProclamationWriter> proclamation_writer_;  // null after release()
-  Hold hold_;
-  std::shared_ptr<void> loss_delay_;
+  mutable client::Mutex mutex_;
+  /// Null after release().
+  std::shared_ptr<ProclamationWriter> proclamation_writer_ ZKLOCK_GUARDED_BY(mutex_);
+  Hold hold_ ZKLOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<void> loss_delay_ ZKLOCK_GUARDED_BY(mutex_);
 
   // Last, so that it is destroyed first: no call begins after that.
   std::optional<std::stop_callback<OnLoss>> on_loss_;

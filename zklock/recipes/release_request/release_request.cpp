@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/release_request_data.h"
 #include "zklock/engine/callback/blocking_call.h"
@@ -47,7 +47,7 @@ class Marker {
   class Creation {
    public:
     explicit Creation(std::shared_ptr<Marker> marker) : marker_(std::move(marker)) {
-      const std::lock_guard guard(marker_->mutex_);
+      const client::MutexLock guard(marker_->mutex_);
       ++marker_->unanswered_;
     }
     Creation(const Creation&) = delete;
@@ -63,7 +63,7 @@ class Marker {
     const auto core = core_.lock();
     core::SessionId session;
     {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       abandoned_ = true;
       session = session_;
       for (int i = 0; core && i < unanswered_; ++i) work_ = core->work().begin(work_);
@@ -77,7 +77,7 @@ class Marker {
     if (reply.status != Status::ok && reply.status != Status::unknown) return;
     detail::BackgroundWork::Id work;
     {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       session_ = reply.session;
       if (!abandoned_) return;
       work = work_;
@@ -87,7 +87,7 @@ class Marker {
   void answered() noexcept {
     detail::BackgroundWork::Id work;
     {
-      const std::lock_guard guard(mutex_);
+      const client::MutexLock guard(mutex_);
       --unanswered_;
       work = work_;
     }
@@ -96,12 +96,12 @@ class Marker {
 
   const std::weak_ptr<detail::ClientCore> core_;
   const std::string path_;
-  std::mutex mutex_;
-  // guarded by mutex_
-  core::SessionId session_;  ///< session that created it, or may have
-  bool abandoned_ = false;
-  int unanswered_ = 0;                 ///< creates without a reply
-  detail::BackgroundWork::Id work_{};  ///< a part per unanswered create, once abandoned
+  client::Mutex mutex_;
+  core::SessionId session_ ZKLOCK_GUARDED_BY(mutex_);  ///< session that created it, or may have
+  bool abandoned_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  int unanswered_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< creates without a reply
+  /// Has a part per unanswered create, once abandoned.
+  detail::BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(mutex_) = {};
 };
 
 /// One call of request_release().
