@@ -7,12 +7,11 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
+#include "zklock/engine/held_node_path.h"
+#include "zklock/engine/lock_node_parts.h"
 #include "zklock/engine/session/background_work.h"
 
 namespace zklock::detail {
-
-class Contender;
-class LockNode;
 
 /// The downgrade of a writer to a reader. One transaction deletes the writer's znode and its delay
 /// marker, if there is one, and creates a reader's znode with an equal sequence number. So the
@@ -26,7 +25,7 @@ class LockNode;
 /// | writer    | begin()                                    | sending                            |
 /// | sending   | ok                                         | reader                             |
 /// |           | a znode with the reader's name exists      | asking                             |
-/// |           | the writer's znode or the path was deleted | kept; the contender has lost it    |
+/// |           | the writer's znode or the path was deleted | kept; the lock node reports it     |
 /// |           | the delay marker does not exist            | sending, without it                |
 /// |           | outcome unknown                            | sending                            |
 /// |           | throttled                                  | pausing                            |
@@ -45,16 +44,16 @@ class LockNode;
 /// After the hold has ended, the transaction is not sent again. So the delete of the znode is
 /// executed after it.
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock. Part of its lock node.
+/// Thread-safety: none. REQUIRES: a Lock of the path's monitor. Part of its lock node.
 class Downgrade {
  public:
-  explicit Downgrade(LockNode& lock_node) : node_(lock_node) {}
+  explicit Downgrade(LockNodeParts& lock_node) : node_(lock_node) {}
 
-  /// Begins the downgrade: the owner has released all exclusive counts and keeps shared ones. Does
-  /// nothing after the first call.
-  void begin();
+  /// Begins the downgrade: the owner has released all exclusive counts and keeps shared ones.
+  /// `held_node` is the path that the hold shows. Does nothing after the first call.
+  void begin(std::shared_ptr<HeldNodePath> held_node);
   /// Records that the hold has ended.
-  void end();
+  void end_hold();
 
   /// Returns whether no downgrade is under way.
   bool settled() const noexcept {
@@ -85,9 +84,10 @@ class Downgrade {
   void keep(const client::Reply& reply);
   void settle(State state);
 
-  LockNode& node_;
-  /// The holder, until the downgrade has settled: callbacks may wait for the name of its znode.
-  std::shared_ptr<Contender> contender_;
+  LockNodeParts& node_;
+  /// Until the downgrade has settled: callbacks may wait for the name of the znode.
+  std::shared_ptr<HeldNodePath> held_node_;
+  bool hold_has_ended_ = false;
   State state_ = State::writer;
   std::string name_;
   bool doubtful_ = false;  ///< a reply was lost

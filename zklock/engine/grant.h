@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -11,6 +12,7 @@
 #include "zklock/core/lease.h"
 #include "zklock/engine/held_node_path.h"
 #include "zklock/engine/hold_limit_timer.h"
+#include "zklock/engine/lock_event_reporter.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
@@ -18,12 +20,10 @@
 
 namespace zklock::detail {
 
-class Contender;
-
 /// A hold from its grant to its end: its state, its limits and its events.
 ///
 /// Thread-safety: any thread may call the const members. REQUIRES for the constructor and the other
-/// members: within a Section of the path lock. Part of its contender.
+/// members: a Lock of the path's monitor. Part of its contender.
 class Grant {
  public:
   struct Terms {
@@ -32,8 +32,10 @@ class Grant {
     std::shared_ptr<core::Lease> lease;
     core::HoldLimit limit = {};
   };
-  /// Begins the hold and reports LockEvent::Kind::acquired.
-  Grant(Contender& contender, Terms terms);
+  /// Begins the hold and reports LockEvent::Kind::acquired. With a limit, `look` is called when the
+  /// clock has to be read: at the warning and at the end. It calls look_at_the_clock().
+  Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
+        std::function<void()> look);
 
   FencingToken token() const noexcept { return terms_.token; }
   /// Returns the path of the znode. In a fork()ed child no mutex may be locked: there it returns
@@ -82,8 +84,8 @@ class Grant {
   bool commits_under_way() const noexcept { return commits_.load() > 0; }
 
  private:
-  const Contender& contender_;
   EngineContext& core_;
+  const LockEventReporter& reporter_;
   const Terms terms_;
   mutable HoldLimitTimer limit_timer_;
   mutable HeldNodePath node_;
@@ -92,7 +94,7 @@ class Grant {
   mutable std::atomic<bool> is_node_asked_for_{false};
   const std::stop_source loss_;
   const std::stop_source request_;
-  bool told_suspended_ = false;  ///< guarded by the path's mutex
+  bool told_suspended_ = false;  ///< guarded by the monitor
 };
 
 }  // namespace zklock::detail

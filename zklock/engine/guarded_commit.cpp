@@ -110,7 +110,7 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
   for (const auto& guard : what.guards) {
     if (guard->grant().state() == HoldState::lost ||
         guard->grant().session() != what.guards.front()->grant().session()) {
-      return Error(Errc::lock_lost, what.operation, guard->path_lock().path().str(),
+      return Error(Errc::lock_lost, what.operation, guard->path_context().path().str(),
                    "the hold is lost; nothing was sent");
     }
   }
@@ -251,7 +251,7 @@ std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& repl
   if (code == Errc::server_error) cause = reply.detail;
   auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (failed < what_.guards.size()) {
-    const std::string& path = what_.guards[failed]->path_lock().path().str();
+    const std::string& path = what_.guards[failed]->path_context().path().str();
     if (reply.status != Status::no_node) return Error(code, what_.operation, path, cause);
     return Error(Errc::lock_lost, what_.operation, path,
                  "the znode of the lock was deleted; nothing was written");

@@ -24,7 +24,9 @@ struct GuardedWrites {
   std::vector<client::request::Write> writes;
   const char* operation = "commit";  ///< for error texts
 
-  const std::string& lock_path() const noexcept { return guards.front()->path_lock().path().str(); }
+  const std::string& lock_path() const noexcept {
+    return guards.front()->path_context().path().str();
+  }
 };
 
 /// One commit, from the check of the holds to the outcome.
@@ -79,7 +81,7 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   GuardedCommit(const GuardedWrites& writes, Deadline deadline, Done done)
       : what_(writes), deadline_(deadline), done_(std::move(done)) {}
 
-  EngineContext& core() const noexcept { return what_.guards.front()->path_lock().core(); }
+  EngineContext& core() const noexcept { return what_.guards.front()->path_context().core(); }
   const std::string& lock_path() const noexcept { return what_.lock_path(); }
 
   void submit();

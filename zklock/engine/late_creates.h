@@ -14,7 +14,7 @@
 
 namespace zklock::detail {
 
-class PathLock;
+class PathContext;
 
 /// The creates of one client at one path whose reply was lost and whose znode was not found
 /// afterwards. If the ensemble executes such a create later, no contender claims the znode, and it
@@ -29,18 +29,18 @@ class PathLock;
 /// An attempt is added only after its contender has searched for the znode. Its id is never used
 /// for another create.
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
+/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class LateCreates {
  public:
   /// The limit. Beyond it, the oldest attempts are forgotten.
   static constexpr std::size_t most_attempts = 256;
 
-  explicit LateCreates(PathLock& path_lock) : path_lock_(path_lock) {}
+  explicit LateCreates(PathContext& path) : path_(path) {}
   LateCreates(const LateCreates&) = delete;
   LateCreates& operator=(const LateCreates&) = delete;
 
-  /// Adds an attempt. Without memory, it is not added.
-  void add(core::SessionId session, std::string attempt) noexcept;
+  /// Adds an attempt.
+  void add(core::SessionId session, std::string attempt);
 
  private:
   struct Attempt {
@@ -59,7 +59,7 @@ class LateCreates {
   void looked();
   bool contains(std::string_view attempt) const;
 
-  PathLock& path_lock_;
+  PathContext& path_;
   core::SessionId session_;
   std::deque<Attempt> attempts_;
   std::vector<std::string> candidates_;  ///< names of znodes still to be read

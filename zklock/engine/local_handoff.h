@@ -27,7 +27,7 @@ class LockNode;
 /// with the first one. Then the lock node waits for the delete (see Contender::drop() and
 /// LockNode::local_successor()).
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
+/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class LocalHandoff {
  public:
   /// Registers `lock node`, which waits for the znode with the czxid `predecessor`. Replaces a lock

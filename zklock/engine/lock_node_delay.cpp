@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 The lock delay of a lock node: its own marker, and the
-// markers of lost holds; see core/lock_delay.h.
+// SPDX-License-Identifier: Apache-2.0
+// The lock delay of a lock node: its own marker, and the markers of lost holds; see
+// core/lock_delay.h.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -15,18 +16,18 @@ namespace {
 
 // The write takes effect only while the own znode exists.
 request::Transaction while_queued(const LockNode& lock_node, request::Write write) {
-  return {lock_node.path_lock().path().child(lock_node.own_name()), {std::move(write)}};
+  return {lock_node.path_context().path().child(lock_node.own_name()), {std::move(write)}};
 }
 
 }  // namespace
 
 void LockNode::mark(const Effect& effect) {
   // The data show people which contender left the marker.
-  request::write::Create marker{path_lock_->path().child(effect.text),
+  request::write::Create marker{path_->path().child(effect.text),
                                 core().identify(requester_).encode()};
   client::submit_then_get(
-      core().coordinator(), while_queued(*this, std::move(marker)),
-      path_lock_->path().child(own_name()), effect.session,
+      core().coordinator(), while_queued(*this, std::move(marker)), path_->path().child(own_name()),
+      effect.session,
       entering([](LockNode& p, const client::Reply& made, const client::Reply& get) {
         // If the ACL forbids the read, the name alone decides.
         const bool unreadable = get.status == core::Status::no_auth;
@@ -44,7 +45,7 @@ void LockNode::cancel_lock_delay() {
 // The name is kept: a release before this delete has ended must delete the marker too.
 void LockNode::remove_unwanted_delay_marker(BackgroundWork::Id work) {
   if (unwanted_delay_marker().empty()) return;
-  core().remove(fsm_.session(), path_lock_->path().child(unwanted_delay_marker()), work);
+  core().remove(fsm_.session(), path_->path().child(unwanted_delay_marker()), work);
 }
 
 std::string LockNode::take_unwanted_delay_marker() {
@@ -53,7 +54,7 @@ std::string LockNode::take_unwanted_delay_marker() {
 }
 
 void LockNode::clear(const Effect& effect) {
-  const std::string marker = path_lock_->path().child(effect.text);
+  const std::string marker = path_->path().child(effect.text);
   submit(while_queued(*this, request::write::Remove{marker}), effect.session,
          entering([marker](LockNode& p, const client::Reply& r) {
            if (r.status == core::Status::ok) p.core().delay_marker_clock().forget(marker);
@@ -66,7 +67,7 @@ void LockNode::delay() {
   const core::Instant now = core().scheduler().now();
   core::Instant due = now;
   for (const core::DelayMarker& orphan : fsm_.orphans()) {
-    const std::string marker = path_lock_->path().child(orphan.name);
+    const std::string marker = path_->path().child(orphan.name);
     due = std::max(due, core().delay_marker_clock().first_seen(marker, now) + orphan.length);
   }
   if (due <= now) return run(fsm_.delay_over());

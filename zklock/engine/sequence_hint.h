@@ -12,7 +12,7 @@
 
 namespace zklock::detail {
 
-class PathLock;
+class PathContext;
 
 /// Shows by sequence numbers alone that a new znode of this client is first in the queue. Suppose
 /// that this client held the lock by the znode with number k, and that znode is deleted. Then its
@@ -42,22 +42,22 @@ class PathLock;
 /// | all    | no grant for a second; the last public object  | off                                |
 /// |        | on the path is destroyed                       |                                    |
 ///
-/// Thread-safety: none. REQUIRES: within a Section of the path lock, which owns this object.
+/// Thread-safety: none. REQUIRES: a Lock of the monitor of the path, which owns this object.
 class SequenceHint {
  public:
   /// The limit for one client. It may use many paths, and the watches of a session are bounded. The
   /// waiting contenders need most of them.
   static constexpr int most_watched_paths = 500;
 
-  explicit SequenceHint(PathLock& path_lock) : path_lock_(path_lock) {}
+  explicit SequenceHint(PathContext& path) : path_(path) {}
   SequenceHint(const SequenceHint&) = delete;
   SequenceHint& operator=(const SequenceHint&) = delete;
 
   /// Records the grant of a znode with this number. REQUIRES: the contender holds exclusively, was
   /// granted in the order of arrival, and could have used its number instead of the count.
-  void granted(core::Sequence number, core::Instant now) noexcept;
+  void granted(core::Sequence number, core::Instant now);
   /// Records that the granted znode is being deleted. Returns a callback, or an empty function. The
-  /// caller calls it without a Section when the ensemble has confirmed the delete.
+  /// caller calls it without a Lock when the ensemble has confirmed the delete.
   [[nodiscard]] std::function<void()> release_node(core::Sequence number, FencingToken token);
   /// Returns whether a new znode of this client will probably be first by its number.
   bool may_come() const noexcept { return in_a_row_ > 0 && is_known(); }
@@ -71,8 +71,6 @@ class SequenceHint {
 
  private:
   template <class Step>
-  auto within_section(Step step);
-  template <class Step>
   auto of_this_round(Step step);
   bool watch();
   void look_again(core::Instant when);
@@ -85,7 +83,7 @@ class SequenceHint {
     bool gone = false;
   };
 
-  PathLock& path_lock_;
+  PathContext& path_;
   std::optional<Last> last_;
   core::Sequence granted_{-2};  ///< last granted; -2: none, not adjacent to any
   int in_a_row_ = 0;            ///< adjacent grants in a row
@@ -96,7 +94,7 @@ class SequenceHint {
   client::TimerId timer_{};       ///< set while a watch exists
   std::uint64_t round_ = 0;       ///< identifies the watch
   std::uint64_t connection_ = 0;  ///< connection on which the watch was requested
-  FencingToken path_{};           ///< czxid of the path; 0: not armed
+  FencingToken path_token_{};     ///< czxid of the path; 0: not armed
 };
 
 }  // namespace zklock::detail

@@ -46,7 +46,7 @@ void CompositeGrant::OnLoss::operator()() const noexcept {
   try {
     ReliablePost::send(
         core, core->losses(), "lock " + hold.node(),
-        [source, until = Contender::being_told(hold)]() mutable { source.request_stop(); });
+        [source, until = Contender::delay_loss(hold)]() mutable { source.request_stop(); });
   } catch (const std::exception&) {  // no memory
     source.request_stop();
   }

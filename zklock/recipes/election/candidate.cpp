@@ -165,7 +165,7 @@ void Candidate::end(By by) {
     auto& client = self->core();
     ReliablePost::send(
         client.shared_from_this(), client.losses(), operation + (" " + self->path()),
-        [leadership_state, until = leadership_state->being_told()] { leadership_state->stop(); });
+        [leadership_state, until = leadership_state->loss_delay()] { leadership_state->stop(); });
   });
   if (!settings_.until_finished) run(fsm_.finished(leadership_state_->number()), by);
 }

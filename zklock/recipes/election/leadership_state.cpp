@@ -27,12 +27,12 @@ void LeadershipState::notify_loss(std::function<void()> on_loss) {
 
 void LeadershipState::is_lost() {
   const client::MutexLock guard(mutex_);
-  being_told_ = Contender::being_told(hold_);
+  loss_delay_ = Contender::delay_loss(hold_);
 }
 
-std::shared_ptr<void> LeadershipState::being_told() const {
+std::shared_ptr<void> LeadershipState::loss_delay() const {
   const client::MutexLock guard(mutex_);
-  return being_told_;
+  return loss_delay_;
 }
 
 void LeadershipState::release() noexcept {
@@ -41,7 +41,7 @@ void LeadershipState::release() noexcept {
   std::shared_ptr<void> told;
   {
     const client::MutexLock guard(mutex_);
-    told = std::move(being_told_);
+    told = std::move(loss_delay_);
     hold = std::move(hold_);
     proclamation_writer = std::move(proclamation_writer_);
   }

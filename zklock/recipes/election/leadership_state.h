@@ -33,8 +33,8 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// returning. Never calls it after this object is destroyed.
   void notify_loss(std::function<void()> on_loss);
   /// Returns an object, or null. While the caller retains it after a loss, the lock znode is not
-  /// deleted yet; see Contender::being_told().
-  std::shared_ptr<void> being_told() const;
+  /// deleted yet; see Contender::delay_loss().
+  std::shared_ptr<void> loss_delay() const;
   /// Makes state() return `lost` from now on. The lock is retained until release().
   void end() noexcept { ended_ = true; }
   /// Stops the token that over() returns. The user's callbacks run on this thread.
@@ -84,7 +84,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// Null after release().
   std::shared_ptr<ProclamationWriter> proclamation_writer_ ZKLOCK_GUARDED_BY(mutex_);
   Hold hold_ ZKLOCK_GUARDED_BY(mutex_);
-  std::shared_ptr<void> being_told_ ZKLOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<void> loss_delay_ ZKLOCK_GUARDED_BY(mutex_);
 
   // Last, so that it is destroyed first: no call begins after that.
   std::optional<std::stop_callback<OnLoss>> on_loss_;

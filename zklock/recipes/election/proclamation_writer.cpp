@@ -17,7 +17,7 @@ namespace {
 std::string node_beside(const Contender& leader) {
   const std::string own = leader.grant().node();
   const auto name = core::ZnodeName::parse(std::string_view(own).substr(own.rfind('/') + 1));
-  return leader.path_lock().path().child(core::proclamation_node(name->sequence));
+  return leader.path_context().path().child(core::proclamation_node(name->sequence));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class ProclamationWriter {
   ProclamationWriter& operator=(const ProclamationWriter&) = delete;
   ~ProclamationWriter();
 
-  EngineContext& core() const noexcept { return leader_->path_lock().core(); }
+  EngineContext& core() const noexcept { return leader_->path_context().core(); }
   const std::shared_ptr<Contender>& leader() const noexcept { return leader_; }
   const std::string& node() const noexcept { return node_; }
   /// Arranges that the znode is deleted together with the lock znode. Returns false if the leader
