@@ -34,15 +34,16 @@ class ArrivalWatch {
 
   /// Lists the children and sets the watch, on `session`. Does nothing if the watch is asking or
   /// armed.
-  void look(std::weak_ptr<void> owner, core::SessionId session, Handlers handlers);
+  void look(std::weak_ptr<void> owner, core::SessionId session, Handlers handlers)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether no event has arrived since the children were listed.
-  bool armed() const noexcept { return armed_; }
-  void end() noexcept;
+  bool armed() const noexcept ZKLOCK_REQUIRES(path_mutex) { return armed_; }
+  void end() noexcept ZKLOCK_REQUIRES(path_mutex);
 
  private:
   PathContext& path_;
-  WatchSlot slot_;
-  bool armed_ = false;  ///< false: off or asking
+  WatchSlot slot_ ZKLOCK_GUARDED_BY(path_mutex);
+  bool armed_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< false: off or asking
 };
 
 }  // namespace zklock::detail

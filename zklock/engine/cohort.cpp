@@ -34,9 +34,10 @@ std::shared_ptr<const LockNode> Cohort::idle_node() const noexcept {
 template <class Step>
 auto Cohort::for_this_node(Step step) {
   return under_lock(weak_from_this(), path_,
-                    [this, node = std::weak_ptr(node_), step](const auto&... news) {
-                      if (node_ && node.lock() == node_) step(*this, news...);
-                    });
+                    [this, node = std::weak_ptr(node_), step](const auto&... news)
+                        ZKLOCK_REQUIRES(path_mutex) {
+                          if (node_ && node.lock() == node_) step(*this, news...);
+                        });
 }
 
 // ---- contenders arrive and leave ----------------------------------------------------------------
@@ -303,7 +304,8 @@ void Cohort::count_if_due() {
   if (state_ != State::held || waiting_.empty() || !allowance_.worth_asking()) return;
   path_.core().coordinator().submit(
       {.operation = request::CountChildren{path_.path().str()}, .session = node_->session()},
-      for_this_node([](Cohort& self, const client::Reply& reply) { self.on_counted(reply); }));
+      for_this_node([](Cohort& self, const client::Reply& reply)
+                        ZKLOCK_REQUIRES(path_mutex) { self.on_counted(reply); }));
   allowance_.asks();  // last: if submit() throws, no request is under way
 }
 
@@ -350,8 +352,9 @@ void Cohort::end_idling() {
 
 void Cohort::look_for_arrivals() {
   arrivals_.look(weak_from_this(), node_->session(),
-                 {.listed = [this](const client::Reply& reply) { on_listed(reply); },
-                  .arrived = [this] { on_arrival(); }});
+                 {.listed = [this](const client::Reply& reply)
+                                ZKLOCK_REQUIRES(path_mutex) { on_listed(reply); },
+                  .arrived = [this]() ZKLOCK_REQUIRES(path_mutex) { on_arrival(); }});
 }
 
 // The list shows whether the change was a contender. While the lock node is held, that can wait.

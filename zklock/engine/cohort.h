@@ -93,38 +93,41 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   bool agrees(const core::AcquireFsm::Policy& policy,
               const core::CohortPolicy& terms) const noexcept;
   const core::AcquireFsm::Policy& policy() const noexcept { return policy_; }
-  bool has_node() const noexcept { return node_ != nullptr; }
+  bool has_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_ != nullptr; }
   /// Returns the shared lock node if it is idle, else null.
-  std::shared_ptr<const LockNode> idle_node() const noexcept;
+  std::shared_ptr<const LockNode> idle_node() const noexcept ZKLOCK_REQUIRES(path_mutex);
 
   // Called by contenders.
   /// Adds a contender that begins to wait. It gets a lock node now or later; or, if it is a single
   /// attempt that cannot be granted at once, its on_ended() is called.
-  void begin(const std::shared_ptr<CohortMember>& member, const Requester& requester);
+  void begin(const std::shared_ptr<CohortMember>& member, const Requester& requester)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Removes a contender that stops waiting. Returns false if it was in a lock node without a
   /// contender behind it: then the caller must give that lock node up.
-  bool leave(const CohortMember& member);
+  bool leave(const CohortMember& member) ZKLOCK_REQUIRES(path_mutex);
   /// Returns 0 if the contender is in a lock node, 1 if it is the first one behind the shared lock
   /// node, and so on.
-  std::size_t members_ahead(const CohortMember& member) const;
+  std::size_t members_ahead(const CohortMember& member) const ZKLOCK_REQUIRES(path_mutex);
   /// The lock node was granted to `member`. If there is no shared lock node, it becomes the shared
   /// one. Returns how many contenders were granted on this znode before.
   std::uint64_t record_grant(const std::shared_ptr<LockNode>& lock_node,
-                             const std::shared_ptr<CohortMember>& member);
+                             const std::shared_ptr<CohortMember>& member)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Decides what to do after the contender in the lock node has released. Returns nothing if the
   /// znode has to be deleted.
-  std::optional<ReleasePlan> decide_release(const LockNode& lock_node) const;
+  std::optional<ReleasePlan> decide_release(const LockNode& lock_node) const
+      ZKLOCK_REQUIRES(path_mutex);
   /// Carries out a plan that decide_release() has returned.
-  void execute(ReleasePlan plan);
+  void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
   /// The lock node has been lost or released. The contenders behind it get a new lock node.
-  void remove_node(const LockNode& lock_node);
+  void remove_node(const LockNode& lock_node) ZKLOCK_REQUIRES(path_mutex);
 
   /// Releases the lock node if it is idle.
-  void end_idling();
-  void on_path_recreated();
+  void end_idling() ZKLOCK_REQUIRES(path_mutex);
+  void on_path_recreated() ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the lock node and all contenders: the client is closing. The path lock notifies the
   /// contenders.
-  void close();
+  void close() ZKLOCK_REQUIRES(path_mutex);
 
  private:
   enum class State { none, queued, held, idle };
@@ -134,61 +137,68 @@ class Cohort final : private LockNodeObserver, public std::enable_shared_from_th
   };
 
   // Events of the shared lock node.
-  void on_granted() override;
-  void on_failed(Errc error, const std::string& cause) override;
-  void on_ended() override;
-  void on_lost(LossCause cause) override;
-  void on_position(std::size_t position) override;
-  void on_suspended() override;
-  void on_resumed() override;
-  void on_release_requested(bool force) override;
-  void on_unreachable(const std::string& cause) override;
-  void on_tick() override;
+  void on_granted() override ZKLOCK_REQUIRES(path_mutex);
+  void on_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_ended() override ZKLOCK_REQUIRES(path_mutex);
+  void on_lost(LossCause cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_position(std::size_t position) override ZKLOCK_REQUIRES(path_mutex);
+  void on_suspended() override ZKLOCK_REQUIRES(path_mutex);
+  void on_resumed() override ZKLOCK_REQUIRES(path_mutex);
+  void on_release_requested(bool force) override ZKLOCK_REQUIRES(path_mutex);
+  void on_unreachable(const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_tick() override ZKLOCK_REQUIRES(path_mutex);
 
-  bool is_shared(const LockNode& lock_node) const noexcept { return node_.get() == &lock_node; }
-  std::deque<Waiting>::const_iterator find(const CohortMember& member) const;
+  bool is_shared(const LockNode& lock_node) const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return node_.get() == &lock_node;
+  }
+  std::deque<Waiting>::const_iterator find(const CohortMember& member) const
+      ZKLOCK_REQUIRES(path_mutex);
   /// Returns a callback that calls `step(*this, arguments...)` if the shared lock node is then the
   /// same as now.
   template <class Step>
-  auto for_this_node(Step step);
-  void wait_behind(const std::shared_ptr<CohortMember>& member, const Requester& requester);
-  Waiting take_next();
-  void queue(const std::shared_ptr<CohortMember>& member, Requester requester);
+  auto for_this_node(Step step) ZKLOCK_REQUIRES(path_mutex);
+  void wait_behind(const std::shared_ptr<CohortMember>& member, const Requester& requester)
+      ZKLOCK_REQUIRES(path_mutex);
+  Waiting take_next() ZKLOCK_REQUIRES(path_mutex);
+  void queue(const std::shared_ptr<CohortMember>& member, Requester requester)
+      ZKLOCK_REQUIRES(path_mutex);
   void set_node(std::shared_ptr<LockNode> lock_node, const std::shared_ptr<CohortMember>& member,
-                State state);
-  std::shared_ptr<LockNode> forget_node();
-  void delete_node(LockNode::Manner manner);
-  void queue_the_rest();
-  bool hand_to(const std::shared_ptr<CohortMember>& member);
-  void hand_to_next();
-  void serve_idle();
-  bool may_serve_idle() const;
-  bool may_idle() const;
-  void become_idle();
-  void look_for_arrivals();
-  void on_arrival();
-  void on_listed(const client::Reply& reply);
-  void count_if_due();
-  void on_counted(const client::Reply& reply);
-  std::int32_t own_children() const;
-  void notify_position(std::size_t index);
-  void notify_positions(std::size_t from);
+                State state) ZKLOCK_REQUIRES(path_mutex);
+  std::shared_ptr<LockNode> forget_node() ZKLOCK_REQUIRES(path_mutex);
+  void delete_node(LockNode::Manner manner) ZKLOCK_REQUIRES(path_mutex);
+  void queue_the_rest() ZKLOCK_REQUIRES(path_mutex);
+  bool hand_to(const std::shared_ptr<CohortMember>& member) ZKLOCK_REQUIRES(path_mutex);
+  void hand_to_next() ZKLOCK_REQUIRES(path_mutex);
+  void serve_idle() ZKLOCK_REQUIRES(path_mutex);
+  bool may_serve_idle() const ZKLOCK_REQUIRES(path_mutex);
+  bool may_idle() const ZKLOCK_REQUIRES(path_mutex);
+  void become_idle() ZKLOCK_REQUIRES(path_mutex);
+  void look_for_arrivals() ZKLOCK_REQUIRES(path_mutex);
+  void on_arrival() ZKLOCK_REQUIRES(path_mutex);
+  void on_listed(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  void count_if_due() ZKLOCK_REQUIRES(path_mutex);
+  void on_counted(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  std::int32_t own_children() const ZKLOCK_REQUIRES(path_mutex);
+  void notify_position(std::size_t index) ZKLOCK_REQUIRES(path_mutex);
+  void notify_positions(std::size_t from) ZKLOCK_REQUIRES(path_mutex);
 
   PathQueue& path_;
   const core::AcquireFsm::Policy policy_;
   const core::CohortPolicy terms_;
 
-  State state_ = State::none;
-  std::shared_ptr<LockNode> node_;
-  std::weak_ptr<CohortMember> member_;  ///< the contender in the lock node
-  std::deque<Waiting> waiting_;         ///< behind the lock node
+  State state_ ZKLOCK_GUARDED_BY(path_mutex) = State::none;
+  std::shared_ptr<LockNode> node_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::weak_ptr<CohortMember> member_
+      ZKLOCK_GUARDED_BY(path_mutex);                           ///< the contender in the lock node
+  std::deque<Waiting> waiting_ ZKLOCK_GUARDED_BY(path_mutex);  ///< behind the lock node
   // describe the shared lock node
-  ArrivalWatch arrivals_;
-  core::CohortBudget allowance_;
-  std::uint64_t grants_ = 0;             ///< on its znode
-  bool release_requested_ = false;       ///< no further hand-off
-  std::optional<std::size_t> position_;  ///< in the path's queue; nothing if unknown
-  core::Instant idle_since_{};
+  ArrivalWatch arrivals_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::CohortBudget allowance_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::uint64_t grants_ ZKLOCK_GUARDED_BY(path_mutex) = 0;        ///< on its znode
+  bool release_requested_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< no further hand-off
+  std::optional<std::size_t> position_
+      ZKLOCK_GUARDED_BY(path_mutex);  ///< in the path's queue; nothing if unknown
+  core::Instant idle_since_ ZKLOCK_GUARDED_BY(path_mutex){};
 };
 
 }  // namespace zklock::detail

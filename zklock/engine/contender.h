@@ -56,47 +56,52 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   ~Contender();
 
   /// Begins to wait for the lock.
-  void start(const Requester& requester);
+  void start(const Requester& requester) ZKLOCK_REQUIRES(path_mutex);
   /// Adds a call. The call waits with this contender, or nests if the contender holds.
-  void join(const std::shared_ptr<PendingAcquire>& call);
+  void join(const std::shared_ptr<PendingAcquire>& call) ZKLOCK_REQUIRES(path_mutex);
   /// Forgets the abandoned calls. Withdraws the contender if no other call waits.
-  void sweep();
+  void sweep() ZKLOCK_REQUIRES(path_mutex);
   /// Ends the waiting calls of this public object with Error(closed).
-  void leave_all(const void* on_behalf);
+  void leave_all(const void* on_behalf) ZKLOCK_REQUIRES(path_mutex);
   /// Ends all waiting calls with this error.
-  void fail(Errc error, const std::string& cause);
+  void fail(Errc error, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
   /// Undoes a start() that has thrown. Forgets the waiting calls without completing them: their
   /// caller gets an exception instead.
-  void undo_start() noexcept;
+  void undo_start() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Releases one count. After the last count, the znode is deleted, or the cohort hands it off or
   /// retains it. `thread_ended`: the owner's thread has ended, perhaps in the middle of its work
   /// under the lock. Returns `refused` if there is no count of this kind.
-  core::Ownership::Dropped drop(core::CountKind kind, bool thread_ended = false);
+  core::Ownership::Dropped drop(core::CountKind kind, bool thread_ended = false)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Ends the waiting calls with Error(closed), and loses a hold: the client is closing.
-  void close();
-  const core::Ownership& ownership() const noexcept { return ownership_; }
+  void close() ZKLOCK_REQUIRES(path_mutex);
+  const core::Ownership& ownership() const noexcept ZKLOCK_REQUIRES(path_mutex) {
+    return ownership_;
+  }
   /// Loses the hold if its lease or its hold limit has passed by the clock.
-  void check_validity();
+  void check_validity() ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the contender holds, by the clock.
-  bool is_valid() const noexcept {
+  bool is_valid() const noexcept ZKLOCK_REQUIRES(path_mutex) {
     return ownership_.state() == core::Ownership::State::held && grant_->valid();
   }
   /// Returns the lock node that this contender is in, or behind.
-  const LockNode& lock_node() const noexcept { return *node_; }
+  const LockNode& lock_node() const noexcept ZKLOCK_REQUIRES(path_mutex) { return *node_; }
   /// Returns how many contenders of this client are ahead of this one in its lock node.
-  std::size_t members_ahead() const { return cohort_ ? cohort_->members_ahead(*this) : 0; }
+  std::size_t members_ahead() const ZKLOCK_REQUIRES(path_mutex) {
+    return cohort_ ? cohort_->members_ahead(*this) : 0;
+  }
   const Owner& key() const noexcept { return key_; }
   /// Loses the hold if it has lapsed by the clock; else reports its coming end when that is due.
-  void look_at_the_clock();
+  void look_at_the_clock() ZKLOCK_REQUIRES(path_mutex);
   /// The path was recreated: the znode is lost if it was in the old path.
-  void on_path_recreated() { node_->on_path_recreated(); }
+  void on_path_recreated() ZKLOCK_REQUIRES(path_mutex) { node_->on_path_recreated(); }
 
   // Used by Hold: from any thread, without a Lock.
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
   /// REQUIRES: the contender was granted.
   const Grant& grant() const noexcept { return *grant_; }
   const Owner& owner() const noexcept { return reporter_.owner(); }
-  std::int32_t permits() const noexcept { return node_->policy().rule.wanted; }
+  std::int32_t permits() const noexcept { return grant_->permits(); }
   PathContext& path_context() const noexcept { return *path_; }
   /// Returns an object for a recipe whose own loss follows from the loss of `hold`; see
   /// LossNotification::delay().
@@ -115,37 +120,38 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   // CohortMember and LockNodeObserver.
   bool waits() const noexcept override { return waits_; }
   bool is_heard() const noexcept override { return reporter_.is_heard(); }
-  void set_lock_node(std::shared_ptr<LockNode> lock_node) noexcept override {
+  void set_lock_node(std::shared_ptr<LockNode> lock_node) noexcept override
+      ZKLOCK_REQUIRES(path_mutex) {
     node_ = std::move(lock_node);
   }
-  void on_refused(Errc error, const std::string& cause) override;
-  void on_granted() override;
-  void on_failed(Errc error, const std::string& cause) override;
-  void on_ended() override;
-  void on_lost(LossCause cause) override;
-  void on_position(std::size_t position) override;
-  void on_suspended() override;
-  void on_resumed() override;
-  void on_release_requested(bool force) override;
-  void on_unreachable(const std::string& cause) override;
+  void on_refused(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_granted() override ZKLOCK_REQUIRES(path_mutex);
+  void on_failed(Errc error, const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_ended() override ZKLOCK_REQUIRES(path_mutex);
+  void on_lost(LossCause cause) override ZKLOCK_REQUIRES(path_mutex);
+  void on_position(std::size_t position) override ZKLOCK_REQUIRES(path_mutex);
+  void on_suspended() override ZKLOCK_REQUIRES(path_mutex);
+  void on_resumed() override ZKLOCK_REQUIRES(path_mutex);
+  void on_release_requested(bool force) override ZKLOCK_REQUIRES(path_mutex);
+  void on_unreachable(const std::string& cause) override ZKLOCK_REQUIRES(path_mutex);
 
   std::shared_ptr<CohortMember> as_member() { return {shared_from_this(), this}; }
   EngineContext& core() const noexcept { return path_->core(); }
   /// Returns why a call of this kind may not join; nothing if it may.
-  std::optional<Error> refusal(core::CountKind kind) const;
-  const core::AcquireFsm::Policy& policy() const noexcept;
-  core::QueueRule rule_for(const Calls& waiting) const;
-  void withdraw();
-  void depart();
-  void decline(core::CountKind kind);
+  std::optional<Error> refusal(core::CountKind kind) const ZKLOCK_REQUIRES(path_mutex);
+  const core::AcquireFsm::Policy& policy() const noexcept ZKLOCK_REQUIRES(path_mutex);
+  core::QueueRule rule_for(const Calls& waiting) const ZKLOCK_REQUIRES(path_mutex);
+  void withdraw() ZKLOCK_REQUIRES(path_mutex);
+  void depart() ZKLOCK_REQUIRES(path_mutex);
+  void decline(core::CountKind kind) ZKLOCK_REQUIRES(path_mutex);
   /// Makes the hold lost: ends its grant, calls the loss callbacks, then deletes the znode.
-  void lose(LossCause why);
-  void delete_lost_node(BackgroundWork::Id work);
-  ReleasePlan decide_release() const;
-  void execute(ReleasePlan plan);
-  void remove_node(LockNode::Manner manner);
-  void downgrade_if_only_shared();
-  void complete_all(Errc code, const std::string& cause);
+  void lose(LossCause why) ZKLOCK_REQUIRES(path_mutex);
+  void delete_lost_node(BackgroundWork::Id work) ZKLOCK_REQUIRES(path_mutex);
+  ReleasePlan decide_release() const ZKLOCK_REQUIRES(path_mutex);
+  void execute(ReleasePlan plan) ZKLOCK_REQUIRES(path_mutex);
+  void remove_node(LockNode::Manner manner) ZKLOCK_REQUIRES(path_mutex);
+  void downgrade_if_only_shared() ZKLOCK_REQUIRES(path_mutex);
+  void complete_all(Errc code, const std::string& cause) ZKLOCK_REQUIRES(path_mutex);
   AcquireOutcome closed() const;
   Error error(Errc code, std::string_view cause) const;
 
@@ -155,12 +161,13 @@ class Contender final : private CohortMember, public std::enable_shared_from_thi
   const LockEventReporter reporter_;
   const bool waits_;
 
-  // guarded by the monitor
-  bool is_unfinished_ = false;  ///< its thread ended while holding the lock
-  core::Ownership ownership_;
-  std::shared_ptr<LockNode> node_;  ///< null only before start(); constant after the grant
-  Calls calls_;                     ///< waiting calls
-  std::weak_ptr<LossNotification> loss_;
+  bool is_unfinished_ ZKLOCK_GUARDED_BY(path_mutex) =
+      false;  ///< its thread ended while holding the lock
+  core::Ownership ownership_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::shared_ptr<LockNode> node_
+      ZKLOCK_GUARDED_BY(path_mutex);  ///< null only before start(); constant after the grant
+  Calls calls_ ZKLOCK_GUARDED_BY(path_mutex);  ///< waiting calls
+  std::weak_ptr<LossNotification> loss_ ZKLOCK_GUARDED_BY(path_mutex);
 
   // set before the grant is reported, then constant
   std::unique_ptr<Grant> grant_;

@@ -22,12 +22,14 @@ void Contender::on_granted() {
   const std::uint64_t turn = cohort_ ? cohort_->record_grant(node_, as_member()) : 0;
   std::function<void()> look;
   if (limit.longest) {
-    look = under_lock(weak_from_this(), *path_, [this] { look_at_the_clock(); });
+    look = under_lock(weak_from_this(), *path_,
+                      [this]() ZKLOCK_REQUIRES(path_mutex) { look_at_the_clock(); });
   }
   grant_ = std::make_unique<Grant>(core(), reporter_,
                                    Grant::Terms{.token = {node_->token().zxid, turn},
                                                 .node = path_->child(node_->own_name()),
                                                 .lease = node_->lease(),
+                                                .permits = policy().rule.wanted,
                                                 .limit = limit},
                                    std::move(look));
   ownership_.granted();  // after grant_ is set: is_valid() reads it
@@ -45,7 +47,8 @@ void Contender::on_granted() {
 // Releases the grant at the end of this Lock: all calls were abandoned meanwhile.
 void Contender::decline(core::CountKind kind) {
   ownership_.add(kind);
-  path_->monitor().before_unlock([self = shared_from_this(), kind] { self->drop(kind); });
+  path_->monitor().before_unlock([self = shared_from_this(), kind]()
+                                     ZKLOCK_REQUIRES(path_mutex) { self->drop(kind); });
 }
 
 void Contender::check_validity() {
@@ -91,7 +94,8 @@ void Contender::lose(LossCause why) {
   node_->end_watches();
   LossNotification::DeleteNode delete_node;
   if (why != LossCause::node) {
-    delete_node = [self](BackgroundWork::Id work) { self->delete_lost_node(work); };
+    delete_node = [self](BackgroundWork::Id work)
+                      ZKLOCK_REQUIRES(path_mutex) { self->delete_lost_node(work); };
   }
   const auto loss =
       std::make_shared<LossNotification>(path_, grant_->loss_source(), std::move(delete_node));
@@ -159,8 +163,9 @@ void Contender::execute(ReleasePlan plan) {
     case ReleasePlan::remove: remove_node(LockNode::Manner::release); break;
     case ReleasePlan::remove_soon:
       node_->end_hold();
-      path_->monitor().defer(
-          [self = shared_from_this()] { self->remove_node(LockNode::Manner::unannounced); });
+      path_->monitor().defer([self = shared_from_this()]() ZKLOCK_REQUIRES(path_mutex) {
+        self->remove_node(LockNode::Manner::unannounced);
+      });
       break;
     case ReleasePlan::remove_as_lost: remove_node(LockNode::Manner::unfinished); break;
   }

@@ -6,6 +6,8 @@
 #include <deque>
 #include <memory>
 
+#include "zklock/engine/path_mutex.h"
+
 namespace zklock::detail {
 
 /// Limits how many lock nodes of one lock path have their create under way at a time. The other
@@ -36,23 +38,23 @@ class CreateLimiter {
   CreateLimiter& operator=(const CreateLimiter&) = delete;
 
   /// Calls let_through() now, or later when the limit permits it.
-  void enter(const std::shared_ptr<Waiter>& waiter);
+  void enter(const std::shared_ptr<Waiter>& waiter) ZKLOCK_REQUIRES(path_mutex);
   /// Records that a lock node has passed, and lets waiting lock nodes through.
-  void passed();
+  void passed() ZKLOCK_REQUIRES(path_mutex);
   /// Removes `waiter` from the line. Returns false if it is not in the line.
-  bool withdraw(const Waiter& waiter);
+  bool withdraw(const Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
   /// Empties the line: no waiting lock node is let through any more.
-  void close() noexcept { line_.clear(); }
+  void close() noexcept ZKLOCK_REQUIRES(path_mutex) { line_.clear(); }
 
  private:
   using Line = std::deque<std::shared_ptr<Waiter>>;
-  Line::iterator where(const Waiter& waiter);
-  void let_through(Waiter& waiter);
+  Line::iterator where(const Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
+  void let_through(Waiter& waiter) ZKLOCK_REQUIRES(path_mutex);
 
   const std::size_t at_once_;
-  std::size_t under_way_ = 0;
+  std::size_t under_way_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
   /// Waiting lock nodes, by their numbers. Empty while fewer than at_once_ are under way.
-  Line line_;
+  Line line_ ZKLOCK_GUARDED_BY(path_mutex);
 };
 
 }  // namespace zklock::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "zklock/engine/held_node_path.h"
 #include "zklock/engine/hold_limit_timer.h"
 #include "zklock/engine/lock_event_reporter.h"
+#include "zklock/engine/path_mutex.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/fencing_token.h"
 #include "zklock/hold.h"
@@ -30,6 +32,7 @@ class Grant {
     FencingToken token;
     std::string node;  ///< full path of the znode at the grant
     std::shared_ptr<core::Lease> lease;
+    std::int32_t permits = 1;
     core::HoldLimit limit = {};
   };
   /// Begins the hold and reports LockEvent::Kind::acquired. With a limit, `look` is called when the
@@ -48,6 +51,7 @@ class Grant {
     return node();
   }
   bool is_node_asked_for() const noexcept { return is_node_asked_for_.load(); }
+  std::int32_t permits() const noexcept { return terms_.permits; }
   SessionId session() const noexcept { return terms_.lease->session(); }
 
   /// Returns whether the lease and the hold limit have not passed by the clock. A call after either
@@ -66,8 +70,8 @@ class Grant {
   bool renew(std::optional<core::Duration> length) { return limit_timer_.renew(length); }
   /// Reports LockEvent::Kind::expiring once, when the end of the hold limit is near.
   void look_at_the_clock() noexcept;
-  void suspended() noexcept;
-  void resumed() noexcept;
+  void suspended() noexcept ZKLOCK_REQUIRES(path_mutex);
+  void resumed() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
   std::stop_source on_release_requested() noexcept;
   /// Makes state() return `lost` from now on, and reports `why`. Does not stop loss_source(): that
@@ -94,7 +98,7 @@ class Grant {
   mutable std::atomic<bool> is_node_asked_for_{false};
   const std::stop_source loss_;
   const std::stop_source request_;
-  bool told_suspended_ = false;  ///< guarded by the monitor
+  bool told_suspended_ ZKLOCK_GUARDED_BY(path_mutex) = false;
 };
 
 }  // namespace zklock::detail

@@ -60,14 +60,15 @@ void LateCreates::look_later() {
   for (Attempt& attempt : attempts_) attempt.in_look = true;
   client::Scheduler& scheduler = path_.core().scheduler();
   scheduler.at(scheduler.now() + path_.core().keeper().timeout() / 2,
-               of_this_session([this] { look(); }));
+               of_this_session([this]() ZKLOCK_REQUIRES(path_mutex) { look(); }));
   is_looking_ = true;
 }
 
 void LateCreates::look() {
   path_.core().coordinator().submit(
       {.operation = request::ListChildren{path_.path().str()}, .session = session_},
-      of_this_session([this](const client::Reply& reply) { listed(reply); }));
+      of_this_session([this](const client::Reply& reply)
+                          ZKLOCK_REQUIRES(path_mutex) { listed(reply); }));
 }
 
 void LateCreates::listed(const client::Reply& reply) {
@@ -85,7 +86,8 @@ void LateCreates::inspect_next() {
   if (candidates_.empty()) return looked();
   path_.core().coordinator().submit(
       {.operation = request::Get{path_.path().child(candidates_.back())}, .session = session_},
-      of_this_session([this](const client::Reply& reply) { inspected(reply); }));
+      of_this_session([this](const client::Reply& reply)
+                          ZKLOCK_REQUIRES(path_mutex) { inspected(reply); }));
 }
 
 void LateCreates::inspected(const client::Reply& reply) {

@@ -54,13 +54,14 @@ void LockNode::carry_out(const Effect& effect) {
     case Effect::Kind::create: create(); return;
     case Effect::Kind::move: move(effect.text); return;
     case Effect::Kind::create_parents:
-      create_id_ =
-          submit(request::CreateParents{path}, {}, on_reply([](LockNode& p, const auto& r) {
-                   return p.fsm_.parents_created(p.status_unbound(r), r.detail);
-                 }));
+      create_id_ = submit(request::CreateParents{path}, {},
+                          on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+                            return p.fsm_.parents_created(p.status_unbound(r), r.detail);
+                          }));
       return;
     case Effect::Kind::check_parent:
-      submit(request::Check{path}, effect.session, on_reply([](LockNode& p, const auto& r) {
+      submit(request::Check{path}, effect.session,
+             on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
                return p.fsm_.checked(r.status, false, r.detail);
              }));
       return;
@@ -68,19 +69,21 @@ void LockNode::carry_out(const Effect& effect) {
     case Effect::Kind::list: list(effect.session); return;
     case Effect::Kind::seed_count:
       submit(request::Transaction{{}, {request::write::Create{count_path(), effect.text}}},
-             effect.session, on_reply([](LockNode& p, const auto& r) {
+             effect.session, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
                return p.fsm_.count_seeded(r.status, r.detail);
              }));
       return;
     case Effect::Kind::inspect:
       submit(request::Get{path_->path().child(effect.text)}, effect.session,
-             on_reply([](LockNode& p, const auto& r) { return p.inspected(r); }));
+             on_reply([](LockNode& p, const auto& r)
+                          ZKLOCK_REQUIRES(path_mutex) { return p.inspected(r); }));
       return;
     case Effect::Kind::watch: watch_predecessor(effect); return;
     case Effect::Kind::unwatch: watches_.unwatch_predecessors(); return;
     case Effect::Kind::remove_parent:
       if (!effect.text.empty()) return make_path_anew();
-      create_id_ = submit(request::Delete{path}, {}, on_reply([](LockNode& p, const auto& r) {
+      create_id_ = submit(request::Delete{path}, {},
+                          on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
                             return p.fsm_.parent_removed(p.status_unbound(r), r.detail);
                           }));
       return;
@@ -88,7 +91,7 @@ void LockNode::carry_out(const Effect& effect) {
       const std::string child = path_->path().child(effect.text);
       create_id_ = submit(
           request::Transaction{{}, {request::write::Create{child}, request::write::Remove{child}}},
-          {}, on_reply([](LockNode& p, const auto& r) {
+          {}, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
             return p.fsm_.number_skipped(p.status_unbound(r), r.detail);
           }));
       return;
@@ -147,7 +150,7 @@ void LockNode::ask_for_node() {
   data.attempt = fsm_.attempt();
   const std::string& path = path_->path().str();
   create_id_ = submit(request::CreateContender{path, fsm_.present_rule().prefix(), data.encode()},
-                      {}, on_reply([](LockNode& p, const auto& r) {
+                      {}, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
                         if (r.status == Status::ok) p.node_made();
                         p.queued_ms_ = r.created_ms;
                         return p.fsm_.created(p.answer_of(r), p.lease_valid(r.session));
@@ -169,7 +172,8 @@ void LockNode::count() {
   if (fsm_.present_rule().shares_count()) return list({});
   if (!fsm_.counts()) return;
   count_id_ = submit(
-      request::CountChildren{path_->path().str()}, {}, on_reply([](LockNode& p, const auto& r) {
+      request::CountChildren{path_->path().str()}, {},
+      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
         p.path_->path_seen(r);
         return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, p.lease_valid());
       }));
@@ -216,18 +220,20 @@ void LockNode::move(const std::string& attempt) {
                                                    .ephemeral = true,
                                                    .contender = true,
                                                    .sequential = true}}},
-      fsm_.session(), on_reply([](LockNode& p, const client::Reply& made) {
+      fsm_.session(),
+      on_reply([](LockNode& p, const client::Reply& made) ZKLOCK_REQUIRES(path_mutex) {
         if (made.status != Status::ok) return p.fsm_.moved(p.answer_of(made));
         p.submit(request::CountChildren{p.path_->path().child(made.name)}, made.session,
-                 p.on_reply([made](LockNode& self, const client::Reply& stat) {
-                   client::Reply whole = made;
-                   // If the path was recreated meanwhile, it may be another contender's znode.
-                   const bool own =
-                       stat.status == Status::ok && stat.ephemeral_owner == made.session;
-                   whole.status = own ? Status::ok : Status::unknown;
-                   whole.token = stat.token;
-                   return self.fsm_.moved(self.answer_of(whole));
-                 }));
+                 p.on_reply([made](LockNode& self, const client::Reply& stat)
+                                ZKLOCK_REQUIRES(path_mutex) {
+                                  client::Reply whole = made;
+                                  // If the path was recreated meanwhile, it may be another contender's znode.
+                                  const bool own = stat.status == Status::ok &&
+                                                   stat.ephemeral_owner == made.session;
+                                  whole.status = own ? Status::ok : Status::unknown;
+                                  whole.token = stat.token;
+                                  return self.fsm_.moved(self.answer_of(whole));
+                                }));
         return core::AcquireEffects{};
       }));
 }
@@ -246,12 +252,12 @@ core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
 // it is the own znode. The server executes the read after the check.
 void LockNode::check_own(SessionId session) {
   const std::string path = path_->path().child(fsm_.own_name());
-  client::submit_then_get(core().coordinator(), request::Check{path}, path, session,
-                          on_reply([](LockNode& p, const auto& check, const auto& get) {
-                            const client::Reply& r = check.status == Status::ok ? get : check;
-                            return p.fsm_.checked(p.status_for_own(check, get), p.lease_valid(),
-                                                  r.detail);
-                          }));
+  client::submit_then_get(
+      core().coordinator(), request::Check{path}, path, session,
+      on_reply([](LockNode& p, const auto& check, const auto& get) ZKLOCK_REQUIRES(path_mutex) {
+        const client::Reply& r = check.status == Status::ok ? get : check;
+        return p.fsm_.checked(p.status_for_own(check, get), p.lease_valid(), r.detail);
+      }));
 }
 
 /// Returns the status of `first`, a request that names the own znode. If the reply `get` after it
@@ -273,7 +279,8 @@ std::string LockNode::count_path() const {
 // would prevent its deletion anyway.
 void LockNode::make_path_anew() {
   create_id_ =
-      submit(request::Get{count_path()}, {}, on_reply([](LockNode& p, const auto& count) {
+      submit(request::Get{count_path()}, {},
+             on_reply([](LockNode& p, const auto& count) ZKLOCK_REQUIRES(path_mutex) {
                if (count.status != Status::ok)
                  return p.fsm_.parent_removed(p.status_unbound(count), count.detail);
                const std::string& path = p.path_->path().str();
@@ -282,7 +289,7 @@ void LockNode::make_path_anew() {
                                         {request::write::Remove{p.count_path(), count.version},
                                          request::write::Remove{path}, request::write::Create{path},
                                          request::write::Create{p.count_path(), count.data}}},
-                   {}, p.on_reply([](LockNode& self, const auto& made) {
+                   {}, p.on_reply([](LockNode& self, const auto& made) ZKLOCK_REQUIRES(path_mutex) {
                      return self.fsm_.parent_removed(self.status_unbound(made), made.detail);
                    }));
                return core::AcquireEffects{};
@@ -292,9 +299,10 @@ void LockNode::make_path_anew() {
 void LockNode::list(SessionId session) {
   const std::string& path = path_->path().str();
   if (!fsm_.present_rule().shares_count()) {
-    const auto list =
-        submit(request::ListChildren{path}, session,
-               on_reply([](LockNode& p, const auto& r) { return p.listed(r, client::Reply{}); }));
+    const auto list = submit(request::ListChildren{path}, session,
+                             on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+                               return p.listed(r, client::Reply{});
+                             }));
     if (session == SessionId{}) list_id_ = list;
     return;
   }
@@ -304,20 +312,22 @@ void LockNode::list(SessionId session) {
     std::optional<client::Reply> count;
   };
   const auto look = std::make_shared<Look>();
-  const auto both = [look](LockNode& p) {
+  const auto both = [look](LockNode& p) ZKLOCK_REQUIRES(path_mutex) {
     return look->queue && look->count ? p.listed(*look->queue, *look->count)
                                       : core::AcquireEffects{};
   };
-  const auto list = submit(request::ListChildren{path}, session,
-                           on_reply([look, both](LockNode& p, const client::Reply& reply) {
-                             look->queue = reply;
-                             return both(p);
-                           }));
-  const auto count = submit(request::Get{count_path()}, session,
-                            on_reply([look, both](LockNode& p, const client::Reply& reply) {
-                              look->count = reply;
-                              return both(p);
-                            }));
+  const auto list = submit(
+      request::ListChildren{path}, session,
+      on_reply([look, both](LockNode& p, const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+        look->queue = reply;
+        return both(p);
+      }));
+  const auto count = submit(
+      request::Get{count_path()}, session,
+      on_reply([look, both](LockNode& p, const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+        look->count = reply;
+        return both(p);
+      }));
   if (session != SessionId{}) return;
   list_id_ = list;
   count_id_ = count;

@@ -15,7 +15,8 @@ namespace request = client::request;
 namespace {
 
 // The write takes effect only while the own znode exists.
-request::Transaction while_queued(const LockNode& lock_node, request::Write write) {
+request::Transaction while_queued(const LockNode& lock_node, request::Write write)
+    ZKLOCK_REQUIRES(path_mutex) {
   return {lock_node.path_context().path().child(lock_node.own_name()), {std::move(write)}};
 }
 
@@ -25,15 +26,16 @@ void LockNode::mark(const Effect& effect) {
   // The data show people which contender left the marker.
   request::write::Create marker{path_->path().child(effect.text),
                                 core().identify(requester_).encode()};
-  client::submit_then_get(
-      core().coordinator(), while_queued(*this, std::move(marker)), path_->path().child(own_name()),
-      effect.session,
-      entering([](LockNode& p, const client::Reply& made, const client::Reply& get) {
-        // If the ACL forbids the read, the name alone decides.
-        const bool unreadable = get.status == core::Status::no_auth;
-        const auto status = unreadable ? made.status : p.status_for_own(made, get);
-        p.run(p.fsm_.marked(status, p.lease_valid(), made.detail));
-      }));
+  client::submit_then_get(core().coordinator(), while_queued(*this, std::move(marker)),
+                          path_->path().child(own_name()), effect.session,
+                          entering([](LockNode& p, const client::Reply& made,
+                                      const client::Reply& get) ZKLOCK_REQUIRES(path_mutex) {
+                            // If the ACL forbids the read, the name alone decides.
+                            const bool unreadable = get.status == core::Status::no_auth;
+                            const auto status =
+                                unreadable ? made.status : p.status_for_own(made, get);
+                            p.run(p.fsm_.marked(status, p.lease_valid(), made.detail));
+                          }));
 }
 
 void LockNode::cancel_lock_delay() {
@@ -56,7 +58,7 @@ std::string LockNode::take_unwanted_delay_marker() {
 void LockNode::clear(const Effect& effect) {
   const std::string marker = path_->path().child(effect.text);
   submit(while_queued(*this, request::write::Remove{marker}), effect.session,
-         entering([marker](LockNode& p, const client::Reply& r) {
+         entering([marker](LockNode& p, const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
            if (r.status == core::Status::ok) p.core().delay_marker_clock().forget(marker);
            p.run(p.fsm_.cleared(r.status, r.detail));
          }));
@@ -73,10 +75,11 @@ void LockNode::delay() {
   if (due <= now) return run(fsm_.delay_over());
   if (!policy().wait) return run(fsm_.delay_lasts());
   Delays& delays = delays_.write();
-  delays.timer = core().scheduler().at(due, entering([round = ++delays.rounds](LockNode& p) {
-                                         // A cancelled timer may already have begun to run.
-                                         if (round == p.delays_->rounds) p.run(p.fsm_.delay_over());
-                                       }));
+  delays.timer = core().scheduler().at(
+      due, entering([round = ++delays.rounds](LockNode& p) ZKLOCK_REQUIRES(path_mutex) {
+        // A cancelled timer may already have begun to run.
+        if (round == p.delays_->rounds) p.run(p.fsm_.delay_over());
+      }));
 }
 
 void LockNode::end_delay() noexcept {

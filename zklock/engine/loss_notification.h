@@ -34,25 +34,26 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
                    DeleteNode delete_node);
 
   /// Makes a loss thread call run(), after the Lock has ended.
-  void start();
+  void start() ZKLOCK_REQUIRES(path_mutex);
   /// Returns an object for a recipe whose own loss follows from this one. While the object exists,
   /// the znode is not deleted before the second has passed. Returns null if the state is not
   /// pending.
-  std::shared_ptr<void> delay();
+  std::shared_ptr<void> delay() ZKLOCK_REQUIRES(path_mutex);
   /// Stops the loss token: the user's callbacks run on this thread. Then calls finish().
   void run();
   /// Ends the wait of run(), or of one object of delay(). After the last one, deletes the znode.
   void finish();
 
  private:
-  void delete_node();
+  void delete_node() ZKLOCK_REQUIRES(path_mutex);
 
   const std::shared_ptr<PathContext> path_;
   std::stop_source loss_;
-  // guarded by the monitor
-  DeleteNode delete_node_;
-  std::optional<BackgroundWork::Id> work_;  ///< while pending
-  int unfinished_ = 1;                      ///< run() and the objects of delay()
+  DeleteNode delete_node_ ZKLOCK_GUARDED_BY(path_mutex);
+  /// While pending.
+  std::optional<BackgroundWork::Id> work_ ZKLOCK_GUARDED_BY(path_mutex);
+  /// run() and the objects of delay().
+  int unfinished_ ZKLOCK_GUARDED_BY(path_mutex) = 1;
 };
 
 }  // namespace zklock::detail

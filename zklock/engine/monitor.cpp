@@ -26,18 +26,21 @@ constinit thread_local Monitor::Running* Monitor::Running::innermost = nullptr;
 
 Monitor::~Monitor() = default;
 
-Monitor::Lock::Lock(Monitor& monitor) : Lock(monitor, std::unique_lock(monitor.mutex_)) {}
+// path_mutex stands for mutex_.
+Monitor::Lock::Lock(Monitor& monitor) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS : monitor_(monitor) {
+  monitor_.mutex_.lock();
+}
 
-Monitor::Lock::Lock(Monitor& monitor, std::unique_lock<std::timed_mutex> lock)
-    : monitor_(monitor), lock_(std::move(lock)) {}
-
-Monitor::Lock::~Lock() {
+Monitor::Lock::~Lock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   monitor_.run_before_unlock();
   const bool flushes = std::exchange(monitor_.has_deferred_, false);
-  if (!flushes && monitor_.after_unlock_.empty()) return;
+  if (!flushes && monitor_.after_unlock_.empty()) {
+    monitor_.mutex_.unlock();
+    return;
+  }
   auto tasks = std::exchange(monitor_.after_unlock_, {});
   const auto alive = monitor_.shared_from_this();  // other references may end after unlock()
-  lock_.unlock();
+  monitor_.mutex_.unlock();
   if (flushes) alive->flush_soon();
   if (!tasks.empty()) alive->run_after_unlock(std::move(tasks));
 }

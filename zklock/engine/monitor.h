@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "zklock/client/port/mutex.h"
 #include "zklock/core/session.h"
+#include "zklock/engine/path_mutex.h"
 #include "zklock/engine/session/engine_context.h"
 
 namespace zklock::detail {
@@ -35,45 +37,50 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   ~Monitor();
 
   /// Locks the mutex while it exists.
-  class Lock {
+  class ZKLOCK_SCOPED_CAPABILITY Lock {
    public:
-    explicit Lock(Monitor& monitor);
-    /// `lock` has locked mutex().
-    Lock(Monitor& monitor, std::unique_lock<std::timed_mutex> lock);
+    explicit Lock(Monitor& monitor) ZKLOCK_ACQUIRE(path_mutex);
+    /// REQUIRES: try_lock_for() has returned true.
+    Lock(Monitor& monitor, std::adopt_lock_t) ZKLOCK_ACQUIRE(path_mutex) : monitor_(monitor) {}
     /// Runs the tasks. An exception of a task that runs without the mutex is logged.
-    ~Lock();
+    ~Lock() ZKLOCK_RELEASE();
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
 
    private:
     Monitor& monitor_;
-    std::unique_lock<std::timed_mutex> lock_;
   };
 
-  std::timed_mutex& mutex() noexcept { return mutex_; }
+  /// Locks the mutex for a Lock that adopts it. Returns false if it was not free within `longest`.
+  bool try_lock_for(core::Duration longest) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+    return mutex_.try_lock_for(longest);
+  }
 
-  void before_unlock(Task task) { before_unlock_.push_back(std::move(task)); }
-  void after_unlock(Task task) { after_unlock_.push_back(std::move(task)); }
-  void defer(Task task);
+  void before_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) {
+    before_unlock_.push_back(std::move(task));
+  }
+  void after_unlock(Task task) ZKLOCK_REQUIRES(path_mutex) {
+    after_unlock_.push_back(std::move(task));
+  }
+  void defer(Task task) ZKLOCK_REQUIRES(path_mutex);
   /// Runs the deferred tasks now. If a task throws, that task and the later ones stay deferred.
-  void flush_deferred();
+  void flush_deferred() ZKLOCK_REQUIRES(path_mutex);
 
  private:
   struct Running;
 
-  void run_before_unlock();
+  void run_before_unlock() ZKLOCK_REQUIRES(path_mutex);
   void run_after_unlock(std::vector<Task> tasks);
   void flush_soon() noexcept;
   void warn(const char* why) noexcept;
 
   const std::shared_ptr<EngineContext> core_;
   const std::string name_;
-  std::timed_mutex mutex_;
-  // guarded by mutex_
-  std::vector<Task> before_unlock_;
-  std::vector<Task> after_unlock_;
-  std::vector<Task> deferred_;
-  bool has_deferred_ = false;  ///< by the present Lock
+  client::TimedMutex mutex_;
+  std::vector<Task> before_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::vector<Task> after_unlock_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::vector<Task> deferred_ ZKLOCK_GUARDED_BY(path_mutex);
+  bool has_deferred_ ZKLOCK_GUARDED_BY(path_mutex) = false;  ///< by the present Lock
 };
 
 }  // namespace zklock::detail

@@ -17,12 +17,13 @@ using request::WatchEvent;
 bool NodeWatches::watch_own() {
   if (!own_.is_free()) return false;
   request::GetAndWatch watch{.path = path().child(node_.own_name()), .on_event = {}};
-  watch.on_event = own_.on_event(node_.weak_self(), path(), [this](WatchEvent event) {
-    own_.free();  // also after a change of the data
-    if (event == WatchEvent::deleted) node_.on_own_node_deleted();
-  });
+  watch.on_event = own_.on_event(node_.weak_self(), path(),
+                                 [this](WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
+                                   own_.free();  // also after a change of the data
+                                   if (event == WatchEvent::deleted) node_.on_own_node_deleted();
+                                 });
   own_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
-           [this](const client::Reply& reply) { on_own_read(reply); });
+           [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) { on_own_read(reply); });
   return true;
 }
 
@@ -53,10 +54,11 @@ void NodeWatches::watch_release_requests() {
 void NodeWatches::await_release_request() {
   release_request_.disarm(path());
   request::ExistsAndWatch watch{.path = release_request_path(), .on_event = {}};
-  watch.on_event = release_request_.on_event(node_.weak_self(), path(),
-                                             [this](WatchEvent) { read_release_request(true); });
+  watch.on_event = release_request_.on_event(
+      node_.weak_self(), path(),
+      [this](WatchEvent) ZKLOCK_REQUIRES(path_mutex) { read_release_request(true); });
   release_request_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
-                       [this](const client::Reply& reply) {
+                       [this](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
                          if (reply.status == Status::ok) return read_release_request(true);
                          if (reply.status != Status::no_node) release_request_.free();
                        });
@@ -65,11 +67,12 @@ void NodeWatches::await_release_request() {
 void NodeWatches::read_release_request(bool is_new) {
   release_request_.disarm(path());
   request::GetAndWatch watch{.path = release_request_path(), .on_event = {}};
-  watch.on_event = release_request_.on_event(node_.weak_self(), path(), [this](WatchEvent event) {
-    event == WatchEvent::changed ? read_release_request(false) : await_release_request();
-  });
+  watch.on_event = release_request_.on_event(
+      node_.weak_self(), path(), [this](WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
+        event == WatchEvent::changed ? read_release_request(false) : await_release_request();
+      });
   release_request_.ask(node_.weak_self(), path(), std::move(watch), node_.session(),
-                       [this, is_new](const client::Reply& reply) {
+                       [this, is_new](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
                          if (reply.status == Status::no_node) return await_release_request();
                          if (reply.status != Status::ok) return release_request_.free();
                          const bool force = reply.data == core::revocation_forces;
@@ -95,17 +98,19 @@ void NodeWatches::watch_predecessor(const std::string& node, std::size_t which,
   const std::uint32_t serial = ++last_serial_;
   connection_ = connection();
   request::GetAndWatch watch{.path = path().child(node), .on_event = {}};
-  watch.on_event = under_lock(
-      node_.weak_self(), path(),
-      [this, which = static_cast<std::uint32_t>(which), serial](core::SessionId, WatchEvent event) {
-        if (forget_predecessor(serial)) node_.on_predecessor_event(which, event);
-      });
+  watch.on_event = under_lock(node_.weak_self(), path(),
+                              [this, which = static_cast<std::uint32_t>(which), serial](
+                                  core::SessionId, WatchEvent event) ZKLOCK_REQUIRES(path_mutex) {
+                                if (forget_predecessor(serial))
+                                  node_.on_predecessor_event(which, event);
+                              });
   const auto id = path().core().coordinator().submit(
       {.operation = std::move(watch), .session = session},
-      under_lock(node_.weak_self(), path(), [this, node, serial](const client::Reply& reply) {
-        on_predecessor_read(serial, reply);
-        node_.on_predecessor_read(node, reply);
-      }));
+      under_lock(node_.weak_self(), path(),
+                 [this, node, serial](const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex) {
+                   on_predecessor_read(serial, reply);
+                   node_.on_predecessor_read(node, reply);
+                 }));
   predecessors_.push_back({.serial = serial, .id = id});
 }
 

@@ -38,38 +38,40 @@ class NodeWatches {
   NodeWatches& operator=(const NodeWatches&) = delete;
 
   /// Sets the watch on the own znode. Returns false if it was set already.
-  bool watch_own();
+  bool watch_own() ZKLOCK_REQUIRES(path_mutex);
   /// Removes the watch on the own znode.
-  void disarm_own() noexcept { own_.disarm(path()); }
+  void disarm_own() noexcept ZKLOCK_REQUIRES(path_mutex) { own_.disarm(path()); }
   /// Forgets the watch on the own znode, which is being deleted.
-  void forget_own() noexcept { own_.forget(); }
+  void forget_own() noexcept ZKLOCK_REQUIRES(path_mutex) { own_.forget(); }
   /// Sets the watch on the release request, if it is not set.
-  void watch_release_requests();
+  void watch_release_requests() ZKLOCK_REQUIRES(path_mutex);
   /// Removes the watches on the own znode and on the release request.
-  void disarm() noexcept;
+  void disarm() noexcept ZKLOCK_REQUIRES(path_mutex);
 
   /// Reads and watches the child `node`, the predecessor with this index in the machine's list.
-  void watch_predecessor(const std::string& node, std::size_t which, core::SessionId session);
+  void watch_predecessor(const std::string& node, std::size_t which, core::SessionId session)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Forgets and removes all watches on predecessors.
-  void unwatch_predecessors() noexcept;
+  void unwatch_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Forgets all watches on predecessors without removing them: the watched znode, the own znode or
   /// the session has ended or is about to.
-  void forget_predecessors() noexcept;
+  void forget_predecessors() noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Returns whether the last predecessor was watched on the current connection.
-  bool on_same_connection() const noexcept;
+  bool on_same_connection() const noexcept ZKLOCK_REQUIRES(path_mutex);
   /// Returns the czxid of the predecessor that was watched last.
-  FencingToken predecessor() const noexcept { return predecessor_; }
+  FencingToken predecessor() const noexcept ZKLOCK_REQUIRES(path_mutex) { return predecessor_; }
 
  private:
-  PathQueue& path() const noexcept { return node_.path_queue(); }
-  void on_own_read(const client::Reply& reply);
-  std::string release_request_path() const;
-  void await_release_request();
-  void read_release_request(bool is_new);
-  void on_predecessor_read(std::uint32_t serial, const client::Reply& reply);
+  PathQueue& path() const noexcept ZKLOCK_REQUIRES(path_mutex) { return node_.path_queue(); }
+  void on_own_read(const client::Reply& reply) ZKLOCK_REQUIRES(path_mutex);
+  std::string release_request_path() const ZKLOCK_REQUIRES(path_mutex);
+  void await_release_request() ZKLOCK_REQUIRES(path_mutex);
+  void read_release_request(bool is_new) ZKLOCK_REQUIRES(path_mutex);
+  void on_predecessor_read(std::uint32_t serial, const client::Reply& reply)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Forgets one watch. Returns false if it has fired or was forgotten before.
-  bool forget_predecessor(std::uint32_t serial) noexcept;
-  std::uint32_t connection() const noexcept;
+  bool forget_predecessor(std::uint32_t serial) noexcept ZKLOCK_REQUIRES(path_mutex);
+  std::uint32_t connection() const noexcept ZKLOCK_REQUIRES(path_mutex);
 
   struct Predecessor {
     std::uint32_t serial;
@@ -77,12 +79,13 @@ class NodeWatches {
   };
 
   LockNodeParts& node_;
-  WatchSlot own_;
-  WatchSlot release_request_;
-  core::Few<Predecessor> predecessors_;
-  FencingToken predecessor_{};
-  std::uint32_t last_serial_ = 0;
-  std::uint32_t connection_ = 0;  ///< low bits of the connection count
+  WatchSlot own_ ZKLOCK_GUARDED_BY(path_mutex);
+  WatchSlot release_request_ ZKLOCK_GUARDED_BY(path_mutex);
+  core::Few<Predecessor> predecessors_ ZKLOCK_GUARDED_BY(path_mutex);
+  FencingToken predecessor_ ZKLOCK_GUARDED_BY(path_mutex){};
+  std::uint32_t last_serial_ ZKLOCK_GUARDED_BY(path_mutex) = 0;
+  std::uint32_t connection_ ZKLOCK_GUARDED_BY(path_mutex) =
+      0;  ///< low bits of the connection count
 };
 
 }  // namespace zklock::detail

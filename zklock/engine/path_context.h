@@ -53,19 +53,21 @@ class PathContext : public std::enable_shared_from_this<PathContext> {
   // REQUIRES: a Lock of the monitor.
 
   /// Returns whether a public object exists on this path.
-  bool is_used() const noexcept { return objects_ > 0; }
-  virtual bool anyone_waits() const = 0;
+  bool is_used() const noexcept ZKLOCK_REQUIRES(path_mutex) { return objects_ > 0; }
+  virtual bool anyone_waits() const ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Returns the names of this client's znodes in this queue.
-  virtual std::vector<std::string> own_node_names() const = 0;
+  virtual std::vector<std::string> own_node_names() const ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Registers a contender under its key.
-  virtual void enlist(const std::shared_ptr<Contender>& contender) = 0;
+  virtual void enlist(const std::shared_ptr<Contender>& contender) ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Unregisters a contender. Does nothing if it is not registered.
-  virtual void dismiss(const Contender& contender) noexcept = 0;
+  virtual void dismiss(const Contender& contender) noexcept ZKLOCK_REQUIRES(path_mutex) = 0;
   /// Runs `task` without the mutex, when the Lock has ended.
-  void after_unlock(Monitor::Task task) { monitor_->after_unlock(std::move(task)); }
+  void after_unlock(Monitor::Task task) ZKLOCK_REQUIRES(path_mutex) {
+    monitor_->after_unlock(std::move(task));
+  }
 
  protected:
-  std::size_t objects_ = 0;  ///< public objects; guarded by the monitor
+  std::size_t objects_ ZKLOCK_GUARDED_BY(path_mutex) = 0;  ///< public objects
 
  private:
   const std::shared_ptr<EngineContext> core_;

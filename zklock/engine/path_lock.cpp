@@ -7,7 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "zklock/engine/callback/timed_lock.h"
 #include "zklock/engine/session/wait_in_slices.h"
 
 namespace zklock::detail {
@@ -22,8 +21,9 @@ constexpr std::chrono::milliseconds longest_wait_for_mutex{10};
 template <class Step>
 bool PathLock::soon(Step step) noexcept {
   try {
-    core().coordinator().soon(
-        under_lock(weak_from_this(), *this, [this, step = std::move(step)] { step(*this); }));
+    core().coordinator().soon(under_lock(weak_from_this(), *this,
+                                         [this, step = std::move(step)]()
+                                             ZKLOCK_REQUIRES(path_mutex) { step(*this); }));
     return true;
   } catch (const std::exception& e) {  // no memory
     warn(e.what());
@@ -47,7 +47,7 @@ void PathLock::settle() {
 
 void PathLock::sweep_soon(const Owner& owner) noexcept {
   ++deferred_calls_;
-  const bool sure = soon([owner](PathLock& path_lock) {
+  const bool sure = soon([owner](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
     --path_lock.deferred_calls_;
     if (const auto contender = path_lock.find(owner)) contender->sweep();
   });
@@ -59,12 +59,10 @@ void PathLock::acquire(const std::shared_ptr<PendingAcquire>& call, AcquireReque
   // contender that is about to be withdrawn.
   const bool keeps_order = !request.blocks || !call->waits();
   if (keeps_order && deferred_calls_ > 0) return enter_soon(call, std::move(request));
-  std::unique_lock mutex(monitor().mutex(), std::defer_lock);
   const auto now = LeaseClock::now();
-  if (!lock_within(mutex, slice_before(call->deadline(), now, longest_wait_for_mutex))) {
-    return enter_soon(call, std::move(request));
-  }
-  const Monitor::Lock lock(monitor(), std::move(mutex));
+  const auto longest = slice_before(call->deadline(), now, longest_wait_for_mutex);
+  if (!monitor().try_lock_for(longest)) return enter_soon(call, std::move(request));
+  const Monitor::Lock lock(monitor(), std::adopt_lock);
   enter(call, std::move(request));
 }
 
@@ -72,17 +70,18 @@ void PathLock::enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRe
   request.requester = Requester::of_this_thread(request.on_behalf_of.value_or(request.owner));
   call->arm(call->waits());
   ++deferred_calls_;
-  const bool sure = soon([call, request = std::move(request)](PathLock& path_lock) {
-    --path_lock.deferred_calls_;
-    try {
-      path_lock.enter(call, request);
-    } catch (const Error& error) {
-      call->complete({.error = error});
-    } catch (const std::exception& e) {  // no memory
-      call->complete(
-          {.error = Error(Errc::not_connected, "lock", path_lock.path().str(), e.what())});
-    }
-  });
+  const bool sure =
+      soon([call, request = std::move(request)](PathLock& path_lock) ZKLOCK_REQUIRES(path_mutex) {
+        --path_lock.deferred_calls_;
+        try {
+          path_lock.enter(call, request);
+        } catch (const Error& error) {
+          call->complete({.error = error});
+        } catch (const std::exception& e) {  // no memory
+          call->complete(
+              {.error = Error(Errc::not_connected, "lock", path_lock.path().str(), e.what())});
+        }
+      });
   if (sure) return;
   --deferred_calls_;
   call->disarm();
@@ -139,13 +138,14 @@ std::shared_ptr<Cohort> PathLock::cohort(const core::AcquireFsm::Policy& policy,
     if (queue->agrees(policy, terms)) return queue;
   }
   // A cohort without a contender has no other reference.
-  std::erase_if(cohorts_,
-                [](const auto& each) { return each.use_count() == 1 && !each->has_node(); });
+  std::erase_if(cohorts_, [](const auto& each) ZKLOCK_REQUIRES(path_mutex) {
+    return each.use_count() == 1 && !each->has_node();
+  });
   return cohorts_.emplace_back(std::make_shared<Cohort>(*this, policy, terms));
 }
 
 bool PathLock::anyone_waits() const {
-  return std::ranges::any_of(contenders_, [](const auto& entry) {
+  return std::ranges::any_of(contenders_, [](const auto& entry) ZKLOCK_REQUIRES(path_mutex) {
     return entry.second->ownership().state() == core::Ownership::State::waiting;
   });
 }
@@ -177,7 +177,7 @@ void PathLock::fail_waiting(Errc code, const std::string& cause) {
 
 // After the last public object was destroyed and close() has run, unlock() is never called.
 void PathLock::locked(const std::shared_ptr<const Contender>& contender) noexcept {
-  const std::lock_guard guard(monitor().mutex());
+  const Monitor::Lock lock(monitor());
   if (is_used()) reentry_counter_.begin({contender, &contender->grant()});
 }
 
@@ -219,7 +219,7 @@ bool PathLock::detach() {
     after_unlock([dropped] {});  // they may hold the last references to parts of this path lock
     return false;
   }
-  return std::ranges::any_of(contenders_, [](const auto& entry) {
+  return std::ranges::any_of(contenders_, [](const auto& entry) ZKLOCK_REQUIRES(path_mutex) {
     const core::Ownership& ownership = entry.second->ownership();
     return ownership.count(core::CountKind::lock) > 0 ||
            ownership.count(core::CountKind::shared_lock) > 0;

@@ -88,17 +88,18 @@ class PathLock final : public PathQueue, public ThreadExitListener {
 
  private:
   // PathContext and PathQueue.
-  bool anyone_waits() const override;
-  std::vector<std::string> own_node_names() const override;
-  void enlist(const std::shared_ptr<Contender>& contender) override;
-  void dismiss(const Contender& contender) noexcept override;
-  void on_path_recreated() override;
+  bool anyone_waits() const override ZKLOCK_REQUIRES(path_mutex);
+  std::vector<std::string> own_node_names() const override ZKLOCK_REQUIRES(path_mutex);
+  void enlist(const std::shared_ptr<Contender>& contender) override ZKLOCK_REQUIRES(path_mutex);
+  void dismiss(const Contender& contender) noexcept override ZKLOCK_REQUIRES(path_mutex);
+  void on_path_recreated() override ZKLOCK_REQUIRES(path_mutex);
 
   std::shared_ptr<PathLock> self() {
     return std::static_pointer_cast<PathLock>(shared_from_this());
   }
   /// Does the work of acquire(). REQUIRES: a Lock of the monitor, as for the following functions.
-  void enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request);
+  void enter(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request)
+      ZKLOCK_REQUIRES(path_mutex);
   /// Makes a library thread call enter() soon.
   void enter_soon(const std::shared_ptr<PendingAcquire>& call, AcquireRequest request);
   /// Makes a library thread call `step(*this)` soon, under the mutex. Returns false without memory
@@ -106,20 +107,20 @@ class PathLock final : public PathQueue, public ThreadExitListener {
   template <class Step>
   bool soon(Step step) noexcept;
   /// Returns the contender of `owner`, or null.
-  std::shared_ptr<Contender> find(const Owner& owner) const;
+  std::shared_ptr<Contender> find(const Owner& owner) const ZKLOCK_REQUIRES(path_mutex);
   /// Returns a copy of contenders_, because a contender that is notified may be dismissed. The
   /// order is that in which the owners were made, so that a simulated run can be repeated.
-  std::map<Owner, std::shared_ptr<Contender>> by_owner() const;
+  std::map<Owner, std::shared_ptr<Contender>> by_owner() const ZKLOCK_REQUIRES(path_mutex);
   /// Returns the cohort of the contenders with these two policies; creates it if necessary.
   /// Returns null if contenders with these `terms` share no znode.
   std::shared_ptr<Cohort> cohort(const core::AcquireFsm::Policy& policy,
-                                 const core::CohortPolicy& terms);
+                                 const core::CohortPolicy& terms) ZKLOCK_REQUIRES(path_mutex);
 
   ReentryCounter reentry_counter_;
   std::atomic<int> deferred_calls_{0};  ///< calls of enter_soon() and sweep_soon() pending
-  // guarded by the monitor
-  std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
-  std::vector<std::shared_ptr<Cohort>> cohorts_;  ///< one for each pair of policies
+  std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_ ZKLOCK_GUARDED_BY(path_mutex);
+  std::vector<std::shared_ptr<Cohort>> cohorts_
+      ZKLOCK_GUARDED_BY(path_mutex);  ///< one for each pair of policies
 };
 
 }  // namespace zklock::detail

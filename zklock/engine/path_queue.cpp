@@ -45,7 +45,8 @@ void PathQueue::announcement_awaited(core::SessionId session) {
   core().coordinator().submit(
       {.operation = client::request::GetAcl{path().str()}, .session = session},
       under_lock(weak_from_this(), *this,
-                 [this](const client::Reply& reply) { acl_answered(reply); }));
+                 [this](const client::Reply& reply)
+                     ZKLOCK_REQUIRES(path_mutex) { acl_answered(reply); }));
 }
 
 void PathQueue::acl_answered(const client::Reply& reply) {

@@ -76,13 +76,13 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   /// Sets the timer of the deadline anew. `waits`: its contender is not a single attempt. REQUIRES:
   /// a Lock of the monitor, or no other thread knows the call.
-  void arm(bool waits);
+  void arm(bool waits) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   bool waits() const noexcept { return waits_; }
   /// Cancels the timer. REQUIRES: as for arm().
-  void disarm() noexcept;
+  void disarm() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS;
   /// Ends the call; `done` is called after the Lock. Returns false if the call had ended before;
   /// then this outcome is dropped. REQUIRES: a Lock of the monitor.
-  bool complete(AcquireOutcome outcome);
+  bool complete(AcquireOutcome outcome) ZKLOCK_REQUIRES(path_mutex);
 
  private:
   enum class State { waiting, completed, abandoned };
@@ -114,7 +114,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   std::atomic<bool> joined_attempt_ = false;  ///< the contender is a single attempt
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
-  client::TimerId timer_{};  ///< guarded by the path's mutex
+  client::TimerId timer_ ZKLOCK_GUARDED_BY(path_mutex){};
 };
 
 }  // namespace zklock::detail

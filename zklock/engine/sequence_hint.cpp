@@ -33,7 +33,7 @@ void SequenceHint::granted(core::Sequence number, core::Instant now) {
 template <class Step>
 auto SequenceHint::of_this_round(Step step) {
   return under_lock(path_.weak_from_this(), path_,
-                    [this, round = round_, step](const auto&... news) {
+                    [this, round = round_, step](const auto&... news) ZKLOCK_REQUIRES(path_mutex) {
                       if (round == round_) step(news...);
                     });
 }
@@ -41,7 +41,7 @@ auto SequenceHint::of_this_round(Step step) {
 std::function<void()> SequenceHint::release_node(core::Sequence number, FencingToken token) {
   last_ = {number, token};
   if (watch_ == client::RequestId{}) return {};
-  return under_lock(path_.weak_from_this(), path_, [this, token] {
+  return under_lock(path_.weak_from_this(), path_, [this, token]() ZKLOCK_REQUIRES(path_mutex) {
     if (last_ && last_->token == token) last_->gone = true;
   });
 }
@@ -54,18 +54,20 @@ bool SequenceHint::watch() {
   is_counted_ = true;
   connection_ = path_.core().keeper().connection();
   request::GetAndWatch watch{.path = path_.path().str(), .on_event = {}};
-  watch.on_event = of_this_round([this](core::SessionId, request::WatchEvent) {
-    watch_ = {};
-    end();
-  });
+  watch.on_event =
+      of_this_round([this](core::SessionId, request::WatchEvent) ZKLOCK_REQUIRES(path_mutex) {
+        watch_ = {};
+        end();
+      });
   watch_ = path_.core().coordinator().submit(
       {.operation = std::move(watch), .session = path_.core().keeper().session()},
-      of_this_round([this](const client::Reply& reply) { answered(reply); }));
+      of_this_round([this](const client::Reply& reply)
+                        ZKLOCK_REQUIRES(path_mutex) { answered(reply); }));
   return true;
 }
 
 void SequenceHint::look_again(core::Instant when) {
-  timer_ = path_.core().scheduler().at(when, of_this_round([this] {
+  timer_ = path_.core().scheduler().at(when, of_this_round([this]() ZKLOCK_REQUIRES(path_mutex) {
                                          const core::Instant over = granted_at_ + longest_rest;
                                          path_.core().scheduler().now() < over ? look_again(over)
                                                                                : end();
