@@ -8,7 +8,7 @@
 
 A mutant is a text file, NAME.mutant. Its first paragraph describes it. Each further paragraph is an edit:
 
-    in zklock/core/acquire_fsm.cpp, AcquireFsm::inspected
+    in zklock/core/acquire_fsm.cpp, AcquireFsm::on_inspected
     - data->attempt != attempt() || answer.ephemeral_owner != asked_session_
     + data->attempt != attempt()
 

@@ -35,7 +35,7 @@ TEST(AcquireFsm, Alone_IsGranted) {
   EXPECT_EQ(steps.fsm().own_name(), own);
   EXPECT_EQ(steps.fsm().token().zxid, token_of_create);
   EXPECT_EQ(steps.fsm().session(), session_a);
-  EXPECT_FALSE(steps.fsm().over());
+  EXPECT_FALSE(steps.fsm().has_ended());
 }
 
 TEST(AcquireFsm, AloneWithoutALease_IsConfirmed) {
@@ -297,7 +297,7 @@ TEST(AcquireFsm, EveryReplyInEveryState_HasItsEffect) {
       EXPECT_EQ(steps.answer(status), wanted)
           << to_string(state) << ", " << core::to_string(status);
       const bool ends = wanted.find("fail") != std::string::npos;
-      EXPECT_EQ(steps.fsm().over(), ends && !wanted.ends_with("pause"));
+      EXPECT_EQ(steps.fsm().has_ended(), ends && !wanted.ends_with("pause"));
     }
   }
 }

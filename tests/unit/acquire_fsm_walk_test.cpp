@@ -68,7 +68,7 @@ void Walk::blame(const std::string& what) {
 
 void Walk::take(const AcquireEffects& effects) {
   for (const AcquireEffect& effect : effects) take(effect);
-  if (fsm_.over() && !over_) {
+  if (fsm_.has_ended() && !over_) {
     over_ = true;
     check_end();
   }
@@ -87,7 +87,8 @@ void Walk::take(const AcquireEffect& effect) {
       first_ = false;
       delay_runs_ = false;
       submit(effect);
-      if (fsm_.counts()) outstanding_.push_back(effect);  // the count, or the list, is sent with it
+      if (fsm_.counts_children())
+        outstanding_.push_back(effect);  // the count, or the list, is sent with it
       break;
     case Kind::move:
       if (effect.text == attempt_) blame("an attempt was used twice");
@@ -112,7 +113,8 @@ void Walk::take(const AcquireEffect& effect) {
       submit(effect);
       break;
     case Kind::unwatch:
-      if (!outstanding_.empty() && !fsm_.over()) blame("it calls off what it has just asked for");
+      if (!outstanding_.empty() && !fsm_.has_ended())
+        blame("it calls off what it has just asked for");
       watched_.clear();
       watches_count_ = false;
       break;
@@ -236,17 +238,17 @@ void Walk::step() {
   const bool being_made = fsm_.state() == State::enqueuing || fsm_.state() == State::moving;
   if (deletion_to_tell_ && !being_made && (calm_ || one_in(2))) {
     const auto zxid = *std::exchange(deletion_to_tell_, {});
-    if (zxid == fsm_.token().zxid) take(fsm_.own_node_deleted());
+    if (zxid == fsm_.token().zxid) take(fsm_.on_own_node_deleted());
     return;
   }
   if (!outstanding_.empty()) return answer();
   if (delay_runs_ && (calm_ || one_in(2))) {
     delay_runs_ = false;
-    return take(policy_.wait || one_in(2) ? fsm_.delay_over() : fsm_.delay_lasts());
+    return take(policy_.wait || one_in(2) ? fsm_.on_delay_over() : fsm_.on_delay_lasts());
   }
   if (pauses_ > 0) {
     --pauses_;
-    take(fsm_.resume());
+    take(fsm_.on_resume());
   }
 }
 
@@ -289,8 +291,8 @@ void Walk::change_permits(std::optional<int> all) {
   const bool deleted = !all && all_permits_;
   all_permits_ = all;
   if (!std::exchange(watches_count_, false)) return;
-  take(deleted ? fsm_.predecessor_deleted(count_node)
-               : fsm_.predecessor_changed(count_node, lease_valid()));
+  take(deleted ? fsm_.on_predecessor_deleted(count_node)
+               : fsm_.on_predecessor_changed(count_node, lease_valid()));
 }
 
 void Walk::others() {
@@ -331,7 +333,7 @@ void Walk::remove_other(Nodes::iterator other) {
   // A znode made by hand ahead of the counter never held, because no client made it.
   const bool holds = alone && other == nodes_.begin() && other->first < next_sequence_;
   if (!other->second.announces && one_in(2) && watched_.erase(other->first) > 0) {
-    take(fsm_.predecessor_changed(std::string(other->second.name), lease_valid()));
+    take(fsm_.on_predecessor_changed(std::string(other->second.name), lease_valid()));
     return;
   }
   const bool releases = one_in(3);
@@ -353,9 +355,9 @@ void Walk::delete_node(Nodes::iterator gone, bool announced) {
   const std::string name = gone->second.name;
   nodes_.erase(gone);
   if (!is_watched) return;
-  if (!announced) return take(fsm_.predecessor_deleted(name));
+  if (!announced) return take(fsm_.on_predecessor_deleted(name));
   first_ = first_ || (watch_is_trusted_ && is_first());
-  take(fsm_.predecessor_changed(name, lease_valid()));
+  take(fsm_.on_predecessor_changed(name, lease_valid()));
 }
 
 void Walk::end_session() {
@@ -364,21 +366,21 @@ void Walk::end_session() {
   std::erase_if(nodes_, [&](const auto& each) { return each.second.session == ended; });
   watched_.clear();  // the ensemble sends no event
   watches_count_ = false;
-  take(fsm_.session_ended(ended));
+  take(fsm_.on_session_ended(ended));
 }
 
 // Events after the end have no effect.
 void Walk::late_news() {
   const std::string any = last_watch_;
-  AcquireEffects effects = fsm_.resume();
+  AcquireEffects effects = fsm_.on_resume();
   for (const auto& more :
-       {fsm_.predecessor_changed(any, true), fsm_.predecessor_deleted(any),
-        fsm_.predecessor_deleted(count_node), fsm_.count_seeded(Status::ok, ""),
-        fsm_.session_ended(session_), fsm_.moved({Status::ok, session_, "", {}, ""}),
-        fsm_.number_skipped(Status::ok, ""), fsm_.own_node_deleted(), fsm_.withdraw(),
-        fsm_.delay_over(), fsm_.cleared(Status::ok, ""), fsm_.marked(Status::ok, true, ""),
-        fsm_.listed({Status::ok, {}, children(), ""}, true),
-        fsm_.watched(any, {Status::ok, {}, "", ""}), fsm_.checked(Status::ok, true, "")}) {
+       {fsm_.on_predecessor_changed(any, true), fsm_.on_predecessor_deleted(any),
+        fsm_.on_predecessor_deleted(count_node), fsm_.on_count_seeded(Status::ok, ""),
+        fsm_.on_session_ended(session_), fsm_.on_moved({Status::ok, session_, "", {}, ""}),
+        fsm_.on_number_skipped(Status::ok, ""), fsm_.on_own_node_deleted(), fsm_.withdraw(),
+        fsm_.on_delay_over(), fsm_.on_cleared(Status::ok, ""), fsm_.on_marked(Status::ok, true, ""),
+        fsm_.on_listed({Status::ok, {}, children(), ""}, true),
+        fsm_.on_watched(any, {Status::ok, {}, "", ""}), fsm_.on_checked(Status::ok, true, "")}) {
     effects.insert(effects.end(), more.begin(), more.end());
   }
   if (wrong_.empty() && !effects.empty()) blame("after its end: " + describe(effects));

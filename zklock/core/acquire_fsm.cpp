@@ -53,19 +53,19 @@ AcquireEffects AcquireFsm::enqueue() {
   return {effect(Kind::create, attempt())};
 }
 
-AcquireEffects AcquireFsm::created(const CreatedAnswer& answer, bool lease_valid) {
+AcquireEffects AcquireFsm::on_created(const CreatedAnswer& answer, bool lease_valid) {
   if (state_ != AcquireState::enqueuing || std::exchange(create_answered_, true)) return {};
   create_status_ = answer.status;
   if (answer.status != Status::ok) doubts_.write().detail = answer.detail;
   asked_session_ = answer.session;
   if (answer.status == Status::ok) take_node(answer);
-  if (!counts()) {
+  if (!counts_children()) {
     if (auto elsewhere = not_queued()) return *std::move(elsewhere);
     if (!guesses()) return list();
     return answer.first ? first(lease_valid) : guess();
   }
   if (!doubts_->early_count) return {};
-  return counted(*std::exchange(doubts_.write().early_count, {}), false);
+  return on_counted(*std::exchange(doubts_.write().early_count, {}), false);
 }
 
 void AcquireFsm::take_node(const CreatedAnswer& answer) {
@@ -78,7 +78,7 @@ void AcquireFsm::take_node(const CreatedAnswer& answer) {
   }
 }
 
-AcquireEffects AcquireFsm::counted(const CountedAnswer& answer, bool lease_valid) {
+AcquireEffects AcquireFsm::on_counted(const CountedAnswer& answer, bool lease_valid) {
   if (state_ != AcquireState::enqueuing) return {};
   if (!create_answered_) {
     doubts_.write().early_count = answer;
@@ -137,7 +137,7 @@ AcquireEffects AcquireFsm::prove() {
   return {effect(Kind::check_parent)};
 }
 
-AcquireEffects AcquireFsm::parents_created(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_parents_created(Status status, std::string_view detail) {
   if (state_ != AcquireState::making_parents) return {};
   if (giving_up_) return end();
   if (status == Status::ok || status == Status::session_ended) return enqueue();
@@ -145,7 +145,7 @@ AcquireEffects AcquireFsm::parents_created(Status status, std::string_view detai
   return answer_failed(status, detail);
 }
 
-AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_view detail) {
+AcquireEffects AcquireFsm::on_checked(Status status, bool lease_valid, std::string_view detail) {
   if (state_ == AcquireState::proving) {
     if (status == Status::unknown) return repeat();
     if (status == Status::session_ended) return node_lost(Errc::session_expired);
@@ -164,7 +164,7 @@ AcquireEffects AcquireFsm::checked(Status status, bool lease_valid, std::string_
   return lease_valid ? first(true) : pause();
 }
 
-AcquireEffects AcquireFsm::listed(const ListedAnswer& answer, bool lease_valid) {
+AcquireEffects AcquireFsm::on_listed(const ListedAnswer& answer, bool lease_valid) {
   if (state_ == AcquireState::enqueuing && present_rule().shares_count()) {
     return listed_with_create(answer, lease_valid);
   }
@@ -215,7 +215,7 @@ AcquireEffects AcquireFsm::inspect_next() {
   return {effect(Kind::inspect, doubts_->candidates.back().text)};
 }
 
-AcquireEffects AcquireFsm::inspected(const InspectedAnswer& answer) {
+AcquireEffects AcquireFsm::on_inspected(const InspectedAnswer& answer) {
   if (state_ != AcquireState::inspecting) return {};
   const bool is_other = answer.status == Status::no_node || answer.status == Status::no_auth;
   if (answer.status != Status::ok && !is_other) return answer_failed(answer.status, answer.detail);
@@ -281,7 +281,7 @@ AcquireEffects AcquireFsm::instead_of_watching(AcquireEffects next) {
   return next;
 }
 
-AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& answer) {
+AcquireEffects AcquireFsm::on_watched(std::string_view node, const WatchedAnswer& answer) {
   if (state_ != AcquireState::arming || !watches(node)) return {};
   if (answer.status == Status::ok) {
     ++armed_;
@@ -309,10 +309,10 @@ AcquireEffects AcquireFsm::watched(std::string_view node, const WatchedAnswer& a
   return own_deleted_ ? node_lost(Errc::node_deleted) : AcquireEffects{};
 }
 
-AcquireEffects AcquireFsm::predecessor_changed(std::string_view node, bool lease_valid) {
+AcquireEffects AcquireFsm::on_predecessor_changed(std::string_view node, bool lease_valid) {
   // Only its creator can write such a znode, and only to announce that it held and released.
   if (waits_for_release() && watches(node)) return on_predecessor_released(lease_valid);
-  return predecessor_deleted(node);
+  return on_predecessor_deleted(node);
 }
 
 AcquireEffects AcquireFsm::on_predecessor_released(bool lease_valid) {
@@ -321,7 +321,7 @@ AcquireEffects AcquireFsm::on_predecessor_released(bool lease_valid) {
   return first(lease_valid);
 }
 
-AcquireEffects AcquireFsm::predecessor_deleted(std::string_view node) {
+AcquireEffects AcquireFsm::on_predecessor_deleted(std::string_view node) {
   // Otherwise the event is of an earlier watch that was removed too late.
   if (armed_ == 0 || !watches(node)) return {};
   --armed_;
@@ -352,13 +352,13 @@ bool AcquireFsm::is_idle() const noexcept {
          state_ == AcquireState::delaying;
 }
 
-AcquireEffects AcquireFsm::session_ended(SessionId session) {
+AcquireEffects AcquireFsm::on_session_ended(SessionId session) {
   // In all other states a reply is outstanding, which will have the status session_ended.
   if (!is_idle() || !has_node() || session != session_) return {};
   return node_lost(Errc::session_expired);
 }
 
-AcquireEffects AcquireFsm::own_node_deleted() {
+AcquireEffects AcquireFsm::on_own_node_deleted() {
   if (!has_node()) return {};
   own_deleted_ = true;  // an outstanding reply may be older than the deletion
   return is_idle() ? node_lost(Errc::node_deleted) : AcquireEffects{};
@@ -382,7 +382,7 @@ AcquireEffects AcquireFsm::pause() {
   return {{.kind = Kind::pause}};
 }
 
-AcquireEffects AcquireFsm::resume() {
+AcquireEffects AcquireFsm::on_resume() {
   if (state_ != AcquireState::pausing) return {};
   state_ = paused_in_;
   return repeat();

@@ -78,12 +78,12 @@ namespace zklock::core {
 /// |                 |                     | ok, lease not valid                | pausing         |
 /// |                 |                     | ok, with a shared count            | listing         |
 /// |                 |                     | ok, otherwise                      | [first]         |
-/// | pausing         | (timer)             | resume(): repeats the requests     | state before it |
+/// | pausing         | (timer)             | on_resume(): repeats the requests  | state before it |
 /// | marking         | create the marker   | ok, node exists                    | [first]         |
 /// |                 |                     | no node                            | [lost]          |
-/// | delaying        | (timer)             | delay_over()                       | clearing        |
-/// |                 |                     | delay_lasts(), single attempt      | ended           |
-/// |                 |                     | delay_lasts(), otherwise           | delaying        |
+/// | delaying        | (timer)             | on_delay_over()                    | clearing        |
+/// |                 |                     | on_delay_lasts(), single attempt   | ended           |
+/// |                 |                     | on_delay_lasts(), otherwise        | delaying        |
 /// | clearing        | delete a marker     | ok, no node; others are left       | clearing        |
 /// |                 |                     | ok, no node; none is left          | listing         |
 /// | removing_parent | delete the path; or | ok, no node, session ended         | enqueuing       |
@@ -130,7 +130,7 @@ namespace zklock::core {
 /// withdraw() deletes the own znode and ends the contender. That happens at once in idle, and in
 /// the states from listing to clearing. In all other states, in moving, and in a pause of the
 /// search for a lost znode, it happens at a later reply. The contender enqueues no more. If the
-/// create was not sent, withdrawn() ends it.
+/// create was not sent, on_create_withdrawn() ends it.
 ///
 /// acquire_fsm_permit_count.cpp explains the shared permit count, acquire_fsm_priority_gate.cpp the
 /// gate, acquire_fsm_lock_delay.cpp the lock delay, acquire_fsm_counter_end.cpp the end of the
@@ -163,9 +163,9 @@ enum class AcquireState : std::uint8_t {
 /// and `sibling` are; otherwise they are empty.
 struct AcquireEffect {
   enum class Kind {
-    /// Create a contender's znode with the attempt `text` in its data. Then, if counts(), count the
-    /// children; with a shared permit count, do what `list` says instead. attempt() returns `text`
-    /// until the reply. The driver may delay this effect; then it may call withdrawn().
+    /// Create a contender's znode with the attempt `text` in its data. Then, if counts_children(),
+    /// count the children; with a shared permit count, do what `list` says instead. attempt()
+    /// returns `text` until the reply. The driver may delay this effect; then it may call on_create_withdrawn().
     create,
     /// In one transaction: delete the own znode and create one with the attempt `text` in its data.
     move,
@@ -184,10 +184,10 @@ struct AcquireEffect {
     remove_node,
     mark,   ///< create child `text` if the own znode exists
     clear,  ///< delete child `text` if the own znode exists
-    /// Call delay_over() when every marker of orphans() has been known for its length, unless a
-    /// create comes first. For a single attempt, call delay_lasts() if that is not yet so.
+    /// Call on_delay_over() when every marker of orphans() has been known for its length, unless a
+    /// create comes first. For a single attempt, call on_delay_lasts() if that is not yet so.
     delay,
-    pause,    ///< call resume() a little later
+    pause,    ///< call on_resume() a little later
     abandon,  ///< requests not yet sent may be dropped
     /// The search for the znode of the attempt `text` found none. The contender never claims that
     /// znode, even if the create is executed later.
@@ -292,9 +292,9 @@ class AcquireFsm {
   /// Number of contenders ahead of it in the last list; while arming, waiting and delaying. 0 if
   /// its predecessor was predicted.
   std::size_t position() const noexcept { return position_; }
-  bool over() const noexcept { return state_ == AcquireState::ended; }
+  bool has_ended() const noexcept { return state_ == AcquireState::ended; }
   /// Returns whether a create is followed by a count of the children.
-  bool counts() const noexcept { return !uncounted_ && (policy_.counts || !guesses()); }
+  bool counts_children() const noexcept { return !uncounted_ && (policy_.counts || !guesses()); }
   /// The children that it watches, in the order of the requests; while arming and waiting.
   const Few<std::string>& watched() const noexcept { return watched_; }
   /// Returns whether it waits for one predecessor whose announced release makes it first.
@@ -318,38 +318,38 @@ class AcquireFsm {
   /// `counter_ended`: the sequence counter of the path was at its end when last read.
   AcquireEffects start(bool counter_ended = false);
   /// The count that should follow the requested create was not sent and will not be.
-  void not_counted() noexcept { uncounted_ = true; }
+  void on_count_not_sent() noexcept { uncounted_ = true; }
   /// Replies. `lease_valid`: the session's lease is valid now; a grant requires it.
-  AcquireEffects created(const CreatedAnswer& answer, bool lease_valid);
-  AcquireEffects moved(const CreatedAnswer& answer);
-  AcquireEffects counted(const CountedAnswer& answer, bool lease_valid);
-  AcquireEffects parents_created(Status status, std::string_view detail);
-  AcquireEffects checked(Status status, bool lease_valid, std::string_view detail);
-  AcquireEffects listed(const ListedAnswer& answer, bool lease_valid);
-  AcquireEffects count_seeded(Status status, std::string_view detail);
-  AcquireEffects inspected(const InspectedAnswer& answer);
-  AcquireEffects watched(std::string_view node, const WatchedAnswer& answer);
-  AcquireEffects parent_removed(Status status, std::string_view detail);
-  AcquireEffects number_skipped(Status status, std::string_view detail);
-  AcquireEffects marked(Status status, bool lease_valid, std::string_view detail);
-  AcquireEffects cleared(Status status, std::string_view detail);
+  AcquireEffects on_created(const CreatedAnswer& answer, bool lease_valid);
+  AcquireEffects on_moved(const CreatedAnswer& answer);
+  AcquireEffects on_counted(const CountedAnswer& answer, bool lease_valid);
+  AcquireEffects on_parents_created(Status status, std::string_view detail);
+  AcquireEffects on_checked(Status status, bool lease_valid, std::string_view detail);
+  AcquireEffects on_listed(const ListedAnswer& answer, bool lease_valid);
+  AcquireEffects on_count_seeded(Status status, std::string_view detail);
+  AcquireEffects on_inspected(const InspectedAnswer& answer);
+  AcquireEffects on_watched(std::string_view node, const WatchedAnswer& answer);
+  AcquireEffects on_parent_removed(Status status, std::string_view detail);
+  AcquireEffects on_number_skipped(Status status, std::string_view detail);
+  AcquireEffects on_marked(Status status, bool lease_valid, std::string_view detail);
+  AcquireEffects on_cleared(Status status, std::string_view detail);
   /// Events.
-  AcquireEffects predecessor_changed(std::string_view node, bool lease_valid);
-  AcquireEffects predecessor_deleted(std::string_view node);
+  AcquireEffects on_predecessor_changed(std::string_view node, bool lease_valid);
+  AcquireEffects on_predecessor_deleted(std::string_view node);
   /// This client released the predecessor, a znode of its session. REQUIRES: waits_for_release().
   AcquireEffects on_predecessor_released(bool lease_valid);
-  AcquireEffects session_ended(SessionId session);
-  AcquireEffects own_node_deleted();
-  AcquireEffects resume();
-  AcquireEffects delay_over();
-  AcquireEffects delay_lasts();
+  AcquireEffects on_session_ended(SessionId session);
+  AcquireEffects on_own_node_deleted();
+  AcquireEffects on_resume();
+  AcquireEffects on_delay_over();
+  AcquireEffects on_delay_lasts();
   /// From now on no delay follows a loss. Returns the name of the delay marker, empty if there is
   /// none. The caller deletes it, with the own znode or at once.
   std::string unmark();
   /// Withdraws the contender: no grant follows.
   AcquireEffects withdraw();
   /// No request of the last `create` was sent or will be. REQUIRES: enqueuing, and given up.
-  void withdrawn() noexcept {
+  void on_create_withdrawn() noexcept {
     assert(state_ == AcquireState::enqueuing && giving_up_);
     state_ = AcquireState::ended;
   }

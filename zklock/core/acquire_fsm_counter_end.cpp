@@ -81,7 +81,7 @@ AcquireEffects AcquireFsm::remove_parent() {
   return {{.kind = Kind::remove_parent}};
 }
 
-AcquireEffects AcquireFsm::parent_removed(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_parent_removed(Status status, std::string_view detail) {
   if (state_ != AcquireState::removing_parent) return {};
   if (giving_up_) return end();
   if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {
@@ -120,7 +120,7 @@ AcquireEffects AcquireFsm::skip() {
   return {{.kind = Kind::skip, .text = std::string(skipped_name)}};
 }
 
-AcquireEffects AcquireFsm::number_skipped(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_number_skipped(Status status, std::string_view detail) {
   if (state_ != AcquireState::skipping) return {};
   if (giving_up_) return end();
   if (status == Status::ok || status == Status::no_node || status == Status::session_ended) {

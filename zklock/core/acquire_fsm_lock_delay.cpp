@@ -33,7 +33,7 @@ AcquireEffects AcquireFsm::mark() {
   return {effect(Kind::mark, marker)};
 }
 
-AcquireEffects AcquireFsm::marked(Status status, bool lease_valid, std::string_view detail) {
+AcquireEffects AcquireFsm::on_marked(Status status, bool lease_valid, std::string_view detail) {
   if (state_ != AcquireState::marking) return {};
   if (own_deleted_ || status == Status::no_node) return node_lost(Errc::node_deleted);
   // It exists if a reply was lost: no other contender's marker has this token.
@@ -60,11 +60,11 @@ AcquireEffects AcquireFsm::first_of(std::span<const std::string> children, Decis
   return {{.kind = Kind::delay}};
 }
 
-AcquireEffects AcquireFsm::delay_over() {
+AcquireEffects AcquireFsm::on_delay_over() {
   return state_ == AcquireState::delaying ? clear_next() : AcquireEffects{};
 }
 
-AcquireEffects AcquireFsm::delay_lasts() {
+AcquireEffects AcquireFsm::on_delay_lasts() {
   const bool ends = state_ == AcquireState::delaying && !policy_.wait;
   return ends ? end(remove_node()) : AcquireEffects{};
 }
@@ -76,7 +76,7 @@ AcquireEffects AcquireFsm::clear_next() {
   return {effect(Kind::clear, orphans().back().name)};
 }
 
-AcquireEffects AcquireFsm::cleared(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_cleared(Status status, std::string_view detail) {
   if (state_ != AcquireState::clearing) return {};
   if (own_deleted_) return node_lost(Errc::node_deleted);
   // "no node" may also mean that the own znode is deleted: the next list shows it.

@@ -53,7 +53,7 @@ AcquireEffects AcquireFsm::seed_count() {
   return {effect(Kind::seed_count, std::to_string(seed_))};
 }
 
-AcquireEffects AcquireFsm::count_seeded(Status status, std::string_view detail) {
+AcquireEffects AcquireFsm::on_count_seeded(Status status, std::string_view detail) {
   if (state_ != AcquireState::seeding) return {};
   if (own_deleted_) return node_lost(Errc::node_deleted);
   // Another client may have created the count. After "no node" the list shows whether the path was

@@ -24,7 +24,7 @@ AcquireEffects AcquireFsm::move() {
   return {effect(Kind::move, attempt())};
 }
 
-AcquireEffects AcquireFsm::moved(const CreatedAnswer& answer) {
+AcquireEffects AcquireFsm::on_moved(const CreatedAnswer& answer) {
   if (state_ != AcquireState::moving) return {};
   if (answer.status == Status::ok) {
     stage_ = Stage::queue;

@@ -96,7 +96,7 @@ class LockNode final : public LeaseObserver, public std::enable_shared_from_this
   /// Returns a number that is higher for each newer lock node of the client.
   std::uint64_t number() const noexcept { return fsm_.number(); }
   bool at_gate() const noexcept { return fsm_.at_gate(); }
-  bool over() const noexcept { return fsm_.over(); }
+  bool over() const noexcept { return fsm_.has_ended(); }
   /// Returns whether the lock node has had to wait for a predecessor.
   bool waited() const noexcept { return fsm_.waited(); }
   bool leaves_delay() const noexcept { return fsm_.leaves_delay(); }

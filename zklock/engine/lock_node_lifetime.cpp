@@ -44,7 +44,7 @@ void LockNode::machine_ended() {
 
 void LockNode::session_ended(SessionId session) {
   const PathLock::Section section(*path_lock_);
-  if (fsm_.state() != AcquireState::granted) return run(fsm_.session_ended(session));
+  if (fsm_.state() != AcquireState::granted) return run(fsm_.on_session_ended(session));
   if (session == fsm_.session()) node_is_lost();
 }
 
@@ -94,7 +94,7 @@ bool LockNode::watch_own() {
 
 void LockNode::on_own_node_deleted() {
   if (!fsm_.has_node()) return;
-  if (fsm_.state() != AcquireState::granted) return run(fsm_.own_node_deleted());
+  if (fsm_.state() != AcquireState::granted) return run(fsm_.on_own_node_deleted());
   node_is_lost();
   if (holding_ && !holding_->siblings.empty()) remove(Manner::with_care);
 }
@@ -138,7 +138,7 @@ void LockNode::withdraw() {
 
 void LockNode::leave() {
   contender_.reset();
-  if (!fsm_.over()) work_ = core().work().begin();
+  if (!fsm_.has_ended()) work_ = core().work().begin();
 }
 
 void LockNode::end_watches() noexcept {
