@@ -44,12 +44,12 @@ void CompositeFsm::assert_invariants() const noexcept {
 }
 
 CompositeEffects CompositeFsm::start() {
-  const InvariantCheck<CompositeFsm> check(*this);
+  const InvariantCheck check(*this);
   return state_ == CompositeState::idle ? request_next() : CompositeEffects{};
 }
 
 CompositeEffects CompositeFsm::on_part_answered(PartAnswer answer, bool late) {
-  const InvariantCheck<CompositeFsm> check(*this);
+  const InvariantCheck check(*this);
   if (state_ != CompositeState::requesting && state_ != CompositeState::cancelling) return {};
   switch (answer) {
     case PartAnswer::granted: standings_[requested_] = Standing::held; break;
@@ -65,7 +65,7 @@ CompositeEffects CompositeFsm::on_part_answered(PartAnswer answer, bool late) {
 }
 
 CompositeEffects CompositeFsm::on_part_silent() {
-  const InvariantCheck<CompositeFsm> check(*this);
+  const InvariantCheck check(*this);
   if (state_ != CompositeState::requesting) return {};
   state_ = CompositeState::cancelling;
   timed_out_ = true;
@@ -73,7 +73,7 @@ CompositeEffects CompositeFsm::on_part_silent() {
 }
 
 CompositeEffects CompositeFsm::on_part_lost(std::size_t part) {
-  const InvariantCheck<CompositeFsm> check(*this);
+  const InvariantCheck check(*this);
   if (is_over() || standings_.at(part) != Standing::held) return {};
   standings_[part] = Standing::lost;
   CompositeEffects effects{{Kind::release, part}};
@@ -85,7 +85,7 @@ CompositeEffects CompositeFsm::on_part_lost(std::size_t part) {
 }
 
 CompositeEffects CompositeFsm::stop() {
-  const InvariantCheck<CompositeFsm> check(*this);
+  const InvariantCheck check(*this);
   if (is_over()) return {};
   stopped_ = true;
   if (state_ == CompositeState::idle) return end(Kind::end);

@@ -87,7 +87,7 @@ ElectionEffects ElectionFsm::begin_attempt() {
 }
 
 ElectionEffects ElectionFsm::contend() {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   switch (state_) {
     case State::idle:
     case State::failed: return begin_attempt();
@@ -102,14 +102,14 @@ ElectionEffects ElectionFsm::contend() {
 }
 
 ElectionEffects ElectionFsm::on_granted(Attempt attempt) {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   if (!is_current(attempt, State::contending)) return {Effect::release_late};
   state_ = State::leading;
   return {Effect::begin};
 }
 
 ElectionEffects ElectionFsm::on_failed(Attempt attempt, bool for_good) {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   if (!is_current(attempt, State::contending)) return {};
   state_ = for_good ? State::failed : State::backing_off;
   if (for_good) return {};
@@ -117,26 +117,26 @@ ElectionEffects ElectionFsm::on_failed(Attempt attempt, bool for_good) {
 }
 
 ElectionEffects ElectionFsm::on_pause_over(Attempt attempt) {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   if (!is_current(attempt, State::backing_off)) return {};
   return begin_attempt();
 }
 
 ElectionEffects ElectionFsm::on_lost(Attempt attempt) {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   if (!is_current(attempt, State::leading)) return {};
   state_ = State::ending;
   return {Effect::stop};
 }
 
 void ElectionFsm::on_leader_not_run(Attempt attempt) noexcept {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   const bool leads = is_current(attempt, State::leading) || is_current(attempt, State::ending);
   if (leads && !afterwards_) afterwards_ = true;
 }
 
 ElectionEffects ElectionFsm::on_finished(Attempt attempt, bool failed) {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   if (attempt != attempt_) return {};
   switch (state_) {
     case State::leading:
@@ -166,12 +166,12 @@ ElectionEffects ElectionFsm::on_finished(Attempt attempt, bool failed) {
 }
 
 ElectionEffects ElectionFsm::interrupt() {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   return on_lost(attempt_);
 }
 
 ElectionEffects ElectionFsm::withdraw() {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   switch (state_) {
     case State::contending: state_ = State::idle; return {Effect::cancel};
     case State::backing_off:
@@ -186,7 +186,7 @@ ElectionEffects ElectionFsm::withdraw() {
 }
 
 ElectionEffects ElectionFsm::close() {
-  const InvariantCheck<ElectionFsm> check(*this);
+  const InvariantCheck check(*this);
   switch (state_) {
     case State::contending: state_ = State::closed; return {Effect::cancel};
     case State::leading: state_ = State::closing; return {Effect::stop};

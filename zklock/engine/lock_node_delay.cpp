@@ -38,7 +38,7 @@ void LockNode::mark(const Effect& effect) {
 void LockNode::cancel_lock_delay() {
   if (!fsm_.leaves_delay()) return;
   std::string& unwanted = delays_.write().unwanted_marker;  // first: this may throw
-  unwanted = fsm_.unmark();
+  unwanted = fsm_.take_delay_marker();
 }
 
 // The name is kept: a release before this delete has ended must delete the marker too.
