@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace zklock::core::state_table {
 
@@ -46,10 +47,15 @@ class Column {
     if (cell.empty()) return false;
     const bool begins = !continues_;
     if (begins) names_.clear();
+    bool joins = !begins && names_.back().ends_with('_');
     for (const std::string& name : split(cell, ',')) {
-      if (!name.empty()) names_.push_back(name);
+      if (std::exchange(joins, false)) {
+        names_.back() += name;
+      } else if (!name.empty()) {
+        names_.push_back(name);
+      }
     }
-    continues_ = cell.ends_with(',');
+    continues_ = cell.ends_with(',') || cell.ends_with('_');
     return begins;
   }
   void clear() { names_.clear(); }

@@ -23,7 +23,7 @@ using Transitions = std::set<Transition>;
 /// columns "state", "input" and "next". Throws std::runtime_error if it cannot be read.
 ///
 /// An empty cell below "state" or "input" means the cell above it. A cell may list several names,
-/// separated by commas; after a comma at its end, the list goes on in the cell below. A row whose
+/// separated by commas. After a comma or an underscore at its end, it goes on in the cell below. A row whose
 /// state is "[name]" adds to a group, which a cell below "next" may name. "the same" is the state
 /// of the row. Rows without a next state continue a list, and "(final)" is no state.
 ///

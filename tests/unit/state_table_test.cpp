@@ -28,8 +28,8 @@ TEST(StateTable, ListsAndGroups_AreExpanded) {
 /// | state   | input     | condition | next     |
 /// |---------|-----------|-----------|----------|
 /// | a, b    | x         |           | [either] |
-/// |         | y,        | never     | c        |
-/// |         | z         | always    | the same |
+/// |         | y,  long_ | never     | c        |
+/// |         | name      | always    | the same |
 /// | c       |           |           | (final)  |
 /// | [either]|           |           | d,       |
 /// |         |           |           | [lost]   |
@@ -37,9 +37,10 @@ TEST(StateTable, ListsAndGroups_AreExpanded) {
 ///
 /// | another | table     |
 )");
-  const Transitions expected{{"a", "x", "d"}, {"a", "x", "e"}, {"b", "x", "d"}, {"b", "x", "e"},
-                             {"a", "y", "c"}, {"a", "z", "c"}, {"b", "y", "c"}, {"b", "z", "c"},
-                             {"a", "y", "a"}, {"a", "z", "a"}, {"b", "y", "b"}, {"b", "z", "b"}};
+  const Transitions expected{
+      {"a", "x", "d"}, {"a", "x", "e"},         {"b", "x", "d"}, {"b", "x", "e"},
+      {"a", "y", "c"}, {"a", "long_name", "c"}, {"b", "y", "c"}, {"b", "long_name", "c"},
+      {"a", "y", "a"}, {"a", "long_name", "a"}, {"b", "y", "b"}, {"b", "long_name", "b"}};
   EXPECT_EQ(differences(expected, table), "");
 }
 
