@@ -17,6 +17,16 @@ TEST(AcquireFsm, Helper_ReachesEveryState) {
   for (const State state : all_states) EXPECT_EQ(steps_in(state).state(), state);
 }
 
+// Assertions check the invariants of the machines. Only an optimized build for users omits them.
+TEST(AcquireFsmDeathTest, RequirementViolated_AssertionEndsTheProgram) {
+#ifdef NDEBUG
+  GTEST_SKIP() << "this build has no assertions";
+#else
+  Steps steps = steps_in(State::listing);
+  EXPECT_DEATH(steps.on_predecessor_released(), "waits_for_release");
+#endif
+}
+
 // ---- the rows of the table ----------------------------------------------------------------------
 
 TEST(AcquireFsm, StartedTwice_CreatesOnce) {
