@@ -45,7 +45,7 @@ void LockNode::run(core::AcquireEffects effects) {
   if (!asks && fsm_.state() != AcquireState::making_parents && std::exchange(let_through_, false)) {
     path_->create_limiter().passed();
   }
-  if (fsm_.over()) machine_ended();
+  if (fsm_.has_ended()) machine_ended();
 }
 
 void LockNode::carry_out(const Effect& effect) {
@@ -56,13 +56,13 @@ void LockNode::carry_out(const Effect& effect) {
     case Effect::Kind::create_parents:
       create_id_ = submit(request::CreateParents{path}, {},
                           on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-                            return p.fsm_.parents_created(p.status_unbound(r), r.detail);
+                            return p.fsm_.on_parents_created(p.status_unbound(r), r.detail);
                           }));
       return;
     case Effect::Kind::check_parent:
       submit(request::Check{path}, effect.session,
              on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-               return p.fsm_.checked(r.status, false, r.detail);
+               return p.fsm_.on_checked(r.status, false, r.detail);
              }));
       return;
     case Effect::Kind::check_own: check_own(effect.session); return;
@@ -70,7 +70,7 @@ void LockNode::carry_out(const Effect& effect) {
     case Effect::Kind::seed_count:
       submit(request::Transaction{{}, {request::write::Create{count_path(), effect.text}}},
              effect.session, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-               return p.fsm_.count_seeded(r.status, r.detail);
+               return p.fsm_.on_count_seeded(r.status, r.detail);
              }));
       return;
     case Effect::Kind::inspect:
@@ -84,7 +84,7 @@ void LockNode::carry_out(const Effect& effect) {
       if (!effect.text.empty()) return make_path_anew();
       create_id_ = submit(request::Delete{path}, {},
                           on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-                            return p.fsm_.parent_removed(p.status_unbound(r), r.detail);
+                            return p.fsm_.on_parent_removed(p.status_unbound(r), r.detail);
                           }));
       return;
     case Effect::Kind::skip: {
@@ -92,7 +92,7 @@ void LockNode::carry_out(const Effect& effect) {
       create_id_ = submit(
           request::Transaction{{}, {request::write::Create{child}, request::write::Remove{child}}},
           {}, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-            return p.fsm_.number_skipped(p.status_unbound(r), r.detail);
+            return p.fsm_.on_number_skipped(p.status_unbound(r), r.detail);
           }));
       return;
     }
@@ -108,7 +108,8 @@ void LockNode::carry_out(const Effect& effect) {
     case Effect::Kind::delay: delay(); return;
     case Effect::Kind::pause: pause(); return;
     case Effect::Kind::abandon:
-      if (!let_through_ && path_->create_limiter().withdraw(*this)) return fsm_.withdrawn();
+      if (!let_through_ && path_->create_limiter().withdraw(*this))
+        return fsm_.on_create_withdrawn();
       core().coordinator().abandon(create_id_);
       core().coordinator().abandon(count_id_);
       core().coordinator().abandon(list_id_);
@@ -153,12 +154,12 @@ void LockNode::ask_for_node() {
                       {}, on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
                         if (r.status == Status::ok) p.node_made();
                         p.queued_ms_ = r.created_ms;
-                        return p.fsm_.created(p.answer_of(r), p.lease_valid(r.session));
+                        return p.fsm_.on_created(p.answer_of(r), p.lease_valid(r.session));
                       }));
   try {
     count();
   } catch (const std::exception&) {  // no memory; but the create is under way
-    fsm_.not_counted();
+    fsm_.on_count_not_sent();
   }
   wanted_since_ = core().scheduler().now();
 }
@@ -170,13 +171,13 @@ void LockNode::node_made() {
 
 void LockNode::count() {
   if (fsm_.present_rule().shares_count()) return list({});
-  if (!fsm_.counts()) return;
-  count_id_ = submit(
-      request::CountChildren{path_->path().str()}, {},
-      on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
-        p.path_->path_seen(r);
-        return p.fsm_.counted({r.status, r.session, r.last_child, r.child_count}, p.lease_valid());
-      }));
+  if (!fsm_.counts_children()) return;
+  count_id_ = submit(request::CountChildren{path_->path().str()}, {},
+                     on_reply([](LockNode& p, const auto& r) ZKLOCK_REQUIRES(path_mutex) {
+                       p.path_->path_seen(r);
+                       return p.fsm_.on_counted({r.status, r.session, r.last_child, r.child_count},
+                                                p.lease_valid());
+                     }));
 }
 
 // If the sequence numbers began again, the delete of an older znode may have deleted this one. Then
@@ -222,7 +223,7 @@ void LockNode::move(const std::string& attempt) {
                                                    .sequential = true}}},
       fsm_.session(),
       on_reply([](LockNode& p, const client::Reply& made) ZKLOCK_REQUIRES(path_mutex) {
-        if (made.status != Status::ok) return p.fsm_.moved(p.answer_of(made));
+        if (made.status != Status::ok) return p.fsm_.on_moved(p.answer_of(made));
         p.submit(request::CountChildren{p.path_->path().child(made.name)}, made.session,
                  p.on_reply([made](LockNode& self, const client::Reply& stat)
                                 ZKLOCK_REQUIRES(path_mutex) {
@@ -232,15 +233,15 @@ void LockNode::move(const std::string& attempt) {
                                                    stat.ephemeral_owner == made.session;
                                   whole.status = own ? Status::ok : Status::unknown;
                                   whole.token = stat.token;
-                                  return self.fsm_.moved(self.answer_of(whole));
+                                  return self.fsm_.on_moved(self.answer_of(whole));
                                 }));
         return core::AcquireEffects{};
       }));
 }
 
 core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
-  auto effects =
-      fsm_.inspected({reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
+  auto effects = fsm_.on_inspected(
+      {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
   if (fsm_.token() == reply.token) queued_ms_ = reply.created_ms;  // it is the own znode
   if (fsm_.has_node()) {
     path_->record_own_node(fsm_.sequence(), fsm_.token(), fsm_.session());
@@ -256,7 +257,7 @@ void LockNode::check_own(SessionId session) {
       core().coordinator(), request::Check{path}, path, session,
       on_reply([](LockNode& p, const auto& check, const auto& get) ZKLOCK_REQUIRES(path_mutex) {
         const client::Reply& r = check.status == Status::ok ? get : check;
-        return p.fsm_.checked(p.status_for_own(check, get), p.lease_valid(), r.detail);
+        return p.fsm_.on_checked(p.status_for_own(check, get), p.lease_valid(), r.detail);
       }));
 }
 
@@ -282,7 +283,7 @@ void LockNode::make_path_anew() {
       submit(request::Get{count_path()}, {},
              on_reply([](LockNode& p, const auto& count) ZKLOCK_REQUIRES(path_mutex) {
                if (count.status != Status::ok)
-                 return p.fsm_.parent_removed(p.status_unbound(count), count.detail);
+                 return p.fsm_.on_parent_removed(p.status_unbound(count), count.detail);
                const std::string& path = p.path_->path().str();
                p.create_id_ = p.submit(
                    request::Transaction{{},
@@ -290,7 +291,7 @@ void LockNode::make_path_anew() {
                                          request::write::Remove{path}, request::write::Create{path},
                                          request::write::Create{p.count_path(), count.data}}},
                    {}, p.on_reply([](LockNode& self, const auto& made) ZKLOCK_REQUIRES(path_mutex) {
-                     return self.fsm_.parent_removed(self.status_unbound(made), made.detail);
+                     return self.fsm_.on_parent_removed(self.status_unbound(made), made.detail);
                    }));
                return core::AcquireEffects{};
              }));
@@ -336,13 +337,13 @@ void LockNode::list(SessionId session) {
 core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::Reply& count) {
   path_->path_seen(queue);
   // Only the reply to a request bound to no session has the status `not_connected`.
-  auto effects = fsm_.listed({status_unbound(queue),
-                              queue.token,
-                              queue.children,
-                              queue.detail,
-                              {count.status, count.session, count.data, count.detail},
-                              queue.next},
-                             lease_valid());
+  auto effects = fsm_.on_listed({status_unbound(queue),
+                                 queue.token,
+                                 queue.children,
+                                 queue.detail,
+                                 {count.status, count.session, count.data, count.detail},
+                                 queue.next},
+                                lease_valid());
   notify_position();
   return effects;
 }
@@ -354,7 +355,7 @@ void LockNode::watch_predecessor(const Effect& effect) {
 }
 
 void LockNode::on_predecessor_read(const std::string& node, const client::Reply& reply) {
-  run(fsm_.watched(node, {reply.status, reply.token, reply.data, reply.detail}));
+  run(fsm_.on_watched(node, {reply.status, reply.token, reply.data, reply.detail}));
   if (fsm_.waits_for_release()) path_->announcement_awaited(fsm_.session());
 }
 
@@ -363,8 +364,8 @@ void LockNode::on_predecessor_event(std::size_t which, request::WatchEvent event
   // On a new connection the servers set watches again by path: it may be another znode by then.
   const bool released = event == request::WatchEvent::changed && watches_.on_same_connection() &&
                         path_->believes_announcement(watches_.predecessor());
-  run(released ? fsm_.predecessor_changed(predecessor, lease_valid())
-               : fsm_.predecessor_deleted(predecessor));
+  run(released ? fsm_.on_predecessor_changed(predecessor, lease_valid())
+               : fsm_.on_predecessor_deleted(predecessor));
 }
 
 // The watch event will still arrive, but it is ignored.
@@ -386,7 +387,7 @@ void LockNode::pause() {
       std::max<core::Duration>(core().keeper().timeout() / 24, std::chrono::milliseconds(10));
   core().scheduler().at(core().scheduler().now() + delay, [self = shared_from_this()] {
     const Monitor::Lock lock(self->path_->monitor());
-    self->run(self->fsm_.resume());
+    self->run(self->fsm_.on_resume());
   });
 }
 

@@ -106,7 +106,7 @@ class LockNode final : public LeaseObserver,
     return fsm_.number();
   }
   bool at_gate() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.at_gate(); }
-  bool over() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.over(); }
+  bool over() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.has_ended(); }
   /// Returns whether the lock node has had to wait for a predecessor.
   bool waited() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.waited(); }
   bool leaves_delay() const noexcept ZKLOCK_REQUIRES(path_mutex) { return fsm_.leaves_delay(); }

@@ -34,14 +34,14 @@ void LockNode::mark(const Effect& effect) {
                             const bool unreadable = get.status == core::Status::no_auth;
                             const auto status =
                                 unreadable ? made.status : p.status_for_own(made, get);
-                            p.run(p.fsm_.marked(status, p.lease_valid(), made.detail));
+                            p.run(p.fsm_.on_marked(status, p.lease_valid(), made.detail));
                           }));
 }
 
 void LockNode::cancel_lock_delay() {
   if (!fsm_.leaves_delay()) return;
   std::string& unwanted = delays_.write().unwanted_marker;  // first: this may throw
-  unwanted = fsm_.unmark();
+  unwanted = fsm_.take_delay_marker();
 }
 
 // The name is kept: a release before this delete has ended must delete the marker too.
@@ -60,7 +60,7 @@ void LockNode::clear(const Effect& effect) {
   submit(while_queued(*this, request::write::Remove{marker}), effect.session,
          entering([marker](LockNode& p, const client::Reply& r) ZKLOCK_REQUIRES(path_mutex) {
            if (r.status == core::Status::ok) p.core().delay_marker_clock().forget(marker);
-           p.run(p.fsm_.cleared(r.status, r.detail));
+           p.run(p.fsm_.on_cleared(r.status, r.detail));
          }));
 }
 
@@ -72,13 +72,13 @@ void LockNode::delay() {
     const std::string marker = path_->path().child(orphan.name);
     due = std::max(due, core().delay_marker_clock().first_seen(marker, now) + orphan.length);
   }
-  if (due <= now) return run(fsm_.delay_over());
-  if (!policy().wait) return run(fsm_.delay_lasts());
+  if (due <= now) return run(fsm_.on_delay_over());
+  if (!policy().wait) return run(fsm_.on_delay_lasts());
   Delays& delays = delays_.write();
   delays.timer = core().scheduler().at(
       due, entering([round = ++delays.rounds](LockNode& p) ZKLOCK_REQUIRES(path_mutex) {
         // A cancelled timer may already have begun to run.
-        if (round == p.delays_->rounds) p.run(p.fsm_.delay_over());
+        if (round == p.delays_->rounds) p.run(p.fsm_.on_delay_over());
       }));
 }
 

@@ -37,7 +37,7 @@ void LockNode::machine_ended() {
 
 void LockNode::session_ended(SessionId session) {
   const Monitor::Lock lock(path_->monitor());
-  if (!is_granted()) return run(fsm_.session_ended(session));
+  if (!is_granted()) return run(fsm_.on_session_ended(session));
   if (session == fsm_.session()) notify_loss(LossCause::node);
 }
 
@@ -81,7 +81,7 @@ bool LockNode::watch_own() {
 
 void LockNode::on_own_node_deleted() {
   if (!fsm_.has_node()) return;
-  if (!is_granted()) return run(fsm_.own_node_deleted());
+  if (!is_granted()) return run(fsm_.on_own_node_deleted());
   notify_loss(LossCause::node);
   if (holding_ && !holding_->siblings.empty()) remove(Manner::with_care);
 }
@@ -111,7 +111,7 @@ void LockNode::withdraw() {
 
 void LockNode::leave() {
   observer_.reset();
-  if (!fsm_.over()) work_ = core().work().begin();
+  if (!fsm_.has_ended()) work_ = core().work().begin();
 }
 
 void LockNode::end_hold() {

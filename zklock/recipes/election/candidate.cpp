@@ -101,7 +101,7 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
       });
       return;
     case ElectionEffect::begin:  // answered() does these two: it has the hold
-    case ElectionEffect::give_back: return;
+    case ElectionEffect::release_late: return;
   }
 }
 
@@ -128,7 +128,7 @@ void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
   // An unwanted hold is released after the Section, without the mutex.
   const Section section(*this);
   if (hold) {
-    const auto effects = fsm_.granted(attempt);
+    const auto effects = fsm_.on_granted(attempt);
     if (effects.front() == ElectionEffect::begin) {
       begin(outcome.contender, std::move(hold));
     } else {
@@ -137,7 +137,7 @@ void Candidate::answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
     return;
   }
   const bool for_good = outcome.error && core::ends_contention(outcome.error->errc());
-  run(fsm_.failed(attempt, for_good));
+  run(fsm_.on_failed(attempt, for_good));
   const bool heard = attempt == fsm_.attempt();
   if (heard && fsm_.state() == CandidateState::failed) error_ = outcome.error;
   if (heard && outcome.error && !core().closed()) warn(outcome.error->what());
@@ -167,7 +167,7 @@ void Candidate::end(By by) {
         client.shared_from_this(), client.losses(), operation + (" " + self->path()),
         [leadership_state, until = leadership_state->loss_delay()] { leadership_state->stop(); });
   });
-  if (!settings_.until_finished) run(fsm_.finished(leadership_state_->number()), by);
+  if (!settings_.until_finished) run(fsm_.on_finished(leadership_state_->number()), by);
 }
 
 void Candidate::pause() {
@@ -179,14 +179,14 @@ void Candidate::pause() {
       const auto alive = candidate.lock();
       if (!alive) return;
       const Section section(*alive);
-      alive->run(alive->fsm_.due(attempt));
+      alive->run(alive->fsm_.on_pause_over(attempt));
     });
   });
 }
 
 void Candidate::lost(LeadershipState::Number number) {
   const Section section(*this);
-  run(fsm_.lost(number), By::loss);
+  run(fsm_.on_lost(number), By::loss);
 }
 
 // ---- requests of the user -----------------------------------------------------------------------
@@ -195,35 +195,35 @@ bool Candidate::want() {
   core().check_usable(operation, path());
   const Section section(*this);
   if (is_closed()) throw Error(Errc::closed, operation, path(), "the election object was closed");
-  if (fsm_.wants()) return false;
-  run(fsm_.wanted());
+  if (fsm_.will_contend()) return false;
+  run(fsm_.contend());
   return true;
 }
 
 void Candidate::interrupt() {
   const Section section(*this);
-  run(fsm_.interrupted());
+  run(fsm_.interrupt());
 }
 
 void Candidate::withdraw() {
   const Section section(*this);
-  run(fsm_.withdrawn());
+  run(fsm_.withdraw());
 }
 
 void Candidate::had_no_turn(LeadershipState::Number number) {
   const Section section(*this);
-  fsm_.had_no_turn(number);
+  fsm_.on_leader_not_run(number);
 }
 
 void Candidate::finished(LeadershipState::Number number, bool failed) {
   const Section section(*this);
   if (!failed) backoff_.reset();
-  run(fsm_.finished(number, failed));
+  run(fsm_.on_finished(number, failed));
 }
 
 void Candidate::close() {
   const Section section(*this);
-  run(fsm_.closed());
+  run(fsm_.close());
 }
 
 // ---- queries ------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ bool Candidate::leads() const {
 bool Candidate::wants() const {
   if (core().forked()) return false;
   const client::MutexLock guard(mutex_);
-  return fsm_.wants();
+  return fsm_.will_contend();
 }
 
 std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
