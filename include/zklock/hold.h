@@ -77,6 +77,10 @@ class [[nodiscard]] Hold {
   /// action, send token() with it.
   HoldState state() const noexcept;
 
+  /// Returns whether state() is `held` or `suspended`: no conflicting hold exists at this moment.
+  /// Otherwise as state().
+  bool is_valid() const noexcept { return state() != HoldState::lost; }
+
   /// Returns a token that is stopped once, when the hold is lost, before another client can be
   /// granted the lock. release() does not stop it. If the hold is lost already, or this object is
   /// empty, the returned token is stopped.
@@ -86,7 +90,7 @@ class [[nodiscard]] Hold {
   /// than 30 callbacks block at once. If the session continues, the client deletes the znode of the
   /// lost hold when the callbacks have returned, after one second at the latest. Until then every
   /// new contender is behind that znode, also those of this client.
-  std::stop_token lost() const noexcept;
+  std::stop_token loss_token() const noexcept;
 
   /// Returns the time until which the hold is valid if no further reply arrives; time_point::min()
   /// if it is lost. Heartbeats (ten per session timeout) extend the time, up to the end of the
@@ -104,20 +108,28 @@ class [[nodiscard]] Hold {
 
   /// Returns a token that is stopped when request_release() asks for the release. The program may
   /// then release the lock, or continue. The token stays stopped. Its callbacks run on the threads
-  /// that run the callbacks of lost(). If this object is empty, the returned token can never be
+  /// that run the callbacks of loss_token(). If this object is empty, the returned token can never be
   /// stopped.
-  std::stop_token release_requested() const noexcept;
+  std::stop_token release_request_token() const noexcept;
 
-  /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. It is for
-  /// a `check` operation in your own ZooKeeper transaction. After a call of node(), no contender
-  /// that this hold excludes is granted before the znode is deleted. Without that call, the next
-  /// contender of the same client can be granted earlier. Exception: with
-  /// MutexOptions::max_local_handoffs and keep_idle_for, successive holds of one client can have
-  /// one path, and the check does not distinguish them.
+  /// Returns the full path of the lock znode, below the chroot; empty for an empty Hold. The path
+  /// changes at most once: when a SharedMutex is downgraded. Client::flush() returns after that
+  /// change. Sends nothing; may block on a mutex for microseconds.
   ///
-  /// The path changes at most once: when a SharedMutex is downgraded. Client::flush() returns after
-  /// that change.
+  /// Do not check this path in your own ZooKeeper transaction; use expose_node().
   std::string node() const;
+
+  /// Returns node(), for a `check` operation in your own ZooKeeper transaction. From this call on,
+  /// no contender that this hold excludes is granted before the znode is deleted. So such a
+  /// transaction cannot succeed after the next grant. Without the call, the next contender of this
+  /// client can be granted before the znode is deleted. A GuardedTransaction needs no such call.
+  ///
+  /// With MutexOptions::max_local_handoffs and keep_idle_for, successive holds of one client can
+  /// have one path. Then the check does not distinguish them.
+  ///
+  /// Cost: after the release, the next contender of this client waits for the delete. Blocks as
+  /// node() does.
+  std::string expose_node() const;
 
   /// Returns the number of permits for a hold of a Semaphore, 1 for a hold of a lock, and 0 for an
   /// empty Hold.
@@ -127,7 +139,7 @@ class [[nodiscard]] Hold {
   Owner owner() const noexcept;
 
   /// Releases the count, and leaves this object empty: state() then returns `lost`. It does not
-  /// stop the tokens that lost() returned before. With the last count of the owner the lock is
+  /// stop the tokens that loss_token() returned before. With the last count of the owner the lock is
   /// released. The client announces the release if a contender may wait for it, and deletes the
   /// znode in the background. It repeats the delete until the ensemble confirms it or the session
   /// ends. With MutexOptions::max_local_handoffs and keep_idle_for the client may retain the znode
@@ -137,7 +149,7 @@ class [[nodiscard]] Hold {
   /// The next contender can be of this client too. If both contenders are of a ReentrantMutex or a
   /// Mutex, the next one usually does not wait for the confirmation. It is granted at once, also
   /// while disconnected, if the lease is valid. While disconnected its hold is `suspended` from the
-  /// start. In some cases the znode must be deleted first: see node(), GuardedTransaction and
+  /// start. In some cases the znode must be deleted first: see expose_node(), GuardedTransaction and
   /// MutexOptions::lock_delay.
   void release() noexcept;
 

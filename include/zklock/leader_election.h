@@ -40,14 +40,14 @@ struct ElectionOptions {
 /// candidate in the queue is elected.
 /// @code
 ///   LeaderElection election(client, "/services/billing/leader", [](Leadership& leadership) {
-///     const std::stop_token ended = leadership.ended();
+///     const std::stop_token ended = leadership.end_token();
 ///     while (!ended.stop_requested()) work(leadership.token());
 ///   });
 ///   election.start();
 /// @endcode
 ///
 /// The function runs on a thread of the election's own, one call at a time, for any time. When the
-/// leadership is lost or interrupted, or the election is closed, Leadership::ended() is stopped.
+/// leadership is lost or interrupted, or the election is closed, Leadership::end_token() is stopped.
 /// From then on the Leadership is `lost`, and proclaim() throws Error(lock_lost). The function
 /// should return soon.
 ///

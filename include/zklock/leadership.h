@@ -24,9 +24,9 @@ class LeadershipState;
 /// One leadership of this process, from its grant to its end. LeaderLatch and LeaderElection
 /// provide it. Copies refer to the same leadership. A copy does not prolong the leadership.
 ///
-/// When ended() is stopped, state() returns `lost`, valid_until() returns time_point::min(), and
+/// When end_token() is stopped, state() returns `lost`, valid_until() returns time_point::min(), and
 /// proclaim() throws Error(lock_lost). If the leadership ended without a loss, a GuardedTransaction
-/// made before can still be committed until the lock is released. Check ended() first if that
+/// made before can still be committed until the lock is released. Check end_token() first if that
 /// matters.
 ///
 /// Thread-safety: a value; all members may be called by any thread.
@@ -45,25 +45,28 @@ class Leadership {
   /// not block and sends nothing.
   HoldState state() const noexcept;
 
+  /// Returns whether state() is `held` or `suspended`. Otherwise as state().
+  bool is_valid() const noexcept { return state() != HoldState::lost; }
+
   /// Returns a token that is stopped once, when the leadership is lost, interrupted, withdrawn,
   /// closed or released. After a loss it is stopped before another client can lead. Its callbacks
   /// then run on a thread of the client that has no other work. Otherwise the callbacks run on the
   /// thread that ends the leadership. If the leadership has ended, the returned token is already
   /// stopped.
-  std::stop_token ended() const noexcept;
+  std::stop_token end_token() const noexcept;
 
   /// Returns a token that is stopped when request_release() asks the leader to release. The program
-  /// may then end the leadership or continue; see Hold::release_requested(). For a
+  /// may then end the leadership or continue; see Hold::release_request_token(). For a
   /// default-constructed Leadership, returns a token that can never be stopped.
-  std::stop_token release_requested() const noexcept;
+  std::stop_token release_request_token() const noexcept;
 
   /// Returns the lease expiry: the leadership is valid until then if no further reply arrives.
   /// Returns LeaseClock::time_point::min() if the leadership has ended.
   LeaseClock::time_point valid_until() const noexcept;
 
-  /// Returns the full path of the lock znode (below the chroot), for a `check` operation in a multi
-  /// of your own. Does not change when the leadership ends. Empty for a default-constructed
-  /// Leadership.
+  /// Returns the full path of the lock znode, below the chroot; empty for a default-constructed
+  /// Leadership. The path does not change when the leadership ends. No other candidate leads before
+  /// the znode is deleted, so a `check` operation in your own ZooKeeper transaction may name it.
   std::string node() const;
 
   /// Writes `value` (any bytes) for the ElectionObservers of the path. They receive it until this

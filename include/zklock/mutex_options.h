@@ -44,7 +44,7 @@ struct MutexOptions {
 
   /// The maximum hold time, measured by LeaseClock from the grant. Pauses of the process and of the
   /// machine count. When this time ends, the hold is lost, even if the lease is valid. First
-  /// state() turns `lost`. Then the lost() token is stopped, and the listener gets the event
+  /// state() turns `lost`. Then the loss_token() is stopped, and the listener gets the event
   /// `expired`. The znode is deleted when the callbacks on that token have returned, at the latest
   /// after one second. Then the next contender can be granted. The owner still has to release its
   /// counts, as after any loss.
@@ -136,7 +136,7 @@ struct MutexOptions {
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client
-  /// that are ahead of the waiting one. A `check` of Hold::node() in your own transaction does not
+  /// that are ahead of the waiting one. A `check` of Hold::expose_node() in your own transaction does not
   /// distinguish the holds on one znode: it can succeed for a hold that was released.
   ///
   /// The constructor of the object throws Error(invalid_option) for a value below 1. All classes

@@ -39,7 +39,7 @@ struct QuorumOptions {
 
   /// As MutexOptions::listener. It gets the events of each ensemble, also of one that was skipped
   /// and is tried again. LockEvent::part_index is the index of the client. It gets no events of the
-  /// whole; CompositeHold::lost() reports the loss of the whole.
+  /// whole; CompositeHold::loss_token() reports the loss of the whole.
   LockListener listener = {};
 
   /// As MutexOptions::executor. Default: the executor of the first client.

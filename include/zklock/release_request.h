@@ -41,9 +41,9 @@ struct ReleaseRequestOptions {
 /// ClientOptions::connection_timeout, and the deadline had not passed before that. The code no_auth
 /// means that the ACL of the lock's path does not permit this client to create children.
 ///
-/// A holder receives LockEvent::release_requested, and its Hold::release_requested() is stopped.
-/// For a leader, Leadership::release_requested() is stopped. The program decides whether to
-/// release. With `force` the library decides: the hold turns lost and its lost() token is stopped.
+/// A holder receives LockEvent::release_requested, and its Hold::release_request_token() is stopped.
+/// For a leader, Leadership::release_request_token() is stopped. The program decides whether to
+/// release. With `force` the library decides: the hold turns lost and its loss_token() is stopped.
 /// Then the holder's own client deletes the znode. If several calls ask one contender and one of
 /// them forces, it is forced. A contender that does not hold yet receives the request when it
 /// holds.

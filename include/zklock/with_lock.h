@@ -58,10 +58,10 @@ inline Hold hold_lock(Client& client, std::string path, AcquireOptions options =
 }
 
 /// Runs `function` under the lock of `path` and returns the outcome. Calls the function with the
-/// Hold (for its token and its lost()), or without arguments. Calls of one thread nest.
+/// Hold (for its token and its loss_token()), or without arguments. Calls of one thread nest.
 ///
 /// Blocks until the lock is granted, at most until options.deadline, and while the function runs.
-/// The function is not interrupted when the lock is lost. It can watch hold.lost().
+/// The function is not interrupted when the lock is lost. It can watch hold.loss_token().
 /// Throws: what ReentrantMutex::acquire() throws; what the function throws, after the lock was
 /// released.
 /// Source: Kazoo's Lock in a `with` block, which does not report whether the lock was lost.
@@ -88,7 +88,7 @@ auto with_lock(Client& client, std::string path, AcquireOptions options, Functio
   } else {
     result.value.emplace(call(hold));
   }
-  result.outcome = hold.state() == HoldState::lost ? LockOutcome::lost : LockOutcome::ran;
+  result.outcome = hold.is_valid() ? LockOutcome::ran : LockOutcome::lost;
   return result;
 }
 

@@ -272,7 +272,7 @@ bool Worker::hold(const Hold& hold, std::size_t lock, Nanos call, int weight) {
                     .token = hold.token(),
                     .owner = hold.owner(),
                     .state = [&hold] { return hold.state(); },
-                    .lost = hold.lost(),
+                    .lost = hold.loss_token(),
                     .reading = kind == Kind::shared && weight < kAll,
                     .fenced = kind != Kind::semaphore};
   // A downgraded grant has one token for both holds, so its loss is reported once.
@@ -292,7 +292,7 @@ bool Worker::lead(const Leadership& leadership, const Owner& owner, std::size_t 
                           .token = leadership.token(),
                           .owner = owner,
                           .state = [&leadership] { return leadership.state(); },
-                          .lost = leadership.ended()};
+                          .lost = leadership.end_token()};
   return stays_.stay(standing, some_time() + 20ms);
 }
 

@@ -187,7 +187,7 @@ TEST_F(Async, BlockedHandler_DelaysNoHeartbeatsAndNoOtherLocks) {
   const auto later = LeaseClock::now() + 2 * client->session_timeout();
   EXPECT_TRUE(eventually([&] { return LeaseClock::now() > later; }, kPatience));
   EXPECT_TRUE(eventually([&] { return other_hold.valid_until() > later; }, kPatience));
-  EXPECT_FALSE(other_hold.lost().stop_requested());
+  EXPECT_FALSE(other_hold.loss_token().stop_requested());
   auto callback = acquire(third);
   EXPECT_TRUE(static_cast<bool>(get(callback).hold));
   EXPECT_FALSE(is_free());  // the blocked handler still has its own hold

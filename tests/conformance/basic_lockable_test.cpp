@@ -60,7 +60,7 @@ static_assert(!std::copy_constructible<Hold> && !std::is_copy_assignable_v<Hold>
 static_assert(noexcept(std::declval<Hold&>().release()));
 static_assert(noexcept(std::declval<const Hold&>().state()));
 static_assert(noexcept(std::declval<const Hold&>().token()));
-static_assert(noexcept(std::declval<const Hold&>().lost()));
+static_assert(noexcept(std::declval<const Hold&>().loss_token()));
 
 static_assert(std::regular<FencingToken> && std::totally_ordered<FencingToken>);
 static_assert(std::copyable<Owner> && std::totally_ordered<Owner>);

@@ -167,7 +167,7 @@ TEST_F(ElectionObserverTest, SessionOfTheLeaderEnds_ValueIsDeleted) {
   EXPECT_EQ(raw().exists(proclamation_writer(dead)).rc, ZNONODE);
   // Before the latch knows that its leadership ended, a proclaim() could lose its reply with the
   // connection.
-  ASSERT_TRUE(eventually([&] { return dead.ended().stop_requested(); }, kPatience));
+  ASSERT_TRUE(eventually([&] { return dead.end_token().stop_requested(); }, kPatience));
   EXPECT_EQ(error_of([&] { return dead.proclaim("I am back"), 0; }), Errc::lock_lost);
   next.proclaim("the second");
   ASSERT_TRUE(witness.comes_to({next.token(), "the second"}));

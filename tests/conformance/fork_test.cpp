@@ -169,18 +169,18 @@ TEST_F(Fork, ThreadOfTheParentWaits_IsGrantedAfterTheFork) {
 // Returns 0 if every query of the hold reports the loss.
 int first_that_is_not_lost(const Hold& hold) {
   if (hold.state() != HoldState::lost) return 1;
-  if (!hold.lost().stop_requested()) return 2;
+  if (!hold.loss_token().stop_requested()) return 2;
   if (hold.valid_until() != LeaseClock::time_point::min()) return 3;
   return 0;
 }
 
 TEST_F(Fork, HoldOfTheParent_IsLostInTheChildOnly) {
   const Hold hold = mutex_->acquire();
-  const std::stop_token lost = hold.lost();
+  const std::stop_token lost = hold.loss_token();
   EXPECT_EQ(fork_and([&] { return first_that_is_not_lost(hold); }), 0);
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_FALSE(lost.stop_requested());
-  EXPECT_FALSE(hold.lost().stop_requested());
+  EXPECT_FALSE(hold.loss_token().stop_requested());
   EXPECT_GT(hold.valid_until(), LeaseClock::now());
 }
 

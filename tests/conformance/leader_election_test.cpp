@@ -27,7 +27,7 @@ void wait_for_the_end(const Leadership& leadership) {
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
-  never.wait(lock, leadership.ended(), [] { return false; });
+  never.wait(lock, leadership.end_token(), [] { return false; });
 }
 
 class Election : public LeaderTest<LockTest> {
@@ -65,7 +65,7 @@ TEST_F(Election, WhileItLeads_FunctionRuns) {
   EXPECT_EQ(state.get_future().get(), HoldState::held);
   EXPECT_TRUE(election.has_leadership());
   EXPECT_EQ(leadership.state(), HoldState::held);
-  EXPECT_FALSE(leadership.ended().stop_requested());
+  EXPECT_FALSE(leadership.end_token().stop_requested());
   EXPECT_EQ(raw().exists(leadership.node()).stat.czxid, leadership.token().zxid);
   const auto leader = election.leader(kPatience);
   ASSERT_NE(leader, std::nullopt);
@@ -75,7 +75,7 @@ TEST_F(Election, WhileItLeads_FunctionRuns) {
   EXPECT_EQ(election.error(), std::nullopt);
   gate.open();
   election.close();
-  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_EQ(leadership.state(), HoldState::lost);
   EXPECT_EQ(raw().delete_node(std::string(kPath) + "/by-the-leader"), ZOK);
   EXPECT_EQ(error_of([&] { GuardedTransaction tx(leadership); }), Errc::lock_lost);
@@ -289,7 +289,7 @@ TEST_F(Election, InterruptedWhileItsFunctionRuns_IsLost) {
   const Leadership leadership = get(leads);
   EXPECT_EQ(leadership.state(), HoldState::held);
   election.interrupt();
-  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_FALSE(election.has_leadership());
   EXPECT_EQ(leadership.state(), HoldState::lost);
   EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
@@ -379,7 +379,7 @@ TEST_F(Election, FunctionClosesTheElection_ZnodeRemainsUntilReturn) {
   election = std::make_unique<LeaderElection>(*client_, kPath, [&](const Leadership& leadership) {
     const Office::Term term(office_, leadership.token());
     election->close();
-    EXPECT_TRUE(leadership.ended().stop_requested());
+    EXPECT_TRUE(leadership.end_token().stop_requested());
     EXPECT_EQ(leadership.state(), HoldState::lost);
     node_is_there.set_value(raw().exists(leadership.node()).rc == ZOK);
   });

@@ -158,7 +158,7 @@ TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   for (int i = 0; i < 32; ++i) {
     ReentrantMutex elsewhere(*client_, "/other-" + std::to_string(i));
     holds.push_back(elsewhere.acquire({.owner = Owner::unique()}));
-    callbacks.emplace_back(holds.back().lost(), [&gate] { gate.pass(); });
+    callbacks.emplace_back(holds.back().loss_token(), [&gate] { gate.pass(); });
   }
   const ZooKeeperServer* const server = SharedServer::server();
   if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
@@ -171,7 +171,7 @@ TEST_F(LatchListener, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
   expire(*client_);
   EXPECT_TRUE(eventually([&] { return !latch->has_leadership(); }, kPatience));
   EXPECT_EQ(first.state(), HoldState::lost);
-  EXPECT_TRUE(first.ended().stop_requested());
+  EXPECT_TRUE(first.end_token().stop_requested());
   EXPECT_FALSE(latch->await(Deadline::passed()));
   EXPECT_EQ(heard_.size(), 1U);  // the listener was not called
   gate.open();
@@ -280,7 +280,7 @@ TEST_F(LatchClosing, SilentClose_CallsNoListener) {
   ASSERT_TRUE(heard_.reaches(1));
   const Leadership leadership = latch->leadership();
   std::atomic<int> told{0};
-  const std::stop_callback on_end(leadership.ended(), [&told] { ++told; });
+  const std::stop_callback on_end(leadership.end_token(), [&told] { ++told; });
   latch->close();
   EXPECT_EQ(told, 1);  // the candidate that leads must be notified
   latch->close(CloseMode::notify);
@@ -332,7 +332,7 @@ TEST_F(LatchClosing, ClosedByItsListener_LeadershipEndsAtOnce) {
         [&](const Leadership& leadership) {
           ++gained;
           latch.close(mode);
-          EXPECT_TRUE(leadership.ended().stop_requested());
+          EXPECT_TRUE(leadership.end_token().stop_requested());
           EXPECT_FALSE(latch.has_leadership());
           closed.set_value();
         },
@@ -387,7 +387,7 @@ TEST_F(LatchClosing, ClosedByAStopCallback_DeletesItsZnode) {
   std::promise<void> closed;
   const auto latch = leading_latch(*client_);
   const Leadership leadership = latch->leadership();
-  const std::stop_callback on_end(leadership.ended(), [&] {
+  const std::stop_callback on_end(leadership.end_token(), [&] {
     latch->close();
     closed.set_value();
   });
@@ -427,7 +427,7 @@ TEST_F(LatchClosing, ClientIsClosed_LeadershipEndIsReported) {
   client_->close();
   EXPECT_FALSE(latch->has_leadership());
   EXPECT_EQ(leadership.state(), HoldState::lost);
-  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_TRUE(heard_.reaches(2));
   EXPECT_TRUE(eventually([&] { return latch->error().has_value(); }, kPatience));
   EXPECT_EQ(latch->error()->errc(), Errc::closed);

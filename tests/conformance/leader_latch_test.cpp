@@ -30,7 +30,7 @@ TEST_F(Latch, OnlyCandidate_LeadsUntilItIsClosed) {
   EXPECT_FALSE(latch.await(Deadline::passed()));
   EXPECT_EQ(latch.leader(), std::nullopt);
   EXPECT_EQ(latch.leadership().state(), HoldState::lost);
-  EXPECT_TRUE(latch.leadership().ended().stop_requested());
+  EXPECT_TRUE(latch.leadership().end_token().stop_requested());
   EXPECT_TRUE(chroot_.is_empty());  // no znode before start()
 
   latch.start();
@@ -40,7 +40,7 @@ TEST_F(Latch, OnlyCandidate_LeadsUntilItIsClosed) {
   const Leadership leadership = latch.leadership();
   EXPECT_EQ(leadership.state(), HoldState::held);
   EXPECT_GT(leadership.valid_until(), LeaseClock::now());
-  EXPECT_FALSE(leadership.ended().stop_requested());
+  EXPECT_FALSE(leadership.end_token().stop_requested());
   EXPECT_EQ(leadership.token(), latch.token());
   EXPECT_EQ(raw().exists(leadership.node()).stat.czxid, latch.token().zxid);
   EXPECT_EQ(nodes().size(), 1U);
@@ -48,7 +48,7 @@ TEST_F(Latch, OnlyCandidate_LeadsUntilItIsClosed) {
 
   latch.close();
   EXPECT_FALSE(latch.has_leadership());
-  EXPECT_TRUE(leadership.ended().stop_requested());
+  EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_EQ(leadership.state(), HoldState::lost);
   EXPECT_EQ(leadership.valid_until(), LeaseClock::time_point::min());
   EXPECT_TRUE(nothing_is_left());
@@ -105,7 +105,7 @@ TEST_F(Latch, SessionOfTheLeaderEnds_LatchContendsAgain) {
   ASSERT_TRUE(second->await(kPatience));
   const FencingToken token = second->token();
   EXPECT_GT(token, lost.token());
-  EXPECT_TRUE(eventually([&] { return lost.ended().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return lost.end_token().stop_requested(); }, kPatience));
   EXPECT_EQ(lost.state(), HoldState::lost);
   EXPECT_FALSE(first->has_leadership());
 
@@ -128,7 +128,7 @@ TEST_F(Latch, ZnodeOfTheLeaderIsDeleted_LeadsAgain) {
   const Leadership first = latch->leadership();
   ASSERT_TRUE(eventually([&] { return watched(*server, first.node()); }, kPatience));
   std::atomic<int> told{0};
-  const std::stop_callback on_end(first.ended(), [&told] { ++told; });
+  const std::stop_callback on_end(first.end_token(), [&told] { ++told; });
   ASSERT_EQ(raw().delete_node(first.node()), ZOK);
   EXPECT_TRUE(leads_after(*latch, first.token()));
   ASSERT_TRUE(heard.reaches(3));

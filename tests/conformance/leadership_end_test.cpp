@@ -13,11 +13,12 @@
 namespace zklock::testing {
 namespace {
 
-// Records the thread that ran the callback on Leadership::ended().
+// Records the thread that ran the callback on Leadership::end_token().
 class Ending {
  public:
   explicit Ending(const Leadership& leadership)
-      : on_end_(leadership.ended(), [this] { thread_.set_value(std::this_thread::get_id()); }) {}
+      : on_end_(leadership.end_token(), [this] { thread_.set_value(std::this_thread::get_id()); }) {
+  }
   std::thread::id thread() { return get(told_); }
 
  private:
@@ -47,7 +48,7 @@ TEST_F(LeadershipEnd, ElectionIsEndedByACall_CallbackRunsOnThatThread) {
     LeaderElection election(
         *client_, kPath,
         [&](Leadership& leadership) {
-          const std::stop_token ended = leadership.ended();
+          const std::stop_token ended = leadership.end_token();
           led.set_value(leadership);
           EXPECT_TRUE(eventually([&] { return ended.stop_requested(); }, kPatience));
         },

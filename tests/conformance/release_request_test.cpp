@@ -30,7 +30,7 @@ class Revoke : public LockTest {
 TEST_F(Revoke, HolderReleasesOnRequest_RequestSucceeds) {
   Hold hold = mutex_.acquire();
   auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
-  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
   EXPECT_EQ(hold.state(), HoldState::held);
   EXPECT_FALSE(is_ready(asked));
   EXPECT_EQ(nodes().size(), 2U) << "its node, and the marker";
@@ -68,7 +68,7 @@ TEST_F(Revoke, RequestTimesOutBeforeReply_LeavesNoMarker) {
 TEST_F(Revoke, ForcedRequest_HolderIsLostBeforeNextGrant) {
   Hold hold = mutex_.acquire();
   std::atomic<int> told{0};
-  const std::stop_callback on_loss(hold.lost(), [&] {
+  const std::stop_callback on_loss(hold.loss_token(), [&] {
     if (hold.state() == HoldState::lost) ++told;
   });
   ReentrantMutex others(*asker_, kPath);
@@ -105,10 +105,10 @@ TEST_F(Revoke, NamedWaiter_IsRequestedOnceGranted) {
   auto asked = in_thread(
       [&] { return request_release(*asker_, kPath, {.node = node, .deadline = kPatience}); });
   ASSERT_TRUE(reaches_nodes(3)) << "the marker";
-  EXPECT_FALSE(before.release_requested().stop_requested());
+  EXPECT_FALSE(before.release_request_token().stop_requested());
   before.release();
   Hold hold = get(waiting);
-  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
   EXPECT_FALSE(is_ready(asked));
   hold.release();
   EXPECT_TRUE(get(asked));
@@ -118,7 +118,7 @@ TEST_F(Revoke, NamedWaiter_IsRequestedOnceGranted) {
 TEST_F(Revoke, ForcedBesidePlainRequest_HolderIsLost) {
   const Hold hold = mutex_.acquire();
   auto asked = in_thread([&] { return request_release(*asker_, kPath, {.deadline = kPatience}); });
-  EXPECT_TRUE(eventually([&] { return hold.release_requested().stop_requested(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return hold.release_request_token().stop_requested(); }, kPatience));
   const auto operator_client = connect();
   EXPECT_TRUE(request_release(*operator_client, kPath, {.force = true, .deadline = kPatience}));
   EXPECT_TRUE(get(asked));

@@ -348,7 +348,7 @@ TEST_P(ExpiringPermit, MaxHoldElapsed_NotifiesListenerAndGrantsNext) {
   ASSERT_TRUE(next);
   EXPECT_GE(LeaseClock::now() - before, 400ms);
   EXPECT_EQ(expiring.state(), HoldState::lost);
-  EXPECT_TRUE(expiring.lost().stop_requested());
+  EXPECT_TRUE(expiring.loss_token().stop_requested());
   EXPECT_GT(next.token(), expiring.token());
   EXPECT_TRUE(log_.reaches({"acquired", "expiring", "expired"}));
 }

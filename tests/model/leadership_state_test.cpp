@@ -148,7 +148,7 @@ TEST_F(LeadershipStateTest, MaximumHoldTime_ExpiresExactlyAndHandsOff) {
 TEST_F(LeadershipStateTest, MaximumHoldTime_NotifiesLossBeforeDelete) {
   const auto call = granted(0, {.limit = {.longest = 8s}});
   std::optional<std::size_t> deleted_when_told;
-  const std::stop_callback on_loss(lock_.call(call).hold.lost(), [&] {
+  const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), [&] {
     deleted_when_told = client(0).requests(Kind::announce_and_delete);
   });
   run_for(8s - 1ns);
@@ -299,10 +299,10 @@ TEST_F(LeadershipStateTest, NoThread_ReleaseRequestIsNotifiedLater) {
   lock_.world().dispatcher(0).set_exhausted(true);
   ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
   run_for(1s);
-  EXPECT_FALSE(lock_.call(call).hold.release_requested().stop_requested());
+  EXPECT_FALSE(lock_.call(call).hold.release_request_token().stop_requested());
   lock_.world().dispatcher(0).set_exhausted(false);
   run_for(1s);
-  EXPECT_TRUE(lock_.call(call).hold.release_requested().stop_requested());
+  EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
   ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
   lock_.release(call);
   expect_rest();
@@ -329,7 +329,7 @@ TEST_F(LeadershipStateTest, ReleaseRequested_NotifiesAndRetainsHold) {
   auto& ensemble = lock_.world().ensemble();
   ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::revocation_asks)), Status::ok);
   run();
-  EXPECT_TRUE(lock_.call(call).hold.release_requested().stop_requested());
+  EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
   EXPECT_EQ(state(call), HoldState::held);
   ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
   run();

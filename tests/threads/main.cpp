@@ -87,7 +87,7 @@ class Worker {
       demand(shared_.hold.state() != HoldState::lost, "the hold is lost");
       demand(shared_.hold.valid_until() > LeaseClock::now(), "the hold is not valid");
       demand(shared_.hold.token() > FencingToken{}, "the hold has no token");
-      demand(!shared_.hold.lost().stop_requested(), "the hold's token is stopped");
+      demand(!shared_.hold.loss_token().stop_requested(), "the hold's token is stopped");
       demand(!shared_.hold.node().empty(), "the hold has no node");
       demand(shared_.reading.state() != HoldState::lost, "the reading is lost");
       demand(shared_.latch.has_leadership(), "the latch does not lead");

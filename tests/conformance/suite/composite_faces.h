@@ -30,9 +30,9 @@ class CompositeGrant {
   std::string node(std::size_t ensemble = 0) const { return hold_[first + ensemble].node(); }
   bool holds_on(std::size_t ensemble) const { return static_cast<bool>(hold_[first + ensemble]); }
   HoldState state() const { return hold_.state(); }
-  std::stop_token lost() const { return hold_.lost(); }
-  std::stop_token release_requested(std::size_t ensemble) const {
-    return hold_[first + ensemble].release_requested();
+  std::stop_token loss_token() const { return hold_.loss_token(); }
+  std::stop_token release_request_token(std::size_t ensemble) const {
+    return hold_[first + ensemble].release_request_token();
   }
   LeaseClock::time_point valid_until() const { return hold_.valid_until(); }
   Owner owner() const { return hold_.owner(); }

@@ -45,13 +45,13 @@ struct Grant::Of final : Grant::Any {
     }
   }
   HoldState state() const override { return grant_.state(); }
-  std::stop_token lost() const override { return grant_.lost(); }
-  std::stop_token release_requested(std::size_t ensemble) const override {
-    if constexpr (requires { grant_.release_requested(ensemble); }) {
-      return grant_.release_requested(ensemble);
+  std::stop_token loss_token() const override { return grant_.loss_token(); }
+  std::stop_token release_request_token(std::size_t ensemble) const override {
+    if constexpr (requires { grant_.release_request_token(ensemble); }) {
+      return grant_.release_request_token(ensemble);
     } else {
       check_is_first(ensemble);
-      return grant_.release_requested();
+      return grant_.release_request_token();
     }
   }
   LeaseClock::time_point valid_until() const override { return grant_.valid_until(); }

@@ -96,7 +96,7 @@ class ElectionCandidate : public Waiting {
     elected_ = leadership;
     changed_.notify_all();
     tell(LockEvent::Kind::acquired, leadership);
-    changed_.wait(lock, leadership.ended(), [] { return false; });
+    changed_.wait(lock, leadership.end_token(), [] { return false; });
     tell(LockEvent::Kind::lost, leadership);
   }
   void tell(LockEvent::Kind kind, const Leadership& leadership) const {
@@ -134,8 +134,8 @@ class LeaderGrant {
   FencingToken token() const { return leadership_.token(); }
   std::string node() const { return leadership_.node(); }
   HoldState state() const { return leadership_.state(); }
-  std::stop_token lost() const { return leadership_.ended(); }
-  std::stop_token release_requested() const { return leadership_.release_requested(); }
+  std::stop_token loss_token() const { return leadership_.end_token(); }
+  std::stop_token release_request_token() const { return leadership_.release_request_token(); }
   LeaseClock::time_point valid_until() const { return leadership_.valid_until(); }
   GuardedTransaction guarded() const { return GuardedTransaction(leadership_); }
   void proclaim(const std::string& value) const { leadership_.proclaim(value); }

@@ -111,10 +111,11 @@ INSTANTIATE_TEST_SUITE_P(, ReleaseRequest,
 
 TEST_P(ReleaseRequest, RequestedHolder_IsNotifiedAndMayRelease) {
   auto hold = acquire(*lock_);
-  EXPECT_FALSE(hold.release_requested().stop_requested());
+  EXPECT_FALSE(hold.release_request_token().stop_requested());
   auto asked = ask_all();
   for (std::size_t i = 0; i < operators_.size(); ++i) {
-    EXPECT_TRUE(stage().comes_in_time([&] { return hold.release_requested(i).stop_requested(); }));
+    EXPECT_TRUE(
+        stage().comes_in_time([&] { return hold.release_request_token(i).stop_requested(); }));
   }
   EXPECT_TRUE(heard_.exactly({"acquired", "release_requested"}, {"acquired"})) << heard_;
   EXPECT_EQ(hold.state(), HoldState::held);
@@ -143,7 +144,7 @@ TEST_P(ReleaseRequest, ForcedHolder_IsLostBeforeNextGrant) {
     EXPECT_TRUE(get(forced));
     const bool lost = i + 1 >= majority;
     EXPECT_EQ(hold.state(), lost ? HoldState::lost : HoldState::held);
-    EXPECT_EQ(hold.lost().stop_requested(), lost);
+    EXPECT_EQ(hold.loss_token().stop_requested(), lost);
   }
   EXPECT_TRUE(stage().comes([&] { return told.lost() == 1; }));
   EXPECT_TRUE(heard_.exactly({"acquired", "lost"}, {"acquired"})) << heard_;

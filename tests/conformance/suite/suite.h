@@ -40,7 +40,7 @@ std::string pairing_name(const ::testing::TestParamInfo<Pairing>& info);
 class Told {
  public:
   explicit Told(const Grant& hold)
-      : lost_(std::make_shared<std::atomic<int>>(0)), on_loss_(hold.lost(), Count{lost_}) {}
+      : lost_(std::make_shared<std::atomic<int>>(0)), on_loss_(hold.loss_token(), Count{lost_}) {}
   int lost() const { return *lost_; }
 
  private:

@@ -93,7 +93,7 @@ class ElectionCandidate final : public Candidate {
 
   /// Returns false if the function threw.
   bool lead(const LeadershipState& leadership_state) {
-    if (leadership_state.over().stop_requested()) {
+    if (leadership_state.end_token().stop_requested()) {
       had_no_turn(leadership_state.number());
       return true;
     }

@@ -113,8 +113,7 @@ bool Mutex::is_locked() const {
   if (state_->lock_handle->path_lock().core().forked())
     return false;  // a fork()ed child holds nothing
   const std::lock_guard guard(state_->mutex);
-  return std::ranges::any_of(state_->locked,
-                             [](const Hold& hold) { return hold.state() != HoldState::lost; });
+  return std::ranges::any_of(state_->locked, [](const Hold& hold) { return hold.is_valid(); });
 }
 
 std::vector<Participant> Mutex::participants(Deadline deadline) const {
